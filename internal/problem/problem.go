@@ -1,0 +1,234 @@
+// Package problem holds findings about a fleet repository as data.
+//
+//  1. A Problem says what is wrong (Reason, a stable kebab-case code), where (Pos), what was found and what was
+//     expected, and how to mend it (Hints). Reason codes are API: they are documented and label a metric.
+//  2. A Problem is an error: its text is one line, deterministic, and short enough for a Kubernetes condition.
+//  3. The zero Pos means "unknown".
+//
+// It is a leaf: everything may import it.
+package problem
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Pos is a place in a file of the repository. Line and Column count from 1; 0 means unknown.
+type Pos struct {
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+}
+
+// String is "file:line:column" as far as it is known.
+func (p Pos) String() string {
+	s := p.File
+	if p.Line > 0 {
+		s += ":" + strconv.Itoa(p.Line)
+		if p.Column > 0 {
+			s += ":" + strconv.Itoa(p.Column)
+		}
+	}
+	return s
+}
+
+// IsZero reports whether nothing is known of the place.
+func (p Pos) IsZero() bool { return p == Pos{} }
+
+// Compare orders positions by file, line and column.
+func (p Pos) Compare(q Pos) int {
+	return cmp.Or(strings.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+}
+
+// Severity tells what a Problem stops.
+type Severity string
+
+const (
+	// Error stops the member (or the whole repository) from being computed.
+	Error Severity = "error"
+	// Warning is most likely not what the author meant, but the answer is well defined.
+	Warning Severity = "warning"
+)
+
+// Reason is a stable code for a kind of problem; docs/reference/problems.md describes each.
+type Reason string
+
+// The reasons, in alphabetical order of their codes.
+const (
+	AmbiguousScalar   Reason = "ambiguous-scalar"
+	DuplicateKey      Reason = "duplicate-key"
+	DuplicateMember   Reason = "duplicate-member"
+	DuplicateRelease  Reason = "duplicate-release"
+	IncompleteCatalog Reason = "incomplete-catalog"
+	IncompleteRelease Reason = "incomplete-release"
+	InvalidLabel      Reason = "invalid-label"
+	InvalidLayout     Reason = "invalid-layout"
+	InvalidMember     Reason = "invalid-member"
+	InvalidSelector   Reason = "invalid-selector"
+	InvalidValue      Reason = "invalid-value"
+	InvalidVersions   Reason = "invalid-versions"
+	InvalidYAML       Reason = "invalid-yaml"
+	LimitExceeded     Reason = "limit-exceeded"
+	MissingFile       Reason = "missing-file"
+	MissingHubMember  Reason = "missing-hub-member"
+	MissingLayer      Reason = "missing-layer"
+	MultipleDocuments Reason = "multiple-documents"
+	NameMismatch      Reason = "name-mismatch"
+	NoMembers         Reason = "no-members"
+	OutsideRepository Reason = "outside-repository"
+	ReservedLabel     Reason = "reserved-label"
+	ReservedName      Reason = "reserved-name"
+	TemplateFailed    Reason = "template-failed"
+	TypeConflict      Reason = "type-conflict"
+	UnknownKey        Reason = "unknown-key"
+	UnknownRelease    Reason = "unknown-release"
+	UnknownTenant     Reason = "unknown-tenant"
+	UnreachableFile   Reason = "unreachable-file"
+)
+
+// Problem is one finding. Reason and Severity are required; Found and Expected are short phrases.
+type Problem struct {
+	Reason   Reason   `json:"reason"`
+	Severity Severity `json:"severity"`
+	Pos      Pos      `json:"position,omitzero"`
+	// Subject names what the finding is about, for example `member "prod-eu-1"` or `key "tenannt"`.
+	Subject  string `json:"subject,omitempty"`
+	Found    string `json:"found,omitempty"`
+	Expected string `json:"expected,omitempty"`
+	// Hints are suggestions, each a phrase such as `did you mean "tenant"?`.
+	Hints []string `json:"hints,omitempty"`
+	// Related are other places that take part, for example the other side of a type conflict.
+	Related []Pos `json:"related,omitempty"`
+	// Cluster and Hub name the member concerned, if it is one member alone.
+	Hub     string `json:"hub,omitempty"`
+	Cluster string `json:"cluster,omitempty"`
+}
+
+// Error is the problem in one line: "file:line:column: subject: found; expected ...; hint".
+func (p Problem) Error() string {
+	var b strings.Builder
+	if !p.Pos.IsZero() {
+		b.WriteString(p.Pos.String())
+		b.WriteString(": ")
+	}
+	b.WriteString(p.Message())
+	return b.String()
+}
+
+// Message is Error without the position.
+func (p Problem) Message() string {
+	parts := make([]string, 0, 4)
+	head := p.Subject
+	switch {
+	case head == "":
+		head = p.Found
+	case p.Found != "":
+		head += ": " + p.Found
+	}
+	if head == "" {
+		head = string(p.Reason)
+	}
+	parts = append(parts, head)
+	if p.Expected != "" {
+		parts = append(parts, "expected "+p.Expected)
+	}
+	for _, r := range p.Related {
+		parts = append(parts, "see "+r.String())
+	}
+	parts = append(parts, p.Hints...)
+	return strings.Join(parts, "; ")
+}
+
+// Compare orders problems by position, then reason, then text, so that lists are deterministic.
+func Compare(a, b Problem) int {
+	return cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(string(a.Reason), string(b.Reason)),
+		strings.Compare(a.Hub, b.Hub), strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Error(), b.Error()))
+}
+
+// Sorted returns the problems in order and without repetitions; the argument is left as it is.
+func Sorted(ps []Problem) []Problem {
+	out := slices.Clone(ps)
+	slices.SortStableFunc(out, Compare)
+	return slices.CompactFunc(out, func(a, b Problem) bool { return Compare(a, b) == 0 })
+}
+
+// Errors are those of the problems whose severity is Error, in the order given.
+func Errors(ps []Problem) []Problem {
+	var out []Problem
+	for _, p := range ps {
+		if p.Severity == Error {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// From turns an error into problems: a Problem or List in its chain as they are, anything else as one problem of
+// the given reason at the given place.
+func From(err error, reason Reason, pos Pos) []Problem {
+	if err == nil {
+		return nil
+	}
+	var l List
+	if errors.As(err, &l) {
+		return l
+	}
+	var p Problem
+	if errors.As(err, &p) {
+		return []Problem{p}
+	}
+	return []Problem{{Reason: reason, Severity: Error, Pos: pos, Found: err.Error()}}
+}
+
+// List is several problems as one error; its text is the first's and the number of the others.
+type List []Problem
+
+// Error is the first problem's text, followed by how many more there are.
+func (l List) Error() string {
+	switch len(l) {
+	case 0:
+		return "no problems"
+	case 1:
+		return l[0].Error()
+	}
+	return fmt.Sprintf("%s (and %d more)", l[0].Error(), len(l)-1)
+}
+
+// Nearest returns the hint `did you mean "x"?` for the known name closest to the unknown one, or nothing when none
+// is near (Levenshtein distance of at most a third of the length, and at least 1, at most 3).
+func Nearest(unknown string, known []string) []string {
+	best, bestDistance := "", min(3, max(1, len(unknown)/3))+1
+	for _, k := range known {
+		if d := distance(strings.ToLower(unknown), strings.ToLower(k)); d < bestDistance || d == bestDistance && k < best && best != "" {
+			best, bestDistance = k, d
+		}
+	}
+	if best == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("did you mean %q?", best)}
+}
+
+// distance is the Levenshtein distance of two strings, by bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diagonal
+			if a[i-1] != b[j-1] {
+				cost = 1 + min(diagonal, row[j], row[j-1])
+			}
+			diagonal, row[j] = row[j], cost
+		}
+	}
+	return row[len(b)]
+}

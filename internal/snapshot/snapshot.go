@@ -1,0 +1,188 @@
+// Package snapshot is the repository of a fleet at one revision, as an immutable map of paths to contents.
+//
+//  1. A Snapshot never changes once built; reading it does no I/O and cannot fail half-way.
+//  2. Every file has a Digest of its content: what is computed from a file is cached by digest, so that a new
+//     snapshot costs what changed.
+//  3. Paths are slash-separated, relative to the repository's root, without "." and "..". Nothing outside the
+//     repository is in a snapshot (rule H8): a symbolic link that leads outside is kept as a File with Err set.
+//  4. Files over the size limit are kept without content, with Err set (rule H10): whoever needs such a file gets
+//     the error, whoever does not is not disturbed.
+package snapshot
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// MaxFileSize is the default limit of one file, in bytes.
+const MaxFileSize = 1 << 20
+
+// File is one file of a snapshot.
+type File struct {
+	// Path is the file's place in the repository.
+	Path string
+	// Digest identifies the content: equal digests mean equal contents.
+	Digest string
+	// Data is the content; it must not be changed.
+	Data []byte
+	// Err says why the content cannot be read (too large, a link out of the repository), nil for a good file.
+	Err error
+}
+
+// Snapshot is a repository at one revision. The zero value is an empty repository.
+type Snapshot struct {
+	// Revision names the content: a Git commit id, or for a folder a digest of its files.
+	Revision string
+
+	files map[string]*File
+	paths []string // sorted
+}
+
+// New builds a snapshot of files; the map is taken over and must not be changed afterwards.
+func New(revision string, files map[string]*File) *Snapshot {
+	paths := make([]string, 0, len(files))
+	for p := range files {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	return &Snapshot{Revision: revision, files: files, paths: paths}
+}
+
+// FromMap builds a snapshot of path to content, its revision being a digest of both. It is meant for tests and
+// generated fleets.
+func FromMap(contents map[string]string) *Snapshot {
+	files := make(map[string]*File, len(contents))
+	for p, c := range contents {
+		files[p] = NewFile(p, []byte(c), MaxFileSize)
+	}
+	return New(RevisionOf(files), files)
+}
+
+// NewFile is a file with the digest of its content; over limit bytes, it is one without content.
+func NewFile(p string, data []byte, limit int64) *File {
+	if int64(len(data)) > limit {
+		return TooLarge(p, int64(len(data)), limit)
+	}
+	sum := sha256.Sum256(data)
+	return &File{Path: p, Digest: hex.EncodeToString(sum[:16]), Data: data}
+}
+
+// TooLarge is the entry of a file over the size limit (H10).
+func TooLarge(p string, size, limit int64) *File {
+	return &File{Path: p, Digest: fmt.Sprintf("too-large:%d", size), Err: problem.Problem{
+		Reason: problem.LimitExceeded, Severity: problem.Error, Pos: problem.Pos{File: p},
+		Found: fmt.Sprintf("file of %d bytes", size), Expected: fmt.Sprintf("at most %d bytes", limit),
+	}}
+}
+
+// Outside is the entry of a symbolic link that leads out of the repository (H8).
+func Outside(p, target string) *File {
+	return &File{Path: p, Digest: "outside:" + target, Err: problem.Problem{
+		Reason: problem.OutsideRepository, Severity: problem.Error, Pos: problem.Pos{File: p},
+		Found: fmt.Sprintf("symbolic link to %q leads out of the repository", target), Expected: "a file inside the repository",
+	}}
+}
+
+// RevisionOf is a digest of all paths and contents: the revision of a folder that has no commit.
+func RevisionOf(files map[string]*File) string {
+	paths := make([]string, 0, len(files))
+	for p := range files {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	h := sha256.New()
+	for _, p := range paths {
+		fmt.Fprintf(h, "%s\x00%s\x00", p, files[p].Digest)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// File returns the file at a path, or nil when there is none. The path is compared as it is: it must be clean.
+func (s *Snapshot) File(p string) *File {
+	if s == nil {
+		return nil
+	}
+	return s.files[p]
+}
+
+// Len is the number of files.
+func (s *Snapshot) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.paths)
+}
+
+// Paths are the paths of all files, sorted; the slice must not be changed.
+func (s *Snapshot) Paths() []string {
+	if s == nil {
+		return nil
+	}
+	return s.paths
+}
+
+// Under are the paths below a folder, sorted; "" or "." means all. The slice must not be changed.
+func (s *Snapshot) Under(dir string) []string {
+	if dir == "" || dir == "." {
+		return s.Paths()
+	}
+	prefix := strings.TrimSuffix(dir, "/") + "/"
+	paths := s.Paths()
+	from := sort.SearchStrings(paths, prefix)
+	to := from + sort.Search(len(paths)-from, func(i int) bool { return !strings.HasPrefix(paths[from+i], prefix) })
+	return paths[from:to]
+}
+
+// HasDir reports whether any file is below the folder.
+func (s *Snapshot) HasDir(dir string) bool { return len(s.Under(dir)) > 0 }
+
+// Changed are the paths that differ between two snapshots (added, removed or with other content), sorted. A nil old
+// snapshot counts as empty.
+func Changed(old, updated *Snapshot) []string {
+	a, b := old.Paths(), updated.Paths()
+	var out []string
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case j == len(b) || i < len(a) && a[i] < b[j]:
+			out = append(out, a[i])
+			i++
+		case i == len(a) || b[j] < a[i]:
+			out = append(out, b[j])
+			j++
+		default:
+			if x, y := old.files[a[i]], updated.files[b[j]]; x != y && x.Digest != y.Digest {
+				out = append(out, a[i])
+			}
+			i++
+			j++
+		}
+	}
+	return out
+}
+
+// CleanPath checks a path that comes from a file or a template: relative, inside the repository, without "." and
+// ".." (H8). It returns the cleaned path.
+func CleanPath(p string) (string, error) {
+	switch {
+	case p == "":
+		return "", fmt.Errorf("empty path")
+	case strings.HasPrefix(p, "/"):
+		return "", fmt.Errorf("absolute path %q: paths are relative to the repository's root", p)
+	case strings.ContainsAny(p, "\\\x00"):
+		return "", fmt.Errorf("path %q holds a backslash or NUL: separate folders by slashes", p)
+	}
+	for _, part := range strings.Split(p, "/") {
+		if part == ".." {
+			return "", fmt.Errorf("path %q leads upwards (..): paths stay inside the repository", p)
+		}
+	}
+	return path.Clean(p), nil
+}

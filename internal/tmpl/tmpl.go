@@ -1,0 +1,149 @@
+// Package tmpl runs Go templates over the facts of a cluster.
+//
+//  1. The functions are sprig's, less those whose result depends on the environment, the network, the clock or
+//     randomness, so that an answer is a pure function of its inputs (rules H5, G6); and toYaml, fromYaml and
+//     required, as Helm's charts have them.
+//  2. A key that is not there is an error, never "<no value>" (H5).
+//  3. Templates are parsed once and may be executed from several goroutines.
+//  4. Errors carry the line within the template, and the file when it is known.
+//  5. Output is bounded (H10).
+package tmpl
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// MaxOutput is the limit of one template's output, in bytes.
+const MaxOutput = 1 << 20
+
+// impure are the functions of sprig that are not in its hermetic list's exceptions but still read the clock, the
+// time zone or randomness (sprig v3.3.0, functions.go and crypto.go; bcrypt and AES draw a random salt).
+var impure = []string{
+	"ago", "toDate", "mustToDate", "mustDateModify", "must_date_modify",
+	"randInt", "shuffle", "uuidv4",
+	"bcrypt", "htpasswd", "encryptAES",
+	"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
+}
+
+// Funcs are the functions a template may call.
+func Funcs() template.FuncMap {
+	f := sprig.HermeticTxtFuncMap()
+	for _, name := range impure {
+		delete(f, name)
+	}
+	f["toYaml"] = func(v any) (string, error) {
+		out, err := sigsyaml.Marshal(v)
+		return strings.TrimSuffix(string(out), "\n"), err
+	}
+	f["fromYaml"] = func(text string) (map[string]any, error) {
+		var m map[string]any
+		err := sigsyaml.Unmarshal([]byte(text), &m)
+		return m, err
+	}
+	f["required"] = func(message string, v any) (any, error) {
+		if v == nil || v == "" {
+			return nil, errors.New(message)
+		}
+		return v, nil
+	}
+	return f
+}
+
+var funcs = Funcs()
+
+// Template is a parsed template.
+type Template struct {
+	t    *template.Template
+	pos  problem.Pos // of the template's first line
+	text string      // the text itself when it holds no action: executing it is free
+	pure bool
+}
+
+// Parse parses a template that starts at a place; errors are problem.Problem with reason template-failed.
+func Parse(pos problem.Pos, text string) (*Template, error) {
+	if !strings.Contains(text, "{{") {
+		return &Template{pos: pos, text: text, pure: true}, nil
+	}
+	t, err := template.New("t").Option("missingkey=error").Funcs(funcs).Parse(text)
+	if err != nil {
+		return nil, failure(pos, err)
+	}
+	return &Template{t: t, pos: pos}, nil
+}
+
+// Execute runs the template; errors are problem.Problem with reason template-failed or limit-exceeded.
+func (t *Template) Execute(data any) (string, error) {
+	if t.pure {
+		return t.text, nil
+	}
+	var out limited
+	if err := t.t.Execute(&out, data); err != nil {
+		if out.exceeded {
+			return "", problem.Problem{
+				Reason: problem.LimitExceeded, Severity: problem.Error, Pos: t.pos,
+				Found: "template writes more than the limit", Expected: fmt.Sprintf("at most %d bytes", MaxOutput),
+			}
+		}
+		return "", failure(t.pos, err)
+	}
+	return out.String(), nil
+}
+
+type limited struct {
+	strings.Builder
+	exceeded bool
+}
+
+var errTooLong = errors.New("output too long")
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > MaxOutput {
+		l.exceeded = true
+		return 0, errTooLong
+	}
+	return l.Builder.Write(p)
+}
+
+// templateError takes text/template's "template: NAME:LINE:COLUMN: executing ..." apart.
+var templateError = regexp.MustCompile(`(?s)^template: t:(\d+)(?::(\d+))?: (.*)$`)
+
+// executing is text/template's account of where it was; the last part says what went wrong.
+var executing = regexp.MustCompile(`(?s)^executing "t" at (<.*?>): (.*)$`)
+
+var noKey = regexp.MustCompile(`map has no entry for key "([^"]*)"`)
+
+func failure(pos problem.Pos, err error) error {
+	p := problem.Problem{Reason: problem.TemplateFailed, Severity: problem.Error, Pos: pos, Subject: "template", Found: err.Error()}
+	if m := templateError.FindStringSubmatch(err.Error()); m != nil {
+		line, _ := strconv.Atoi(m[1])
+		column, _ := strconv.Atoi(m[2])
+		if pos.Line > 0 {
+			// The text is a value inside a file: its lines count from where it starts, columns are unknown.
+			p.Pos.Line = pos.Line + line - 1
+		} else {
+			p.Pos.Line = line
+			if column > 0 {
+				p.Pos.Column = column + 1
+			}
+		}
+		p.Found = m[3]
+		if e := executing.FindStringSubmatch(m[3]); e != nil {
+			p.Subject, p.Found = "template "+e[1], e[2]
+		}
+	}
+	if m := noKey.FindStringSubmatch(p.Found); m != nil {
+		p.Found = fmt.Sprintf("no fact %q is known", m[1])
+		p.Hints = []string{"for facts that not every cluster has, write {{ index .annotations \"x\" }} or {{ dig }} with a default"}
+	}
+	return p
+}

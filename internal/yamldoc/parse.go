@@ -1,0 +1,280 @@
+package yamldoc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Parse reads the first document of data. All duplicate keys and values that JSON cannot hold are reported together,
+// as a problem.List; a syntax error is reported alone, as a problem.Problem.
+func Parse(file string, data []byte) (doc *Doc, err error) {
+	d := &Doc{File: file}
+	root, extra, err := decode(file, data)
+	if err != nil {
+		return nil, err
+	}
+	d.Extra = extra
+	c := converter{doc: d, done: map[*yaml.Node]converted{}}
+	if root == nil {
+		d.Root = &Node{Kind: Null, Line: 1, Column: 1, Doc: d}
+	} else {
+		d.Root = c.node(root, 1).node
+	}
+	if len(c.problems) > 0 {
+		return nil, c.problems
+	}
+	return d, nil
+}
+
+// decode runs the YAML parser and finds the first document's root (nil when empty) and where a second one starts.
+func decode(file string, data []byte) (root *yaml.Node, extra problem.Pos, err error) {
+	defer func() {
+		// The parser answers malformed input with an error, but has panicked on some in the past (go-yaml#666).
+		if r := recover(); r != nil {
+			err = problem.Problem{
+				Reason: problem.InvalidYAML, Severity: problem.Error, Pos: problem.Pos{File: file},
+				Found: fmt.Sprintf("the YAML parser gave up: %v", r), Expected: "a YAML document",
+			}
+		}
+	}()
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var document yaml.Node
+	if err := dec.Decode(&document); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, problem.Pos{}, nil
+		}
+		return nil, problem.Pos{}, syntaxError(file, err)
+	}
+	var second yaml.Node
+	switch err := dec.Decode(&second); {
+	case err == nil:
+		extra = problem.Pos{File: file, Line: second.Line, Column: second.Column}
+	case !errors.Is(err, io.EOF):
+		return nil, problem.Pos{}, syntaxError(file, err)
+	}
+	if len(document.Content) == 0 {
+		return nil, extra, nil
+	}
+	return document.Content[0], extra, nil
+}
+
+var yamlErrorLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
+
+// syntaxError takes the line out of the parser's text ("yaml: line 3: ...").
+func syntaxError(file string, err error) error {
+	m := yamlErrorLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
+	line, _ := strconv.Atoi(m[1])
+	p := problem.Problem{
+		Reason: problem.InvalidYAML, Severity: problem.Error, Pos: problem.Pos{File: file, Line: line},
+		Found: m[2], Expected: "a YAML document",
+	}
+	if strings.Contains(m[2], "cannot start any token") {
+		p.Hints = []string{"indent with spaces, not tabs, and quote text that starts with @, ` or %"}
+	}
+	return p
+}
+
+// converted is a node with the number of nodes it stands for, aliases counted as often as they are used.
+type converted struct {
+	node *Node
+	size int
+}
+
+type converter struct {
+	doc      *Doc
+	done     map[*yaml.Node]converted // anchored nodes; a zero value marks one that is being converted
+	problems problem.List
+	overflow bool
+}
+
+func (c *converter) pos(n *yaml.Node) problem.Pos {
+	return problem.Pos{File: c.doc.File, Line: n.Line, Column: n.Column}
+}
+
+func (c *converter) fail(n *yaml.Node, reason problem.Reason, subject, found, expected string, related ...problem.Pos) {
+	c.problems = append(c.problems, problem.Problem{
+		Reason: reason, Severity: problem.Error, Pos: c.pos(n), Subject: subject, Found: found, Expected: expected, Related: related,
+	})
+}
+
+func (c *converter) node(n *yaml.Node, depth int) converted {
+	out := converted{node: &Node{Line: int32(n.Line), Column: int32(n.Column), Doc: c.doc}, size: 1}
+	if c.overflow {
+		return out
+	}
+	if depth > MaxDepth {
+		c.overflow = true
+		c.fail(n, problem.LimitExceeded, "", "values nested deeper than the limit", fmt.Sprintf("at most %d levels", MaxDepth))
+		return out
+	}
+	if n.Anchor != "" {
+		c.done[n] = converted{}
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return c.alias(n)
+	case yaml.MappingNode:
+		c.mapping(n, &out, depth)
+	case yaml.SequenceNode:
+		out.node.Kind = List
+		out.node.Items = make([]*Node, 0, len(n.Content))
+		for _, item := range n.Content {
+			i := c.node(item, depth+1)
+			out.size += i.size
+			out.node.Items = append(out.node.Items, i.node)
+		}
+	default:
+		c.scalar(n, out.node)
+	}
+	if out.size > MaxNodes && !c.overflow {
+		c.overflow = true
+		c.fail(n, problem.LimitExceeded, "", "more values than the limit, aliases counted as often as they are used", fmt.Sprintf("at most %d", MaxNodes))
+	}
+	if n.Anchor != "" {
+		c.done[n] = out
+	}
+	return out
+}
+
+func (c *converter) alias(n *yaml.Node) converted {
+	target, ok := c.done[n.Alias]
+	if !ok || target.node == nil {
+		c.fail(n, problem.InvalidYAML, fmt.Sprintf("alias %q", n.Value), "refers to a value that contains it", "an anchor defined before")
+		return converted{node: &Node{Doc: c.doc}, size: 1}
+	}
+	return target
+}
+
+// mapping converts a map. Fields are gathered in the order they are written, because a merge key sets what comes
+// after and overrides what came before it (yaml.v2, decode.go, mapping and merge).
+func (c *converter) mapping(n *yaml.Node, out *converted, depth int) {
+	fields := make([]Field, 0, len(n.Content)/2)
+	index := make(map[string]int, len(n.Content)/2)
+	own := make(map[string]*yaml.Node, len(n.Content)/2)
+	set := func(f Field) {
+		if i, ok := index[f.Key]; ok {
+			fields[i] = f
+			return
+		}
+		index[f.Key] = len(fields)
+		fields = append(fields, f)
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if isMerge(key) {
+			c.merge(value, set, out, depth)
+			continue
+		}
+		name, ok := c.key(key)
+		if !ok {
+			continue
+		}
+		if first, dup := own[name]; dup {
+			c.fail(key, problem.DuplicateKey, fmt.Sprintf("key %q", name), fmt.Sprintf("given again, first at line %d", first.Line), "each key once")
+			continue
+		}
+		own[name] = key
+		v := c.node(value, depth+1)
+		out.size += v.size
+		set(Field{Key: name, Line: int32(key.Line), Column: int32(key.Column), Value: v.node})
+	}
+	sort.Slice(fields, func(i, j int) bool { return fields[i].Key < fields[j].Key })
+	out.node.Kind, out.node.Fields = Map, fields
+}
+
+func isMerge(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Tag == "!!merge" || key.Tag == "" || key.ShortTag() == "!!merge") && key.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0
+}
+
+// merge applies the value of a merge key: a map, or a list of maps of which earlier ones win.
+func (c *converter) merge(value *yaml.Node, set func(Field), out *converted, depth int) {
+	apply := func(n *yaml.Node) {
+		v := c.node(n, depth+1)
+		out.size += v.size
+		if v.node.Kind != Map {
+			c.fail(n, problem.InvalidYAML, "merge key <<", "holds a "+v.node.Kind.String(), "a map, or a list of maps")
+			return
+		}
+		for _, f := range v.node.Fields {
+			set(f)
+		}
+	}
+	if value.Kind == yaml.SequenceNode {
+		for i := len(value.Content) - 1; i >= 0; i-- {
+			apply(value.Content[i])
+		}
+		return
+	}
+	apply(value)
+}
+
+func (c *converter) key(n *yaml.Node) (string, bool) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode {
+		c.fail(n, problem.InvalidYAML, "key", "is a map or list", "text")
+		return "", false
+	}
+	if isText(n) {
+		return n.Value, true
+	}
+	key, err := resolveKey(taggedSource(n))
+	if err != nil {
+		c.fail(n, problem.InvalidYAML, fmt.Sprintf("key %q", n.Value), "cannot be a key", "text")
+		return "", false
+	}
+	if n.Tag == "" || n.Style&yaml.TaggedStyle == 0 {
+		c.ambiguous(n, key, true)
+	}
+	return key, true
+}
+
+func (c *converter) scalar(n *yaml.Node, out *Node) {
+	if isText(n) {
+		out.Kind, out.Text = String, n.Value
+		return
+	}
+	s, err := resolve(taggedSource(n))
+	if err != nil {
+		c.fail(n, problem.InvalidYAML, fmt.Sprintf("value %q", n.Value), "cannot be expressed in JSON, which Helm needs", "a string, number, boolean or null")
+		return
+	}
+	out.Kind, out.Text = s.kind, s.text
+	if n.Style&yaml.TaggedStyle == 0 {
+		c.ambiguous(n, s.text, false)
+	}
+}
+
+// isText reports whether a scalar is a string by its style alone: quoted, or a block scalar, without a tag.
+func isText(n *yaml.Node) bool {
+	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	if n.Style&yaml.TaggedStyle != 0 {
+		return n.ShortTag() == "!!str"
+	}
+	return n.Style&quoted != 0 || plainIsText(n.Value)
+}
+
+// taggedSource is a scalar as it can be given to the oracle: plain, or behind its tag and quoted.
+func taggedSource(n *yaml.Node) string {
+	if n.Style&yaml.TaggedStyle == 0 {
+		return n.Value
+	}
+	return n.Tag + " " + strconv.Quote(n.Value)
+}
+
+func (c *converter) ambiguous(n *yaml.Node, means string, key bool) {
+	if isAmbiguous(n.Value) {
+		c.doc.Ambiguous = append(c.doc.Ambiguous, Ambiguity{Pos: c.pos(n), Text: n.Value, Means: means, Key: key})
+	}
+}

@@ -1,0 +1,144 @@
+package yamldoc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// scalar is a resolved plain scalar.
+type scalar struct {
+	kind Kind
+	text string
+}
+
+// plainIsText reports whether a plain scalar can only be a string: yaml.v2 looks at the first byte and tries
+// anything else for these alone (resolve.go, resolveTable).
+func plainIsText(s string) bool {
+	if s == "" {
+		return false
+	}
+	switch s[0] {
+	case '+', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.', '<', '=', '~':
+		return false
+	case 'y', 'Y', 'n', 'N', 't', 'T', 'f', 'F', 'o', 'O':
+		// Words of YAML 1.1: y, yes, n, no, null, true, false, on, off.
+		return len(s) > len("false")
+	}
+	return true
+}
+
+// oracle remembers what sigs.k8s.io/yaml said of a scalar. A fleet has few distinct scalars that need asking; the
+// bound keeps hostile input from filling memory.
+type oracle struct {
+	mu     sync.RWMutex
+	values map[string]scalar
+	keys   map[string]string
+}
+
+const oracleSize = 1 << 16
+
+var theOracle = oracle{values: map[string]scalar{}, keys: map[string]string{}}
+
+// resolve is what Helm takes a plain scalar for.
+func resolve(source string) (scalar, error) {
+	if isSmallInteger(source) {
+		return scalar{Number, source}, nil
+	}
+	theOracle.mu.RLock()
+	s, ok := theOracle.values[source]
+	theOracle.mu.RUnlock()
+	if ok {
+		return s, nil
+	}
+	s, err := askValue(source)
+	if err != nil {
+		return scalar{}, err
+	}
+	theOracle.mu.Lock()
+	defer theOracle.mu.Unlock()
+	if len(theOracle.values) >= oracleSize {
+		clear(theOracle.values)
+	}
+	theOracle.values[strings.Clone(source)] = s
+	return s, nil
+}
+
+// resolveKey is what Helm takes a plain scalar for that stands as a key: JSON's keys are strings.
+func resolveKey(source string) (string, error) {
+	theOracle.mu.RLock()
+	k, ok := theOracle.keys[source]
+	theOracle.mu.RUnlock()
+	if ok {
+		return k, nil
+	}
+	text, err := sigsyaml.YAMLToJSON([]byte(source + ": x\n"))
+	if err != nil {
+		return "", err
+	}
+	var m map[string]string
+	if err := json.Unmarshal(text, &m); err != nil || len(m) != 1 {
+		return "", fmt.Errorf("%q is no key", source)
+	}
+	for key := range m {
+		k = key
+	}
+	theOracle.mu.Lock()
+	defer theOracle.mu.Unlock()
+	if len(theOracle.keys) >= oracleSize {
+		clear(theOracle.keys)
+	}
+	theOracle.keys[strings.Clone(source)] = k
+	return k, nil
+}
+
+func askValue(source string) (scalar, error) {
+	text, err := sigsyaml.YAMLToJSON([]byte("k: " + source + "\n"))
+	if err != nil {
+		return scalar{}, err
+	}
+	text = bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(text), []byte(`{"k":`)), []byte("}"))
+	switch {
+	case len(text) == 0:
+		return scalar{}, fmt.Errorf("%q has no value", source)
+	case bytes.Equal(text, []byte("null")):
+		return scalar{Null, ""}, nil
+	case bytes.Equal(text, []byte("true")), bytes.Equal(text, []byte("false")):
+		return scalar{Bool, string(text)}, nil
+	case text[0] == '"':
+		var s string
+		if err := json.Unmarshal(text, &s); err != nil {
+			return scalar{}, err
+		}
+		return scalar{String, s}, nil
+	case text[0] == '{' || text[0] == '[':
+		return scalar{}, fmt.Errorf("%q is no scalar", source)
+	}
+	return scalar{Number, string(text)}, nil
+}
+
+// isSmallInteger is the quick case: a decimal integer without sign, leading zero or overflow.
+func isSmallInteger(s string) bool {
+	if len(s) == 0 || len(s) > 15 || s[0] == '0' && len(s) > 1 {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// ambiguous scalars are booleans of YAML 1.1 that YAML 1.2 takes for text, and integers that YAML 1.2 reads in
+// another base or takes for text (YAML 1.2.2, section 10.3.2; YAML 1.1 types bool and int).
+var ambiguous = regexp.MustCompile(`^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF|[-+]?0[0-9_]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*_[0-9_]*)$`)
+
+func isAmbiguous(s string) bool {
+	return len(s) > 0 && len(s) <= 64 && ambiguous.MatchString(s)
+}

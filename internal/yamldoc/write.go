@@ -1,0 +1,123 @@
+package yamldoc
+
+import (
+	"encoding/json"
+	"strconv"
+
+	yamlv2 "go.yaml.in/yaml/v2"
+)
+
+// Any is the value as encoding/json would give it with UseNumber: maps, slices, strings, booleans, json.Number, nil.
+// The result is fresh and may be changed.
+func (n *Node) Any() any {
+	if n == nil {
+		return nil
+	}
+	switch n.Kind {
+	case Map:
+		m := make(map[string]any, len(n.Fields))
+		for _, f := range n.Fields {
+			m[f.Key] = f.Value.Any()
+		}
+		return m
+	case List:
+		l := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			l[i] = item.Any()
+		}
+		return l
+	case String:
+		return n.Text
+	case Number:
+		return json.Number(n.Text)
+	case Bool:
+		return n.Text == "true"
+	}
+	return nil
+}
+
+// YAML is the value as YAML text that Helm reads back as the same value: keys sorted, strings quoted where YAML 1.1
+// would take them for something else. An empty map or null is "{}\n".
+func (n *Node) YAML() ([]byte, error) {
+	if n.IsNull() || n.Kind == Map && len(n.Fields) == 0 {
+		return []byte("{}\n"), nil
+	}
+	return yamlv2.Marshal(n.plain())
+}
+
+// plain is Any with numbers in Go's own types, as the YAML writer needs them.
+func (n *Node) plain() any {
+	switch n.Kind {
+	case Map:
+		m := make(yamlv2.MapSlice, len(n.Fields))
+		for i, f := range n.Fields {
+			m[i] = yamlv2.MapItem{Key: f.Key, Value: f.Value.plain()}
+		}
+		return m
+	case List:
+		l := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			l[i] = item.plain()
+		}
+		return l
+	case Number:
+		return number(n.Text)
+	}
+	return n.Any()
+}
+
+// number is a JSON number in the smallest of Go's types that holds it exactly.
+func number(text string) any {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return i
+	}
+	if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return u
+	}
+	f, _ := strconv.ParseFloat(text, 64)
+	return f
+}
+
+// FromAny makes a node of a value as encoding/json gives it with UseNumber (other numbers and types become strings
+// as they print). The nodes have no place; doc, which may be nil, becomes their document.
+func FromAny(doc *Doc, v any) *Node {
+	switch v := v.(type) {
+	case nil:
+		return &Node{Kind: Null, Doc: doc}
+	case bool:
+		return &Node{Kind: Bool, Text: strconv.FormatBool(v), Doc: doc}
+	case string:
+		return &Node{Kind: String, Text: v, Doc: doc}
+	case json.Number:
+		return &Node{Kind: Number, Text: v.String(), Doc: doc}
+	case map[string]any:
+		fields := make([]Field, 0, len(v))
+		for k, item := range v {
+			fields = append(fields, Field{Key: k, Value: FromAny(doc, item)})
+		}
+		return NewMap(doc, fields...)
+	case map[string]string:
+		fields := make([]Field, 0, len(v))
+		for k, item := range v {
+			fields = append(fields, Field{Key: k, Value: &Node{Kind: String, Text: item, Doc: doc}})
+		}
+		return NewMap(doc, fields...)
+	case []any:
+		n := &Node{Kind: List, Doc: doc, Items: make([]*Node, len(v))}
+		for i, item := range v {
+			n.Items[i] = FromAny(doc, item)
+		}
+		return n
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return &Node{Kind: Null, Doc: doc}
+	}
+	return &Node{Kind: Number, Text: string(text), Doc: doc}
+}
+
+// NewMap is a map of fields with distinct keys, in any order.
+func NewMap(doc *Doc, fields ...Field) *Node {
+	sortFields(fields)
+	return &Node{Kind: Map, Doc: doc, Fields: fields}
+}
