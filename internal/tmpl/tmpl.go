@@ -3,7 +3,9 @@
 //  1. The functions are sprig's, less those whose result depends on the environment, the network, the clock or
 //     randomness, so that an answer is a pure function of its inputs (rules H5, G6); and toYaml, fromYaml and
 //     required, as Helm's charts have them.
-//  2. A key that is not there is an error, never "<no value>" (H5).
+//  2. A key that is not there is an error, never "<no value>" (H5). Optional facts are read by {{ index .m "k" }},
+//     {{ get .m "k" }} or {{ dig "k" "default" .m }}: index differs from text/template's in that an absent key gives
+//     "", where text/template would print "<no value>".
 //  3. Templates are parsed once and may be executed from several goroutines.
 //  4. Errors carry the line within the template, and the file when it is known.
 //  5. Output is bounded (H10).
@@ -12,6 +14,7 @@ package tmpl
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -56,7 +59,36 @@ func Funcs() template.FuncMap {
 		}
 		return v, nil
 	}
+	f["index"] = index
 	return f
+}
+
+// index is text/template's index, but for maps of strings an absent key is "".
+func index(item any, keys ...any) (any, error) {
+	for _, key := range keys {
+		v := reflect.ValueOf(item)
+		switch v.Kind() {
+		case reflect.Map:
+			k := reflect.ValueOf(key)
+			if !k.IsValid() || !k.Type().AssignableTo(v.Type().Key()) {
+				return nil, fmt.Errorf("cannot look up %v in a map with keys of type %s", key, v.Type().Key())
+			}
+			found := v.MapIndex(k)
+			if !found.IsValid() {
+				return "", nil
+			}
+			item = found.Interface()
+		case reflect.Slice, reflect.Array, reflect.String:
+			i, ok := key.(int)
+			if !ok || i < 0 || i >= v.Len() {
+				return nil, fmt.Errorf("no element %v in a list of %d", key, v.Len())
+			}
+			item = v.Index(i).Interface()
+		default:
+			return nil, fmt.Errorf("cannot look up %v in %T", key, item)
+		}
+	}
+	return item, nil
 }
 
 var funcs = Funcs()
@@ -96,8 +128,17 @@ func (t *Template) Execute(data any) (string, error) {
 		}
 		return "", failure(t.pos, err)
 	}
+	if strings.Contains(out.String(), noValue) {
+		return "", problem.Problem{
+			Reason: problem.TemplateFailed, Severity: problem.Error, Pos: t.pos, Subject: "template",
+			Found: "a value it prints is not there", Expected: "only values that exist", Hints: []string{"give a default: {{ ... | default \"x\" }}"},
+		}
+	}
 	return out.String(), nil
 }
+
+// noValue is what text/template prints for a nil value (text/template, exec.go, printValue).
+const noValue = "<no value>"
 
 type limited struct {
 	strings.Builder

@@ -22,20 +22,36 @@ type Reader struct {
 // NewReader reads from a document.
 func NewReader(doc *Doc) *Reader { return &Reader{doc: doc} }
 
-// Err is all that was wrong, as a problem.List in order of position, or nil.
+// Err is all that was wrong, as a problem.List in order of position, or nil; warnings alone are nil.
 func (r *Reader) Err() error {
-	if len(r.problems) == 0 {
+	errs := problem.Errors(r.problems)
+	if len(errs) == 0 {
 		return nil
 	}
-	return problem.List(problem.Sorted(r.problems))
+	return problem.List(problem.Sorted(errs))
 }
 
-// Problems are all that was wrong so far, in order of position.
+// Warn reports a warning at a node.
+func (r *Reader) Warn(reason problem.Reason, at *Node, subject, found, expected string, hints ...string) {
+	r.problems = append(r.problems, problem.Problem{
+		Reason: reason, Severity: problem.Warning, Pos: r.pos(at), Subject: subject, Found: found, Expected: expected, Hints: hints,
+	})
+}
+
+// Problems are all that was wrong so far, warnings included, in order of position.
 func (r *Reader) Problems() []problem.Problem { return problem.Sorted(r.problems) }
 
 // Add reports an error at a node.
 func (r *Reader) Add(reason problem.Reason, at *Node, subject, found, expected string, hints ...string) {
-	r.AddAt(reason, r.doc.Pos(at), subject, found, expected, hints...)
+	r.AddAt(reason, r.pos(at), subject, found, expected, hints...)
+}
+
+// pos is the node's place; a map may be merged from several documents, so the node knows best.
+func (r *Reader) pos(n *Node) problem.Pos {
+	if n != nil && n.Doc != nil {
+		return n.Pos()
+	}
+	return r.doc.Pos(n)
 }
 
 // AddAt reports an error at a place.
@@ -73,7 +89,7 @@ func (m *MapReader) Has(key string) bool { return !m.node.Get(key).IsNull() }
 // KeyPos is where the key stands, or the map where there is none.
 func (m *MapReader) KeyPos(key string) problem.Pos {
 	if len(m.node.Fields) == 0 {
-		return m.r.doc.Pos(m.node)
+		return m.r.pos(m.node)
 	}
 	return m.node.KeyPos(key)
 }

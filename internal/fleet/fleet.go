@@ -1,0 +1,251 @@
+package fleet
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Fleet is the layout, the versions and the members of one snapshot. It is immutable.
+type Fleet struct {
+	Layout       *Layout
+	Versions     *release.Versions
+	FleetSecrets *release.List
+	// Problems are those of the repository as a whole; those of members are in the members.
+	Problems []problem.Problem
+
+	hubs   map[string]*hub
+	byPath map[string]*Member
+	inputs map[string]string // digests of the layout and versions files
+}
+
+type hub struct {
+	self    *Member
+	members []*Member // sorted by name, the hub itself included
+}
+
+// Load reads a snapshot. What did not change since the previous fleet (which may be nil) is taken from it. The error
+// is a problem.List and means that the repository as a whole cannot be used.
+func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet, error) {
+	f := &Fleet{hubs: map[string]*hub{}, byPath: map[string]*Member{}, inputs: map[string]string{}}
+	if err := f.loadLayout(s, cache, previous); err != nil {
+		return nil, err
+	}
+	f.loadVersions(s, cache, previous)
+	f.loadMembers(s, cache, previous)
+	if len(f.byPath) == 0 {
+		f.Problems = append(f.Problems, noMembers(s, f.Layout))
+	}
+	if errs := problem.Errors(f.Problems); len(errs) > 0 {
+		return nil, problem.List(problem.Sorted(errs))
+	}
+	f.Problems = problem.Sorted(f.Problems)
+	return f, nil
+}
+
+func noMembers(s *snapshot.Snapshot, l *Layout) problem.Problem {
+	p := problem.Problem{
+		Reason: problem.NoMembers, Severity: problem.Error, Pos: problem.Pos{File: l.Members.Folder()},
+		Subject: "the fleet", Found: "no member file", Expected: "files named " + l.Members.String(),
+	}
+	if s.Len() == 0 {
+		p.Found = "the repository is empty"
+	}
+	return p
+}
+
+// input is the file at a path and whether it is as in the previous fleet.
+func (f *Fleet) input(s *snapshot.Snapshot, path string, previous *Fleet) (file *snapshot.File, same bool) {
+	file = s.File(path)
+	digest := "absent"
+	if file != nil {
+		digest = file.Digest
+	}
+	f.inputs[path] = digest
+	return file, previous != nil && previous.inputs[path] == digest
+}
+
+func (f *Fleet) loadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) error {
+	file, same := f.input(s, LayoutFile, previous)
+	if same {
+		f.Layout = previous.Layout
+		return nil
+	}
+	var doc *yamldoc.Doc
+	if file != nil {
+		var err error
+		if doc, err = cache.Doc(file); err != nil {
+			return problem.List(problem.From(err, problem.InvalidLayout, problem.Pos{File: LayoutFile}))
+		}
+	}
+	layout, err := ParseLayout(doc)
+	if err != nil {
+		return problem.List(problem.From(err, problem.InvalidLayout, problem.Pos{File: LayoutFile}))
+	}
+	f.Layout = layout
+	return nil
+}
+
+func (f *Fleet) loadVersions(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
+	read := func(path string, keep func(*Fleet), parse func(*yamldoc.Doc) []problem.Problem) {
+		file, same := f.input(s, path, previous)
+		if same && previous.Layout == f.Layout {
+			keep(previous)
+			for _, p := range previous.Problems {
+				if p.Pos.File == path {
+					f.Problems = append(f.Problems, p)
+				}
+			}
+			return
+		}
+		if file == nil {
+			f.Problems = append(f.Problems, problem.Problem{
+				Reason: problem.MissingFile, Severity: problem.Warning, Pos: problem.Pos{File: path},
+				Subject: "versions file", Found: "not there", Expected: "a list of releases; without it every cluster is on release \"default\"",
+			})
+			return
+		}
+		doc, err := cache.Doc(file)
+		if err != nil {
+			f.Problems = append(f.Problems, problem.From(err, problem.InvalidVersions, problem.Pos{File: path})...)
+			return
+		}
+		f.Problems = append(f.Problems, parse(doc)...)
+	}
+	f.Versions, f.FleetSecrets = &release.Versions{}, &release.List{Group: "fleetSecrets"}
+	read(f.Layout.ApplicationSets, func(p *Fleet) { f.Versions = p.Versions }, func(doc *yamldoc.Doc) []problem.Problem {
+		v, problems := release.ParseApplicationSets(doc)
+		f.Versions = &v
+		for _, g := range v.Groups() {
+			if _, ok := f.Layout.Groups[g]; !ok {
+				problems = append(problems, problem.Problem{
+					Reason: problem.UnknownKey, Severity: problem.Warning, Pos: v.Of(g).Pos, Subject: fmt.Sprintf("group %q", g),
+					Found: "not in the layout", Hints: problem.Nearest(g, f.Layout.GroupNames()),
+				})
+			}
+		}
+		return problems
+	})
+	read(f.Layout.FleetSecrets, func(p *Fleet) { f.FleetSecrets = p.FleetSecrets }, func(doc *yamldoc.Doc) []problem.Problem {
+		l, problems := release.ParseFleetSecrets(doc)
+		f.FleetSecrets = &l
+		return problems
+	})
+}
+
+func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
+	for _, path := range s.Under(f.Layout.Members.Folder()) {
+		hubName, name, ok := f.Layout.Members.Match(path)
+		if !ok {
+			continue
+		}
+		f.byPath[path] = f.member(s.File(path), hubName, name, cache, previous)
+	}
+	for _, path := range slices.Sorted(maps.Keys(f.byPath)) {
+		m := f.byPath[path]
+		h := f.hubs[m.Hub]
+		if h == nil {
+			h = &hub{}
+			f.hubs[m.Hub] = h
+		}
+		h.members = append(h.members, m)
+		switch {
+		case m.IsHub && h.self == nil:
+			h.self = m
+		case m.IsHub:
+			f.Problems = append(f.Problems, problem.Problem{
+				Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("hub %q", m.Hub),
+				Found: "a second member file with fleet_member: hub-cluster", Expected: "one", Related: []problem.Pos{h.self.Pos},
+			})
+		}
+	}
+	for _, name := range f.Hubs() {
+		h := f.hubs[name]
+		slices.SortFunc(h.members, func(a, b *Member) int { return strings.Compare(a.Name, b.Name) })
+		f.duplicates(name, h)
+		if h.self == nil {
+			f.Problems = append(f.Problems, problem.Problem{
+				Reason: problem.MissingHubMember, Severity: problem.Warning, Pos: h.members[0].Pos, Subject: fmt.Sprintf("hub %q", name),
+				Found: "no member file of the hub itself", Expected: "one with fleet_member: hub-cluster",
+			})
+		}
+	}
+}
+
+func (f *Fleet) member(file *snapshot.File, hubName, name string, cache *hierarchy.Cache, previous *Fleet) *Member {
+	if previous != nil && previous.Layout == f.Layout {
+		if m := previous.byPath[file.Path]; m != nil && m.digest == file.Digest {
+			return m
+		}
+	}
+	doc, err := cache.Doc(file)
+	return readMember(f.Layout, hubName, name, file, doc, err)
+}
+
+// duplicates reports members whose files declare one name: Argo CD could not tell their clusters apart.
+func (f *Fleet) duplicates(hubName string, h *hub) {
+	first := map[string]*Member{}
+	for _, m := range h.members {
+		declared, _ := m.content["clusterName"].(string)
+		if declared == "" {
+			continue
+		}
+		other, dup := first[declared]
+		if !dup {
+			first[declared] = m
+			continue
+		}
+		f.Problems = append(f.Problems, problem.Problem{
+			Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("member %q of hub %q", declared, hubName),
+			Found: "declared by two files", Expected: "each cluster once", Related: []problem.Pos{other.Pos}, Hub: hubName,
+		})
+	}
+}
+
+// Hubs are the names of all hubs, sorted.
+func (f *Fleet) Hubs() []string { return slices.Sorted(maps.Keys(f.hubs)) }
+
+// Members are a hub's members, the hub itself included, sorted by name; nil for an unknown hub.
+func (f *Fleet) Members(hubName string) []*Member {
+	if h := f.hubs[hubName]; h != nil {
+		return h.members
+	}
+	return nil
+}
+
+// HubMember is the member file of the hub itself, nil when there is none.
+func (f *Fleet) HubMember(hubName string) *Member {
+	if h := f.hubs[hubName]; h != nil {
+		return h.self
+	}
+	return nil
+}
+
+// Member is a hub's member by name, nil when there is none.
+func (f *Fleet) Member(hubName, name string) *Member {
+	for _, m := range f.Members(hubName) {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// Root is the folder that holds a group's levels for a member: the member's own choice, else the hub's, else the
+// layout's.
+func (f *Fleet) Root(m *Member, group string) string {
+	if root := m.repositoryRoots[group]; root != "" {
+		return root
+	}
+	if self := f.HubMember(m.Hub); self != nil && self.repositoryRoots[group] != "" {
+		return self.repositoryRoots[group]
+	}
+	return f.Layout.Groups[group].Root
+}

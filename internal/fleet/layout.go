@@ -1,0 +1,322 @@
+package fleet
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/tmpl"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// LayoutFile is where a repository's layout is read from.
+const LayoutFile = "fleet/layout.yaml"
+
+const (
+	apiVersion = "argosy.dev/v1alpha1"
+	layoutKind = "Layout"
+)
+
+//go:embed default_layout.yaml
+var defaultLayout []byte
+
+// Group is a set of components that are owned and released together.
+type Group struct {
+	Name string
+	// Root is the folder that holds the group's levels.
+	Root string
+	// Catalog is the file that requests without a base start from; empty when there is none.
+	Catalog string
+	Pos     problem.Pos
+}
+
+// Layout says where things are in a repository.
+type Layout struct {
+	// Members is the path of member files.
+	Members *Pattern
+	// ApplicationSets and FleetSecrets are the versions files.
+	ApplicationSets, FleetSecrets string
+	// Groups by name.
+	Groups map[string]Group
+	// Levels are those of spokes, HubLevels those of hubs.
+	Levels, HubLevels *hierarchy.Hierarchy
+	// Values and Catalog are the files inside a level's folder, templates over the facts.
+	Values, Catalog *tmpl.Template
+	// Merge are the rules of H4.
+	Merge hierarchy.Rules
+	// reserved are names that a tenant, environment or cluster cannot have, because a level's own folder is called so.
+	reserved map[string][]string
+}
+
+// GroupNames are the names of the groups, sorted.
+func (l *Layout) GroupNames() []string { return slices.Sorted(maps.Keys(l.Groups)) }
+
+// LevelsOf are the levels that apply to a member.
+func (l *Layout) LevelsOf(m *Member) *hierarchy.Hierarchy {
+	if m.IsHub {
+		return l.HubLevels
+	}
+	return l.Levels
+}
+
+// DefaultLayout is the layout of a repository without a layout file.
+func DefaultLayout() *Layout {
+	l, err := ParseLayout(nil)
+	if err != nil {
+		panic(fmt.Sprintf("the default layout is broken: %v", err)) // covered by a test: it is part of the program
+	}
+	return l
+}
+
+// ParseLayout reads a layout; a nil document gives the default one. The error is a problem.List.
+func ParseLayout(doc *yamldoc.Doc) (*Layout, error) {
+	base, err := yamldoc.Parse("default layout", defaultLayout)
+	if err != nil {
+		return nil, err
+	}
+	layers := []hierarchy.Layer{{Level: "default", Root: base.Root}}
+	r := yamldoc.NewReader(base)
+	if doc != nil {
+		r = yamldoc.NewReader(doc)
+		own := r.Map(doc.Root, "the layout")
+		layers = append(layers, hierarchy.Layer{Level: "layout", Root: own.Node()})
+	}
+	merged := hierarchy.Merge(layers, nil)
+	p := layoutParser{r: r, root: r.Map(merged.Root, "the layout")}
+	l := p.parse()
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+type layoutParser struct {
+	r    *yamldoc.Reader
+	root *yamldoc.MapReader
+}
+
+func (p layoutParser) parse() *Layout {
+	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard")
+	p.root.Const("apiVersion", apiVersion)
+	p.root.Const("kind", layoutKind)
+	versions := p.root.Map("versions")
+	versions.Known("applicationSets", "fleetSecrets")
+	files := p.root.Map("files")
+	files.Known("values", "catalog")
+	p.root.Map("guard").Known("maxRemovals")
+
+	l := &Layout{Groups: map[string]Group{}}
+	l.Members = p.members()
+	l.ApplicationSets = p.path(versions, "applicationSets")
+	l.FleetSecrets = p.path(versions, "fleetSecrets")
+	p.groups(l)
+	l.Values = p.template(files, "values", "group", "component")
+	l.Catalog = p.template(files, "catalog", "group")
+	var dirs, hubDirs [][]string
+	l.Levels, dirs = p.levels("levels")
+	l.HubLevels, hubDirs = p.levels("hubLevels")
+	l.Merge = p.merge()
+	l.reserved = reservedNames(append(dirs, hubDirs...))
+	return l
+}
+
+func (p layoutParser) fail(n *yamldoc.Node, subject string, err error) {
+	for _, e := range problem.From(err, problem.InvalidLayout, n.Pos()) {
+		if e.Pos.Line == 0 {
+			e.Pos = n.Pos()
+		}
+		if e.Subject == "" || e.Subject == "template" {
+			e.Subject = subject
+		}
+		p.r.AddAt(problem.InvalidLayout, e.Pos, e.Subject, e.Found, e.Expected, e.Hints...)
+	}
+}
+
+func (p layoutParser) members() *Pattern {
+	text := p.root.String("members")
+	pattern, err := NewPattern(text)
+	if err != nil {
+		p.fail(p.root.Node().Get("members"), `key "members"`, err)
+	}
+	return pattern
+}
+
+func (p layoutParser) path(m *yamldoc.MapReader, key string) string {
+	clean, err := snapshot.CleanPath(m.String(key))
+	if err != nil {
+		p.fail(m.Node().Get(key), fmt.Sprintf("key %q", key), err)
+	}
+	return clean
+}
+
+func (p layoutParser) groups(l *Layout) {
+	groups := p.root.Map("groups")
+	for _, f := range groups.Node().Fields {
+		if f.Value.IsNull() {
+			continue // null takes a default group away
+		}
+		g := groups.Map(f.Key)
+		g.Known("root", "catalog")
+		if !labels.IsName(f.Key) {
+			p.r.AddAt(problem.InvalidLayout, groups.KeyPos(f.Key), fmt.Sprintf("group %q", f.Key), "is no DNS-1123 name", "lower case letters, digits and inner hyphens")
+			continue
+		}
+		group := Group{Name: f.Key, Root: f.Key, Pos: f.Value.Pos()}
+		if g.Has("root") {
+			group.Root = p.path(g, "root")
+		}
+		if g.Has("catalog") {
+			group.Catalog = p.path(g, "catalog")
+		}
+		l.Groups[f.Key] = group
+	}
+	if len(l.Groups) == 0 {
+		p.r.AddAt(problem.InvalidLayout, p.root.KeyPos("groups"), `key "groups"`, "names no group", "at least one")
+	}
+}
+
+// template parses and tries a path template; it must use the named facts, or its results would collide.
+func (p layoutParser) template(m *yamldoc.MapReader, key string, needs ...string) *tmpl.Template {
+	n := m.Node().Get(key)
+	text := m.String(key)
+	t, err := tmpl.Parse(n.Pos(), text)
+	if err != nil {
+		p.fail(n, fmt.Sprintf("key %q", key), err)
+		return nil
+	}
+	out, err := try(t)
+	if err == nil {
+		_, err = snapshot.CleanPath(out)
+	}
+	if err != nil {
+		p.fail(n, fmt.Sprintf("key %q", key), err)
+		return t
+	}
+	for _, need := range needs {
+		if !strings.Contains(out, sentinel(need)) {
+			p.r.Add(problem.InvalidLayout, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q does not use {{ .%s }}", text, need), "a path that differs for each "+need)
+		}
+	}
+	return t
+}
+
+// levels compiles and tries a list of levels; it also returns their folders with sentinels for the facts.
+func (p layoutParser) levels(key string) (*hierarchy.Hierarchy, [][]string) {
+	var specs []hierarchy.LevelSpec
+	var dirs [][]string
+	seen := map[string]bool{}
+	for i, item := range p.root.List(key) {
+		m := p.r.Map(item, fmt.Sprintf("level %d", i+1))
+		m.Known("name", "dir", "required")
+		s := hierarchy.LevelSpec{Name: m.String("name"), Dir: m.String("dir"), Required: m.Bool("required", false), Pos: item.Pos()}
+		switch {
+		case s.Name == "" || s.Dir == "":
+			p.r.Add(problem.InvalidLayout, item, fmt.Sprintf("level %d", i+1), "lacks name or dir", "both")
+			continue
+		case seen[s.Name]:
+			p.r.Add(problem.InvalidLayout, item, fmt.Sprintf("level %q", s.Name), "given again", "each level once")
+		}
+		seen[s.Name] = true
+		if t := p.template(m, "dir"); t != nil {
+			if out, err := try(t); err == nil {
+				dirs = append(dirs, strings.Split(out, "/"))
+			}
+		}
+		specs = append(specs, s)
+	}
+	if len(specs) == 0 {
+		p.r.AddAt(problem.InvalidLayout, p.root.KeyPos(key), fmt.Sprintf("key %q", key), "names no level", "at least one")
+		return nil, nil
+	}
+	if p.r.Err() != nil {
+		return nil, dirs
+	}
+	h, err := hierarchy.New(specs)
+	if err != nil {
+		p.fail(p.root.Node().Get(key), fmt.Sprintf("key %q", key), err)
+	}
+	return h, dirs
+}
+
+func (p layoutParser) merge() hierarchy.Rules {
+	var rules []hierarchy.Rule
+	items := p.root.List("merge")
+	for i, item := range items {
+		m := p.r.Map(item, fmt.Sprintf("merge rule %d", i+1))
+		m.Known("path", "group", "component", "strategy")
+		rule := hierarchy.Rule{Pattern: m.String("path"), Group: m.String("group"), Component: m.String("component")}
+		if s := m.Node().Get("strategy"); s.IsMap() {
+			by := m.Map("strategy")
+			by.Known(string(hierarchy.ByKey))
+			rule.Strategy, rule.Key = hierarchy.ByKey, by.String(string(hierarchy.ByKey))
+		} else {
+			rule.Strategy, rule.Key = hierarchy.ParseStrategy(m.String("strategy"))
+		}
+		if _, err := hierarchy.NewRules(rule); err != nil {
+			p.fail(item, fmt.Sprintf("merge rule %d", i+1), err)
+			continue
+		}
+		rules = append(rules, rule)
+	}
+	out, err := hierarchy.NewRules(rules...)
+	if err != nil {
+		p.fail(p.root.Node(), `key "merge"`, err)
+	}
+	return out
+}
+
+// sentinel is the value of a fact when a template is tried: it stands in no path by itself.
+func sentinel(fact string) string { return "<" + fact + ">" }
+
+var unknownFact = regexp.MustCompile(`no fact "([^"]+)" is known`)
+
+// try executes a path template with sentinels. Labels, annotations and keys of the member file differ from cluster to
+// cluster: whichever the template asks for is there.
+func try(t *tmpl.Template) (string, error) {
+	sample := map[string]any{}
+	for _, fact := range []string{"hub", "cluster", "tenant", "environment", "group", "component", "root", "name", "server", "model"} {
+		sample[fact] = sentinel(fact)
+	}
+	open := map[string]any{}
+	sample["labels"], sample["annotations"], sample["member"] = open, open, open
+	sample["metadata"] = map[string]any{"labels": open, "annotations": open}
+	for range 100 {
+		out, err := t.Execute(sample)
+		if err == nil {
+			return out, nil
+		}
+		m := unknownFact.FindStringSubmatch(err.Error())
+		if m == nil || !strings.Contains(err.Error(), "labels") && !strings.Contains(err.Error(), "annotations") && !strings.Contains(err.Error(), "member") {
+			return "", err
+		}
+		open[m[1]] = sentinel(m[1])
+	}
+	return "", fmt.Errorf("more than 100 different facts")
+}
+
+// reservedNames finds, for each fact that names folders, the literal folder names that other levels have in its place:
+// with levels tenants/defaults and tenants/{{ .tenant }}/defaults, no tenant can be called "defaults".
+func reservedNames(dirs [][]string) map[string][]string {
+	reserved := map[string][]string{}
+	for _, a := range dirs {
+		for i, part := range a {
+			fact := strings.TrimSuffix(strings.TrimPrefix(part, "<"), ">")
+			if sentinel(fact) != part {
+				continue
+			}
+			for _, b := range dirs {
+				if i < len(b) && !strings.Contains(b[i], "<") && slices.Equal(a[:i], b[:i]) && !slices.Contains(reserved[fact], b[i]) {
+					reserved[fact] = append(reserved[fact], b[i])
+				}
+			}
+		}
+	}
+	return reserved
+}

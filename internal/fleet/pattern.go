@@ -1,0 +1,73 @@
+package fleet
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/tmpl"
+)
+
+// Pattern is the path of member files: a template over .hub and .cluster that can be read in both directions.
+type Pattern struct {
+	text   string
+	t      *tmpl.Template
+	re     *regexp.Regexp
+	prefix string
+}
+
+// NewPattern compiles a path such as fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml: each of the two facts exactly
+// once, and only these.
+func NewPattern(text string) (*Pattern, error) {
+	t, err := tmpl.Parse(problem.Pos{}, text)
+	if err != nil {
+		return nil, err
+	}
+	out, err := t.Execute(map[string]any{"hub": sentinel("hub"), "cluster": sentinel("cluster")})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := snapshot.CleanPath(out); err != nil {
+		return nil, err
+	}
+	for _, fact := range []string{"hub", "cluster"} {
+		if n := strings.Count(out, sentinel(fact)); n != 1 {
+			return nil, fmt.Errorf("%q uses {{ .%s }} %d times; expected once, so that the name can be read from the path", text, fact, n)
+		}
+	}
+	expr := regexp.QuoteMeta(out)
+	for _, fact := range []string{"hub", "cluster"} {
+		expr = strings.Replace(expr, regexp.QuoteMeta(sentinel(fact)), "(?P<"+fact+">[^/]+)", 1)
+	}
+	re, err := regexp.Compile("^" + expr + "$")
+	if err != nil {
+		return nil, err
+	}
+	prefix := out[:strings.IndexByte(out, '<')]
+	return &Pattern{text: text, t: t, re: re, prefix: prefix[:strings.LastIndexByte(prefix, '/')+1]}, nil
+}
+
+// String is the pattern as it is written.
+func (p *Pattern) String() string { return p.text }
+
+// Path is the path of a member's file.
+func (p *Pattern) Path(hub, cluster string) (string, error) {
+	return p.t.Execute(map[string]any{"hub": hub, "cluster": cluster})
+}
+
+// Match reads the hub's and the cluster's name from a path.
+func (p *Pattern) Match(path string) (hub, cluster string, ok bool) {
+	if !strings.HasPrefix(path, p.prefix) {
+		return "", "", false
+	}
+	m := p.re.FindStringSubmatch(path)
+	if m == nil {
+		return "", "", false
+	}
+	return m[p.re.SubexpIndex("hub")], m[p.re.SubexpIndex("cluster")], true
+}
+
+// Folder is the folder that all member files are below.
+func (p *Pattern) Folder() string { return strings.TrimSuffix(p.prefix, "/") }

@@ -1,0 +1,117 @@
+package hierarchy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/tmpl"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Cache remembers parsed documents and templates by path and content, so that a new snapshot costs what changed. It
+// may be used by several goroutines.
+type Cache struct {
+	mu        sync.RWMutex
+	docs      map[cacheKey]parsed
+	templates map[cacheKey]compiled
+	rendered  map[cacheKey]parsed
+}
+
+type cacheKey struct{ path, digest string }
+
+type parsed struct {
+	doc *yamldoc.Doc
+	err error
+}
+
+type compiled struct {
+	t   *tmpl.Template
+	err error
+}
+
+// NewCache is an empty cache.
+func NewCache() *Cache {
+	return &Cache{docs: map[cacheKey]parsed{}, templates: map[cacheKey]compiled{}, rendered: map[cacheKey]parsed{}}
+}
+
+// Doc is the file's parsed content; errors are those of yamldoc.Parse and of the file itself.
+func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
+	if f.Err != nil {
+		return nil, f.Err
+	}
+	return c.parse(c.docs, cacheKey{f.Path, f.Digest}, f.Data)
+}
+
+func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte) (*yamldoc.Doc, error) {
+	c.mu.RLock()
+	p, ok := in[key]
+	c.mu.RUnlock()
+	if ok {
+		return p.doc, p.err
+	}
+	p.doc, p.err = yamldoc.Parse(key.path, data)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if first, ok := in[key]; ok {
+		return first.doc, first.err // documents are compared by identity: all callers get the same one
+	}
+	in[key] = p
+	return p.doc, p.err
+}
+
+// Rendered is the document that a template file gives with the facts. Lines in it are those of the rendered text,
+// which are the template's own as long as no action before them adds or removes lines.
+func (c *Cache) Rendered(f *snapshot.File, facts any) (*yamldoc.Doc, error) {
+	if f.Err != nil {
+		return nil, f.Err
+	}
+	key := cacheKey{f.Path, f.Digest}
+	c.mu.RLock()
+	t, ok := c.templates[key]
+	c.mu.RUnlock()
+	if !ok {
+		t.t, t.err = tmpl.Parse(problem.Pos{File: f.Path}, string(f.Data))
+		c.mu.Lock()
+		c.templates[key] = t
+		c.mu.Unlock()
+	}
+	if t.err != nil {
+		return nil, t.err
+	}
+	text, err := t.t.Execute(facts)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(text))
+	return c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(text))
+}
+
+// Trim forgets what the snapshot does not hold, once that is the larger part of the cache.
+func (c *Cache) Trim(s *snapshot.Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	keep := func(k cacheKey) bool {
+		f := s.File(k.path)
+		return f != nil && f.Digest == k.digest
+	}
+	if len(c.docs) > 2*s.Len()+1000 {
+		for k := range c.docs {
+			if !keep(k) {
+				delete(c.docs, k)
+			}
+		}
+	}
+	if len(c.templates) > 2*s.Len()+1000 {
+		for k := range c.templates {
+			if !keep(k) {
+				delete(c.templates, k)
+			}
+		}
+	}
+	if len(c.rendered) > 100_000 {
+		clear(c.rendered)
+	}
+}

@@ -1,0 +1,140 @@
+package hierarchy
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/tmpl"
+)
+
+// TemplateSuffix ends the names of files that are Go templates (H5).
+const TemplateSuffix = ".gotmpl"
+
+// MaxLevels is the limit of levels in a hierarchy (H10).
+const MaxLevels = 64
+
+// LevelSpec is a level as the layout declares it.
+type LevelSpec struct {
+	Name string
+	// Dir is a Go template of the level's folder over the facts.
+	Dir      string
+	Required bool
+	Pos      problem.Pos
+}
+
+// Hierarchy is a list of levels, least specific first.
+type Hierarchy struct{ levels []level }
+
+type level struct {
+	name     string
+	dir      *tmpl.Template
+	required bool
+	pos      problem.Pos
+}
+
+// New compiles levels. Errors name the level and its place in the layout.
+func New(specs []LevelSpec) (*Hierarchy, error) {
+	if len(specs) > MaxLevels {
+		return nil, problem.Problem{
+			Reason: problem.LimitExceeded, Severity: problem.Error, Pos: specs[MaxLevels].Pos,
+			Found: fmt.Sprintf("%d levels", len(specs)), Expected: fmt.Sprintf("at most %d", MaxLevels),
+		}
+	}
+	h := &Hierarchy{}
+	for _, s := range specs {
+		t, err := tmpl.Parse(s.Pos, s.Dir)
+		if err != nil {
+			return nil, err
+		}
+		h.levels = append(h.levels, level{name: s.Name, dir: t, required: s.Required, pos: s.Pos})
+	}
+	return h, nil
+}
+
+// Dir is a level's folder for one cluster and group.
+type Dir struct {
+	Level    string
+	Path     string
+	Required bool
+}
+
+// Dirs are the levels' folders for the cluster and group that the facts describe, least specific first. Errors are
+// problem.Problem: a template that fails, or a path that leaves the repository (H8).
+func (h *Hierarchy) Dirs(facts any) ([]Dir, error) {
+	dirs := make([]Dir, 0, len(h.levels))
+	for _, l := range h.levels {
+		text, err := l.dir.Execute(facts)
+		if err != nil {
+			return nil, err
+		}
+		p, err := snapshot.CleanPath(text)
+		if err != nil {
+			return nil, problem.Problem{
+				Reason: problem.OutsideRepository, Severity: problem.Error, Pos: l.pos,
+				Subject: fmt.Sprintf("folder of level %q", l.name), Found: err.Error(), Expected: "a path inside the repository",
+			}
+		}
+		dirs = append(dirs, Dir{Level: l.name, Path: p, Required: l.required})
+	}
+	return dirs, nil
+}
+
+// Resolve finds the layers of one file (its path inside each level's folder): for each level the plain file and, after
+// it, the template of the same name; a level with neither gives one missing layer. Facts are for templates alone. All
+// problems are gathered: the error is a problem.List.
+func Resolve(s *snapshot.Snapshot, cache *Cache, dirs []Dir, file string, facts func() any) ([]Layer, error) {
+	layers := make([]Layer, 0, len(dirs))
+	var problems problem.List
+	for _, d := range dirs {
+		p := path.Join(d.Path, file)
+		plain, template := s.File(p), s.File(p+TemplateSuffix)
+		if plain == nil && template == nil {
+			layers = append(layers, Layer{Level: d.Level, Path: p})
+			if d.Required {
+				problems = append(problems, problem.Problem{
+					Reason: problem.MissingLayer, Severity: problem.Error, Pos: problem.Pos{File: p},
+					Found: "no such file", Expected: fmt.Sprintf("a file, because level %q is required", d.Level),
+				})
+			}
+			continue
+		}
+		if plain != nil {
+			doc, err := cache.Doc(plain)
+			if err != nil {
+				problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: p})...)
+			} else {
+				layers = append(layers, Layer{Level: d.Level, Path: p, Root: doc.Root})
+			}
+		}
+		if template != nil {
+			doc, err := cache.Rendered(template, facts())
+			if err != nil {
+				problems = append(problems, problem.From(err, problem.TemplateFailed, problem.Pos{File: template.Path})...)
+			} else {
+				layers = append(layers, Layer{Level: d.Level, Path: template.Path, Root: doc.Root})
+			}
+		}
+	}
+	for _, l := range layers {
+		if p, bad := notMap(l); bad {
+			problems = append(problems, p)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return layers, nil
+}
+
+// notMap reports a layer whose file holds something else than a map: Helm refuses such a values file.
+func notMap(l Layer) (problem.Problem, bool) {
+	if l.Root.IsNull() || l.Root.IsMap() {
+		return problem.Problem{}, false
+	}
+	return problem.Problem{
+		Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(),
+		Subject: "the file", Found: "holds a " + l.Root.Kind.String(), Expected: "a map of values",
+	}, true
+}

@@ -1,0 +1,164 @@
+package hierarchy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Layer is the values that one level gives: a file, or a part of one.
+type Layer struct {
+	// Level is the level's name.
+	Level string
+	// Path is the file's place in the repository, also where there is no such file.
+	Path string
+	// Root is the values, a Map or Null; nil when the layer is missing.
+	Root *yamldoc.Node
+}
+
+// Missing reports whether the level has no file here.
+func (l Layer) Missing() bool { return l.Root == nil }
+
+// Tree is merged layers. A nil Tree is empty. Trees are immutable and share values with each other and with the
+// documents they were read from.
+type Tree struct {
+	// Root is the merged values: a Map, or nil when no layer has any.
+	Root *yamldoc.Node
+
+	below     *Tree
+	layer     Layer
+	conflicts []problem.Problem // those of this layer against the ones below
+}
+
+// Merge applies layers, least specific first (H1, H2).
+func Merge(layers []Layer, rules Rules) *Tree {
+	var t *Tree
+	for _, l := range layers {
+		t = t.With(l, rules)
+	}
+	return t
+}
+
+// With applies one more layer on top. The tree itself stays as it is.
+func (t *Tree) With(l Layer, rules Rules) *Tree {
+	out := &Tree{below: t, layer: l}
+	var lower *yamldoc.Node
+	if t != nil {
+		lower = t.Root
+	}
+	switch {
+	case !l.Root.IsMap():
+		out.Root = lower
+	case lower == nil:
+		out.Root = l.Root
+	default:
+		m := merger{rules: rules}
+		out.Root = m.maps(lower, l.Root, nil)
+		out.conflicts = m.conflicts
+	}
+	return out
+}
+
+// Conflicts are the type conflicts of all layers (H3), in order of position.
+func (t *Tree) Conflicts() []problem.Problem {
+	var out []problem.Problem
+	for ; t != nil; t = t.below {
+		out = append(out, t.conflicts...)
+	}
+	return problem.Sorted(out)
+}
+
+// Layers are the layers of the tree, least specific first, missing ones included.
+func (t *Tree) Layers() []Layer {
+	var out []Layer
+	for ; t != nil; t = t.below {
+		out = append(out, t.layer)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+type merger struct {
+	rules     Rules
+	conflicts []problem.Problem
+}
+
+// maps merges two maps, both sorted by key.
+func (m *merger) maps(a, b *yamldoc.Node, at *step) *yamldoc.Node {
+	if len(b.Fields) == 0 {
+		return a
+	}
+	fields := make([]yamldoc.Field, 0, len(a.Fields)+len(b.Fields))
+	i, j := 0, 0
+	for i < len(a.Fields) && j < len(b.Fields) {
+		switch x, y := a.Fields[i], b.Fields[j]; {
+		case x.Key < y.Key:
+			fields = append(fields, x)
+			i++
+		case y.Key < x.Key:
+			fields = append(fields, y)
+			j++
+		default:
+			y.Value = m.values(x.Value, y.Value, &step{at, y.Key})
+			fields = append(fields, y)
+			i++
+			j++
+		}
+	}
+	fields = append(append(fields, a.Fields[i:]...), b.Fields[j:]...)
+	return &yamldoc.Node{Kind: yamldoc.Map, Line: b.Line, Column: b.Column, Doc: b.Doc, Fields: fields, Beats: a.Beats}
+}
+
+// values merges two values at one path; b is the later layer's.
+func (m *merger) values(a, b *yamldoc.Node, at *step) *yamldoc.Node {
+	rule := m.rules.at(at)
+	switch {
+	case a.Kind == yamldoc.Map && b.Kind == yamldoc.Map && (rule == nil || rule.Strategy != Replace):
+		return m.maps(a, b, at)
+	case a.Kind == yamldoc.List && b.Kind == yamldoc.List && rule != nil && rule.Strategy != Replace:
+		return m.lists(a, b, rule, at)
+	case (a.Kind == yamldoc.Map) != (b.Kind == yamldoc.Map) && a.Kind != yamldoc.Null && b.Kind != yamldoc.Null:
+		m.conflicts = append(m.conflicts, problem.Problem{
+			Reason: problem.TypeConflict, Severity: problem.Warning, Pos: b.Pos(), Subject: fmt.Sprintf("value %q", at.String()),
+			Found:   fmt.Sprintf("a %s replaces a %s", b.Kind, a.Kind),
+			Related: []problem.Pos{a.Pos()}, Hints: []string{"write null first to remove what lower layers set, or use the same type"},
+		})
+	}
+	won := *b
+	won.Beats = a
+	return &won
+}
+
+// lists merges two lists by a rule's strategy.
+func (m *merger) lists(a, b *yamldoc.Node, rule *Rule, at *step) *yamldoc.Node {
+	items := slices.Clone(a.Items)
+	for _, item := range b.Items {
+		switch rule.Strategy {
+		case Unique:
+			if slices.ContainsFunc(items, func(x *yamldoc.Node) bool { return Equal(x, item) }) {
+				continue
+			}
+		case ByKey:
+			id := item.Get(rule.Key)
+			same := func(x *yamldoc.Node) bool { return id != nil && x.IsMap() && Equal(x.Get(rule.Key), id) }
+			if i := slices.IndexFunc(items, same); i >= 0 {
+				items[i] = m.maps(items[i], item, &step{at, fmt.Sprint(i)})
+				continue
+			}
+		}
+		items = append(items, item)
+	}
+	return &yamldoc.Node{Kind: yamldoc.List, Line: b.Line, Column: b.Column, Doc: b.Doc, Items: items, Beats: a}
+}
+
+// Equal reports whether two nodes hold the same value, wherever they stand.
+func Equal(a, b *yamldoc.Node) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Kind == b.Kind && a.Text == b.Text &&
+		slices.EqualFunc(a.Fields, b.Fields, func(x, y yamldoc.Field) bool { return x.Key == y.Key && Equal(x.Value, y.Value) }) &&
+		slices.EqualFunc(a.Items, b.Items, Equal)
+}

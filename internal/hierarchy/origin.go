@@ -1,0 +1,119 @@
+package hierarchy
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Origin is where a value comes from (H7).
+type Origin struct {
+	Level string
+	Pos   problem.Pos
+	Value *yamldoc.Node
+}
+
+// At is the value at a path, nil if there is none. Elements of lists are named by their index.
+func (t *Tree) At(path []string) *yamldoc.Node {
+	if t == nil {
+		return nil
+	}
+	n := t.Root
+	for _, part := range path {
+		switch {
+		case n == nil:
+			return nil
+		case n.Kind == yamldoc.List:
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(n.Items) {
+				return nil
+			}
+			n = n.Items[i]
+		default:
+			n = n.Get(part)
+		}
+	}
+	return n
+}
+
+// Origin is who set the value at a path; false if there is no such value.
+func (t *Tree) Origin(path []string) (Origin, bool) {
+	n := t.At(path)
+	if n == nil {
+		return Origin{}, false
+	}
+	return t.originOf(n), true
+}
+
+// History are those whom the value at a path replaced, the most recent first.
+func (t *Tree) History(path []string) []Origin {
+	n := t.At(path)
+	if n == nil {
+		return nil
+	}
+	var out []Origin
+	for n = n.Beats; n != nil; n = n.Beats {
+		out = append(out, t.originOf(n))
+	}
+	return out
+}
+
+func (t *Tree) originOf(n *yamldoc.Node) Origin {
+	o := Origin{Pos: n.Pos(), Value: n}
+	for ; t != nil; t = t.below {
+		if t.layer.Root != nil && t.layer.Root.Doc == n.Doc {
+			o.Level = t.layer.Level
+			break
+		}
+	}
+	return o
+}
+
+// Leaf is one value of a tree that holds no further ones with an origin of their own: a scalar, null, an empty map, or
+// a list. A list whose elements come from several layers (H4) is taken apart.
+type Leaf struct {
+	Path []string
+	Origin
+	// Replaced are those whom the value replaced, the most recent first.
+	Replaced []Origin
+}
+
+// Leaves are all leaves at or below a path, in order of their paths.
+func (t *Tree) Leaves(path []string) []Leaf {
+	n := t.At(path)
+	if n == nil {
+		return nil
+	}
+	var out []Leaf
+	t.leaves(n, path, &out)
+	return out
+}
+
+func (t *Tree) leaves(n *yamldoc.Node, path []string, out *[]Leaf) {
+	child := func(part string) []string { return append(path[:len(path):len(path)], part) }
+	switch {
+	case n.Kind == yamldoc.Map && len(n.Fields) > 0:
+		for _, f := range n.Fields {
+			t.leaves(f.Value, child(f.Key), out)
+		}
+	case n.Kind == yamldoc.List && !within(n, n.Doc):
+		for i, item := range n.Items {
+			t.leaves(item, child(strconv.Itoa(i)), out)
+		}
+	default:
+		leaf := Leaf{Path: path, Origin: t.originOf(n)}
+		for beaten := n.Beats; beaten != nil; beaten = beaten.Beats {
+			leaf.Replaced = append(leaf.Replaced, t.originOf(beaten))
+		}
+		*out = append(*out, leaf)
+	}
+}
+
+// within reports whether all of a value was read from one document.
+func within(n *yamldoc.Node, doc *yamldoc.Doc) bool {
+	return n.Doc == doc &&
+		!slices.ContainsFunc(n.Fields, func(f yamldoc.Field) bool { return !within(f.Value, doc) }) &&
+		!slices.ContainsFunc(n.Items, func(item *yamldoc.Node) bool { return !within(item, doc) })
+}

@@ -1,0 +1,144 @@
+package labels
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Kind tells labels from annotations: their values follow different rules.
+type Kind string
+
+// The kinds.
+const (
+	Label      Kind = "label"
+	Annotation Kind = "annotation"
+)
+
+// Reserved labels of a cluster Secret (L1).
+const (
+	SecretType      = "argocd.argoproj.io/secret-type"
+	SecretTypeValue = "cluster"
+	FleetMember     = "fleet_member"
+	Tenant          = "tenant"
+	Environment     = "environment"
+)
+
+// Entry is one label or annotation that Git declares.
+type Entry struct {
+	Key, Value string
+	Pos        problem.Pos
+}
+
+// Input is what a cluster's labels (or annotations) are computed from.
+type Input struct {
+	Kind Kind
+	// Live are those of the cluster Secret as it is; its invalid values are left out.
+	Live map[string]string
+	// Declared are Git's, least specific first; the later wins.
+	Declared []Entry
+	// Reserved cannot be declared otherwise.
+	Reserved map[string]string
+}
+
+// Set is the result.
+type Set struct {
+	// All is what selectors and templates see.
+	All map[string]string
+	// Declared is All without what only the live Secret has: what Git wants the Secret to carry. Live values are left
+	// out so that a label that Terraform removes does not keep itself alive.
+	Declared map[string]string
+	// Origins are where the declared ones stand.
+	Origins map[string]problem.Pos
+}
+
+// Compute ranks the sources and checks the result. All problems are returned; the set is complete only without any.
+func Compute(in Input) (Set, []problem.Problem) {
+	s := Set{All: map[string]string{}, Declared: map[string]string{}, Origins: map[string]problem.Pos{}}
+	for k, v := range in.Live {
+		if len(check(in.Kind, k, v)) == 0 {
+			s.All[k] = v
+		}
+	}
+	var problems []problem.Problem
+	for _, e := range in.Declared {
+		if want, reserved := in.Reserved[e.Key]; reserved {
+			if e.Value != want {
+				problems = append(problems, problem.Problem{
+					Reason: problem.ReservedLabel, Severity: problem.Error, Pos: e.Pos, Subject: fmt.Sprintf("%s %q", in.Kind, e.Key),
+					Found: fmt.Sprintf("%q", e.Value), Expected: fmt.Sprintf("%q, which the member file gives", want),
+					Hints: []string{"it is reserved: remove it here"},
+				})
+			}
+			continue
+		}
+		if faults := check(in.Kind, e.Key, e.Value); len(faults) > 0 {
+			problems = append(problems, problem.Problem{
+				Reason: problem.InvalidLabel, Severity: problem.Error, Pos: e.Pos, Subject: fmt.Sprintf("%s %q", in.Kind, e.Key),
+				Found: fmt.Sprintf("%q", e.Value), Expected: faults[0],
+			})
+			continue
+		}
+		s.All[e.Key], s.Declared[e.Key], s.Origins[e.Key] = e.Value, e.Value, e.Pos
+	}
+	for k, v := range in.Reserved {
+		s.All[k], s.Declared[k] = v, v
+	}
+	return s, problems
+}
+
+// check returns what is wrong with a key and value, in Kubernetes' own words.
+func check(kind Kind, key, value string) []string {
+	faults := validation.IsQualifiedName(key)
+	if kind == Label {
+		faults = append(faults, validation.IsValidLabelValue(value)...)
+	}
+	return faults
+}
+
+// FromNode are the entries of a map in a values file. Null removes an entry of a lower layer, hence gives none;
+// booleans and numbers are taken as text; anything else is a problem.
+func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
+	if n.IsNull() {
+		return nil, nil
+	}
+	if n.Kind != yamldoc.Map {
+		return nil, []problem.Problem{{
+			Reason: problem.InvalidLabel, Severity: problem.Error, Pos: n.Pos(), Subject: string(kind) + "s", Found: "is a " + n.Kind.String(), Expected: "a map",
+		}}
+	}
+	var entries []Entry
+	var problems []problem.Problem
+	for _, f := range n.Fields {
+		switch f.Value.Kind {
+		case yamldoc.Null:
+		case yamldoc.Map, yamldoc.List:
+			problems = append(problems, problem.Problem{
+				Reason: problem.InvalidLabel, Severity: problem.Error, Pos: f.Value.Pos(), Subject: fmt.Sprintf("%s %q", kind, f.Key),
+				Found: "is a " + f.Value.Kind.String(), Expected: "text",
+			})
+		default:
+			entries = append(entries, Entry{Key: f.Key, Value: f.Value.Text, Pos: f.Value.Pos()})
+		}
+	}
+	return entries, problems
+}
+
+// IsName reports whether a name can be a folder, a label value and part of an Application's name: a DNS-1123 label
+// (RFC 1123: at most 63 lower case letters, digits and inner hyphens).
+func IsName(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }
+
+// Text is a map as "key=value" in order, for messages and cache keys.
+func Text(m map[string]string) string {
+	parts := make([]string, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, k+"="+m[k])
+	}
+	return strings.Join(parts, ",")
+}
