@@ -1,0 +1,99 @@
+{{/*
+application-sets.merge: {base, over} -> YAML of over merged over base. Maps merge deeply,
+everything else replaces, null removes. Sprig's mergeOverwrite cannot be used: it keeps the
+base where over has false or an empty list.
+*/}}
+{{- define "application-sets.merge" -}}
+{{- $out := dict -}}
+{{- range $k, $v := .base }}{{ $_ := set $out $k $v }}{{ end -}}
+{{- range $k, $v := .over -}}
+  {{- if kindIs "invalid" $v -}}
+    {{- $_ := unset $out $k -}}
+  {{- else if and (kindIs "map" $v) (kindIs "map" (get $out $k)) -}}
+    {{- $_ := set $out $k (include "application-sets.merge" (dict "base" (get $out $k) "over" $v) | fromYaml) -}}
+  {{- else -}}
+    {{- $_ := set $out $k $v -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $out -}}
+{{- end }}
+
+{{/* application-sets.enabled: "true" or nothing; takes booleans and the strings of Terraform and labels. */}}
+{{- define "application-sets.enabled" -}}
+{{- if eq (toString .enabled) "true" }}true{{ end -}}
+{{- end }}
+
+{{/* application-sets.name: a DNS-1123 name of at most 63 characters, with a hash of the full text where that is none. */}}
+{{- define "application-sets.name" -}}
+{{- $prefix := .root.Values.namePrefix | default (printf "%s-%s" .root.Values.group .root.Values.release) -}}
+{{- $full := printf "%s-%s" $prefix .component -}}
+{{- $slug := regexReplaceAll "[^a-z0-9-]+" (lower $full) "-" | trimAll "-" -}}
+{{- if and (eq $slug $full) (le (len $slug) 63) -}}
+{{- $slug -}}
+{{- else -}}
+{{- printf "%s-%s" (regexReplaceAll "-+$" ($slug | trunc 54) "") (sha256sum $full | trunc 8) -}}
+{{- end -}}
+{{- end }}
+
+{{/* application-sets.labels: labels of the ApplicationSet; a release is a label value already. */}}
+{{- define "application-sets.labels" -}}
+{{- $own := dict "argosy.dev/group" .root.Values.group "argosy.dev/release" .root.Values.release "argosy.dev/component" .component -}}
+{{- include "application-sets.merge" (dict "base" $own "over" (.entry.applicationSet.labels | default dict)) -}}
+{{- end }}
+
+{{/* application-sets.applicationLabels: labels of the Applications; rollout steps and people select by them. */}}
+{{- define "application-sets.applicationLabels" -}}
+{{- $facts := ternary "" ".metadata.labels" .plugin -}}
+{{- $own := dict "argosy.dev/group" .root.Values.group "argosy.dev/release" .root.Values.release "argosy.dev/component" .component -}}
+{{- $_ := set $own "argosy.dev/cluster" "{{ .name }}" -}}
+{{- $_ := set $own "argosy.dev/tenant" (printf "{{ %s.tenant }}" $facts) -}}
+{{- $_ := set $own "argosy.dev/environment" (printf "{{ %s.environment }}" $facts) -}}
+{{- include "application-sets.merge" (dict "base" $own "over" (.entry.labels | default dict)) -}}
+{{- end }}
+
+{{/*
+application-sets.finalizer: the cascading finalizer, only where the parameter set asks for
+it (D1). Takes whether the patch has no metadata of its own yet.
+*/}}
+{{- define "application-sets.finalizer" -}}
+{{ `{{- if eq .deletion "cascade" }}` }}
+{{- if . }}
+metadata:
+{{- end }}
+  finalizers:
+    - resources-finalizer.argocd.argoproj.io
+{{ `{{- end }}` }}
+{{- end }}
+
+{{/*
+application-sets.templatePatch: {patch, finalizer, component} -> the component's own patch
+and the finalizer in one text; the controller takes a single document.
+*/}}
+{{- define "application-sets.templatePatch" -}}
+{{- $parts := list -}}
+{{- if kindIs "map" .patch -}}
+  {{- with omit .patch "metadata" }}{{ $parts = append $parts (toYaml .) }}{{ end -}}
+  {{- with .patch.metadata }}{{ $parts = append $parts (printf "metadata:\n%s" (toYaml . | indent 2)) }}{{ end -}}
+  {{- if .finalizer }}{{ $parts = append $parts (include "application-sets.finalizer" (not .patch.metadata)) }}{{ end -}}
+{{- else -}}
+  {{- with .patch }}{{ $parts = append $parts (trimSuffix "\n" .) }}{{ end -}}
+  {{- if .finalizer -}}
+    {{- if regexMatch "(?m)^metadata\\s*:" (.patch | default "") -}}
+      {{- fail (printf "components.%s.templatePatch: a text may not set metadata, the deletion finalizer goes there; use annotations, labels, or a templatePatch that is a map" .component) -}}
+    {{- end -}}
+    {{- if hasPrefix "{\"" (trim (.patch | default "")) -}}
+      {{- fail (printf "components.%s.templatePatch: a text must be YAML; give JSON as a map" .component) -}}
+    {{- end -}}
+    {{- $parts = append $parts (include "application-sets.finalizer" true) -}}
+  {{- end -}}
+{{- end -}}
+{{- join "\n" $parts -}}
+{{- end }}
+
+{{/* application-sets.syncPolicy: {entry} -> spec.syncPolicy of an Application. */}}
+{{- define "application-sets.syncPolicy" -}}
+{{- $policy := dict -}}
+{{- range $k, $v := (.syncPolicy | default dict) }}{{ $_ := set $policy $k $v }}{{ end -}}
+{{- with .syncOptions }}{{ $_ := set $policy "syncOptions" . }}{{ end -}}
+{{- if $policy }}{{ toYaml $policy }}{{ end -}}
+{{- end }}

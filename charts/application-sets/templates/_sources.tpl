@@ -1,0 +1,56 @@
+{{/*
+application-sets.source: the component's chart. `chart` and `path` are both written and one
+of them renders empty: Argo CD drops an empty one, and a level of the hierarchy may change a
+chart from a Helm repository to Git.
+*/}}
+{{- define "application-sets.source" -}}
+{{- $helm := dict -}}
+{{- range $k, $v := (.entry.helm | default dict) }}{{ $_ := set $helm $k $v }}{{ end -}}
+{{- if .plugin -}}
+  {{- $_ := set $helm "releaseName" "{{ .releaseName }}" -}}
+  {{- $_ := set $helm "values" "{{ .helmValues }}" -}}
+  {{- dict "repoURL" "{{ .chart.repoURL }}" "chart" "{{ .chart.name }}" "path" "{{ .chart.path }}" "targetRevision" "{{ .chart.version }}" "helm" $helm | toYaml -}}
+{{- else -}}
+  {{- $_ := set $helm "releaseName" (.entry.releaseName | default .component) -}}
+  {{- with .entry.values -}}
+    {{- $_ := set $helm "valuesObject" (get (include "application-sets.localValues" (dict "root" $.root "component" $.component "value" .) | fromYaml) "v") -}}
+  {{- end -}}
+  {{- if .root.Values.hierarchy.repoURL -}}
+    {{- $files := include "application-sets.valueFiles" . | fromYamlArray -}}
+    {{- $_ := set $helm "valueFiles" (concat ($helm.valueFiles | default list) $files) -}}
+    {{- $_ := set $helm "ignoreMissingValueFiles" true -}}
+  {{- end -}}
+  {{- $source := dict "repoURL" (trimPrefix "oci://" .entry.chart.repoURL) "targetRevision" .entry.chart.version "helm" $helm -}}
+  {{- with .entry.chart.name }}{{ $_ := set $source "chart" . }}{{ end -}}
+  {{- with .entry.chart.path }}{{ $_ := set $source "path" . }}{{ end -}}
+  {{- toYaml $source -}}
+{{- end -}}
+{{- end }}
+
+{{/* application-sets.sources: `source` or `sources` of the Application. */}}
+{{- define "application-sets.sources" -}}
+{{- $main := include "application-sets.source" . | fromYaml -}}
+{{- $more := .entry.additionalSources | default list -}}
+{{- if not .plugin -}}
+  {{- with .root.Values.hierarchy.repoURL -}}
+    {{- $more = append $more (dict "repoURL" . "targetRevision" $.root.Values.hierarchy.revision "ref" "values") -}}
+  {{- end -}}
+{{- end -}}
+{{- if $more -}}
+{{- dict "sources" (prepend $more $main) | toYaml -}}
+{{- else -}}
+{{- dict "source" $main | toYaml -}}
+{{- end -}}
+{{- end }}
+
+{{/*
+application-sets.applicationName: without the plugin, the name the plugin would give (N1):
+<component>-<cluster>, cut with a hash of the full name beyond 63 characters.
+*/}}
+{{- define "application-sets.applicationName" -}}
+{{- if .plugin -}}
+{{ "{{ .applicationName }}" }}
+{{- else -}}
+{{ printf `{{ $n := printf "%s-%%s" .nameNormalized }}{{ if gt (len $n) 63 }}{{ regexReplaceAll "-+$" ($n | trunc 54) "" }}-{{ sha256sum $n | trunc 8 }}{{ else }}{{ $n }}{{ end }}` .component }}
+{{- end -}}
+{{- end }}

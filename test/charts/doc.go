@@ -1,0 +1,10 @@
+// Package charts holds the tests of charts/ and fleet/bootstrap/: what they render, through
+// Helm's own library, and what Argo CD's own code makes of it.
+//
+//  1. Every knob of charts/application-sets has a golden: values in, ApplicationSets out
+//     (testdata/application-sets/*.txtar, -update rewrites them).
+//  2. Values that contradict each other or name nothing fail, and the message says where.
+//  3. What is rendered decodes strictly into Argo CD's types: no unknown key, no lost one.
+//  4. Rendered ApplicationSets and those of fleet/bootstrap become Applications through
+//     Argo CD's plugin client, generator, renderer and patch, against an HTTP server.
+package charts

@@ -1,0 +1,67 @@
+package charts_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+// TestKnobs renders each testdata/application-sets/*.txtar and compares with its golden.
+// Files named values*.yaml are value files in order; want.yaml is what comes out, want-error
+// the message instead. A comment line `catalog: NAME` puts a catalog of the chart first.
+func TestKnobs(t *testing.T) {
+	for _, path := range glob(t, "testdata/application-sets/*.txtar") {
+		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var valueFiles []string
+			for _, line := range strings.Split(string(archive.Comment), "\n") {
+				if group, ok := strings.CutPrefix(line, "catalog: "); ok {
+					valueFiles = append(valueFiles, catalog(group))
+				}
+			}
+			wantName, want := "want.yaml", ""
+			for _, file := range archive.Files {
+				switch {
+				case strings.HasPrefix(file.Name, "values"):
+					valueFiles = append(valueFiles, valuesFile(t, string(file.Data)))
+				default:
+					wantName, want = file.Name, string(file.Data)
+				}
+			}
+			out, err := helmTemplate(applicationSets, valueFiles...)
+			got, gotName := "", "want.yaml"
+			if err != nil {
+				gotName, got = "want-error", strings.TrimSpace(err.Error())+"\n"
+			} else {
+				decode(t, out)
+				got = canonical(t, out)
+			}
+			if *update {
+				files := archive.Files[:0:0]
+				for _, file := range archive.Files {
+					if strings.HasPrefix(file.Name, "values") {
+						files = append(files, file)
+					}
+				}
+				archive.Files = append(files, txtar.File{Name: gotName, Data: []byte(got)})
+				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if gotName != wantName || got != want {
+				t.Errorf("%s differs; -update rewrites it\ngot %s:\n%s\nwant %s:\n%s", path, gotName, got, wantName, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package charts_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/cli/values"
+	"helm.sh/helm/v3/pkg/engine"
+	"sigs.k8s.io/yaml"
+)
+
+// repo is the repository's root, seen from this package's folder.
+const repo = "../.."
+
+// applicationSets is the folder of the chart under test.
+const applicationSets = repo + "/charts/application-sets"
+
+// helmTemplate renders a chart as `helm template -f a -f b` does, values schema included.
+func helmTemplate(chartDir string, valueFiles ...string) (string, error) {
+	chart, err := loader.LoadDir(chartDir)
+	if err != nil {
+		return "", err
+	}
+	merged, err := (&values.Options{ValueFiles: valueFiles}).MergeValues(nil)
+	if err != nil {
+		return "", err
+	}
+	release := chartutil.ReleaseOptions{Name: "test", Namespace: "argocd", Revision: 1, IsInstall: true}
+	vals, err := chartutil.ToRenderValues(chart, merged, release, chartutil.DefaultCapabilities)
+	if err != nil {
+		return "", err
+	}
+	files, err := engine.Render(chart, vals)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for name := range files {
+		if strings.HasSuffix(name, ".yaml") && strings.TrimSpace(files[name]) != "" {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	var out strings.Builder
+	for _, name := range names {
+		out.WriteString(files[name])
+	}
+	return out.String(), nil
+}
+
+// valuesFile writes values to a file of their own and returns its path.
+func valuesFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// catalog is the path of one of the chart's catalogs.
+func catalog(group string) string {
+	return filepath.Join(applicationSets, "catalogs", group+".yaml")
+}
+
+// decode reads ApplicationSets strictly: an unknown key is an error, and so is a key that
+// Argo CD's types would drop.
+func decode(t *testing.T, manifests string) []v1alpha1.ApplicationSet {
+	t.Helper()
+	var sets []v1alpha1.ApplicationSet
+	for _, doc := range documents(manifests) {
+		var set v1alpha1.ApplicationSet
+		if err := yaml.UnmarshalStrict([]byte(doc), &set); err != nil {
+			t.Fatalf("not an ApplicationSet: %v\n%s", err, doc)
+		}
+		if set.Kind != "ApplicationSet" || set.APIVersion != "argoproj.io/v1alpha1" {
+			t.Fatalf("not an ApplicationSet: %s %s", set.APIVersion, set.Kind)
+		}
+		sets = append(sets, set)
+	}
+	return sets
+}
+
+// documents splits a YAML stream.
+func documents(stream string) []string {
+	var docs []string
+	for _, doc := range strings.Split("\n"+stream, "\n---") {
+		if body := strings.TrimSpace(doc); body != "" {
+			docs = append(docs, body+"\n")
+		}
+	}
+	return docs
+}
+
+// renderSets renders charts/application-sets from value texts and files, catalogs first.
+func renderSets(t *testing.T, valueFiles ...string) []v1alpha1.ApplicationSet {
+	t.Helper()
+	out, err := helmTemplate(applicationSets, valueFiles...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode(t, out)
+}
+
+// canonical is YAML with sorted keys, one document after the other.
+func canonical(t *testing.T, manifests string) string {
+	t.Helper()
+	var out bytes.Buffer
+	for _, doc := range documents(manifests) {
+		var tree any
+		if err := yaml.Unmarshal([]byte(doc), &tree); err != nil {
+			t.Fatalf("%v\n%s", err, doc)
+		}
+		text, err := yaml.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString("---\n")
+		out.Write(text)
+	}
+	return out.String()
+}
+
+// baseOf is the catalog entry that an ApplicationSet sends to the plugin.
+func baseOf(t *testing.T, set v1alpha1.ApplicationSet) map[string]any {
+	t.Helper()
+	var base map[string]any
+	raw := set.Spec.Generators[0].Plugin.Input.Parameters["base"].Raw
+	if err := json.Unmarshal(raw, &base); err != nil {
+		t.Fatal(err)
+	}
+	return base
+}
+
+// glob lists files below a folder of the repository; none is a failure.
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		t.Fatalf("no file matches %s: %v", pattern, fs.ErrNotExist)
+	}
+	return found
+}
