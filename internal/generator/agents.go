@@ -1,0 +1,89 @@
+package generator
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// agentSets are one set per member of the agent model: what its engine needs to deploy for itself (M2).
+func (st *State) agentSets(q query) ([]set, []problem.Problem) {
+	clusters, problems := st.asked(q)
+	var sets []set
+	for _, c := range clusters {
+		m := c.member
+		if !m.Remote || !c.registered {
+			continue
+		}
+		s := &AgentSet{
+			Common: c.common(applicationName("agent", m.Name)), Engine: m.Engine, Flags: map[string]string{}, Groups: []string{}, Deletion: orphan,
+		}
+		for _, flag := range fleet.Flags {
+			s.Flags[flag] = m.Flag(flag)
+		}
+		for _, g := range st.Fleet.Layout.GroupNames() {
+			if m.Owner(g) == m.Name {
+				s.Groups = append(s.Groups, g)
+			}
+		}
+		if m.Engine == fleet.EngineFlux {
+			components, faults := st.ownComponents(c, s.Groups)
+			problems = append(problems, faults...)
+			s.Components = components
+		}
+		text, err := yamldoc.FromAny(nil, st.agentValues(c)).YAML()
+		if err != nil {
+			problems = append(problems, c.own(problem.From(err, problem.InvalidValue, m.Pos))...)
+			continue
+		}
+		s.HelmValues = string(text)
+		sets = append(sets, s)
+	}
+	return sets, problems
+}
+
+// ownComponents are all components of the groups that an agent owns.
+func (st *State) ownComponents(c *cluster, groups []string) ([]ComponentSet, []problem.Problem) {
+	out := []ComponentSet{}
+	var problems []problem.Problem
+	for _, name := range groups {
+		g := c.groups[name]
+		if len(g.errors) > 0 {
+			problems = append(problems, g.errors...)
+			continue
+		}
+		for _, component := range g.components() {
+			s, faults := st.componentSet(c, g, component, nil)
+			problems = append(problems, faults...)
+			if s == nil {
+				continue
+			}
+			text, err := marshal(s)
+			if err != nil {
+				problems = append(problems, c.own(problem.From(err, problem.InvalidValue, c.member.Pos))...)
+				continue
+			}
+			s.Revision, s.Digest = "", digest(text)
+			out = append(out, *s)
+		}
+	}
+	slices.SortFunc(out, func(a, b ComponentSet) int {
+		return cmp.Or(strings.Compare(a.Component, b.Component), strings.Compare(a.Group, b.Group))
+	})
+	return out, problems
+}
+
+// agentValues are the values of charts/generator-plugin on the member: who it is, and where the fleet's repository is.
+func (st *State) agentValues(c *cluster) map[string]any {
+	git := map[string]any{}
+	for key, annotation := range map[string]string{"url": "fleet_repo_url", "ref": "fleet_repo_revision"} {
+		if v := c.annotations.All[annotation]; v != "" {
+			git[key] = v
+		}
+	}
+	return map[string]any{"hub": c.member.Hub, "owner": c.member.Name, "source": map[string]any{"git": git}}
+}

@@ -1,0 +1,194 @@
+package generator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// componentsKey holds the components of a catalog file that is also a values file of charts/application-sets.
+const componentsKey = "components"
+
+// The keys of a catalog entry that the engine reads. An entry's further keys are knobs of the ApplicationSet.
+const (
+	keyEnabled     = "enabled"
+	keyChart       = "chart"
+	keyNamespace   = "namespace"
+	keyReleaseName = "releaseName"
+	keySelector    = "selector"
+	keyValues      = "values"
+)
+
+var entryKeys = []string{keyEnabled, keyChart, keyNamespace, keyReleaseName, keySelector, keyValues}
+
+var chartKeys = []string{"repoURL", "name", "version", "path"}
+
+// components are the entries of a catalog file: below `components`, or at the top.
+func components(root *yamldoc.Node) *yamldoc.Node {
+	if inner := root.Get(componentsKey); inner.IsMap() {
+		return inner
+	}
+	if root.IsMap() {
+		return root
+	}
+	return nil
+}
+
+// Chart is where a component's chart comes from.
+type Chart struct {
+	RepoURL string `json:"repoURL"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Path    string `json:"path"`
+}
+
+// entry is a merged catalog entry, its templates not yet executed.
+type entry struct {
+	enabled   bool
+	chart     Chart
+	namespace string
+	release   string
+	selector  labels.Selector
+	problems  []problem.Problem
+	node      *yamldoc.Node // all but values, for templates
+}
+
+// entryLayers are a component's entries in catalog layers: without values (they are merged by other rules), in the
+// long form.
+func (m *memo) entryLayers(catalogs []hierarchy.Layer, component string) (entries, values []hierarchy.Layer) {
+	for _, c := range catalogs {
+		e := components(c.Root).Get(component)
+		if e == nil {
+			continue
+		}
+		if v := e.Get(keyValues); v.IsMap() {
+			values = append(values, hierarchy.Layer{Level: c.Level, Path: c.Path, Root: v})
+		}
+		short, _ := remember(&m.mu, m.shortened, e, func() (*yamldoc.Node, error) { return longForm(e), nil })
+		entries = append(entries, hierarchy.Layer{Level: c.Level, Path: c.Path, Root: short})
+	}
+	return entries, values
+}
+
+// longForm is an entry without its values, in which `chart: name` and top-level repoURL, version and path (the short
+// form of chart coordinates) stand below `chart`.
+func longForm(e *yamldoc.Node) *yamldoc.Node {
+	if !e.IsMap() {
+		return e
+	}
+	out := &yamldoc.Node{Kind: yamldoc.Map, Line: e.Line, Column: e.Column, Doc: e.Doc}
+	var chart []yamldoc.Field
+	var chartAt yamldoc.Field
+	for _, f := range e.Fields {
+		switch {
+		case f.Key == keyValues:
+		case f.Key == keyChart && f.Value.IsMap():
+			chart, chartAt = append(chart, f.Value.Fields...), f
+		case f.Key == keyChart && f.Value.Kind == yamldoc.String:
+			name := f
+			name.Key = "name"
+			chart, chartAt = append(chart, name), f
+		case f.Key == "repoURL" || f.Key == "version" || f.Key == "path":
+			chart = append(chart, f)
+			if chartAt.Key == "" {
+				chartAt = f
+			}
+		default:
+			out.Fields = append(out.Fields, f)
+		}
+	}
+	if chart != nil {
+		node := yamldoc.NewMap(e.Doc, chart...)
+		node.Line, node.Column = chartAt.Value.Line, chartAt.Value.Column
+		out.Fields = append(out.Fields, yamldoc.Field{Key: keyChart, Line: chartAt.Line, Column: chartAt.Column, Value: node})
+	}
+	return &yamldoc.Node{Kind: yamldoc.Map, Line: e.Line, Column: e.Column, Doc: e.Doc, Fields: yamldoc.NewMap(e.Doc, out.Fields...).Fields}
+}
+
+// entry reads a merged catalog entry.
+func (m *memo) entry(t *hierarchy.Tree) *entry {
+	e, _ := remember(&m.mu, m.entries, t, func() (*entry, error) { return readEntry(t.Root), nil })
+	return e
+}
+
+func readEntry(n *yamldoc.Node) *entry {
+	doc := &yamldoc.Doc{}
+	if n != nil && n.Doc != nil {
+		doc = n.Doc
+	}
+	r := yamldoc.NewReader(doc)
+	m := r.Map(n, "catalog entry")
+	e := &entry{node: m.Node(), enabled: m.Bool(keyEnabled, false), namespace: m.String(keyNamespace), release: m.String(keyReleaseName)}
+	c := m.Map(keyChart)
+	c.Known(chartKeys...)
+	e.chart = Chart{RepoURL: c.String("repoURL"), Name: c.String("name"), Version: c.String("version"), Path: c.String("path")}
+	if v := c.Node().Get("version"); v != nil && v.Kind == yamldoc.Number {
+		r.Add(problem.InvalidValue, v, `key "chart.version"`, "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
+	}
+	if s := m.Node().Get(keySelector); !s.IsNull() {
+		selector, err := labels.ParseSelector(s.Any())
+		if err != nil {
+			r.Add(problem.InvalidSelector, s, `key "selector"`, err.Error(), "matchLabels and matchExpressions")
+		}
+		e.selector = selector
+	}
+	e.problems = problem.Errors(r.Problems())
+	return e
+}
+
+// incomplete reports chart coordinates that cannot be deployed. An entry without any is incomplete only when a
+// catalog should have given them.
+func (c Chart) incomplete(catalogued bool) (found, expected string) {
+	switch {
+	case c == (Chart{}) && !catalogued:
+		return "", ""
+	case c.Name != "" && c.Path != "":
+		return "has both chart.name and chart.path", "one of them: a chart of a Helm repository or registry, or a folder in Git"
+	}
+	var missing []string
+	if c.Name == "" && c.Path == "" {
+		missing = append(missing, "chart.name or chart.path")
+	}
+	if c.RepoURL == "" {
+		missing = append(missing, "chart.repoURL")
+	}
+	if c.Version == "" {
+		missing = append(missing, "chart.version")
+	}
+	if len(missing) == 0 {
+		return "", ""
+	}
+	return "lacks " + strings.Join(missing, ", "), "chart coordinates in the catalog"
+}
+
+// catalogProblems are findings about a catalog file of the hierarchy that do not depend on a cluster.
+func catalogProblems(root *yamldoc.Node) []problem.Problem {
+	entries := components(root)
+	if entries == nil {
+		return nil
+	}
+	r := yamldoc.NewReader(entries.Doc)
+	for _, f := range entries.Fields {
+		if !labels.IsName(f.Key) {
+			r.AddAt(problem.InvalidValue, entries.KeyPos(f.Key), fmt.Sprintf("component %q", f.Key), "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
+		}
+		if f.Value.IsNull() {
+			continue
+		}
+		e := r.Map(f.Value, fmt.Sprintf("component %q", f.Key))
+		for _, key := range e.Node().Fields {
+			known := append([]string{"repoURL", "version", "path"}, entryKeys...)
+			if !slices.Contains(known, key.Key) {
+				r.Warn(problem.UnknownKey, key.Value, fmt.Sprintf("key %q of component %q", key.Key, f.Key),
+					"is not read in the hierarchy", "one of "+strings.Join(entryKeys, ", "),
+					append(problem.Nearest(key.Key, entryKeys), "knobs of the ApplicationSet belong into the values of charts/application-sets")...)
+			}
+		}
+	}
+	return r.Problems()
+}

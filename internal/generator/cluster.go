@@ -1,0 +1,245 @@
+package generator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+)
+
+// cluster is a member with all that is the same for every component: labels, levels' folders, catalogs, releases.
+type cluster struct {
+	member     *fleet.Member
+	facts      facts.Cluster
+	registered bool
+
+	labels, annotations labels.Set
+	data                templateFacts // with the full labels
+	registration        *hierarchy.Tree
+	groups              map[string]*clusterGroup
+	// broken are problems that make every answer about the cluster impossible.
+	broken []problem.Problem
+	// folders are those whose files the cluster depends on.
+	folders map[string]bool
+	// problems are all errors found when the state was built.
+	problems []problem.Problem
+}
+
+// clusterGroup is one group of a cluster.
+type clusterGroup struct {
+	name, root string
+	dirs       []hierarchy.Dir
+	// catalogs are the layout's catalog and the hierarchy's, least specific first; only those that are there.
+	catalogs []hierarchy.Layer
+	release  release.Release
+	// errors of the catalog and of the release's choice: they concern this group alone.
+	errors []problem.Problem
+}
+
+// newCluster computes a member. It never fails: what is wrong is kept where it belongs.
+func (st *State) newCluster(m *fleet.Member) *cluster {
+	c := &cluster{member: m, groups: map[string]*clusterGroup{}, folders: map[string]bool{}}
+	c.facts, c.registered = st.facts.Of(m.Name)
+	c.broken = problem.Errors(m.Problems)
+	if len(c.broken) > 0 {
+		return c
+	}
+	st.dirs(c)
+	if len(c.broken) == 0 {
+		st.labels(c)
+	}
+	if len(c.broken) == 0 {
+		for _, g := range c.groups {
+			st.group(c, g)
+		}
+	}
+	c.broken = c.own(c.broken)
+	return c
+}
+
+// own marks problems as the member's.
+func (c *cluster) own(ps []problem.Problem) []problem.Problem {
+	out := slices.Clone(ps)
+	for i := range out {
+		out[i].Hub, out[i].Cluster = c.member.Hub, c.member.Name
+	}
+	return out
+}
+
+// facts are what templates see, with labels and annotations to be added.
+func (st *State) templateFacts(c *cluster) templateFacts {
+	m := c.member
+	return templateFacts{
+		"name": m.Name, "cluster": m.Name, "hub": m.Hub, "tenant": m.Tenant, "environment": m.Environment,
+		"server": c.facts.Server, "model": m.Model(), "member": m.Content(),
+	}
+}
+
+// reserved are the labels that cannot be declared otherwise (L1).
+func reserved(m *fleet.Member) map[string]string {
+	kind := fleet.Spoke
+	if m.IsHub {
+		kind = fleet.HubCluster
+	}
+	return map[string]string{
+		labels.SecretType: labels.SecretTypeValue, labels.FleetMember: kind, labels.Tenant: m.Tenant, labels.Environment: m.Environment,
+	}
+}
+
+// dirs computes the levels' folders of every group, from the facts without the hierarchy's labels.
+func (st *State) dirs(c *cluster) {
+	l, _ := labels.Compute(labels.Input{
+		Kind: labels.Label, Live: c.facts.Labels, Declared: slices.Concat(c.member.FlagLabels, c.member.Labels), Reserved: reserved(c.member),
+	})
+	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.facts.Annotations, Declared: st.memberAnnotations(c)})
+	c.data = st.templateFacts(c).withLabels(l.All, a.All)
+	for _, name := range st.Fleet.Layout.GroupNames() {
+		g := &clusterGroup{name: name, root: st.Fleet.Root(c.member, name)}
+		dirs, err := st.Fleet.Layout.LevelsOf(c.member).Dirs(c.data.with(name, "", g.root))
+		if err != nil {
+			c.broken = append(c.broken, problem.From(err, problem.TemplateFailed, c.member.Pos)...)
+			continue
+		}
+		g.dirs = dirs
+		for _, d := range dirs {
+			c.folders[d.Path] = true
+		}
+		c.groups[name] = g
+	}
+}
+
+// memberAnnotations are what the member file declares: the hub's repository keys, overridden by the member's own, and
+// its annotations.
+func (st *State) memberAnnotations(c *cluster) []labels.Entry {
+	var out []labels.Entry
+	if self := st.Fleet.HubMember(c.member.Hub); self != nil && self != c.member {
+		out = append(out, self.RepositoryAnnotations...)
+	}
+	return slices.Concat(out, c.member.RepositoryAnnotations, c.member.Annotations)
+}
+
+// labels merges fleet/fleet-secret and computes the cluster's labels and annotations (L1 to L3).
+func (st *State) labels(c *cluster) {
+	m := c.member
+	var declaredLabels, declaredAnnotations []labels.Entry
+	if g := c.groups[fleetGroup]; g != nil {
+		layers, problems := st.valueLayers(c, g, fleetSecret)
+		if len(problems) > 0 {
+			c.broken = append(c.broken, problems...)
+			return
+		}
+		c.registration = st.merge(layers, fleetGroup, fleetSecret)
+		secret := c.registration.At([]string{"externalSecret"})
+		var problemsL, problemsA []problem.Problem
+		declaredLabels, problemsL = labels.FromNode(labels.Label, secret.Get("labels"))
+		declaredAnnotations, problemsA = labels.FromNode(labels.Annotation, secret.Get("annotations"))
+		c.broken = append(c.broken, slices.Concat(problemsL, problemsA)...)
+	}
+	var problems []problem.Problem
+	c.labels, problems = labels.Compute(labels.Input{
+		Kind: labels.Label, Live: c.facts.Labels, Declared: slices.Concat(declaredLabels, m.FlagLabels, m.Labels), Reserved: reserved(m),
+	})
+	c.broken = append(c.broken, problems...)
+	// The hub's repository keys rank below what the hierarchy declares for the member.
+	var inherited []labels.Entry
+	if self := st.Fleet.HubMember(m.Hub); self != nil && self != m {
+		inherited = self.RepositoryAnnotations
+	}
+	c.annotations, problems = labels.Compute(labels.Input{
+		Kind: labels.Annotation, Live: c.facts.Annotations,
+		Declared: slices.Concat(inherited, declaredAnnotations, m.RepositoryAnnotations, m.Annotations),
+	})
+	c.broken = append(c.broken, problems...)
+	c.data = c.data.withLabels(c.labels.All, c.annotations.All)
+}
+
+// group reads a group's catalogs and chooses its release.
+func (st *State) group(c *cluster, g *clusterGroup) {
+	if l, ok := st.catalogs[g.name]; ok {
+		g.catalogs = append(g.catalogs, l)
+	}
+	fail := func(err error) {
+		g.errors = append(g.errors, c.own(problem.From(err, problem.InvalidYAML, c.member.Pos))...)
+	}
+	file, err := st.Fleet.Layout.Catalog.Execute(c.data.with(g.name, "", g.root))
+	if err != nil {
+		fail(err)
+		return
+	}
+	// A catalog is the values file of a group as a whole: a level that is required for values need not have one.
+	optional := slices.Clone(g.dirs)
+	for i := range optional {
+		optional[i].Required = false
+	}
+	layers, err := hierarchy.Resolve(st.snapshot, st.cache, optional, file, func() any { return c.data.with(g.name, "", g.root) })
+	if err != nil {
+		fail(err)
+	}
+	for _, l := range layers {
+		if !l.Missing() {
+			g.catalogs = append(g.catalogs, l)
+		}
+	}
+	if g.release, err = st.Fleet.Versions.Of(g.name).Choose(c.labels.All); err != nil {
+		g.errors = append(g.errors, c.unknownRelease(err, release.LabelOf(g.name))...)
+	}
+}
+
+// unknownRelease is the problem of choosing a release, at the place of the label that chose it, if Git declares it.
+func (c *cluster) unknownRelease(err error, label string) []problem.Problem {
+	ps := c.own(problem.From(err, problem.UnknownRelease, c.member.Pos))
+	for i := range ps {
+		if pos, ok := c.labels.Origins[label]; ok {
+			if !ps[i].Pos.IsZero() {
+				ps[i].Related = append(ps[i].Related, ps[i].Pos)
+			}
+			ps[i].Pos = pos
+		}
+		ps[i].Subject = fmt.Sprintf("member %q: %s", c.member.Name, ps[i].Subject)
+	}
+	return ps
+}
+
+// components are the names of all components that the group's catalogs know for this cluster, sorted.
+func (g *clusterGroup) components() []string {
+	names := map[string]bool{}
+	for _, l := range g.catalogs {
+		if entries := components(l.Root); entries != nil {
+			for _, f := range entries.Fields {
+				names[f.Key] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// check computes everything about a cluster that does not depend on a request and returns all errors.
+func (st *State) check(c *cluster) []problem.Problem {
+	if len(c.broken) > 0 {
+		return c.broken
+	}
+	var out []problem.Problem
+	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
+		g := c.groups[name]
+		out = append(out, g.errors...)
+		for _, l := range g.catalogs {
+			if l.Level != catalogLevel {
+				out = append(out, problem.Errors(catalogProblems(l.Root))...)
+			}
+		}
+		for _, component := range g.components() {
+			_, problems := st.resolve(c, g, component, nil)
+			out = append(out, problems...)
+		}
+	}
+	if _, err := st.Fleet.FleetSecrets.Choose(c.labels.All); err != nil {
+		out = append(out, c.unknownRelease(err, release.FleetSecretsLabel)...)
+	}
+	return out
+}

@@ -1,0 +1,154 @@
+package generator
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Explanation is where everything about one component of one cluster comes from (rule H7).
+type Explanation struct {
+	Member    *fleet.Member
+	Group     string
+	Component string
+	Revision  string
+	// Known tells whether any catalog has the component; Enabled, whether the catalogs switch it on; Selected, whether
+	// the catalog's selector matches the cluster.
+	Known, Enabled, Selected bool
+	Registered               bool
+	Release                  string
+	Owner                    string
+	Chart                    Chart
+	Namespace, ReleaseName   string
+	// Entry is the merged catalog entry but for its values, Values the merged values; nil when nothing is known of them.
+	Entry, Values *hierarchy.Tree
+	// Labels are the cluster's, with the place where Git declares each.
+	Labels       map[string]string
+	LabelOrigins map[string]problem.Pos
+	// Conflicts are type conflicts in the values (H3).
+	Conflicts []problem.Problem
+}
+
+// Explain computes one component of one cluster as the components view would, without a base. An empty hub is the one
+// hub that has such a member. The error is an *Error.
+func (st *State) Explain(hub, name, group, component string) (*Explanation, error) {
+	m, failure := st.find(hub, name)
+	if failure != nil {
+		return nil, failure
+	}
+	if groups := st.Fleet.Layout.GroupNames(); !slices.Contains(groups, group) {
+		return nil, badRequest("group %q is not in the layout%s; expected one of %s", group, hint(group, groups), strings.Join(groups, ", "))
+	}
+	c := st.clusters[m]
+	if len(c.broken) > 0 {
+		return nil, unavailable(c.broken)
+	}
+	g := c.groups[group]
+	e := &Explanation{
+		Member: m, Group: group, Component: component, Revision: st.Revision, Registered: c.registered,
+		Release: g.release.Type, Owner: m.Owner(group), Labels: c.labels.All, LabelOrigins: c.labels.Origins,
+	}
+	if group == fleetGroup && component == fleetSecret {
+		e.Known, e.Enabled, e.Selected, e.Values = true, true, true, c.registration
+		e.Conflicts = c.registration.Conflicts()
+		return e, nil
+	}
+	if len(g.errors) > 0 {
+		return nil, unavailable(g.errors)
+	}
+	r, problems := st.resolve(c, g, component, nil)
+	if len(problems) > 0 {
+		return nil, unavailable(problems)
+	}
+	if !r.known {
+		return nil, badRequest("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
+			component, group, name, hint(component, g.components()), strings.Join(g.components(), ", "))
+	}
+	entry := st.memo.entry(r.entry)
+	e.Known, e.Enabled, e.Selected = true, entry.enabled, entry.selector.Matches(c.labels.All)
+	e.Chart, e.Namespace, e.ReleaseName = r.chart, r.ns, r.relName
+	e.Entry, e.Values = r.entry, r.values
+	if r.values == nil {
+		// Switched off: its values would still be these.
+		layers, problems := st.valueLayers(c, g, component)
+		if len(problems) > 0 {
+			return nil, unavailable(problems)
+		}
+		e.Values, e.Chart = st.merge(layers, group, component), entry.chart
+	}
+	e.Conflicts = e.Values.Conflicts()
+	return e, nil
+}
+
+func (st *State) find(hub, name string) (*fleet.Member, *Error) {
+	var found []*fleet.Member
+	var names []string
+	for _, h := range st.Fleet.Hubs() {
+		if hub != "" && h != hub {
+			continue
+		}
+		for _, m := range st.Fleet.Members(h) {
+			names = append(names, m.Name)
+			if m.Name == name {
+				found = append(found, m)
+			}
+		}
+	}
+	switch {
+	case hub != "" && names == nil:
+		return nil, badRequest("hub %q has no member files%s", hub, hint(hub, st.Fleet.Hubs()))
+	case len(found) == 0:
+		return nil, badRequest("no member is called %q%s", name, hint(name, names))
+	case len(found) > 1:
+		return nil, badRequest("cluster %q is a member of hubs %s and %s: name the hub", name, found[0].Hub, found[1].Hub)
+	}
+	return found[0], nil
+}
+
+// Summary is a member in a few words, for listings.
+type Summary struct {
+	Hub         string            `json:"hub"`
+	Name        string            `json:"name"`
+	Tenant      string            `json:"tenant"`
+	Environment string            `json:"environment"`
+	Model       string            `json:"model"`
+	Engine      string            `json:"engine,omitempty"`
+	Lifecycle   string            `json:"lifecycle"`
+	IsHub       bool              `json:"isHub"`
+	Registered  bool              `json:"registered"`
+	Releases    map[string]string `json:"releases"`
+	File        string            `json:"file"`
+	Problems    []problem.Problem `json:"problems"`
+}
+
+// Summaries are all members, by hub and name.
+func (st *State) Summaries() []Summary {
+	var out []Summary
+	for _, hub := range st.Fleet.Hubs() {
+		for _, m := range st.Fleet.Members(hub) {
+			c := st.clusters[m]
+			s := Summary{
+				Hub: hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, Model: m.Model(), Lifecycle: m.Lifecycle,
+				IsHub: m.IsHub, Registered: c.registered, Releases: map[string]string{}, File: m.Pos.File, Problems: c.problems,
+			}
+			if m.Remote {
+				s.Engine = m.Engine
+			}
+			for name, g := range c.groups {
+				s.Releases[name] = g.release.Type
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Errors are the problems that concern a hub: its members' and those of the repository as a whole. An empty hub means
+// all.
+func (st *State) Errors(hub string) []problem.Problem {
+	return slices.DeleteFunc(slices.Clone(st.Problems), func(p problem.Problem) bool { return hub != "" && p.Hub != "" && p.Hub != hub })
+}
+

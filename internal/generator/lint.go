@@ -1,0 +1,240 @@
+package generator
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Lint is every finding about the snapshot, errors and warnings, in order of position: those of Build, and those that
+// do not change an answer but are most likely not meant.
+func (st *State) Lint() []problem.Problem {
+	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}}
+	l.problems = slices.Concat(st.Problems, st.Fleet.Problems)
+	for _, hub := range st.Fleet.Hubs() {
+		for _, m := range st.Fleet.Members(hub) {
+			l.member(m)
+		}
+	}
+	l.reach(st.Fleet.Layout.ApplicationSets)
+	l.reach(st.Fleet.Layout.FleetSecrets)
+	l.reach(fleet.LayoutFile)
+	for _, c := range st.catalogs {
+		l.reach(c.Path)
+	}
+	l.tenants()
+	l.unreachable()
+	l.documents()
+	return onePerPlace(problem.Sorted(l.problems))
+}
+
+// onePerPlace merges findings that differ only in the cluster they were found for: a file at a general level is
+// reported once.
+func onePerPlace(ps []problem.Problem) []problem.Problem {
+	var out []problem.Problem
+	seen := map[string]int{}
+	for _, p := range ps {
+		key := string(p.Reason) + "\x00" + p.Error()
+		i, dup := seen[key]
+		if !dup {
+			seen[key] = len(out)
+			out = append(out, p)
+			continue
+		}
+		if out[i].Cluster != p.Cluster {
+			out[i].Hub, out[i].Cluster = "", ""
+		}
+	}
+	return out
+}
+
+type linter struct {
+	st        *State
+	reachable map[string]bool // files that some cluster and component can reach, there or not
+	folders   map[string]bool // folders of levels
+	problems  []problem.Problem
+}
+
+func (l *linter) reach(p string) {
+	l.reachable[p] = true
+	l.reachable[p+hierarchy.TemplateSuffix] = true
+}
+
+// member collects what a member reaches, and the conflicts of its trees.
+func (l *linter) member(m *fleet.Member) {
+	l.reachable[m.Pos.File] = true
+	c := l.st.clusters[m]
+	l.problems = append(l.problems, m.Problems...)
+	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
+		g := c.groups[name]
+		for _, d := range g.dirs {
+			l.folders[d.Path] = true
+		}
+		l.file(g, func() (string, error) { return l.st.Fleet.Layout.Catalog.Execute(c.data.with(name, "", g.root)) })
+		components := g.components()
+		if name == fleetGroup {
+			components = append(components, fleetSecret)
+			l.problems = append(l.problems, c.registration.Conflicts()...)
+		}
+		for _, component := range components {
+			data := c.data.with(name, component, g.root)
+			l.file(g, func() (string, error) { return l.st.Fleet.Layout.Values.Execute(data) })
+			if r, problems := l.st.resolve(c, g, component, nil); len(problems) == 0 && len(c.broken) == 0 {
+				l.problems = append(l.problems, r.values.Conflicts()...)
+			}
+		}
+		for _, catalog := range g.catalogs {
+			if catalog.Level != catalogLevel {
+				l.problems = append(l.problems, catalogProblems(catalog.Root)...)
+			}
+		}
+	}
+}
+
+func (l *linter) file(g *clusterGroup, name func() (string, error)) {
+	file, err := name()
+	if err != nil {
+		return // Build has reported it
+	}
+	for _, d := range g.dirs {
+		l.reach(path.Join(d.Path, file))
+	}
+}
+
+// tenants reports members whose tenant has no folder while other tenants have: most often a typo.
+func (l *linter) tenants() {
+	tenants := map[string]bool{} // tenants of members, true when one of their folders is there
+	where := map[string]*fleet.Member{}
+	for m, c := range l.st.clusters {
+		if m.IsHub || m.Tenant == "" || len(c.broken) > 0 {
+			continue
+		}
+		if w := where[m.Tenant]; w == nil || m.Pos.Compare(w.Pos) < 0 {
+			where[m.Tenant] = m
+		}
+		for _, g := range c.groups {
+			for _, d := range g.dirs {
+				if slices.Contains(strings.Split(d.Path, "/"), m.Tenant) && l.st.snapshot.HasDir(d.Path) {
+					tenants[m.Tenant] = true
+				}
+			}
+		}
+	}
+	known := slices.Sorted(maps.Keys(tenants))
+	if len(known) == 0 {
+		return
+	}
+	for _, t := range slices.Sorted(maps.Keys(where)) {
+		if tenants[t] {
+			continue
+		}
+		m := where[t]
+		p := problem.Problem{
+			Reason: problem.UnknownTenant, Severity: problem.Warning, Pos: m.Pos, Subject: fmt.Sprintf("tenant %q", t),
+			Found: "has no folder in the hierarchy", Hints: problem.Nearest(t, known), Hub: m.Hub, Cluster: m.Name,
+		}
+		if len(p.Hints) == 0 {
+			p.Expected = "a folder, as the tenants " + strings.Join(known, ", ") + " have"
+		}
+		l.problems = append(l.problems, p)
+	}
+}
+
+// unreachable reports files below the groups' roots that no cluster and no component can ever reach (H6).
+func (l *linter) unreachable() {
+	roots := map[string]bool{}
+	open := map[string]bool{} // groups of which no catalog is known: any component may be asked for with a base
+	for _, c := range l.st.clusters {
+		for name, g := range c.groups {
+			roots[g.root] = true
+			if len(g.components()) > 0 {
+				open[name] = false
+			} else if _, seen := open[name]; !seen {
+				open[name] = true
+			}
+		}
+	}
+	reached := slices.Sorted(maps.Keys(l.reachable))
+	for _, root := range slices.Sorted(maps.Keys(roots)) {
+		for _, p := range l.st.snapshot.Under(root) {
+			if l.reachable[p] || l.inOpenGroup(p, open) {
+				continue
+			}
+			l.problems = append(l.problems, problem.Problem{
+				Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
+				Found: "no cluster and no component reads this file", Hints: nearestPath(p, reached),
+			})
+		}
+	}
+}
+
+// inOpenGroup reports whether a file is the values of some component of a group whose components are not known.
+func (l *linter) inOpenGroup(p string, open map[string]bool) bool {
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		if !l.folders[dir] {
+			continue
+		}
+		group, _, _ := strings.Cut(strings.TrimPrefix(p, dir+"/"), "/")
+		if open[group] {
+			return true
+		}
+	}
+	return false
+}
+
+// nearestPath suggests a reachable path that differs in one part only.
+func nearestPath(p string, reachable []string) []string {
+	parts := strings.Split(p, "/")
+	for i := range parts {
+		var candidates []string
+		prefix, suffix := strings.Join(parts[:i], "/"), strings.Join(parts[i+1:], "/")
+		for _, r := range reachable {
+			other := strings.Split(r, "/")
+			if len(other) == len(parts) && strings.Join(other[:i], "/") == prefix && strings.Join(other[i+1:], "/") == suffix {
+				candidates = append(candidates, other[i])
+			}
+		}
+		if h := problem.Nearest(parts[i], candidates); len(h) > 0 {
+			return h
+		}
+	}
+	return nil
+}
+
+// documents reports what the readable files themselves hold: scalars that YAML's versions read differently (H9), and
+// documents that nobody reads.
+func (l *linter) documents() {
+	for _, p := range slices.Sorted(maps.Keys(l.reachable)) {
+		file := l.st.snapshot.File(p)
+		if file == nil || strings.HasSuffix(p, hierarchy.TemplateSuffix) {
+			continue
+		}
+		doc, err := l.st.cache.Doc(file)
+		if err != nil {
+			l.problems = append(l.problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: p})...)
+			continue
+		}
+		for _, a := range doc.Ambiguous {
+			what := "value"
+			if a.Key {
+				what = "key"
+			}
+			l.problems = append(l.problems, problem.Problem{
+				Reason: problem.AmbiguousScalar, Severity: problem.Warning, Pos: a.Pos, Subject: fmt.Sprintf("%s %s", what, a.Text),
+				Found: fmt.Sprintf("Helm reads %s, YAML 1.2 reads something else", a.Means), Hints: []string{"put it in quotes, or write what you mean"},
+			})
+		}
+		if !doc.Extra.IsZero() {
+			l.problems = append(l.problems, problem.Problem{
+				Reason: problem.MultipleDocuments, Severity: problem.Warning, Pos: doc.Extra,
+				Found: "a second document, which nobody reads", Expected: "one document in a file",
+			})
+		}
+	}
+}

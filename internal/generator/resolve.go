@@ -1,0 +1,144 @@
+package generator
+
+import (
+	"fmt"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// resolved is one component of one cluster.
+type resolved struct {
+	known    bool // some catalog, or the request's base, has an entry
+	enabled  bool // switched on, and the entry's selector matches
+	chart    Chart
+	ns       string
+	relName  string
+	entry    *hierarchy.Tree
+	selector labels.Selector
+	// values is the merged tree; only computed when the component is enabled or everything is to be checked.
+	values *hierarchy.Tree
+}
+
+// merge is memo.merge with the rules of a component.
+func (st *State) merge(layers []hierarchy.Layer, group, component string) *hierarchy.Tree {
+	return st.memo.merge(layers, st.rulesFor(group, component), group+"/"+component)
+}
+
+// resolve computes one component of one cluster: its merged catalog entry and its merged values. Base is the request's
+// catalog entry, nil for the layout's catalog. Problems are the cluster's own.
+func (st *State) resolve(c *cluster, g *clusterGroup, component string, base *yamldoc.Node) (resolved, []problem.Problem) {
+	catalogs := g.catalogs
+	if base != nil {
+		catalogs = withBase(catalogs, component, base)
+	}
+	entries, values := st.memo.entryLayers(catalogs, component)
+	var out resolved
+	if len(entries) == 0 {
+		return out, nil
+	}
+	out.known = true
+	for _, l := range entries {
+		if !l.Root.IsMap() && !l.Root.IsNull() {
+			return out, c.own([]problem.Problem{{
+				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
+				Found: "is a " + l.Root.Kind.String(), Expected: "a map",
+			}})
+		}
+	}
+	out.entry = st.memo.merge(entries, nil, "")
+	e := st.memo.entry(out.entry)
+	if len(e.problems) > 0 {
+		return out, c.own(e.problems)
+	}
+	out.selector = e.selector
+	out.enabled = e.enabled && e.selector.Matches(c.labels.All)
+	if !e.enabled {
+		return out, nil
+	}
+	data := c.data.with(g.name, component, g.root)
+	facts := func() any { return data }
+	if problems := st.coordinates(c, g, component, e, facts, base != nil, &out); len(problems) > 0 {
+		return out, problems
+	}
+	layers := make([]hierarchy.Layer, 0, len(values)+len(g.dirs))
+	for _, l := range values {
+		root, err := st.memo.render(l.Root, facts)
+		if err != nil {
+			return out, c.own(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
+		}
+		l.Root = root
+		layers = append(layers, l)
+	}
+	files, problems := st.valueLayers(c, g, component)
+	if len(problems) > 0 {
+		return out, problems
+	}
+	out.values = st.merge(append(layers, files...), g.name, component)
+	return out, nil
+}
+
+// withBase puts the request's entry in the place of the layout's catalog.
+func withBase(catalogs []hierarchy.Layer, component string, base *yamldoc.Node) []hierarchy.Layer {
+	if len(catalogs) > 0 && catalogs[0].Level == catalogLevel {
+		catalogs = catalogs[1:]
+	}
+	root := yamldoc.NewMap(base.Doc, yamldoc.Field{Key: component, Value: base})
+	return append([]hierarchy.Layer{{Level: catalogLevel, Path: basePath, Root: root}}, catalogs...)
+}
+
+// basePath stands for the request's base where a file is named.
+const basePath = "base"
+
+// coordinates executes the templates of an entry's own keys and checks that the chart can be deployed.
+func (st *State) coordinates(c *cluster, g *clusterGroup, component string, e *entry, facts func() any, based bool, out *resolved) []problem.Problem {
+	out.chart, out.ns, out.relName = e.chart, e.namespace, e.release
+	for _, field := range []struct {
+		text *string
+		path []string
+	}{
+		{&out.chart.RepoURL, []string{keyChart, "repoURL"}}, {&out.chart.Name, []string{keyChart, "name"}},
+		{&out.chart.Version, []string{keyChart, "version"}}, {&out.chart.Path, []string{keyChart, "path"}},
+		{&out.ns, []string{keyNamespace}}, {&out.relName, []string{keyReleaseName}},
+	} {
+		n := out.entry.At(field.path)
+		if !st.memo.isDynamic(n) {
+			continue
+		}
+		rendered, err := st.memo.render(n, facts)
+		if err != nil {
+			return c.own(problem.From(err, problem.TemplateFailed, n.Pos()))
+		}
+		*field.text = rendered.Text
+	}
+	_, catalogued := st.catalogs[g.name]
+	if found, expected := out.chart.incomplete(catalogued && !based); found != "" && out.enabled {
+		return c.own([]problem.Problem{{
+			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: e.node.Pos(),
+			Subject: fmt.Sprintf("component %q of group %q", component, g.name), Found: found, Expected: expected,
+		}})
+	}
+	if out.ns == "" {
+		out.ns = component
+	}
+	if out.relName == "" {
+		out.relName = component
+	}
+	return nil
+}
+
+// valueLayers are the value files of a component, level by level. Problems are the cluster's own.
+func (st *State) valueLayers(c *cluster, g *clusterGroup, component string) ([]hierarchy.Layer, []problem.Problem) {
+	data := c.data.with(g.name, component, g.root)
+	file, err := st.Fleet.Layout.Values.Execute(data)
+	if err != nil {
+		return nil, c.own(problem.From(err, problem.TemplateFailed, c.member.Pos))
+	}
+	layers, err := hierarchy.Resolve(st.snapshot, st.cache, g.dirs, file, func() any { return data })
+	if err != nil {
+		return nil, c.own(problem.From(err, problem.InvalidYAML, c.member.Pos))
+	}
+	return layers, nil
+}

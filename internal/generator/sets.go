@@ -1,0 +1,112 @@
+package generator
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// Metadata is a cluster's labels and annotations, in the place where Argo CD's own cluster generator has them.
+type Metadata struct {
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+// Common is what every parameter set has. Name is the cluster that the Application is deployed to.
+type Common struct {
+	Name            string   `json:"name"`
+	NameNormalized  string   `json:"nameNormalized"`
+	Server          string   `json:"server"`
+	Tenant          string   `json:"tenant"`
+	Environment     string   `json:"environment"`
+	Hub             string   `json:"hub"`
+	Model           string   `json:"model"`
+	Metadata        Metadata `json:"metadata"`
+	ApplicationName string   `json:"applicationName"`
+	Revision        string   `json:"revision,omitempty"`
+	Digest          string   `json:"digest,omitempty"`
+}
+
+// Deletion says what becomes of what runs when an Application goes (rule D1): the default is orphan.
+const orphan = "orphan"
+
+// MemberSet is one element of the answer to view members.
+type MemberSet struct {
+	Common
+	SecretManagerSecretName string            `json:"secretManagerSecretName"`
+	SecretLabels            map[string]string `json:"secretLabels"`
+	SecretAnnotations       map[string]string `json:"secretAnnotations"`
+	Release                 map[string]any    `json:"release"`
+	Source                  any               `json:"source"`
+	HelmValues              string            `json:"helmValues"`
+	ValueFiles              []string          `json:"valueFiles"`
+	Deletion                string            `json:"deletion"`
+}
+
+// ReleaseSet is one element of the answer to view releases.
+type ReleaseSet struct {
+	Common
+	Group      string         `json:"group"`
+	Release    map[string]any `json:"release"`
+	Source     any            `json:"source"`
+	Clusters   []string       `json:"clusters"`
+	HelmValues string         `json:"helmValues"`
+}
+
+// ComponentSet is one element of the answer to view components.
+type ComponentSet struct {
+	Common
+	Component   string   `json:"component"`
+	Group       string   `json:"group"`
+	Release     string   `json:"release"`
+	Chart       Chart    `json:"chart"`
+	Namespace   string   `json:"namespace"`
+	ReleaseName string   `json:"releaseName"`
+	HelmValues  string   `json:"helmValues"`
+	ValueFiles  []string `json:"valueFiles"`
+	Deletion    string   `json:"deletion"`
+}
+
+// AgentSet is one element of the answer to view agents.
+type AgentSet struct {
+	Common
+	Engine     string            `json:"engine"`
+	Flags      map[string]string `json:"flags"`
+	Groups     []string          `json:"groups"`
+	HelmValues string            `json:"helmValues"`
+	// Components are the merged components that a flux agent runs; absent for argocd, whose engine asks by itself.
+	Components []ComponentSet `json:"components,omitempty"`
+	Deletion   string         `json:"deletion"`
+}
+
+// common gives access to the fields that all sets share.
+func (c *Common) common() *Common { return c }
+
+type set interface{ common() *Common }
+
+// encode is a set as JSON, with its revision and the digest of all the rest.
+func encode(s set, revision string) ([]byte, error) {
+	text, err := marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	s.common().Revision, s.common().Digest = revision, digest(text)
+	return marshal(s)
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// marshal is JSON without HTML escaping and without a newline at the end.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

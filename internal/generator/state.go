@@ -1,0 +1,213 @@
+package generator
+
+import (
+	"path"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Group and component of the registration chart: its merged values declare a cluster's labels.
+const (
+	fleetGroup  = "fleet"
+	fleetSecret = "fleet-secret"
+)
+
+// State is everything that answers are computed from: one snapshot and one set of facts. It is immutable but for its
+// memory of answers, and may be used by several goroutines.
+type State struct {
+	// Revision is the snapshot's.
+	Revision string
+	Fleet    *fleet.Fleet
+	// Problems are all findings with severity error, of the repository and of its members, in order.
+	Problems []problem.Problem
+
+	snapshot *snapshot.Snapshot
+	facts    facts.Set
+	cache    *hierarchy.Cache
+	memo     *memo
+	catalogs map[string]hierarchy.Layer // by group: the layout's catalog
+	clusters map[*fleet.Member]*cluster
+	rules    map[string]hierarchy.Rules
+	rulesMu  sync.RWMutex
+	answers  answers
+}
+
+// Build computes the state of a snapshot with facts. What did not change since the previous state, which may be nil,
+// is taken from it. The error, a problem.List, means that the repository as a whole cannot be used; problems of single
+// members are in State.Problems.
+func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
+	st := &State{Revision: s.Revision, snapshot: s, facts: f, rules: map[string]hierarchy.Rules{}, answers: newAnswers()}
+	var previousFleet *fleet.Fleet
+	if previous != nil {
+		st.cache, previousFleet = previous.cache, previous.Fleet
+	} else {
+		st.cache = hierarchy.NewCache()
+	}
+	var err error
+	if st.Fleet, err = fleet.Load(s, st.cache, previousFleet); err != nil {
+		return nil, err
+	}
+	if previous != nil && previous.Fleet.Layout == st.Fleet.Layout {
+		st.memo = previous.memo
+	} else {
+		st.memo = newMemo()
+	}
+	if err := st.loadCatalogs(); err != nil {
+		return nil, err
+	}
+	st.buildClusters(previous)
+	st.cache.Trim(s)
+	return st, nil
+}
+
+// loadCatalogs reads the files that the layout names as groups' catalogs.
+func (st *State) loadCatalogs() error {
+	st.catalogs = map[string]hierarchy.Layer{}
+	var problems problem.List
+	for _, name := range st.Fleet.Layout.GroupNames() {
+		g := st.Fleet.Layout.Groups[name]
+		if g.Catalog == "" {
+			continue
+		}
+		file := st.snapshot.File(g.Catalog)
+		if file == nil {
+			problems = append(problems, problem.Problem{
+				Reason: problem.MissingFile, Severity: problem.Error, Pos: g.Pos, Subject: "catalog of group " + name,
+				Found: "no file " + g.Catalog, Expected: "a catalog, as the layout says",
+			})
+			continue
+		}
+		doc, err := st.cache.Doc(file)
+		if err != nil {
+			problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: g.Catalog})...)
+			continue
+		}
+		st.catalogs[name] = hierarchy.Layer{Level: catalogLevel, Path: g.Catalog, Root: doc.Root}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return nil
+}
+
+// catalogLevel names the lowest layer in explanations: the catalog, from the request or the layout.
+const catalogLevel = "catalog"
+
+// buildClusters computes every member's cluster, or takes it from the previous state where nothing that it depends on
+// has changed.
+func (st *State) buildClusters(previous *State) {
+	st.clusters = make(map[*fleet.Member]*cluster)
+	keep := st.keeper(previous)
+	st.Problems = append(st.Problems, problem.Errors(st.Fleet.Problems)...)
+	for _, hub := range st.Fleet.Hubs() {
+		for _, m := range st.Fleet.Members(hub) {
+			c := keep(m)
+			if c == nil {
+				c = st.newCluster(m)
+				c.problems = st.check(c)
+			}
+			st.clusters[m] = c
+			st.Problems = append(st.Problems, c.problems...)
+		}
+	}
+	st.Problems = problem.Sorted(st.Problems)
+}
+
+// keeper returns a function that finds a member's cluster in the previous state, nil when it must be computed anew.
+func (st *State) keeper(previous *State) func(*fleet.Member) *cluster {
+	none := func(*fleet.Member) *cluster { return nil }
+	if previous == nil || previous.Fleet.Layout != st.Fleet.Layout || previous.Fleet.Versions != st.Fleet.Versions ||
+		previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets {
+		return none
+	}
+	for g, c := range st.catalogs {
+		if previous.catalogs[g].Root != c.Root {
+			return none
+		}
+	}
+	folders := map[string]bool{}
+	for _, p := range snapshot.Changed(previous.snapshot, st.snapshot) {
+		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+	}
+	return func(m *fleet.Member) *cluster {
+		old := previous.clusters[m]
+		if old == nil || previous.Fleet.HubMember(m.Hub) != st.Fleet.HubMember(m.Hub) {
+			return nil
+		}
+		before, wasRegistered := previous.facts.Of(m.Name)
+		now, registered := st.facts.Of(m.Name)
+		if wasRegistered != registered || !before.Equal(now) {
+			return nil
+		}
+		if len(folders) < len(old.folders) {
+			for dir := range folders {
+				if old.folders[dir] {
+					return nil
+				}
+			}
+			return old
+		}
+		for dir := range old.folders {
+			if folders[dir] {
+				return nil
+			}
+		}
+		return old
+	}
+}
+
+// rulesFor are the merge rules of one component.
+func (st *State) rulesFor(group, component string) hierarchy.Rules {
+	if len(st.Fleet.Layout.Merge) == 0 {
+		return nil
+	}
+	key := group + "/" + component
+	rules, _ := remember(&st.rulesMu, st.rules, key, func() (hierarchy.Rules, error) {
+		return st.Fleet.Layout.Merge.For(group, component), nil
+	})
+	return rules
+}
+
+// template is the facts as templates see them.
+type templateFacts map[string]any
+
+// with are the facts and the group and component that are being computed.
+func (f templateFacts) with(group, component, root string) templateFacts {
+	out := make(templateFacts, len(f)+3)
+	for k, v := range f {
+		out[k] = v
+	}
+	out["group"], out["component"], out["root"] = group, component, root
+	return out
+}
+
+// withLabels are the facts with other labels and annotations.
+func (f templateFacts) withLabels(labels, annotations map[string]string) templateFacts {
+	out := make(templateFacts, len(f)+3)
+	for k, v := range f {
+		out[k] = v
+	}
+	l, a := anyMap(labels), anyMap(annotations)
+	out["labels"], out["annotations"] = l, a
+	out["metadata"] = map[string]any{"labels": l, "annotations": a}
+	return out
+}
+
+// anyMap is a map as sprig's functions (get, dig, hasKey) take it.
+func anyMap(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+var emptyMap = &yamldoc.Node{Kind: yamldoc.Map}

@@ -1,0 +1,265 @@
+package generator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// memberSets are one set per active spoke: what registers it.
+func (st *State) memberSets(q query) ([]set, []problem.Problem) {
+	clusters, problems := st.asked(q)
+	var sets []set
+	for _, c := range clusters {
+		if c.member.IsHub {
+			continue
+		}
+		rel, err := st.Fleet.FleetSecrets.Choose(c.labels.All)
+		if err != nil {
+			problems = append(problems, c.unknownRelease(err, release.FleetSecretsLabel)...)
+			continue
+		}
+		text, err := st.memo.text(st.registrationValues(c))
+		if err != nil {
+			problems = append(problems, c.own(problem.From(err, problem.InvalidValue, c.member.Pos))...)
+			continue
+		}
+		sets = append(sets, &MemberSet{
+			Common: c.common(applicationName(fleetSecret, c.member.Name)), SecretManagerSecretName: c.member.SecretManagerSecret,
+			SecretLabels: c.labels.Declared, SecretAnnotations: c.annotations.Declared,
+			Release: rel.Keys, Source: rel.Source, HelmValues: text, ValueFiles: files(c.registration.Layers()), Deletion: orphan,
+		})
+	}
+	return sets, problems
+}
+
+// registrationValues are the merged fleet/fleet-secret values with what the engine computed on top.
+func (st *State) registrationValues(c *cluster) *yamldoc.Node {
+	computed := map[string]any{
+		"clusterName": c.member.Name, "secretManagerSecretName": c.member.SecretManagerSecret,
+		"externalSecret": map[string]any{"labels": anyMap(c.labels.Declared), "annotations": anyMap(c.annotations.Declared)},
+	}
+	if c.member.GitHubSecret {
+		computed["githubSecret"] = true
+		computed["githubSecretName"] = c.member.GitHubSecretName
+	}
+	root := emptyMap
+	if c.registration != nil && c.registration.Root != nil {
+		root = withoutComputed(c.registration.Root)
+	}
+	t := hierarchy.Merge([]hierarchy.Layer{{Level: "hierarchy", Root: root}, {Level: "computed", Root: yamldoc.FromAny(nil, computed)}}, nil)
+	return t.Root
+}
+
+// withoutComputed takes the declared labels and annotations out: the computed ones replace them as a whole.
+func withoutComputed(root *yamldoc.Node) *yamldoc.Node {
+	secret := root.Get("externalSecret")
+	if !secret.IsMap() {
+		return root
+	}
+	keep := func(n *yamldoc.Node, drop ...string) *yamldoc.Node {
+		out := *n
+		out.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f yamldoc.Field) bool { return slices.Contains(drop, f.Key) })
+		return &out
+	}
+	out := keep(root, "externalSecret")
+	out.Fields = append(out.Fields, yamldoc.Field{Key: "externalSecret", Value: keep(secret, "labels", "annotations")})
+	return yamldoc.NewMap(root.Doc, out.Fields...)
+}
+
+// files are the paths of the layers that are there, in order.
+func files(layers []hierarchy.Layer) []string {
+	out := []string{}
+	for _, l := range layers {
+		if !l.Missing() {
+			out = append(out, l.Path)
+		}
+	}
+	return out
+}
+
+// releaseSets are one set per release of the group that a cluster of the asker's is on (R4, R7).
+func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
+	clusters, problems := st.asked(q)
+	type use struct {
+		rel      release.Release
+		clusters []string
+		enabled  map[string]bool
+	}
+	uses := map[string]*use{}
+	for _, c := range clusters {
+		if !c.registered || !q.owns(c, q.Group) {
+			continue
+		}
+		g := c.groups[q.Group]
+		if len(g.errors) > 0 {
+			problems = append(problems, g.errors...)
+			continue
+		}
+		u := uses[g.release.Type]
+		if u == nil {
+			u = &use{rel: g.release, enabled: map[string]bool{}}
+			uses[g.release.Type] = u
+		}
+		u.clusters = append(u.clusters, c.member.Name)
+		for _, component := range g.enabledByHierarchy(st.memo) {
+			u.enabled[component] = true
+		}
+	}
+	var sets []set
+	common := st.asker(q)
+	for _, name := range slices.Sorted(maps.Keys(uses)) {
+		u := uses[name]
+		components := map[string]any{}
+		for component := range u.enabled {
+			components[component] = map[string]any{keyEnabled: true}
+		}
+		owner := q.owner
+		text, err := yamldoc.FromAny(nil, map[string]any{
+			"group": q.Group, "release": name, "hub": q.Hub, "owner": owner, componentsKey: components,
+		}).YAML()
+		if err != nil {
+			problems = append(problems, problem.From(err, problem.InvalidValue, u.rel.Pos)...)
+			continue
+		}
+		s := &ReleaseSet{Common: common, Group: q.Group, Release: u.rel.Keys, Source: u.rel.Source, Clusters: u.clusters, HelmValues: string(text)}
+		s.ApplicationName = applicationName("application-sets-"+q.Group, name)
+		sets = append(sets, s)
+	}
+	return sets, problems
+}
+
+// enabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever the catalog's own
+// default is (R7).
+func (g *clusterGroup) enabledByHierarchy(m *memo) []string {
+	var out []string
+	catalogs := g.catalogs
+	if len(catalogs) > 0 && catalogs[0].Level == catalogLevel {
+		catalogs = catalogs[1:]
+	}
+	for _, component := range g.components() {
+		entries, _ := m.entryLayers(catalogs, component)
+		if len(entries) > 0 && m.entry(m.merge(entries, nil, "")).enabled {
+			out = append(out, component)
+		}
+	}
+	return out
+}
+
+// asker are the common fields of the cluster whose engine asks: the one that the ApplicationSets live on.
+func (st *State) asker(q query) Common {
+	m := st.Fleet.HubMember(q.Hub)
+	if q.owner != fleet.OwnerHub {
+		m = st.Fleet.Member(q.Hub, q.owner)
+	}
+	if m == nil {
+		return Common{
+			Name: q.Hub, NameNormalized: q.Hub, Hub: q.Hub, Model: fleet.Centralized,
+			Metadata: Metadata{Labels: map[string]string{}, Annotations: map[string]string{}},
+		}
+	}
+	return st.clusters[m].common("")
+}
+
+// componentSets are one set per cluster and component that is enabled there and owned by the asker.
+func (st *State) componentSets(q query) ([]set, []problem.Problem, *Error) {
+	base, failure := st.base(q)
+	if failure != nil {
+		return nil, nil, failure
+	}
+	clusters, problems := st.asked(q)
+	var sets []set
+	known := q.Component == ""
+	var names []string
+	for _, c := range clusters {
+		g := c.groups[q.Group]
+		if !known && g != nil {
+			names = append(names, g.components()...)
+			known = base != nil || slices.Contains(g.components(), q.Component)
+		}
+		if !c.registered || !q.owns(c, q.Group) {
+			continue
+		}
+		if len(g.errors) > 0 {
+			problems = append(problems, g.errors...)
+			continue
+		}
+		if q.Release != "" && g.release.Type != q.Release {
+			continue
+		}
+		for _, component := range q.components(g) {
+			s, faults := st.componentSet(c, g, component, base)
+			problems = append(problems, faults...)
+			if s != nil {
+				sets = append(sets, s)
+			}
+		}
+	}
+	if !known && len(clusters) > 0 && base == nil {
+		return nil, nil, badRequest("component %q is in no catalog of group %q%s", q.Component, q.Group, hint(q.Component, names))
+	}
+	return sets, problems, nil
+}
+
+// components are the names that a request asks for.
+func (q query) components(g *clusterGroup) []string {
+	if q.Component != "" {
+		return []string{q.Component}
+	}
+	return g.components()
+}
+
+// base is the request's catalog entry as a node.
+func (st *State) base(q query) (*yamldoc.Node, *Error) {
+	if q.Base == nil {
+		return nil, nil
+	}
+	n, err := st.memo.base(&yamldoc.Doc{File: basePath}, q.Base)
+	if err != nil {
+		return nil, badRequest("input.parameters.base: %v", err)
+	}
+	if e := readEntry(longForm(n)); len(e.problems) > 0 {
+		return nil, badRequest("input.parameters.%s", strings.TrimPrefix(e.problems[0].Error(), ": "))
+	}
+	return n, nil
+}
+
+// componentSet is one cluster's set of one component, nil when it is not to run there.
+func (st *State) componentSet(c *cluster, g *clusterGroup, component string, base *yamldoc.Node) (*ComponentSet, []problem.Problem) {
+	r, problems := st.resolve(c, g, component, base)
+	if len(problems) > 0 || !r.enabled {
+		return nil, problems
+	}
+	var root *yamldoc.Node
+	if r.values != nil {
+		root = r.values.Root
+	}
+	text, err := st.memo.text(root)
+	if err != nil {
+		return nil, c.own([]problem.Problem{{
+			Reason: problem.InvalidValue, Severity: problem.Error, Pos: c.member.Pos, Subject: fmt.Sprintf("component %q", component), Found: err.Error(),
+		}})
+	}
+	return &ComponentSet{
+		Common: c.common(applicationName(component, c.member.Name)), Component: component, Group: g.name, Release: g.release.Type,
+		Chart: r.chart, Namespace: r.ns, ReleaseName: r.relName, HelmValues: text, ValueFiles: valueFiles(r.values), Deletion: orphan,
+	}, nil
+}
+
+// valueFiles are the value files among a tree's layers: catalog entries are no value files.
+func valueFiles(t *hierarchy.Tree) []string {
+	var layers []hierarchy.Layer
+	for _, l := range t.Layers() {
+		if l.Root != nil && l.Root.Doc != nil && l.Root == l.Root.Doc.Root {
+			layers = append(layers, l)
+		}
+	}
+	return files(layers)
+}
