@@ -1,0 +1,498 @@
+package charts_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
+	genv1alpha1 "github.com/external-secrets/external-secrets/apis/generators/v1alpha1"
+	"github.com/external-secrets/external-secrets/pkg/controllers/templating"
+	"github.com/external-secrets/external-secrets/pkg/provider/fake"
+	"github.com/external-secrets/external-secrets/pkg/template"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// member is what the `members` view answers for a spoke, and a store region from the hierarchy.
+const member = `
+clusterName: retail-dev-eu-1
+secretManagerSecretName: fleet/retail-dev-eu-1
+externalSecret:
+  labels: {tenant: retail, environment: dev, fleet_member: spoke, addonsRelease: canary}
+  annotations: {owner: team-retail}
+secretStore: {aws: {region: eu-west-1}}
+`
+
+// terraform is the JSON secret that Terraform writes: values may be JSON texts or JSON itself.
+func terraform(keys map[string]any) string {
+	all := map[string]any{
+		"cluster_name": "retail-dev-eu-1",
+		"server":       "https://retail.example.com",
+		"config":       `{"tlsClientConfig":{"insecure":false}}`,
+	}
+	maps.Copy(all, keys)
+	for key, value := range all {
+		if value == nil {
+			delete(all, key)
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// reconcile makes the Secret of an ExternalSecret with the code of External Secrets: its fake
+// provider, its template engine, its parser. The order is that of ApplyTemplate in
+// pkg/controllers/externalsecret/externalsecret_controller_template.go of v0.19.2, which cannot
+// be called itself as its package links every cloud.
+func reconcile(t *testing.T, es *esv1.ExternalSecret, remote, generated map[string]string) (*corev1.Secret, error) {
+	t.Helper()
+	ctx := context.Background()
+	store := &esv1.SecretStore{ObjectMeta: metav1.ObjectMeta{Name: "fake"}}
+	store.Spec.Provider = &esv1.SecretStoreProvider{Fake: &esv1.FakeProvider{}}
+	for key, value := range remote {
+		store.Spec.Provider.Fake.Data = append(store.Spec.Provider.Fake.Data, esv1.FakeProviderData{Key: key, Value: value})
+	}
+	client, err := new(fake.Provider).NewClient(ctx, store, nil, es.Namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := map[string][]byte{}
+	for _, from := range es.Spec.DataFrom {
+		if from.SourceRef != nil && from.SourceRef.GeneratorRef != nil {
+			for key, value := range generated {
+				data[key] = []byte(value)
+			}
+			continue
+		}
+		found, err := client.GetSecretMap(ctx, *from.Extract)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(data, found)
+	}
+	for _, from := range es.Spec.Data {
+		if data[from.SecretKey], err = client.GetSecret(ctx, from.RemoteRef); err != nil {
+			return nil, err
+		}
+	}
+
+	target := es.Spec.Target.Template
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: es.Spec.Target.Name, Namespace: es.Namespace}, Type: target.Type}
+	secret.Labels, secret.Annotations, secret.Data = map[string]string{}, map[string]string{}, map[string][]byte{}
+	maps.Copy(secret.Labels, target.Metadata.Labels)
+	maps.Copy(secret.Annotations, target.Metadata.Annotations)
+	if target.MergePolicy == esv1.MergePolicyMerge {
+		maps.Copy(secret.Data, data)
+	}
+	execute, err := template.EngineForVersion(target.EngineVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parser := templating.Parser{TargetSecret: secret, DataMap: data, Exec: execute}
+	if err := parser.MergeTemplateFrom(ctx, es.Namespace, target); err != nil {
+		return nil, err
+	}
+	for _, step := range []struct {
+		values map[string]string
+		target esv1.TemplateTarget
+	}{
+		{target.Data, esv1.TemplateTargetData},
+		{target.Metadata.Labels, esv1.TemplateTargetLabels},
+		{target.Metadata.Annotations, esv1.TemplateTargetAnnotations},
+	} {
+		if err := parser.MergeMap(step.values, step.target); err != nil {
+			return nil, err
+		}
+	}
+	return secret, nil
+}
+
+// clusterSecret renders the chart and makes the cluster Secret from what Terraform wrote.
+func clusterSecret(t *testing.T, remote string, valueTexts ...string) *corev1.Secret {
+	t.Helper()
+	objects := rendering{}.objects(t, fleetSecret, valueTexts...)
+	es := one[*esv1.ExternalSecret](t, objects, "retail-dev-eu-1")
+	secret, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": remote}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+func texts(data map[string][]byte) map[string]string {
+	out := map[string]string{}
+	for key, value := range data {
+		out[key] = string(value)
+	}
+	return out
+}
+
+func TestFleetSecretGoldens(t *testing.T) { chartGoldens(t, fleetSecret) }
+
+// The Secret is what Argo CD reads as a cluster.
+func TestFleetSecretIsAnArgoCDCluster(t *testing.T) {
+	got := clusterSecret(t, terraform(map[string]any{
+		"metadata": `{"aws_account_id":"123456789012","vpc":"vpc-1"}`,
+		"addons":   `{"enable_karpenter":true,"kubernetes_version":"1.33"}`,
+	}), member)
+	if got.Name != "retail-dev-eu-1" || got.Namespace != "argocd" || got.Type != corev1.SecretTypeOpaque {
+		t.Errorf("got %s/%s %s", got.Namespace, got.Name, got.Type)
+	}
+	wantLabels := map[string]string{
+		"argocd.argoproj.io/secret-type": "cluster",
+		"tenant":                         "retail", "environment": "dev", "fleet_member": "spoke", "addonsRelease": "canary",
+		"enable_karpenter": "true", "kubernetes_version": "1.33",
+	}
+	if diff := cmp.Diff(wantLabels, got.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	wantAnnotations := map[string]string{
+		"cluster_name": "retail-dev-eu-1", "owner": "team-retail", "aws_account_id": "123456789012", "vpc": "vpc-1",
+	}
+	if diff := cmp.Diff(wantAnnotations, got.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	wantData := map[string]string{
+		"name": "retail-dev-eu-1", "server": "https://retail.example.com", "config": `{"tlsClientConfig":{"insecure":false}}`,
+	}
+	if diff := cmp.Diff(wantData, texts(got.Data)); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+}
+
+// L1, and item 5 of what the reference system gets wrong: Terraform's labels overwrite Git's, and
+// its empty environment blanks the declared one.
+func TestL1GitBeatsTerraform(t *testing.T) {
+	got := clusterSecret(t, terraform(map[string]any{
+		"addons": map[string]any{
+			"environment": "", "tenant": "payments", "fleet_member": "hub-cluster", "addonsRelease": "default",
+			"argocd.argoproj.io/secret-type": "repository", "only_terraform": "yes", "blank": "", "absent": nil,
+		},
+		"metadata": map[string]any{"owner": "terraform", "cluster_name": "other", "only_terraform": "kept", "blank": ""},
+	}), member)
+	want := map[string]string{
+		"environment": "dev", "tenant": "retail", "fleet_member": "spoke", "addonsRelease": "canary",
+		"argocd.argoproj.io/secret-type": "cluster", "only_terraform": "yes",
+	}
+	if diff := cmp.Diff(want, got.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	want = map[string]string{"owner": "team-retail", "cluster_name": "retail-dev-eu-1", "only_terraform": "kept"}
+	if diff := cmp.Diff(want, got.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
+// L2, and item 7: absent keys become the text `<no value>`, an invalid label, and the API server
+// rejects the whole Secret. What Terraform wrote must never do that; it is left out and named.
+func TestL2InvalidTerraformLabelsAreLeftOut(t *testing.T) {
+	got := clusterSecret(t, terraform(map[string]any{
+		"addons": map[string]any{
+			"nothing": "<no value>", "path": "a/b", "long": strings.Repeat("x", 64), "bad key": "x", "object": map[string]any{"a": 1},
+			"count": 3, "account": 123456789012, "ratio": 1.5, "on": true, "off": false, "ok": " padded ",
+		},
+		"metadata": map[string]any{
+			"nothing": "<no value>", "account": 123456789012, "subnets": []string{"a", "b"}, "url": "https://x/<y>&z",
+			"braces": "{{ .Values }}", "lines": "a\nb",
+		},
+	}), member)
+	for key, want := range map[string]string{"count": "3", "account": "123456789012", "ratio": "1.5", "on": "true", "off": "false", "ok": "padded"} {
+		if got.Labels[key] != want {
+			t.Errorf("label %s: got %q, want %q", key, got.Labels[key], want)
+		}
+	}
+	for _, key := range []string{"nothing", "path", "long", "bad key", "object"} {
+		if value, found := got.Labels[key]; found {
+			t.Errorf("label %s: got %q, want none", key, value)
+		}
+	}
+	want := map[string]string{
+		"argosy.dev/ignored-labels": "bad key,long,nothing,object,path",
+		"cluster_name":              "retail-dev-eu-1", "owner": "team-retail", "account": "123456789012",
+		"subnets": `["a","b"]`, "url": "https://x/<y>&z", "braces": "{{ .Values }}", "lines": "a\nb",
+	}
+	if diff := cmp.Diff(want, got.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
+// L2: Git's own labels are refused when the chart is rendered.
+func TestL2InvalidGitLabelsFail(t *testing.T) {
+	for value, message := range map[string]string{
+		"{team: <no value>}": `externalSecret.labels.team: "<no value>" is not a valid label value`,
+		"{team: a/b}":        `externalSecret.labels.team: "a/b" is not a valid label value`,
+		"{environment: ''}":  `externalSecret.labels.environment must not be empty`,
+		"{'a b': c}":         `externalSecret.labels: "a b" is not a valid label name`,
+		"{argocd.argoproj.io/secret-type: repository}": `externalSecret.labels.argocd.argoproj.io/secret-type: "repository" is reserved`,
+		"{account: 123456789012}":                      "externalSecret.labels.account: Invalid type. Expected: [string,boolean,null], given: integer",
+	} {
+		rendering{}.fails(t, message, fleetSecret, member, "externalSecret: {labels: "+value+"}")
+	}
+	rendering{}.fails(t, `externalSecret.annotations.cluster_name: "x" contradicts clusterName: "retail-dev-eu-1"`,
+		fleetSecret, member, "externalSecret: {annotations: {cluster_name: x}}")
+}
+
+// Texts from Git reach the Secret as they are: neither Helm nor External Secrets executes them.
+func TestFleetSecretTextsAreNotTemplates(t *testing.T) {
+	got := clusterSecret(t, terraform(nil), member, `
+externalSecret:
+  labels: {flag: true, gone: null}
+  annotations: {braces: '{{ fail "executed" }}', quote: "a \"b\"\n<c>", flag: false}
+  config: {awsAuthConfig: {clusterName: '{{ x }}'}}
+  server: https://kubernetes.default.svc
+  project: retail
+  namespaces: [a, b]
+  clusterResources: "true"
+`)
+	for key, want := range map[string]string{"braces": `{{ fail "executed" }}`, "quote": "a \"b\"\n<c>", "flag": "false"} {
+		if got.Annotations[key] != want {
+			t.Errorf("annotation %s: got %q, want %q", key, got.Annotations[key], want)
+		}
+	}
+	if _, found := got.Labels["gone"]; found || got.Labels["flag"] != "true" {
+		t.Errorf("labels: %v", got.Labels)
+	}
+	want := map[string]string{
+		"name": "retail-dev-eu-1", "server": "https://kubernetes.default.svc", "project": "retail",
+		"config": `{"awsAuthConfig":{"clusterName":"{{ x }}"}}`, "namespaces": "a,b", "clusterResources": "true",
+	}
+	if diff := cmp.Diff(want, texts(got.Data)); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+}
+
+// A secret that holds another cluster's credentials, or lacks them, leaves the Secret as it was.
+func TestFleetSecretRefusesWrongSecrets(t *testing.T) {
+	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member), "")
+	for message, remote := range map[string]string{
+		`the secret is that of cluster "other", not of "retail-dev-eu-1"`: terraform(map[string]any{"cluster_name": "other"}),
+		`map has no entry for key "server"`:                               terraform(map[string]any{"server": nil}),
+		`map has no entry for key "config"`:                               terraform(map[string]any{"config": nil}),
+		"addons is not a JSON object":                                     terraform(map[string]any{"addons": "not JSON"}),
+		"metadata is not a JSON object":                                   terraform(map[string]any{"metadata": []string{"a"}}),
+	} {
+		_, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": remote}, nil)
+		if err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("got error %v, want %q", err, message)
+		}
+	}
+	// without cluster_name there is nothing to compare
+	if _, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": terraform(map[string]any{"cluster_name": nil})}, nil); err != nil {
+		t.Error(err)
+	}
+	es = one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member, `externalSecret: {verifyClusterName: "false"}`), "")
+	if _, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": terraform(map[string]any{"cluster_name": "eks-name"})}, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// Item 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
+func TestStringBooleansOfFleetSecret(t *testing.T) {
+	const base = member + `
+githubSecretName: git/app
+serviceAccount: {name: eso}
+gitCredentials: {charts: {type: ssh, url: "git@example.com:a/b.git", secretName: git/ssh, plain: true}}
+`
+	for _, knob := range []string{
+		"githubSecret: %s", "externalSecret: {enabled: %s}", "externalSecret: {verifyClusterName: %s}",
+		"externalSecret: {namespaces: [a], clusterResources: %s}", "secretStore: {name: store, create: %s}",
+		"serviceAccount: {create: %s}", "gitCredentials: {charts: {enabled: %s}}", "gitCredentials: {charts: {plain: %s}}",
+		"github: {url: '', plain: %s}",
+	} {
+		rendered := map[string]string{}
+		for _, value := range []string{"true", `"true"`, "false", `"false"`} {
+			docs, _, err := rendering{}.render(fleetSecret, valuesFiles(t, []string{base, fmt.Sprintf(knob, value)})...)
+			if err != nil {
+				t.Fatalf("%s: %v", fmt.Sprintf(knob, value), err)
+			}
+			rendered[value] = strings.Join(docs, "---\n")
+		}
+		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] {
+			t.Errorf("%s: the string renders otherwise than the boolean", knob)
+		}
+		if rendered["true"] == rendered["false"] && !strings.HasPrefix(knob, "github:") {
+			t.Errorf("%s: no effect", knob)
+		}
+		rendering{}.fails(t, `must be one of the following: true, false, "true", "false"`, fleetSecret, base, fmt.Sprintf(knob, `"yes"`))
+	}
+}
+
+// Item 13: registries' objects are named by endpoint, so their order means nothing, and
+// creationPolicy Owner creates the Secret that Merge would never create.
+func TestECRObjectsAreNamedByEndpoint(t *testing.T) {
+	registries := func(endpoints ...string) string {
+		var list []string
+		for _, endpoint := range endpoints {
+			list = append(list, "{endpoint: "+endpoint+"}")
+		}
+		return "ecr: {registries: [" + strings.Join(list, ", ") + "]}"
+	}
+	a, b := "111111111111.dkr.ecr.eu-west-1.amazonaws.com", "222222222222.dkr.ecr-fips.us-east-2.amazonaws.com"
+	objects := map[string][]runtime.Object{
+		"a": rendering{}.objects(t, fleetSecret, member, registries(a)), "ab": rendering{}.objects(t, fleetSecret, member, registries(a, b)),
+		"ba": rendering{}.objects(t, fleetSecret, member, registries(b, a)),
+	}
+	const nameA, nameB = "retail-dev-eu-1-ecr-111111111111-dkr-ecr-eu-west-1-amazonaws-com", "retail-dev-eu-1-ecr-222222222222-dkr-ecr-fips-us-east-2-amazonaws-com"
+	for which, rendered := range objects {
+		if diff := cmp.Diff(one[*esv1.ExternalSecret](t, objects["a"], nameA), one[*esv1.ExternalSecret](t, rendered, nameA)); diff != "" {
+			t.Errorf("%s: order matters:\n%s", which, diff)
+		}
+	}
+	if diff := cmp.Diff(one[*genv1alpha1.ECRAuthorizationToken](t, objects["ab"], nameB), one[*genv1alpha1.ECRAuthorizationToken](t, objects["ba"], nameB)); diff != "" {
+		t.Errorf("order matters:\n%s", diff)
+	}
+	if region := one[*genv1alpha1.ECRAuthorizationToken](t, objects["ab"], nameB).Spec.Region; region != "us-east-2" {
+		t.Errorf("region: got %q", region)
+	}
+	es := one[*esv1.ExternalSecret](t, objects["a"], nameA)
+	if got := es.Spec.Target.CreationPolicy; got != esv1.CreatePolicyOwner {
+		t.Errorf("creationPolicy: got %q", got)
+	}
+	secret, err := reconcile(t, es, nil, map[string]string{"username": "AWS", "password": "token", "proxy_endpoint": "https://" + a, "expires_at": "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"type": "helm", "enableOCI": "true", "name": nameA, "url": a, "username": "AWS", "password": "token"}
+	if diff := cmp.Diff(want, texts(secret.Data)); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	if secret.Labels["argocd.argoproj.io/secret-type"] != "repo-creds" {
+		t.Errorf("labels: %v", secret.Labels)
+	}
+	rendering{}.fails(t, "give objects of one name", fleetSecret, member, registries("a.example.com/x", "a.example.com-x.com", "a.example.com/x"))
+	rendering{}.fails(t, "region is required: the endpoint does not name it", fleetSecret, member, registries("registry.example.com"))
+}
+
+// Git credentials: what the store holds becomes what Argo CD reads.
+func TestGitCredentials(t *testing.T) {
+	remote := map[string]string{
+		"git/app":   `{"url":"https://github.com/acme","githubAppID":"1","githubAppInstallationID":"2","githubAppPrivateKey":"LS0t"}`,
+		"git/named": `{"app-id":"1","installation":"2","key":"k"}`,
+		"git/token": `{"username":"bot","password":"p"}`,
+		"git/ssh":   `{"sshPrivateKey":"key"}`,
+		"git/plain": "plain text",
+	}
+	for name, c := range map[string]struct {
+		values, object string
+		want           map[string]string
+		secretType     string
+	}{
+		"flag": {
+			`{githubSecret: "true", githubSecretName: git/app, github: {base64: [githubAppPrivateKey]}}`, "github",
+			map[string]string{"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "---"}, "repo-creds",
+		},
+		"properties": {
+			`{gitCredentials: {x: {type: githubApp, secretName: git/named, url: "https://github.com/acme",
+			 properties: {githubAppID: app-id, githubAppInstallationID: installation, githubAppPrivateKey: key}, data: {project: retail}}}}`, "x",
+			map[string]string{"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "k", "project": "retail"}, "repo-creds",
+		},
+		"http": {
+			`{gitCredentials: {x: {type: http, kind: repository, secretName: git/token, url: "https://git.example.com/a.git"}}}`, "x",
+			map[string]string{"type": "git", "url": "https://git.example.com/a.git", "username": "bot", "password": "p"}, "repository",
+		},
+		"token alone": {
+			`{gitCredentials: {x: {type: http, secretName: git/plain, plain: true, url: "https://git.example.com"}}}`, "x",
+			map[string]string{"type": "git", "url": "https://git.example.com", "username": "git", "password": "plain text"}, "repo-creds",
+		},
+		"fixed user": {
+			`{gitCredentials: {x: {type: http, secretName: git/plain, plain: true, url: "https://git.example.com", data: {username: oauth2}}}}`, "x",
+			map[string]string{"type": "git", "url": "https://git.example.com", "username": "oauth2", "password": "plain text"}, "repo-creds",
+		},
+		"ssh": {
+			`{gitCredentials: {x: {type: ssh, secretName: git/ssh, url: "git@example.com:acme"}}}`, "x",
+			map[string]string{"type": "git", "url": "git@example.com:acme", "sshPrivateKey": "key"}, "repo-creds",
+		},
+		"key alone": {
+			`{gitCredentials: {x: {type: ssh, secretName: git/plain, plain: "true", url: "ssh://git@example.com/acme"}}}`, "x",
+			map[string]string{"type": "git", "url": "ssh://git@example.com/acme", "sshPrivateKey": "plain text"}, "repo-creds",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := rendering{}.objects(t, fleetSecret, member, c.values)
+			es := one[*esv1.ExternalSecret](t, objects, "retail-dev-eu-1-git-"+c.object)
+			secret, err := reconcile(t, es, remote, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, texts(secret.Data)); diff != "" {
+				t.Errorf("data (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(map[string]string{"argocd.argoproj.io/secret-type": c.secretType}, secret.Labels); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+		})
+	}
+	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member, `{githubSecret: true, githubSecretName: git/token}`), "retail-dev-eu-1-git-github")
+	if _, err := reconcile(t, es, remote, nil); err == nil || !strings.Contains(err.Error(), "the secret has no key") {
+		t.Errorf("a secret without the fields: got error %v", err)
+	}
+}
+
+func TestFleetSecretBadValues(t *testing.T) {
+	for values, message := range map[string]string{
+		"clusterName: ''": "clusterName is required", "clusterName: A_b": `clusterName: "A_b" is not a DNS-1123 label`,
+		"secretManagerSecretName: ''":                                 "secretManagerSecretName is required: the secret that holds the credentials of \"retail-dev-eu-1\"",
+		"secretStore: {aws: {region: ''}}":                            "secretStore.aws.region is required: secretManagerSecretName is not an ARN that names it",
+		"secretStore: {aws: {role: admin}}":                           "secretStore.aws.role: Does not match pattern",
+		"secretStore: {create: false}":                                "secretStore.name is required with secretStore.create: false",
+		"secretStore: {create: false, name: x, provider: {fake: {}}}": "secretStore.provider has no effect with secretStore.create: false",
+		"secretStore: {provider: {fake: {}, vault: {}}}":              "secretStore.provider: one provider, found 2: fake, vault",
+		"secretStore: {provider: {fake: {}}}":                         "secretStore.aws.region has no effect beside secretStore.provider",
+		"secretStore: {conditions: [{namespaces: [a]}]}":              "secretStore.conditions needs secretStore.kind: ClusterSecretStore",
+		"secretStore: {kind: Store}":                                  `secretStore.kind must be one of the following: "SecretStore", "ClusterSecretStore"`,
+		"serviceAccount: {create: true}":                              "serviceAccount.name is required",
+		"githubSecret: true":                                          "githubSecretName is required with githubSecret: true",
+		"{githubSecret: true, githubSecretName: x, gitCredentials: {github: {type: http, secretName: key}}}": "gitCredentials.github: githubSecret brings credentials of this name already",
+		"gitCredentials: {x: {type: http}}":                                          "gitCredentials.x.secretName is required",
+		"gitCredentials: {x: {secretName: key}}":                                     "gitCredentials.x.type is required",
+		"gitCredentials: {x: {type: http, secretName: key, data: {password: p}}}":    "gitCredentials.x.data.password: credentials belong into the secret store",
+		"gitCredentials: {x: {type: http, secretName: key, properties: {token: t}}}": "gitCredentials.x.properties.token: credentials of type http have the fields username, password, url",
+		"gitCredentials: {x: {type: ssh, secretName: key, url: 'https://a/b'}}":      `gitCredentials.x.url: "https://a/b" is no SSH address`,
+		"gitCredentials: {x: {type: http, secretName: key, url: 'git@a:b'}}":         `gitCredentials.x.url: "git@a:b" is no http(s) address`,
+		"gitCredentials: {x: {type: ssh, secretName: key, plain: true}}":             "gitCredentials.x.url is required with plain: true",
+		"gitCredentials: {x: {type: githubApp, secretName: key, plain: true}}":       "gitCredentials.x.plain: a GitHub App has three fields",
+		"externalSecret: {clusterResources: true}":                                   "externalSecret.clusterResources has a meaning with externalSecret.namespaces only",
+		"externalSecret: {creationPolicy: Merge, deletionPolicy: Delete}":            "externalSecret.deletionPolicy: Delete contradicts creationPolicy: Merge",
+		"externalSecret: {refreshInterval: 10}":                                      "Invalid type. Expected: string",
+		"externalSecret: {refreshIntervall: 10m}":                                    "Additional property refreshIntervall is not allowed",
+		"typo: 1": "Additional property typo is not allowed",
+		"ecr: {registries: [{region: eu-west-1}]}": "endpoint is required",
+	} {
+		t.Run(values, func(t *testing.T) { rendering{}.fails(t, message, fleetSecret, member, values) })
+	}
+}
+
+// One object of each kind and no more: nothing reads the store, no store.
+func TestFleetSecretRendersWhatIsAskedFor(t *testing.T) {
+	objects := rendering{}.objects(t, fleetSecret, member, "externalSecret: {enabled: false}")
+	if len(objects) != 0 {
+		t.Errorf("got %d objects, want none", len(objects))
+	}
+	// the region of an ARN
+	arn := "secretManagerSecretName: arn:aws:secretsmanager:eu-north-1:123456789012:secret:fleet/retail-dev-eu-1\nsecretStore: {aws: {region: ''}}"
+	store := one[*esv1.SecretStore](t, rendering{}.objects(t, fleetSecret, member, arn), "retail-dev-eu-1")
+	if got := store.Spec.Provider.AWS.Region; got != "eu-north-1" {
+		t.Errorf("region: got %q", got)
+	}
+}
+
+// The notes carry no secret and name what was made.
+func TestFleetSecretNotes(t *testing.T) {
+	_, notes, err := rendering{}.render(fleetSecret, valuesFiles(t, []string{member})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains([]byte(notes), []byte("argocd/retail-dev-eu-1, from fleet/retail-dev-eu-1")) {
+		t.Errorf("notes:\n%s", notes)
+	}
+}
