@@ -1,0 +1,102 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Reason is a stable code for why a source has no new snapshot; it labels a metric.
+type Reason string
+
+// The reasons. Each is also an error for errors.Is.
+const (
+	Unreachable    Reason = "unreachable"     // host not found, refused, timed out, certificate not trusted
+	Authentication Reason = "authentication"  // credentials missing or refused, host key unknown
+	NotFound       Reason = "not-found"       // no such repository or folder
+	UnknownRef     Reason = "unknown-ref"     // the repository has no such branch, tag or commit
+	Unreadable     Reason = "unreadable"      // permission denied, disk error
+	Empty          Reason = "empty"           // no file the engine reads
+	LimitExceeded  Reason = "limit-exceeded"  // a bound of Limits
+	Unstable       Reason = "unstable"        // files vanish while they are being read
+	GitMissing     Reason = "git-missing"     // no git command
+	GitFailed      Reason = "git-failed"      // anything else git says
+	InvalidOptions Reason = "invalid-options" // what NewFolder and NewGit refuse
+	Canceled       Reason = "canceled"        // the caller's context has ended
+)
+
+func (r Reason) Error() string { return string(r) }
+
+// Error says why a source has no new snapshot: `source: what; hint`.
+type Error struct {
+	Reason Reason
+	Source string // the source's String
+	Detail string
+	Hint   string // what to do, may be empty
+	err    error  // the cause, if it is of use to errors.Is
+}
+
+func (e *Error) Error() string {
+	s := e.Source + ": " + e.Detail
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
+
+// Is makes errors.Is(err, source.Unreachable) work.
+func (e *Error) Is(target error) bool {
+	r, ok := target.(Reason)
+	return ok && r == e.Reason
+}
+
+// Unwrap is the cause: a context's error or one of io/fs, else nil.
+func (e *Error) Unwrap() error { return e.err }
+
+// ReasonOf is the reason of a source's error, "" for nil.
+func ReasonOf(err error) Reason {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Reason
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return Canceled
+	}
+	return GitFailed
+}
+
+func overLimit(source, what string, actual, limit int64) *Error {
+	return &Error{Reason: LimitExceeded, Source: source, Detail: fmt.Sprintf("%s: %d, at most %d", what, actual, limit)}
+}
+
+func empty(source string) *Error {
+	return &Error{Reason: Empty, Source: source, Detail: "no .yaml, .yml, .json or .gotmpl file in it"}
+}
+
+// fsError is a file system's error without absolute paths: at is the place inside the folder, "" for the folder.
+func fsError(source, at string, err error) *Error {
+	e := &Error{Reason: Unreadable, Source: source, err: err}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		e.err = pe.Err
+	}
+	what := e.err.Error()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Reason, e.err, what = NotFound, fs.ErrNotExist, "no such folder"
+		if at != "" {
+			e.Reason, what = Unstable, "vanished while being read"
+		}
+	case errors.Is(err, fs.ErrPermission):
+		e.err, what = fs.ErrPermission, "permission denied"
+	}
+	if at != "" {
+		what = fmt.Sprintf("read %q: %s", at, what)
+	}
+	e.Detail = strings.TrimSpace(what)
+	return e
+}

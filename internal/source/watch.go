@@ -1,0 +1,72 @@
+package source
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// watcher is the part of Watch that Folder and Git share.
+type watcher struct {
+	interval time.Duration
+	jitter   bool // spread the looks of several replicas over the interval
+	poke     chan struct{}
+}
+
+func newWatcher(interval time.Duration, jitter bool) watcher {
+	return watcher{interval: interval, jitter: jitter, poke: make(chan struct{}, 1)}
+}
+
+// Refresh makes Watch look now.
+func (w watcher) Refresh() {
+	select {
+	case w.poke <- struct{}{}:
+	default: // one is due already
+	}
+}
+
+func (w watcher) watch(ctx context.Context, look func(context.Context) (*snapshot.Snapshot, error), update func(*snapshot.Snapshot, error)) {
+	var revision, text string
+	for first := true; ; first = false {
+		s, err := look(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		r, t := "", ""
+		if s != nil {
+			r = s.Revision
+		}
+		if err != nil {
+			t = err.Error()
+		}
+		if first || r != revision || t != text {
+			update(s, err)
+			revision, text = r, t
+		}
+		if !w.wait(ctx, w.pause()) {
+			return
+		}
+	}
+}
+
+func (w watcher) pause() time.Duration {
+	if !w.jitter {
+		return w.interval
+	}
+	return w.interval - time.Duration(rand.Int64N(int64(w.interval/10)+1))
+}
+
+// wait returns after the time or at a poke; false when the context has ended.
+func (w watcher) wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-w.poke:
+	}
+	return ctx.Err() == nil
+}
