@@ -128,8 +128,8 @@ func TestCatalogPaths(t *testing.T) {
 // TestCatalogTemplates: every template of every catalog renders for a cluster without a single
 // annotation, and uses those of one that has them (H5).
 func TestCatalogTemplates(t *testing.T) {
-	bare := facts(map[string]any{})
-	full := facts(map[string]any{
+	bare := factsOf(map[string]any{})
+	full := factsOf(map[string]any{
 		"aws_cluster_name": "eks-prod-1", "aws_region": "eu-central-1", "aws_vpc_id": "vpc-1", "karpenter_sqs_queue_name": "queue-1",
 	})
 	for _, group := range groups {
@@ -156,8 +156,8 @@ func TestCatalogTemplates(t *testing.T) {
 	}
 }
 
-// facts are a cluster's, as templates see them.
-func facts(annotations map[string]any) map[string]any {
+// factsOf are a cluster's, as templates see them.
+func factsOf(annotations map[string]any) map[string]any {
 	labels := map[string]any{"tenant": "retail", "environment": "prod"}
 	return map[string]any{
 		"name": "retail-prod-eu-1", "cluster": "retail-prod-eu-1", "hub": "hub-eu", "tenant": "retail", "environment": "prod",

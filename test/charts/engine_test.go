@@ -1,0 +1,169 @@
+package charts_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"path/filepath"
+	"sort"
+	"testing"
+
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// newEngine serves the engine's own answers for this repository's fleet.
+func newEngine(t *testing.T) (string, *generator.State) {
+	t.Helper()
+	folder, err := source.NewFolder(repo, source.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := folder.Snapshot(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := generator.Build(nil, snapshot, facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		answer, err := answer(state, body)
+		if err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			answer, _ = json.Marshal(map[string]string{"message": err.Error()})
+		}
+		_, _ = w.Write(answer)
+	}), state
+}
+
+// answer is the engine's answer to the body of a call.
+func answer(state *generator.State, body []byte) ([]byte, error) {
+	var call struct {
+		Input struct {
+			Parameters json.RawMessage `json:"parameters"`
+		} `json:"input"`
+	}
+	if err := json.Unmarshal(body, &call); err != nil {
+		return nil, err
+	}
+	request, err := generator.ParseRequest(call.Input.Parameters, "")
+	if err != nil {
+		return nil, err
+	}
+	return state.Answer(request)
+}
+
+// deployed is what a test compares of an Application.
+type deployed struct{ Name, Cluster, Namespace, Chart, Path, Version, Values string }
+
+// TestFleet takes this repository's own fleet through everything: the engine answers the root
+// ApplicationSets, whose Applications render the chart, whose ApplicationSets ask the engine
+// again with the catalog's entries. What comes out is what the engine says without a catalog
+// in the request: the two ways to the catalog agree.
+func TestFleet(t *testing.T) {
+	url, state := newEngine(t)
+	a := newArgoCD(t, url)
+	for _, hub := range []string{"hub-eu", "hub-us"} {
+		owner := map[string]string{}
+		for _, group := range groups {
+			t.Run(hub+"/"+group, func(t *testing.T) {
+				got := map[string]deployed{}
+				for _, release := range generate(t, a, rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, group+".yaml"))[0]) {
+					for _, app := range releaseApplications(t, a, release, owner) {
+						s := app.Spec.GetSource()
+						got[app.Name] = deployed{app.Name, app.Spec.Destination.Name, app.Spec.Destination.Namespace, s.Chart, s.Path, s.TargetRevision, s.Helm.Values}
+					}
+				}
+				want := direct(t, state, hub, group)
+				if len(want) == 0 {
+					t.Error("nothing runs")
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("without and with the catalog in the request (-without +with):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestFleetRegistration: what registers this repository's members, and what its agents get, are
+// values that the charts accept.
+func TestFleetRegistration(t *testing.T) {
+	url, _ := newEngine(t)
+	a := newArgoCD(t, url)
+	for _, hub := range []string{"hub-eu", "hub-us"} {
+		for _, view := range []string{"members", "agents"} {
+			apps := generate(t, a, rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, view+".yaml"))[0])
+			if len(apps) == 0 {
+				t.Errorf("%s: no %s", hub, view)
+			}
+			for _, app := range apps {
+				t.Run(app.Name, func(t *testing.T) {
+					s := app.Spec.GetSource()
+					out, err := helmTemplate(filepath.Join(repo, s.Path), valuesFile(t, s.Helm.Values))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if len(documents(out)) == 0 {
+						t.Error("renders nothing")
+					}
+				})
+			}
+		}
+	}
+}
+
+// releaseApplications renders what the Application of a release holds and follows it to the
+// components' Applications. Each belongs to one ApplicationSet (R4).
+func releaseApplications(t *testing.T, a argocd, release v1alpha1.Application, owner map[string]string) []v1alpha1.Application {
+	t.Helper()
+	helm := release.Spec.GetSource().Helm
+	files := make([]string, 0, len(helm.ValueFiles)+1)
+	for _, file := range helm.ValueFiles {
+		files = append(files, filepath.Join(applicationSets, file))
+	}
+	var out []v1alpha1.Application
+	for _, set := range renderSets(t, append(files, valuesFile(t, helm.Values))...) {
+		for _, app := range generate(t, a, set) {
+			if other, ok := owner[app.Name]; ok {
+				t.Errorf("%s is %s's and %s's", app.Name, other, set.Name)
+			}
+			owner[app.Name] = set.Name
+			out = append(out, app)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// direct is the engine's answer for a group without a base.
+func direct(t *testing.T, state *generator.State, hub, group string) map[string]deployed {
+	t.Helper()
+	text, err := state.Answer(generator.Request{View: generator.Components, Hub: hub, Group: group})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sets struct {
+		Output struct {
+			Parameters []generator.ComponentSet `json:"parameters"`
+		} `json:"output"`
+	}
+	if err := json.Unmarshal(text, &sets); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]deployed{}
+	for _, s := range sets.Output.Parameters {
+		out[s.ApplicationName] = deployed{s.ApplicationName, s.Name, s.Namespace, s.Chart.Name, s.Chart.Path, s.Chart.Version, s.HelmValues}
+	}
+	return out
+}
