@@ -26,6 +26,8 @@ const (
 	// racy is how old a file's times must be at a look for the next look to trust them: a write within the clock's
 	// granularity of the file system leaves no trace in them.
 	racy = 2 * time.Second
+	// relist is how long listings are kept at most.
+	relist = time.Minute
 	// walkAttempts is how often a look starts over when files vanish under it.
 	walkAttempts = 3
 )
@@ -37,10 +39,13 @@ type Folder struct {
 	name   string
 	limits Limits
 
-	mu    sync.Mutex
-	last  *snapshot.Snapshot
-	seen  map[string]seenFile // by path in the snapshot, of the last good look
-	reads int                 // files read so far; for tests
+	mu   sync.Mutex
+	last *snapshot.Snapshot
+	// listings are those of the last look, dropped each relist: not every network file system keeps its folders' times.
+	listings map[string]listing
+	relisted time.Time
+	seen     map[string]seenFile // by path in the snapshot, of the last good look
+	reads    int                 // files read so far; for tests
 }
 
 // seenFile is a file as it was when its content was last read.
@@ -126,10 +131,18 @@ func (f *Folder) look(ctx context.Context) (*snapshot.Snapshot, error) {
 	}
 	defer root.Close()
 
-	w := &walk{Folder: f, ctx: ctx, real: real, tree: newTree(f.name, f.limits, len(f.seen)), stats: make(map[string]fileStat, len(f.seen))}
+	if began.Sub(f.relisted) > relist {
+		f.listings, f.relisted = nil, began
+	}
+	w := &walk{
+		Folder: f, ctx: ctx, real: real, fresh: began.Add(-racy).UnixNano(), tree: newTree(f.name, f.limits, len(f.seen)),
+		stats: make(map[string]fileStat, len(f.seen)), listings: make(map[string]listing, len(f.listings)),
+	}
 	if err := w.dir(""); err != nil {
+		f.listings = nil
 		return nil, err
 	}
+	f.listings = w.listings
 	files, broken, err := w.tree.place()
 	if err != nil {
 		return nil, err
@@ -137,25 +150,24 @@ func (f *Folder) look(ctx context.Context) (*snapshot.Snapshot, error) {
 	if len(files) == 0 {
 		return nil, empty(f.name)
 	}
-	return f.read(ctx, root, w, began, files, broken)
+	return f.read(root, w, files, broken)
 }
 
 // read makes the snapshot, reading those files that are not known yet.
-func (f *Folder) read(ctx context.Context, root *os.Root, w *walk, began time.Time, files []placed, broken []*snapshot.File) (*snapshot.Snapshot, error) {
-	fresh := began.Add(-racy).UnixNano()
+func (f *Folder) read(root *os.Root, w *walk, files []placed, broken []*snapshot.File) (*snapshot.Snapshot, error) {
 	seen := make(map[string]seenFile, len(files))
 	out := make(map[string]*snapshot.File, len(files)+len(broken))
 	changed := f.last == nil
-	if err := f.sum(root, w, files); err != nil {
+	if err := f.sum(w, files); err != nil {
 		return nil, err
 	}
 	for i, p := range files {
-		if i%256 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+		if i%256 == 0 && w.ctx.Err() != nil {
+			return nil, w.ctx.Err()
 		}
 		stat := w.stats[p.node.path]
 		old, known := f.seen[p.path]
-		entry := seenFile{stat: stat, racy: max(stat.mtime, stat.ctime) >= fresh, file: old.file}
+		entry := seenFile{stat: stat, racy: stat.youngerThan(w.fresh), file: old.file}
 		if !known || old.racy || old.stat != stat {
 			file, err := f.readFile(root, p, stat.size)
 			if err != nil {
@@ -181,16 +193,15 @@ func (f *Folder) read(ctx context.Context, root *os.Root, w *walk, began time.Ti
 }
 
 // sum bounds the bytes of all files, and completes their times.
-func (f *Folder) sum(root *os.Root, w *walk, files []placed) error {
+func (f *Folder) sum(w *walk, files []placed) error {
 	var total int64
 	for _, p := range files {
 		stat, ok := w.stats[p.node.path]
 		if !ok { // reached through a link alone
-			info, err := root.Lstat(filepath.FromSlash(p.node.path))
-			if err != nil {
+			var err error
+			if stat, _, err = lstat(w.full(p.node.path)); err != nil {
 				return fsError(f.name, p.node.path, err)
 			}
-			stat = statOf(info)
 			w.stats[p.node.path] = stat
 		}
 		if stat.size <= f.limits.FileSize {
@@ -243,76 +254,108 @@ func (f *Folder) readFile(root *os.Root, p placed, size int64) (*snapshot.File, 
 // walk is one look at the names and times of a folder.
 type walk struct {
 	*Folder
-	ctx   context.Context
-	real  string
-	tree  *tree
-	stats map[string]fileStat
+	ctx      context.Context
+	real     string
+	fresh    int64 // times from here on are not trusted by the next look
+	tree     *tree
+	stats    map[string]fileStat
+	listings map[string]listing
 }
+
+// listing is what a folder holds; it is valid as long as the folder's own times stay.
+type listing struct {
+	stat    fileStat
+	racy    bool
+	entries []listed
+}
+
+// listed is an entry of a folder: a folder, or a node.
+type listed struct {
+	path   string
+	node   *node // nil for a folder
+	wanted bool
+}
+
+func (w *walk) full(p string) string { return w.real + "/" + p }
 
 func (w *walk) dir(rel string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Join(w.real, filepath.FromSlash(rel)))
+	l, err := w.list(rel)
 	if err != nil {
 		return fsError(w.name, rel, err)
 	}
-	entries, err := dir.ReadDir(-1)
-	dir.Close()
-	if err != nil {
-		return fsError(w.name, rel, err)
-	}
-	for _, entry := range entries {
-		name := entry.Name()
-		if name == ".git" {
-			continue
-		}
-		p := path.Join(rel, name)
-		if entry.IsDir() {
-			if err := w.dir(p); err != nil {
+	w.listings[rel] = l
+	for _, e := range l.entries {
+		if e.node == nil {
+			if err := w.dir(e.path); err != nil {
 				return err
 			}
 			continue
 		}
-		n, err := w.node(p, entry)
-		if err != nil {
-			return fsError(w.name, p, err)
+		if e.wanted {
+			stat, mode, err := lstat(w.full(e.path))
+			if err == nil && !mode.IsRegular() {
+				err = fs.ErrNotExist // something else has taken its place
+			}
+			if err != nil {
+				return fsError(w.name, e.path, err)
+			}
+			w.stats[e.path] = stat
 		}
-		if n == nil {
-			continue
-		}
-		if err := w.tree.add(n); err != nil {
+		if err := w.tree.add(e.node); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// node is the tree's node of an entry, nil for what is neither a file nor a link.
-func (w *walk) node(p string, entry fs.DirEntry) (*node, error) {
-	n := &node{path: p}
-	switch entry.Type() {
-	case 0:
-		if wanted(p) {
-			info, err := entry.Info()
-			if err != nil {
-				return nil, err
-			}
-			w.stats[p] = statOf(info)
-		}
-	case fs.ModeSymlink:
-		target, err := os.Readlink(filepath.Join(w.real, filepath.FromSlash(p)))
-		if err != nil {
-			return nil, err
-		}
-		n.link, n.target = true, filepath.ToSlash(target)
-		if filepath.IsAbs(target) {
-			n.target, n.outside = w.below(target)
-		}
-	default:
-		return nil, nil
+// list lists a folder, from memory if nothing has come or gone.
+func (w *walk) list(rel string) (listing, error) {
+	stat, _, err := lstat(w.full(rel))
+	if err != nil {
+		return listing{}, err
 	}
-	return n, nil
+	l := listing{stat: stat, racy: stat.youngerThan(w.fresh)}
+	if old, ok := w.Folder.listings[rel]; ok && !old.racy && old.stat == stat {
+		l.entries = old.entries
+		return l, nil
+	}
+	dir, err := os.Open(w.full(rel))
+	if err != nil {
+		return listing{}, err
+	}
+	entries, err := dir.ReadDir(-1)
+	dir.Close()
+	if err != nil {
+		return listing{}, err
+	}
+	l.entries = make([]listed, 0, len(entries))
+	for _, entry := range entries {
+		if entry.Name() == ".git" {
+			continue
+		}
+		e := listed{path: path.Join(rel, entry.Name())}
+		switch entry.Type() {
+		case fs.ModeDir:
+		case 0:
+			e.node, e.wanted = &node{path: e.path}, wanted(e.path)
+		case fs.ModeSymlink:
+			target, err := os.Readlink(w.full(e.path))
+			if err != nil {
+				return listing{}, err
+			}
+			e.node = &node{path: e.path, link: true, target: filepath.ToSlash(target)}
+			if filepath.IsAbs(target) {
+				e.node.target, e.node.outside = w.below(target)
+			}
+		default:
+			continue
+		}
+		l.entries = append(l.entries, e)
+	}
+	return l, nil
 }
 
 // below turns an absolute link into one that counts from the root; outside tells that it leads elsewhere.
@@ -325,10 +368,4 @@ func (w *walk) below(target string) (rooted string, outside bool) {
 	return target, true
 }
 
-func statOf(info fs.FileInfo) fileStat {
-	s := fileStat{size: info.Size(), mtime: info.ModTime().UnixNano()}
-	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.ctime, s.dev, s.inode = ctimeOf(sys), uint64(sys.Dev), sys.Ino //nolint:unconvert // Dev is an int32 on some systems
-	}
-	return s
-}
+func (s fileStat) youngerThan(t int64) bool { return max(s.mtime, s.ctime) >= t }

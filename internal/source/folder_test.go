@@ -23,6 +23,10 @@ func age(t testing.TB, f *Folder) {
 		seen.racy = false
 		f.seen[p] = seen
 	}
+	for p, l := range f.listings {
+		l.racy = false
+		f.listings[p] = l
+	}
 }
 
 func TestFolder_UnchangedFilesAreNotReadAgain(t *testing.T) {
@@ -61,10 +65,10 @@ func TestFolder_RacyWrites(t *testing.T) {
 	snap(t, f)
 	name := filepath.Join(dir, "a.yaml")
 	write(t, dir, map[string]string{"a.yaml": "a: 2\n"})
-	info, err := os.Stat(name)
+	stat, _, err := lstat(name)
 	check(t, err)
 	seen := f.seen["a.yaml"]
-	seen.stat = statOf(info) // as a coarse clock would have it
+	seen.stat = stat // as a coarse clock would have it
 	f.seen["a.yaml"] = seen
 	if got := string(snap(t, f).File("a.yaml").Data); got != "a: 2\n" {
 		t.Errorf("got %q", got)
@@ -268,11 +272,12 @@ func TestFolder_Watch(t *testing.T) {
 	}
 }
 
-// BenchmarkFolder states the cost of one poll of 20,000 files, and of the first look.
+// BenchmarkFolder states the cost of one poll of 20,000 files (2,000 clusters with 10 values files each), and of the
+// first look.
 func BenchmarkFolder(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 20_000 {
-		write(b, dir, map[string]string{fmt.Sprintf("addons/tenants/t%d/clusters/c%d/addons/x/values.yaml", i%20, i): fmt.Sprintf("replicas: %d\n", i)})
+		write(b, dir, map[string]string{fmt.Sprintf("addons/tenants/t%d/clusters/c%d/addons/x%d/values.yaml", i/1000, i/10, i%10): fmt.Sprintf("replicas: %d\n", i)})
 	}
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
