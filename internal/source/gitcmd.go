@@ -206,11 +206,10 @@ var said = []struct {
 	{regexp.MustCompile(`(?i)returned error: 403`), Authentication, "access denied", "check what the credentials may read"},
 	{regexp.MustCompile(`(?i)Could not resolve (host|proxy)|Name or service not known|Temporary failure in name resolution|unable to look up|nodename nor servname`), Unreachable, "host not found", "check the URL and the name service"},
 	{regexp.MustCompile(`(?i)SSL certificate|certificate verif|server verification failed|unable to get local issuer|self.signed certificate`), Unreachable, "the server's certificate is not trusted", "set GIT_SSL_CAINFO to its authority's file"},
-	{regexp.MustCompile(`(?i)Connection refused`), Unreachable, "connection refused", ""},
 	{regexp.MustCompile(`(?i)timed out|Timeout was reached|Operation too slow`), Unreachable, "the server does not answer in time", ""},
 	{regexp.MustCompile(`couldn't find remote ref|no such ref`), UnknownRef, "the ref has just vanished", ""},
 	{regexp.MustCompile(`(?i)repository '.*' not found|returned error: 404|does not appear to be a git repository|Repository not found|does not exist|not valid: is this a git repository|no such remote`), NotFound, "no such repository", "check the URL, and whether the credentials may see it"},
-	{regexp.MustCompile(`(?i)Failed to connect|Couldn't connect|No route to host|Network is unreachable|Connection reset|Connection closed by|unable to connect|Empty reply|connection abort|proxy|Could not read from remote|hung up|early EOF|RPC failed|returned error: (5\d\d|429)`), Unreachable, "the server cannot be reached", ""},
+	{regexp.MustCompile(`(?i)Connection refused|Failed to connect|Couldn't connect|No route to host|Network is unreachable|Connection reset|Connection closed by|unable to connect|Empty reply|connection abort|proxy|Could not read from remote|hung up|early EOF|RPC failed|returned error: (5\d\d|429)`), Unreachable, "the server cannot be reached", ""},
 }
 
 // remoteError turns the end of a command that talked to the server into an Error. Local tells that it was none of

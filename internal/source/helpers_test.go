@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -94,8 +95,9 @@ func (r *repo) server(username, password string, seen func(*http.Request)) *http
 	path, err := exec.Command("git", "--exec-path").Output()
 	check(r.t, err)
 	backend := &cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + r.dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null"},
+		Path:   filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+		Env:    []string{"GIT_PROJECT_ROOT=" + r.dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null"},
+		Stderr: io.Discard,
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if u, p, ok := q.BasicAuth(); password != "" && (!ok || u != username || p != password) {
