@@ -1,0 +1,169 @@
+{{/* Booleans of the values may be written as the strings "true" and "false": "true" or nothing. */}}
+{{- define "generator-plugin.bool" -}}
+{{- if eq (toString .) "true" }}true{{ end -}}
+{{- end -}}
+
+{{- define "generator-plugin.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* At most 53 characters: the objects append to it. */}}
+{{- define "generator-plugin.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 53 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "generator-plugin.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 53 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 53 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "generator-plugin.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "generator-plugin.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- end -}}
+
+{{- define "generator-plugin.labels" -}}
+{{- $labels := include "generator-plugin.selectorLabels" . | fromYaml -}}
+{{- $_ := set $labels "app.kubernetes.io/managed-by" .Release.Service -}}
+{{- $_ = set $labels "app.kubernetes.io/version" (.Values.image.tag | default .Chart.AppVersion | replace "+" "_" | trunc 63) -}}
+{{- $_ = set $labels "app.kubernetes.io/part-of" "argosy" -}}
+{{- $_ = set $labels "helm.sh/chart" (printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_")) -}}
+{{- with .Values.hub }}{{ $_ = set $labels "argosy.dev/hub" . }}{{ end -}}
+{{- with .Values.owner }}{{ $_ = set $labels "argosy.dev/owner" . }}{{ end -}}
+{{- toYaml (merge $labels .Values.commonLabels) -}}
+{{- end -}}
+
+{{/* Labels of what Argo CD reads: it looks for its own part-of label on some of its configuration. */}}
+{{- define "generator-plugin.argocdLabels" -}}
+{{- toYaml (merge (dict "app.kubernetes.io/part-of" "argocd") (include "generator-plugin.labels" . | fromYaml)) -}}
+{{- end -}}
+
+{{- define "generator-plugin.commonAnnotations" -}}
+{{- with .Values.commonAnnotations -}}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
+{{- define "generator-plugin.argocdNamespace" -}}
+{{- .Values.argocd.namespace | default .Release.Namespace -}}
+{{- end -}}
+
+{{- define "generator-plugin.serviceAccountName" -}}
+{{- if include "generator-plugin.bool" .Values.serviceAccount.create -}}
+{{- .Values.serviceAccount.name | default (include "generator-plugin.fullname" .) -}}
+{{- else -}}
+{{- .Values.serviceAccount.name | default "default" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "generator-plugin.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "generator-plugin.tokenSecret" -}}
+{{- .Values.token.existingSecret | default (printf "%s-token" (include "generator-plugin.fullname" .)) -}}
+{{- end -}}
+
+{{/* How the token comes to be: existing, value, lookup, externalSecrets or none. */}}
+{{- define "generator-plugin.tokenMode" -}}
+{{- if .Values.token.existingSecret -}}existing
+{{- else if .Values.token.value -}}value
+{{- else if ne .Values.token.generate "auto" -}}{{ .Values.token.generate }}
+{{- /* `lookup` finds nothing where Helm does not see the cluster (helm template, Argo CD): a token made there would change every time */ -}}
+{{- else if lookup "v1" "Namespace" "" "kube-system" -}}lookup
+{{- else if and (.Capabilities.APIVersions.Has "external-secrets.io/v1") (.Capabilities.APIVersions.Has "generators.external-secrets.io/v1alpha1") -}}externalSecrets
+{{- else -}}none
+{{- end -}}
+{{- end -}}
+
+{{- define "generator-plugin.localCluster" -}}
+{{- if eq (toString .Values.localCluster.create) "auto" -}}
+{{- if .Values.owner }}true{{ end -}}
+{{- else -}}
+{{- include "generator-plugin.bool" .Values.localCluster.create -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "generator-plugin.baseUrl" -}}
+{{- .Values.plugin.baseUrl | default (printf "%s://%s.%s.svc:%d" (eq (include "generator-plugin.bool" .Values.tls.enabled) "true" | ternary "https" "http") (include "generator-plugin.fullname" .) .Release.Namespace (int .Values.service.port)) -}}
+{{- end -}}
+
+{{/* Everything about the values that a schema cannot say, or not say well. */}}
+{{- define "generator-plugin.validate" -}}
+{{- $v := .Values -}}
+{{- if not $v.hub -}}
+{{- fail "hub is required: the name of the hub whose members the service computes" -}}
+{{- end -}}
+{{- if and (not $v.source.git.url) (not $v.source.volume) -}}
+{{- fail "source.git.url is required: the fleet's repository (or source.volume, an existing volume with it)" -}}
+{{- end -}}
+{{- if and $v.source.git.url $v.source.volume -}}
+{{- fail "source.git.url and source.volume contradict each other: the repository comes from one of them" -}}
+{{- end -}}
+{{- if regexMatch "^https?://[^/]*@" $v.source.git.url -}}
+{{- fail "source.git.url holds credentials, and values are stored in plain text: use source.git.credentialsSecret" -}}
+{{- end -}}
+{{- if gt (len $v.source.volume) 1 -}}
+{{- fail (printf "source.volume: one volume source, found %d: %s" (len $v.source.volume) (keys $v.source.volume | sortAlpha | join ", ")) -}}
+{{- end -}}
+{{- if and $v.source.path (not $v.source.volume) -}}
+{{- fail "source.path has a meaning with source.volume only" -}}
+{{- end -}}
+{{- if or (hasPrefix "/" $v.source.path) (has ".." (splitList "/" $v.source.path)) -}}
+{{- fail (printf "source.path: %q leaves the volume" $v.source.path) -}}
+{{- end -}}
+{{- if and $v.source.git.credentialsSecret (not $v.source.git.url) -}}
+{{- fail "source.git.credentialsSecret has a meaning with source.git.url only" -}}
+{{- end -}}
+{{- if and (eq $v.facts.from "file") (not $v.facts.configMap) -}}
+{{- fail "facts.configMap is required with facts.from: file" -}}
+{{- end -}}
+{{- if and $v.facts.configMap (ne $v.facts.from "file") -}}
+{{- fail (printf "facts.configMap has no effect with facts.from: %s" $v.facts.from) -}}
+{{- end -}}
+{{- if and $v.token.existingSecret $v.token.value -}}
+{{- fail "token.existingSecret and token.value contradict each other" -}}
+{{- end -}}
+{{- if hasPrefix "$" $v.token.value -}}
+{{- fail "token.value must not begin with $: Argo CD sends such a text in place of a token it cannot find, and the service refuses it" -}}
+{{- end -}}
+{{- if and $v.token.value (lt (len $v.token.value) 16) -}}
+{{- fail (printf "token.value: %d characters, at least 16 are needed" (len $v.token.value)) -}}
+{{- end -}}
+{{- if and (eq (include "generator-plugin.tokenMode" .) "externalSecrets") (ne (include "generator-plugin.argocdNamespace" .) .Release.Namespace) -}}
+{{- fail "token.generate: externalSecrets makes one Secret, but argocd.namespace is another than the release's: set token.existingSecret and make it in both" -}}
+{{- end -}}
+{{- if and (include "generator-plugin.bool" $v.tls.enabled) (not $v.tls.secretName) -}}
+{{- fail "tls.secretName is required with tls.enabled: true" -}}
+{{- end -}}
+{{- if and $v.tls.secretName (not (include "generator-plugin.bool" $v.tls.enabled)) -}}
+{{- fail "tls.secretName has no effect with tls.enabled: false" -}}
+{{- end -}}
+{{- if and (eq $v.state.type "emptyDir") $v.state.existingClaim -}}
+{{- fail "state.existingClaim needs state.type: persistentVolumeClaim" -}}
+{{- end -}}
+{{- if and (eq $v.state.type "persistentVolumeClaim") (gt (int $v.replicas) 1) (ne $v.state.accessMode "ReadWriteMany") -}}
+{{- fail (printf "state.accessMode: %s lets one pod alone write, but replicas is %d: ReadWriteMany, or replicas: 1" $v.state.accessMode (int $v.replicas)) -}}
+{{- end -}}
+{{- if and (not (kindIs "invalid" $v.podDisruptionBudget.minAvailable)) (not (kindIs "invalid" $v.podDisruptionBudget.maxUnavailable)) -}}
+{{- fail "podDisruptionBudget: minAvailable and maxUnavailable contradict each other" -}}
+{{- end -}}
+{{- if and (include "generator-plugin.localCluster" .) (not $v.owner) -}}
+{{- fail "localCluster.create needs owner: the name that the cluster gets" -}}
+{{- end -}}
+{{- range $arg := $v.extraArgs -}}
+{{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
+{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "facts" "namespace" "state-dir" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format") -}}
+{{- fail (printf "extraArgs: --%s is set by the chart: use its value" $flag) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,406 @@
+package charts_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-cd/v2/applicationset/generators"
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
+	genv1alpha1 "github.com/external-secrets/external-secrets/apis/generators/v1alpha1"
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+// onHub is the least that an installation on a hub needs.
+const onHub = "hub: hub-eu\nsource: {git: {url: https://github.com/acme/fleet}}\n"
+
+// onMember is what the `agents` view answers.
+const onMember = onHub + "owner: payments-prod-eu-1\n"
+
+const bearer = "0123456789abcdef0123456789abcdef"
+
+// externalSecretsAPI is what makes the chart see External Secrets.
+var externalSecretsAPI = []string{"external-secrets.io/v1", "generators.external-secrets.io/v1alpha1"}
+
+func TestGeneratorPluginGoldens(t *testing.T) { chartGoldens(t, generatorPlugin) }
+
+// Argo CD's own generator reads the ConfigMap and the Secret, finds the token and calls the service with it.
+func TestArgoCDCallsThePlugin(t *testing.T) {
+	for name, c := range map[string]struct{ values, secretNamespace string }{
+		"value":           {"token: {value: " + bearer + "}", ""},
+		"other key":       {"token: {value: " + bearer + ", key: bearer.token}", ""},
+		"other namespace": {"token: {value: " + bearer + "}\nargocd: {namespace: argo}", "argo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var authorization, path string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				authorization, path = r.Header.Get("Authorization"), r.URL.Path
+				fmt.Fprint(w, `{"output":{"parameters":[{"name":"a"}]}}`)
+			}))
+			defer server.Close()
+			objects := rendering{}.objects(t, generatorPlugin, onHub, c.values, "plugin: {baseUrl: "+server.URL+", requestTimeout: 7}")
+			namespace := c.secretNamespace
+			if namespace == "" {
+				namespace = "argocd"
+			}
+			config := one[*corev1.ConfigMap](t, objects, "generator-plugin")
+			if config.Namespace != namespace || config.Data["requestTimeout"] != "7" {
+				t.Errorf("ConfigMap in %s: %v", config.Namespace, config.Data)
+			}
+			client := clientfake.NewClientBuilder().WithScheme(clientscheme.Scheme)
+			for _, object := range objects {
+				switch object := object.(type) {
+				case *corev1.ConfigMap:
+					client.WithObjects(object)
+				case *corev1.Secret:
+					client.WithObjects(object)
+				}
+			}
+			generator := generators.NewPluginGenerator(client.Build(), context.Background(), kubefake.NewSimpleClientset(), namespace)
+			set := &v1alpha1.ApplicationSet{ObjectMeta: metav1.ObjectMeta{Name: "set", Namespace: namespace}}
+			set.Spec.GoTemplate = true
+			params, err := generator.GenerateParams(&v1alpha1.ApplicationSetGenerator{Plugin: &v1alpha1.PluginGenerator{
+				ConfigMapRef: v1alpha1.PluginConfigMapRef{Name: config.Name},
+			}}, set, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(params) != 1 || authorization != "Bearer "+bearer || path != "/api/v1/getparams.execute" {
+				t.Errorf("%d sets, %q, %q", len(params), authorization, path)
+			}
+		})
+	}
+}
+
+// The plugin's address is that of the Service, whose selector finds the pods and whose port is theirs.
+func TestPluginAddress(t *testing.T) {
+	for values, want := range map[string]string{
+		"{}":                       "http://test-generator-plugin.argocd.svc:8080",
+		"fullnameOverride: plugin": "http://plugin.argocd.svc:8080",
+		"service: {port: 80}":      "http://test-generator-plugin.argocd.svc:80",
+		"tls: {enabled: \"true\", secretName: s}": "https://test-generator-plugin.argocd.svc:8080",
+		"plugin: {baseUrl: https://x/y}":          "https://x/y",
+	} {
+		objects := rendering{}.objects(t, generatorPlugin, onHub, values)
+		if got := one[*corev1.ConfigMap](t, objects, "").Data["baseUrl"]; got != want {
+			t.Errorf("%s: got %q, want %q", values, got, want)
+		}
+		service, deployment := one[*corev1.Service](t, objects, ""), one[*appsv1.Deployment](t, objects, "")
+		pod := labels.Set(deployment.Spec.Template.Labels)
+		if !labels.SelectorFromSet(service.Spec.Selector).Matches(pod) || !labels.SelectorFromSet(deployment.Spec.Selector.MatchLabels).Matches(pod) {
+			t.Errorf("%s: selectors do not match the pods", values)
+		}
+		if !strings.HasPrefix(want, "https://x") && !strings.Contains(want, "//"+service.Name+"."+service.Namespace+".svc:"+fmt.Sprint(service.Spec.Ports[0].Port)) {
+			t.Errorf("%s: the Service is %s/%s", values, service.Namespace, service.Name)
+		}
+		if service.Spec.Ports[0].TargetPort.StrVal != deployment.Spec.Template.Spec.Containers[0].Ports[0].Name {
+			t.Errorf("%s: the Service's port is not the pod's", values)
+		}
+	}
+}
+
+// A token is generated once and kept; where Helm does not see the cluster none is generated, as it would change with
+// every rendering.
+func TestTokenIsGeneratedOnceAndKept(t *testing.T) {
+	system := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}
+	installed := rendering{Live: []runtime.Object{system}}
+	first := one[*corev1.Secret](t, installed.objects(t, generatorPlugin, onHub), "test-generator-plugin-token")
+	if got := first.Data["token"]; !regexp.MustCompile(`^[A-Za-z0-9]{48}$`).Match(got) {
+		t.Fatalf("token %q", got)
+	}
+	if first.Annotations["helm.sh/resource-policy"] != "keep" {
+		t.Errorf("annotations: %v", first.Annotations)
+	}
+	upgrade := rendering{Live: []runtime.Object{system, first}}
+	second := one[*corev1.Secret](t, upgrade.objects(t, generatorPlugin, onHub, "argocd: {namespace: argocd}"), "")
+	if diff := cmp.Diff(first.Data, second.Data); diff != "" {
+		t.Errorf("the token changed:\n%s", diff)
+	}
+	other := all[*corev1.Secret](upgrade.objects(t, generatorPlugin, onHub, "argocd: {namespace: argo}"))
+	if len(other) != 2 || cmp.Diff(other[0].Data, other[1].Data) != "" || other[0].Namespace == other[1].Namespace {
+		t.Errorf("two namespaces: got %d Secrets", len(other))
+	}
+
+	blind := rendering{}
+	if secrets := all[*corev1.Secret](blind.objects(t, generatorPlugin, onHub)); len(secrets) != 0 {
+		t.Errorf("without a cluster: %d Secrets, want none", len(secrets))
+	}
+	_, notes, err := blind.render(generatorPlugin, valuesFiles(t, []string{onHub})...)
+	if err != nil || !strings.Contains(notes, "create secret generic test-generator-plugin-token --from-literal=token=") {
+		t.Errorf("notes (%v):\n%s", err, notes)
+	}
+}
+
+// With External Secrets the token is generated in the cluster: rendering gives the same bytes every time, as Argo CD needs.
+func TestTokenByExternalSecrets(t *testing.T) {
+	how := rendering{APIVersions: externalSecretsAPI}
+	objects := how.objects(t, generatorPlugin, onMember)
+	password := one[*genv1alpha1.Password](t, objects, "test-generator-plugin-token")
+	es := one[*esv1.ExternalSecret](t, objects, "test-generator-plugin-token")
+	if es.Spec.RefreshPolicy != esv1.RefreshPolicyCreatedOnce || es.Spec.DataFrom[0].SourceRef.GeneratorRef.Name != password.Name {
+		t.Errorf("spec: %+v", es.Spec)
+	}
+	secret, err := reconcile(t, es, nil, map[string]string{"password": bearer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(secret.Data["token"]); got != bearer || len(secret.Data) != 1 {
+		t.Errorf("data: %v", texts(secret.Data))
+	}
+	for _, values := range []string{onHub, onMember} {
+		first, _, err1 := how.render(generatorPlugin, valuesFiles(t, []string{values})...)
+		second, _, err2 := how.render(generatorPlugin, valuesFiles(t, []string{values})...)
+		if err1 != nil || err2 != nil || cmp.Diff(first, second) != "" {
+			t.Errorf("two renderings differ (%v, %v)", err1, err2)
+		}
+	}
+	how.fails(t, "token.generate: externalSecrets makes one Secret", generatorPlugin, onHub, "argocd: {namespace: argo}")
+}
+
+// Two pods, never root, nothing writable but what is named.
+func TestGeneratorPluginIsRestricted(t *testing.T) {
+	objects := rendering{}.objects(t, generatorPlugin, onHub)
+	deployment := one[*appsv1.Deployment](t, objects, "")
+	pod := deployment.Spec.Template.Spec
+	container := pod.Containers[0]
+	if *deployment.Spec.Replicas != 2 || len(pod.TopologySpreadConstraints) != 2 {
+		t.Errorf("replicas %d, spread %v", *deployment.Spec.Replicas, pod.TopologySpreadConstraints)
+	}
+	if !*pod.SecurityContext.RunAsNonRoot || pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("pod: %+v", pod.SecurityContext)
+	}
+	security := container.SecurityContext
+	if !*security.ReadOnlyRootFilesystem || *security.AllowPrivilegeEscalation || cmp.Diff(security.Capabilities.Drop, []corev1.Capability{"ALL"}) != "" {
+		t.Errorf("container: %+v", security)
+	}
+	if container.LivenessProbe.HTTPGet.Path != "/healthz" || container.ReadinessProbe.HTTPGet.Path != "/readyz" {
+		t.Errorf("probes: %v %v", container.LivenessProbe, container.ReadinessProbe)
+	}
+	var writable []string
+	for _, mount := range container.VolumeMounts {
+		if !mount.ReadOnly {
+			writable = append(writable, mount.MountPath)
+		}
+	}
+	if diff := cmp.Diff([]string{"/var/lib/argosy", "/tmp"}, writable); diff != "" {
+		t.Errorf("writable (-want +got):\n%s", diff)
+	}
+	if budget := one[*policyv1.PodDisruptionBudget](t, objects, ""); budget.Spec.MaxUnavailable.IntValue() != 1 || budget.Spec.MinAvailable != nil {
+		t.Errorf("budget: %+v", budget.Spec)
+	}
+	if budgets := all[*policyv1.PodDisruptionBudget](rendering{}.objects(t, generatorPlugin, onHub, "replicas: 1")); len(budgets) != 0 {
+		t.Error("one replica: a budget would block the drain of its node")
+	}
+}
+
+// The permission is for Secrets in Argo CD's namespace, to read; without Kubernetes facts there is none, nor a token.
+func TestGeneratorPluginRBAC(t *testing.T) {
+	objects := rendering{Namespace: "argosy"}.objects(t, generatorPlugin, onHub, "argocd: {namespace: argo}")
+	role, binding := one[*rbacv1.Role](t, objects, ""), one[*rbacv1.RoleBinding](t, objects, "")
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch"}}}
+	if diff := cmp.Diff(want, role.Rules); diff != "" || role.Namespace != "argo" || binding.Namespace != "argo" {
+		t.Errorf("Role in %s:\n%s", role.Namespace, diff)
+	}
+	account := one[*corev1.ServiceAccount](t, objects, "")
+	if subject := binding.Subjects[0]; subject.Name != account.Name || subject.Namespace != "argosy" || account.Namespace != "argosy" {
+		t.Errorf("subject %+v, ServiceAccount %s/%s", subject, account.Namespace, account.Name)
+	}
+	objects = rendering{}.objects(t, generatorPlugin, onHub, "facts: {from: none}")
+	if roles := all[*rbacv1.Role](objects); len(roles) != 0 || *one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec.AutomountServiceAccountToken {
+		t.Error("facts: none needs no permission")
+	}
+}
+
+// Argo CD's ApplicationSet controller and its API server are admitted, from Argo CD's namespace, and nobody else.
+func TestGeneratorPluginNetworkPolicy(t *testing.T) {
+	policy := one[*networkingv1.NetworkPolicy](t, rendering{Namespace: "argosy"}.objects(t, generatorPlugin, onHub, "argocd: {namespace: argo}"), "")
+	admits := func(namespace string, pod map[string]string) bool {
+		for _, peer := range policy.Spec.Ingress[0].From {
+			inNamespace, err := metav1.LabelSelectorAsSelector(peer.NamespaceSelector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			isPod, err := metav1.LabelSelectorAsSelector(peer.PodSelector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if inNamespace.Matches(labels.Set{"kubernetes.io/metadata.name": namespace}) && isPod.Matches(labels.Set(pod)) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, name := range []string{"argocd-applicationset-controller", "argocd-server"} {
+		if !admits("argo", map[string]string{"app.kubernetes.io/name": name}) || admits("default", map[string]string{"app.kubernetes.io/name": name}) {
+			t.Errorf("%s is not admitted from argo, or is from elsewhere", name)
+		}
+	}
+	if admits("argo", map[string]string{"app.kubernetes.io/name": "argocd-repo-server"}) {
+		t.Error("the repository server is admitted")
+	}
+	if len(policy.Spec.PolicyTypes) != 1 || len(policy.Spec.Ingress) != 1 {
+		t.Errorf("spec: %+v", policy.Spec)
+	}
+}
+
+// flags of the service; what the chart passes must be among them.
+var serviceFlags = map[string]bool{
+	"source": true, "ref": true, "interval": true, "hub": true, "listen": true, "token-file": true, "facts": true,
+	"namespace": true, "state-dir": true, "git-credentials": true, "tls-cert": true, "tls-key": true,
+	"max-request-bytes": true, "max-response-bytes": true, "drain-delay": true, "log-format": true,
+}
+
+func TestGeneratorPluginFlags(t *testing.T) {
+	for name, c := range map[string]struct {
+		values string
+		want   []string
+	}{
+		"git": {onHub, []string{
+			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
+			"--token-file=/etc/argosy/token/token", "--facts=kubernetes", "--namespace=argocd", "--state-dir=/var/lib/argosy",
+			"--drain-delay=5s", "--log-format=json",
+		}},
+		"all": {onHub + `
+limits: {maxRequestBytes: 1048576, maxResponseBytes: 20000000}
+tls: {enabled: true, secretName: tls}
+facts: {from: file, configMap: facts}
+token: {existingSecret: t, key: bearer}
+logFormat: text
+drainDelay: 1s
+extraArgs: [--extra=1]
+`, []string{
+			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
+			"--token-file=/etc/argosy/token/bearer", "--facts=/etc/argosy/facts/facts.yaml", "--state-dir=/var/lib/argosy",
+			"--tls-cert=/etc/argosy/tls/tls.crt", "--tls-key=/etc/argosy/tls/tls.key", "--max-request-bytes=1048576",
+			"--max-response-bytes=20000000", "--drain-delay=1s", "--log-format=text", "--extra=1",
+		}},
+		"volume": {"hub: hub-eu\nsource: {volume: {persistentVolumeClaim: {claimName: fleet}}, path: a/b}\nfacts: {from: none}", []string{
+			"--source=/source/a/b", "--hub=hub-eu", "--listen=:8080", "--token-file=/etc/argosy/token/token", "--facts=none",
+			"--state-dir=/var/lib/argosy", "--drain-delay=5s", "--log-format=json",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			container := one[*appsv1.Deployment](t, rendering{}.objects(t, generatorPlugin, c.values), "").Spec.Template.Spec.Containers[0]
+			if diff := cmp.Diff(c.want, container.Args); diff != "" {
+				t.Errorf("args (-want +got):\n%s", diff)
+			}
+			for _, arg := range container.Args {
+				flag, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+				if !serviceFlags[flag] && flag != "extra" {
+					t.Errorf("the service has no flag --%s", flag)
+				}
+			}
+		})
+	}
+}
+
+// On a member the chart registers the member with its own Argo CD, so that Applications find their destination by name.
+func TestOwnerRegistersTheLocalCluster(t *testing.T) {
+	objects := rendering{APIVersions: externalSecretsAPI}.objects(t, generatorPlugin, onMember)
+	cluster := one[*corev1.Secret](t, objects, "test-generator-plugin-local-cluster")
+	want := map[string]string{"name": "payments-prod-eu-1", "server": "https://kubernetes.default.svc", "config": `{"tlsClientConfig":{"insecure":false}}`}
+	if diff := cmp.Diff(want, cluster.StringData); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	if cluster.Labels["argocd.argoproj.io/secret-type"] != "cluster" || cluster.Annotations["cluster_name"] != "payments-prod-eu-1" {
+		t.Errorf("labels %v, annotations %v", cluster.Labels, cluster.Annotations)
+	}
+	var config v1alpha1.ClusterConfig
+	if err := json.Unmarshal([]byte(cluster.StringData["config"]), &config); err != nil {
+		t.Error(err)
+	}
+	plugin := one[*corev1.ConfigMap](t, objects, "")
+	if plugin.Data["owner"] != "payments-prod-eu-1" || plugin.Data["hub"] != "hub-eu" || plugin.Labels["argosy.dev/owner"] != "payments-prod-eu-1" {
+		t.Errorf("ConfigMap: %v %v", plugin.Data, plugin.Labels)
+	}
+	for _, arg := range one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec.Containers[0].Args {
+		if strings.HasPrefix(arg, "--owner") {
+			t.Errorf("the service has no flag %s", arg)
+		}
+	}
+	for _, values := range []string{onHub, onMember + "localCluster: {create: \"false\"}"} {
+		if secrets := all[*corev1.Secret](rendering{}.objects(t, generatorPlugin, values)); len(secrets) != 0 {
+			t.Errorf("%s: got %d Secrets, want none", values, len(secrets))
+		}
+	}
+}
+
+// Item 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
+func TestStringBooleansOfGeneratorPlugin(t *testing.T) {
+	const base = onMember + "token: {existingSecret: t}\n"
+	for _, knob := range []string{
+		"tls: {enabled: %s, secretName: SECRET}", "topologySpread: {enabled: %s}", "podDisruptionBudget: {enabled: %s}",
+		"networkPolicy: {enabled: %s}", "rbac: {create: %s}", "serviceAccount: {create: %s}", "serviceMonitor: {enabled: %s}",
+		"localCluster: {create: %s}",
+	} {
+		rendered := map[string]string{}
+		for _, value := range []string{"true", `"true"`, "false", `"false"`} {
+			text := fmt.Sprintf(knob, value)
+			if strings.Trim(value, `"`) == "true" {
+				text = strings.ReplaceAll(text, "SECRET", "tls")
+			} else {
+				text = strings.ReplaceAll(text, "SECRET", "''")
+			}
+			docs, _, err := rendering{}.render(generatorPlugin, valuesFiles(t, []string{base, text})...)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			rendered[value] = strings.Join(docs, "---\n")
+		}
+		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] || rendered["true"] == rendered["false"] {
+			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", knob)
+		}
+	}
+}
+
+func TestGeneratorPluginBadValues(t *testing.T) {
+	for values, message := range map[string]string{
+		"hub: ''":                          "hub is required: the name of the hub",
+		"hub: Hub_EU":                      "hub: Does not match pattern",
+		"source: {git: {url: ''}}":         "source.git.url is required: the fleet's repository (or source.volume",
+		"source: {volume: {emptyDir: {}}}": "source.git.url and source.volume contradict each other",
+		"source: {path: a}":                "source.path has a meaning with source.volume only",
+		"source: {git: {url: ''}, volume: {emptyDir: {}, hostPath: {}}}": "source.volume: one volume source, found 2: emptyDir, hostPath",
+		"source: {git: {url: ''}, volume: {emptyDir: {}}, path: ../x}":   `source.path: "../x" leaves the volume`,
+		"source: {git: {url: '--upload-pack=x'}}":                        "source.git.url: Does not match pattern",
+		"source: {git: {interval: 60}}":                                  "source.git.interval: Invalid type. Expected: string, given: integer",
+		"source: {git: {url: 'https://u:p@example.com/a'}}":              "source.git.url holds credentials",
+		"facts: {from: file}":                                            "facts.configMap is required with facts.from: file",
+		"facts: {configMap: x}":                                          "facts.configMap has no effect with facts.from: kubernetes",
+		"token: {existingSecret: a, value: 0123456789abcdefg}":           "token.existingSecret and token.value contradict each other",
+		"token: {value: short}":                                          "token.value: 5 characters, at least 16 are needed",
+		"token: {value: '$secret:key-of-sixteen'}":                       "token.value must not begin with $",
+		"tls: {enabled: true}":                                           "tls.secretName is required with tls.enabled: true",
+		"tls: {secretName: x}":                                           "tls.secretName has no effect with tls.enabled: false",
+		"state: {type: persistentVolumeClaim}":                           "state.accessMode: ReadWriteOnce lets one pod alone write, but replicas is 2",
+		"state: {existingClaim: x}":                                      "state.existingClaim needs state.type: persistentVolumeClaim",
+		"state: {size: big}":                                             "state.size: Does not match pattern",
+		"podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}":      "podDisruptionBudget: minAvailable and maxUnavailable contradict each other",
+		"localCluster: {create: true}":                                   "localCluster.create needs owner",
+		"extraArgs: [--hub=other]":                                       "extraArgs: --hub is set by the chart",
+		"argocd: {callers: []}":                                          "Array must have at least 1 items",
+		"replicas: '2'":                                                  "replicas: Invalid type. Expected: integer, given: string",
+		"service: {port: 70000}":                                         "service.port: Must be less than or equal to 65535",
+		"replicaCount: 2":                                                "Additional property replicaCount is not allowed",
+		"source: {git: {branch: main}}":                                  "Additional property branch is not allowed",
+	} {
+		t.Run(values, func(t *testing.T) { rendering{}.fails(t, message, generatorPlugin, onHub, values) })
+	}
+}
