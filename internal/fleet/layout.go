@@ -48,11 +48,18 @@ type Layout struct {
 	// Levels are those of spokes, HubLevels those of hubs.
 	Levels, HubLevels *hierarchy.Hierarchy
 	// Values and Catalog are the files inside a level's folder, templates over the facts.
-	Values, Catalog *tmpl.Template
+	Values, Catalog *FileTemplate
 	// Merge are the rules of H4.
 	Merge hierarchy.Rules
 	// reserved are names that a tenant, environment or cluster cannot have, because a level's own folder is called so.
 	reserved map[string][]string
+}
+
+// FileTemplate is the path of a file inside a level's folder.
+type FileTemplate struct {
+	*tmpl.Template
+	// Shared tells that the path depends on the group and the component alone: it is the same for all clusters.
+	Shared bool
 }
 
 // GroupNames are the names of the groups, sorted.
@@ -117,8 +124,8 @@ func (p layoutParser) parse() *Layout {
 	l.ApplicationSets = p.path(versions, "applicationSets")
 	l.FleetSecrets = p.path(versions, "fleetSecrets")
 	p.groups(l)
-	l.Values = p.template(files, "values", "group", "component")
-	l.Catalog = p.template(files, "catalog", "group")
+	l.Values = fileTemplate(p.template(files, "values", "group", "component"))
+	l.Catalog = fileTemplate(p.template(files, "catalog", "group"))
 	var dirs, hubDirs [][]string
 	l.Levels, dirs = p.levels("levels")
 	l.HubLevels, hubDirs = p.levels("hubLevels")
@@ -205,6 +212,14 @@ func (p layoutParser) template(m *yamldoc.MapReader, key string, needs ...string
 		}
 	}
 	return t
+}
+
+func fileTemplate(t *tmpl.Template) *FileTemplate {
+	if t == nil {
+		return nil // reported
+	}
+	_, err := t.Execute(map[string]any{"group": sentinel("group"), "component": sentinel("component")})
+	return &FileTemplate{Template: t, Shared: err == nil}
 }
 
 // levels compiles and tries a list of levels; it also returns their folders with sentinels for the facts.

@@ -62,12 +62,6 @@ func (st *State) ownComponents(c *cluster, groups []string) ([]ComponentSet, []p
 			if s == nil {
 				continue
 			}
-			text, err := marshal(s)
-			if err != nil {
-				problems = append(problems, c.own(problem.From(err, problem.InvalidValue, c.member.Pos))...)
-				continue
-			}
-			s.Revision, s.Digest = "", digest(text)
 			out = append(out, *s)
 		}
 	}

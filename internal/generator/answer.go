@@ -76,15 +76,17 @@ func (st *State) answer(r Request) ([]byte, *Error) {
 	if failure != nil {
 		return nil, failure
 	}
+	texts := make([][]byte, len(sets))
+	errs := make([]error, len(sets))
+	parallel(len(sets), func(i int) { texts[i], errs[i] = encode(sets[i], st.Revision) })
 	var b bytes.Buffer
 	b.WriteString(`{"output":{"parameters":[`)
-	for i, s := range sets {
+	for i, text := range texts {
+		if errs[i] != nil {
+			return nil, &Error{Kind: Unavailable, Message: fmt.Sprintf("cluster %q: %v", sets[i].common().Name, errs[i])}
+		}
 		if i > 0 {
 			b.WriteByte(',')
-		}
-		text, err := encode(s, st.Revision)
-		if err != nil {
-			return nil, &Error{Kind: Unavailable, Message: fmt.Sprintf("cluster %q: %v", s.common().Name, err)}
 		}
 		b.Write(text)
 	}
@@ -148,6 +150,6 @@ func (c *cluster) common(application string) Common {
 	return Common{
 		Name: c.member.Name, NameNormalized: c.member.Name, Server: c.facts.Server,
 		Tenant: c.member.Tenant, Environment: c.member.Environment, Hub: c.member.Hub, Model: c.member.Model(),
-		Metadata: Metadata{Labels: c.labels.All, Annotations: c.annotations.All}, ApplicationName: application,
+		Metadata: c.metadata, ApplicationName: application,
 	}
 }

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +21,8 @@ type cluster struct {
 	registered bool
 
 	labels, annotations labels.Set
-	data                templateFacts // with the full labels
+	metadata            json.RawMessage // both, as parameter sets have them
+	data                templateFacts   // with the full labels
 	registration        *hierarchy.Tree
 	groups              map[string]*clusterGroup
 	// broken are problems that make every answer about the cluster impossible.
@@ -34,7 +36,7 @@ type cluster struct {
 // clusterGroup is one group of a cluster.
 type clusterGroup struct {
 	name, root string
-	dirs       []hierarchy.Dir
+	folders    []hierarchy.Folder
 	// catalogs are the layout's catalog and the hierarchy's, least specific first; only those that are there.
 	catalogs []hierarchy.Layer
 	release  release.Release
@@ -106,7 +108,7 @@ func (st *State) dirs(c *cluster) {
 			c.broken = append(c.broken, problem.From(err, problem.TemplateFailed, c.member.Pos)...)
 			continue
 		}
-		g.dirs = dirs
+		g.folders = st.index.Folders(dirs)
 		for _, d := range dirs {
 			c.folders[d.Path] = true
 		}
@@ -157,6 +159,23 @@ func (st *State) labels(c *cluster) {
 	})
 	c.broken = append(c.broken, problems...)
 	c.data = c.data.withLabels(c.labels.All, c.annotations.All)
+	c.metadata = metadata(c.labels.All, c.annotations.All)
+}
+
+// metadata is labels and annotations in the place where Argo CD's own cluster generator has them.
+func metadata(labels, annotations map[string]string) json.RawMessage {
+	text, err := marshal(Metadata{Labels: nonNil(labels), Annotations: nonNil(annotations)})
+	if err != nil {
+		panic(err) // maps of strings can always be written
+	}
+	return text
+}
+
+func nonNil(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
 }
 
 // group reads a group's catalogs and chooses its release.
@@ -167,17 +186,18 @@ func (st *State) group(c *cluster, g *clusterGroup) {
 	fail := func(err error) {
 		g.errors = append(g.errors, c.own(problem.From(err, problem.InvalidYAML, c.member.Pos))...)
 	}
-	file, err := st.Fleet.Layout.Catalog.Execute(c.data.with(g.name, "", g.root))
+	facts := c.data.lazy(g, "")
+	file, err := st.file(st.Fleet.Layout.Catalog, g.name, "", facts)
 	if err != nil {
 		fail(err)
 		return
 	}
 	// A catalog is the values file of a group as a whole: a level that is required for values need not have one.
-	optional := slices.Clone(g.dirs)
+	optional := slices.Clone(g.folders)
 	for i := range optional {
 		optional[i].Required = false
 	}
-	layers, err := hierarchy.Resolve(st.snapshot, st.cache, optional, file, func() any { return c.data.with(g.name, "", g.root) })
+	layers, err := hierarchy.Resolve(optional, st.cache, file, facts)
 	if err != nil {
 		fail(err)
 	}

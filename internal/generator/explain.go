@@ -151,4 +151,3 @@ func (st *State) Summaries() []Summary {
 func (st *State) Errors(hub string) []problem.Problem {
 	return slices.DeleteFunc(slices.Clone(st.Problems), func(p problem.Problem) bool { return hub != "" && p.Hub != "" && p.Hub != hub })
 }
-

@@ -73,18 +73,17 @@ func (l *linter) member(m *fleet.Member) {
 	l.problems = append(l.problems, m.Problems...)
 	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
 		g := c.groups[name]
-		for _, d := range g.dirs {
+		for _, d := range g.folders {
 			l.folders[d.Path] = true
 		}
-		l.file(g, func() (string, error) { return l.st.Fleet.Layout.Catalog.Execute(c.data.with(name, "", g.root)) })
+		l.file(g, l.st.Fleet.Layout.Catalog, "", c)
 		components := g.components()
 		if name == fleetGroup {
 			components = append(components, fleetSecret)
 			l.problems = append(l.problems, c.registration.Conflicts()...)
 		}
 		for _, component := range components {
-			data := c.data.with(name, component, g.root)
-			l.file(g, func() (string, error) { return l.st.Fleet.Layout.Values.Execute(data) })
+			l.file(g, l.st.Fleet.Layout.Values, component, c)
 			if r, problems := l.st.resolve(c, g, component, nil); len(problems) == 0 && len(c.broken) == 0 {
 				l.problems = append(l.problems, r.values.Conflicts()...)
 			}
@@ -97,13 +96,13 @@ func (l *linter) member(m *fleet.Member) {
 	}
 }
 
-func (l *linter) file(g *clusterGroup, name func() (string, error)) {
-	file, err := name()
+func (l *linter) file(g *clusterGroup, t *fleet.FileTemplate, component string, c *cluster) {
+	file, err := l.st.file(t, g.name, component, c.data.lazy(g, component))
 	if err != nil {
 		return // Build has reported it
 	}
-	for _, d := range g.dirs {
-		l.reach(path.Join(d.Path, file))
+	for _, d := range g.folders {
+		l.reach(d.Path + "/" + file)
 	}
 }
 
@@ -119,7 +118,7 @@ func (l *linter) tenants() {
 			where[m.Tenant] = m
 		}
 		for _, g := range c.groups {
-			for _, d := range g.dirs {
+			for _, d := range g.folders {
 				if slices.Contains(strings.Split(d.Path, "/"), m.Tenant) && l.st.snapshot.HasDir(d.Path) {
 					tenants[m.Tenant] = true
 				}

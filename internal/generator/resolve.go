@@ -58,12 +58,11 @@ func (st *State) resolve(c *cluster, g *clusterGroup, component string, base *ya
 	if !e.enabled {
 		return out, nil
 	}
-	data := c.data.with(g.name, component, g.root)
-	facts := func() any { return data }
+	facts := c.data.lazy(g, component)
 	if problems := st.coordinates(c, g, component, e, facts, base != nil, &out); len(problems) > 0 {
 		return out, problems
 	}
-	layers := make([]hierarchy.Layer, 0, len(values)+len(g.dirs))
+	layers := make([]hierarchy.Layer, 0, len(values)+len(g.folders))
 	for _, l := range values {
 		root, err := st.memo.render(l.Root, facts)
 		if err != nil {
@@ -131,12 +130,12 @@ func (st *State) coordinates(c *cluster, g *clusterGroup, component string, e *e
 
 // valueLayers are the value files of a component, level by level. Problems are the cluster's own.
 func (st *State) valueLayers(c *cluster, g *clusterGroup, component string) ([]hierarchy.Layer, []problem.Problem) {
-	data := c.data.with(g.name, component, g.root)
-	file, err := st.Fleet.Layout.Values.Execute(data)
+	facts := c.data.lazy(g, component)
+	file, err := st.file(st.Fleet.Layout.Values, g.name, component, facts)
 	if err != nil {
 		return nil, c.own(problem.From(err, problem.TemplateFailed, c.member.Pos))
 	}
-	layers, err := hierarchy.Resolve(st.snapshot, st.cache, g.dirs, file, func() any { return data })
+	layers, err := hierarchy.Resolve(g.folders, st.cache, file, facts)
 	if err != nil {
 		return nil, c.own(problem.From(err, problem.InvalidYAML, c.member.Pos))
 	}

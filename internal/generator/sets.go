@@ -13,19 +13,17 @@ type Metadata struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// Common is what every parameter set has. Name is the cluster that the Application is deployed to.
+// Common is what every parameter set has, but for `digest` and `revision`, which encode adds. Name is the cluster that the Application is deployed to.
 type Common struct {
-	Name            string   `json:"name"`
-	NameNormalized  string   `json:"nameNormalized"`
-	Server          string   `json:"server"`
-	Tenant          string   `json:"tenant"`
-	Environment     string   `json:"environment"`
-	Hub             string   `json:"hub"`
-	Model           string   `json:"model"`
-	Metadata        Metadata `json:"metadata"`
-	ApplicationName string   `json:"applicationName"`
-	Revision        string   `json:"revision,omitempty"`
-	Digest          string   `json:"digest,omitempty"`
+	Name            string          `json:"name"`
+	NameNormalized  string          `json:"nameNormalized"`
+	Server          string          `json:"server"`
+	Tenant          string          `json:"tenant"`
+	Environment     string          `json:"environment"`
+	Hub             string          `json:"hub"`
+	Model           string          `json:"model"`
+	Metadata        json.RawMessage `json:"metadata"`
+	ApplicationName string          `json:"applicationName"`
 }
 
 // Deletion says what becomes of what runs when an Application goes (rule D1): the default is orphan.
@@ -85,14 +83,20 @@ func (c *Common) common() *Common { return c }
 
 type set interface{ common() *Common }
 
-// encode is a set as JSON, with its revision and the digest of all the rest.
+// encode is a set as JSON, followed by the digest of all that and the revision.
 func encode(s set, revision string) ([]byte, error) {
 	text, err := marshal(s)
 	if err != nil {
 		return nil, err
 	}
-	s.common().Revision, s.common().Digest = revision, digest(text)
-	return marshal(s)
+	tail, err := marshal(struct {
+		Revision string `json:"revision"`
+		Digest   string `json:"digest"`
+	}{revision, digest(text)})
+	if err != nil {
+		return nil, err
+	}
+	return append(append(text[:len(text)-1], ','), tail[1:]...), nil
 }
 
 func digest(text []byte) string {

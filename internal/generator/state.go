@@ -1,8 +1,11 @@
 package generator
 
 import (
+	"maps"
 	"path"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -35,6 +38,9 @@ type State struct {
 	clusters map[*fleet.Member]*cluster
 	rules    map[string]hierarchy.Rules
 	rulesMu  sync.RWMutex
+	files    map[fileKey]string
+	filesMu  sync.RWMutex
+	index    *hierarchy.Index
 	answers  answers
 }
 
@@ -42,7 +48,7 @@ type State struct {
 // is taken from it. The error, a problem.List, means that the repository as a whole cannot be used; problems of single
 // members are in State.Problems.
 func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
-	st := &State{Revision: s.Revision, snapshot: s, facts: f, rules: map[string]hierarchy.Rules{}, answers: newAnswers()}
+	st := &State{Revision: s.Revision, snapshot: s, facts: f, rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}, index: hierarchy.NewIndex(s), answers: newAnswers()}
 	var previousFleet *fleet.Fleet
 	if previous != nil {
 		st.cache, previousFleet = previous.cache, previous.Fleet
@@ -104,19 +110,37 @@ const catalogLevel = "catalog"
 func (st *State) buildClusters(previous *State) {
 	st.clusters = make(map[*fleet.Member]*cluster)
 	keep := st.keeper(previous)
-	st.Problems = append(st.Problems, problem.Errors(st.Fleet.Problems)...)
+	var members []*fleet.Member
 	for _, hub := range st.Fleet.Hubs() {
-		for _, m := range st.Fleet.Members(hub) {
-			c := keep(m)
-			if c == nil {
-				c = st.newCluster(m)
-				c.problems = st.check(c)
-			}
-			st.clusters[m] = c
-			st.Problems = append(st.Problems, c.problems...)
+		members = append(members, st.Fleet.Members(hub)...)
+	}
+	clusters := make([]*cluster, len(members))
+	parallel(len(members), func(i int) {
+		if clusters[i] = keep(members[i]); clusters[i] == nil {
+			clusters[i] = st.newCluster(members[i])
+			clusters[i].problems = st.check(clusters[i])
 		}
+	})
+	st.Problems = problem.Errors(st.Fleet.Problems)
+	for i, m := range members {
+		st.clusters[m] = clusters[i]
+		st.Problems = append(st.Problems, clusters[i].problems...)
 	}
 	st.Problems = problem.Sorted(st.Problems)
+}
+
+// parallel calls f for 0 to n-1 on all processors and returns when all are done.
+func parallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				f(int(i))
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // keeper returns a function that finds a member's cluster in the previous state, nil when it must be computed anew.
@@ -176,15 +200,38 @@ func (st *State) rulesFor(group, component string) hierarchy.Rules {
 	return rules
 }
 
-// template is the facts as templates see them.
+// file is the path of a layout's file inside a level's folder. Most layouts name files after the group and the
+// component alone: then it is computed once for all clusters.
+func (st *State) file(t *fleet.FileTemplate, group, component string, facts func() any) (string, error) {
+	if !t.Shared {
+		return t.Execute(facts())
+	}
+	return remember(&st.filesMu, st.files, fileKey{t, group, component}, func() (string, error) { return t.Execute(facts()) })
+}
+
+type fileKey struct {
+	t                *fleet.FileTemplate
+	group, component string
+}
+
+// templateFacts are the facts as templates see them.
 type templateFacts map[string]any
 
-// with are the facts and the group and component that are being computed.
-func (f templateFacts) with(group, component, root string) templateFacts {
-	out := make(templateFacts, len(f)+3)
-	for k, v := range f {
-		out[k] = v
+// lazy are the facts with the group and component that are being computed, put together when they are first needed.
+func (f templateFacts) lazy(g *clusterGroup, component string) func() any {
+	var out map[string]any
+	return func() any {
+		if out == nil {
+			out = f.with(g.name, component, g.root)
+		}
+		return out
 	}
+}
+
+// with are the facts with a group, component and root.
+func (f templateFacts) with(group, component, root string) map[string]any {
+	out := make(map[string]any, len(f)+3)
+	maps.Copy(out, f)
 	out["group"], out["component"], out["root"] = group, component, root
 	return out
 }
@@ -192,9 +239,7 @@ func (f templateFacts) with(group, component, root string) templateFacts {
 // withLabels are the facts with other labels and annotations.
 func (f templateFacts) withLabels(labels, annotations map[string]string) templateFacts {
 	out := make(templateFacts, len(f)+3)
-	for k, v := range f {
-		out[k] = v
-	}
+	maps.Copy(out, f)
 	l, a := anyMap(labels), anyMap(annotations)
 	out["labels"], out["annotations"] = l, a
 	out["metadata"] = map[string]any{"labels": l, "annotations": a}

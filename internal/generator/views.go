@@ -162,7 +162,7 @@ func (st *State) asker(q query) Common {
 	if m == nil {
 		return Common{
 			Name: q.Hub, NameNormalized: q.Hub, Hub: q.Hub, Model: fleet.Centralized,
-			Metadata: Metadata{Labels: map[string]string{}, Annotations: map[string]string{}},
+			Metadata: metadata(nil, nil),
 		}
 	}
 	return st.clusters[m].common("")
@@ -175,37 +175,51 @@ func (st *State) componentSets(q query) ([]set, []problem.Problem, *Error) {
 		return nil, nil, failure
 	}
 	clusters, problems := st.asked(q)
+	perCluster := make([]clusterSets, len(clusters))
+	parallel(len(clusters), func(i int) { perCluster[i] = st.clusterSets(q, clusters[i], base) })
 	var sets []set
-	known := q.Component == ""
+	known := q.Component == "" || base != nil
 	var names []string
-	for _, c := range clusters {
-		g := c.groups[q.Group]
-		if !known && g != nil {
+	for i, c := range clusters {
+		sets = append(sets, perCluster[i].sets...)
+		problems = append(problems, perCluster[i].problems...)
+		if g := c.groups[q.Group]; !known {
 			names = append(names, g.components()...)
-			known = base != nil || slices.Contains(g.components(), q.Component)
-		}
-		if !c.registered || !q.owns(c, q.Group) {
-			continue
-		}
-		if len(g.errors) > 0 {
-			problems = append(problems, g.errors...)
-			continue
-		}
-		if q.Release != "" && g.release.Type != q.Release {
-			continue
-		}
-		for _, component := range q.components(g) {
-			s, faults := st.componentSet(c, g, component, base)
-			problems = append(problems, faults...)
-			if s != nil {
-				sets = append(sets, s)
-			}
+			known = slices.Contains(g.components(), q.Component)
 		}
 	}
-	if !known && len(clusters) > 0 && base == nil {
+	if !known && len(clusters) > 0 {
 		return nil, nil, badRequest("component %q is in no catalog of group %q%s", q.Component, q.Group, hint(q.Component, names))
 	}
 	return sets, problems, nil
+}
+
+type clusterSets struct {
+	sets     []set
+	problems []problem.Problem
+}
+
+// clusterSets are one cluster's sets.
+func (st *State) clusterSets(q query, c *cluster, base *yamldoc.Node) (out clusterSets) {
+	g := c.groups[q.Group]
+	if !c.registered || !q.owns(c, q.Group) {
+		return out
+	}
+	if len(g.errors) > 0 {
+		out.problems = g.errors
+		return out
+	}
+	if q.Release != "" && g.release.Type != q.Release {
+		return out
+	}
+	for _, component := range q.components(g) {
+		s, problems := st.componentSet(c, g, component, base)
+		out.problems = append(out.problems, problems...)
+		if s != nil {
+			out.sets = append(out.sets, s)
+		}
+	}
+	return out
 }
 
 // components are the names that a request asks for.

@@ -2,11 +2,13 @@ package hierarchy
 
 import (
 	"fmt"
-	"path"
+	"strings"
+	"sync"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/tmpl"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // TemplateSuffix ends the names of files that are Go templates (H5).
@@ -81,40 +83,70 @@ func (h *Hierarchy) Dirs(facts any) ([]Dir, error) {
 	return dirs, nil
 }
 
+// Folder is a level's folder with the files in it.
+type Folder struct {
+	Dir
+	files map[string]*snapshot.File // by path inside the folder
+}
+
+// Index finds the files of folders in one snapshot, once for all clusters that share a folder. It may be used by
+// several goroutines.
+type Index struct {
+	s  *snapshot.Snapshot
+	mu sync.Mutex
+	in map[string]map[string]*snapshot.File
+}
+
+// NewIndex is an index of a snapshot.
+func NewIndex(s *snapshot.Snapshot) *Index {
+	return &Index{s: s, in: map[string]map[string]*snapshot.File{}}
+}
+
+// Folders are the folders of levels with their files.
+func (x *Index) Folders(dirs []Dir) []Folder {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	out := make([]Folder, len(dirs))
+	for i, d := range dirs {
+		files, ok := x.in[d.Path]
+		if !ok {
+			paths := x.s.Under(d.Path)
+			files = make(map[string]*snapshot.File, len(paths))
+			for _, p := range paths {
+				files[strings.TrimPrefix(p, d.Path+"/")] = x.s.File(p)
+			}
+			x.in[d.Path] = files
+		}
+		out[i] = Folder{Dir: d, files: files}
+	}
+	return out
+}
+
 // Resolve finds the layers of one file (its path inside each level's folder): for each level the plain file and, after
 // it, the template of the same name; a level with neither gives one missing layer. Facts are for templates alone. All
 // problems are gathered: the error is a problem.List.
-func Resolve(s *snapshot.Snapshot, cache *Cache, dirs []Dir, file string, facts func() any) ([]Layer, error) {
-	layers := make([]Layer, 0, len(dirs))
+func Resolve(folders []Folder, cache *Cache, file string, facts func() any) ([]Layer, error) {
+	layers := make([]Layer, 0, len(folders))
 	var problems problem.List
-	for _, d := range dirs {
-		p := path.Join(d.Path, file)
-		plain, template := s.File(p), s.File(p+TemplateSuffix)
+	templateFile := file + TemplateSuffix
+	for _, d := range folders {
+		plain, template := d.files[file], d.files[templateFile]
 		if plain == nil && template == nil {
-			layers = append(layers, Layer{Level: d.Level, Path: p})
+			layers = append(layers, Layer{Level: d.Level, Path: d.Path + "/" + file})
 			if d.Required {
-				problems = append(problems, problem.Problem{
-					Reason: problem.MissingLayer, Severity: problem.Error, Pos: problem.Pos{File: p},
-					Found: "no such file", Expected: fmt.Sprintf("a file, because level %q is required", d.Level),
-				})
+				problems = append(problems, missing(d, file))
 			}
 			continue
 		}
 		if plain != nil {
 			doc, err := cache.Doc(plain)
-			if err != nil {
-				problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: p})...)
-			} else {
-				layers = append(layers, Layer{Level: d.Level, Path: p, Root: doc.Root})
-			}
+			problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: plain.Path})...)
+			layers = appendLayer(layers, d, plain, doc)
 		}
 		if template != nil {
 			doc, err := cache.Rendered(template, facts())
-			if err != nil {
-				problems = append(problems, problem.From(err, problem.TemplateFailed, problem.Pos{File: template.Path})...)
-			} else {
-				layers = append(layers, Layer{Level: d.Level, Path: template.Path, Root: doc.Root})
-			}
+			problems = append(problems, problem.From(err, problem.TemplateFailed, problem.Pos{File: template.Path})...)
+			layers = appendLayer(layers, d, template, doc)
 		}
 	}
 	for _, l := range layers {
@@ -126,6 +158,20 @@ func Resolve(s *snapshot.Snapshot, cache *Cache, dirs []Dir, file string, facts 
 		return nil, problems
 	}
 	return layers, nil
+}
+
+func appendLayer(layers []Layer, d Folder, file *snapshot.File, doc *yamldoc.Doc) []Layer {
+	if doc == nil {
+		return layers // unreadable: reported
+	}
+	return append(layers, Layer{Level: d.Level, Path: file.Path, Root: doc.Root})
+}
+
+func missing(d Folder, file string) problem.Problem {
+	return problem.Problem{
+		Reason: problem.MissingLayer, Severity: problem.Error, Pos: problem.Pos{File: d.Path + "/" + file},
+		Found: "no such file", Expected: fmt.Sprintf("a file, because level %q is required", d.Level),
+	}
 }
 
 // notMap reports a layer whose file holds something else than a map: Helm refuses such a values file.
