@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"sort"
@@ -109,17 +110,63 @@ func TestFleetRegistration(t *testing.T) {
 			}
 			for _, app := range apps {
 				t.Run(app.Name, func(t *testing.T) {
-					s := app.Spec.GetSource()
-					out, err := helmTemplate(filepath.Join(repo, s.Path), valuesFile(t, s.Helm.Values))
-					if err != nil {
-						t.Fatal(err)
-					}
-					if len(documents(out)) == 0 {
-						t.Error("renders nothing")
+					for _, s := range app.Spec.GetSources() {
+						out, err := helmTemplate(filepath.Join(repo, s.Path), valuesFile(t, s.Helm.Values))
+						if err != nil {
+							t.Fatal(err)
+						}
+						if len(documents(out)) == 0 {
+							t.Errorf("%s renders nothing", s.Path)
+						}
 					}
 				})
 			}
 		}
+	}
+}
+
+// TestFleetAgents follows each agent with an Argo CD of its own: the root ApplicationSets that the
+// hub gives it become Applications for itself alone, and none that the hub has as well (M1, M2).
+func TestFleetAgents(t *testing.T) {
+	url, state := newEngine(t)
+	a := newArgoCD(t, url)
+	agents := 0
+	for _, hub := range []string{"hub-eu", "hub-us"} {
+		hubs := map[string]deployed{}
+		for _, group := range groups {
+			maps.Copy(hubs, direct(t, state, hub, group))
+		}
+		for _, agent := range generate(t, a, rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, "agents.yaml"))[0]) {
+			agents++
+			member := agent.Spec.Destination.Name
+			t.Run(member, func(t *testing.T) {
+				bootstrap := agent.Spec.Sources[1]
+				out, err := helmTemplate(filepath.Join(repo, bootstrap.Path), valuesFile(t, bootstrap.Helm.Values))
+				if err != nil {
+					t.Fatal(err)
+				}
+				owner, own := map[string]string{}, 0
+				for _, root := range decode(t, out) {
+					for _, release := range generate(t, a, root) {
+						for _, app := range releaseApplications(t, a, release, owner) {
+							own++
+							if app.Spec.Destination.Name != member {
+								t.Errorf("%s is for %s", app.Name, app.Spec.Destination.Name)
+							}
+							if _, ok := hubs[app.Name]; ok {
+								t.Errorf("%s is the hub's as well", app.Name)
+							}
+						}
+					}
+				}
+				if own == 0 {
+					t.Error("runs nothing of its own")
+				}
+			})
+		}
+	}
+	if agents == 0 {
+		t.Error("no agent with an Argo CD of its own in the example fleet")
 	}
 }
 

@@ -62,7 +62,7 @@ func TestBootstrapThin(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, action := range regexp.MustCompile(`{{[^}]*}}`).FindAllString(string(text), -1) {
-				if !regexp.MustCompile(`^{{ (\.[A-Za-z]+)+ }}$`).MatchString(action) {
+				if !regexp.MustCompile(`^{{ (\.[A-Za-z]+)+( \| toJson)? }}$`).MatchString(action) {
 					t.Errorf("%s: logic in the template: %s", path, action)
 				}
 			}
@@ -84,6 +84,37 @@ func TestHubsAlike(t *testing.T) {
 		}
 		if diff := cmp.Diff(strings.ReplaceAll(string(a), "hub-eu", "hub-us"), string(b)); diff != "" {
 			t.Errorf("%s and %s: %s", eu, us, diff)
+		}
+	}
+}
+
+// TestAgentBootstrap: what a member's own Argo CD gets differs from the hub's files in the owner
+// alone, and an owner or a group that is no name is refused.
+func TestAgentBootstrap(t *testing.T) {
+	chart := repo + "/charts/agent-bootstrap"
+	out, err := helmTemplate(chart, valuesFile(t, "hub: hub-eu\nowner: retail-prod-eu-1\ngroups: [addons, fleet, monitoring, resources]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, set := range decode(t, out) {
+		parameters := set.Spec.Generators[0].Plugin.Input.Parameters
+		if got := string(parameters["owner"].Raw); got != `"retail-prod-eu-1"` {
+			t.Errorf("owner %s", got)
+		}
+		delete(parameters, "owner")
+		if diff := cmp.Diff(text(t, rootSets(t, repo+"/fleet/bootstrap/hub-eu/"+groups[i]+".yaml")[0]), text(t, set)); diff != "" {
+			t.Errorf("%s (-hub +agent):\n%s", groups[i], diff)
+		}
+	}
+	for values, want := range map[string]string{
+		"{hub: '', owner: a, groups: []}":                "hub: Does not match pattern",
+		"{hub: hub-eu, owner: hub, groups: []}":          "owner: Must not validate the schema (not)",
+		"{hub: hub-eu, owner: a, groups: [A]}":           "groups.0: Does not match pattern",
+		"{hub: hub-eu, owner: a, groups: [x, x]}":        "groups: array items[0,1] must be unique",
+		"{hub: hub-eu, owner: a, groups: [], owners: a}": "Additional property owners is not allowed",
+	} {
+		if _, err := helmTemplate(chart, valuesFile(t, values)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", values, err, want)
 		}
 	}
 }
@@ -291,6 +322,16 @@ func TestToken(t *testing.T) {
 	if _, err := client.List(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// text is an object as YAML.
+func text(t *testing.T, v any) string {
+	t.Helper()
+	out, err := yaml.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 // minimalSet is an ApplicationSet of one component.
