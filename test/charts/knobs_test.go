@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -63,5 +65,19 @@ func TestKnobs(t *testing.T) {
 				t.Errorf("%s differs; -update rewrites it\ngot %s:\n%s\nwant %s:\n%s", path, gotName, got, wantName, want)
 			}
 		})
+	}
+}
+
+// TestLint runs Helm's own lint.
+func TestLint(t *testing.T) {
+	for chart, values := range map[string]map[string]any{
+		"application-sets": {"group": "addons"},
+		"agent-bootstrap":  {"hub": "hub-eu", "owner": "retail-prod-eu-1", "groups": []any{"addons"}},
+	} {
+		for _, message := range lint.All(repo+"/charts/"+chart, values, "argocd", false).Messages {
+			if message.Severity >= support.WarningSev {
+				t.Errorf("%s: %s", chart, message)
+			}
+		}
 	}
 }

@@ -377,13 +377,14 @@ func generate(t *testing.T, a argocd, set v1alpha1.ApplicationSet) []v1alpha1.Ap
 		if (app.Spec.Destination.Name == "") == (app.Spec.Destination.Server == "") {
 			t.Errorf("%s: destination %+v", app.Name, app.Spec.Destination)
 		}
-		text, err := yaml.Marshal(app)
-		if err != nil {
-			t.Fatal(err)
+		manifest := text(t, map[string]any{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "spec": app.Spec,
+			"metadata": map[string]any{"name": app.Name, "labels": app.Labels, "annotations": app.Annotations, "finalizers": app.Finalizers},
+		})
+		if strings.Contains(manifest, "<no value>") {
+			t.Errorf("%s: a field without a value\n%s", app.Name, manifest)
 		}
-		if strings.Contains(string(text), "<no value>") {
-			t.Errorf("%s: a field without a value\n%s", app.Name, text)
-		}
+		validateCustomResource(t, manifest)
 	}
 	return apps
 }
@@ -419,5 +420,18 @@ func golden(t *testing.T, path string, apps []v1alpha1.Application) {
 	}
 	if diff := cmp.Diff(string(want), out.String()); diff != "" {
 		t.Errorf("%s differs; -update rewrites it (-want +got):\n%s", path, diff)
+	}
+}
+
+// TestArgoCDDefinitions: ApplicationSets and Applications are checked against definitions at all.
+func TestArgoCDDefinitions(t *testing.T) {
+	definitions, err := customResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"ApplicationSet", "Application"} {
+		if _, ok := definitions["argoproj.io/v1alpha1/"+kind]; !ok {
+			t.Errorf("no definition of %s", kind)
+		}
 	}
 }

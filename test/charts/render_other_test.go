@@ -264,14 +264,16 @@ type customResource struct {
 	cel        *cel.Validator
 }
 
-// customResources reads the definitions that this package knows: those of External Secrets from
-// its module, the others from testdata/crds.
+// customResources reads the definitions that this package knows: those of External Secrets and
+// Argo CD from their modules, the others from testdata/crds.
 var customResources = sync.OnceValues(func() (map[string]customResource, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/external-secrets/external-secrets").Output()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/external-secrets/external-secrets", "github.com/argoproj/argo-cd/v2").Output()
 	if err != nil {
-		return nil, fmt.Errorf("find the module of External Secrets: %w", err)
+		return nil, fmt.Errorf("find the modules of External Secrets and Argo CD: %w", err)
 	}
-	bases := filepath.Join(strings.TrimSpace(string(out)), "config", "crds", "bases")
+	modules := strings.Fields(string(out))
+	bases := filepath.Join(modules[0], "config", "crds", "bases")
 	paths, err := filepath.Glob("testdata/crds/*.yaml")
 	if err != nil {
 		return nil, err
@@ -281,6 +283,9 @@ var customResources = sync.OnceValues(func() (map[string]customResource, error) 
 		"generators.external-secrets.io_ecrauthorizationtokens", "generators.external-secrets.io_passwords",
 	} {
 		paths = append(paths, filepath.Join(bases, name+".yaml"))
+	}
+	for _, name := range []string{"application", "applicationset"} {
+		paths = append(paths, filepath.Join(modules[1], "manifests", "crds", name+"-crd.yaml"))
 	}
 	found := map[string]customResource{}
 	for _, path := range paths {

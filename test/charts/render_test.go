@@ -72,8 +72,8 @@ func catalog(group string) string {
 	return filepath.Join(applicationSets, "catalogs", group+".yaml")
 }
 
-// decode reads ApplicationSets strictly: an unknown key is an error, and so is a key that
-// Argo CD's types would drop.
+// decode reads ApplicationSets strictly, into Argo CD's types and by its definition: an unknown
+// key is an error.
 func decode(t *testing.T, manifests string) []v1alpha1.ApplicationSet {
 	t.Helper()
 	var sets []v1alpha1.ApplicationSet
@@ -85,6 +85,7 @@ func decode(t *testing.T, manifests string) []v1alpha1.ApplicationSet {
 		if set.Kind != "ApplicationSet" || set.APIVersion != "argoproj.io/v1alpha1" {
 			t.Fatalf("not an ApplicationSet: %s %s", set.APIVersion, set.Kind)
 		}
+		validateCustomResource(t, doc)
 		sets = append(sets, set)
 	}
 	return sets
