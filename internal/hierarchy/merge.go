@@ -101,8 +101,13 @@ func (m *merger) maps(a, b *yamldoc.Node, at *step) *yamldoc.Node {
 			fields = append(fields, y)
 			j++
 		default:
-			y.Value = m.values(x.Value, y.Value, &step{at, y.Key})
-			fields = append(fields, y)
+			v := m.values(x.Value, y.Value, &step{at, y.Key})
+			if v == x.Value {
+				fields = append(fields, x) // an empty map adds nothing: the key's place stays with its value
+			} else {
+				y.Value = v
+				fields = append(fields, y)
+			}
 			i++
 			j++
 		}

@@ -2,7 +2,7 @@
 //
 //  1. Scalars mean exactly what Helm takes them for: sigs.k8s.io/yaml is asked for every plain scalar that is not
 //     obviously a string or a small integer, so `yes` is true, `0123` is 83 and integers of any size stay exact
-//     (rule H9).
+//     (rule H9). The one exception is the tag `!` alone, which the parser does not tell: `! 12` is a number here.
 //  2. Duplicate keys are errors, each with its line (H9). Merge keys (`<<`) follow yaml.v2, hence Helm: keys are
 //     set in the order they are written.
 //  3. Plain scalars that YAML 1.1 and 1.2 read differently are remembered in Doc.Ambiguous (H9).
@@ -117,8 +117,15 @@ func (n *Node) Get(key string) *Node {
 
 // KeyPos is where a Map's key stands; zero if there is none.
 func (n *Node) KeyPos(key string) problem.Pos {
-	if i, ok := n.index(key); ok && n.Doc != nil {
-		return problem.Pos{File: n.Doc.File, Line: int(n.Fields[i].Line), Column: int(n.Fields[i].Column)}
+	if i, ok := n.index(key); ok {
+		f := n.Fields[i]
+		doc := f.Value.Doc // a merged map holds fields of several documents: the value knows its own
+		if doc == nil {
+			doc = n.Doc
+		}
+		if doc != nil {
+			return problem.Pos{File: doc.File, Line: int(f.Line), Column: int(f.Column)}
+		}
 	}
 	return n.Pos()
 }

@@ -84,10 +84,18 @@ func syntaxError(file string, err error) error {
 	return p
 }
 
-// converted is a node with the number of nodes it stands for, aliases counted as often as they are used.
+// converted is a node with the number of nodes it stands for, aliases counted as often as they are used, and how deep
+// they nest below it.
 type converted struct {
-	node *Node
-	size int
+	node   *Node
+	size   int
+	height int
+}
+
+// hold adds what stands below.
+func (c *converted) hold(below converted) {
+	c.size += below.size
+	c.height = max(c.height, below.height+1)
 }
 
 type converter struct {
@@ -113,8 +121,7 @@ func (c *converter) node(n *yaml.Node, depth int) converted {
 		return out
 	}
 	if depth > MaxDepth {
-		c.overflow = true
-		c.fail(n, problem.LimitExceeded, "", "values nested deeper than the limit", fmt.Sprintf("at most %d levels", MaxDepth))
+		c.tooDeep(n)
 		return out
 	}
 	if n.Anchor != "" {
@@ -122,7 +129,7 @@ func (c *converter) node(n *yaml.Node, depth int) converted {
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
-		return c.alias(n)
+		return c.alias(n, depth)
 	case yaml.MappingNode:
 		c.mapping(n, &out, depth)
 	case yaml.SequenceNode:
@@ -130,7 +137,7 @@ func (c *converter) node(n *yaml.Node, depth int) converted {
 		out.node.Items = make([]*Node, 0, len(n.Content))
 		for _, item := range n.Content {
 			i := c.node(item, depth+1)
-			out.size += i.size
+			out.hold(i)
 			out.node.Items = append(out.node.Items, i.node)
 		}
 	default:
@@ -146,8 +153,19 @@ func (c *converter) node(n *yaml.Node, depth int) converted {
 	return out
 }
 
-func (c *converter) alias(n *yaml.Node) converted {
+func (c *converter) tooDeep(n *yaml.Node) {
+	c.overflow = true
+	c.fail(n, problem.LimitExceeded, "", "values nested deeper than the limit", fmt.Sprintf("at most %d levels", MaxDepth))
+}
+
+func (c *converter) alias(n *yaml.Node, depth int) converted {
 	target, ok := c.done[n.Alias]
+	if !ok && n.Alias.Kind == yaml.ScalarNode {
+		return c.node(n.Alias, depth) // the anchor stands at a key
+	}
+	if depth+target.height > MaxDepth {
+		c.tooDeep(n) // a tower of aliases is as deep as what it stands for
+	}
 	if !ok || target.node == nil {
 		c.fail(n, problem.InvalidYAML, fmt.Sprintf("alias %q", n.Value), "refers to a value that contains it", "an anchor defined before")
 		return converted{node: &Node{Doc: c.doc}, size: 1}
@@ -185,7 +203,7 @@ func (c *converter) mapping(n *yaml.Node, out *converted, depth int) {
 		}
 		own[name] = key
 		v := c.node(value, depth+1)
-		out.size += v.size
+		out.hold(v)
 		set(Field{Key: name, Line: int32(key.Line), Column: int32(key.Column), Value: v.node})
 	}
 	sort.Slice(fields, func(i, j int) bool { return fields[i].Key < fields[j].Key })
@@ -200,7 +218,7 @@ func isMerge(key *yaml.Node) bool {
 func (c *converter) merge(value *yaml.Node, set func(Field), out *converted, depth int) {
 	apply := func(n *yaml.Node) {
 		v := c.node(n, depth+1)
-		out.size += v.size
+		out.hold(v)
 		if v.node.Kind != Map {
 			c.fail(n, problem.InvalidYAML, "merge key <<", "holds a "+v.node.Kind.String(), "a map, or a list of maps")
 			return
@@ -270,7 +288,11 @@ func taggedSource(n *yaml.Node) string {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return n.Value
 	}
-	return n.Tag + " " + strconv.Quote(n.Value)
+	tag := n.Tag
+	if !strings.HasPrefix(tag, "!") {
+		tag = "!<" + tag + ">" // a tag whose handle has been resolved
+	}
+	return tag + " " + strconv.Quote(n.Value)
 }
 
 func (c *converter) ambiguous(n *yaml.Node, means string, key bool) {

@@ -19,9 +19,15 @@ type scalar struct {
 
 // plainIsText reports whether a plain scalar can only be a string: yaml.v2 looks at the first byte and tries
 // anything else for these alone (resolve.go, resolveTable).
+//
+// A scalar that goes over several lines is text: its blank lines have become line breaks, which no number has. So is
+// one that is plain only where it stands, as "-" in a list or "1:" before a colon.
 func plainIsText(s string) bool {
 	if s == "" {
 		return false
+	}
+	if s == "-" || strings.Contains(s, "\n") || strings.HasSuffix(s, ":") {
+		return true
 	}
 	switch s[0] {
 	case '+', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.', '<', '=', '~':
@@ -41,7 +47,10 @@ type oracle struct {
 	keys   map[string]string
 }
 
-const oracleSize = 1 << 16
+const (
+	oracleSize   = 1 << 16
+	oracleLength = 64 // bytes of a scalar that is remembered
+)
 
 var theOracle = oracle{values: map[string]scalar{}, keys: map[string]string{}}
 
@@ -60,6 +69,9 @@ func resolve(source string) (scalar, error) {
 	if err != nil {
 		return scalar{}, err
 	}
+	if len(source) > oracleLength {
+		return s, nil
+	}
 	theOracle.mu.Lock()
 	defer theOracle.mu.Unlock()
 	if len(theOracle.values) >= oracleSize {
@@ -77,7 +89,7 @@ func resolveKey(source string) (string, error) {
 	if ok {
 		return k, nil
 	}
-	text, err := sigsyaml.YAMLToJSON([]byte(source + ": x\n"))
+	text, err := sigsyaml.YAMLToJSON([]byte("? " + source + "\n: x\n"))
 	if err != nil {
 		return "", err
 	}
@@ -87,6 +99,9 @@ func resolveKey(source string) (string, error) {
 	}
 	for key := range m {
 		k = key
+	}
+	if len(source) > oracleLength {
+		return k, nil
 	}
 	theOracle.mu.Lock()
 	defer theOracle.mu.Unlock()

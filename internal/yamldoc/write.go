@@ -1,6 +1,7 @@
 package yamldoc
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 
@@ -42,8 +43,20 @@ func (n *Node) YAML() ([]byte, error) {
 	if n.IsNull() || n.Kind == Map && len(n.Fields) == 0 {
 		return []byte("{}\n"), nil
 	}
-	return yamlv2.Marshal(n.plain())
+	out, err := yamlv2.Marshal(n.plain())
+	if err == nil && bytes.Contains(out, []byte(markedMergeKey)) {
+		out = bytes.ReplaceAll(out, []byte(markedMergeKey), []byte(`"<<":`))
+	}
+	return out, err
 }
+
+// The YAML writer does not quote a key that is the text "<<", which then reads as a merge key: such a key is given a
+// mark that makes the writer quote it, and the mark is taken away again.
+const (
+	mergeKey       = "<<"
+	mergeKeyMark   = "\x00argosy"
+	markedMergeKey = `"<<\0argosy":`
+)
 
 // plain is Any with numbers in Go's own types, as the YAML writer needs them.
 func (n *Node) plain() any {
@@ -51,7 +64,11 @@ func (n *Node) plain() any {
 	case Map:
 		m := make(yamlv2.MapSlice, len(n.Fields))
 		for i, f := range n.Fields {
-			m[i] = yamlv2.MapItem{Key: f.Key, Value: f.Value.plain()}
+			key := f.Key
+			if key == mergeKey {
+				key += mergeKeyMark
+			}
+			m[i] = yamlv2.MapItem{Key: key, Value: f.Value.plain()}
 		}
 		return m
 	case List:
