@@ -77,7 +77,7 @@ func (l *Layout) LevelsOf(m *Member) *hierarchy.Hierarchy {
 func DefaultLayout() *Layout {
 	l, err := ParseLayout(nil)
 	if err != nil {
-		panic(fmt.Sprintf("the default layout is broken: %v", err)) // covered by a test: it is part of the program
+		panic(fmt.Sprintf("the default layout is broken: %v", err)) //nolint:forbidigo // part of the program, covered by a test
 	}
 	return l
 }

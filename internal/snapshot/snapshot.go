@@ -99,7 +99,7 @@ func RevisionOf(files map[string]*File) string {
 	slices.Sort(paths)
 	h := sha256.New()
 	for _, p := range paths {
-		fmt.Fprintf(h, "%s\x00%s\x00", p, files[p].Digest)
+		h.Write([]byte(p + "\x00" + files[p].Digest + "\x00"))
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
 }
