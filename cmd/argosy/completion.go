@@ -1,0 +1,64 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// complete lets the shell complete a flag's value from a list that needs no repository.
+func complete(cmd *cobra.Command, flag string, values func() []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completeFleet lets the shell complete a flag's value from the repository. One that cannot be read completes to
+// nothing: completion never prints an error.
+func (o *options) completeFleet(cmd *cobra.Command, flag string, values func(*generator.State) []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		st, err := o.state(cmd.Context(), "")
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return values(st), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+func hubs(st *generator.State) []string   { return st.Fleet.Hubs() }
+func groups(st *generator.State) []string { return st.Fleet.Layout.GroupNames() }
+
+// clusters are the members of a hub, or of all hubs when none is given, sorted and each once.
+func clusters(st *generator.State, hub string) []string {
+	var out []string
+	for _, h := range st.Fleet.Hubs() {
+		if hub != "" && h != hub {
+			continue
+		}
+		for _, m := range st.Fleet.Members(h) {
+			out = append(out, m.Name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// targets are GROUP/COMPONENT for all components that a cluster's catalogs know, with the registration chart.
+func targets(st *generator.State, hub, cluster string) []string {
+	out := []string{"fleet/fleet-secret"}
+	for _, group := range groups(st) {
+		for _, component := range st.ComponentsOf(hub, cluster, group) {
+			out = append(out, group+"/"+component)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// startingWith are the values with a prefix.
+func startingWith(prefix string, values []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, prefix) })
+}

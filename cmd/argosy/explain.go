@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/report"
+)
+
+func newExplain(o *options) *cobra.Command {
+	var hub, factsFile, output string
+	cmd := &cobra.Command{
+		Use:   "explain CLUSTER GROUP/COMPONENT [PATH]",
+		Short: "Say where each value of a component on a cluster comes from",
+		Long: `Explain says, for one component on one cluster: whether it runs there, who switched it on, who
+owns it, which chart it is, which files its values are merged from, and for each value the level,
+file, line and column that set it and whom it overrode.
+
+With PATH, only the value there and those below it. Parts are separated by dots; put a key that has
+dots itself into brackets and quotes: controller.annotations["example.com/key"].
+
+The registration of a cluster is the component fleet/fleet-secret.`,
+		Example: `  argosy explain retail-prod-eu-1 addons/external-dns
+  argosy explain retail-prod-eu-1 addons/ingress-nginx controller.config
+  argosy explain retail-prod-eu-1 addons/ingress-nginx 'controller.config["proxy-body-size"]'
+  argosy explain --facts examples/facts.yaml retail-prod-eu-1 addons/karpenter -o json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 || len(args) > 3 {
+				return usageError([]string{"usage: argosy explain CLUSTER GROUP/COMPONENT [PATH]"}, "explain takes a cluster, a component and perhaps a path; there are %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkChoice("output", output, "text", "json"); err != nil {
+				return err
+			}
+			group, component, ok := strings.Cut(args[1], "/")
+			if !ok || group == "" || component == "" {
+				return usageError([]string{"for example addons/external-dns"}, "%q is no GROUP/COMPONENT", args[1])
+			}
+			var path []string
+			if len(args) == 3 {
+				var err error
+				if path, err = hierarchy.ParsePath(args[2]); err != nil {
+					return usageError(nil, "%w", err)
+				}
+			}
+			st, err := o.state(cmd.Context(), factsFile)
+			if err != nil {
+				return err
+			}
+			found, err := st.Explain(hub, args[0], group, component)
+			if err != nil {
+				return err
+			}
+			e, err := report.NewExplanation(found, path)
+			var missing *report.PathError
+			switch {
+			case errors.As(err, &missing):
+				return usageError(missing.Hints, "%w", err)
+			case err != nil:
+				return err
+			}
+			w := cmd.OutOrStdout()
+			if output == "json" {
+				return report.WriteJSON(w, e)
+			}
+			return report.WriteExplanation(w, e, styleOf(w))
+		},
+	}
+	cmd.Flags().StringVar(&hub, "hub", "", "the cluster's hub; only needed when several hubs have a member of that name")
+	cmd.Flags().StringVar(&factsFile, "facts", "", "what is known of the clusters: a `file` of kind Facts")
+	outputFlag(cmd, &output, "text", "json")
+	o.completeFleet(cmd, "hub", hubs)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		st, err := o.state(cmd.Context(), factsFile)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return completeExplain(st, hub, args, prefix), cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
+}
+
+// completeExplain completes the next argument: a cluster, a component, a path.
+func completeExplain(st *generator.State, hub string, args []string, prefix string) []string {
+	switch len(args) {
+	case 0:
+		return startingWith(prefix, clusters(st, hub))
+	case 1:
+		return startingWith(prefix, targets(st, hub, args[0]))
+	case 2:
+		group, component, _ := strings.Cut(args[1], "/")
+		e, err := st.Explain(hub, args[0], group, component)
+		if err != nil {
+			return nil
+		}
+		var paths []string
+		for _, l := range e.Values.Leaves(nil) {
+			paths = append(paths, hierarchy.FormatPath(l.Path))
+		}
+		return startingWith(prefix, paths)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/report"
+)
+
+func newLint(o *options) *cobra.Command {
+	var output, factsFile, severity string
+	cmd := &cobra.Command{
+		Use:   "lint",
+		Short: "Report everything that is wrong with the repository",
+		Long: `Lint reads the whole repository as the service would and reports everything that is wrong
+with it: errors, which keep a cluster or the whole fleet from being computed, and warnings, which
+are most likely not what the author meant.
+
+Every finding has a place, a stable reason code in brackets, and where possible a hint. The codes
+are described in docs/reference/problems.md. With any finding the exit status is 1.`,
+		Example: `  argosy lint
+  argosy lint --repo ../fleet -o json
+  argosy lint -o sarif > argosy.sarif      # for code scanning
+  argosy lint --severity error             # warnings alone are good enough`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkChoice("output", output, "text", "json", "sarif"); err != nil {
+				return err
+			}
+			if err := checkChoice("severity", severity, "warning", "error"); err != nil {
+				return err
+			}
+			f, err := readFacts(factsFile)
+			if err != nil {
+				return err
+			}
+			s, err := o.snapshot(cmd.Context())
+			if err != nil {
+				return err
+			}
+			var problems []problem.Problem
+			hubCount, clusterCount := 0, 0
+			st, err := generator.Build(nil, s, f)
+			if err != nil {
+				problems = problem.From(err, problem.InvalidLayout, problem.Pos{})
+			} else {
+				problems = st.Lint()
+				hubCount, clusterCount = len(st.Fleet.Hubs()), len(st.Summaries())
+			}
+			if severity == "error" {
+				problems = problem.Errors(problems)
+			}
+			r := report.NewLintReport(s.Revision, problems, hubCount, clusterCount)
+			if err := writeLint(cmd, r, output); err != nil {
+				return err
+			}
+			if len(r.Problems) > 0 {
+				return errFindings
+			}
+			return nil
+		},
+	}
+	outputFlag(cmd, &output, "text", "json", "sarif")
+	cmd.Flags().StringVar(&factsFile, "facts", "", "what is known of the clusters: a `file` of kind Facts")
+	cmd.Flags().StringVar(&severity, "severity", "warning", "the least severity that counts: warning, error")
+	complete(cmd, "severity", func() []string { return []string{"warning", "error"} })
+	return cmd
+}
+
+func writeLint(cmd *cobra.Command, r report.LintReport, output string) error {
+	w := cmd.OutOrStdout()
+	switch output {
+	case "json":
+		return report.WriteJSON(w, r)
+	case "sarif":
+		return report.WriteJSON(w, report.NewSARIF(r, programVersion()))
+	}
+	return report.WriteLint(w, r, styleOf(w))
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// options are the flags that all commands share.
+type options struct {
+	repo, ref string
+}
+
+// snapshot reads the repository.
+func (o *options) snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
+	s, err := source.Open(source.Options{Location: o.repo, Ref: o.ref})
+	if err != nil {
+		return nil, readError(err)
+	}
+	defer s.Close()
+	snap, err := s.Snapshot(ctx)
+	if err != nil {
+		return nil, readError(err)
+	}
+	return snap, nil
+}
+
+func readError(err error) error {
+	var hints []string
+	var e *source.Error
+	if errors.As(err, &e) && e.Reason == source.NotFound {
+		hints = []string{"--repo says where the fleet's repository is; the default is the working directory"}
+	}
+	return usageError(hints, "%w", err)
+}
+
+// state reads the repository and the facts, and computes everything that does not depend on a question.
+func (o *options) state(ctx context.Context, factsFile string) (*generator.State, error) {
+	f, err := readFacts(factsFile)
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st, err := generator.Build(nil, s, f)
+	if err != nil {
+		return nil, &failure{status: exitFindings, err: err, problems: problem.From(err, problem.InvalidLayout, problem.Pos{})}
+	}
+	return st, nil
+}
+
+// readFacts reads a facts file; no file is no facts.
+func readFacts(file string) (facts.Set, error) {
+	if file == "" {
+		return facts.Set{}, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return facts.Set{}, usageError(nil, "--facts: %w", err)
+	}
+	f, err := facts.Parse(file, data)
+	if err != nil {
+		return facts.Set{}, &failure{status: exitUsage, err: fmt.Errorf("--facts: %w", err), problems: problem.From(err, problem.InvalidValue, problem.Pos{File: file})}
+	}
+	return f, nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+func newParams(o *options) *cobra.Command {
+	var r generator.Request
+	var view, selector, base, factsFile, output string
+	cmd := &cobra.Command{
+		Use:   "params --hub HUB --view VIEW",
+		Short: "Print what the generator plugin answers, byte for byte",
+		Long: `Params prints the answer that the generator plugin gives to Argo CD for the same question.
+
+Views: members (one set for each spoke of the hub), releases (one for each release of a group that
+is in use), components (one for each cluster and component that is to run there) and agents (one
+for each member with an engine of its own).
+
+When the fleet cannot be computed, nothing is printed: the problems go to stderr and the exit status
+is 1. A question that cannot be answered (an unknown hub, a missing group) gives 2.`,
+		Example: `  argosy params --hub hub-eu --view members
+  argosy params --hub hub-eu --view components --group addons --component external-dns
+  argosy params --hub hub-eu --view components --group addons --selector environment=prod,region=eu-west-1
+  argosy params --hub hub-eu --view components --group addons --component external-dns --base entry.yaml
+  argosy params --hub hub-eu --view components --group addons --owner payments-prod-eu-1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkChoice("output", output, "json"); err != nil {
+				return err
+			}
+			r.View = generator.View(view)
+			var err error
+			if r.Selector, err = parseSelector(selector); err != nil {
+				return err
+			}
+			if r.Base, err = readBase(cmd.InOrStdin(), base); err != nil {
+				return err
+			}
+			st, err := o.state(cmd.Context(), factsFile)
+			if err != nil {
+				return err
+			}
+			if r.Hub == "" {
+				if r.Hub, err = onlyHub(st); err != nil {
+					return err
+				}
+			}
+			answer, err := st.Answer(r)
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(answer)
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&r.Hub, "hub", "", "the hub that asks; may be left out when there is one alone")
+	flags.StringVar(&view, "view", "", "the question: "+strings.Join(generator.Views, ", "))
+	flags.StringVar(&r.Group, "group", "", "the group, for the views releases and components")
+	flags.StringVar(&r.Component, "component", "", "one component of the group alone")
+	flags.StringVar(&r.Release, "release", "", "only clusters on this release of the group")
+	flags.StringVar(&r.Owner, "owner", "", "whose engine asks: hub, or a member's name (default hub)")
+	flags.StringVar(&selector, "selector", "", "only clusters with these labels, as kubectl has it: `k=v,...`")
+	flags.StringVar(&base, "base", "", "a catalog entry for the component, a YAML or JSON `file`; - is stdin")
+	flags.StringVar(&factsFile, "facts", "", "what is known of the clusters: a `file` of kind Facts")
+	outputFlag(cmd, &output, "json")
+	_ = cmd.MarkFlagRequired("view")
+	complete(cmd, "view", func() []string { return generator.Views })
+	o.completeFleet(cmd, "hub", hubs)
+	o.completeFleet(cmd, "group", groups)
+	o.completeFleet(cmd, "owner", func(st *generator.State) []string { return append([]string{"hub"}, clusters(st, r.Hub)...) })
+	o.completeFleet(cmd, "release", func(st *generator.State) []string {
+		var out []string
+		for _, rel := range st.Fleet.Versions.Of(r.Group).Releases {
+			out = append(out, rel.Type)
+		}
+		return out
+	})
+	o.completeFleet(cmd, "component", func(st *generator.State) []string {
+		var out []string
+		for _, cluster := range clusters(st, r.Hub) {
+			out = append(out, st.ComponentsOf(r.Hub, cluster, r.Group)...)
+		}
+		return out
+	})
+	return cmd
+}
+
+// onlyHub is the fleet's hub when there is one alone.
+func onlyHub(st *generator.State) (string, error) {
+	if names := hubs(st); len(names) != 1 {
+		return "", usageError(nil, "--hub is required: the repository has the hubs %s", strings.Join(names, ", "))
+	} else {
+		return names[0], nil
+	}
+}
+
+// parseSelector reads kubectl's form of a selector into that of the plugin's input.
+func parseSelector(text string) (any, error) {
+	if text == "" {
+		return nil, nil
+	}
+	s, err := metav1.ParseToLabelSelector(text)
+	if err != nil {
+		return nil, usageError([]string{`write it as for kubectl: environment=prod,region in (eu-west-1,eu-central-1),!trial`}, "--selector: %w", err)
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	return out, json.Unmarshal(data, &out)
+}
+
+// maxBase is the limit of a catalog entry, in bytes (rule H10).
+const maxBase = 1 << 20
+
+// readBase reads a catalog entry; no file is no entry.
+func readBase(stdin io.Reader, file string) (map[string]any, error) {
+	if file == "" {
+		return nil, nil
+	}
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, usageError(nil, "--base: %w", err)
+		}
+		defer f.Close()
+		stdin = f
+	}
+	data, err := io.ReadAll(io.LimitReader(stdin, maxBase+1))
+	switch {
+	case err != nil:
+		return nil, usageError(nil, "--base: %w", err)
+	case len(data) > maxBase:
+		return nil, usageError(nil, "--base: more than the limit of %d bytes", maxBase)
+	}
+	doc, err := yamldoc.Parse(file, data)
+	if err != nil {
+		return nil, &failure{status: exitUsage, err: fmt.Errorf("--base: %w", err), problems: problem.From(err, problem.InvalidYAML, problem.Pos{File: file})}
+	}
+	entry, ok := doc.Root.Any().(map[string]any)
+	if !ok {
+		return nil, usageError(nil, "--base: %s holds a %s; expected a map, one component's catalog entry", file, doc.Root.Kind)
+	}
+	return entry, nil
+}

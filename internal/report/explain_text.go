@@ -1,0 +1,178 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxValue is how much of a value text shows, in characters.
+const maxValue = 160
+
+// WriteExplanation writes an explanation as text: what the component is, its layers, and each value with the place
+// that set it and those it overrode.
+func WriteExplanation(w io.Writer, e Explanation, s Style) error {
+	p := printer{w: w, Style: s}
+	p.head(e)
+	p.line("")
+	p.layers(e)
+	p.line("")
+	p.values(e)
+	if len(e.Conflicts) > 0 {
+		p.line("")
+		p.line("%s", p.bold("conflicts"))
+		for _, f := range e.Conflicts {
+			p.finding(f)
+		}
+	}
+	return p.err
+}
+
+func (p *printer) head(e Explanation) {
+	p.line("%s", p.bold(fmt.Sprintf("%s/%s on %s", e.Group, e.Component, e.Cluster)))
+	p.field("cluster", fmt.Sprintf("%s, tenant %s, environment %s", e.Cluster, e.Tenant, e.Environment), e.Member.String())
+	p.field("hub", e.Hub, "")
+	p.field("state", p.state(e), "")
+	owner := fmt.Sprintf("the hub's %s (%s)", e.Engine, e.Model)
+	if e.Owner == e.Cluster {
+		owner = fmt.Sprintf("the cluster's own %s (%s)", e.Engine, e.Model)
+	}
+	p.field("owner", owner, "")
+	p.field("release", e.Release.Type, e.Release.text())
+	if len(e.Catalog) == 0 {
+		return // the registration chart
+	}
+	p.setting("enabled", e.Enabled)
+	p.setting("selector", e.Selector)
+	for _, l := range e.SelectorLabels {
+		value := "absent"
+		if l.Value != nil {
+			value = *l.Value
+		}
+		from := ""
+		if l.Position != nil {
+			from = l.Position.String()
+		}
+		p.field("  label", l.Key+" = "+value, from)
+	}
+	p.setting("chart", e.Chart.Name)
+	p.setting("path", e.Chart.Path)
+	p.setting("repoURL", e.Chart.RepoURL)
+	p.setting("version", e.Chart.Version)
+	p.setting("namespace", e.Namespace)
+	p.setting("releaseName", e.ReleaseName)
+}
+
+func (p *printer) state(e Explanation) string {
+	switch e.State {
+	case stateDeployed:
+		return p.green("deployed")
+	case stateSwitchedOff:
+		return p.yellow("switched off:") + " no level says enabled: true, or a later one says false"
+	case stateNotSelected:
+		return p.yellow("not selected:") + " the cluster's labels do not match the selector"
+	case stateNotRegistered:
+		return p.yellow("not registered:") + " the hub has no cluster Secret for it yet"
+	case stateRetired:
+		return p.yellow("retired:") + " the member file says lifecycle: retired"
+	}
+	return e.State
+}
+
+func (r ReleaseChoice) text() string {
+	switch {
+	case r.Position != nil:
+		return "label " + r.Label + ", " + r.Position.String()
+	case r.Labelled:
+		return "label " + r.Label + " of the cluster Secret"
+	}
+	return "no label " + r.Label
+}
+
+// field is one line of the head: a name, a value, and where it comes from.
+func (p *printer) field(name, value, from string) {
+	if from != "" {
+		from = "  " + p.dim("("+from+")")
+	}
+	p.line("  %-12s %s%s", name, value, from)
+}
+
+func (p *printer) setting(name string, s *Setting) {
+	if s == nil {
+		return
+	}
+	from := "default"
+	if s.Level != "" {
+		from = place(s.Level, s.Position)
+	}
+	value, isText := s.Value.(string)
+	if !isText {
+		value = text(s.Value)
+	}
+	p.field(name, value, from)
+	p.over("      ", s.Over)
+}
+
+func place(level string, pos *Position) string {
+	return strings.TrimSpace(level + " " + pos.String())
+}
+
+func (p *printer) over(indent string, over []Overridden) {
+	for _, o := range over {
+		p.line("%s%s", indent, p.dim(fmt.Sprintf("over %s = %s", place(o.Level, o.Position), text(o.Value))))
+	}
+}
+
+func (p *printer) layers(e Explanation) {
+	p.line("%s (least specific first, the later wins)", p.bold("layers"))
+	level, path := 0, 0
+	for _, l := range append(append([]Layer{}, e.Catalog...), e.Layers...) {
+		level, path = max(level, utf8.RuneCountInString(l.Level)), max(path, utf8.RuneCountInString(l.Path))
+	}
+	row := func(l Layer, state string) { p.line("  %-*s  %-*s  %s", level, l.Level, path, l.Path, state) }
+	for _, l := range e.Catalog {
+		row(l, p.dim("catalog entry"))
+	}
+	for _, l := range e.Layers {
+		switch {
+		case !l.Present:
+			row(l, p.dim("missing"))
+		case slices.Contains(e.Catalog, l):
+			row(l, p.green("present")+" (the entry's values)")
+		default:
+			row(l, p.green("present"))
+		}
+	}
+}
+
+func (p *printer) values(e Explanation) {
+	if len(e.Values) == 0 {
+		p.line("%s: none; the chart's own values.yaml applies", p.bold("values"))
+		return
+	}
+	p.line("%s", p.bold("values"))
+	for _, v := range e.Values {
+		p.line("  %s = %s", p.cyan(v.Path), text(v.Value))
+		p.line("      from %s", place(v.Level, v.Position))
+		p.over("      ", v.Over)
+	}
+}
+
+// text is a value as JSON on one line, cut where it is long.
+func text(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	s := strings.TrimSuffix(b.String(), "\n")
+	if n := utf8.RuneCountInString(s); n > maxValue {
+		return string([]rune(s)[:maxValue]) + fmt.Sprintf("... (%d characters)", n)
+	}
+	return s
+}

@@ -1,0 +1,253 @@
+package report
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Explanation is where everything about one component of one cluster comes from.
+type Explanation struct {
+	APIVersion  string `json:"apiVersion" jsonschema:"enum=argosy.dev/v1alpha1"`
+	Kind        string `json:"kind" jsonschema:"enum=Explanation"`
+	Revision    string `json:"revision"`
+	Hub         string `json:"hub"`
+	Cluster     string `json:"cluster"`
+	Tenant      string `json:"tenant"`
+	Environment string `json:"environment"`
+	// Member is the member file.
+	Member    Position `json:"member"`
+	Model     string   `json:"model" jsonschema:"enum=centralized,enum=agent"`
+	Lifecycle string   `json:"lifecycle" jsonschema:"enum=active,enum=draining,enum=retired"`
+	Group     string   `json:"group"`
+	Component string   `json:"component"`
+	// State says whether the component runs on the cluster, and if not, why.
+	State string `json:"state" jsonschema:"enum=deployed,enum=switched-off,enum=not-selected,enum=not-registered,enum=retired"`
+	// Owner is whose engine owns the Application: "hub", or the member's name.
+	Owner string `json:"owner"`
+	// Engine is the owner's engine.
+	Engine  string        `json:"engine" jsonschema:"enum=argocd,enum=flux"`
+	Release ReleaseChoice `json:"release"`
+	// Enabled is the catalog entry's switch; absent when no level sets it, and for the registration chart.
+	Enabled *Setting `json:"enabled,omitempty"`
+	// Selector is the catalog entry's label selector; absent when it has none.
+	Selector *Setting `json:"selector,omitempty"`
+	// SelectorLabels are the cluster's labels that the selector asks for.
+	SelectorLabels []Label `json:"selectorLabels"`
+	// Chart are the chart's coordinates; those that are not set are absent.
+	Chart       ChartCoordinates `json:"chart"`
+	Namespace   *Setting         `json:"namespace,omitempty"`
+	ReleaseName *Setting         `json:"releaseName,omitempty"`
+	// Catalog are the files with a catalog entry for the component, least specific first.
+	Catalog []Layer `json:"catalog"`
+	// Layers are those of the values, least specific first, with those that are missing.
+	Layers []Layer `json:"layers"`
+	// Path is what was asked for; absent for all values.
+	Path   string  `json:"path,omitempty"`
+	Values []Value `json:"values"`
+	// Conflicts are type conflicts between layers.
+	Conflicts []Finding `json:"conflicts"`
+	// Labels are all labels of the cluster.
+	Labels []Label `json:"labels"`
+}
+
+// ReleaseChoice is the cluster's release of the group, and what chose it.
+type ReleaseChoice struct {
+	Type string `json:"type"`
+	// Label is the label that chooses a release.
+	Label string `json:"label"`
+	// Labelled tells whether the cluster has it; without, it is on the release of type "default".
+	Labelled bool `json:"labelled"`
+	// Position is where Git declares it; absent when only the live cluster Secret has it.
+	Position *Position `json:"position,omitempty"`
+}
+
+// ChartCoordinates are where a chart comes from.
+type ChartCoordinates struct {
+	RepoURL *Setting `json:"repoURL,omitempty"`
+	Name    *Setting `json:"name,omitempty"`
+	Path    *Setting `json:"path,omitempty"`
+	Version *Setting `json:"version,omitempty"`
+}
+
+// Setting is one value of a catalog entry.
+type Setting struct {
+	Value any `json:"value"`
+	// Level and Position say who set it; absent for the engine's own default.
+	Level    string    `json:"level,omitempty"`
+	Position *Position `json:"position,omitempty"`
+	// Over are those whom it overrode, the most recent first.
+	Over []Overridden `json:"over,omitempty"`
+}
+
+// Layer is the file of one level.
+type Layer struct {
+	Level   string `json:"level"`
+	Path    string `json:"path"`
+	Present bool   `json:"present"`
+}
+
+// Value is one value of the merged tree: a scalar, null, an empty map, or a list.
+type Value struct {
+	Path     string       `json:"path"`
+	Value    any          `json:"value"`
+	Level    string       `json:"level"`
+	Position *Position    `json:"position,omitempty"`
+	Over     []Overridden `json:"over,omitempty"`
+}
+
+// Overridden is what a lower level had said.
+type Overridden struct {
+	Value    any       `json:"value"`
+	Level    string    `json:"level"`
+	Position *Position `json:"position,omitempty"`
+}
+
+// Label is a label of the cluster.
+type Label struct {
+	Key string `json:"key"`
+	// Value is absent when the cluster has no such label.
+	Value *string `json:"value,omitempty"`
+	// Position is where Git declares it; absent for reserved labels and those of the live cluster Secret alone.
+	Position *Position `json:"position,omitempty"`
+}
+
+// The states of a component.
+const (
+	stateDeployed      = "deployed"
+	stateSwitchedOff   = "switched-off"
+	stateNotSelected   = "not-selected"
+	stateNotRegistered = "not-registered"
+	stateRetired       = "retired"
+)
+
+// NewExplanation is what the engine explains, restricted to the values at and below a path (hierarchy.ParsePath), which
+// may be empty. The error is a *PathError.
+func NewExplanation(e *generator.Explanation, path []string) (Explanation, error) {
+	m := e.Member
+	out := Explanation{
+		APIVersion: APIVersion, Kind: KindExplanation, Revision: e.Revision,
+		Hub: m.Hub, Cluster: m.Name, Tenant: m.Tenant, Environment: m.Environment, Member: Position{File: m.Pos.File},
+		Model: m.Model(), Lifecycle: m.Lifecycle, Group: e.Group, Component: e.Component,
+		State: state(e), Owner: e.Owner, Engine: fleet.EngineArgoCD,
+		Release: ReleaseChoice{Type: e.Release, Label: release.LabelOf(e.Group)},
+		Path:    hierarchy.FormatPath(path), Values: []Value{}, Conflicts: findings(e.Conflicts),
+		Catalog: layers(e.Entry), Layers: layers(e.Values), SelectorLabels: []Label{}, Labels: []Label{},
+	}
+	if e.Owner == m.Name {
+		out.Engine = m.Engine
+	}
+	_, out.Release.Labelled = e.Labels[out.Release.Label]
+	out.Release.Position = position(e.LabelOrigins[out.Release.Label])
+	for _, key := range slices.Sorted(maps.Keys(e.Labels)) {
+		out.Labels = append(out.Labels, label(e, key))
+	}
+	out.entry(e)
+	if len(path) > 0 && e.Values.At(path) == nil {
+		return Explanation{}, pathError(e, path)
+	}
+	for _, l := range e.Values.Leaves(path) {
+		out.Values = append(out.Values, Value{
+			Path: hierarchy.FormatPath(l.Path), Value: l.Value.Any(), Level: l.Level, Position: position(l.Pos), Over: overridden(l.Replaced),
+		})
+	}
+	return out, nil
+}
+
+func state(e *generator.Explanation) string {
+	switch {
+	case !e.Enabled:
+		return stateSwitchedOff
+	case !e.Selected:
+		return stateNotSelected
+	case e.Member.Lifecycle == fleet.Retired:
+		return stateRetired
+	case !e.Registered:
+		return stateNotRegistered
+	}
+	return stateDeployed
+}
+
+// entry explains the catalog entry; the registration chart has none.
+func (out *Explanation) entry(e *generator.Explanation) {
+	if e.Entry == nil {
+		return
+	}
+	out.Enabled = setting(e.Entry, nil, "enabled")
+	out.Selector = setting(e.Entry, nil, "selector")
+	for _, key := range selectorKeys(e.Entry.At([]string{"selector"})) {
+		out.SelectorLabels = append(out.SelectorLabels, label(e, key))
+	}
+	out.Chart = ChartCoordinates{
+		RepoURL: setting(e.Entry, &e.Chart.RepoURL, "chart", "repoURL"), Name: setting(e.Entry, &e.Chart.Name, "chart", "name"),
+		Path: setting(e.Entry, &e.Chart.Path, "chart", "path"), Version: setting(e.Entry, &e.Chart.Version, "chart", "version"),
+	}
+	out.Namespace = setting(e.Entry, &e.Namespace, "namespace")
+	out.ReleaseName = setting(e.Entry, &e.ReleaseName, "releaseName")
+}
+
+// setting is the value at a path of a catalog entry. Computed, when it is not nil and not empty, is what became of it: a
+// template's result, or the engine's default where no level sets it.
+func setting(t *hierarchy.Tree, computed *string, path ...string) *Setting {
+	o, ok := t.Origin(path)
+	set := ok && !o.Value.IsNull() && (o.Value.Kind != yamldoc.String || o.Value.Text != "")
+	if !set {
+		if computed == nil || *computed == "" {
+			return nil
+		}
+		return &Setting{Value: *computed}
+	}
+	s := &Setting{Value: o.Value.Any(), Level: o.Level, Position: position(o.Pos), Over: overridden(t.History(path))}
+	if computed != nil && *computed != "" {
+		s.Value = *computed
+	}
+	return s
+}
+
+func overridden(origins []hierarchy.Origin) []Overridden {
+	var out []Overridden
+	for _, o := range origins {
+		out = append(out, Overridden{Value: o.Value.Any(), Level: o.Level, Position: position(o.Pos)})
+	}
+	return out
+}
+
+func layers(t *hierarchy.Tree) []Layer {
+	out := []Layer{}
+	for _, l := range t.Layers() {
+		out = append(out, Layer{Level: l.Level, Path: l.Path, Present: !l.Missing()})
+	}
+	return out
+}
+
+func label(e *generator.Explanation, key string) Label {
+	l := Label{Key: key, Position: position(e.LabelOrigins[key])}
+	if v, ok := e.Labels[key]; ok {
+		l.Value = &v
+	}
+	return l
+}
+
+// selectorKeys are the labels that a selector asks for, in order.
+func selectorKeys(n *yamldoc.Node) []string {
+	var keys []string
+	if m := n.Get("matchLabels"); m.IsMap() {
+		for _, f := range m.Fields {
+			keys = append(keys, f.Key)
+		}
+	}
+	if l := n.Get("matchExpressions"); l != nil {
+		for _, item := range l.Items {
+			if key := item.Get("key"); key != nil {
+				keys = append(keys, key.Text)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

@@ -1,0 +1,41 @@
+package report
+
+import "github.com/argosy-hub/argosy/internal/problem"
+
+// summaries say of each reason in a few words what is wrong; docs/reference/problems.md says more.
+var summaries = map[problem.Reason]string{
+	problem.AmbiguousScalar:   "A scalar that YAML 1.1 (Helm) and YAML 1.2 read differently.",
+	problem.DuplicateKey:      "A key is given twice in one map.",
+	problem.DuplicateMember:   "Two member files declare one cluster, or a hub has two member files of its own.",
+	problem.DuplicateRelease:  "A release type is given twice for one group.",
+	problem.IncompleteCatalog: "A component is switched on without complete chart coordinates.",
+	problem.IncompleteRelease: "A release does not say where its chart is.",
+	problem.InvalidLabel:      "A label or annotation that Kubernetes would refuse.",
+	problem.InvalidLayout:     "The layout file cannot be used.",
+	problem.InvalidMember:     "A key of a member file is missing or has a value it cannot have.",
+	problem.InvalidSelector:   "A catalog entry's selector is no Kubernetes label selector.",
+	problem.InvalidValue:      "A value has a type or form it cannot have.",
+	problem.InvalidVersions:   "A versions file cannot be used.",
+	problem.InvalidYAML:       "A file is no YAML.",
+	problem.LimitExceeded:     "A bound on size, depth or number is exceeded.",
+	problem.MissingFile:       "A file that the layout names is not there.",
+	problem.MissingHubMember:  "A hub has no member file that describes itself.",
+	problem.MissingLayer:      "A required level has no file.",
+	problem.MultipleDocuments: "A file holds further YAML documents, which nobody reads.",
+	problem.NameMismatch:      "A member file's clusterName differs from the file's name.",
+	problem.NoMembers:         "The repository has no member file.",
+	problem.OutsideRepository: "A path or symbolic link leads out of the repository.",
+	problem.ReservedLabel:     "A reserved label is declared with another value.",
+	problem.ReservedName:      "A name collides with one that the hierarchy or the engine needs.",
+	problem.TemplateFailed:    "A template cannot be parsed or executed.",
+	problem.TypeConflict:      "A map replaces a non-map, or the other way round.",
+	problem.UnknownKey:        "A key that nobody reads.",
+	problem.UnknownRelease:    "A cluster is on a release that the versions file does not have.",
+	problem.UnknownTenant:     "A member's tenant has no folder in the hierarchy while others have.",
+	problem.UnreachableFile:   "No cluster and no component can ever read this file.",
+}
+
+// HelpURI is where a reason is described.
+func HelpURI(reason string) string {
+	return "https://github.com/argosy-hub/argosy/blob/main/docs/reference/problems.md#" + reason
+}

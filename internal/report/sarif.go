@@ -1,0 +1,139 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// SARIF is a log in the Static Analysis Results Interchange Format, version 2.1.0 (OASIS), as far as it is used here.
+type SARIF struct {
+	Schema  string     `json:"$schema"`
+	Version string     `json:"version"`
+	Runs    []sarifRun `json:"runs"`
+}
+
+type sarifRun struct {
+	Tool       sarifTool     `json:"tool"`
+	Results    []sarifResult `json:"results"`
+	ColumnKind string        `json:"columnKind"`
+}
+
+type sarifTool struct {
+	Driver sarifDriver `json:"driver"`
+}
+
+type sarifDriver struct {
+	Name           string      `json:"name"`
+	Version        string      `json:"version,omitempty"`
+	InformationURI string      `json:"informationUri"`
+	Rules          []sarifRule `json:"rules"`
+}
+
+type sarifRule struct {
+	ID               string    `json:"id"`
+	ShortDescription sarifText `json:"shortDescription"`
+	HelpURI          string    `json:"helpUri"`
+}
+
+type sarifText struct {
+	Text string `json:"text"`
+}
+
+type sarifResult struct {
+	RuleID              string            `json:"ruleId"`
+	RuleIndex           int               `json:"ruleIndex"`
+	Level               string            `json:"level"`
+	Message             sarifText         `json:"message"`
+	Locations           []sarifLocation   `json:"locations,omitempty"`
+	RelatedLocations    []sarifLocation   `json:"relatedLocations,omitempty"`
+	PartialFingerprints map[string]string `json:"partialFingerprints"`
+}
+
+type sarifLocation struct {
+	ID               int           `json:"id,omitempty"`
+	PhysicalLocation sarifPhysical `json:"physicalLocation"`
+	Message          *sarifText    `json:"message,omitempty"`
+}
+
+type sarifPhysical struct {
+	ArtifactLocation sarifArtifact `json:"artifactLocation"`
+	Region           *sarifRegion  `json:"region,omitempty"`
+}
+
+type sarifArtifact struct {
+	URI       string `json:"uri"`
+	URIBaseID string `json:"uriBaseId"`
+}
+
+type sarifRegion struct {
+	StartLine   int `json:"startLine"`
+	StartColumn int `json:"startColumn,omitempty"`
+}
+
+// NewSARIF is a lint report as SARIF. Every reason is a rule, so that a rule keeps its index from run to run.
+func NewSARIF(r LintReport, version string) SARIF {
+	run := sarifRun{
+		Tool: sarifTool{Driver: sarifDriver{
+			Name: "argosy", Version: version, InformationURI: "https://github.com/argosy-hub/argosy", Rules: []sarifRule{},
+		}},
+		Results: []sarifResult{}, ColumnKind: "unicodeCodePoints",
+	}
+	ids := make([]string, 0, len(summaries))
+	for reason := range summaries {
+		ids = append(ids, string(reason))
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
+			ID: id, ShortDescription: sarifText{summaries[problem.Reason(id)]}, HelpURI: HelpURI(id),
+		})
+	}
+	for _, f := range r.Problems {
+		run.Results = append(run.Results, f.sarif(slices.Index(ids, f.Reason)))
+	}
+	return SARIF{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
+}
+
+func (f Finding) sarif(rule int) sarifResult {
+	out := sarifResult{
+		RuleID: f.Reason, RuleIndex: rule, Level: f.Severity,
+		Message:             sarifText{strings.Join(append([]string{f.Message}, f.Hints...), "; ")},
+		PartialFingerprints: map[string]string{"argosy/v1": f.fingerprint()},
+	}
+	if f.Position != nil {
+		out.Locations = []sarifLocation{{PhysicalLocation: f.Position.sarif()}}
+	}
+	for i, p := range f.Related {
+		out.RelatedLocations = append(out.RelatedLocations, sarifLocation{
+			ID: i + 1, PhysicalLocation: p.sarif(), Message: &sarifText{"takes part"},
+		})
+	}
+	return out
+}
+
+// fingerprint identifies a finding from commit to commit: it does not depend on the line.
+func (f Finding) fingerprint() string {
+	file := ""
+	if f.Position != nil {
+		file = f.Position.File
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Reason, file, f.Message, f.Hub, f.Cluster}, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (p Position) sarif() sarifPhysical {
+	parts := strings.Split(p.File, "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	out := sarifPhysical{ArtifactLocation: sarifArtifact{URI: strings.Join(parts, "/"), URIBaseID: "%SRCROOT%"}}
+	if p.Line > 0 {
+		out.Region = &sarifRegion{StartLine: p.Line, StartColumn: p.Column}
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Style is how text looks. The zero value is plain.
+type Style struct {
+	// Color adds ANSI colours.
+	Color bool
+}
+
+func (s Style) paint(code, text string) string {
+	if !s.Color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s Style) bold(text string) string   { return s.paint("1", text) }
+func (s Style) dim(text string) string    { return s.paint("2", text) }
+func (s Style) red(text string) string    { return s.paint("31", text) }
+func (s Style) green(text string) string  { return s.paint("32", text) }
+func (s Style) yellow(text string) string { return s.paint("33", text) }
+func (s Style) cyan(text string) string   { return s.paint("36", text) }
+
+// printer writes lines until the first error.
+type printer struct {
+	Style
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err != nil {
+		return
+	}
+	text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
+	_, p.err = io.WriteString(p.w, printable(text)+"\n")
+}
+
+// printable is text without control characters, which a repository's file could use to forge output on a terminal;
+// the escape sequences of Style are let through.
+func printable(text string) string {
+	clean := func(r rune) bool { return r >= 0x20 && r != 0x7f }
+	if strings.IndexFunc(text, func(r rune) bool { return !clean(r) }) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case clean(r), r == '\x1b' && isStyle(text[i:]):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		}
+	}
+	return b.String()
+}
+
+// isStyle reports whether an escape sequence is one of Style's: ESC [ digits m.
+func isStyle(text string) bool {
+	rest, ok := strings.CutPrefix(text, "\x1b[")
+	if !ok {
+		return false
+	}
+	code := strings.TrimLeft(rest, "0123456789")
+	return len(rest)-len(code) <= 2 && strings.HasPrefix(code, "m")
+}
