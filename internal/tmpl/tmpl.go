@@ -2,96 +2,29 @@
 //
 //  1. The functions are sprig's, less those whose result depends on the environment, the network, the clock or
 //     randomness, so that an answer is a pure function of its inputs (rules H5, G6); and toYaml, fromYaml and
-//     required, as Helm's charts have them.
+//     required, as Helm's charts have them. No function changes its arguments: set and unset are left out, merge and
+//     its kin work on copies. keys and values come in order.
 //  2. A key that is not there is an error, never "<no value>" (H5). Optional facts are read by {{ index .m "k" }},
 //     {{ get .m "k" }} or {{ dig "k" "default" .m }}: index differs from text/template's in that an absent key gives
 //     "", where text/template would print "<no value>".
 //  3. Templates are parsed once and may be executed from several goroutines.
 //  4. Errors carry the line within the template, and the file when it is known.
-//  5. Output is bounded (H10).
+//  5. Output is bounded, and so are the texts and lists that functions make (H10).
 package tmpl
 
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
-
-	"github.com/Masterminds/sprig/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // MaxOutput is the limit of one template's output, in bytes.
 const MaxOutput = 1 << 20
-
-// impure are the functions of sprig that are not in its hermetic list's exceptions but still read the clock, the
-// time zone or randomness (sprig v3.3.0, functions.go and crypto.go; bcrypt and AES draw a random salt).
-var impure = []string{
-	"ago", "toDate", "mustToDate", "mustDateModify", "must_date_modify",
-	"randInt", "shuffle", "uuidv4",
-	"bcrypt", "htpasswd", "encryptAES",
-	"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
-}
-
-// Funcs are the functions a template may call.
-func Funcs() template.FuncMap {
-	f := sprig.HermeticTxtFuncMap()
-	for _, name := range impure {
-		delete(f, name)
-	}
-	f["toYaml"] = func(v any) (string, error) {
-		out, err := sigsyaml.Marshal(v)
-		return strings.TrimSuffix(string(out), "\n"), err
-	}
-	f["fromYaml"] = func(text string) (map[string]any, error) {
-		var m map[string]any
-		err := sigsyaml.Unmarshal([]byte(text), &m)
-		return m, err
-	}
-	f["required"] = func(message string, v any) (any, error) {
-		if v == nil || v == "" {
-			return nil, errors.New(message)
-		}
-		return v, nil
-	}
-	f["index"] = index
-	return f
-}
-
-// index is text/template's index, but for maps of strings an absent key is "".
-func index(item any, keys ...any) (any, error) {
-	for _, key := range keys {
-		v := reflect.ValueOf(item)
-		switch v.Kind() {
-		case reflect.Map:
-			k := reflect.ValueOf(key)
-			if !k.IsValid() || !k.Type().AssignableTo(v.Type().Key()) {
-				return nil, fmt.Errorf("cannot look up %v in a map with keys of type %s", key, v.Type().Key())
-			}
-			found := v.MapIndex(k)
-			if !found.IsValid() {
-				return "", nil
-			}
-			item = found.Interface()
-		case reflect.Slice, reflect.Array, reflect.String:
-			i, ok := key.(int)
-			if !ok || i < 0 || i >= v.Len() {
-				return nil, fmt.Errorf("no element %v in a list of %d", key, v.Len())
-			}
-			item = v.Index(i).Interface()
-		default:
-			return nil, fmt.Errorf("cannot look up %v in %T", key, item)
-		}
-	}
-	return item, nil
-}
-
-var funcs = Funcs()
 
 // Template is a parsed template.
 type Template struct {

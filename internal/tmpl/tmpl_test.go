@@ -1,0 +1,140 @@
+package tmpl
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+func at(file string, line int) problem.Pos { return problem.Pos{File: file, Line: line} }
+
+// TestErrors is rule H5 (missingkey=error) with positions: those of the template in its file.
+func TestErrors(t *testing.T) {
+	data := map[string]any{"a": "1", "nothing": nil, "m": map[string]any{"nothing": nil}, "s": map[string]string{}}
+	const hint = `; for facts that not every cluster has, write {{ index .annotations "x" }} or {{ dig }} with a default`
+	for _, c := range []struct {
+		name, text string
+		pos        problem.Pos
+		want       string
+	}{
+		{"missing key", "x\n{{ .absent }}", at("f", 0), `f:2:4: template <.absent>: no fact "absent" is known` + hint},
+		{"missing key in a value", "x\n{{ .absent }}", at("f", 10), `f:11: template <.absent>: no fact "absent" is known` + hint},
+		{"missing key of a map of strings", "{{ .s.absent }}", at("f", 0), `f:1:6: template <.s.absent>: no fact "absent" is known` + hint},
+		{"nil", "{{ .nothing }}", at("f", 0), `f: template: a value it prints is not there; expected only values that exist; give a default: {{ ... | default "x" }}`},
+		{"nil below", "{{ .m.nothing }}", at("f", 0), `f: template: a value it prints is not there; expected only values that exist; give a default: {{ ... | default "x" }}`},
+		{"below nil", "{{ .nothing.x }}", at("f", 0), "f:1:12: template <.nothing.x>: nil pointer evaluating interface {}.x"},
+		{"below text", "{{ .a.x }}", at("f", 0), "f:1:6: template <.a.x>: can't evaluate field x in type interface {}"},
+		{"syntax", "a\n{{ if }}", at("f", 0), "f:2: template: missing value for if"},
+		{"unclosed", "a\n{{ .a ", at("f", 0), "f:2: template: unclosed action"},
+		{"syntax in a value", "a\n{{ end }}", at("f", 7), "f:8: template: unexpected {{end}}"},
+		{"unknown function", "{{ now }}", at("f", 0), `f:1: template: function "now" not defined`},
+		{"fail", `{{ fail "no" }}`, at("f", 0), `f:1:4: template <fail "no">: error calling fail: no`},
+		{"required", `{{ required "needed" "" }}`, at("f", 0), `f:1:4: template <required "needed" "">: error calling required: needed`},
+		{"index out of range", `{{ index (list 1) 3 }}`, at("f", 0), `f:1:4: template <index (list 1) 3>: error calling index: no element 3 in a list of 1`},
+		{"index of text", `{{ index 5 "x" }}`, at("f", 0), `f:1:4: template <index 5 "x">: error calling index: cannot look up x in int`},
+		{"index with a number", `{{ index .m 5 }}`, at("f", 0), `f:1:4: template <index .m 5>: error calling index: cannot look up 5 in a map with keys of type string`},
+		{"too many repetitions", `{{ repeat 2000000000 "x" }}`, at("f", 0), `f:1:4: template <repeat 2000000000 "x">: error calling repeat: 2000000000 times 1 bytes; at most 1048576 bytes`},
+		{"too long a list", `{{ until 2000000000 }}`, at("f", 0), `f:1:4: template <until 2000000000>: error calling until: a list from 0 to 2000000000; at most 100000 elements`},
+		{"too long a sequence", `{{ seq 2000000000 }}`, at("f", 0), `f:1:4: template <seq 2000000000>: error calling seq: a list from 1 to 2000000000; at most 100000 elements`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tt, err := Parse(c.pos, c.text)
+			if err == nil {
+				_, err = tt.Execute(data)
+			}
+			var p problem.Problem
+			if !errors.As(err, &p) || p.Reason != problem.TemplateFailed || p.Severity != problem.Error {
+				t.Fatalf("error %#v", err)
+			}
+			if p.Error() != c.want {
+				t.Errorf("got  %s\nwant %s", p.Error(), c.want)
+			}
+		})
+	}
+}
+
+// TestOutputIsBounded is rule H10, with limit.
+func TestOutputIsBounded(t *testing.T) {
+	tt, err := Parse(at("f", 3), `{{ range until 100000 }}{{ repeat 20 "x" }}{{ end }}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = tt.Execute(nil)
+	var p problem.Problem
+	if !errors.As(err, &p) || p.Reason != problem.LimitExceeded || p.Error() != "f:3: template writes more than the limit; expected at most 1048576 bytes" {
+		t.Errorf("error %v", err)
+	}
+	tt, err = Parse(at("f", 0), `{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tt.Execute(nil); err == nil {
+		t.Error("endless recursion is not refused")
+	}
+}
+
+// TestPlainTextIsUntouched: text without an action is returned as it is.
+func TestPlainTextIsUntouched(t *testing.T) {
+	for _, text := range []string{"", "a", "}} a {", "{ { .x } }", "<no value>", "a\r\n\x00"} {
+		tt, err := Parse(at("f", 0), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := tt.Execute(nil); got != text || err != nil {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+}
+
+// TestConcurrentUse: one template, many goroutines.
+func TestConcurrentUse(t *testing.T) {
+	tt, err := Parse(at("f", 0), `{{ .a }}{{ merge .m (dict "x" .a) }}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := map[string]any{"a": "1", "m": map[string]any{"k": "v"}}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				if got, err := tt.Execute(data); got != "1map[k:v x:1]" || err != nil {
+					t.Errorf("%q, %v", got, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// FuzzTemplate: no input makes a template panic, change its facts, or give two results.
+func FuzzTemplate(f *testing.F) {
+	for _, s := range []string{"{{ .a }}", "{{ range .l }}{{ . }}{{ end }}", `{{ index .m "k" | default "x" | quote }}`, "{{ with .m }}{{ .k }}{{ end }}", `{{ merge .m (dict "a" 1) | toYaml | nindent 2 }}`, "{{ .m.absent }}", "{{- /* c */ -}}", `{{ define "x" }}{{ end }}{{ template "x" . }}`, `{{ printf "%d" 3 }}`, "{{ keys .m }}"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 300 || strings.Count(text, "range") > 1 {
+			t.Skip() // nested loops take long, whatever they do
+		}
+		tt, err := Parse(at("f", 1), text)
+		if err != nil {
+			return
+		}
+		data := map[string]any{"a": "1", "m": map[string]any{"k": "v"}, "l": []any{"x"}}
+		first, err1 := tt.Execute(data)
+		if len(data) != 3 || len(data["m"].(map[string]any)) != 1 || len(data["l"].([]any)) != 1 {
+			t.Fatalf("%q changes the facts: %v", text, data)
+		}
+		second, err2 := tt.Execute(data)
+		if first != second || (err1 == nil) != (err2 == nil) || err1 != nil && err1.Error() != err2.Error() {
+			if !strings.Contains(text, "%") { // %p prints an address
+				t.Fatalf("%q gives %q, %v and %q, %v", text, first, err1, second, err2)
+			}
+		}
+		if len(first) > MaxOutput || err1 == nil && strings.Contains(text, "{{") && strings.Contains(first, "<no value>") {
+			t.Fatalf("%q gives %d bytes: %.100q", text, len(first), first)
+		}
+	})
+}
