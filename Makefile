@@ -1,0 +1,73 @@
+# Argosy. Everything but lint and test needs Go and Git only; `make help` lists what there is.
+
+GO       ?= go
+GOFLAGS  ?= -buildvcs=false
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+export GOFLAGS
+
+# Tools are built once per version and compiler, outside the checkout.
+CACHE                 := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/argosy
+GOLANGCI_LINT_VERSION := v2.6.2
+GOLANGCI_LINT_DIR     := $(CACHE)/tools/golangci-lint-$(GOLANGCI_LINT_VERSION)-$(shell $(GO) env GOVERSION)
+GOLANGCI_LINT         := $(GOLANGCI_LINT_DIR)/golangci-lint
+
+# What `make run` serves; for example: make run HUB=hub-us LISTEN=127.0.0.1:8080
+SOURCE ?= .
+HUB    ?= hub-eu
+FACTS  ?= examples/facts.yaml
+LISTEN ?= 127.0.0.1:4355
+
+# Arguments for go test, for example: make test TESTFLAGS='-run TestGolden -update'
+TESTFLAGS ?=
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: run
+run: bin/generator-plugin bin/summary ## Serve this repository's own fleet on 127.0.0.1:4355 and print a curl that works
+	@SOURCE='$(SOURCE)' HUB='$(HUB)' FACTS='$(FACTS)' LISTEN='$(LISTEN)' CACHE='$(CACHE)' exec hack/run.sh
+
+.PHONY: build
+build: bin/generator-plugin bin/argosy ## Build bin/generator-plugin and bin/argosy
+
+# Go decides what has to be compiled again.
+.PHONY: bin/generator-plugin bin/argosy
+bin/generator-plugin bin/argosy:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/$(@F)
+
+.PHONY: bin/summary
+bin/summary:
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./hack/summary
+
+.PHONY: test
+test: ## Run every test but e2e, and go vet
+	$(GO) vet ./...
+	$(GO) test $(TESTFLAGS) ./...
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./internal/...
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run the linters (.golangci.yml); the first time builds them
+	$(GOLANGCI_LINT) run
+	$(GO) mod tidy -diff
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## Format the Go code
+	$(GOLANGCI_LINT) fmt
+
+$(GOLANGCI_LINT):
+	GOBIN='$(GOLANGCI_LINT_DIR)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' \
+		github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+.PHONY: generate
+generate: ## Write the generated files again
+	$(GO) generate ./...
+
+.PHONY: clean
+clean: ## Remove what was built here
+	rm -rf bin dist
