@@ -82,6 +82,7 @@ func TestFleet(t *testing.T) {
 				for _, release := range generate(t, a, rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, group+".yaml"))[0]) {
 					for _, app := range releaseApplications(t, a, release, owner) {
 						s := app.Spec.GetSource()
+						rendersHere(t, s)
 						got[app.Name] = deployed{app.Name, app.Spec.Destination.Name, app.Spec.Destination.Namespace, s.Chart, s.Path, s.TargetRevision, s.Helm.Values}
 					}
 				}
@@ -94,6 +95,20 @@ func TestFleet(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// rendersHere: a chart of this repository accepts the values that the fleet gives it.
+func rendersHere(t *testing.T, s v1alpha1.ApplicationSource) {
+	t.Helper()
+	if s.Path == "" {
+		return
+	}
+	out, err := helmTemplate(filepath.Join(repo, s.Path), valuesFile(t, s.Helm.Values))
+	if err != nil {
+		t.Errorf("%s: %v", s.Path, err)
+	} else if len(documents(out)) == 0 {
+		t.Errorf("%s renders nothing", s.Path)
 	}
 }
 
@@ -111,13 +126,7 @@ func TestFleetRegistration(t *testing.T) {
 			for _, app := range apps {
 				t.Run(app.Name, func(t *testing.T) {
 					for _, s := range app.Spec.GetSources() {
-						out, err := helmTemplate(filepath.Join(repo, s.Path), valuesFile(t, s.Helm.Values))
-						if err != nil {
-							t.Fatal(err)
-						}
-						if len(documents(out)) == 0 {
-							t.Errorf("%s renders nothing", s.Path)
-						}
+						rendersHere(t, s)
 					}
 				})
 			}

@@ -3,6 +3,7 @@ package charts_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -172,15 +173,10 @@ func newArgoCD(t *testing.T, url string, clusters ...*corev1.Secret) argocd {
 
 // applications is what the controller would create.
 func (a argocd) applications(set v1alpha1.ApplicationSet) ([]v1alpha1.Application, error) {
-	quiet := log.New()
-	quiet.SetOutput(discard{})
-	apps, _, err := template.GenerateApplications(log.NewEntry(quiet), set, a.generators, &utils.Render{}, a.client)
+	log.SetOutput(io.Discard) // Argo CD logs to the global logger as well
+	apps, _, err := template.GenerateApplications(log.NewEntry(log.StandardLogger()), set, a.generators, &utils.Render{}, a.client)
 	return apps, err
 }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // cluster is a cluster Secret of Argo CD; pairs are label=value, or annotation:name=value.
 func cluster(name string, pairs ...string) *corev1.Secret {

@@ -16,8 +16,8 @@ switch it on for all the others.
 - plugin:
     configMapRef:
       name: {{ $values.plugin.configMapName }}
-    {{- with .entry.requeueAfterSeconds }}
-    requeueAfterSeconds: {{ . | int64 }}
+    {{- if not (kindIs "invalid" .entry.requeueAfterSeconds) }}
+    requeueAfterSeconds: {{ .entry.requeueAfterSeconds | int64 }}
     {{- end }}
     input:
       parameters:

@@ -81,6 +81,9 @@ and the finalizer in one text; the controller takes a single document.
     {{- if regexMatch "(?m)^metadata\\s*:" (.patch | default "") -}}
       {{- fail (printf "components.%s.templatePatch: a text may not set metadata, the deletion finalizer goes there; use annotations, labels, or a templatePatch that is a map" .component) -}}
     {{- end -}}
+    {{- if regexMatch "^\\s*[ \\t]\\S" (.patch | default "") -}}
+      {{- fail (printf "components.%s.templatePatch: a text must begin at the first column, the deletion finalizer follows it" .component) -}}
+    {{- end -}}
     {{- if hasPrefix "{\"" (trim (.patch | default "")) -}}
       {{- fail (printf "components.%s.templatePatch: a text must be YAML; give JSON as a map" .component) -}}
     {{- end -}}
