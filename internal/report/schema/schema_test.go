@@ -1,0 +1,135 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	jsonschema "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/report/schema"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/schemas")
+
+const committed = "../../../docs/schemas"
+
+// The committed schemas are those that the types give.
+func TestSchemasAreUpToDate(t *testing.T) {
+	schemas, err := schema.Generate("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range schemas {
+		file := filepath.Join(committed, name)
+		if *update {
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is out of date: run go test ./internal/report/schema -update", file)
+		}
+	}
+}
+
+func TestOutputsAreValid(t *testing.T) {
+	lint := func(ps ...problem.Problem) report.LintReport { return report.NewLintReport("r1", ps, 1, 2) }
+	full := problem.Problem{
+		Reason: problem.TypeConflict, Severity: problem.Warning, Pos: problem.Pos{File: "a.yaml", Line: 1, Column: 2}, Subject: "s",
+		Found: "f", Expected: "e", Hints: []string{"h"}, Related: []problem.Pos{{File: "b.yaml"}}, Hub: "h", Cluster: "c",
+	}
+	explain := func(component string, path ...string) report.Explanation {
+		e, err := report.NewExplanation(explanation(t, component), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	for name, c := range map[string]struct {
+		schema   string
+		envelope any
+	}{
+		"lint without findings":                   {"lint-report.json", lint()},
+		"lint with findings":                      {"lint-report.json", lint(full, problem.Problem{Reason: problem.NoMembers, Severity: problem.Error})},
+		"explanation":                             {"explanation.json", explain("web")},
+		"explanation of one value":                {"explanation.json", explain("web", "replicas")},
+		"explanation of a component switched off": {"explanation.json", explain("idle")},
+		"explanation of the registration":         {"explanation.json", explain("fleet-secret")},
+		"version":                                 {"version.json", report.Version{APIVersion: report.APIVersion, Kind: report.KindVersion, Version: "v1", Go: runtime.Version(), Platform: "x/y"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := validate(t, c.schema, c.envelope); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Run("the schema refuses", func(t *testing.T) {
+		bad := lint()
+		bad.Kind = "Other"
+		if err := validate(t, "lint-report.json", bad); err == nil {
+			t.Error("another kind is accepted")
+		}
+	})
+}
+
+func validate(t *testing.T, name string, envelope any) error {
+	t.Helper()
+	s, err := jsonschema.NewCompiler().Compile(filepath.Join(committed, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(envelope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(value)
+}
+
+func explanation(t *testing.T, component string) *generator.Explanation {
+	t.Helper()
+	st, err := generator.Build(nil, snapshot.FromMap(map[string]string{
+		"fleet/fleet-members/h/a.yaml": "clusterName: a\ntenant: t\nenvironment: dev\nlabels: {addonsRelease: default}\n",
+		"addons/defaults/application-sets/addons.yaml": `components:
+  idle: {enabled: false}
+  web:
+    enabled: true
+    chart: {repoURL: https://charts.example.com, name: web, version: 1.0.0}
+    selector: {matchLabels: {tenant: t}, matchExpressions: [{key: none, operator: DoesNotExist}]}
+`,
+		"addons/defaults/addons/web/values.yaml":                     "replicas: 1\nbig: 123456789012345678901\nempty: {}\nlist: [1, null]\n",
+		"addons/tenants/t/defaults/addons/web/values.yaml":           "replicas: 2\nbig: null\n",
+		"addons/tenants/t/environments/dev/addons/web/values.yaml":   "replicas: {min: 1}\n",
+		"addons/tenants/t/clusters/a/addons/web/values.yaml":         "replicas: 3\n",
+		"addons/tenants/t/clusters/a/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {x: y}}\n",
+	}), facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := "addons"
+	if component == "fleet-secret" {
+		group = "fleet"
+	}
+	e, err := st.Explain("", "a", group, component)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
