@@ -1,0 +1,82 @@
+package hub
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// nameKey is the annotation or label that names a Secret's cluster.
+const nameKey = "cluster_name"
+
+// DuplicateSecret is the reason of a cluster that several Secrets claim.
+const DuplicateSecret problem.Reason = "duplicate-secret"
+
+// trim leaves of a Secret's metadata what facts are made of.
+func trim(o any) (any, error) {
+	m, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return o, nil // a tombstone
+	}
+	annotations := maps.Clone(m.Annotations)
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return repeatsContent(key) })
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, CreationTimestamp: m.CreationTimestamp,
+		Labels: maps.Clone(m.Labels), Annotations: annotations,
+	}}, nil
+}
+
+// repeatsContent reports whether an annotation holds a copy of the whole object, a Secret's data included: those of
+// kubectl apply and of tools that do the same (Rancher's objectset, Banzai's object matcher).
+func repeatsContent(key string) bool {
+	_, name, ok := strings.Cut(key, "/")
+	if !ok {
+		name = key
+	}
+	return strings.HasPrefix(name, "last-applied") || key == "objectset.rio.cattle.io/applied"
+}
+
+// clusterName is the name of the cluster that a Secret is for.
+func clusterName(m *metav1.PartialObjectMetadata) string {
+	return cmp.Or(m.Annotations[nameKey], m.Labels[nameKey], m.Name)
+}
+
+// read makes facts of the Secrets that are there.
+func read(objects []any) (map[string]facts.Cluster, []problem.Problem) {
+	var all []*metav1.PartialObjectMetadata
+	for _, o := range objects {
+		if m, ok := o.(*metav1.PartialObjectMetadata); ok {
+			all = append(all, m)
+		}
+	}
+	slices.SortFunc(all, func(a, b *metav1.PartialObjectMetadata) int {
+		return cmp.Or(strings.Compare(clusterName(a), clusterName(b)),
+			a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	clusters := make(map[string]facts.Cluster, len(all))
+	var problems []problem.Problem
+	first := ""
+	for _, m := range all {
+		name := clusterName(m)
+		if _, dup := clusters[name]; dup {
+			problems = append(problems, problem.Problem{
+				Reason: DuplicateSecret, Severity: problem.Warning, Cluster: name,
+				Subject:  fmt.Sprintf("cluster %q", name),
+				Found:    fmt.Sprintf("secret %q claims it, as the older %q does, which counts", m.Name, first),
+				Expected: "one cluster Secret",
+				Hints:    []string{"delete one, or give it another " + nameKey + " annotation"},
+			})
+			continue
+		}
+		first = m.Name
+		clusters[name] = facts.Cluster{Name: name, Labels: m.Labels, Annotations: m.Annotations}
+	}
+	return clusters, problem.Sorted(problems)
+}
