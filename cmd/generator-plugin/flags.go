@@ -1,0 +1,190 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/plugin"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// flags are the command line, checked for its form.
+type flags struct {
+	source, ref, credentials, stateDir string
+	interval                           time.Duration
+	hub, facts, namespace, kubeconfig  string
+	listen, tokenFile                  string
+	tlsCert, tlsKey                    string
+	maxRequest, maxResponse            int64
+	maxConcurrent                      int
+	drainDelay                         time.Duration
+	logFormat, logLevel                string
+	version                            bool
+}
+
+const usage = `generator-plugin serves a fleet's repository to Argo CD's plugin generator.
+
+  generator-plugin --source DIR --hub NAME --token-file FILE
+  generator-plugin --source URL --ref main --hub NAME --token-file FILE --facts kubernetes
+
+Flags:
+`
+
+// parse reads the command line. Help goes to out.
+func parse(args []string, out io.Writer) (*flags, error) {
+	f := &flags{}
+	fs := flag.NewFlagSet("generator-plugin", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&f.source, "source", "", "the fleet's repository: a `folder`, which is watched, or a Git URL (required)")
+	fs.StringVar(&f.ref, "ref", "main", "branch, tag or commit of a Git `source`")
+	fs.DurationVar(&f.interval, "interval", time.Minute, "how often a Git source is asked for something new")
+	fs.StringVar(&f.credentials, "git-credentials", "", "`folder` with the files username and password, or identity and known_hosts")
+	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart; without it the Git mirror is temporary")
+	fs.StringVar(&f.hub, "hub", "", "`name` of the hub whose members are served (required)")
+	fs.StringVar(&f.facts, "facts", "none", "what is known of clusters: kubernetes, none, or a `file` of kind Facts")
+	fs.StringVar(&f.namespace, "namespace", "argocd", "namespace of the cluster Secrets, with --facts kubernetes")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` to reach the API server with; default: KUBECONFIG, the pod's service account, ~/.kube/config")
+	fs.StringVar(&f.listen, "listen", plugin.DefaultListen, "`address` to listen on")
+	fs.StringVar(&f.tokenFile, "token-file", "", "`file` with the bearer token (required); read again when it changes")
+	fs.StringVar(&f.tlsCert, "tls-cert", "", "PEM `file` of the certificate; with --tls-key the service speaks HTTPS; read again when it changes")
+	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM `file` of the certificate's key")
+	fs.Int64Var(&f.maxRequest, "max-request-bytes", plugin.DefaultMaxRequestBytes, "largest request, in `bytes`")
+	fs.Int64Var(&f.maxResponse, "max-response-bytes", plugin.DefaultMaxResponseBytes, "largest answer, in `bytes`; beyond, 503")
+	fs.IntVar(&f.maxConcurrent, "max-concurrent", plugin.DefaultMaxConcurrent, "how many requests are worked on at once; beyond, 429 after a short wait")
+	fs.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to go on answering after a signal, while /readyz already says 503")
+	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
+	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	fs.BoolVar(&f.version, "version", false, "print the version and leave")
+	if err := fs.Parse(join(args)); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			help(fs, out)
+		}
+		return nil, twoDashes(err)
+	}
+	if f.version {
+		return f, nil
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return f, f.check()
+}
+
+// join makes one argument of `--source git URL`.
+func join(args []string) []string {
+	for i, a := range args {
+		if (a == "--source" || a == "-source") && i+2 < len(args) && args[i+1] == "git" && !strings.HasPrefix(args[i+2], "-") {
+			return append(append(append([]string{}, args[:i+1]...), args[i+2]), args[i+3:]...)
+		}
+		if (a == "--source=git" || a == "-source=git") && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			return append(append(append([]string{}, args[:i]...), "--source="+args[i+1]), args[i+2:]...)
+		}
+	}
+	return args
+}
+
+// twoDashes writes flags as the documentation does.
+func twoDashes(err error) error {
+	text := err.Error()
+	for _, before := range []string{"for flag -", "not defined: -", "needs an argument: -"} {
+		text = strings.Replace(text, before+"-", before, 1)
+		text = strings.Replace(text, before, before+"-", 1)
+	}
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
+}
+
+func help(fs *flag.FlagSet, out io.Writer) {
+	fmt.Fprint(out, usage)
+	fs.VisitAll(func(f *flag.Flag) {
+		name, text := flag.UnquoteUsage(f)
+		fmt.Fprintf(out, "  %-28s %s", strings.TrimRight("--"+f.Name+" "+name, " "), text)
+		if f.DefValue != "" && f.DefValue != "0s" && f.DefValue != "false" {
+			fmt.Fprintf(out, " (default %s)", f.DefValue)
+		}
+		fmt.Fprintln(out)
+	})
+}
+
+// check tells what is missing or contradicts itself.
+func (f *flags) check() error {
+	for _, required := range [][2]string{{"source", f.source}, {"hub", f.hub}, {"token-file", f.tokenFile}} {
+		if required[1] == "" {
+			return fmt.Errorf("--%s is required", required[0])
+		}
+	}
+	switch {
+	case (f.tlsCert == "") != (f.tlsKey == ""):
+		return errors.New("--tls-cert and --tls-key belong together")
+	case f.facts == "":
+		return errors.New("--facts is empty; expected kubernetes, none or a file")
+	case f.maxRequest <= 0:
+		return fmt.Errorf("--max-request-bytes %d; expected at least 1", f.maxRequest)
+	case f.maxResponse <= 0:
+		return fmt.Errorf("--max-response-bytes %d; expected at least 1", f.maxResponse)
+	case f.maxConcurrent <= 0:
+		return fmt.Errorf("--max-concurrent %d; expected at least 1", f.maxConcurrent)
+	case f.interval <= 0:
+		return fmt.Errorf("--interval %s; expected more than nothing", f.interval)
+	case f.drainDelay < 0:
+		return fmt.Errorf("--drain-delay %s; expected 0s or more", f.drainDelay)
+	case f.logFormat != "text" && f.logFormat != "json":
+		return fmt.Errorf("--log-format %q; expected text or json", f.logFormat)
+	}
+	var level slog.Level
+	if level.UnmarshalText([]byte(f.logLevel)) != nil {
+		return fmt.Errorf("--log-level %q; expected debug, info, warn or error", f.logLevel)
+	}
+	return nil
+}
+
+// options opens what the flags name.
+func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
+	log := f.logger(stderr)
+	o := plugin.Options{
+		Hub: f.hub, Listen: f.listen, TokenFile: f.tokenFile, TLSCert: f.tlsCert, TLSKey: f.tlsKey,
+		MaxRequestBytes: f.maxRequest, MaxResponseBytes: f.maxResponse, MaxConcurrent: f.maxConcurrent,
+		DrainDelay: f.drainDelay, Logger: log,
+	}
+	var err error
+	if o.Facts, err = f.provider(log); err != nil {
+		return o, err
+	}
+	o.Source, err = source.Open(source.Options{
+		Location: f.source, Ref: f.ref, Interval: f.interval, StateDir: f.stateDir, Credentials: f.credentials,
+	})
+	return o, err
+}
+
+func (f *flags) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(f.logLevel)) // checked
+	o := &slog.HandlerOptions{Level: level}
+	if f.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// version is written by the linker (-X main.version=v1.2.3).
+var version string
+
+func versionText() string {
+	v := version
+	if info, ok := debug.ReadBuildInfo(); ok && v == "" {
+		v = info.Main.Version
+	}
+	if v == "" || v == "(devel)" {
+		v = "devel"
+	}
+	return fmt.Sprintf("generator-plugin %s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}

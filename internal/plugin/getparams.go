@@ -1,0 +1,175 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// maxNoted bounds what of a request's words goes into the log.
+const maxNoted = 253
+
+// getparams answers Argo CD's plugin generator.
+func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
+	body, f := s.body(r)
+	if f != nil {
+		return f
+	}
+	request, f := s.request(r, body)
+	if f != nil {
+		return f
+	}
+	st, f := s.state()
+	if f != nil {
+		return f
+	}
+	answer, err := st.Answer(request)
+	if err != nil {
+		return failed(err)
+	}
+	if int64(len(answer)) > s.o.MaxResponseBytes {
+		return &failure{code: http.StatusServiceUnavailable, message: fmt.Sprintf(
+			"the answer has %d bytes; the limit is %d (--max-response-bytes): ask for less, with component, release or selector", len(answer), s.o.MaxResponseBytes)}
+	}
+	note(r).sets = countSets(answer)
+	w.Header().Set("X-Argosy-Revision", st.Revision)
+	respond(w, http.StatusOK, answer)
+	return nil
+}
+
+// state is what answers come from; 503 before there is one (G4).
+func (s *Server) state() (*generator.State, *failure) {
+	if st := s.refresher.State(); st != nil {
+		return st, nil
+	}
+	err := s.refresher.Status().Err()
+	if err == nil { // it has just come
+		return s.refresher.State(), nil
+	}
+	return nil, &failure{code: http.StatusServiceUnavailable, message: err.Error(), header: map[string]string{"Retry-After": "5"}}
+}
+
+// body reads the request's JSON text within its bounds.
+func (s *Server) body(r *http.Request) ([]byte, *failure) {
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		return nil, &failure{code: http.StatusUnsupportedMediaType, message: "expected Content-Type: application/json"}
+	}
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return nil, &failure{code: http.StatusUnsupportedMediaType, message: "expected a body without Content-Encoding"}
+	}
+	limit := s.o.MaxRequestBytes
+	if r.ContentLength > limit {
+		return nil, tooLarge(fmt.Sprintf("the request has %d bytes; the limit is %d (--max-request-bytes)", r.ContentLength, limit))
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	switch {
+	case err != nil:
+		return nil, &failure{code: http.StatusBadRequest, message: "the request's body broke off"}
+	case int64(len(body)) > limit:
+		return nil, tooLarge(fmt.Sprintf("the request is larger than the limit of %d bytes (--max-request-bytes)", limit))
+	}
+	return body, nil
+}
+
+// tooLarge closes the connection, as what is left of the body is not read.
+func tooLarge(message string) *failure {
+	return &failure{code: http.StatusRequestEntityTooLarge, message: message, header: map[string]string{"Connection": "close"}}
+}
+
+// request is the question in the body. Unknown keys around input.parameters are Argo CD's to add.
+func (s *Server) request(r *http.Request, body []byte) (generator.Request, *failure) {
+	bad := func(message string) (generator.Request, *failure) {
+		return generator.Request{}, &failure{code: http.StatusBadRequest, message: message}
+	}
+	var outer struct {
+		ApplicationSetName string `json:"applicationSetName"`
+		Input              struct {
+			Parameters json.RawMessage `json:"parameters"`
+		} `json:"input"`
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return bad(`the body is empty; expected {"applicationSetName": "...", "input": {"parameters": {...}}}`)
+	}
+	if err := json.Unmarshal(body, &outer); err != nil {
+		return bad("the body is not as expected: " + jsonError(err))
+	}
+	n := note(r)
+	n.applicationSet = cut(outer.ApplicationSetName)
+	parameters := outer.Input.Parameters
+	if len(parameters) == 0 || string(parameters) == "null" {
+		parameters = []byte("{}")
+	}
+	request, err := generator.ParseRequest(parameters, s.o.Hub)
+	if err != nil {
+		return request, failed(err)
+	}
+	for _, v := range generator.Views {
+		if v == string(request.View) { // a metric's label: no words of others
+			n.view = v
+		}
+	}
+	n.request = cut(strings.TrimRight(strings.Join([]string{n.view, request.Hub, request.Owner, request.Group, request.Component, request.Release}, "/"), "/"))
+	return request, nil
+}
+
+// jsonError is an error of encoding/json without the names of our types.
+func jsonError(err error) string {
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		expected := "an object"
+		if wrongType.Type.Kind().String() == "string" {
+			expected = "a string"
+		}
+		if wrongType.Field == "" {
+			return "expected " + expected
+		}
+		return fmt.Sprintf("%s: expected %s", wrongType.Field, expected)
+	}
+	return err.Error()
+}
+
+// failed is a generator's error as HTTP.
+func failed(err error) *failure {
+	f := &failure{code: http.StatusServiceUnavailable, message: err.Error()}
+	var e *generator.Error
+	if errors.As(err, &e) && e.Kind == generator.BadRequest {
+		f.code = http.StatusBadRequest
+	}
+	return f
+}
+
+func cut(s string) string {
+	if len(s) > maxNoted {
+		return s[:maxNoted]
+	}
+	return s
+}
+
+// countSets counts the parameter sets of an answer, `{"output":{"parameters":[...]}}`: the objects inside three others. It
+// is for metrics and log, and much cheaper than parsing.
+func countSets(answer []byte) int {
+	depth, sets, text := 0, 0, false
+	for i := 0; i < len(answer); i++ {
+		switch c := answer[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			if depth++; depth == 4 && c == '{' {
+				sets++
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return sets
+}

@@ -1,0 +1,63 @@
+package plugin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+// Readiness is the body of /readyz.
+type Readiness struct {
+	// Ready tells whether requests are answered, and should be sent here.
+	Ready bool `json:"ready"`
+	// Message says why not.
+	Message string `json:"message,omitempty"`
+	Source  string `json:"source"`
+	Hub     string `json:"hub"`
+	// Revision is being served since Since.
+	Revision string     `json:"revision,omitempty"`
+	Since    *time.Time `json:"since,omitempty"`
+	// LastRefresh is when everything new was last taken in.
+	LastRefresh *time.Time `json:"lastRefresh,omitempty"`
+	// Refused is what is newer than the revision being served, and why it is not served.
+	Refused []refresh.Refusal `json:"refused"`
+}
+
+// healthz tells that the process answers.
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) *failure {
+	respond(w, http.StatusOK, []byte("{\"status\":\"ok\"}\n"))
+	return nil
+}
+
+// readyz tells whether requests should come here, and how fresh the answers are.
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
+	st := s.refresher.Status()
+	body := Readiness{
+		Ready: st.Ready(), Source: st.Source, Hub: s.o.Hub, Revision: st.Revision,
+		Since: known(st.Since), LastRefresh: known(st.LastSuccess), Refused: st.Refused,
+	}
+	if body.Refused == nil {
+		body.Refused = []refresh.Refusal{}
+	}
+	if err := st.Err(); err != nil {
+		body.Message = err.Error()
+	}
+	if s.draining.Load() {
+		body.Ready, body.Message = false, "draining: this instance is being stopped"
+	}
+	code := http.StatusOK
+	if !body.Ready {
+		code = http.StatusServiceUnavailable
+	}
+	respond(w, code, encode(body))
+	return nil
+}
+
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}

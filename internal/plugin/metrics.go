@@ -1,0 +1,148 @@
+package plugin
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+// metrics are what is counted as it happens; status, below, is looked up when it is asked for.
+type metrics struct {
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	sizes     *prometheus.HistogramVec
+	sets      *prometheus.HistogramVec
+	refreshes *prometheus.CounterVec
+	failures  *prometheus.CounterVec
+	building  prometheus.Histogram
+}
+
+func newRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+func newMetrics() *metrics {
+	request := []string{"endpoint", "view"}
+	return &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "argosy_http_requests_total", Help: "Requests by endpoint, view and status code.",
+		}, []string{"endpoint", "view", "code"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "argosy_http_request_duration_seconds", Help: "Time from a request's header to the end of its answer.",
+			Buckets: []float64{.001, .005, .025, .1, .5, 1, 5, 15, 30},
+		}, request),
+		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "argosy_http_response_bytes", Help: "Size of answers.", Buckets: prometheus.ExponentialBuckets(1<<10, 8, 6),
+		}, request),
+		sets: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "argosy_parameter_sets", Help: "Parameter sets in an answer.", Buckets: []float64{0, 1, 5, 10, 50, 100, 500, 1000, 5000, 10000},
+		}, []string{"view"}),
+		refreshes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "argosy_refreshes_total", Help: "Turns of the refresher by whether a new state came of it.",
+		}, []string{"swapped"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "argosy_refresh_failures_total", Help: "Refused refreshes by what was refused and why.",
+		}, []string{"cause", "reason"}),
+		building: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "argosy_refresh_duration_seconds", Help: "Time to build a new state.", Buckets: []float64{.005, .025, .1, .5, 1, 5, 15, 60},
+		}),
+	}
+}
+
+func (m *metrics) register(r prometheus.Registerer, s *Server) error {
+	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, status{s}} {
+		if err := r.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *metrics) served(n *noted, rec *recorder, took time.Duration) {
+	m.requests.WithLabelValues(n.endpoint, n.view, strconv.Itoa(rec.code)).Inc()
+	m.durations.WithLabelValues(n.endpoint, n.view).Observe(took.Seconds())
+	m.sizes.WithLabelValues(n.endpoint, n.view).Observe(float64(rec.bytes))
+	if n.sets >= 0 {
+		m.sets.WithLabelValues(n.view).Observe(float64(n.sets))
+	}
+}
+
+func (m *metrics) refreshed(o refresh.Outcome) {
+	m.refreshes.WithLabelValues(strconv.FormatBool(o.Swapped)).Inc()
+	for _, r := range o.Refused {
+		m.failures.WithLabelValues(string(r.Cause), r.Reason).Inc()
+	}
+	m.building.Observe(o.Duration.Seconds())
+}
+
+// status are the metrics that describe what is being served now.
+type status struct{ s *Server }
+
+var (
+	readyDesc    = prometheus.NewDesc("argosy_ready", "1 when there is a state to answer from.", nil, nil)
+	revisionDesc = prometheus.NewDesc("argosy_revision_info", "1 for the revision that is being served.", []string{"revision"}, nil)
+	sinceDesc    = prometheus.NewDesc("argosy_serving_since_timestamp_seconds", "When serving this revision began.", nil, nil)
+	successDesc  = prometheus.NewDesc("argosy_refresh_last_success_timestamp_seconds",
+		"When source and facts last changed and were taken in without a refusal. A quiet repository does not move it: alert on argosy_serving_stale.", nil, nil)
+	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not being served.", []string{"cause"}, nil)
+	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the revision that is being served.", []string{"reason"}, nil)
+	membersDesc  = prometheus.NewDesc("argosy_members", "Members in the revision that is being served.", []string{"hub"}, nil)
+)
+
+// Describe names the metrics.
+func (status) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, problemsDesc, membersDesc} {
+		ch <- d
+	}
+}
+
+// Collect looks the metrics up.
+func (c status) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	st := c.s.refresher.Status()
+	ready := 0.0
+	if st.Ready() {
+		ready = 1
+		gauge(revisionDesc, 1, st.Revision)
+		gauge(sinceDesc, seconds(st.Since))
+	}
+	gauge(readyDesc, ready)
+	gauge(successDesc, seconds(st.LastSuccess))
+	stale := map[refresh.Cause]float64{refresh.Source: 0, refresh.Commit: 0, refresh.Facts: 0}
+	for _, r := range st.Refused {
+		stale[r.Cause] = 1
+	}
+	for cause, v := range stale {
+		gauge(staleDesc, v, string(cause))
+	}
+	state := c.s.refresher.State()
+	if state == nil {
+		return
+	}
+	problems := map[string]float64{}
+	for _, p := range state.Errors(c.s.o.Hub) {
+		problems[string(p.Reason)]++
+	}
+	for reason, n := range problems {
+		gauge(problemsDesc, n, reason)
+	}
+	for _, hub := range state.Fleet.Hubs() {
+		gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)
+	}
+}
+
+// seconds is a time as Prometheus wants it, 0 for none.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}

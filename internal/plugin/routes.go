@@ -1,0 +1,53 @@
+package plugin
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// handler is everything the server answers.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	route := func(method, path, name string, h http.Handler) {
+		mux.Handle(method+" "+path, named(name, h))
+		allow := method
+		if method == http.MethodGet {
+			allow += ", HEAD"
+		}
+		mux.Handle(path, named(name, handle(func(http.ResponseWriter, *http.Request) *failure {
+			return &failure{code: http.StatusMethodNotAllowed, message: "method not allowed; expected " + method, header: map[string]string{"Allow": allow}}
+		})))
+	}
+	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.authorized(s.limited(s.getparams)))
+	route(http.MethodPost, "/api/v1/webhook", "webhook", handle(s.webhook))
+	route(http.MethodGet, "/api/v1/fleet", "fleet", s.authorized(s.limited(s.fleet)))
+	route(http.MethodGet, "/api/v1/explain", "explain", s.authorized(s.limited(s.explain)))
+	route(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
+	route(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
+	route(http.MethodGet, "/metrics", "metrics", promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{
+		ErrorLog: logError{s.o.Logger}, MaxRequestsInFlight: 4,
+	}))
+	mux.Handle("/", named("other", handle(func(http.ResponseWriter, *http.Request) *failure {
+		return &failure{code: http.StatusNotFound, message: "no such page; the API is POST /api/v1/getparams.execute"}
+	})))
+	return s.observed(s.recovered(mux))
+}
+
+// named writes down what a request was for.
+func named(name string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		note(r).endpoint = name
+		h.ServeHTTP(w, r)
+	})
+}
+
+// authorized admits requests with the bearer token.
+func (s *Server) authorized(next handle) handle {
+	return func(w http.ResponseWriter, r *http.Request) *failure {
+		if f := s.token.authorize(r); f != nil {
+			return f
+		}
+		return next(w, r)
+	}
+}

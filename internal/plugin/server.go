@@ -1,0 +1,160 @@
+package plugin
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+// Time limits of a connection. Argo CD gives up after 30 seconds by default.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 30 * time.Second
+	writeTimeout      = 60 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 32 << 10
+)
+
+// Server answers requests from the newest good state.
+type Server struct {
+	o         Options
+	refresher *refresh.Refresher
+	token     *token
+	metrics   *metrics
+	slots     chan struct{}
+	http      *http.Server
+	listener  net.Listener
+	draining  atomic.Bool
+	failed    chan error
+	stop      sync.Once
+	stopped   error
+}
+
+// New makes a server that does not listen yet. The token file and the certificate have to be good now.
+func New(o Options) (*Server, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), failed: make(chan error, 1)}
+	if s.token, err = newToken(o.TokenFile, o.Logger); err != nil {
+		return nil, err
+	}
+	var config *tls.Config
+	if o.TLSCert != "" {
+		c, err := newCertificate(o.TLSCert, o.TLSKey, o.Logger)
+		if err != nil {
+			return nil, err
+		}
+		config = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+	}
+	s.metrics = newMetrics()
+	s.refresher, err = refresh.New(refresh.Options{
+		Source: o.Source, Facts: o.Facts, Hub: o.Hub, Logger: o.Logger, Observe: s.metrics.refreshed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.metrics.register(o.Registerer, s); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	s.http = &http.Server{
+		Handler: s.handler(), TLSConfig: config, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
+	}
+	return s, nil
+}
+
+// Start listens, and begins to watch the source. It returns as soon as connections are accepted; /readyz tells when
+// there is something to answer.
+func (s *Server) Start(ctx context.Context) error {
+	var lc net.ListenConfig
+	var err error
+	if s.listener, err = lc.Listen(ctx, "tcp", s.o.Listen); err != nil {
+		return err
+	}
+	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
+	go func() {
+		var err error
+		if s.o.TLSCert != "" {
+			err = s.http.ServeTLS(s.listener, "", "")
+		} else {
+			err = s.http.Serve(s.listener)
+		}
+		if !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- err
+		}
+	}()
+	s.o.Logger.Info("listening", "address", s.Addr(), "source", s.o.Source.String(), "hub", s.o.Hub)
+	return nil
+}
+
+// Addr is the URL that the server answers at, after Start.
+func (s *Server) Addr() string {
+	scheme := "http"
+	if s.o.TLSCert != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + s.listener.Addr().String()
+}
+
+// Refresher is what keeps the state that the server answers from.
+func (s *Server) Refresher() *refresh.Refresher { return s.refresher }
+
+// Stop drains and ends the server (rule 7). The end of the context cuts the drain delay short; requests that run
+// have the shutdown timeout all the same.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stop.Do(func() {
+		s.draining.Store(true)
+		s.o.Logger.Info("draining", "delay", s.o.DrainDelay)
+		if s.o.DrainDelay > 0 {
+			timer := time.NewTimer(s.o.DrainDelay)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+			timer.Stop()
+		}
+		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.ShutdownTimeout)
+		defer cancel()
+		err := s.http.Shutdown(finish)
+		if err != nil {
+			err = fmt.Errorf("requests still ran after %s", s.o.ShutdownTimeout)
+			_ = s.http.Close()
+		}
+		s.stopped = errors.Join(err, s.refresher.Stop())
+		s.o.Logger.Info("stopped")
+	})
+	return s.stopped
+}
+
+// Run serves until the context ends, then drains. started, which may be nil, is called when the server listens.
+func Run(ctx context.Context, o Options, started func(*Server)) error {
+	s, err := New(o)
+	if err != nil {
+		return err
+	}
+	if err := s.Start(ctx); err != nil {
+		return errors.Join(err, o.Source.Close())
+	}
+	if started != nil {
+		started(s)
+	}
+	var failure error
+	select {
+	case <-ctx.Done():
+	case failure = <-s.failed:
+		s.draining.Store(true)
+	}
+	return errors.Join(failure, s.Stop(context.WithoutCancel(ctx)))
+}
