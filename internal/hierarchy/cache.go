@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -42,17 +43,19 @@ func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
 	if f.Err != nil {
 		return nil, f.Err
 	}
-	return c.parse(c.docs, cacheKey{f.Path, f.Digest}, f.Data)
+	return c.parse(c.docs, cacheKey{f.Path, f.Digest}, f.Data, nil)
 }
 
-func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte) (*yamldoc.Doc, error) {
+// parse parses a file's content, or takes it from memory. Lines, when they are not nil, are where the content's lines
+// come from.
+func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines []int) (*yamldoc.Doc, error) {
 	c.mu.RLock()
 	p, ok := in[key]
 	c.mu.RUnlock()
 	if ok {
 		return p.doc, p.err
 	}
-	p.doc, p.err = yamldoc.Parse(key.path, data)
+	p.doc, p.err = yamldoc.ParseLines(key.path, data, lines)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if first, ok := in[key]; ok {
@@ -62,8 +65,7 @@ func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte) (*yamld
 	return p.doc, p.err
 }
 
-// Rendered is the document that a template file gives with the facts. Lines in it are those of the rendered text,
-// which are the template's own as long as no action before them adds or removes lines.
+// Rendered is the document that a template file gives with the facts. Places in it are lines of the template.
 func (c *Cache) Rendered(f *snapshot.File, facts any) (*yamldoc.Doc, error) {
 	if f.Err != nil {
 		return nil, f.Err
@@ -81,12 +83,12 @@ func (c *Cache) Rendered(f *snapshot.File, facts any) (*yamldoc.Doc, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
-	text, err := t.t.Execute(facts)
+	text, lines, err := t.t.ExecuteLines(facts)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(text))
-	return c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(text))
+	sum := sha256.Sum256(fmt.Append([]byte(text), lines))
+	return c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(text), lines)
 }
 
 // Trim forgets what the snapshot does not hold, once that is the larger part of the cache.

@@ -8,13 +8,15 @@
 //     {{ get .m "k" }} or {{ dig "k" "default" .m }}: index differs from text/template's in that an absent key gives
 //     "", where text/template would print "<no value>".
 //  3. Templates are parsed once and may be executed from several goroutines.
-//  4. Errors carry the line within the template, and the file when it is known.
+//  4. Errors carry the line within the template, and the file when it is known; ExecuteLines tells for each line of
+//     the output which line of the template it comes from (H7).
 //  5. Output is bounded, and so are the texts and lists that functions make (H10).
 package tmpl
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -32,6 +34,8 @@ type Template struct {
 	pos  problem.Pos // of the template's first line
 	text string      // the text itself when it holds no action: executing it is free
 	pure bool
+	// lines are those at which the literal texts start.
+	lines map[*byte]int
 }
 
 // Parse parses a template that starts at a place; errors are problem.Problem with reason template-failed.
@@ -43,7 +47,7 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	if err != nil {
 		return nil, failure(pos, err)
 	}
-	return &Template{t: t, pos: pos}, nil
+	return &Template{t: t, pos: pos, lines: textLines(t, text)}, nil
 }
 
 // Execute runs the template; errors are problem.Problem with reason template-failed or limit-exceeded.
@@ -52,22 +56,43 @@ func (t *Template) Execute(data any) (string, error) {
 		return t.text, nil
 	}
 	var out limited
-	if err := t.t.Execute(&out, data); err != nil {
+	if err := t.run(&out, &out, data); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// ExecuteLines is Execute that also tells, for each line of the output, the line of the template that it comes from
+// (counted from 1; nil when they are the same).
+func (t *Template) ExecuteLines(data any) (text string, lines []int, err error) {
+	if t.pure {
+		return t.text, nil, nil
+	}
+	out := newLineWriter(t.lines)
+	if err := t.run(out, &out.limited, data); err != nil {
+		return "", nil, err
+	}
+	return out.String(), out.lines, nil
+}
+
+// run executes the template into a writer; out is where its text ends up.
+func (t *Template) run(w io.Writer, out *limited, data any) error {
+	if err := t.t.Execute(w, data); err != nil {
 		if out.exceeded {
-			return "", problem.Problem{
+			return problem.Problem{
 				Reason: problem.LimitExceeded, Severity: problem.Error, Pos: t.pos,
 				Found: "template writes more than the limit", Expected: fmt.Sprintf("at most %d bytes", MaxOutput),
 			}
 		}
-		return "", failure(t.pos, err)
+		return failure(t.pos, err)
 	}
 	if strings.Contains(out.String(), noValue) {
-		return "", problem.Problem{
+		return problem.Problem{
 			Reason: problem.TemplateFailed, Severity: problem.Error, Pos: t.pos, Subject: "template",
 			Found: "a value it prints is not there", Expected: "only values that exist", Hints: []string{"give a default: {{ ... | default \"x\" }}"},
 		}
 	}
-	return out.String(), nil
+	return nil
 }
 
 // noValue is what text/template prints for a nil value (text/template, exec.go, printValue).

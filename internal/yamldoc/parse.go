@@ -17,11 +17,24 @@ import (
 
 // Parse reads the first document of data. All duplicate keys and values that JSON cannot hold are reported together,
 // as a problem.List; a syntax error is reported alone, as a problem.Problem.
-func Parse(file string, data []byte) (doc *Doc, err error) {
+func Parse(file string, data []byte) (*Doc, error) { return ParseLines(file, data, nil) }
+
+// ParseLines is Parse for a text that was made from the file: lines[i] is the file's line that the text's line i+1 comes
+// from; nil when they are the same. Places in the document, and in errors, are the file's.
+func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
 	d := &Doc{File: file}
 	root, extra, err := decode(file, data)
 	if err != nil {
+		var p problem.Problem
+		if errors.As(err, &p) {
+			p.Pos.Line = lineOf(lines, p.Pos.Line)
+			return nil, p
+		}
 		return nil, err
+	}
+	if lines != nil {
+		extra.Line = lineOf(lines, extra.Line)
+		relocate(root, lines)
 	}
 	d.Extra = extra
 	c := converter{doc: d, done: map[*yaml.Node]converted{}}
@@ -34,6 +47,24 @@ func Parse(file string, data []byte) (doc *Doc, err error) {
 		return nil, c.problems
 	}
 	return d, nil
+}
+
+// lineOf is the file's line of a text's line.
+func lineOf(lines []int, line int) int {
+	if line < 1 || line > len(lines) {
+		return line
+	}
+	return lines[line-1]
+}
+
+func relocate(n *yaml.Node, lines []int) {
+	if n == nil {
+		return
+	}
+	n.Line = lineOf(lines, n.Line)
+	for _, child := range n.Content {
+		relocate(child, lines)
+	}
 }
 
 // decode runs the YAML parser and finds the first document's root (nil when empty) and where a second one starts.
