@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -260,14 +262,19 @@ func TestGeneratorPluginNetworkPolicy(t *testing.T) {
 	}
 }
 
-// flags of the service; what the chart passes must be among them.
-var serviceFlags = map[string]bool{
-	"source": true, "ref": true, "interval": true, "hub": true, "listen": true, "token-file": true, "facts": true,
-	"namespace": true, "state-dir": true, "git-credentials": true, "tls-cert": true, "tls-key": true,
-	"max-request-bytes": true, "max-response-bytes": true, "drain-delay": true, "log-format": true,
+// buildService builds the service itself.
+func buildService(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "generator-plugin")
+	if out, err := exec.Command("go", "build", "-o", path, repo+"/cmd/generator-plugin").CombinedOutput(); err != nil {
+		t.Fatalf("build the service: %v\n%s", err, out)
+	}
+	return path
 }
 
+// The service itself accepts what the chart passes.
 func TestGeneratorPluginFlags(t *testing.T) {
+	service := buildService(t)
 	for name, c := range map[string]struct {
 		values string
 		want   []string
@@ -275,25 +282,26 @@ func TestGeneratorPluginFlags(t *testing.T) {
 		"git": {onHub, []string{
 			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
 			"--token-file=/etc/argosy/token/token", "--facts=kubernetes", "--namespace=argocd", "--state-dir=/var/lib/argosy",
-			"--drain-delay=5s", "--log-format=json",
+			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 		"all": {onHub + `
-limits: {maxRequestBytes: 1048576, maxResponseBytes: 20000000}
+limits: {maxRequestBytes: 1048576, maxResponseBytes: 20000000, maxConcurrent: 8}
 tls: {enabled: true, secretName: tls}
 facts: {from: file, configMap: facts}
 token: {existingSecret: t, key: bearer}
 logFormat: text
+logLevel: debug
 drainDelay: 1s
-extraArgs: [--extra=1]
+extraArgs: [--kubeconfig=/x]
 `, []string{
 			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
 			"--token-file=/etc/argosy/token/bearer", "--facts=/etc/argosy/facts/facts.yaml", "--state-dir=/var/lib/argosy",
 			"--tls-cert=/etc/argosy/tls/tls.crt", "--tls-key=/etc/argosy/tls/tls.key", "--max-request-bytes=1048576",
-			"--max-response-bytes=20000000", "--drain-delay=1s", "--log-format=text", "--extra=1",
+			"--max-response-bytes=20000000", "--max-concurrent=8", "--drain-delay=1s", "--log-format=text", "--log-level=debug", "--kubeconfig=/x",
 		}},
 		"volume": {"hub: hub-eu\nsource: {volume: {persistentVolumeClaim: {claimName: fleet}}, path: a/b}\nfacts: {from: none}", []string{
 			"--source=/source/a/b", "--hub=hub-eu", "--listen=:8080", "--token-file=/etc/argosy/token/token", "--facts=none",
-			"--state-dir=/var/lib/argosy", "--drain-delay=5s", "--log-format=json",
+			"--state-dir=/var/lib/argosy", "--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -301,11 +309,9 @@ extraArgs: [--extra=1]
 			if diff := cmp.Diff(c.want, container.Args); diff != "" {
 				t.Errorf("args (-want +got):\n%s", diff)
 			}
-			for _, arg := range container.Args {
-				flag, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-				if !serviceFlags[flag] && flag != "extra" {
-					t.Errorf("the service has no flag --%s", flag)
-				}
+			// with --version the command line is read, and nothing is opened
+			if out, err := exec.Command(service, append(container.Args, "--version")...).CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
 			}
 		})
 	}
@@ -321,6 +327,11 @@ func TestOwnerRegistersTheLocalCluster(t *testing.T) {
 	}
 	if cluster.Labels["argocd.argoproj.io/secret-type"] != "cluster" || cluster.Annotations["cluster_name"] != "payments-prod-eu-1" {
 		t.Errorf("labels %v, annotations %v", cluster.Labels, cluster.Annotations)
+	}
+	for _, label := range []string{"helm.sh/chart", "app.kubernetes.io/version"} {
+		if _, found := cluster.Labels[label]; found {
+			t.Errorf("label %s changes with the chart, and labels are facts", label)
+		}
 	}
 	var config v1alpha1.ClusterConfig
 	if err := json.Unmarshal([]byte(cluster.StringData["config"]), &config); err != nil {

@@ -162,7 +162,7 @@ annotations:
 {{- end -}}
 {{- range $arg := $v.extraArgs -}}
 {{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
-{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "facts" "namespace" "state-dir" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format") -}}
+{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "facts" "namespace" "state-dir" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
 {{- fail (printf "extraArgs: --%s is set by the chart: use its value" $flag) -}}
 {{- end -}}
 {{- end -}}
