@@ -20,6 +20,6 @@ if [ ! -s "$token" ]; then
 fi
 chmod 600 "$token"
 
-bin/summary --address "$LISTEN" --token-file "$token" --server-pid $$ &
+(bin/summary --address "$LISTEN" --token-file "$token" --server-pid $$ &)
 
 exec bin/generator-plugin --source "$SOURCE" --hub "$HUB" --facts "$FACTS" --listen "$LISTEN" --token-file "$token"
