@@ -1,0 +1,135 @@
+package arch
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers are the packages below internal/, lowest first (rule 1).
+var layers = [][]string{
+	{"problem"},
+	{"snapshot", "tmpl", "yamldoc"},
+	{"facts", "hierarchy", "labels", "release"},
+	{"fleet"},
+	{"generator", "hub", "source"},
+	{"refresh", "report"},
+	{"plugin"},
+}
+
+// engine are the packages of rule 2.
+var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "fleet", "generator"}
+
+// aside are packages that no program imports: they serve tests, or write generated files.
+var aside = []string{"chartdoc", "fleettest"}
+
+// only are import paths that only one folder may name (rules 2 and 3), in programs or also in tests.
+var only = []struct {
+	prefix, folder string
+	tests          bool
+}{
+	{"k8s.io/client-go", "internal/hub", false},
+	{"sigs.k8s.io/controller-runtime", "internal/hub", false},
+	{"go.yaml.in/yaml", "internal/yamldoc", true},
+	{"gopkg.in/yaml", "internal/yamldoc", true},
+}
+
+// impure is what the engine does not import (rule 2).
+var impure = []string{"net", "os", "syscall", "math/rand", "crypto/rand", "k8s.io/client-go"}
+
+// oracles is what only tests import (rule 4).
+var oracles = []string{"github.com/argoproj", "helm.sh/helm", "github.com/external-secrets"}
+
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	layer := map[string]int{}
+	for i, names := range layers {
+		for _, name := range names {
+			layer[name] = i
+		}
+	}
+	for _, s := range sources(t) {
+		from, inside := internalName(path.Join(module, path.Dir(s.path)))
+		own, known := layer[from]
+		if inside && !known && !slices.Contains(aside, from) {
+			t.Errorf("%s: package internal/%s is in no layer: give it a place in test/arch", s.path, from)
+			continue
+		}
+		if s.test {
+			continue
+		}
+		for _, imported := range s.imports {
+			to, ours := internalName(imported)
+			switch {
+			case !ours || to == from:
+			case slices.Contains(aside, to):
+				t.Errorf("%s imports internal/%s, which serves tests alone", s.path, to)
+			case inside && known && layer[to] >= own:
+				t.Errorf("%s imports internal/%s: a package imports lower layers alone", s.path, to)
+			}
+		}
+	}
+}
+
+func TestEngineIsPure(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		name, inside := internalName(path.Join(module, path.Dir(s.path)))
+		if s.test || !inside || !slices.Contains(engine, name) {
+			continue
+		}
+		for _, imported := range s.imports {
+			if i := slices.IndexFunc(impure, func(p string) bool { return below(imported, p) }); i >= 0 {
+				t.Errorf("%s imports %s: the engine is a pure function of a snapshot and facts", s.path, imported)
+			}
+		}
+	}
+}
+
+func TestImportsWithOneHome(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		for _, imported := range s.imports {
+			for _, o := range only {
+				if (o.tests || !s.test) && strings.HasPrefix(imported, o.prefix) && !strings.HasPrefix(s.path, o.folder+"/") {
+					t.Errorf("%s imports %s: that is for %s alone", s.path, imported, o.folder)
+				}
+			}
+			if i := slices.IndexFunc(oracles, func(p string) bool { return below(imported, p) }); i >= 0 && !s.test {
+				t.Errorf("%s imports %s: that is for tests alone", s.path, imported)
+			}
+		}
+	}
+}
+
+// TestPrograms follows imports to their end: what the engine and the programs link. (All Go files have been opened by
+// sources, and go.mod here, so that a cached result is not taken for a changed program.)
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	sources(t)
+	read(t, "go.mod")
+	tests := []struct {
+		pattern string
+		without []string
+		max     int // packages, the standard library included
+	}{
+		{"./internal/generator", append([]string{"k8s.io/client-go", "k8s.io/api", "sigs.k8s.io/controller-runtime"}, oracles...), 340},
+		{"./cmd/generator-plugin", oracles, 480},
+		{"./cmd/argosy", append([]string{"k8s.io/client-go"}, oracles...), 380},
+	}
+	for _, tt := range tests {
+		t.Run(tt.pattern, func(t *testing.T) {
+			t.Parallel()
+			linked := dependencies(t, tt.pattern)
+			for _, p := range linked {
+				if i := slices.IndexFunc(tt.without, func(w string) bool { return below(p, w) }); i >= 0 {
+					t.Errorf("%s links %s", tt.pattern, p)
+				}
+			}
+			if len(linked) > tt.max {
+				t.Errorf("%s links %d packages; expected at most %d: what brought them in?", tt.pattern, len(linked), tt.max)
+			}
+		})
+	}
+}
