@@ -44,6 +44,9 @@ func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet
 		f.Problems = append(f.Problems, noMembers(s, f.Layout))
 	}
 	if errs := problem.Errors(f.Problems); len(errs) > 0 {
+		for _, m := range f.byPath { // so that one look tells all that is to be mended
+			errs = append(errs, problem.Errors(m.Problems)...)
+		}
 		return nil, problem.List(problem.Sorted(errs))
 	}
 	f.Problems = problem.Sorted(f.Problems)

@@ -35,20 +35,24 @@ func (st *State) Lint() []problem.Problem {
 }
 
 // onePerPlace merges findings that differ only in the cluster they were found for: a file at a general level is
-// reported once.
+// reported once. What was found for one cluster alone stays its own.
 func onePerPlace(ps []problem.Problem) []problem.Problem {
 	var out []problem.Problem
 	seen := map[string]int{}
+	several := map[int]bool{}
 	for _, p := range ps {
 		key := string(p.Reason) + "\x00" + p.Error()
 		i, dup := seen[key]
-		if !dup {
+		switch {
+		case !dup:
 			seen[key] = len(out)
 			out = append(out, p)
-			continue
-		}
-		if out[i].Cluster != p.Cluster {
+		case p.Cluster == "" || several[i]:
+		case out[i].Cluster == "":
+			out[i].Hub, out[i].Cluster = p.Hub, p.Cluster
+		case out[i].Cluster != p.Cluster || out[i].Hub != p.Hub:
 			out[i].Hub, out[i].Cluster = "", ""
+			several[i] = true
 		}
 	}
 	return out
