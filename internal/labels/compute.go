@@ -93,11 +93,14 @@ func Compute(in Input) (Set, []problem.Problem) {
 	return s, problems
 }
 
-// check returns what is wrong with a key and value, in Kubernetes' own words.
+// valueForm is what Kubernetes wants of a label's value, in fewer words than its own: they end in a condition (G5).
+const valueForm = `at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`
+
+// check returns what is expected of a key and value that they are not; Kubernetes decides.
 func check(kind Kind, key, value string) []string {
 	faults := validation.IsQualifiedName(key)
-	if kind == Label {
-		faults = append(faults, validation.IsValidLabelValue(value)...)
+	if kind == Label && len(validation.IsValidLabelValue(value)) > 0 {
+		faults = append(faults, valueForm)
 	}
 	return faults
 }
