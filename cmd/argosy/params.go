@@ -1,14 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -111,17 +112,30 @@ func parseSelector(text string) (any, error) {
 	if text == "" {
 		return nil, nil
 	}
-	s, err := metav1.ParseToLabelSelector(text)
+	requirements, err := k8slabels.ParseToRequirements(text)
 	if err != nil {
-		return nil, usageError([]string{`write it as for kubectl: environment=prod,region in (eu-west-1,eu-central-1),!trial`}, "--selector: %w", err)
+		return nil, usageError([]string{selectorHint}, "--selector: %w", err)
 	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
+	var expressions []any
+	for _, r := range requirements {
+		operator := map[selection.Operator]string{
+			selection.Equals: "In", selection.DoubleEquals: "In", selection.In: "In", selection.NotEquals: "NotIn", selection.NotIn: "NotIn",
+			selection.Exists: "Exists", selection.DoesNotExist: "DoesNotExist",
+		}[r.Operator()]
+		if operator == "" {
+			return nil, usageError([]string{selectorHint}, "--selector: operator %q is none of a label selector's", r.Operator())
+		}
+		e := map[string]any{"key": r.Key(), "operator": operator}
+		if values := r.ValuesUnsorted(); len(values) > 0 {
+			slices.Sort(values)
+			e["values"] = values
+		}
+		expressions = append(expressions, e)
 	}
-	var out map[string]any
-	return out, json.Unmarshal(data, &out)
+	return map[string]any{"matchExpressions": expressions}, nil
 }
+
+const selectorHint = "write it as for kubectl: environment=prod,region in (eu-west-1,eu-central-1),tier!=gold,!trial"
 
 // maxBase is the limit of a catalog entry, in bytes (rule H10).
 const maxBase = 1 << 20

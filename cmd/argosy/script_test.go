@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the scripts' goldens and docs/reference/cli.md")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"argosy": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// The scripts exercise the command as users do. Besides testscript's own commands they have:
+//
+//	exits N command args...   runs a command and wants this exit status
+//	table FIELD...            the parameter sets on the last stdout as a text table, in the file "table"
+//	values APPLICATION        the helmValues of one parameter set on the last stdout, in the file "values"
+//	remember DIR, unchanged DIR   whether anything below a folder was written in between
+//	sparse FILE SIZE          a file of that many bytes that takes no disk space
+//	repeat FILE TEXT N ...    a file of TEXT N times, and so on
+//
+// $REPO is this repository: a fleet of its own.
+func TestScripts(t *testing.T) {
+	repo, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("REPO", repo)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
+		},
+	})
+}
+
+func need(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {
+	if neg || len(args) < n {
+		ts.Fatalf("usage: %s", usage)
+	}
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "exits N command args...")
+	status := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var e *exec.ExitError
+		if !errors.As(err, &e) {
+			ts.Fatalf("%v", err)
+		}
+		status = e.ExitCode()
+	}
+	if strconv.Itoa(status) != args[0] {
+		ts.Fatalf("exit status %d, want %s", status, args[0])
+	}
+}
+
+func sets(ts *testscript.TestScript) []map[string]any {
+	var answer struct {
+		Output struct {
+			Parameters []map[string]any `json:"parameters"`
+		} `json:"output"`
+	}
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
+	dec.UseNumber()
+	ts.Check(dec.Decode(&answer))
+	return answer.Output.Parameters
+}
+
+func table(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "table FIELD...")
+	var b bytes.Buffer
+	for _, set := range sets(ts) {
+		var row []string
+		for _, field := range args {
+			row = append(row, cell(set, field))
+		}
+		fmt.Fprintln(&b, strings.Join(row, " "))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("table"), b.Bytes(), 0o644))
+}
+
+// cell is a set's value at a dotted path; a slash takes the place of the dot before keys that have dots themselves.
+func cell(set map[string]any, field string) string {
+	path, last, found := strings.Cut(field, "/")
+	parts := strings.Split(path, ".")
+	if found {
+		parts = append(parts, last)
+	}
+	var v any = set
+	for _, part := range parts {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return "-"
+		}
+		if v, ok = m[part]; !ok {
+			return "-"
+		}
+	}
+	if s, ok := v.(string); ok {
+		if s == "" {
+			return `""`
+		}
+		return s
+	}
+	text, _ := json.Marshal(v)
+	return string(text)
+}
+
+func values(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "values APPLICATION")
+	for _, set := range sets(ts) {
+		if set["applicationName"] == args[0] {
+			ts.Check(os.WriteFile(ts.MkAbs("values"), []byte(cell(set, "helmValues")), 0o644))
+			return
+		}
+	}
+	ts.Fatalf("no parameter set has the applicationName %s", args[0])
+}
+
+// listing is every path below a folder with a digest of its content.
+func listing(ts *testscript.TestScript, dir string) string {
+	var b strings.Builder
+	root := ts.MkAbs(dir)
+	ts.Check(filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s %s", strings.TrimPrefix(path, root), d.Type())
+		if d.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, " %x", sha256.Sum256(data))
+		}
+		b.WriteByte('\n')
+		return nil
+	}))
+	return b.String()
+}
+
+func remember(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "remember DIR")
+	ts.Setenv("REMEMBERED", listing(ts, args[0]))
+}
+
+func unchanged(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "unchanged DIR")
+	if before, after := ts.Getenv("REMEMBERED"), listing(ts, args[0]); before != after {
+		ts.Fatalf("%s has changed:\nbefore:\n%safter:\n%s", args[0], before, after)
+	}
+}
+
+func sparse(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "sparse FILE SIZE")
+	size, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(f.Truncate(size))
+	ts.Check(f.Close())
+}
+
+func repeat(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 3, "repeat FILE TEXT N [TEXT N]...")
+	var b strings.Builder
+	for i := 1; i+1 < len(args); i += 2 {
+		n, err := strconv.Atoi(args[i+1])
+		ts.Check(err)
+		b.WriteString(strings.Repeat(args[i], n))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+}
