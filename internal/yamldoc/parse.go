@@ -314,14 +314,16 @@ func isText(n *yaml.Node) bool {
 	return n.Style&quoted != 0 || plainIsText(n.Value)
 }
 
+var coreTag = regexp.MustCompile(`^!![a-z]+$`)
+
 // taggedSource is a scalar as it can be given to the oracle: plain, or behind its tag and quoted.
 func taggedSource(n *yaml.Node) string {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return n.Value
 	}
 	tag := n.Tag
-	if !strings.HasPrefix(tag, "!") {
-		tag = "!<" + tag + ">" // a tag whose handle has been resolved
+	if !coreTag.MatchString(tag) {
+		tag = "!x" // all tags that YAML does not define mean the same, but may be hard to write
 	}
 	return tag + " " + strconv.Quote(n.Value)
 }
