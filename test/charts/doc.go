@@ -7,4 +7,9 @@
 //  3. What is rendered decodes strictly into Argo CD's types: no unknown key, no lost one.
 //  4. Rendered ApplicationSets and those of fleet/bootstrap become Applications through
 //     Argo CD's plugin client, generator, renderer and patch, against an HTTP server.
+//  5. The other charts decode strictly into Kubernetes' and External Secrets' types; custom
+//     resources are checked against their definitions, rules included.
+//  6. Cluster Secrets, credentials and tokens are made by External Secrets' own provider and
+//     template engine from what charts/fleet-secret renders; Argo CD's plugin generator reads
+//     what charts/generator-plugin renders, and the service accepts its command line.
 package charts

@@ -1,8 +1,6 @@
 package charts_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -56,7 +54,7 @@ func terraform(keys map[string]any) string {
 // be called itself as its package links every cloud.
 func reconcile(t *testing.T, es *esv1.ExternalSecret, remote, generated map[string]string) (*corev1.Secret, error) {
 	t.Helper()
-	ctx := context.Background()
+	ctx := t.Context()
 	store := &esv1.SecretStore{ObjectMeta: metav1.ObjectMeta{Name: "fake"}}
 	store.Spec.Provider = &esv1.SecretStoreProvider{Fake: &esv1.FakeProvider{}}
 	for key, value := range remote {
@@ -492,7 +490,7 @@ func TestFleetSecretNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains([]byte(notes), []byte("argocd/retail-dev-eu-1, from fleet/retail-dev-eu-1")) {
+	if !strings.Contains(notes, "argocd/retail-dev-eu-1, from fleet/retail-dev-eu-1") {
 		t.Errorf("notes:\n%s", notes)
 	}
 }

@@ -1,9 +1,9 @@
 package charts_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -54,7 +54,7 @@ func TestArgoCDCallsThePlugin(t *testing.T) {
 			var authorization, path string
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				authorization, path = r.Header.Get("Authorization"), r.URL.Path
-				fmt.Fprint(w, `{"output":{"parameters":[{"name":"a"}]}}`)
+				_, _ = io.WriteString(w, `{"output":{"parameters":[{"name":"a"}]}}`)
 			}))
 			defer server.Close()
 			objects := rendering{}.objects(t, generatorPlugin, onHub, c.values, "plugin: {baseUrl: "+server.URL+", requestTimeout: 7}")
@@ -75,7 +75,7 @@ func TestArgoCDCallsThePlugin(t *testing.T) {
 					client.WithObjects(object)
 				}
 			}
-			generator := generators.NewPluginGenerator(client.Build(), context.Background(), kubefake.NewSimpleClientset(), namespace)
+			generator := generators.NewPluginGenerator(client.Build(), t.Context(), kubefake.NewSimpleClientset(), namespace)
 			set := &v1alpha1.ApplicationSet{ObjectMeta: metav1.ObjectMeta{Name: "set", Namespace: namespace}}
 			set.Spec.GoTemplate = true
 			params, err := generator.GenerateParams(&v1alpha1.ApplicationSetGenerator{Plugin: &v1alpha1.PluginGenerator{
@@ -266,7 +266,7 @@ func TestGeneratorPluginNetworkPolicy(t *testing.T) {
 func buildService(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "generator-plugin")
-	if out, err := exec.Command("go", "build", "-o", path, repo+"/cmd/generator-plugin").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, repo+"/cmd/generator-plugin").CombinedOutput(); err != nil {
 		t.Fatalf("build the service: %v\n%s", err, out)
 	}
 	return path
@@ -310,7 +310,7 @@ extraArgs: [--kubeconfig=/x]
 				t.Errorf("args (-want +got):\n%s", diff)
 			}
 			// with --version the command line is read, and nothing is opened
-			if out, err := exec.Command(service, append(container.Args, "--version")...).CombinedOutput(); err != nil {
+			if out, err := exec.CommandContext(t.Context(), service, append(container.Args, "--version")...).CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
 		})

@@ -248,7 +248,7 @@ func decodeObjects(t *testing.T, docs []string) []runtime.Object {
 			t.Fatalf("%s %s: %v\n%s", id, meta.GetName(), err, doc)
 		}
 		if es, ok := object.(*esv1.ExternalSecret); ok {
-			if _, err := new(esv1.ExternalSecretValidator).ValidateCreate(context.Background(), es); err != nil {
+			if _, err := new(esv1.ExternalSecretValidator).ValidateCreate(t.Context(), es); err != nil {
 				t.Fatalf("ExternalSecret %s: %v", es.Name, err)
 			}
 		}
@@ -267,7 +267,7 @@ type customResource struct {
 // customResources reads the definitions that this package knows: those of External Secrets and
 // Argo CD from their modules, the others from testdata/crds.
 var customResources = sync.OnceValues(func() (map[string]customResource, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}",
+	out, err := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}",
 		"github.com/external-secrets/external-secrets", "github.com/argoproj/argo-cd/v2").Output()
 	if err != nil {
 		return nil, fmt.Errorf("find the modules of External Secrets and Argo CD: %w", err)
@@ -351,7 +351,7 @@ func validateCustomResource(t *testing.T, doc string) {
 	for _, problem := range validation.ValidateCustomResource(nil, object.Object, definition.validator) {
 		errs = append(errs, problem)
 	}
-	problems, _ := definition.cel.Validate(context.Background(), nil, definition.structural, object.Object, nil, celconfig.RuntimeCELCostBudget)
+	problems, _ := definition.cel.Validate(t.Context(), nil, definition.structural, object.Object, nil, celconfig.RuntimeCELCostBudget)
 	for _, problem := range problems {
 		errs = append(errs, problem)
 	}
