@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -13,10 +14,11 @@ type watcher struct {
 	interval time.Duration
 	jitter   bool // spread the looks of several replicas over the interval
 	poke     chan struct{}
+	looked   *atomic.Int64 // when Watch last looked without an error
 }
 
 func newWatcher(interval time.Duration, jitter bool) watcher {
-	return watcher{interval: interval, jitter: jitter, poke: make(chan struct{}, 1)}
+	return watcher{interval: interval, jitter: jitter, poke: make(chan struct{}, 1), looked: new(atomic.Int64)}
 }
 
 // Refresh makes Watch look now.
@@ -27,12 +29,23 @@ func (w watcher) Refresh() {
 	}
 }
 
+// Looked is when Watch last looked without an error, zero if it never did.
+func (w watcher) Looked() time.Time {
+	if ns := w.looked.Load(); ns != 0 {
+		return time.Unix(0, ns)
+	}
+	return time.Time{}
+}
+
 func (w watcher) watch(ctx context.Context, look func(context.Context) (*snapshot.Snapshot, error), update func(*snapshot.Snapshot, error)) {
 	var revision, text string
 	for first := true; ; first = false {
 		s, err := look(ctx)
 		if ctx.Err() != nil {
 			return
+		}
+		if err == nil {
+			w.looked.Store(time.Now().UnixNano())
 		}
 		r, t := "", ""
 		if s != nil {
