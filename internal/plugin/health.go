@@ -18,7 +18,7 @@ type Readiness struct {
 	// Revision is being served since Since.
 	Revision string     `json:"revision,omitempty"`
 	Since    *time.Time `json:"since,omitempty"`
-	// LastRefresh is when everything new was last taken in.
+	// LastRefresh is when the source was last looked at with nothing to refuse.
 	LastRefresh *time.Time `json:"lastRefresh,omitempty"`
 	// Refused is what is newer than the revision being served, and why it is not served.
 	Refused []refresh.Refusal `json:"refused"`

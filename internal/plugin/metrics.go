@@ -89,7 +89,7 @@ var (
 	revisionDesc = prometheus.NewDesc("argosy_revision_info", "1 for the revision that is being served.", []string{"revision"}, nil)
 	sinceDesc    = prometheus.NewDesc("argosy_serving_since_timestamp_seconds", "When serving this revision began.", nil, nil)
 	successDesc  = prometheus.NewDesc("argosy_refresh_last_success_timestamp_seconds",
-		"When source and facts last changed and were taken in without a refusal. A quiet repository does not move it: alert on argosy_serving_stale.", nil, nil)
+		"When the source was last looked at with nothing to refuse.", nil, nil)
 	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not being served.", []string{"cause"}, nil)
 	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the revision that is being served.", []string{"reason"}, nil)
 	membersDesc  = prometheus.NewDesc("argosy_members", "Members in the revision that is being served.", []string{"hub"}, nil)

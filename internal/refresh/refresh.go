@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,8 +126,16 @@ func (r *Refresher) State() *generator.State { return r.state.Load() }
 func (r *Refresher) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.status
+	s := r.status
+	s.Refused = slices.Clone(s.Refused)
+	if l, ok := r.o.Source.(looker); ok && s.Ready() && len(s.Refused) == 0 && l.Looked().After(s.LastSuccess) {
+		s.LastSuccess = l.Looked()
+	}
+	return s
 }
+
+// looker is a source that tells when it last looked and found nothing wrong: Watch is silent while nothing changes.
+type looker interface{ Looked() time.Time }
 
 // Changed is closed at the next change of Status. Ask for it before looking at Status, so as to miss nothing.
 func (r *Refresher) Changed() <-chan struct{} {

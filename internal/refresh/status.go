@@ -50,7 +50,7 @@ type Status struct {
 	// Revision is what is being served, "" before the first state; Since is when serving it began.
 	Revision string
 	Since    time.Time
-	// LastSuccess is when source and facts were last taken in without a refusal.
+	// LastSuccess is when the source was last looked at with nothing to refuse.
 	LastSuccess time.Time
 	// Refused is empty when the newest of everything is being served; at most one for each cause, in order of causes.
 	Refused []Refusal
