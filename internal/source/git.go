@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -19,6 +20,8 @@ const (
 	defaultRef      = "main"
 	defaultInterval = time.Minute
 	defaultTimeout  = 2 * time.Minute
+	// fetchTimes is how many times as long as another conversation a fetch may take.
+	fetchTimes = 5
 	// localTimeout bounds reading the mirror when the caller's time has been used up by the server.
 	localTimeout = 20 * time.Second
 )
@@ -44,7 +47,8 @@ type Git struct {
 	fetched     string // refs of the mirror
 	good        string
 
-	turn chan struct{} // held by whoever looks at the repository
+	turn   chan struct{} // held by whoever looks at the repository
+	latest atomic.Pointer[snapshot.Snapshot]
 
 	// The rest belongs to the holder of turn.
 	lock    *os.File
@@ -171,8 +175,9 @@ func (g *Git) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return g.latest.Load(), ctx.Err()
 	}
+	defer func() { g.latest.Store(g.last) }()
 	if err := g.exclude(ctx); err != nil {
 		return g.last, err
 	}

@@ -70,7 +70,7 @@ func (g *Git) find(ctx context.Context) (target, error) {
 
 // listRefs is `git ls-remote`: names to object ids.
 func (g *Git) listRefs(ctx context.Context, patterns ...string) (map[string]string, error) {
-	out, err := g.talk(ctx, append([]string{"ls-remote", "--quiet", "--", g.address.url}, patterns...)...)
+	out, err := g.talk(ctx, g.timeout, append([]string{"ls-remote", "--quiet", "--", g.address.url}, patterns...)...)
 	if err != nil {
 		e, _ := g.remoteError(ctx, err)
 		return nil, e
@@ -88,8 +88,8 @@ func (g *Git) listRefs(ctx context.Context, patterns ...string) (map[string]stri
 const maxRefs = 16 << 20
 
 // talk runs a command that talks to the server, bounded in time.
-func (g *Git) talk(ctx context.Context, args ...string) (string, error) {
-	bounded, cancel := context.WithTimeout(ctx, g.timeout)
+func (g *Git) talk(ctx context.Context, timeout time.Duration, args ...string) (string, error) {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return g.output(bounded, maxRefs, args...)
 }
@@ -162,7 +162,7 @@ func (g *Git) fetchRefs(ctx context.Context, shallow bool, refspecs ...string) e
 	} else if _, err := os.Stat(filepath.Join(g.mirror, "shallow")); err == nil {
 		args = append(args, "--unshallow")
 	}
-	_, err := g.talk(ctx, append(append(args, "--", g.address.url), refspecs...)...)
+	_, err := g.talk(ctx, fetchTimes*g.timeout, append(append(args, "--", g.address.url), refspecs...)...)
 	var exit *gitExit
 	if shallow && errors.As(err, &exit) && strings.Contains(exit.all, "does not support shallow") {
 		return g.fetchRefs(ctx, false, refspecs...) // a plain file server

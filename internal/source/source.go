@@ -62,7 +62,7 @@ type Options struct {
 	// Credentials is a folder with the files username and password (or password alone, for tokens), or identity and
 	// known_hosts for ssh; a mounted Secret. The files are read anew each time they are needed.
 	Credentials string
-	// Timeout bounds one conversation with the server; default two minutes.
+	// Timeout bounds one conversation with the server; a fetch may take five times as long. Default two minutes.
 	Timeout time.Duration
 }
 

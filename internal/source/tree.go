@@ -155,11 +155,11 @@ func (t *tree) follow(p string) (string, error) {
 	for len(rest) > 0 {
 		part := rest[0]
 		rest = rest[1:]
-		if part == "" || part == "." {
-			continue
-		}
 		if !t.dirs[at] {
 			return "", errMissing // a part of the way is a file
+		}
+		if part == "" || part == "." {
+			continue
 		}
 		if part == ".." {
 			if at == "" {

@@ -2,8 +2,11 @@ package source
 
 import (
 	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,6 +90,69 @@ func TestH8_LinksAlikeInFolderAndGit(t *testing.T) {
 	}
 	if changed := snapshot.Changed(folder, git); len(changed) > 0 {
 		t.Errorf("digests differ: %v", changed)
+	}
+}
+
+// H8, against the operating system's own way with links: whatever random links lead to, a snapshot holds what reading
+// the path gives if that is inside the folder, and an error if not.
+func TestH8_LinksAsTheSystemFollowsThem(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	names := []string{"a", "b", "c.yaml", "d.yaml", "..", "."}
+	some := func(n int) string {
+		parts := make([]string, 1+random.IntN(n))
+		for i := range parts {
+			parts[i] = names[random.IntN(len(names))]
+		}
+		return strings.Join(parts, "/")
+	}
+	for round := range 120 {
+		base, err := filepath.EvalSymlinks(t.TempDir())
+		check(t, err)
+		dir := filepath.Join(base, "repo")
+		write(t, dir, map[string]string{"start.yaml": "start\n"})
+		write(t, base, map[string]string{"c.yaml": "outside\n", "a/d.yaml": "outside\n"})
+		for i := range 12 {
+			place := filepath.Join(dir, filepath.Clean("/"+some(3)))
+			if parent, err := filepath.EvalSymlinks(filepath.Dir(place)); err == nil && !strings.HasPrefix(parent, dir) {
+				continue // would write outside
+			}
+			if os.MkdirAll(filepath.Dir(place), 0o755) != nil {
+				continue
+			}
+			if random.IntN(3) == 0 {
+				if _, err := os.Lstat(place); err != nil {
+					check(t, os.WriteFile(place, fmt.Appendf(nil, "file %d\n", i), 0o644))
+				}
+			} else {
+				_ = os.Symlink(some(4), place)
+			}
+		}
+		s := snap(t, openFolder(t, dir))
+		for _, p := range s.Paths() {
+			f := s.File(p)
+			real, err := filepath.EvalSymlinks(filepath.Join(dir, p))
+			inside := err == nil && (real == dir || strings.HasPrefix(real, dir+"/"))
+			switch {
+			case f.Err == nil && !inside:
+				t.Errorf("round %d: %s has content, but leads to %s (%v)", round, p, real, err)
+			case f.Err != nil && inside:
+				t.Errorf("round %d: %s leads to %s: %v", round, p, real, f.Err)
+			case f.Err == nil:
+				if data, err := os.ReadFile(real); err != nil || string(data) != string(f.Data) {
+					t.Errorf("round %d: %s is %q, want %q (%v)", round, p, f.Data, data, err)
+				}
+			}
+		}
+		// Nothing is left out: all that a walk finds by itself is there.
+		check(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+			rel, _ := filepath.Rel(dir, p)
+			if err == nil && !d.IsDir() && wanted(rel) && s.File(filepath.ToSlash(rel)) == nil {
+				if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
+					t.Errorf("round %d: %s is missing", round, rel)
+				}
+			}
+			return err
+		}))
 	}
 }
 
