@@ -1,6 +1,7 @@
 package chartdoc
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func TestUpToDate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(got) != string(want) {
+			if !bytes.Equal(got, want) {
 				t.Errorf("%s is out of date: go generate ./internal/chartdoc", filepath.Join(chart, ReadmeFile))
 			}
 		})
@@ -66,7 +67,8 @@ func TestRender(t *testing.T) {
 				name, got = "want-error", strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "")+"\n"
 			}
 			if *update {
-				archive.Files = append(inputs, txtar.File{Name: name, Data: []byte(got)})
+				inputs = append(inputs, txtar.File{Name: name, Data: []byte(got)})
+				archive.Files = inputs
 				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
 				}

@@ -40,14 +40,7 @@ func TestKnobs(t *testing.T) {
 					wantName, want = file.Name, string(file.Data)
 				}
 			}
-			out, err := helmTemplate(applicationSets, valueFiles...)
-			got, gotName := "", "want.yaml"
-			if err != nil {
-				gotName, got = "want-error", strings.TrimSpace(err.Error())+"\n"
-			} else {
-				decode(t, out)
-				got = canonical(t, out)
-			}
+			gotName, got := outcome(t, valueFiles)
 			if *update {
 				files := archive.Files[:0:0]
 				for _, file := range archive.Files {
@@ -55,7 +48,8 @@ func TestKnobs(t *testing.T) {
 						files = append(files, file)
 					}
 				}
-				archive.Files = append(files, txtar.File{Name: gotName, Data: []byte(got)})
+				files = append(files, txtar.File{Name: gotName, Data: []byte(got)})
+				archive.Files = files
 				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -66,6 +60,17 @@ func TestKnobs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// outcome renders the chart: the file that a golden holds, and its text.
+func outcome(t *testing.T, valueFiles []string) (name, text string) {
+	t.Helper()
+	out, err := helmTemplate(applicationSets, valueFiles...)
+	if err != nil {
+		return "want-error", strings.TrimSpace(err.Error()) + "\n"
+	}
+	decode(t, out)
+	return "want.yaml", canonical(t, out)
 }
 
 // TestLint runs Helm's own lint.

@@ -46,7 +46,7 @@ func run(dir string, check bool) ([]string, error) {
 		}
 		stale = append(stale, path)
 		if !check {
-			if err := os.WriteFile(path, text, 0o644); err != nil {
+			if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // a file of the repository, for everyone to read
 				return nil, err
 			}
 		}
