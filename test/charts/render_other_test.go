@@ -347,7 +347,11 @@ func validateCustomResource(t *testing.T, doc string) {
 	for _, path := range unknown {
 		errs = append(errs, fmt.Errorf("unknown field %s", path))
 	}
+	written := object.DeepCopy()
 	defaulting.Default(object.Object, definition.structural)
+	for _, path := range defaultedInLists(written.Object, object.Object, "", false) {
+		errs = append(errs, fmt.Errorf("%s is a default: Argo CD compares lists as a whole and would see a difference for ever", path))
+	}
 	for _, problem := range validation.ValidateCustomResource(nil, object.Object, definition.validator) {
 		errs = append(errs, problem)
 	}
@@ -358,6 +362,29 @@ func validateCustomResource(t *testing.T, doc string) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatalf("%s %s: %v\n%s", object.GetKind(), object.GetName(), err, doc)
 	}
+}
+
+// defaultedInLists are the paths below lists that were added to an object.
+func defaultedInLists(before, after any, path string, inList bool) []string {
+	var paths []string
+	switch after := after.(type) {
+	case map[string]any:
+		was, _ := before.(map[string]any)
+		for key, value := range after {
+			if _, found := was[key]; !found && inList {
+				paths = append(paths, path+"."+key)
+			} else if found {
+				paths = append(paths, defaultedInLists(was[key], value, path+"."+key, inList)...)
+			}
+		}
+	case []any:
+		was, _ := before.([]any)
+		for i := range min(len(after), len(was)) {
+			paths = append(paths, defaultedInLists(was[i], after[i], fmt.Sprintf("%s[%d]", path, i), true)...)
+		}
+	}
+	sort.Strings(paths)
+	return paths
 }
 
 // chartGoldens renders each testdata/<chart>/*.txtar and compares with its golden: files named

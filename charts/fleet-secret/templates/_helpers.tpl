@@ -48,6 +48,15 @@ kind: {{ .Values.secretStore.kind }}
 name: {{ include "fleet-secret.storeName" . }}
 {{- end -}}
 
+{{/* A reference to a whole secret. The defaults are written out: Argo CD compares lists as a whole, and
+would find a difference to what the API server fills in. */}}
+{{- define "fleet-secret.remoteRef" -}}
+key: {{ . | quote }}
+conversionStrategy: Default
+decodingStrategy: None
+metadataPolicy: None
+{{- end -}}
+
 {{/* Region of the store: as given, else that of the secret's ARN. */}}
 {{- define "fleet-secret.region" -}}
 {{- $region := .Values.secretStore.aws.region -}}
