@@ -83,7 +83,7 @@ func (m member) path(l *fleet.Layout) (string, error) {
 func (m member) text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# Registers this cluster with %s. The keys are described in docs/reference/members.md.", m.hub)
+	line("# Registers this cluster with %s.", m.hub)
 	line("clusterName: %s", scalar(m.name))
 	line("tenant: %s", scalar(m.tenant))
 	line("environment: %s", scalar(m.environment))

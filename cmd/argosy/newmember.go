@@ -36,7 +36,7 @@ Afterwards it names the components that the cluster would get.`,
   argosy new member --hub hub-eu --name payments-prod-eu-2 --tenant payments --environment prod \
       --secret hub-eu/payments-prod-eu-2 --agent argocd --enable-remote addons,resources
   argosy new member --hub hub-ap --name hub-ap --tenant platform --environment prod --hub-cluster
-  argosy new member --hub hub-eu --name try --tenant retail --environment dev --dry-run`,
+  argosy new member --hub hub-eu --name try --tenant retail --environment dev --label region=eu-west-1 --dry-run`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := m.check(); err != nil {

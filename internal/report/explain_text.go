@@ -14,14 +14,24 @@ import (
 const maxValue = 160
 
 // WriteExplanation writes an explanation as text: what the component is, its layers, and each value with the place
-// that set it and those it overrode.
+// that set it and those it overrode. Of one that is restricted to a path, only the values.
 func WriteExplanation(w io.Writer, e Explanation, s Style) error {
 	p := printer{w: w, Style: s}
+	p.line("%s", p.bold(fmt.Sprintf("%s/%s on %s", e.Group, e.Component, e.Cluster)))
+	if e.Path != "" {
+		p.values(e.Values)
+		return p.err
+	}
 	p.head(e)
 	p.line("")
 	p.layers(e)
 	p.line("")
-	p.values(e)
+	if len(e.Values) == 0 {
+		p.line("%s: none; the chart's own values.yaml applies", p.bold("values"))
+	} else {
+		p.line("%s", p.bold("values"))
+		p.values(e.Values)
+	}
 	if len(e.Conflicts) > 0 {
 		p.line("")
 		p.line("%s", p.bold("conflicts"))
@@ -33,7 +43,6 @@ func WriteExplanation(w io.Writer, e Explanation, s Style) error {
 }
 
 func (p *printer) head(e Explanation) {
-	p.line("%s", p.bold(fmt.Sprintf("%s/%s on %s", e.Group, e.Component, e.Cluster)))
 	p.field("cluster", fmt.Sprintf("%s, tenant %s, environment %s", e.Cluster, e.Tenant, e.Environment), e.Member.String())
 	p.field("hub", e.Hub, "")
 	p.field("state", p.state(e), "")
@@ -149,13 +158,8 @@ func (p *printer) layers(e Explanation) {
 	}
 }
 
-func (p *printer) values(e Explanation) {
-	if len(e.Values) == 0 {
-		p.line("%s: none; the chart's own values.yaml applies", p.bold("values"))
-		return
-	}
-	p.line("%s", p.bold("values"))
-	for _, v := range e.Values {
+func (p *printer) values(values []Value) {
+	for _, v := range values {
 		p.line("  %s = %s", p.cyan(v.Path), text(v.Value))
 		p.line("      from %s", place(v.Level, v.Position))
 		p.over("      ", v.Over)
