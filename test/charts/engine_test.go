@@ -3,48 +3,56 @@ package charts_test
 import (
 	"context"
 	"encoding/json"
-	"io"
+	"log/slog"
 	"maps"
-	"net/http"
+	"os"
 	"path/filepath"
 	"sort"
 	"testing"
+	"time"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/generator"
+	service "github.com/argosy-hub/argosy/internal/plugin"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// newEngine serves the engine's own answers for this repository's fleet.
+// newEngine starts the service itself on this repository's fleet, and returns its address and the
+// state that it answers from.
 func newEngine(t *testing.T) (string, *generator.State) {
 	t.Helper()
 	folder, err := source.NewFolder(repo, source.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshot, err := folder.Snapshot(context.Background())
+	tokenFile := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokenFile, []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, err := service.New(service.Options{
+		Source: folder, Hub: "hub-eu", Listen: "127.0.0.1:0", TokenFile: tokenFile, Logger: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := generator.Build(nil, snapshot, facts.Set{})
-	if err != nil {
+	if err := server.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
+	t.Cleanup(func() {
+		if err := server.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
-		answer, err := answer(state, body)
-		if err != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			answer, _ = json.Marshal(map[string]string{"message": err.Error()})
+	})
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if state := server.Refresher().State(); state != nil {
+			return server.Addr(), state
 		}
-		_, _ = w.Write(answer)
-	}), state
+		if time.Now().After(deadline) {
+			t.Fatalf("not ready: %v", server.Refresher().Status().Err())
+		}
+	}
 }
 
 // answer is the engine's answer to the body of a call.
