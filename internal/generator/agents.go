@@ -2,10 +2,12 @@ package generator
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -71,7 +73,9 @@ func (st *State) ownComponents(c *cluster, groups []string) ([]ComponentSet, []p
 	return out, problems
 }
 
-// agentValues are the values of charts/generator-plugin on the member: who it is, and where the fleet's repository is.
+// agentValues are the values of charts/generator-plugin on the member: who it is, where the fleet's repository is, and
+// its labels and annotations as the hub sees them, which are the facts of the member's own engine: both must come to
+// the same selections (M1).
 func (st *State) agentValues(c *cluster) map[string]any {
 	git := map[string]any{}
 	for key, annotation := range map[string]string{"url": "fleet_repo_url", "ref": "fleet_repo_revision"} {
@@ -79,5 +83,10 @@ func (st *State) agentValues(c *cluster) map[string]any {
 			git[key] = v
 		}
 	}
-	return map[string]any{"hub": c.member.Hub, "owner": c.member.Name, "source": map[string]any{"git": git}}
+	facts := maps.Clone(c.labels.All)
+	delete(facts, labels.SecretType) // the chart's own
+	return map[string]any{
+		"hub": c.member.Hub, "owner": c.member.Name, "source": map[string]any{"git": git},
+		"localCluster": map[string]any{"labels": anyMap(facts), "annotations": anyMap(c.annotations.All)},
+	}
 }
