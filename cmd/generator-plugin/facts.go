@@ -22,6 +22,7 @@ func (f *flags) provider(log *slog.Logger) (refresh.FactsProvider, error) {
 		if err != nil {
 			return nil, err
 		}
+		hub.CaptureLogs(log)
 		h, err := hub.New(hub.Options{Config: config, Namespace: f.namespace, Log: log})
 		if err != nil {
 			return nil, err

@@ -50,7 +50,7 @@ type State struct {
 	Synced bool
 	// Err says why the API server cannot be asked at present, nil if it can.
 	Err error
-	// Problems are clusters that several Secrets claim (DuplicateSecret), sorted.
+	// Problems are clusters that several Secrets claim (problem.DuplicateSecret), sorted.
 	Problems []problem.Problem
 }
 

@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // deadline bounds what a test waits for.
@@ -292,7 +293,7 @@ func TestHub_SeveralSecretsForOneCluster(t *testing.T) {
 		t.Errorf("problems: %v", s.Problems)
 	}
 	a.put(old)
-	if s := await(t, states, "the oldest", which("old")); len(s.Problems) != 2 || s.Problems[0].Reason != DuplicateSecret {
+	if s := await(t, states, "the oldest", which("old")); len(s.Problems) != 2 || s.Problems[0].Reason != problem.DuplicateSecret {
 		t.Errorf("problems: %v", s.Problems)
 	}
 	a.remove("z-old")

@@ -16,9 +16,6 @@ import (
 // nameKey is the annotation or label that names a Secret's cluster.
 const nameKey = "cluster_name"
 
-// DuplicateSecret is the reason of a cluster that several Secrets claim.
-const DuplicateSecret problem.Reason = "duplicate-secret"
-
 // trim leaves of a Secret's metadata what facts are made of.
 func trim(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
@@ -67,7 +64,7 @@ func read(objects []any) (map[string]facts.Cluster, []problem.Problem) {
 		name := clusterName(m)
 		if _, dup := clusters[name]; dup {
 			problems = append(problems, problem.Problem{
-				Reason: DuplicateSecret, Severity: problem.Warning, Cluster: name,
+				Reason: problem.DuplicateSecret, Severity: problem.Warning, Cluster: name,
 				Subject:  fmt.Sprintf("cluster %q", name),
 				Found:    fmt.Sprintf("secret %q claims it, as the older %q does, which counts", m.Name, first),
 				Expected: "one cluster Secret",

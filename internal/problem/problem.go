@@ -63,6 +63,7 @@ const (
 	DuplicateKey      Reason = "duplicate-key"
 	DuplicateMember   Reason = "duplicate-member"
 	DuplicateRelease  Reason = "duplicate-release"
+	DuplicateSecret   Reason = "duplicate-secret"
 	IncompleteCatalog Reason = "incomplete-catalog"
 	IncompleteRelease Reason = "incomplete-release"
 	InvalidLabel      Reason = "invalid-label"
