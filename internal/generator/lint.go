@@ -29,6 +29,7 @@ func (st *State) Lint() []problem.Problem {
 		l.reach(c.Path)
 	}
 	l.tenants()
+	l.strayMembers()
 	l.unreachable()
 	l.documents()
 	return onePerPlace(problem.Sorted(l.problems))
@@ -175,6 +176,26 @@ func (l *linter) unreachable() {
 			})
 		}
 	}
+}
+
+// strayMembers reports files among the member files that are none, such as one called .yml: nobody would miss the
+// cluster. Where the folder holds other files that are read, nothing can be said of the rest.
+func (l *linter) strayMembers() {
+	members := l.st.Fleet.Layout.Members
+	var stray []problem.Problem
+	for _, p := range l.st.snapshot.Under(members.Folder()) {
+		switch _, _, ok := members.Match(p); {
+		case ok:
+		case l.reachable[p]:
+			return
+		default:
+			stray = append(stray, problem.Problem{
+				Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
+				Found: "stands among the member files but is none", Expected: members.String(),
+			})
+		}
+	}
+	l.problems = append(l.problems, stray...)
 }
 
 // inOpenGroup reports whether a file is the values of some component of a group whose components are not known.
