@@ -30,10 +30,13 @@ var chartKeys = []string{"repoURL", "name", "version", "path"}
 
 // components are the entries of a catalog file: below `components`, or at the top.
 func components(root *yamldoc.Node) *yamldoc.Node {
-	if inner := root.Get(componentsKey); inner.IsMap() {
+	inner := root.Get(componentsKey)
+	switch {
+	case inner.IsMap():
 		return inner
-	}
-	if root.IsMap() {
+	case inner != nil && inner.Kind == yamldoc.Null:
+		return nil // `components:` and nothing below
+	case root.IsMap():
 		return root
 	}
 	return nil
@@ -66,8 +69,16 @@ func (m *memo) entryLayers(catalogs []hierarchy.Layer, component string) (entrie
 		if e == nil {
 			continue
 		}
-		if v := e.Get(keyValues); v.IsMap() {
+		v := e.Get(keyValues)
+		if v.IsMap() {
 			values = append(values, hierarchy.Layer{Level: c.Level, Path: c.Path, Root: v})
+		}
+		// Null removes what lower layers set (H2): the values, or the entry as a whole.
+		if v != nil && v.Kind == yamldoc.Null || e.Kind == yamldoc.Null {
+			values = nil
+		}
+		if e.Kind == yamldoc.Null {
+			entries = nil
 		}
 		short, _ := remember(&m.mu, m.shortened, e, func() (*yamldoc.Node, error) { return longForm(e), nil })
 		entries = append(entries, hierarchy.Layer{Level: c.Level, Path: c.Path, Root: short})
@@ -84,16 +95,19 @@ func longForm(e *yamldoc.Node) *yamldoc.Node {
 	out := &yamldoc.Node{Kind: yamldoc.Map, Line: e.Line, Column: e.Column, Doc: e.Doc}
 	var chart []yamldoc.Field
 	var chartAt yamldoc.Field
-	for _, f := range e.Fields {
+	for _, f := range e.Fields { // sorted: chart comes first, and wins over the short form
 		switch {
-		case f.Key == keyValues:
+		case f.Key == keyValues && (f.Value.IsMap() || f.Value.IsNull()):
 		case f.Key == keyChart && f.Value.IsMap():
 			chart, chartAt = append(chart, f.Value.Fields...), f
 		case f.Key == keyChart && f.Value.Kind == yamldoc.String:
 			name := f
 			name.Key = "name"
 			chart, chartAt = append(chart, name), f
-		case f.Key == "repoURL" || f.Key == "version" || f.Key == "path":
+		case (f.Key == "repoURL" || f.Key == "version" || f.Key == "path") && (e.Get(keyChart) == nil || chartAt.Key == keyChart):
+			if slices.ContainsFunc(chart, func(c yamldoc.Field) bool { return c.Key == f.Key }) {
+				continue
+			}
 			chart = append(chart, f)
 			if chartAt.Key == "" {
 				chartAt = f
@@ -129,6 +143,9 @@ func readEntry(n *yamldoc.Node) *entry {
 	e.chart = Chart{RepoURL: c.String("repoURL"), Name: c.String("name"), Version: c.String("version"), Path: c.String("path")}
 	if v := c.Node().Get("version"); v != nil && v.Kind == yamldoc.Number {
 		r.Add(problem.InvalidValue, v, `key "chart.version"`, "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
+	}
+	if v := m.Node().Get(keyValues); v != nil { // maps and null have been taken out
+		r.Add(problem.InvalidValue, v, `key "values"`, "is a "+v.Kind.String(), "a map")
 	}
 	if s := m.Node().Get(keySelector); !s.IsNull() {
 		selector, err := labels.ParseSelector(s.Any())

@@ -30,6 +30,7 @@ type memo struct {
 type treeKey struct {
 	below *hierarchy.Tree
 	root  *yamldoc.Node
+	level string // levels of hubs and spokes may share files under different names
 	path  string
 	scope string // the component, where merge rules may differ by component
 }
@@ -80,7 +81,7 @@ func (m *memo) merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope stri
 	var t *hierarchy.Tree
 	for _, l := range layers {
 		below := t
-		t, _ = remember(&m.mu, m.trees, treeKey{below, l.Root, l.Path, scope}, func() (*hierarchy.Tree, error) {
+		t, _ = remember(&m.mu, m.trees, treeKey{below, l.Root, l.Level, l.Path, scope}, func() (*hierarchy.Tree, error) {
 			return below.With(l, rules), nil
 		})
 	}

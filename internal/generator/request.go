@@ -69,7 +69,7 @@ type Error struct {
 // Error is the message, at most maxMessage bytes, the same for the same cause.
 func (e *Error) Error() string {
 	if len(e.Message) > maxMessage {
-		return e.Message[:maxMessage-3] + "..."
+		return strings.ToValidUTF8(e.Message[:maxMessage-3], "") + "..."
 	}
 	return e.Message
 }

@@ -40,23 +40,15 @@ func (st *State) resolve(c *cluster, g *clusterGroup, component string, base *ya
 		return out, nil
 	}
 	out.known = true
-	for _, l := range entries {
-		if !l.Root.IsMap() && !l.Root.IsNull() {
-			return out, c.own([]problem.Problem{{
-				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
-				Found: "is a " + l.Root.Kind.String(), Expected: "a map",
-			}})
-		}
-	}
-	out.entry = st.memo.merge(entries, nil, "")
-	e := st.memo.entry(out.entry)
-	if len(e.problems) > 0 {
-		return out, c.own(e.problems)
+	var e *entry
+	var problems []problem.Problem
+	if out.entry, e, problems = st.mergeEntry(entries, component); len(problems) > 0 {
+		return out, c.own(problems)
 	}
 	out.selector = e.selector
 	out.enabled = e.enabled && e.selector.Matches(c.labels.All)
-	if !e.enabled {
-		return out, nil
+	if !out.enabled {
+		return out, nil // what its templates need may be there only for the clusters that the selector selects
 	}
 	facts := c.data.lazy(g, component)
 	if problems := st.coordinates(c, g, component, e, facts, base != nil, &out); len(problems) > 0 {
@@ -77,6 +69,27 @@ func (st *State) resolve(c *cluster, g *clusterGroup, component string, base *ya
 	}
 	out.values = st.merge(append(layers, files...), g.name, component)
 	return out, nil
+}
+
+// mergeEntry merges the entries of one component and reads the result.
+func (st *State) mergeEntry(entries []hierarchy.Layer, component string) (*hierarchy.Tree, *entry, []problem.Problem) {
+	for _, l := range entries {
+		if !l.Root.IsMap() && !l.Root.IsNull() {
+			return nil, nil, []problem.Problem{{
+				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
+				Found: "is a " + l.Root.Kind.String(), Expected: "a map",
+			}}
+		}
+		if !labels.IsName(component) {
+			return nil, nil, []problem.Problem{{
+				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
+				Found: "is no DNS-1123 label", Expected: "lower case letters, digits and inner hyphens",
+			}}
+		}
+	}
+	tree := st.memo.merge(entries, nil, "")
+	e := st.memo.entry(tree)
+	return tree, e, e.problems
 }
 
 // withBase puts the request's entry in the place of the layout's catalog.

@@ -157,6 +157,7 @@ func (st *State) keeper(previous *State) func(*fleet.Member) *cluster {
 	}
 	folders := map[string]bool{}
 	for _, p := range snapshot.Changed(previous.snapshot, st.snapshot) {
+		folders["."] = true // a level may be the repository's root
 		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 			folders[dir] = true
 		}

@@ -26,7 +26,7 @@ func (st *State) memberSets(q query) ([]set, []problem.Problem) {
 			problems = append(problems, c.unknownRelease(err, release.FleetSecretsLabel)...)
 			continue
 		}
-		text, err := st.memo.text(st.registrationValues(c))
+		text, err := st.registrationValues(c).YAML()
 		if err != nil {
 			problems = append(problems, c.own(problem.From(err, problem.InvalidValue, c.member.Pos))...)
 			continue
@@ -34,7 +34,7 @@ func (st *State) memberSets(q query) ([]set, []problem.Problem) {
 		sets = append(sets, &MemberSet{
 			Common: c.common(applicationName(fleetSecret, c.member.Name)), SecretManagerSecretName: c.member.SecretManagerSecret,
 			SecretLabels: c.labels.Declared, SecretAnnotations: c.annotations.Declared,
-			Release: rel.Keys, Source: rel.Source, HelmValues: text, ValueFiles: files(c.registration.Layers()), Deletion: orphan,
+			Release: rel.Keys, Source: rel.Source, HelmValues: string(text), ValueFiles: files(c.registration.Layers()), Deletion: orphan,
 		})
 	}
 	return sets, problems
@@ -109,7 +109,9 @@ func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 			uses[g.release.Type] = u
 		}
 		u.clusters = append(u.clusters, c.member.Name)
-		for _, component := range g.enabledByHierarchy(st.memo) {
+		enabled, faults := st.enabledByHierarchy(g)
+		problems = append(problems, c.own(faults)...)
+		for _, component := range enabled {
 			u.enabled[component] = true
 		}
 	}
@@ -137,20 +139,24 @@ func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 }
 
 // enabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever the catalog's own
-// default is (R7).
-func (g *clusterGroup) enabledByHierarchy(m *memo) []string {
-	var out []string
+// default is (R7). An entry that cannot be read is a problem: it must not look like one that is switched off (G1).
+func (st *State) enabledByHierarchy(g *clusterGroup) (out []string, problems []problem.Problem) {
 	catalogs := g.catalogs
 	if len(catalogs) > 0 && catalogs[0].Level == catalogLevel {
 		catalogs = catalogs[1:]
 	}
 	for _, component := range g.components() {
-		entries, _ := m.entryLayers(catalogs, component)
-		if len(entries) > 0 && m.entry(m.merge(entries, nil, "")).enabled {
+		entries, _ := st.memo.entryLayers(catalogs, component)
+		if len(entries) == 0 {
+			continue
+		}
+		_, e, faults := st.mergeEntry(entries, component)
+		problems = append(problems, faults...)
+		if len(faults) == 0 && e.enabled {
 			out = append(out, component)
 		}
 	}
-	return out
+	return out, problems
 }
 
 // asker are the common fields of the cluster whose engine asks: the one that the ApplicationSets live on.
