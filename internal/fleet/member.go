@@ -27,7 +27,7 @@ const (
 	Agent       = "agent"
 )
 
-// OwnerHub is the owner that stands for the hub's engine; no member can be called so.
+// OwnerHub is the owner that stands for the hub's engine; no member but a hub can be called so.
 const OwnerHub = "hub"
 
 const enableRemote = "enable_remote_"
@@ -170,15 +170,15 @@ func (mr *memberReader) identity() {
 	if declared != "" && declared != out.Name {
 		mr.r.Add(problem.NameMismatch, mr.m.Node().Get("clusterName"), `key "clusterName"`, fmt.Sprintf("%q", declared), fmt.Sprintf("%q, as the file is named", out.Name))
 	}
-	if out.Name == OwnerHub {
-		mr.r.AddAt(problem.ReservedName, out.Pos, fmt.Sprintf("cluster %q", out.Name), "the name stands for the hub's engine", "another name")
-	}
 	switch kind := mr.m.String("fleet_member"); kind {
 	case "", Spoke:
 	case HubCluster:
 		out.IsHub = true
 	default:
 		mr.choice("fleet_member", kind, Spoke, HubCluster)
+	}
+	if out.Name == OwnerHub && !out.IsHub {
+		mr.r.AddAt(problem.ReservedName, out.Pos, fmt.Sprintf("cluster %q", out.Name), "the name stands for the hub's engine", "another name")
 	}
 	if l := mr.m.String("lifecycle"); l != "" {
 		out.Lifecycle = l

@@ -37,6 +37,9 @@ func NewPattern(text string) (*Pattern, error) {
 			return nil, fmt.Errorf("%q uses {{ .%s }} %d times; expected once, so that the name can be read from the path", text, fact, n)
 		}
 	}
+	if from, to := order(strings.Index(out, sentinel("hub")), strings.Index(out, sentinel("cluster"))); !strings.Contains(out[from:to], "/") {
+		return nil, fmt.Errorf("%q has {{ .hub }} and {{ .cluster }} in one part; expected a slash between them, so that the names can be told apart", text)
+	}
 	expr := regexp.QuoteMeta(out)
 	for _, fact := range []string{"hub", "cluster"} {
 		expr = strings.Replace(expr, regexp.QuoteMeta(sentinel(fact)), "(?P<"+fact+">[^/]+)", 1)
@@ -48,6 +51,8 @@ func NewPattern(text string) (*Pattern, error) {
 	prefix := out[:strings.IndexByte(out, '<')]
 	return &Pattern{text: text, t: t, re: re, prefix: prefix[:strings.LastIndexByte(prefix, '/')+1]}, nil
 }
+
+func order(a, b int) (int, int) { return min(a, b), max(a, b) }
 
 // String is the pattern as it is written.
 func (p *Pattern) String() string { return p.text }
