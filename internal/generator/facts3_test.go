@@ -1,0 +1,329 @@
+package generator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/release"
+)
+
+// Each test here is a mistake of the nested generator templates that Argosy takes the place of.
+
+// TestEveryLevelIsRead: templates read three of five levels, and the two most general files were read by nobody (H1, H6).
+func TestEveryLevelIsRead(t *testing.T) {
+	files := small()
+	for level, dir := range map[string]string{
+		"system": "addons/defaults", "tenants": "addons/tenants/defaults", "tenant": "addons/tenants/retail/defaults",
+		"environment": "addons/tenants/retail/environments/prod", "cluster": "addons/tenants/retail/clusters/one",
+	} {
+		files[dir+"/addons/dns/values.yaml"] = "from: " + level + "\n" + level + ": true\n"
+	}
+	st := noProblems(t, build(t, files))
+	one := ask(t, st, `{"view":"components","group":"addons"}`)["dns-one"]
+	if got, want := one.text("helmValues"), "cluster: true\nenvironment: true\nfrom: cluster\nsystem: true\ntenant: true\ntenants: true\n"; got != want {
+		t.Errorf("values are %q, want %q", got, want)
+	}
+	if n := len(one["valueFiles"].([]any)); n != 5 {
+		t.Errorf("%d value files", n)
+	}
+	for _, p := range st.Lint() {
+		t.Errorf("%s %s", p.Reason, p.Error())
+	}
+	st = build(t, files.with(tree{"addons/tenants/retail/enviroments/prod/addons/dns/values.yaml": "a: 1\n"}))
+	if got := problemTexts(st.Lint()); !strings.Contains(got, "unreachable-file addons/tenants/retail/enviroments/prod/addons/dns/values.yaml: no cluster and no component reads this file") {
+		t.Errorf("a file that nobody reads is not reported: %s", got)
+	}
+}
+
+// TestClusterBeatsEnvironment: the order in which levels were listed let the environment win (H1).
+func TestClusterBeatsEnvironment(t *testing.T) {
+	order := []string{"addons/tenants/retail/clusters/one", "addons/tenants/retail/environments/prod", "addons/tenants/retail/defaults", "addons/tenants/defaults", "addons/defaults"}
+	for i := range order {
+		files := small().with(tree{"addons/defaults/addons/dns/values.yaml": ""})
+		for _, dir := range order[i:] {
+			files[dir+"/addons/dns/values.yaml"] = "from: " + dir + "\n"
+		}
+		if got, want := ask(t, build(t, files), `{"view":"components","group":"addons"}`)["dns-one"].text("helmValues"), "from: "+order[i]+"\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestRegistrationReadsTheMembersOwnLevels: a member was registered with the values of the hub's environment (H1).
+func TestRegistrationReadsTheMembersOwnLevels(t *testing.T) {
+	st := noProblems(t, build(t, small().with(tree{
+		"addons/tenants/retail/environments/dev/fleet/fleet-secret/values.yaml":    "externalSecret: {labels: {from: dev}}\n",
+		"addons/tenants/retail/environments/prod/fleet/fleet-secret/values.yaml":   "externalSecret: {labels: {from: prod}}\n",
+		"addons/tenants/platform/environments/prod/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {from: platform}}\n",
+		"addons/control-plane/environments/prod/fleet/fleet-secret/values.yaml":    "externalSecret: {labels: {from: hub}}\n",
+	})))
+	sets := ask(t, st, `{"view":"members"}`)
+	for name, want := range map[string]string{"fleet-secret-one": "prod", "fleet-secret-two": "dev"} {
+		if got := sets[name].label("from"); got != want {
+			t.Errorf("%s is registered with the values of %q, want %q", name, got, want)
+		}
+		if !strings.Contains(sets[name].text("helmValues"), "from: "+want+"\n") {
+			t.Errorf("%s: values %s", name, sets[name].text("helmValues"))
+		}
+	}
+}
+
+// TestReleaseLookup: without a label the first of the list was taken instead of the default one, an unknown name
+// deployed nothing, and one typo stopped all others (R2, R3).
+func TestReleaseLookup(t *testing.T) {
+	st := noProblems(t, build(t, small()))
+	sets := ask(t, st, `{"view":"components","group":"addons"}`)
+	if sets["dns-one"].text("release") != "default" || sets["dns-two"].text("release") != "canary" {
+		t.Errorf("releases %q and %q", sets["dns-one"].text("release"), sets["dns-two"].text("release"))
+	}
+	// A typo concerns the member that has it; the other member, and other groups, have their answers.
+	st = build(t, small().with(tree{
+		member("two"): "clusterName: two\ntenant: retail\nenvironment: dev\nlabels:\n  addonsRelease: canery\n",
+		"resources/defaults/application-sets/resources.yaml": "pools: {enabled: true, chart: {repoURL: r, path: p, version: main}}\n",
+	}))
+	want := `unknown-release fleet/fleet-members/hub/two.yaml:5:18: member "two": release "canery" of group "addons"`
+	if len(st.Problems) != 1 || st.Problems[0].Cluster != "two" || !strings.HasPrefix(problemTexts(st.Problems), want) || !slices.Contains(st.Problems[0].Hints, `did you mean "canary"?`) {
+		t.Errorf("problems %s", problemTexts(st.Problems))
+	}
+	if got := names(t, st, `{"view":"components","group":"resources"}`); got != "pools-hub pools-one pools-two" {
+		t.Errorf("resources are %q", got)
+	}
+	if got := names(t, st, `{"view":"components","group":"addons","selector":{"matchLabels":{"environment":"prod"}}}`); got != "dns-hub dns-one" {
+		t.Errorf("addons of prod are %q", got)
+	}
+	for _, r := range []string{`{"view":"components","group":"addons"}`, `{"view":"releases","group":"addons"}`} {
+		if got := refused(t, st, r); !strings.Contains(got, `"two"`) || !strings.Contains(got, "two.yaml:5:18") {
+			t.Errorf("%s: %s", r, got)
+		}
+	}
+	// So does one on the hub itself.
+	st = build(t, small().with(tree{"fleet/fleet-members/hub/hub.yaml": "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, labels: {addonsRelease: x}}\n"}))
+	if got := names(t, st, `{"view":"components","group":"addons","selector":{"matchLabels":{"fleet_member":"spoke"}}}`); got != "dns-one dns-two" {
+		t.Errorf("addons of spokes are %q", got)
+	}
+}
+
+// TestGitBeatsTerraform: labels of the live cluster Secret overwrote Git's, and an empty one blanked them (L1).
+func TestGitBeatsTerraform(t *testing.T) {
+	st := noProblems(t, build(t, small().with(tree{
+		"addons/defaults/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {hierarchy: git, both: hierarchy}, annotations: {a: git}}\n",
+		member("one"): spoke("one", "labels: {both: member, own: git}\n"),
+	}), facts.Cluster{
+		Name:        "one",
+		Labels:      map[string]string{"environment": "", "tenant": "other", "fleet_member": "x", "hierarchy": "live", "both": "live", "own": "live", "live": "kept"},
+		Annotations: map[string]string{"a": "live", "b": "live"},
+	}))
+	one := ask(t, st, `{"view":"members"}`)["fleet-secret-one"]
+	for label, want := range map[string]string{
+		"environment": "prod", "tenant": "retail", "fleet_member": "spoke", "argocd.argoproj.io/secret-type": "cluster",
+		"hierarchy": "git", "both": "member", "own": "git", "live": "kept",
+	} {
+		if got := one.label(label); got != want {
+			t.Errorf("label %s is %q, want %q", label, got, want)
+		}
+	}
+	if one.annotation("a") != "git" || one.annotation("b") != "live" || one.text("environment") != "prod" {
+		t.Errorf("annotations %v, environment %q", one["metadata"], one.text("environment"))
+	}
+	if declared := one["secretLabels"].(map[string]any); declared["live"] != nil || declared["own"] != "git" {
+		t.Errorf("secretLabels are %v: what is only live must not keep itself alive", declared)
+	}
+}
+
+// TestEveryFlagIsItsOwn: a URL was filled from a revision, one release label copied another, a flag was read from the
+// wrong place, and one group was selected by another's flag (L3, M1).
+func TestEveryFlagIsItsOwn(t *testing.T) {
+	flags := []string{"use_remote_argo", "use_external_secrets", "push_argo_secrets", "githubSecret", "use_fleet_ack", "use_argocd_ingress", "enable_remote_addons", "enable_remote_resources", "enable_remote_monitoring", "enable_remote_fleet"}
+	bare := ask(t, build(t, small()), `{"view":"members"}`)["fleet-secret-one"]
+	for _, flag := range flags {
+		for _, value := range []string{"true", "false", `"true"`, `"false"`} {
+			st := noProblems(t, build(t, small().with(tree{member("one"): spoke("one", flag+": "+value+"\n")})))
+			one := ask(t, st, `{"view":"members"}`)["fleet-secret-one"]
+			for _, other := range flags {
+				want := bare.label(other)
+				if other == flag {
+					want = strings.Trim(value, `"`)
+				}
+				if got := one.label(other); got != want {
+					t.Errorf("%s: %s gives %s the label %q, want %q", flag, value, other, got, want)
+				}
+			}
+		}
+	}
+	keys := []string{"addons_repo_url", "addons_repo_path", "addons_repo_revision", "resources_repo_url", "resources_repo_revision", "fleet_repo_url", "fleet_repo_basepath"}
+	for _, key := range keys {
+		st := noProblems(t, build(t, small().with(tree{member("one"): spoke("one", key+": x\n")})))
+		one := ask(t, st, `{"view":"members"}`)["fleet-secret-one"]
+		for _, other := range keys {
+			want := "absent"
+			if other == key {
+				want = "x"
+			}
+			if got := one.annotation(other); got != want {
+				t.Errorf("%s gives %s %q, want %q", key, other, got, want)
+			}
+		}
+	}
+	if got := ask(t, build(t, small()), `{"view":"components","group":"addons"}`)["dns-two"].label(release.LabelOf("monitoring")); got != "absent" {
+		t.Errorf("addonsRelease gives monitoringRelease %q", got)
+	}
+	// The owner of one group does not follow another's flag.
+	st := noProblems(t, build(t, small().with(tree{
+		"resources/defaults/application-sets/resources.yaml": "pools: {enabled: true, chart: {repoURL: r, path: p, version: main}}\n",
+		member("one"): spoke("one", "use_remote_argo: true\nenable_remote_addons: true\n"),
+	})))
+	if a, r := names(t, st, `{"view":"components","group":"addons"}`), names(t, st, `{"view":"components","group":"resources"}`); a != "dns-hub dns-two" || r != "pools-hub pools-one pools-two" {
+		t.Errorf("the hub owns addons %q, resources %q", a, r)
+	}
+}
+
+// TestNoValue: absent keys became the text "<no value>", and the Secret was refused (L2).
+func TestNoValue(t *testing.T) {
+	st := noProblems(t, build(t, small()))
+	for _, view := range []string{`{"view":"members"}`, `{"view":"agents"}`, `{"view":"components","group":"addons"}`, `{"view":"releases","group":"addons"}`} {
+		b, err := st.Answer(request(t, view))
+		if err != nil || strings.Contains(string(b), "no value") || strings.Contains(string(b), "null") {
+			t.Errorf("%s: %s %v", view, b, err)
+		}
+	}
+	st = build(t, small().with(tree{member("one"): spoke("one", "labels:\n  bad: <no value>\n  worse: [1]\n")}))
+	want := `invalid-label fleet/fleet-members/hub/one.yaml:5:8: label "bad": "<no value>"; expected at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`
+	if got := problemTexts(st.Problems); !strings.Contains(got, `label "worse": is a list; expected text`) {
+		t.Errorf("problems %s, want %s", got, want)
+	}
+	st = build(t, small().with(tree{member("one"): spoke("one", "labels:\n  bad: <no value>\n")}))
+	if got := problemTexts(st.Problems); got != want {
+		t.Errorf("problems %s, want %s", got, want)
+	}
+	// A template that prints what is not there is a problem too, at its place.
+	st = build(t, small().with(tree{"addons/defaults/addons/dns/values.yaml.gotmpl": "a: 1\nrole: {{ .annotations.role_arn }}\n"}))
+	if got := problemTexts(st.Problems); !strings.Contains(got, `template-failed addons/defaults/addons/dns/values.yaml.gotmpl:2:`) || !strings.Contains(got, `no fact "role_arn" is known`) {
+		t.Errorf("problems %s", got)
+	}
+}
+
+// TestCentralizedSpokesGetTheirAddons: without selectors a hub-only one was set on every component (M2).
+func TestCentralizedSpokesGetTheirAddons(t *testing.T) {
+	st := noProblems(t, build(t, small()))
+	if got := names(t, st, `{"view":"components","group":"addons"}`); got != "dns-hub dns-one dns-two" {
+		t.Errorf("components %q", got)
+	}
+	if got := names(t, st, `{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"r","name":"dns","version":"1"},"selector":{}}}`); got != "dns-hub dns-one dns-two" {
+		t.Errorf("components with an empty selector %q", got)
+	}
+	if got := names(t, st, `{"view":"components","group":"addons","owner":"one"}`); got != "" {
+		t.Errorf("a centralized member owns %q", got)
+	}
+}
+
+// TestOneOwner: monitoring on agent clusters was installed by the hub and the member (M1). For any flags each
+// Application has one owner, and every view agrees on it.
+func TestOneOwner(t *testing.T) {
+	groups := []string{"addons", "resources", "monitoring", "fleet"}
+	files := small()
+	for _, g := range groups {
+		root := "addons"
+		if g == "resources" {
+			root = g
+		}
+		files[root+"/defaults/application-sets/"+g+".yaml"] = g + "-c: {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\n"
+	}
+	for bits := range 1 << 5 {
+		var flags strings.Builder
+		if bits&1 != 0 {
+			flags.WriteString("use_remote_argo: true\n")
+		}
+		for i, g := range groups {
+			if bits&(2<<i) != 0 {
+				flags.WriteString("enable_remote_" + g + ": \"true\"\n")
+			}
+		}
+		st := noProblems(t, build(t, files.with(tree{member("one"): spoke("one", flags.String())})))
+		agent := ask(t, st, `{"view":"agents"}`)["agent-one"]
+		if (agent != nil) != (bits&1 != 0) {
+			t.Errorf("flags %q: agent %v", flags.String(), agent)
+		}
+		for i, g := range groups {
+			remote := bits&1 != 0 && bits&(2<<i) != 0
+			name := g + "-c-one"
+			hub := ask(t, st, `{"view":"components","group":"`+g+`"}`)[name]
+			own := ask(t, st, `{"view":"components","group":"`+g+`","owner":"one"}`)[name]
+			if (hub == nil) != remote || (own == nil) == remote {
+				t.Errorf("flags %q: group %s: hub %t, member %t", flags.String(), g, hub != nil, own != nil)
+			}
+			if agent != nil && slices.Contains(agent["groups"].([]any), any(g)) != remote {
+				t.Errorf("flags %q: the agent's groups are %v", flags.String(), agent["groups"])
+			}
+			for owner, wants := range map[string]bool{"hub": !remote, "one": remote} {
+				var in bool
+				for _, s := range ask(t, st, `{"view":"releases","group":"`+g+`","owner":"`+owner+`"}`) {
+					in = in || slices.Contains(s["clusters"].([]any), any("one"))
+				}
+				if in != wants {
+					t.Errorf("flags %q: releases of %s for %s have the cluster: %t", flags.String(), g, owner, in)
+				}
+			}
+		}
+	}
+}
+
+// TestNames: names had the chart's version in them and cut clusters at 30 characters (N1, R6).
+func TestNames(t *testing.T) {
+	at := func(version string) map[string]paramSet {
+		return ask(t, build(t, small().with(tree{"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns: {version: " + version + "}\n"})), `{"view":"components","group":"addons"}`)
+	}
+	before, after := at("1.0.0"), at("2.0.0")
+	if len(before) != 3 || !slices.Equal(sortedKeys(before), sortedKeys(after)) || after["dns-one"]["chart"].(map[string]any)["version"] != "2.0.0" {
+		t.Errorf("%v became %v", sortedKeys(before), sortedKeys(after))
+	}
+	long := strings.Repeat("x", 50)
+	files := small()
+	for _, suffix := range []string{"-aaaaaaaaaaaa", "-bbbbbbbbbbbb", "-aaaaaaaaaaab"} {
+		files[member(long+suffix)] = spoke(long+suffix, "")
+	}
+	files["addons/defaults/application-sets/addons.yaml"] += strings.Repeat("y", 30) + ": {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\n"
+	all := ask(t, noProblems(t, build(t, files)), `{"view":"components","group":"addons"}`)
+	if len(all) != 12 {
+		t.Errorf("%d distinct names", len(all))
+	}
+	for name := range all {
+		if len(name) > 63 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasSuffix(name, "-") || strings.HasPrefix(name, "-") {
+			t.Errorf("%q is no DNS-1123 label", name)
+		}
+	}
+}
+
+// TestBothFormsOfBooleans: the text "false" was true in a chart's conditions.
+func TestBothFormsOfBooleans(t *testing.T) {
+	for value, want := range map[string]string{"true": "dns-hub dns-one dns-two", `"true"`: "dns-hub dns-one dns-two", "false": "", `"false"`: ""} {
+		st := noProblems(t, build(t, small().with(tree{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: " + value + "}\n",
+			"addons/control-plane/defaults/application-sets/addons.yaml": "dns: {enabled: " + value + "}\n"})))
+		if got := names(t, st, `{"view":"components","group":"addons"}`); got != want {
+			t.Errorf("enabled: %s gives %q, want %q", value, got, want)
+		}
+		st = build(t, small().with(tree{member("one"): spoke("one", "use_remote_argo: "+value+"\n")}))
+		if got := ask(t, st, `{"view":"members"}`)["fleet-secret-one"].text("model"); (got == "agent") != (want != "") {
+			t.Errorf("use_remote_argo: %s gives %q", value, got)
+		}
+	}
+}
+
+// TestOneReleaseLogic: the same thirty lines stood in six files, and differed. Every view asks the same function.
+func TestOneReleaseLogic(t *testing.T) {
+	st := noProblems(t, build(t, small()))
+	canary := ask(t, st, `{"view":"releases","group":"addons"}`)["application-sets-addons-canary"]
+	if got := canary["clusters"].([]any); len(got) != 1 || got[0] != "two" {
+		t.Errorf("clusters of canary are %v", got)
+	}
+	if got := names(t, st, `{"view":"components","group":"addons","release":"canary"}`); got != "dns-two" {
+		t.Errorf("components of canary are %q", got)
+	}
+	if e, err := st.Explain("hub", "two", "addons", "dns"); err != nil || e.Release != "canary" {
+		t.Errorf("explained as %v, %v", e, err)
+	}
+	if s := st.Summaries(); s[2].Name != "two" || s[2].Releases["addons"] != "canary" {
+		t.Errorf("summary %v", s[2])
+	}
+}
