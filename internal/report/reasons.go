@@ -8,6 +8,7 @@ var summaries = map[problem.Reason]string{
 	problem.DuplicateKey:      "A key is given twice in one map.",
 	problem.DuplicateMember:   "Two member files declare one cluster, or a hub has two member files of its own.",
 	problem.DuplicateRelease:  "A release type is given twice for one group.",
+	problem.DuplicateSecret:   "Two cluster Secrets of the hub claim one cluster.",
 	problem.IncompleteCatalog: "A component is switched on without complete chart coordinates.",
 	problem.IncompleteRelease: "A release does not say where its chart is.",
 	problem.InvalidLabel:      "A label or annotation that Kubernetes would refuse.",

@@ -36,7 +36,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		if !strings.Contains(text, "["+code+"]") || !strings.Contains(text, "\nMend: ") {
 			t.Errorf("%s: expected an example that ends in [%s], and a paragraph \"Mend: \"", code, code)
 		}
-		if !regexp.MustCompile(`\n\n    \S.*: (error|warning): `).MatchString(text) {
+		if !regexp.MustCompile(`\n\n    (\S.*: )?(error|warning): `).MatchString(text) {
 			t.Errorf("%s: expected an example as lint prints it", code)
 		}
 		if summaries[problem.Reason(code)] == "" {
