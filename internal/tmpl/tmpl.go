@@ -119,6 +119,9 @@ var templateError = regexp.MustCompile(`(?s)^template: t:(\d+)(?::(\d+))?: (.*)$
 // executing is text/template's account of where it was; the last part says what went wrong.
 var executing = regexp.MustCompile(`(?s)^executing "t" at (<.*?>): (.*)$`)
 
+// field is the subject of an error about a key of a map, such as `template <.labels.region>`.
+var field = regexp.MustCompile(`^template <(\.[\w.]+)\.([\w-]+)>$`)
+
 var noKey = regexp.MustCompile(`map has no entry for key "([^"]*)"`)
 
 func failure(pos problem.Pos, err error) error {
@@ -143,6 +146,9 @@ func failure(pos problem.Pos, err error) error {
 	if m := noKey.FindStringSubmatch(p.Found); m != nil {
 		p.Found = fmt.Sprintf("no fact %q is known", m[1])
 		p.Hints = []string{"for facts that not every cluster has, write {{ index .annotations \"x\" }} or {{ dig }} with a default"}
+		if f := field.FindStringSubmatch(p.Subject); f != nil {
+			p.Hints = []string{fmt.Sprintf("if not every cluster has it, write {{ index %s %q | default \"...\" }}", f[1], f[2])}
+		}
 	}
 	return p
 }
