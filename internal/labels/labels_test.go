@@ -1,0 +1,177 @@
+package labels
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+func at(line int) problem.Pos { return problem.Pos{File: "f.yaml", Line: line} }
+
+func texts(ps []problem.Problem) string {
+	var lines []string
+	for _, p := range ps {
+		lines = append(lines, string(p.Reason)+" "+p.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestCompute is rules L1 and L2.
+func TestCompute(t *testing.T) {
+	reserved := map[string]string{Tenant: "retail", Environment: "prod", FleetMember: "spoke", SecretType: SecretTypeValue}
+	for _, c := range []struct {
+		name     string
+		in       Input
+		all      map[string]string // beyond the reserved ones
+		declared map[string]string
+		problems string
+	}{
+		{name: "nothing", in: Input{Kind: Label, Reserved: reserved}},
+		{
+			name: "live alone is not declared",
+			in:   Input{Kind: Label, Live: map[string]string{"a": "live"}, Reserved: reserved},
+			all:  map[string]string{"a": "live"},
+		},
+		{
+			name: "Git beats live, the later beats the earlier",
+			in:   Input{Kind: Label, Live: map[string]string{"a": "live", "b": "live"}, Declared: []Entry{{"a", "low", at(1)}, {"a", "high", at(2)}}, Reserved: reserved},
+			all:  map[string]string{"a": "high", "b": "live"}, declared: map[string]string{"a": "high"},
+		},
+		{
+			name: "declared empty is declared",
+			in:   Input{Kind: Label, Live: map[string]string{"a": "live"}, Declared: []Entry{{"a", "", at(1)}}, Reserved: reserved},
+			all:  map[string]string{"a": ""}, declared: map[string]string{"a": ""},
+		},
+		{
+			name: "the live Secret's reserved ones are overruled",
+			in:   Input{Kind: Label, Live: map[string]string{Tenant: "x", Environment: "", SecretType: "repository"}, Reserved: reserved},
+		},
+		{
+			name:     "Git's are a problem",
+			in:       Input{Kind: Label, Declared: []Entry{{Environment, "dev", at(3)}, {SecretType, "repository", at(4)}}, Reserved: reserved},
+			problems: `reserved-label f.yaml:3: label "environment": "dev"; expected "prod", which the member file gives; it is reserved: remove it here` + "\n" + `reserved-label f.yaml:4: label "argocd.argoproj.io/secret-type": "repository"; expected "cluster", which the member file gives; it is reserved: remove it here`,
+		},
+		{name: "the same value is none", in: Input{Kind: Label, Declared: []Entry{{Environment, "prod", at(3)}}, Reserved: reserved}},
+		{
+			name:     "invalid values",
+			in:       Input{Kind: Label, Declared: []Entry{{"a", "<no value>", at(1)}, {"b", strings.Repeat("x", 64), at(2)}, {"c", "-x", at(3)}, {"d", strings.Repeat("x", 63), at(4)}}},
+			declared: map[string]string{"d": strings.Repeat("x", 63)}, all: map[string]string{"d": strings.Repeat("x", 63)},
+			problems: `invalid-label f.yaml:1: label "a": "<no value>"; expected ` + valueForm + "\n" + `invalid-label f.yaml:2: label "b": "` + strings.Repeat("x", 64) + `"; expected ` + valueForm + "\n" + `invalid-label f.yaml:3: label "c": "-x"; expected ` + valueForm,
+		},
+		{
+			name: "invalid live values are left out",
+			in:   Input{Kind: Label, Live: map[string]string{"a": "<no value>", "bad key!": "x", "ok": "1"}, Reserved: reserved},
+			all:  map[string]string{"ok": "1"},
+		},
+		{
+			name: "annotations hold any text",
+			in:   Input{Kind: Annotation, Live: map[string]string{"a": "any text: {}"}, Declared: []Entry{{"b/c", "arn:aws:iam::1:role/x y", at(1)}}},
+			all:  map[string]string{"a": "any text: {}", "b/c": "arn:aws:iam::1:role/x y"}, declared: map[string]string{"b/c": "arn:aws:iam::1:role/x y"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			live, declared := maps.Clone(c.in.Live), append([]Entry(nil), c.in.Declared...)
+			s, problems := Compute(c.in)
+			all, want := maps.Clone(c.in.Reserved), maps.Clone(c.in.Reserved)
+			if all == nil {
+				all, want = map[string]string{}, map[string]string{}
+			}
+			maps.Copy(all, c.all)
+			maps.Copy(want, c.declared)
+			if diff := cmp.Diff([]any{all, want, c.problems}, []any{s.All, s.Declared, texts(problems)}); diff != "" {
+				t.Error(diff)
+			}
+			for k := range c.declared {
+				if s.Origins[k].IsZero() {
+					t.Errorf("no origin of %q", k)
+				}
+			}
+			if !maps.Equal(live, c.in.Live) || cmp.Diff(declared, append([]Entry(nil), c.in.Declared...)) != "" {
+				t.Error("the input is changed")
+			}
+		})
+	}
+	if _, problems := Compute(Input{Kind: Annotation, Declared: []Entry{{"bad key!", "x", at(1)}}}); len(problems) != 1 || !strings.HasPrefix(texts(problems), `invalid-label f.yaml:1: annotation "bad key!": "x"; expected `) {
+		t.Error(texts(problems))
+	}
+}
+
+func TestFromNode(t *testing.T) {
+	doc, err := yamldoc.Parse("f.yaml", []byte("labels:\n  a: x\n  b: true\n  c: 12345678901234567890\n  d: null\n  e: [1]\n  f: {g: 1}\nlist: [a]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, problems := FromNode(Label, doc.Root.Get("labels"))
+	want := []Entry{
+		{"a", "x", problem.Pos{File: "f.yaml", Line: 2, Column: 6}}, {"b", "true", problem.Pos{File: "f.yaml", Line: 3, Column: 6}},
+		{"c", "12345678901234567890", problem.Pos{File: "f.yaml", Line: 4, Column: 6}},
+	}
+	if diff := cmp.Diff(want, entries); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff("invalid-label f.yaml:6:6: label \"e\": is a list; expected text\ninvalid-label f.yaml:7:6: label \"f\": is a map; expected text", texts(problems)); diff != "" {
+		t.Error(diff)
+	}
+	if _, problems := FromNode(Annotation, doc.Root.Get("list")); texts(problems) != "invalid-label f.yaml:8:7: annotations: is a list; expected a map" {
+		t.Error(texts(problems))
+	}
+	if entries, problems := FromNode(Label, nil); entries != nil || problems != nil {
+		t.Error(entries, problems)
+	}
+}
+
+func TestSelector(t *testing.T) {
+	labels := map[string]string{"a": "1", "env": "prod"}
+	expression := func(key, operator string, values ...any) map[string]any {
+		e := map[string]any{"key": key, "operator": operator}
+		if values != nil {
+			e["values"] = values
+		}
+		return map[string]any{"matchExpressions": []any{e}}
+	}
+	for _, c := range []struct {
+		selector any
+		want     bool
+	}{
+		{nil, true}, {map[string]any{}, true},
+		{map[string]any{"matchLabels": map[string]any{"a": "1"}}, true}, {map[string]any{"matchLabels": map[string]any{"a": "2"}}, false},
+		{map[string]any{"matchLabels": map[string]any{"a": "1", "env": "dev"}}, false},
+		{expression("env", "In", "dev", "prod"), true}, {expression("env", "NotIn", "prod"), false}, {expression("absent", "NotIn", "x"), true},
+		{expression("a", "Exists"), true}, {expression("absent", "Exists"), false}, {expression("absent", "DoesNotExist"), true},
+	} {
+		s, err := ParseSelector(c.selector)
+		if err != nil || s.Matches(labels) != c.want {
+			t.Errorf("%v: %v, want %t", c.selector, err, c.want)
+		}
+	}
+	if !(Selector{}).Matches(nil) {
+		t.Error("the zero selector selects not all")
+	}
+	for _, bad := range []any{
+		"text", []any{}, map[string]any{"matchLabel": map[string]any{}}, expression("a", "Equals", "x"), expression("a", "In"),
+		map[string]any{"matchLabels": map[string]any{"a": "not valid!"}}, expression("bad key!", "Exists"),
+	} {
+		if _, err := ParseSelector(bad); err == nil || !strings.HasPrefix(err.Error(), "selector: ") {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for name, want := range map[string]bool{"a": true, "prod-eu-1": true, "1a": true, strings.Repeat("x", 63): true, "": false, "-a": false, "a-": false, "A": false, "a.b": false, "a_b": false, "..": false, "é": false, strings.Repeat("x", 64): false} {
+		if IsName(name) != want {
+			t.Errorf("%q is a name: %t", name, !want)
+		}
+	}
+	if got := Text(map[string]string{"b": "2", "a": "1"}); got != "a=1,b=2" {
+		t.Error(got)
+	}
+	if Text(nil) != "" {
+		t.Error("text of nothing")
+	}
+}
