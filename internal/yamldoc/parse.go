@@ -273,6 +273,9 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 	}
 	if n.Kind != yaml.ScalarNode {
 		c.fail(n, problem.InvalidYAML, "key", "is a map or list", "text")
+		if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0 { // {{ .x }} is a map with a map as its key
+			c.problems[len(c.problems)-1].Hints = []string{"if it is a template, put it in quotes, or end the file's name in .gotmpl"}
+		}
 		return "", false
 	}
 	if isText(n) {
