@@ -28,7 +28,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
   argosy explain retail-prod-eu-1 addons/ingress-nginx controller.config
   argosy explain retail-prod-eu-1 addons/ingress-nginx 'controller.config["proxy-body-size"]'
   argosy explain --facts examples/facts.yaml retail-prod-eu-1 addons/karpenter -o json`,
-		Args: func(cmd *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 || len(args) > 3 {
 				return usageError([]string{"usage: argosy explain CLUSTER GROUP/COMPONENT [PATH]"}, "explain takes a cluster, a component and perhaps a path; there are %d arguments", len(args))
 			}

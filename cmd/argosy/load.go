@@ -24,9 +24,8 @@ func (o *options) snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	defer s.Close()
 	snap, err := s.Snapshot(ctx)
-	if err != nil {
+	if err := errors.Join(err, s.Close()); err != nil {
 		return nil, readError(err)
 	}
 	return snap, nil

@@ -100,11 +100,11 @@ is 1. A question that cannot be answered (an unknown hub, a missing group) gives
 
 // onlyHub is the fleet's hub when there is one alone.
 func onlyHub(st *generator.State) (string, error) {
-	if names := hubs(st); len(names) != 1 {
+	names := hubs(st)
+	if len(names) != 1 {
 		return "", usageError(nil, "--hub is required: the repository has the hubs %s", strings.Join(names, ", "))
-	} else {
-		return names[0], nil
 	}
+	return names[0], nil
 }
 
 // parseSelector reads kubectl's form of a selector into that of the plugin's input.

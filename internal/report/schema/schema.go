@@ -2,6 +2,8 @@
 // that the programs do not link the generator; `go test ./internal/report/schema -update` rewrites docs/schemas.
 package schema
 
+//go:generate go test . -run TestSchemasAreUpToDate -update
+
 import (
 	"encoding/json"
 	"fmt"
