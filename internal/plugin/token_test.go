@@ -1,0 +1,173 @@
+package plugin_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/plugin"
+)
+
+const hint = `it begins with "$", a reference to a Secret's key that Argo CD could not resolve; see the key "token" of the plugin's ConfigMap`
+
+func newPipe() (io.ReadCloser, io.WriteCloser) { return io.Pipe() }
+
+func TestTokens(t *testing.T) {
+	s := serving(t)
+	for path, method := range map[string]string{getparams: "POST", "/api/v1/fleet": "GET", "/api/v1/explain?cluster=a&component=addons/dns": "GET", "/api/v1/webhook": "POST"} {
+		for _, c := range []struct {
+			header  string
+			code    int
+			message string
+		}{
+			{"", 401, `no bearer token: expected the header "Authorization: Bearer <token>"`},
+			{"Bearer", 401, `no bearer token: expected the header "Authorization: Bearer <token>"`},
+			{"Bearer  ", 401, `no bearer token: expected the header "Authorization: Bearer <token>"`},
+			{"Basic " + secret, 401, `no bearer token: expected the header "Authorization: Bearer <token>"`},
+			{secret, 401, `no bearer token: expected the header "Authorization: Bearer <token>"`},
+			{"Bearer wrong", 401, "the bearer token is wrong"},
+			{"Bearer " + secret + "x", 401, "the bearer token is wrong"},
+			{"Bearer " + secret[1:], 401, "the bearer token is wrong"},
+			{"Bearer $argosy-token:token", 403, "the bearer token is refused: " + hint},
+			{"Bearer $token", 403, "the bearer token is refused: " + hint},
+		} {
+			r := s.expect(method+" "+path+" with "+c.header, func() *http.Request {
+				return s.request(method, path, `{"input":{"parameters":{"view":"members"}}}`, "Authorization", c.header)
+			}, c.code, c.message)
+			if c.code == 401 && r.header.Get("WWW-Authenticate") != "Bearer" {
+				t.Errorf("%s: %v", c.header, r.header)
+			}
+		}
+	}
+	if r := s.ask(`{"view":"members"}`, "Authorization", "bearer "+secret); r.code != 200 {
+		t.Errorf("the scheme's case: %d", r.code)
+	}
+	for _, open := range []string{"/healthz", "/readyz", "/metrics"} {
+		if r := s.get(open, "Authorization", ""); r.code != 200 {
+			t.Errorf("%s needs a token: %d", open, r.code)
+		}
+	}
+}
+
+func TestTokenIsRotatedWhileRunning(t *testing.T) {
+	s := serving(t)
+	with := func(token string) int { return s.ask(`{"view":"members"}`, "Authorization", "Bearer "+token).code }
+	expect := func(what string, old, updated int) {
+		t.Helper()
+		if o, n := with(secret), with("second-token"); o != old || n != updated {
+			t.Errorf("%s: the old one %d, the new one %d", what, o, n)
+		}
+	}
+	expect("before", 200, 401)
+	s.writeToken("second-token\r\n")
+	expect("rotated", 401, 200)
+	for what, bad := range map[string]string{"empty": "", "blank": "\n", "reference": "$argosy:token\n", "two lines": "a\nb\n"} {
+		s.writeToken(bad)
+		expect(what, 401, 200) // the last good one stays
+	}
+	if err := os.Remove(s.tokenFile); err != nil {
+		t.Fatal(err)
+	}
+	expect("no file", 401, 200)
+	s.writeToken(secret)
+	expect("and back", 200, 401)
+}
+
+func TestNewRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := plugin.Options{Source: newScript(), Hub: "hub-1", TokenFile: file("good", secret)}
+	if _, err := plugin.New(good); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		change func(*plugin.Options)
+		want   string
+	}{
+		{func(o *plugin.Options) { o.Source = nil }, "no source"},
+		{func(o *plugin.Options) { o.Hub = "" }, "no hub"},
+		{func(o *plugin.Options) { o.TokenFile = "" }, "no token file"},
+		{func(o *plugin.Options) { o.TokenFile = filepath.Join(dir, "none") }, "no such file"},
+		{func(o *plugin.Options) { o.TokenFile = file("empty", "") }, "it is empty"},
+		{func(o *plugin.Options) { o.TokenFile = file("newline", "\r\n\n") }, "it is empty"},
+		{func(o *plugin.Options) { o.TokenFile = file("reference", "$argosy:token") }, hint},
+		{func(o *plugin.Options) { o.TokenFile = file("lines", "a\nb") }, "one line of ASCII characters"},
+		{func(o *plugin.Options) { o.TokenFile = file("large", strings.Repeat("x", 5000)) }, "larger than 4096 bytes"},
+		{func(o *plugin.Options) { o.TLSCert = "cert" }, "both a certificate and a key"},
+		{func(o *plugin.Options) { o.TLSCert, o.TLSKey = "cert", "key" }, `TLS certificate "cert": no such file`},
+		{func(o *plugin.Options) { o.TLSCert, o.TLSKey = file("cert", "x"), file("key", "y") }, "failed to find any PEM data"},
+		{func(o *plugin.Options) { o.MaxRequestBytes = -1 }, "the largest request cannot be negative"},
+		{func(o *plugin.Options) { o.DrainDelay = -1 }, "the drain delay cannot be negative"},
+	} {
+		o := good
+		c.change(&o)
+		_, err := plugin.New(o)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("want %q, got %v", c.want, err)
+		}
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	s := serving(t)
+	sign := func(key, body string) string {
+		m := hmac.New(sha256.New, []byte(key))
+		m.Write([]byte(body))
+		return "sha256=" + hex.EncodeToString(m.Sum(nil))
+	}
+	const path, body = "/api/v1/webhook", `{"ref":"refs/heads/main","anything":[1,2]}`
+	for what, header := range map[string][]string{
+		"bearer":        {},
+		"bearer, form":  {"Content-Type", "application/x-www-form-urlencoded"},
+		"GitLab":        {"Authorization", "", "X-Gitlab-Token", secret},
+		"GitHub":        {"Authorization", "", "X-Hub-Signature-256", sign(secret, body)},
+		"GitHub's ping": {"Authorization", "", "X-Hub-Signature-256", sign(secret, body), "X-GitHub-Event", "ping"},
+	} {
+		r := s.do(s.request("POST", path, body, header...))
+		if r.code != 202 || r.body != "{\"message\":\"refresh triggered\"}\n" {
+			t.Errorf("%s: %d %s", what, r.code, r.body)
+			continue
+		}
+		<-s.script.pokes // the source has been told to look
+	}
+	large := strings.Repeat("x", 3<<20) // a push of many commits, beyond the limit of other requests
+	if r := s.do(s.request("POST", path, large, "Authorization", "", "X-Hub-Signature-256", sign(secret, large))); r.code != 202 {
+		t.Errorf("large: %d %s", r.code, r.body)
+	}
+	<-s.script.pokes
+	for _, c := range []struct {
+		what    string
+		header  []string
+		code    int
+		message string
+	}{
+		{"nothing", []string{"Authorization", ""}, 401, `no bearer token: expected the header "Authorization: Bearer <token>"`},
+		{"GitLab, wrong", []string{"Authorization", "", "X-Gitlab-Token", "wrong"}, 401, "the bearer token is wrong"},
+		{"GitLab, reference", []string{"Authorization", "", "X-Gitlab-Token", "$x"}, 403, "the bearer token is refused: " + hint},
+		{"GitHub, other key", []string{"Authorization", "", "X-Hub-Signature-256", sign("wrong", body)}, 401, "the webhook's signature is wrong: its secret has to be the service's token"},
+		{"GitHub, other body", []string{"Authorization", "", "X-Hub-Signature-256", sign(secret, body+" ")}, 401, "the webhook's signature is wrong: its secret has to be the service's token"},
+		{"GitHub, no digest", []string{"Authorization", "", "X-Hub-Signature-256", "sha256="}, 401, "the webhook's signature is wrong: its secret has to be the service's token"},
+		{"GitHub, SHA-1", []string{"Authorization", "", "X-Hub-Signature-256", "sha1=00"}, 401, "the webhook's signature is wrong: its secret has to be the service's token"},
+	} {
+		s.expect(c.what, func() *http.Request { return s.request("POST", path, body, c.header...) }, c.code, c.message)
+	}
+	s.expect("?token=", func() *http.Request { return s.request("POST", path+"?token="+secret, body, "Authorization", "") }, 401,
+		`no bearer token: expected the header "Authorization: Bearer <token>"`)
+	select {
+	case <-s.script.pokes:
+		t.Error("a refused webhook triggered")
+	default:
+	}
+}
