@@ -138,10 +138,13 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.stopped
 }
 
-// Run serves until the context ends, then drains. started, which may be nil, is called when the server listens.
+// Run serves until the context ends, then drains. The source is closed in any case. started, which may be nil, is called when the server listens.
 func Run(ctx context.Context, o Options, started func(*Server)) error {
 	s, err := New(o)
 	if err != nil {
+		if o.Source != nil {
+			err = errors.Join(err, o.Source.Close())
+		}
 		return err
 	}
 	if err := s.Start(ctx); err != nil {
