@@ -2,6 +2,7 @@ package fleet
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -136,7 +137,7 @@ func (p layoutParser) parse() *Layout {
 
 func (p layoutParser) fail(n *yamldoc.Node, subject string, err error) {
 	for _, e := range problem.From(err, problem.InvalidLayout, n.Pos()) {
-		if e.Pos.Line == 0 {
+		if e.Pos.File == "" || e.Pos.Line == 0 {
 			e.Pos = n.Pos()
 		}
 		if e.Subject == "" || e.Subject == "template" {
@@ -227,7 +228,8 @@ func (p layoutParser) levels(key string) (*hierarchy.Hierarchy, [][]string) {
 	var specs []hierarchy.LevelSpec
 	var dirs [][]string
 	seen := map[string]bool{}
-	for i, item := range p.root.List(key) {
+	items := p.root.List(key)
+	for i, item := range items {
 		m := p.r.Map(item, fmt.Sprintf("level %d", i+1))
 		m.Known("name", "dir", "required")
 		s := hierarchy.LevelSpec{Name: m.String("name"), Dir: m.String("dir"), Required: m.Bool("required", false), Pos: item.Pos()}
@@ -246,7 +248,7 @@ func (p layoutParser) levels(key string) (*hierarchy.Hierarchy, [][]string) {
 		}
 		specs = append(specs, s)
 	}
-	if len(specs) == 0 {
+	if n := p.root.Node().Get(key); len(items) == 0 && (n.IsNull() || n.Kind == yamldoc.List) {
 		p.r.AddAt(problem.InvalidLayout, p.root.KeyPos(key), fmt.Sprintf("key %q", key), "names no level", "at least one")
 		return nil, nil
 	}
@@ -290,6 +292,9 @@ func (p layoutParser) merge() hierarchy.Rules {
 // sentinel is the value of a fact when a template is tried: it stands in no path by itself.
 func sentinel(fact string) string { return "<" + fact + ">" }
 
+// inOpenMap is a template's expression that looks into what differs from cluster to cluster.
+var inOpenMap = regexp.MustCompile(`\.(labels|annotations|member)\.`)
+
 var unknownFact = regexp.MustCompile(`no fact "([^"]+)" is known`)
 
 // try executes a path template with sentinels. Labels, annotations and keys of the member file differ from cluster to
@@ -307,8 +312,9 @@ func try(t *tmpl.Template) (string, error) {
 		if err == nil {
 			return out, nil
 		}
+		var p problem.Problem
 		m := unknownFact.FindStringSubmatch(err.Error())
-		if m == nil || !strings.Contains(err.Error(), "labels") && !strings.Contains(err.Error(), "annotations") && !strings.Contains(err.Error(), "member") {
+		if m == nil || !errors.As(err, &p) || !inOpenMap.MatchString(p.Subject) {
 			return "", err
 		}
 		open[m[1]] = sentinel(m[1])
