@@ -24,10 +24,8 @@ func main() {
 	tokenFile := flag.String("token-file", "", "file with the bearer token")
 	pid := flag.Int("server-pid", 0, "process of the server: when it ends, there is nothing to wait for")
 	flag.Parse()
-	ctx, cancel := context.WithTimeout(context.Background(), deadline)
-	defer cancel()
 	c := client{base: "http://" + *address, tokenFile: *tokenFile, pid: *pid}
-	if err := c.run(ctx, os.Stdout); err != nil && c.serverLives() {
+	if err := c.run(context.Background(), os.Stdout); err != nil && c.serverLives() {
 		fmt.Fprintln(os.Stderr, "summary:", err)
 		os.Exit(1)
 	}
@@ -55,6 +53,8 @@ type cluster struct {
 const question = `{"applicationSetName":"try","input":{"parameters":{"view":"members"}}}`
 
 func (c client) run(ctx context.Context, w io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
 	hub, err := c.ready(ctx)
 	if err != nil {
 		return err
