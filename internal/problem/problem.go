@@ -75,6 +75,7 @@ const (
 	InvalidYAML       Reason = "invalid-yaml"
 	LimitExceeded     Reason = "limit-exceeded"
 	MissingFile       Reason = "missing-file"
+	MissingFolder     Reason = "missing-folder"
 	MissingHubMember  Reason = "missing-hub-member"
 	MissingLayer      Reason = "missing-layer"
 	MultipleDocuments Reason = "multiple-documents"

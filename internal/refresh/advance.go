@@ -144,7 +144,8 @@ func (r *Refresher) try(s *snapshot.Snapshot, known facts.Set) (_ *serving, refu
 		return nil, problem.From(err, internal, problem.Pos{})
 	}
 	if previous != nil {
-		if refused = added(previous.Errors(r.o.Hub), st.Errors(r.o.Hub)); len(refused) > 0 {
+		refused = append(added(previous.Errors(r.o.Hub), st.Errors(r.o.Hub)), st.LostFolders(previous)...)
+		if len(refused) > 0 {
 			return nil, refused
 		}
 	}

@@ -10,7 +10,7 @@
 //	 3. The first state may have errors of single members: requests that concern them are refused one by one. From then
 //	    on a candidate is refused when it brings an error for this hub that the serving state does not have; errors are
 //	    compared without their lines and columns, so that an old one that moved is not a new one. A commit that mends
-//	    some of the errors is taken.
+//	    some of the errors is taken; one that empties the folders of a group that still has releases is refused too.
 //	 4. Snapshot and facts are judged together first, and apart if that fails, so that a bad commit does not hold up
 //	    facts, and bad facts do not hold up a commit: a change of facts is built on the last accepted snapshot. Facts
 //	    that break a cluster are refused for that cluster alone, which keeps its last accepted ones.

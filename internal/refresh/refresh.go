@@ -94,7 +94,7 @@ func waitingForSource(s source.Source) string { return s.String() + " has not be
 // Start begins to watch source and facts. It returns at once; the context ends all of it, as Stop does.
 func (r *Refresher) Start(ctx context.Context) {
 	if r.started.Swap(true) {
-		panic("refresh: started twice")
+		panic("refresh: started twice") //nolint:forbidigo // a mistake of the program
 	}
 	ctx, r.cancel = context.WithCancel(ctx)
 	for _, run := range []func(context.Context){

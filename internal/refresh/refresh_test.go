@@ -3,7 +3,6 @@ package refresh_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -125,7 +124,7 @@ func start(t *testing.T, f refresh.FactsProvider) *harness {
 	clock := time.Unix(1_700_000_000, 0)
 	var mu sync.Mutex
 	r, err := refresh.New(refresh.Options{
-		Source: s, Facts: f, Hub: "hub-1", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Source: s, Facts: f, Hub: "hub-1", Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { mu.Lock(); defer mu.Unlock(); clock = clock.Add(time.Second); return clock },
 	})
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 type Cause string
 
 const (
-	// Source: the repository cannot be read.
+	// Source means that the repository cannot be read.
 	Source Cause = "source"
-	// Commit: the newest revision brings errors.
+	// Commit means that the newest revision brings errors.
 	Commit Cause = "commit"
-	// Facts: what is known of clusters cannot be read, or brings errors.
+	// Facts means that what is known of clusters cannot be read, or brings errors.
 	Facts Cause = "facts"
 )
 

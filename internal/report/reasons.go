@@ -20,6 +20,7 @@ var summaries = map[problem.Reason]string{
 	problem.InvalidYAML:       "A file is no YAML.",
 	problem.LimitExceeded:     "A bound on size, depth or number is exceeded.",
 	problem.MissingFile:       "A file that the layout names is not there.",
+	problem.MissingFolder:     "A commit leaves a group that has releases without any file.",
 	problem.MissingHubMember:  "A hub has no member file that describes itself.",
 	problem.MissingLayer:      "A required level has no file.",
 	problem.MultipleDocuments: "A file holds further YAML documents, which nobody reads.",
