@@ -37,6 +37,7 @@ func timed(f func()) float64 {
 }
 
 func build(b *testing.B, previous *generator.State, s *snapshot.Snapshot) *generator.State {
+	b.Helper()
 	st, err := generator.Build(previous, s, facts.Set{})
 	if err != nil {
 		b.Fatal(err)
@@ -48,6 +49,7 @@ func build(b *testing.B, previous *generator.State, s *snapshot.Snapshot) *gener
 }
 
 func answer(b *testing.B, st *generator.State, component int) []byte {
+	b.Helper()
 	out, err := st.Answer(generator.Request{
 		View: generator.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(component),
 	})
@@ -58,6 +60,7 @@ func answer(b *testing.B, st *generator.State, component int) []byte {
 }
 
 func answerAll(b *testing.B, st *generator.State, o fleettest.Options) (size int) {
+	b.Helper()
 	for c := range o.Components {
 		size += len(answer(b, st, c))
 	}
@@ -96,6 +99,7 @@ func BenchmarkResolveAll(b *testing.B) {
 
 // readAll reads the files from disk, as Helm has to.
 func readAll(b *testing.B, dir string, files map[string]string) *snapshot.Snapshot {
+	b.Helper()
 	out := make(map[string]*snapshot.File, len(files))
 	for p := range files {
 		data, err := os.ReadFile(filepath.Join(dir, p))
@@ -108,6 +112,7 @@ func readAll(b *testing.B, dir string, files map[string]string) *snapshot.Snapsh
 }
 
 func helmAll(b *testing.B, dir string, o fleettest.Options) {
+	b.Helper()
 	providers := getter.All(cli.New())
 	for i := range o.Clusters {
 		tenant := "addons/tenants/" + o.Tenant(i)

@@ -92,8 +92,7 @@ func longForm(e *yamldoc.Node) *yamldoc.Node {
 	if !e.IsMap() {
 		return e
 	}
-	out := &yamldoc.Node{Kind: yamldoc.Map, Line: e.Line, Column: e.Column, Doc: e.Doc}
-	var chart []yamldoc.Field
+	var fields, chart []yamldoc.Field
 	var chartAt yamldoc.Field
 	for _, f := range e.Fields { // sorted: chart comes first, and wins over the short form
 		switch {
@@ -113,15 +112,15 @@ func longForm(e *yamldoc.Node) *yamldoc.Node {
 				chartAt = f
 			}
 		default:
-			out.Fields = append(out.Fields, f)
+			fields = append(fields, f)
 		}
 	}
 	if chart != nil {
 		node := yamldoc.NewMap(e.Doc, chart...)
 		node.Line, node.Column = chartAt.Value.Line, chartAt.Value.Column
-		out.Fields = append(out.Fields, yamldoc.Field{Key: keyChart, Line: chartAt.Line, Column: chartAt.Column, Value: node})
+		fields = append(fields, yamldoc.Field{Key: keyChart, Line: chartAt.Line, Column: chartAt.Column, Value: node})
 	}
-	return &yamldoc.Node{Kind: yamldoc.Map, Line: e.Line, Column: e.Column, Doc: e.Doc, Fields: yamldoc.NewMap(e.Doc, out.Fields...).Fields}
+	return &yamldoc.Node{Kind: yamldoc.Map, Line: e.Line, Column: e.Column, Doc: e.Doc, Fields: yamldoc.NewMap(e.Doc, fields...).Fields}
 }
 
 // entry reads a merged catalog entry.

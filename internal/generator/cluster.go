@@ -166,7 +166,7 @@ func (st *State) labels(c *cluster) {
 func metadata(labels, annotations map[string]string) json.RawMessage {
 	text, err := marshal(Metadata{Labels: nonNil(labels), Annotations: nonNil(annotations)})
 	if err != nil {
-		panic(err) // maps of strings can always be written
+		panic(err) //nolint:forbidigo // maps of strings can always be written
 	}
 	return text
 }

@@ -133,11 +133,7 @@ func ask(t testing.TB, st *State, parameters string) map[string]paramSet {
 // names are the application names of an answer, sorted.
 func names(t testing.TB, st *State, parameters string) string {
 	t.Helper()
-	var out []string
-	for _, s := range sortedKeys(ask(t, st, parameters)) {
-		out = append(out, s)
-	}
-	return strings.Join(out, " ")
+	return strings.Join(sortedKeys(ask(t, st, parameters)), " ")
 }
 
 // refused is the error of a request that must have none.

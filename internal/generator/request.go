@@ -49,9 +49,9 @@ type Request struct {
 type Kind int
 
 const (
-	// BadRequest: the request itself cannot be answered.
+	// BadRequest means that the request itself cannot be answered.
 	BadRequest Kind = iota + 1
-	// Unavailable: the fleet cannot be computed as it is.
+	// Unavailable means that the fleet cannot be computed as it is.
 	Unavailable
 )
 

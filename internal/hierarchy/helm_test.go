@@ -65,6 +65,7 @@ var defaults = map[string]any{
 
 // quiet silences Helm's warnings about values that do not fit the chart's defaults.
 func quiet(t *testing.T) {
+	t.Helper()
 	log.SetOutput(io.Discard)
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 }

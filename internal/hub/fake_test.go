@@ -43,6 +43,7 @@ type event struct {
 const password = "bearerToken-of-the-cluster"
 
 func newAPI(t *testing.T) *api {
+	t.Helper()
 	a := &api{t: t, version: 1, secrets: map[string]metav1.ObjectMeta{}}
 	a.changed = sync.NewCond(&a.mu)
 	a.server = httptest.NewServer(a)

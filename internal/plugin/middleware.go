@@ -121,7 +121,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 				s.o.Logger.Error("panic", "id", note(r).id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 			if rec, ok := w.(*recorder); !ok || rec.code != 0 {
-				panic(http.ErrAbortHandler)
+				panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a connection off
 			}
 			write(w, r, &failure{code: http.StatusInternalServerError, message: "internal error; see the service's log"})
 		}()

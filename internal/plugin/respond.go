@@ -56,7 +56,7 @@ func encode(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // plain types of ours
+		panic(err) //nolint:forbidigo // plain types of ours
 	}
 	return b.Bytes()
 }

@@ -161,7 +161,8 @@ func TestDrain(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
-	if _, err := http.Get(s.Addr() + "/healthz"); err == nil {
+	if resp, err := http.Get(s.Addr() + "/healthz"); err == nil {
+		resp.Body.Close()
 		t.Error("it still listens")
 	}
 }

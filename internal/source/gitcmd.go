@@ -96,7 +96,7 @@ const stderrLimit = 16 << 10
 
 // run runs git in a process group of its own, which ends with the context.
 func (g *Git) run(ctx context.Context, c command) error {
-	cmd := exec.CommandContext(ctx, g.program, c.args...)
+	cmd := exec.CommandContext(ctx, g.program, c.args...) //nolint:gosec // git, with arguments that are checked
 	cmd.Dir, cmd.Env, cmd.Stdin = g.base, g.env, c.stdin
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// SIGTERM lets git remove its lock files; its children (ssh, git-remote-https) get it too.
@@ -214,7 +214,7 @@ var said = []struct {
 
 // remoteError turns the end of a command that talked to the server into an Error. Local tells that it was none of
 // the server's doing that is known here, so that the mirror may be to blame.
-func (g *Git) remoteError(ctx context.Context, err error) (e error, local bool) {
+func (g *Git) remoteError(ctx context.Context, err error) (e error, local bool) { //nolint:revive // local is about the error
 	var exit *gitExit
 	switch {
 	case err == nil:

@@ -120,7 +120,7 @@ func parseEntry(line string) (*node, error) {
 		return nil, nil
 	}
 	if clean, err := snapshot.CleanPath(p); err != nil || clean != p {
-		return nil, nil
+		return nil, nil //nolint:nilerr // nothing could ask for it
 	}
 	size, err := strconv.ParseInt(fields[3], 10, 64)
 	if err != nil {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
@@ -38,7 +39,7 @@ func newSSHServer(t *testing.T, root string) *sshServer {
 	host, _ := signer()
 	client, identity := signer()
 	config := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
-		if string(key.Marshal()) != string(client.PublicKey().Marshal()) {
+		if !bytes.Equal(key.Marshal(), client.PublicKey().Marshal()) {
 			return nil, errors.New("another key")
 		}
 		return nil, nil
@@ -116,6 +117,7 @@ func TestGit_SSH(t *testing.T) {
 	t.Setenv("SSH_AUTH_SOCK", "")
 
 	credentials := func(t *testing.T, identity []byte, known string, mode os.FileMode) string {
+		t.Helper()
 		dir := filepath.Join(t.TempDir(), "a folder")
 		write(t, dir, map[string]string{"known_hosts": known})
 		check(t, os.WriteFile(filepath.Join(dir, "identity"), identity, 0o600))

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -138,7 +139,7 @@ func TestH8_LinksAsTheSystemFollowsThem(t *testing.T) {
 			case f.Err != nil && inside:
 				t.Errorf("round %d: %s leads to %s: %v", round, p, real, f.Err)
 			case f.Err == nil:
-				if data, err := os.ReadFile(real); err != nil || string(data) != string(f.Data) {
+				if data, err := os.ReadFile(real); err != nil || !bytes.Equal(data, f.Data) {
 					t.Errorf("round %d: %s is %q, want %q (%v)", round, p, f.Data, data, err)
 				}
 			}

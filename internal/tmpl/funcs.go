@@ -36,7 +36,7 @@ func Funcs() template.FuncMap {
 	merge, overwrite := onCopies(f["mustMerge"]), onCopies(f["mustMergeOverwrite"])
 	f["merge"], f["mustMerge"], f["mergeOverwrite"], f["mustMergeOverwrite"] = merge, merge, overwrite, overwrite
 	f["keys"], f["values"] = keys, values
-	f["repeat"], f["until"], f["untilStep"], f["seq"] = repeat, until, untilStep, boundedSeq(f["seq"].(func(...int) string))
+	f["repeat"], f["until"], f["untilStep"], f["seq"] = repeat, until, untilStep, boundedSeq(f["seq"].(func(...int) string)) //nolint:errcheck // covered by a test: it is part of the program
 	f["toYaml"] = func(v any) (string, error) {
 		out, err := sigsyaml.Marshal(v)
 		return strings.TrimSuffix(string(out), "\n"), err
@@ -60,7 +60,7 @@ type mergeFunc = func(map[string]any, ...map[string]any) (any, error)
 
 // onCopies is one of sprig's merge functions working on deep copies of its arguments.
 func onCopies(f any) mergeFunc {
-	merge := f.(mergeFunc) // covered by a test: it is part of the program
+	merge := f.(mergeFunc) //nolint:errcheck // covered by a test: it is part of the program
 	return func(into map[string]any, from ...map[string]any) (any, error) {
 		parts := make([]map[string]any, len(from))
 		for i, m := range from {

@@ -38,7 +38,7 @@ func TestExecuteLines(t *testing.T) {
 			source := strings.Split(text, "\n")
 			var got, want []string
 			for i, line := range strings.Split(out, "\n") {
-				if digits := strings.TrimLeft(line, "abcdnever:-|# "); digits != "" && strings.Trim(digits, "0123456789") == "" {
+				if digits := strings.TrimLeft(line, "abcdnevr:-|# "); digits != "" && strings.Trim(digits, "0123456789") == "" {
 					got = append(got, source[lines[i]-1])
 					for _, s := range source {
 						if strings.HasSuffix(s, " "+digits) || strings.HasSuffix(s, "|"+digits) {

@@ -140,14 +140,14 @@ func (c *converter) pos(n *yaml.Node) problem.Pos {
 	return problem.Pos{File: c.doc.File, Line: n.Line, Column: n.Column}
 }
 
-func (c *converter) fail(n *yaml.Node, reason problem.Reason, subject, found, expected string, related ...problem.Pos) {
+func (c *converter) fail(n *yaml.Node, reason problem.Reason, subject, found, expected string) {
 	c.problems = append(c.problems, problem.Problem{
-		Reason: reason, Severity: problem.Error, Pos: c.pos(n), Subject: subject, Found: found, Expected: expected, Related: related,
+		Reason: reason, Severity: problem.Error, Pos: c.pos(n), Subject: subject, Found: found, Expected: expected,
 	})
 }
 
 func (c *converter) node(n *yaml.Node, depth int) converted {
-	out := converted{node: &Node{Line: int32(n.Line), Column: int32(n.Column), Doc: c.doc}, size: 1}
+	out := converted{node: &Node{Line: int32(n.Line), Column: int32(n.Column), Doc: c.doc}, size: 1} //nolint:gosec // files are bounded
 	if c.overflow {
 		return out
 	}
@@ -235,7 +235,7 @@ func (c *converter) mapping(n *yaml.Node, out *converted, depth int) {
 		own[name] = key
 		v := c.node(value, depth+1)
 		out.hold(v)
-		set(Field{Key: name, Line: int32(key.Line), Column: int32(key.Column), Value: v.node})
+		set(Field{Key: name, Line: int32(key.Line), Column: int32(key.Column), Value: v.node}) //nolint:gosec // files are bounded
 	}
 	sort.Slice(fields, func(i, j int) bool { return fields[i].Key < fields[j].Key })
 	out.node.Kind, out.node.Fields = Map, fields

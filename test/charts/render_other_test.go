@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -423,7 +424,8 @@ func chartGoldens(t *testing.T, chartDir string) {
 				}
 			}
 			docs, _, err := how.render(chartDir, valueFiles...)
-			gotName, got := "want.yaml", ""
+			gotName := "want.yaml"
+			var got string
 			if err != nil {
 				gotName, got = "want-error", strings.TrimSpace(err.Error())+"\n"
 			} else {
@@ -434,7 +436,7 @@ func chartGoldens(t *testing.T, chartDir string) {
 				t.Fatalf("error %v; only goldens named bad-* fail", err)
 			}
 			if *update {
-				archive.Files = append(inputs, txtar.File{Name: gotName, Data: []byte(got)})
+				archive.Files = slices.Concat(inputs, []txtar.File{{Name: gotName, Data: []byte(got)}})
 				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
 				}
