@@ -96,8 +96,11 @@ func TestHelpAndVersion(t *testing.T) {
 func TestSourceForms(t *testing.T) {
 	rest := []string{"--ref", "next", "--hub", "h", "--token-file", "t"}
 	for _, args := range [][]string{
-		{"--source", "https://example.org/fleet"}, {"--source=https://example.org/fleet"}, {"-source", "https://example.org/fleet"},
-		{"--source", "git", "https://example.org/fleet"}, {"--source=git", "https://example.org/fleet"},
+		{"--source", "https://example.org/fleet"},
+		{"--source=https://example.org/fleet"},
+		{"-source", "https://example.org/fleet"},
+		{"--source", "git", "https://example.org/fleet"},
+		{"--source=git", "https://example.org/fleet"},
 	} {
 		f, err := parse(append(args, rest...), io.Discard)
 		if err != nil || f.source != "https://example.org/fleet" || f.ref != "next" || f.hub != "h" {

@@ -75,8 +75,10 @@ func TestSets(t *testing.T) {
 	}
 	a := Cluster{Name: "a", Server: "s", Labels: map[string]string{"x": "1"}, Annotations: map[string]string{"y": "2"}}
 	for _, b := range []Cluster{
-		{Name: "b", Server: "s", Labels: a.Labels, Annotations: a.Annotations}, {Name: "a", Labels: a.Labels, Annotations: a.Annotations},
-		{Name: "a", Server: "s", Annotations: a.Annotations}, {Name: "a", Server: "s", Labels: a.Labels},
+		{Name: "b", Server: "s", Labels: a.Labels, Annotations: a.Annotations},
+		{Name: "a", Labels: a.Labels, Annotations: a.Annotations},
+		{Name: "a", Server: "s", Annotations: a.Annotations},
+		{Name: "a", Server: "s", Labels: a.Labels},
 	} {
 		if a.Equal(b) || !b.Equal(b) {
 			t.Errorf("%v equals %v", a, b)

@@ -112,8 +112,10 @@ guard: {maxRemovals: 5}
 func TestLayoutErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"kind", "kind: Layuot\napiVersion: v1\n", "invalid-value fleet/layout.yaml:1:7: key \"kind\": \"Layuot\"; expected \"Layout\"\ninvalid-value fleet/layout.yaml:2:13: key \"apiVersion\": \"v1\"; expected \"argosy.dev/v1alpha1\""},
-		{"unknown keys", "level: []\nversions: {applicationsets: x}\nfiles: {value: x}\nguard: {max: 1}\n",
-			"unknown-key fleet/layout.yaml:1:1: key \"level\": not known in the layout; did you mean \"levels\"?\nunknown-key fleet/layout.yaml:2:12: key \"applicationsets\": not known in key \"versions\"; did you mean \"applicationSets\"?\nunknown-key fleet/layout.yaml:3:9: key \"value\": not known in key \"files\"; did you mean \"values\"?\nunknown-key fleet/layout.yaml:4:9: key \"max\": not known in key \"guard\"; expected one of maxRemovals"},
+		{
+			"unknown keys", "level: []\nversions: {applicationsets: x}\nfiles: {value: x}\nguard: {max: 1}\n",
+			"unknown-key fleet/layout.yaml:1:1: key \"level\": not known in the layout; did you mean \"levels\"?\nunknown-key fleet/layout.yaml:2:12: key \"applicationsets\": not known in key \"versions\"; did you mean \"applicationSets\"?\nunknown-key fleet/layout.yaml:3:9: key \"value\": not known in key \"files\"; did you mean \"values\"?\nunknown-key fleet/layout.yaml:4:9: key \"max\": not known in key \"guard\"; expected one of maxRemovals",
+		},
 		{"unknown fact", "levels: [{name: a, dir: 'x/{{ .tenannt }}'}]\n", `invalid-layout fleet/layout.yaml:1:25: template <.tenannt>: no fact "tenannt" is known; for facts that not every cluster has, write {{ index .annotations "x" }} or {{ dig }} with a default`},
 		{"broken template", "levels:\n  - name: a\n    dir: 'x/{{ .tenant'\n", `invalid-layout fleet/layout.yaml:3:10: key "dir": unclosed action`},
 		{"level without name", "levels: [{dir: x}]\n", `invalid-layout fleet/layout.yaml:1:10: level 1: lacks name or dir; expected both`},
@@ -130,8 +132,10 @@ func TestLayoutErrors(t *testing.T) {
 		{"members without cluster", "members: 'm/{{ .hub }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: key "members": "m/{{ .hub }}.yaml" uses {{ .cluster }} 0 times; expected once, so that the name can be read from the path`},
 		{"members in one part", "members: 'm/{{ .hub }}-{{ .cluster }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: key "members": "m/{{ .hub }}-{{ .cluster }}.yaml" has {{ .hub }} and {{ .cluster }} in one part; expected a slash between them, so that the names can be told apart`},
 		{"members with another fact", "members: '{{ .tenant }}/{{ .hub }}/{{ .cluster }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: template <.tenant>: no fact "tenant" is known; for facts that not every cluster has, write {{ index .annotations "x" }} or {{ dig }} with a default`},
-		{"merge", "merge: [{path: a, strategy: add}, {path: a..b, strategy: append}, {path: a, strategy: {by: x}}, {paths: a}]\n",
-			"invalid-layout fleet/layout.yaml:1:9: merge rule 1: rule for \"a\": unknown strategy \"add\"; expected append, unique, by-key or replace\ninvalid-layout fleet/layout.yaml:1:35: merge rule 2: path \"a..b\": empty part at 3\ninvalid-layout fleet/layout.yaml:1:67: merge rule 3: rule for \"a\": strategy by-key needs a key\nunknown-key fleet/layout.yaml:1:88: key \"by\": not known in key \"strategy\"; expected one of by-key\ninvalid-layout fleet/layout.yaml:1:97: merge rule 4: empty path\nunknown-key fleet/layout.yaml:1:98: key \"paths\": not known in merge rule 4; did you mean \"path\"?"},
+		{
+			"merge", "merge: [{path: a, strategy: add}, {path: a..b, strategy: append}, {path: a, strategy: {by: x}}, {paths: a}]\n",
+			"invalid-layout fleet/layout.yaml:1:9: merge rule 1: rule for \"a\": unknown strategy \"add\"; expected append, unique, by-key or replace\ninvalid-layout fleet/layout.yaml:1:35: merge rule 2: path \"a..b\": empty part at 3\ninvalid-layout fleet/layout.yaml:1:67: merge rule 3: rule for \"a\": strategy by-key needs a key\nunknown-key fleet/layout.yaml:1:88: key \"by\": not known in key \"strategy\"; expected one of by-key\ninvalid-layout fleet/layout.yaml:1:97: merge rule 4: empty path\nunknown-key fleet/layout.yaml:1:98: key \"paths\": not known in merge rule 4; did you mean \"path\"?",
+		},
 		{"a list", "- a\n", "invalid-value fleet/layout.yaml:1:1: the layout: is a list; expected a map"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -298,8 +298,10 @@ func TestNames(t *testing.T) {
 // TestBothFormsOfBooleans: the text "false" was true in a chart's conditions.
 func TestBothFormsOfBooleans(t *testing.T) {
 	for value, want := range map[string]string{"true": "dns-hub dns-one dns-two", `"true"`: "dns-hub dns-one dns-two", "false": "", `"false"`: ""} {
-		st := noProblems(t, build(t, small().with(tree{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: " + value + "}\n",
-			"addons/control-plane/defaults/application-sets/addons.yaml": "dns: {enabled: " + value + "}\n"})))
+		st := noProblems(t, build(t, small().with(tree{
+			"addons/tenants/defaults/application-sets/addons.yaml":       "dns: {enabled: " + value + "}\n",
+			"addons/control-plane/defaults/application-sets/addons.yaml": "dns: {enabled: " + value + "}\n",
+		})))
 		if got := names(t, st, `{"view":"components","group":"addons"}`); got != want {
 			t.Errorf("enabled: %s gives %q, want %q", value, got, want)
 		}

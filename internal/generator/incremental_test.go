@@ -114,7 +114,9 @@ func changes() []change {
 			"files: {values: '{{ .group }}/{{ .component }}/{{ .environment }}.yaml'}\n", "kind: Lay\n",
 		}},
 		{"catalog.yaml", []string{"", "components: {dns: {chart: {repoURL: c, name: dns, version: '7'}, values: {low: '{{ .cluster }}'}}, cert: {enabled: true, chart: {repoURL: c, name: cert, version: '7'}}}\n"}},
-		{"addons/dns/values.yaml", []string{"", "at: root\n"}}, {"addons/prod.yaml", []string{"", "x: 1\n"}}, {"addons/defaults/addons/dns/prod.yaml", []string{"", "by: environment\n"}},
+		{"addons/dns/values.yaml", []string{"", "at: root\n"}},
+		{"addons/prod.yaml", []string{"", "x: 1\n"}},
+		{"addons/defaults/addons/dns/prod.yaml", []string{"", "by: environment\n"}},
 		{"README.md", []string{"", "# x\n", "# y\n"}},
 	}
 	return out

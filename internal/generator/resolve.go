@@ -111,9 +111,12 @@ func (st *State) coordinates(c *cluster, g *clusterGroup, component string, e *e
 		text *string
 		path []string
 	}{
-		{&out.chart.RepoURL, []string{keyChart, "repoURL"}}, {&out.chart.Name, []string{keyChart, "name"}},
-		{&out.chart.Version, []string{keyChart, "version"}}, {&out.chart.Path, []string{keyChart, "path"}},
-		{&out.ns, []string{keyNamespace}}, {&out.relName, []string{keyReleaseName}},
+		{&out.chart.RepoURL, []string{keyChart, "repoURL"}},
+		{&out.chart.Name, []string{keyChart, "name"}},
+		{&out.chart.Version, []string{keyChart, "version"}},
+		{&out.chart.Path, []string{keyChart, "path"}},
+		{&out.ns, []string{keyNamespace}},
+		{&out.relName, []string{keyReleaseName}},
 	} {
 		n := out.entry.At(field.path)
 		if !st.memo.isDynamic(n) {

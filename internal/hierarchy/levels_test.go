@@ -56,24 +56,52 @@ func TestResolve(t *testing.T) {
 		want     string
 	}{
 		{"nothing", nil, false, "system addons/defaults/x/values.yaml missing\ncluster addons/prod/x/values.yaml missing"},
-		{"least specific first", map[string]string{"addons/prod/x/values.yaml": "a: 2\n", "addons/defaults/x/values.yaml": "a: 1\n"}, false,
-			"system addons/defaults/x/values.yaml map[a:1]\ncluster addons/prod/x/values.yaml map[a:2]"},
-		{"template after plain", map[string]string{"addons/prod/x/values.yaml": "a: '{{ .cluster }}'\n", "addons/prod/x/values.yaml.gotmpl": "b: {{ .cluster }}\n"}, true,
-			"system addons/defaults/x/values.yaml missing\ncluster addons/prod/x/values.yaml map[a:{{ .cluster }}]\ncluster addons/prod/x/values.yaml.gotmpl map[b:prod]"},
-		{"template alone", map[string]string{"addons/prod/x/values.yaml.gotmpl": "b: {{ .cluster }}\n"}, true,
-			"system addons/defaults/x/values.yaml missing\ncluster addons/prod/x/values.yaml.gotmpl map[b:prod]"},
+		{
+			"least specific first",
+			map[string]string{"addons/prod/x/values.yaml": "a: 2\n", "addons/defaults/x/values.yaml": "a: 1\n"},
+			false,
+			"system addons/defaults/x/values.yaml map[a:1]\ncluster addons/prod/x/values.yaml map[a:2]",
+		},
+		{
+			"template after plain",
+			map[string]string{"addons/prod/x/values.yaml": "a: '{{ .cluster }}'\n", "addons/prod/x/values.yaml.gotmpl": "b: {{ .cluster }}\n"},
+			true,
+			"system addons/defaults/x/values.yaml missing\ncluster addons/prod/x/values.yaml map[a:{{ .cluster }}]\ncluster addons/prod/x/values.yaml.gotmpl map[b:prod]",
+		},
+		{
+			"template alone",
+			map[string]string{"addons/prod/x/values.yaml.gotmpl": "b: {{ .cluster }}\n"},
+			true,
+			"system addons/defaults/x/values.yaml missing\ncluster addons/prod/x/values.yaml.gotmpl map[b:prod]",
+		},
 		{"empty file", map[string]string{"addons/prod/x/values.yaml": ""}, true, "system addons/defaults/x/values.yaml missing\ncluster addons/prod/x/values.yaml <nil>"},
-		{"required", map[string]string{"addons/defaults/x/values.yaml": "a: 1\n"}, true,
-			`missing-layer addons/prod/x/values.yaml: no such file; expected a file, because level "cluster" is required`},
-		{"all problems at once", map[string]string{"addons/defaults/x/values.yaml": "[1]\n", "addons/prod/x/values.yaml": "a: 1\na: 2\n", "addons/prod/x/values.yaml.gotmpl": "\n{{ .absent }}"}, false,
+		{
+			"required",
+			map[string]string{"addons/defaults/x/values.yaml": "a: 1\n"},
+			true,
+			`missing-layer addons/prod/x/values.yaml: no such file; expected a file, because level "cluster" is required`,
+		},
+		{
+			"all problems at once",
+			map[string]string{"addons/defaults/x/values.yaml": "[1]\n", "addons/prod/x/values.yaml": "a: 1\na: 2\n", "addons/prod/x/values.yaml.gotmpl": "\n{{ .absent }}"},
+			false,
 			`duplicate-key addons/prod/x/values.yaml:2:1: key "a": given again, first at line 1; expected each key once` + "\n" +
 				`template-failed addons/prod/x/values.yaml.gotmpl:2:4: template <.absent>: no fact "absent" is known; for facts that not every cluster has, write {{ index .annotations "x" }} or {{ dig }} with a default` + "\n" +
-				`invalid-value addons/defaults/x/values.yaml:1:1: the file: holds a list; expected a map of values`},
+				`invalid-value addons/defaults/x/values.yaml:1:1: the file: holds a list; expected a map of values`,
+		},
 		{"scalar file", map[string]string{"addons/prod/x/values.yaml": "text\n"}, false, `invalid-value addons/prod/x/values.yaml:1:1: the file: holds a string; expected a map of values`},
-		{"too large", map[string]string{"addons/prod/x/values.yaml": big}, false,
-			fmt.Sprintf("limit-exceeded addons/prod/x/values.yaml: file of %d bytes; expected at most %d bytes", len(big), snapshot.MaxFileSize)},
-		{"rendered to bad YAML", map[string]string{"addons/prod/x/values.yaml.gotmpl": "a: 1\na: {{ .cluster }}\n"}, false,
-			`duplicate-key addons/prod/x/values.yaml.gotmpl:2:1: key "a": given again, first at line 1; expected each key once`},
+		{
+			"too large",
+			map[string]string{"addons/prod/x/values.yaml": big},
+			false,
+			fmt.Sprintf("limit-exceeded addons/prod/x/values.yaml: file of %d bytes; expected at most %d bytes", len(big), snapshot.MaxFileSize),
+		},
+		{
+			"rendered to bad YAML",
+			map[string]string{"addons/prod/x/values.yaml.gotmpl": "a: 1\na: {{ .cluster }}\n"},
+			false,
+			`duplicate-key addons/prod/x/values.yaml.gotmpl:2:1: key "a": given again, first at line 1; expected each key once`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, resolveText(t, c.files, c.required)); diff != "" {

@@ -108,7 +108,8 @@ func TestFromNode(t *testing.T) {
 	}
 	entries, problems := FromNode(Label, doc.Root.Get("labels"))
 	want := []Entry{
-		{"a", "x", problem.Pos{File: "f.yaml", Line: 2, Column: 6}}, {"b", "true", problem.Pos{File: "f.yaml", Line: 3, Column: 6}},
+		{"a", "x", problem.Pos{File: "f.yaml", Line: 2, Column: 6}},
+		{"b", "true", problem.Pos{File: "f.yaml", Line: 3, Column: 6}},
 		{"c", "12345678901234567890", problem.Pos{File: "f.yaml", Line: 4, Column: 6}},
 	}
 	if diff := cmp.Diff(want, entries); diff != "" {
@@ -138,11 +139,17 @@ func TestSelector(t *testing.T) {
 		selector any
 		want     bool
 	}{
-		{nil, true}, {map[string]any{}, true},
-		{map[string]any{"matchLabels": map[string]any{"a": "1"}}, true}, {map[string]any{"matchLabels": map[string]any{"a": "2"}}, false},
+		{nil, true},
+		{map[string]any{}, true},
+		{map[string]any{"matchLabels": map[string]any{"a": "1"}}, true},
+		{map[string]any{"matchLabels": map[string]any{"a": "2"}}, false},
 		{map[string]any{"matchLabels": map[string]any{"a": "1", "env": "dev"}}, false},
-		{expression("env", "In", "dev", "prod"), true}, {expression("env", "NotIn", "prod"), false}, {expression("absent", "NotIn", "x"), true},
-		{expression("a", "Exists"), true}, {expression("absent", "Exists"), false}, {expression("absent", "DoesNotExist"), true},
+		{expression("env", "In", "dev", "prod"), true},
+		{expression("env", "NotIn", "prod"), false},
+		{expression("absent", "NotIn", "x"), true},
+		{expression("a", "Exists"), true},
+		{expression("absent", "Exists"), false},
+		{expression("absent", "DoesNotExist"), true},
 	} {
 		s, err := ParseSelector(c.selector)
 		if err != nil || s.Matches(labels) != c.want {
@@ -153,8 +160,12 @@ func TestSelector(t *testing.T) {
 		t.Error("the zero selector selects not all")
 	}
 	for _, bad := range []any{
-		"text", []any{}, map[string]any{"matchLabel": map[string]any{}}, expression("a", "Equals", "x"), expression("a", "In"),
-		map[string]any{"matchLabels": map[string]any{"a": "not valid!"}}, expression("bad key!", "Exists"),
+		"text",
+		[]any{},
+		map[string]any{"matchLabel": map[string]any{}},
+		expression("a", "Equals", "x"), expression("a", "In"),
+		map[string]any{"matchLabels": map[string]any{"a": "not valid!"}},
+		expression("bad key!", "Exists"),
 	} {
 		if _, err := ParseSelector(bad); err == nil || !strings.HasPrefix(err.Error(), "selector: ") {
 			t.Errorf("%v: %v", bad, err)

@@ -75,8 +75,11 @@ func (o Options) withDefaults() (Options, error) {
 		name  string
 		value int64
 	}{
-		{"largest request", o.MaxRequestBytes}, {"largest answer", o.MaxResponseBytes}, {"number of concurrent requests", int64(o.MaxConcurrent)},
-		{"drain delay", int64(o.DrainDelay)}, {"shutdown timeout", int64(o.ShutdownTimeout)},
+		{"largest request", o.MaxRequestBytes},
+		{"largest answer", o.MaxResponseBytes},
+		{"number of concurrent requests", int64(o.MaxConcurrent)},
+		{"drain delay", int64(o.DrainDelay)},
+		{"shutdown timeout", int64(o.ShutdownTimeout)},
 	} {
 		if b.value < 0 {
 			return o, fmt.Errorf("the %s cannot be negative", b.name)

@@ -149,8 +149,10 @@ func (g *Git) output(ctx context.Context, limit int64, args ...string) (string, 
 
 func (g *Git) startError(err error) error {
 	if errors.Is(err, exec.ErrNotFound) {
-		return &Error{Reason: GitMissing, Source: g.name, Detail: "there is no git command",
-			Hint: "put git 2.32 or later on the PATH, or give a folder as the source"}
+		return &Error{
+			Reason: GitMissing, Source: g.name, Detail: "there is no git command",
+			Hint: "put git 2.32 or later on the PATH, or give a folder as the source",
+		}
 	}
 	if _, statErr := os.Stat(g.base); statErr != nil {
 		return &Error{Reason: Unreadable, Source: g.name, Detail: "the state directory has vanished"}

@@ -116,9 +116,11 @@ func parseError(t *testing.T, text string) (string, []problem.Problem) {
 // TestErrors: what is wrong is told with its place (H9: every duplicate key at once).
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"duplicates", "a: 1\nb:\n  c: 1\n  c: 2\na: 3\n",
+		{
+			"duplicates", "a: 1\nb:\n  c: 1\n  c: 2\na: 3\n",
 			`duplicate-key f.yaml:4:3: key "c": given again, first at line 3; expected each key once` + "\n" +
-				`duplicate-key f.yaml:5:1: key "a": given again, first at line 1; expected each key once`},
+				`duplicate-key f.yaml:5:1: key "a": given again, first at line 1; expected each key once`,
+		},
 		{"duplicate by type", "1: a\n\"1\": b\n", `duplicate-key f.yaml:2:1: key "1": given again, first at line 1; expected each key once`},
 		{"flow duplicate", "{a: 1, a: 2}\n", `duplicate-key f.yaml:1:8: key "a": given again, first at line 1; expected each key once`},
 		{"infinity", "a: .inf\n", `invalid-yaml f.yaml:1:4: value ".inf": cannot be expressed in JSON, which Helm needs; expected a string, number, boolean or null`},
@@ -199,8 +201,13 @@ func TestPositions(t *testing.T) {
 		n    *Node
 		want string
 	}{
-		{r, "d/f.yaml:1:1"}, {r.Get("a"), "d/f.yaml:1:4"}, {r.Get("b"), "d/f.yaml:3:3"}, {r.Get("b").Items[0], "d/f.yaml:3:5"},
-		{r.Get("b").Items[1].Get("z"), "d/f.yaml:4:8"}, {r.Get("use").Get("k"), "d/f.yaml:6:6"}, {r.Get("use").Get("own"), "d/f.yaml:9:8"},
+		{r, "d/f.yaml:1:1"},
+		{r.Get("a"), "d/f.yaml:1:4"},
+		{r.Get("b"), "d/f.yaml:3:3"},
+		{r.Get("b").Items[0], "d/f.yaml:3:5"},
+		{r.Get("b").Items[1].Get("z"), "d/f.yaml:4:8"},
+		{r.Get("use").Get("k"), "d/f.yaml:6:6"},
+		{r.Get("use").Get("own"), "d/f.yaml:9:8"},
 	} {
 		if got := c.n.Pos().String(); got != c.want {
 			t.Errorf("%v stands at %s, want %s", c.n.Any(), got, c.want)

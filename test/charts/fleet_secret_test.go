@@ -387,32 +387,39 @@ func TestGitCredentials(t *testing.T) {
 	}{
 		"flag": {
 			`{githubSecret: "true", githubSecretName: git/app, github: {base64: [githubAppPrivateKey]}}`, "github",
-			map[string]string{"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "---"}, "repo-creds",
+			map[string]string{"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "---"},
+			"repo-creds",
 		},
 		"properties": {
 			`{gitCredentials: {x: {type: githubApp, secretName: git/named, url: "https://github.com/acme",
 			 properties: {githubAppID: app-id, githubAppInstallationID: installation, githubAppPrivateKey: key}, data: {project: retail}}}}`, "x",
-			map[string]string{"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "k", "project": "retail"}, "repo-creds",
+			map[string]string{"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "k", "project": "retail"},
+			"repo-creds",
 		},
 		"http": {
 			`{gitCredentials: {x: {type: http, kind: repository, secretName: git/token, url: "https://git.example.com/a.git"}}}`, "x",
-			map[string]string{"type": "git", "url": "https://git.example.com/a.git", "username": "bot", "password": "p"}, "repository",
+			map[string]string{"type": "git", "url": "https://git.example.com/a.git", "username": "bot", "password": "p"},
+			"repository",
 		},
 		"token alone": {
 			`{gitCredentials: {x: {type: http, secretName: git/plain, plain: true, url: "https://git.example.com"}}}`, "x",
-			map[string]string{"type": "git", "url": "https://git.example.com", "username": "git", "password": "plain text"}, "repo-creds",
+			map[string]string{"type": "git", "url": "https://git.example.com", "username": "git", "password": "plain text"},
+			"repo-creds",
 		},
 		"fixed user": {
 			`{gitCredentials: {x: {type: http, secretName: git/plain, plain: true, url: "https://git.example.com", data: {username: oauth2}}}}`, "x",
-			map[string]string{"type": "git", "url": "https://git.example.com", "username": "oauth2", "password": "plain text"}, "repo-creds",
+			map[string]string{"type": "git", "url": "https://git.example.com", "username": "oauth2", "password": "plain text"},
+			"repo-creds",
 		},
 		"ssh": {
 			`{gitCredentials: {x: {type: ssh, secretName: git/ssh, url: "git@example.com:acme"}}}`, "x",
-			map[string]string{"type": "git", "url": "git@example.com:acme", "sshPrivateKey": "key"}, "repo-creds",
+			map[string]string{"type": "git", "url": "git@example.com:acme", "sshPrivateKey": "key"},
+			"repo-creds",
 		},
 		"key alone": {
 			`{gitCredentials: {x: {type: ssh, secretName: git/plain, plain: "true", url: "ssh://git@example.com/acme"}}}`, "x",
-			map[string]string{"type": "git", "url": "ssh://git@example.com/acme", "sshPrivateKey": "plain text"}, "repo-creds",
+			map[string]string{"type": "git", "url": "ssh://git@example.com/acme", "sshPrivateKey": "plain text"},
+			"repo-creds",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
