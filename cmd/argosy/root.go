@@ -75,7 +75,7 @@ func explainFailure(command *cobra.Command, err error) int {
 		f = &failure{status: exitUsage, err: err}
 	}
 	if len(f.problems) > 0 {
-		_ = report.WriteFindings(w, f.problems, styleOf(w))
+		_ = report.WriteFindings(w, generator.OnePerPlace(problem.Sorted(f.problems)), styleOf(w))
 	} else {
 		fmt.Fprintf(w, "argosy: %v\n", f.err)
 	}

@@ -32,12 +32,12 @@ func (st *State) Lint() []problem.Problem {
 	l.strayMembers()
 	l.unreachable()
 	l.documents()
-	return onePerPlace(problem.Sorted(l.problems))
+	return OnePerPlace(problem.Sorted(l.problems))
 }
 
-// onePerPlace merges findings that differ only in the cluster they were found for: a file at a general level is
+// OnePerPlace merges findings that differ only in the cluster they were found for: a file at a general level is
 // reported once. What was found for one cluster alone stays its own.
-func onePerPlace(ps []problem.Problem) []problem.Problem {
+func OnePerPlace(ps []problem.Problem) []problem.Problem {
 	var out []problem.Problem
 	seen := map[string]int{}
 	several := map[int]bool{}
