@@ -1,0 +1,246 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+)
+
+const addons = `{"view":"components","group":"addons"}`
+
+// TestCatalogLayers is rule R5 and what H2 means for an entry: null removes it, or its values.
+func TestCatalogLayers(t *testing.T) {
+	catalog := "addons/defaults/application-sets/addons.yaml"
+	retail, one := "addons/tenants/retail/defaults/application-sets/addons.yaml", "addons/tenants/retail/clusters/one/application-sets/addons.yaml"
+	full := "dns: {enabled: true, namespace: net, chart: {repoURL: r, name: dns, version: 1.0.0}, values: {low: 1, c: '{{ .cluster }}'}}\n"
+	base := small().with(tree{catalog: full, "addons/defaults/addons/dns/values.yaml": ""})
+	for _, c := range []struct {
+		name string
+		more tree
+		want string // chart, namespace and values of dns-one, or its absence
+	}{
+		{"as declared", nil, "r dns 1.0.0  net dns c: one\nlow: 1\n"},
+		{"version of a tenant", tree{retail: "dns: {chart: {version: 2.0.0}}\n"}, "r dns 2.0.0  net dns c: one\nlow: 1\n"},
+		{"version of the cluster, short form", tree{retail: "dns: {version: 2.0.0}\n", one: "dns: {version: 3.0.0, releaseName: x}\n"}, "r dns 3.0.0  net x c: one\nlow: 1\n"},
+		{"chart's own form beats the short one", tree{one: "dns: {version: 3.0.0, chart: {version: 4.0.0}}\n"}, "r dns 4.0.0  net dns c: one\nlow: 1\n"},
+		{"below components", tree{one: "components: {dns: {version: 3.0.0}}\n"}, "r dns 3.0.0  net dns c: one\nlow: 1\n"},
+		{"nothing below components", tree{one: "components:\n"}, "r dns 1.0.0  net dns c: one\nlow: 1\n"},
+		{"values of a level", tree{one: "dns: {values: {low: 2, own: '{{ .tenant }}'}}\n"}, "r dns 1.0.0  net dns c: one\nlow: 2\nown: retail\n"},
+		{"values taken away", tree{retail: "dns: {values: null}\n", one: "dns: {values: {own: 1}}\n"}, "r dns 1.0.0  net dns own: 1\n"},
+		{"entry taken away", tree{retail: "dns: null\n"}, "absent"},
+		{"entry taken away and given again", tree{retail: "dns: null\n", one: "dns: {enabled: true, chart: {repoURL: o, path: p, version: v}}\n"}, "o  v p dns dns {}\n"},
+		{"null of one value", tree{one: "dns: {values: {low: null}}\n"}, "r dns 1.0.0  net dns c: one\nlow: null\n"},
+		{"switched off", tree{retail: "dns: {enabled: \"false\"}\n"}, "absent"},
+		{"selected", tree{retail: "dns: {selector: {matchLabels: {environment: prod}}}\n"}, "r dns 1.0.0  net dns c: one\nlow: 1\n"},
+		{"not selected", tree{retail: "dns: {selector: {matchLabels: {environment: dev}}}\n"}, "absent"},
+		{"not selected, nor are its templates executed", tree{retail: "dns: {selector: {matchLabels: {environment: x}}, namespace: '{{ .labels.absent }}', values: {a: '{{ .annotations.absent }}'}}\n"}, "absent"},
+		{"templates in coordinates", tree{one: "dns: {namespace: 'n-{{ .tenant }}', releaseName: '{{ .component }}-{{ .cluster }}', chart: {version: '{{ .environment }}', repoURL: '{{ .hub }}'}}\n"}, "hub dns prod  n-retail dns-one c: one\nlow: 1\n"},
+		{"value files over the catalog", tree{"addons/defaults/addons/dns/values.yaml": "low: {{ plain }}\n"}, ""},
+		{"a file's braces are its own", tree{"addons/defaults/addons/dns/values.yaml": "low: \"{{ .Values.x }}\"\n"}, "r dns 1.0.0  net dns c: one\nlow: '{{ .Values.x }}'\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st := build(t, base.with(c.more))
+			if c.want == "" {
+				if len(st.Problems) == 0 {
+					t.Error("no problem")
+				}
+				return
+			}
+			noProblems(t, st)
+			got := "absent"
+			if s := ask(t, st, addons)["dns-one"]; s != nil {
+				chart := s["chart"].(map[string]any)
+				got = fmt.Sprint(chart["repoURL"], " ", chart["name"], " ", chart["version"], " ", chart["path"], " ", s["namespace"], " ", s["releaseName"], " ", s["helmValues"])
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestUnreadableEntriesRefuse is rule G1: an entry that cannot be read is not one that is switched off, in any view.
+func TestUnreadableEntriesRefuse(t *testing.T) {
+	for entry, want := range map[string]string{
+		"dns: {enabled: maybe}\n":             `key "enabled": "maybe"; expected true or false`,
+		"dns: [x]\n":                          `component "dns": is a list; expected a map`,
+		"dns: {values: text}\n":               `key "values": is a string; expected a map`,
+		"dns: {chart: [x]}\n":                 `key "chart": is a list; expected a map`,
+		"dns: {chart: {repoUrl: x}}\n":        `addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:15: key "repoUrl": not known in key "chart"; did you mean "repoURL"?`,
+		"dns: {chart: {version: 1.10}}\n":     `key "chart.version": is a number; expected text; put it in quotes`,
+		"dns: {selector: {matchLabel: {}}}\n": `key "selector": selector: expected matchLabels and matchExpressions`,
+		"Dns_2: {enabled: true}\n":            `component "Dns_2"`,
+	} {
+		st := build(t, small().with(tree{"addons/tenants/retail/clusters/one/application-sets/addons.yaml": entry}))
+		if got := problemTexts(st.Problems); !strings.Contains(got, want) {
+			t.Errorf("%s: problems %s, want %s", entry, got, want)
+		}
+		for _, r := range []string{addons, `{"view":"releases","group":"addons"}`} {
+			if got := refused(t, st, r); !strings.Contains(got, `member "one" of hub "hub": addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:`) {
+				t.Errorf("%s %s: %s", entry, r, got)
+			}
+			if got := names(t, st, strings.TrimSuffix(r, "}")+`,"selector":{"matchLabels":{"environment":"dev"}}}`); got == "" {
+				t.Errorf("%s: the other member has no answer", entry)
+			}
+		}
+	}
+	for entry, want := range map[string]string{
+		"dns: {chart: {path: p}}\n": "has both chart.name and chart.path", "dns: {chart: {repoURL: ''}}\n": "lacks chart.repoURL; expected chart coordinates in the catalog",
+		"dns: {namespace: '{{ .x }}'}\n": `no fact "x" is known`, "dns: {values: {a: '{{ .x }}'}}\n": `addons.yaml:1:19: template <.x>: no fact "x" is known`,
+	} {
+		st := build(t, small().with(tree{"addons/tenants/retail/clusters/one/application-sets/addons.yaml": entry}))
+		if got := refused(t, st, addons); !strings.Contains(got, want) || !strings.Contains(got, `member "one"`) {
+			t.Errorf("%s: %s, want %s", entry, got, want)
+		}
+	}
+}
+
+// TestLowerPositionOfAMergedEntry: a key that an entry has from a lower file is reported in that file.
+func TestLowerPositionOfAMergedEntry(t *testing.T) {
+	st := build(t, small().with(tree{
+		"addons/defaults/application-sets/addons.yaml":                    "dns:\n  enabled: true\n  chart:\n    repoUrl: x\n    name: dns\n",
+		"addons/tenants/retail/clusters/one/application-sets/addons.yaml": "dns: {chart: {version: 2.0.0}}\n",
+	}))
+	for _, p := range st.Problems {
+		if p.Pos.String() != "addons/defaults/application-sets/addons.yaml:4:5" {
+			t.Errorf("%s", p.Error())
+		}
+	}
+}
+
+// TestEnabledByTheHierarchy is rule R7: of the clusters that the asker owns, whatever the catalog's own default is.
+func TestEnabledByTheHierarchy(t *testing.T) {
+	files := small().with(tree{
+		"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}}\n",
+		"catalog.yaml":      "components:\n  dns: {chart: {repoURL: r, name: dns, version: '1'}}\n  auto: {enabled: true, chart: {repoURL: r, name: c, version: '1'}, syncPolicy: {}}\n  cert: {chart: {repoURL: r, name: c, version: '1'}}\n",
+		"addons/defaults/application-sets/addons.yaml":                        "dns: {selector: {matchLabels: {a: b}}}\n",
+		"addons/tenants/retail/environments/dev/application-sets/addons.yaml": "dns: {enabled: true}\n",
+		member("three"): "{clusterName: three, tenant: retail, environment: stage, use_remote_argo: true, enable_remote_addons: true}\n",
+		"addons/tenants/retail/clusters/three/application-sets/addons.yaml": "cert: {enabled: true}\n",
+	})
+	st := noProblems(t, build(t, files))
+	for _, c := range []struct{ owner, release, want string }{
+		{"hub", "default", "components: {}\ngroup: addons\nhub: hub\nowner: hub\nrelease: default\n"},
+		{"hub", "canary", "components:\n  dns:\n    enabled: true\ngroup: addons\nhub: hub\nowner: hub\nrelease: canary\n"},
+		{"three", "default", "components:\n  cert:\n    enabled: true\ngroup: addons\nhub: hub\nowner: three\nrelease: default\n"},
+	} {
+		s := ask(t, st, `{"view":"releases","group":"addons","owner":"`+c.owner+`"}`)["application-sets-addons-"+c.release]
+		if s == nil || s.text("helmValues") != c.want {
+			t.Errorf("%s of %s: %v, want %q", c.release, c.owner, s["helmValues"], c.want)
+		}
+	}
+	if got := names(t, st, `{"view":"releases","group":"resources"}`); got != "application-sets-resources-default" {
+		t.Errorf("a group that no versions file mentions has releases %q", got)
+	}
+}
+
+// TestBase: the request's entry takes the place of the layout's catalog, below the hierarchy.
+func TestBase(t *testing.T) {
+	st := noProblems(t, build(t, small().with(tree{
+		"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}}\n",
+		"catalog.yaml":      "dns: {chart: {repoURL: c, name: c, version: '1'}, namespace: from-catalog, values: {catalog: 1}}\n",
+	})))
+	one := ask(t, st, `{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"releaseName":"rel","chart":{"repoURL":"b","name":"b","version":"0.1"},"values":{"big":12345678901234567890,"from":"base","who":"{{ .cluster }}"}}}`)["dns-one"]
+	if got := fmt.Sprint(one["chart"], one["namespace"], one["releaseName"], one["helmValues"]); got != "map[name:dns path: repoURL:https://charts.example version:1.0.0]"+"dns"+"rel"+"big: 12345678901234567890\nfrom: system\nsystem: true\nwho: one\n" {
+		t.Error(got)
+	}
+	if got := names(t, st, `{"view":"components","group":"addons","component":"other","base":{"enabled":"true"}}`); got != "other-hub other-one other-two" {
+		t.Errorf("a component that only the request knows: %q", got)
+	}
+	for base, want := range map[string]string{
+		`{"enabled":"x"}`: `input.parameters.base: key "enabled": "x"; expected true or false`, `{"selector":{"matchLabels":[]}}`: "selector", `{"values":5}`: `key "values": is a number; expected a map`,
+	} {
+		if got := refused(t, st, `{"view":"components","group":"addons","component":"dns","base":`+base+`}`); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", base, got, want)
+		}
+	}
+}
+
+// TestRequiredLevel is rule H6: required for values; a group's catalog need not be there.
+func TestRequiredLevel(t *testing.T) {
+	layout := "levels: [{name: system, dir: '{{ .root }}/defaults', required: true}, {name: cluster, dir: '{{ .root }}/tenants/{{ .tenant }}/clusters/{{ .cluster }}'}]\n"
+	secret := tree{"fleet/layout.yaml": layout, "addons/defaults/fleet/fleet-secret/values.yaml": "{}\n"}
+	noProblems(t, build(t, small().with(secret)))
+	st := build(t, small().with(secret).with(tree{"addons/defaults/addons/dns/values.yaml": ""}))
+	if got := problemTexts(st.Problems); strings.Count(got, `missing-layer addons/defaults/addons/dns/values.yaml: no such file; expected a file, because level "system" is required`) != 2 {
+		t.Error(got)
+	}
+}
+
+// TestMergeRulesOfOneComponent is rule H4: a rule for one component does not reach another with the same files.
+func TestMergeRulesOfOneComponent(t *testing.T) {
+	files := small().with(tree{
+		"fleet/layout.yaml":                            "files: {values: '{{ .group }}/{{ regexReplaceAll \"-.*\" .component \"\" }}/values.yaml'}\n",
+		"addons/defaults/application-sets/addons.yaml": "a: {enabled: true, chart: {repoURL: r, name: a, version: '1'}, values: {l: [1]}}\nb: {enabled: true, chart: {repoURL: r, name: a, version: '1'}, values: {l: [1]}}\n",
+	})
+	files["addons/defaults/addons/a/values.yaml"] = "l: [2]\n"
+	files["addons/defaults/addons/b/values.yaml"] = "l: [2]\n"
+	layout := func(rules string) tree { return tree{"fleet/layout.yaml": "kind: Layout\n" + rules} }
+	st := noProblems(t, build(t, files.with(layout("merge: [{path: l, strategy: append, component: a}]\n"))))
+	values := func(st *State) string {
+		sets := ask(t, st, addons)
+		return sets["a-one"].text("helmValues") + sets["b-one"].text("helmValues")
+	}
+	if got := values(st); got != "l:\n- 1\n- 2\nl:\n- 2\n" {
+		t.Errorf("values %q", got)
+	}
+	// Another layout has other rules: nothing merged before is taken over.
+	next, err := Build(st, snap(files.with(layout("merge: [{path: l, strategy: append, component: b}]\n"))), facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := values(next); got != "l:\n- 2\nl:\n- 1\n- 2\n" {
+		t.Errorf("values %q after the rules changed", got)
+	}
+}
+
+// TestLevelNamesAreTheClustersOwn: hubs and spokes may read one file at levels of different names (H7).
+func TestLevelNamesAreTheClustersOwn(t *testing.T) {
+	layout := tree{"fleet/layout.yaml": "levels: [{name: spokes, dir: '{{ .root }}/defaults'}]\nhubLevels: [{name: hubs, dir: '{{ .root }}/defaults'}]\n"}
+	st := noProblems(t, build(t, small().with(layout)))
+	for name, want := range map[string]string{"hub": "hubs", "one": "spokes"} {
+		e, err := st.Explain("", name, "addons", "dns")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, ok := e.Values.Origin([]string{"from"}); !ok || o.Level != want {
+			t.Errorf("%s: level %q, want %q", name, o.Level, want)
+		}
+	}
+}
+
+// TestRootAsLevel: the repository's root can be a level; a change of a file in it is noticed.
+func TestRootAsLevel(t *testing.T) {
+	files := small().with(tree{"fleet/layout.yaml": "levels: [{name: root, dir: .}]\n", "application-sets/addons.yaml": "dns: {enabled: true, chart: {repoURL: r, name: dns, version: '1'}}\n", "addons/dns/values.yaml": "a: 1\n"})
+	st := noProblems(t, build(t, files))
+	next, err := Build(st, snap(files.with(tree{"addons/dns/values.yaml": "a: 2\n"})), facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, next, addons)["dns-one"].text("helmValues"); got != "a: 2\n" {
+		t.Errorf("values %q", got)
+	}
+}
+
+// TestErrorsAreShort is rule G5.
+func TestErrorsAreShort(t *testing.T) {
+	e := &Error{Message: strings.Repeat("é", 1000)}
+	if got := e.Error(); len(got) > maxMessage || !utf8.ValidString(got) || !strings.HasSuffix(got, "é...") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+	var target *Error
+	st := build(t, small().with(tree{member("one"): spoke("one", "tenannt: x\nlifecycl: y\n")}))
+	_, err := st.Answer(request(t, addons))
+	if !errors.As(err, &target) || target.Kind != Unavailable || len(target.Problems) != 2 {
+		t.Fatalf("%#v", err)
+	}
+	if diff := cmp.Diff(`member "one" of hub "hub": fleet/fleet-members/hub/one.yaml:4:1: key "tenannt": not known in member file; did you mean "tenant"? (and 1 more)`, err.Error()); diff != "" {
+		t.Error(diff)
+	}
+}
