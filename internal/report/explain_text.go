@@ -83,6 +83,9 @@ func (p *printer) state(e Explanation) string {
 	case stateSwitchedOff:
 		return p.yellow("switched off:") + " no level says enabled: true, or a later one says false"
 	case stateNotSelected:
+		if len(e.Catalog) == 0 {
+			return p.yellow("not selected:") + " a hub does not register itself"
+		}
 		return p.yellow("not selected:") + " the cluster's labels do not match the selector"
 	case stateNotRegistered:
 		return p.yellow("not registered:") + " the hub has no cluster Secret for it yet"

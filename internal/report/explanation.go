@@ -163,7 +163,7 @@ func state(e *generator.Explanation) string {
 	switch {
 	case !e.Enabled:
 		return stateSwitchedOff
-	case !e.Selected:
+	case !e.Selected, e.Entry == nil && e.Member.IsHub: // the registration of a hub: it does not register itself
 		return stateNotSelected
 	case e.Member.Lifecycle == fleet.Retired:
 		return stateRetired
