@@ -206,7 +206,7 @@ func processes(t testing.TB, text string) []string {
 
 // A mirror that is damaged in whatever way is made anew.
 func TestGit_DamagedMirror(t *testing.T) {
-	for name, damage := range map[string]func(t *testing.T, mirror string){ //nolint:thelper // cases, no helpers
+	for name, damage := range map[string]func(t *testing.T, mirror string){
 		"objects gone": func(t *testing.T, m string) {
 			check(t, os.RemoveAll(filepath.Join(m, "objects")))
 			check(t, os.Mkdir(filepath.Join(m, "objects"), 0o755))
