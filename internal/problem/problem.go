@@ -201,7 +201,7 @@ func (l List) Error() string {
 }
 
 // Nearest returns the hint `did you mean "x"?` for the known name closest to the unknown one, or nothing when none
-// is near (Levenshtein distance of at most a third of the length, and at least 1, at most 3).
+// is near (a distance of at most a third of the length, and at least 1, at most 3).
 func Nearest(unknown string, known []string) []string {
 	best, bestDistance := "", min(3, max(1, len(unknown)/3))+1
 	for _, k := range known {
@@ -215,22 +215,26 @@ func Nearest(unknown string, known []string) []string {
 	return []string{fmt.Sprintf("did you mean %q?", best)}
 }
 
-// distance is the Levenshtein distance of two strings, by bytes.
+// distance is the Levenshtein distance of two strings, by bytes, where swapping two neighbours counts once: it is what
+// fingers do most.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost = 1 + min(diagonal, row[j], row[j-1])
+			if a[i-1] == b[j-1] {
+				row[j] = last[j-1]
+				continue
 			}
-			diagonal, row[j] = row[j], cost
+			row[j] = 1 + min(last[j-1], last[j], row[j-1])
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], 1+before[j-2])
+			}
 		}
+		before, last, row = last, row, before
 	}
-	return row[len(b)]
+	return last[len(b)]
 }
