@@ -1,11 +1,15 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -46,7 +50,7 @@ func parse(args []string, out io.Writer) (*flags, error) {
 	fs.StringVar(&f.ref, "ref", "main", "branch, tag or commit of a Git `source`")
 	fs.DurationVar(&f.interval, "interval", time.Minute, "how often a Git source is asked for something new")
 	fs.StringVar(&f.credentials, "git-credentials", "", "`folder` with the files username and password, or identity and known_hosts")
-	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart; without it the Git mirror is temporary")
+	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and what was accepted last; without it, both are lost")
 	fs.StringVar(&f.hub, "hub", "", "`name` of the hub whose members are served (required)")
 	fs.StringVar(&f.facts, "facts", "none", "what is known of clusters: kubernetes, none, or a `file` of kind Facts")
 	fs.StringVar(&f.namespace, "namespace", "argocd", "namespace of the cluster Secrets, with --facts kubernetes")
@@ -159,10 +163,29 @@ func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
 	if o.Facts, err = f.provider(log); err != nil {
 		return o, err
 	}
+	if o.StateFile, err = f.stateFile(); err != nil {
+		return o, err
+	}
 	o.Source, err = source.Open(source.Options{
 		Location: f.source, Ref: f.ref, Interval: f.interval, StateDir: f.stateDir, Credentials: f.credentials,
 	})
 	return o, err
+}
+
+// stateFile is where the last accepted snapshot is kept; another source or hub has another one.
+func (f *flags) stateFile() (string, error) {
+	if f.stateDir == "" {
+		return "", nil
+	}
+	if err := os.MkdirAll(f.stateDir, 0o700); err != nil {
+		return "", fmt.Errorf("--state-dir: %w", err)
+	}
+	location := f.source
+	if dir, err := filepath.Abs(f.source); err == nil && !strings.Contains(location, ":") {
+		location = dir
+	}
+	sum := sha256.Sum256([]byte(location + "\x00" + f.ref + "\x00" + f.hub))
+	return filepath.Join(f.stateDir, "accepted-"+hex.EncodeToString(sum[:8])+".tar"), nil
 }
 
 func (f *flags) logger(w io.Writer) *slog.Logger {

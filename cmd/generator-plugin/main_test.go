@@ -56,6 +56,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--drain-delay", "-1s"), "--drain-delay -1s; expected 0s or more"},
 		{with("--facts", "/nosuch/facts.yaml"), `facts file "/nosuch/facts.yaml": no such file or directory`},
 		{with("--facts", facts), facts + ":1:7"},
+		{with("--state-dir", "/dev/null/x"), "--state-dir: mkdir /dev/null"},
 		{with("--facts", "kubernetes"), "no kubernetes configuration"},
 		{with("--token-file", "/nosuch/token"), `token file "/nosuch/token": no such file or directory`},
 		{with("--token-file", reference), `it begins with "$"`},
@@ -135,13 +136,14 @@ func (l *lines) Write(p []byte) (int, error) {
 
 // The command serves this repository's own fleet, says so in one line, and ends with status 0 at a signal.
 func TestServes(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
 	ctx, signal := context.WithCancel(t.Context())
 	stderr := &lines{out: make(chan string, 1000)}
 	status := make(chan int, 1)
 	go func() {
 		status <- run(ctx, []string{
 			"--source", "../..", "--hub", "hub-eu", "--listen", "127.0.0.1:0", "--token-file", file(t, "secret\n"),
-			"--facts", "../../examples/facts.yaml", "--log-format", "json",
+			"--facts", "../../examples/facts.yaml", "--log-format", "json", "--state-dir", state,
 		}, io.Discard, stderr)
 	}()
 	said := regexp.MustCompile(`^generator-plugin: serving folder "\.\./\.\." at (http://127\.0\.0\.1:\d+), revision sha256:[0-9a-f]+$`)
@@ -161,7 +163,7 @@ func TestServes(t *testing.T) {
 			t.Fatal("it never served")
 		}
 	}
-	r, err := http.NewRequest("POST", address+"/api/v1/getparams.execute", strings.NewReader(`{"applicationSetName":"x","input":{"parameters":{"view":"members"}}}`))
+	r, err := http.NewRequest(http.MethodPost, address+"/api/v1/getparams.execute", strings.NewReader(`{"applicationSetName":"x","input":{"parameters":{"view":"members"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +174,7 @@ func TestServes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 || !bytes.HasPrefix(body, []byte(`{"output":{"parameters":[{`)) {
+	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte(`{"output":{"parameters":[{`)) {
 		t.Errorf("%s %.200s %v", resp.Status, body, err)
 	}
 	signal()
@@ -183,6 +185,9 @@ func TestServes(t *testing.T) {
 		}
 	case <-timeout:
 		t.Fatal("it never ended")
+	}
+	if kept, err := filepath.Glob(filepath.Join(state, "accepted-*.tar")); err != nil || len(kept) != 1 {
+		t.Errorf("kept %v, %v", kept, err)
 	}
 }
 

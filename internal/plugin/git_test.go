@@ -65,6 +65,7 @@ func TestGitSource(t *testing.T) {
 
 	open := func(o *plugin.Options) {
 		var err error
+		o.StateFile = filepath.Join(state, "accepted.tar")
 		if o.Source, err = source.Open(source.Options{Location: "file://" + bare, StateDir: state, Interval: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
@@ -101,6 +102,10 @@ func TestGitSource(t *testing.T) {
 	mended := w.push(map[string]string{fileA: memberA})
 	webhook()
 	after := serves(s, mended)
+	// Broken again, and then the service is restarted: what was accepted goes on being served.
+	worse := w.push(map[string]string{fileA: "clusterName: [\n"})
+	webhook()
+	s.until("refused again", func(st refresh.Status) bool { return len(st.Refused) == 1 && st.Refused[0].Revision == worse })
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +117,7 @@ func TestGitSource(t *testing.T) {
 	if r := again.ask(`{"view":"components","group":"addons"}`); r.code != 200 || r.body != after.body {
 		t.Errorf("after a restart: %d %s", r.code, r.body)
 	}
-	if _, body := again.readiness(); len(body.Refused) != 1 || body.Refused[0].Cause != refresh.Source {
+	if _, body := again.readiness(); len(body.Refused) != 2 || body.Refused[0].Cause != refresh.Source || body.Refused[1].Revision != worse {
 		t.Errorf("%+v", body)
 	}
 }

@@ -30,7 +30,7 @@ func TestG1_Panics(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != 500 || string(body) != "{\"message\":\"internal error; see the service's log\"}\n" {
+	if err != nil || resp.StatusCode != http.StatusInternalServerError || string(body) != "{\"message\":\"internal error; see the service's log\"}\n" {
 		t.Errorf("%d %q %v", resp.StatusCode, body, err)
 	}
 	if resp, err = http.Get(server.URL + "/within"); err == nil {

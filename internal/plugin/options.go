@@ -31,6 +31,9 @@ type Options struct {
 	// Hub is the hub of requests that name none.
 	Hub string
 
+	// StateFile keeps the last accepted snapshot across restarts; default none.
+	StateFile string
+
 	// Listen is the address to listen on; default DefaultListen. Port 0 takes a free one.
 	Listen string
 	// TokenFile holds the bearer token.

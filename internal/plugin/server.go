@@ -59,7 +59,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.metrics = newMetrics()
 	s.refresher, err = refresh.New(refresh.Options{
-		Source: o.Source, Facts: o.Facts, Hub: o.Hub, Logger: o.Logger, Observe: s.metrics.refreshed,
+		Source: o.Source, Facts: o.Facts, Hub: o.Hub, StateFile: o.StateFile, Logger: o.Logger, Observe: s.metrics.refreshed,
 	})
 	if err != nil {
 		return nil, err

@@ -250,7 +250,7 @@ func TestExplain(t *testing.T) {
 		"cluster=a&group=addons":                "expected the query parameters cluster, group and component",
 		"cluster=a&token=x":                     "unknown query parameter; expected cluster, hub, group, component, path",
 		"cluster=aa&group=addons&component=dns": `no member is called "aa", did you mean "a"?`,
-		"cluster=a&group=addons&component=dsn":  `component "dsn" is in no catalog of group "addons" for cluster "a"; expected one of dns`,
+		"cluster=a&group=addons&component=dsn":  `component "dsn" is in no catalog of group "addons" for cluster "a", did you mean "dns"?; expected one of dns`,
 		"cluster=a&group=addons&component=dns&path=replicaz": `path "replicaz": no such value in addons/dns of cluster "a"; did you mean "replicas"?`,
 	} {
 		s.expect(query, func() *http.Request { return s.request("GET", "/api/v1/explain?"+query, "") }, 400, message)

@@ -50,14 +50,15 @@ func (r *Refresher) advance(l look) result {
 	return out
 }
 
-// first builds the first state (rule 1); errors of single members are accepted (rule 3).
+// first builds the first state (rule 1); errors of single members are accepted (rule 3). What was accepted before a
+// restart is gone on from, once the source has been looked at: it may be older than what others serve (rule 8).
 func (r *Refresher) first(l look, known facts.Set, synced bool, out *result) {
 	switch {
-	case l.snapshot == nil && l.err != nil:
-		out.waiting = l.err.Error()
-		return
-	case l.snapshot == nil:
+	case !l.done:
 		out.waiting = waitingForSource(r.o.Source)
+		return
+	case l.snapshot == nil && r.accepted == nil:
+		out.waiting = l.err.Error()
 		return
 	case !synced:
 		out.waiting = "the clusters' facts are not complete yet"
@@ -65,6 +66,19 @@ func (r *Refresher) first(l look, known facts.Set, synced bool, out *result) {
 			out.waiting = err.Error()
 		}
 		return
+	}
+	if r.accepted != nil {
+		if candidate, refused := r.try(r.accepted, known); len(refused) == 0 {
+			r.serving, out.swapped = candidate, true
+			if l.snapshot != nil && l.snapshot.Revision != r.accepted.Revision {
+				r.next(l.snapshot, known, out)
+			}
+			return
+		}
+		if l.snapshot == nil {
+			out.waiting = l.err.Error()
+			return
+		}
 	}
 	candidate, refused := r.try(l.snapshot, known)
 	if len(refused) > 0 {

@@ -24,6 +24,8 @@ type Options struct {
 	Facts FactsProvider
 	// Hub is the hub whose errors make a revision refused; empty means all.
 	Hub string
+	// StateFile keeps the last accepted snapshot across restarts; without it, a restart takes what the source has.
+	StateFile string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Now defaults to time.Now.
@@ -55,8 +57,9 @@ type Refresher struct {
 	status  Status
 	changed chan struct{}
 
-	// serving belongs to the worker.
-	serving *serving
+	// serving and accepted belong to the worker; accepted is what was served before a restart.
+	serving  *serving
+	accepted *snapshot.Snapshot
 }
 
 // look is what the source said last.
@@ -83,10 +86,17 @@ func New(o Options) (*Refresher, error) {
 	if o.Observe == nil {
 		o.Observe = func(Outcome) {}
 	}
-	return &Refresher{
+	r := &Refresher{
 		o: o, kick: make(chan struct{}, 1), changed: make(chan struct{}),
 		status: Status{Source: o.Source.String(), Waiting: waitingForSource(o.Source)},
-	}, nil
+	}
+	if o.StateFile != "" {
+		var err error
+		if r.accepted, err = restore(o.StateFile); err != nil {
+			o.Logger.Error("the state of before cannot be used", "file", o.StateFile, "error", err)
+		}
+	}
+	return r, nil
 }
 
 func waitingForSource(s source.Source) string { return s.String() + " has not been read yet" }
@@ -219,9 +229,25 @@ func (r *Refresher) turn() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 	r.mu.Unlock()
+	if result.swapped {
+		r.keep()
+	}
 	if result.swapped || len(result.refused) > 0 {
 		r.o.Observe(Outcome{Swapped: result.swapped, Refused: next.Refused, Duration: r.o.Now().Sub(began)})
 	}
+}
+
+// keep writes the accepted snapshot down. A disk that is full does not stop the service.
+func (r *Refresher) keep() {
+	s := r.serving.snapshot
+	if r.o.StateFile == "" || r.accepted != nil && r.accepted.Revision == s.Revision {
+		return
+	}
+	if err := save(r.o.StateFile, s); err != nil {
+		r.o.Logger.Error("the accepted state cannot be kept for a restart", "file", r.o.StateFile, "error", err)
+		return
+	}
+	r.accepted = s
 }
 
 func (r *Refresher) log(before, next Status, result result) {

@@ -120,11 +120,16 @@ type harness struct {
 
 func start(t *testing.T, f refresh.FactsProvider) *harness {
 	t.Helper()
+	return startWith(t, f, "")
+}
+
+func startWith(t *testing.T, f refresh.FactsProvider, stateFile string) *harness {
+	t.Helper()
 	s := newScript()
 	clock := time.Unix(1_700_000_000, 0)
 	var mu sync.Mutex
 	r, err := refresh.New(refresh.Options{
-		Source: s, Facts: f, Hub: "hub-1", Logger: slog.New(slog.DiscardHandler),
+		Source: s, Facts: f, Hub: "hub-1", StateFile: stateFile, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { mu.Lock(); defer mu.Unlock(); clock = clock.Add(time.Second); return clock },
 	})
 	if err != nil {
@@ -420,4 +425,67 @@ func TestFactsFileIsReadAgain(t *testing.T) {
 	write(head + "- {name: a, labels: {tier: new}}\n")
 	trigger()
 	h.serving(s)
+}
+
+// What was accepted survives a restart: a refused commit stays refused, an unreachable source changes nothing.
+func TestG4_RestartGoesOnFromWhatWasAccepted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "accepted.tar")
+	large := strings.Repeat("x", snapshot.MaxFileSize+1)
+	good := fleet(map[string]string{"docs/large.yaml": large, "docs/empty.yaml": " ", "fleet/with space/ü.yaml": "a: 1\n"})
+	bad := fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": broken})
+	h := startWith(t, nil, file)
+	h.say(good, nil)
+	h.serving(good)
+	h.say(bad, nil)
+	h.refused(refresh.Commit)
+	want, err := h.r.State().Answer(generator.Request{View: generator.Members, Hub: "hub-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, first := range map[string]said{
+		"refused commit": {s: bad},
+		"unreachable":    {err: &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"}},
+		"the same":       {s: good},
+	} {
+		h := startWith(t, nil, file)
+		if h.r.State() != nil {
+			t.Errorf("%s: served before the source was looked at", what)
+		}
+		h.say(first.s, first.err)
+		h.until("serving what was accepted: "+what, func(st refresh.Status) bool { return st.Revision == good.Revision })
+		if st := h.r.Status(); (what == "the same") != (len(st.Refused) == 0) {
+			t.Errorf("%s: %+v", what, st)
+		}
+		got, err := h.r.State().Answer(generator.Request{View: generator.Members, Hub: "hub-1"})
+		if err != nil || string(got) != string(want) {
+			t.Errorf("%s: another answer, %v", what, err)
+		}
+	}
+	// A good commit is taken at once, and kept in turn.
+	newer := fleet(map[string]string{"docs/x.yaml": "a: 1\n"})
+	h = startWith(t, nil, file)
+	h.say(newer, nil)
+	h.serving(newer)
+	if err := h.r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	h = startWith(t, nil, file)
+	h.say(nil, errors.New("script: away"))
+	h.until("serving the newer", func(st refresh.Status) bool { return st.Revision == newer.Revision })
+	if err := h.r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	// Half a file is no state, and no reason not to start.
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cut := range []int{0, 100, len(data) / 2} {
+		if err := os.WriteFile(file, data[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h = startWith(t, nil, file)
+		h.say(good, nil)
+		h.serving(good)
+	}
 }
