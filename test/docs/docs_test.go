@@ -81,7 +81,7 @@ func fields(t reflect.Type) []string {
 // Blocks of JSON and YAML can be parsed.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
-	blocks := regexp.MustCompile("(?ms)^```(json|yaml)\n(.*?)^```$")
+	blocks := regexp.MustCompile("(?s)\n```(json|yaml)\n(.*?)\n```\n")
 	for file, text := range pages(t) {
 		for _, m := range blocks.FindAllStringSubmatch(text, -1) {
 			var v any
