@@ -21,4 +21,5 @@
 //     certificates and ssh settings. Credentials reach it through a credential helper bound to the repository's host
 //     or through ssh's identity file: no secret is on a command line, in a URL or in a configuration file.
 //  9. All methods may be called concurrently.
+//  10. Revision reads any revision of a local repository by Git's objects alone, under the same rules.
 package source
