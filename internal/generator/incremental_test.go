@@ -113,7 +113,7 @@ func changes() []change {
 			"levels: [{name: ring, dir: '{{ .root }}/{{ index .labels \"ring\" | default \"none\" }}'}]\n",
 			"files: {values: '{{ .group }}/{{ .component }}/{{ .environment }}.yaml'}\n", "kind: Lay\n",
 		}},
-		{"catalog.yaml", []string{"", "components: {dns: {chart: {repoURL: c, name: dns, version: '7'}, values: {low: '{{ .cluster }}'}}, cert: {enabled: true, chart: {repoURL: c, name: cert, version: '7'}}}\n"}},
+		{"catalog.yaml", []string{"", "components: {dns: {chart: {repoURL: c, name: dns, version: '7'}, values: {low: '{{ .cluster }}'}}, cert: {enabled: true, chart: {repoURL: c, name: cert, version: '7'}}}\n", "components: {dns: {enabled: true, chart: {repoURL: c, name: dns, version: '8'}}}\n"}},
 		{"addons/dns/values.yaml", []string{"", "at: root\n"}},
 		{"addons/prod.yaml", []string{"", "x: 1\n"}},
 		{"addons/defaults/addons/dns/prod.yaml", []string{"", "by: environment\n"}},
@@ -174,6 +174,20 @@ func TestIncrementalBuildIsAFreshOne(t *testing.T) {
 	}
 	if built < refusedBuilds {
 		t.Errorf("%d states were built, %d refused: the changes are too bad to test anything", built, refusedBuilds)
+	}
+}
+
+// TestChangedCatalogReachesEveryCluster: the layout's catalog is below no level's folder.
+func TestChangedCatalogReachesEveryCluster(t *testing.T) {
+	files := small().with(tree{"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}}\n", "catalog.yaml": "dns: {namespace: before}\n"})
+	next, err := Build(noProblems(t, build(t, files)), snap(files.with(tree{"catalog.yaml": "dns: {namespace: after}\n"})), facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range ask(t, next, addons) {
+		if s.text("namespace") != "after" {
+			t.Errorf("%s has the catalog of before", name)
+		}
 	}
 }
 

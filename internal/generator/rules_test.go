@@ -173,30 +173,32 @@ func TestRequiredLevel(t *testing.T) {
 	}
 }
 
-// TestMergeRulesOfOneComponent is rule H4: a rule for one component does not reach another with the same files.
+// TestMergeRulesOfOneComponent is rule H4: a rule for one component does not reach another that reads the same files.
 func TestMergeRulesOfOneComponent(t *testing.T) {
 	files := small().with(tree{
-		"fleet/layout.yaml":                            "files: {values: '{{ .group }}/{{ regexReplaceAll \"-.*\" .component \"\" }}/values.yaml'}\n",
-		"addons/defaults/application-sets/addons.yaml": "a: {enabled: true, chart: {repoURL: r, name: a, version: '1'}, values: {l: [1]}}\nb: {enabled: true, chart: {repoURL: r, name: a, version: '1'}, values: {l: [1]}}\n",
+		"addons/defaults/application-sets/addons.yaml":        "x-1: {enabled: true, chart: {repoURL: r, name: a, version: '1'}}\nx-2: {enabled: true, chart: {repoURL: r, name: a, version: '1'}}\n",
+		"addons/defaults/addons/x/values.yaml":                "l: [1]\n",
+		"addons/tenants/retail/defaults/addons/x/values.yaml": "l: [1, 2]\n",
 	})
-	files["addons/defaults/addons/a/values.yaml"] = "l: [2]\n"
-	files["addons/defaults/addons/b/values.yaml"] = "l: [2]\n"
-	layout := func(rules string) tree { return tree{"fleet/layout.yaml": "kind: Layout\n" + rules} }
-	st := noProblems(t, build(t, files.with(layout("merge: [{path: l, strategy: append, component: a}]\n"))))
+	layout := func(strategy, component string) tree {
+		return tree{"fleet/layout.yaml": "files: {values: '{{ .group }}/{{ regexReplaceAll \"-.*\" .component \"\" }}/values.yaml'}\nmerge: [{path: l, strategy: " + strategy + ", component: " + component + "}]\n"}
+	}
 	values := func(st *State) string {
 		sets := ask(t, st, addons)
-		return sets["a-one"].text("helmValues") + sets["b-one"].text("helmValues")
+		return strings.ReplaceAll(sets["x-1-one"].text("helmValues")+sets["x-2-one"].text("helmValues"), "\n- ", " ")
 	}
-	if got := values(st); got != "l:\n- 1\n- 2\nl:\n- 2\n" {
-		t.Errorf("values %q", got)
-	}
-	// Another layout has other rules: nothing merged before is taken over.
-	next, err := Build(st, snap(files.with(layout("merge: [{path: l, strategy: append, component: b}]\n"))), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := values(next); got != "l:\n- 2\nl:\n- 1\n- 2\n" {
-		t.Errorf("values %q after the rules changed", got)
+	var st *State
+	for _, c := range []struct{ strategy, component, want string }{
+		{"append", "x-1", "l: 1 1 2\nl: 1 2\n"}, {"append", "x-2", "l: 1 2\nl: 1 1 2\n"}, {"replace", "x-2", "l: 1 2\nl: 1 2\n"}, {"append", "x-2", "l: 1 2\nl: 1 1 2\n"},
+	} {
+		// Another layout has other rules: nothing that was merged before is taken over.
+		next, err := Build(st, snap(files.with(layout(c.strategy, c.component))), facts.Set{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st = noProblems(t, next); values(st) != c.want {
+			t.Errorf("%s for %s: values %q, want %q", c.strategy, c.component, values(st), c.want)
+		}
 	}
 }
 
