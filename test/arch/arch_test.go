@@ -14,6 +14,7 @@ var layers = [][]string{
 	{"facts", "hierarchy", "labels", "release"},
 	{"fleet"},
 	{"generator", "hub", "source"},
+	{"plan"},
 	{"refresh", "report"},
 	{"plugin"},
 }
