@@ -15,7 +15,7 @@ import (
 // Lint is every finding about the snapshot, errors and warnings, in order of position: those of Build, and those that
 // do not change an answer but are most likely not meant.
 func (st *State) Lint() []problem.Problem {
-	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}}
+	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems)
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
@@ -63,7 +63,34 @@ type linter struct {
 	st        *State
 	reachable map[string]bool // files that some cluster and component can reach, there or not
 	folders   map[string]bool // folders of levels
+	names     map[nameKey]namedBy
 	problems  []problem.Problem
+}
+
+// nameKey is an Application's name in one engine.
+type nameKey struct{ hub, owner, name string }
+
+type namedBy struct {
+	m                *fleet.Member
+	group, component string
+}
+
+func (n namedBy) String() string {
+	return fmt.Sprintf("component %q of group %q on cluster %q", n.component, n.group, n.m.Name)
+}
+
+// name reports two Applications of one name: N1's names are not unique by themselves.
+func (l *linter) name(m *fleet.Member, group, component string) {
+	key, by := nameKey{m.Hub, m.Owner(group), applicationName(component, m.Name)}, namedBy{m, group, component}
+	other, taken := l.names[key]
+	if !taken {
+		l.names[key] = by
+		return
+	}
+	l.problems = append(l.problems, problem.Problem{
+		Reason: problem.DuplicateName, Severity: problem.Warning, Pos: m.Pos, Subject: fmt.Sprintf("Application %q", key.name),
+		Found: fmt.Sprintf("is %s and %s", by, other), Expected: "one name for each", Related: []problem.Pos{other.m.Pos}, Hub: m.Hub, Cluster: m.Name,
+	})
 }
 
 func (l *linter) reach(p string) {
@@ -91,6 +118,9 @@ func (l *linter) member(m *fleet.Member) {
 			l.file(g, l.st.Fleet.Layout.Values, component, c)
 			if r, problems := l.st.resolve(c, g, component, nil); len(problems) == 0 && len(c.broken) == 0 {
 				l.problems = append(l.problems, r.values.Conflicts()...)
+				if r.enabled && m.Lifecycle != fleet.Retired {
+					l.name(m, name, component)
+				}
 			}
 		}
 		for _, catalog := range g.catalogs {
@@ -164,17 +194,20 @@ func (l *linter) unreachable() {
 			}
 		}
 	}
-	reached := slices.Sorted(maps.Keys(l.reachable))
+	var strays []string
 	for _, root := range slices.Sorted(maps.Keys(roots)) {
 		for _, p := range l.st.snapshot.Under(root) {
-			if l.reachable[p] || l.inOpenGroup(p, open) {
-				continue
+			if !l.reachable[p] && !l.inOpenGroup(p, open) {
+				strays = append(strays, p)
 			}
-			l.problems = append(l.problems, problem.Problem{
-				Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
-				Found: "no cluster and no component reads this file", Hints: nearestPath(p, reached),
-			})
 		}
+	}
+	hints := nearestPaths(strays, l.reachable)
+	for _, p := range strays {
+		l.problems = append(l.problems, problem.Problem{
+			Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
+			Found: "no cluster and no component reads this file", Hints: hints[p],
+		})
 	}
 }
 
@@ -212,23 +245,49 @@ func (l *linter) inOpenGroup(p string, open map[string]bool) bool {
 	return false
 }
 
-// nearestPath suggests a reachable path that differs in one part only.
-func nearestPath(p string, reachable []string) []string {
-	parts := strings.Split(p, "/")
-	for i := range parts {
-		var candidates []string
-		prefix, suffix := strings.Join(parts[:i], "/"), strings.Join(parts[i+1:], "/")
-		for _, r := range reachable {
-			other := strings.Split(r, "/")
-			if len(other) == len(parts) && strings.Join(other[:i], "/") == prefix && strings.Join(other[i+1:], "/") == suffix {
-				candidates = append(candidates, other[i])
-			}
+// gap is a path with one part taken out.
+type gap struct{ before, after string }
+
+// gaps calls f for each part of a path.
+func gaps(p string, f func(at gap, part string)) {
+	for start := 0; start <= len(p); {
+		end := len(p)
+		if i := strings.IndexByte(p[start:], '/'); i >= 0 {
+			end = start + i
 		}
-		if h := problem.Nearest(parts[i], candidates); len(h) > 0 {
-			return h
+		f(gap{p[:start], p[end:]}, p[start:end])
+		start = end + 1
+	}
+}
+
+// nearestPaths suggests, for each stray path, a reachable one that differs in one part only. The reachable ones, of
+// which there are many, are looked at once.
+func nearestPaths(strays []string, reachable map[string]bool) map[string][]string {
+	candidates := map[gap][]string{}
+	for _, p := range strays {
+		gaps(p, func(at gap, _ string) { candidates[at] = nil })
+	}
+	if len(candidates) > 0 {
+		for r := range reachable {
+			gaps(r, func(at gap, part string) {
+				if known, wanted := candidates[at]; wanted {
+					candidates[at] = append(known, part)
+				}
+			})
 		}
 	}
-	return nil
+	for _, parts := range candidates {
+		slices.Sort(parts)
+	}
+	out := map[string][]string{}
+	for _, p := range strays {
+		gaps(p, func(at gap, part string) {
+			if out[p] == nil {
+				out[p] = problem.Nearest(part, candidates[at])
+			}
+		})
+	}
+	return out
 }
 
 // documents reports what the readable files themselves hold: scalars that YAML's versions read differently (H9), and

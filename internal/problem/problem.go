@@ -62,6 +62,7 @@ const (
 	AmbiguousScalar   Reason = "ambiguous-scalar"
 	DuplicateKey      Reason = "duplicate-key"
 	DuplicateMember   Reason = "duplicate-member"
+	DuplicateName     Reason = "duplicate-name"
 	DuplicateRelease  Reason = "duplicate-release"
 	DuplicateSecret   Reason = "duplicate-secret"
 	IncompleteCatalog Reason = "incomplete-catalog"

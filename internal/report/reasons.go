@@ -7,6 +7,7 @@ var summaries = map[problem.Reason]string{
 	problem.AmbiguousScalar:   "A scalar that YAML 1.1 (Helm) and YAML 1.2 read differently.",
 	problem.DuplicateKey:      "A key is given twice in one map.",
 	problem.DuplicateMember:   "Two member files declare one cluster, or a hub has two member files of its own.",
+	problem.DuplicateName:     "Two components on two clusters give Applications of one name.",
 	problem.DuplicateRelease:  "A release type is given twice for one group.",
 	problem.DuplicateSecret:   "Two cluster Secrets of the hub claim one cluster.",
 	problem.IncompleteCatalog: "A component is switched on without complete chart coordinates.",
