@@ -99,7 +99,7 @@ func ParseRequest(parameters []byte, defaultHub string) (Request, error) {
 	dec.UseNumber()
 	var raw map[string]any
 	if err := dec.Decode(&raw); err != nil {
-		return Request{}, badRequest("input.parameters: expected an object: %v", err)
+		return Request{}, badRequest("input.parameters: expected an object")
 	}
 	r := Request{Hub: defaultHub}
 	known := []string{"view", "hub", "group", "component", "release", "base", "selector", "owner"}
