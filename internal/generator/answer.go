@@ -130,11 +130,14 @@ func (st *State) asked(q query) ([]*cluster, []problem.Problem) {
 			continue
 		}
 		c := st.clusters[m]
+		if m.Lifecycle == fleet.Retired && len(problem.Errors(m.Problems)) == 0 {
+			continue // what is wrong with its values concerns nobody any more
+		}
 		if len(c.broken) > 0 {
 			problems = append(problems, c.broken...)
 			continue
 		}
-		if m.Lifecycle == fleet.Retired || !q.selector.Matches(c.labels.All) {
+		if !q.selector.Matches(c.labels.All) {
 			continue
 		}
 		out = append(out, c)

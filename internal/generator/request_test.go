@@ -144,6 +144,14 @@ func TestBrokenMembers(t *testing.T) {
 			t.Errorf("%s: the other member's engine is answered %q", name, got)
 		}
 	}
+	retired := tree{"addons/tenants/retail/clusters/one/fleet/fleet-secret/values.yaml": "a: [\n", member("one"): spoke("one", "lifecycle: retired\n")}
+	if got := names(t, build(t, small().with(retired)), addons); got != "dns-hub dns-two" {
+		t.Errorf("with a retired member that cannot be computed: %q", got)
+	}
+	retired[member("one")] = spoke("one", "lifecycle: retired\ntenannt: x\n")
+	if got := refused(t, build(t, small().with(retired)), addons); !strings.Contains(got, "tenannt") {
+		t.Errorf("a member file that cannot be read says it is retired: %s", got)
+	}
 	if _, err := Build(nil, snap(tree{}), facts.Set{}); err == nil || !strings.Contains(err.Error(), "no member file") && !strings.Contains(err.Error(), "empty") {
 		t.Error(err)
 	}
