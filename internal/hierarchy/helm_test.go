@@ -131,21 +131,24 @@ func checkAgainstHelm(t testing.TB, dir string, files []string, templated bool) 
 // TestHelmAgrees compares generated hierarchies of up to six layers.
 func TestHelmAgrees(t *testing.T) {
 	quiet(t)
-	cases := 2500
+	cases := 2000
 	if testing.Short() {
 		cases = 300
 	}
-	dir := t.TempDir()
-	for seed := range cases {
-		g := newGen(uint64(seed))
-		files := make([]string, 1+g.r.IntN(6))
-		for i := range files {
-			files[i] = g.file()
-		}
-		checkAgainstHelm(t, dir, files, seed%10 == 0)
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+	const parts = 4
+	for part := range parts {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for seed := part; seed < cases; seed += parts {
+				g := newGen(uint64(seed))
+				files := make([]string, 1+g.r.IntN(6))
+				for i := range files {
+					files[i] = g.file()
+				}
+				checkAgainstHelm(t, dir, files, seed%10 == 0)
+			}
+		})
 	}
 }
 
