@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,11 +42,11 @@ func plainIsText(s string) bool {
 }
 
 // oracle remembers what sigs.k8s.io/yaml said of a scalar. A fleet has few distinct scalars that need asking; the
-// bound keeps hostile input from filling memory.
-type oracle struct {
-	mu     sync.RWMutex
-	values map[string]scalar
-	keys   map[string]string
+// bounds keep hostile input from filling memory.
+type oracle[V any] struct {
+	mu      sync.RWMutex
+	answers map[string]V
+	ask     func(string) (V, error)
 }
 
 const (
@@ -52,43 +54,44 @@ const (
 	oracleLength = 64 // bytes of a scalar that is remembered
 )
 
-var theOracle = oracle{values: map[string]scalar{}, keys: map[string]string{}}
+var (
+	valueOracle = oracle[scalar]{answers: map[string]scalar{}, ask: askValue}
+	keyOracle   = oracle[string]{answers: map[string]string{}, ask: askKey}
+)
+
+// of is the answer for a scalar, from memory if it was asked before.
+func (o *oracle[V]) of(source string) (V, error) {
+	o.mu.RLock()
+	v, ok := o.answers[source]
+	o.mu.RUnlock()
+	if ok {
+		return v, nil
+	}
+	v, err := o.ask(source)
+	if err != nil || len(source) > oracleLength {
+		return v, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.answers) >= oracleSize {
+		clear(o.answers)
+	}
+	o.answers[strings.Clone(source)] = v
+	return v, nil
+}
 
 // resolve is what Helm takes a plain scalar for.
 func resolve(source string) (scalar, error) {
 	if isSmallInteger(source) {
 		return scalar{Number, source}, nil
 	}
-	theOracle.mu.RLock()
-	s, ok := theOracle.values[source]
-	theOracle.mu.RUnlock()
-	if ok {
-		return s, nil
-	}
-	s, err := askValue(source)
-	if err != nil {
-		return scalar{}, err
-	}
-	if len(source) > oracleLength {
-		return s, nil
-	}
-	theOracle.mu.Lock()
-	defer theOracle.mu.Unlock()
-	if len(theOracle.values) >= oracleSize {
-		clear(theOracle.values)
-	}
-	theOracle.values[strings.Clone(source)] = s
-	return s, nil
+	return valueOracle.of(source)
 }
 
 // resolveKey is what Helm takes a plain scalar for that stands as a key: JSON's keys are strings.
-func resolveKey(source string) (string, error) {
-	theOracle.mu.RLock()
-	k, ok := theOracle.keys[source]
-	theOracle.mu.RUnlock()
-	if ok {
-		return k, nil
-	}
+func resolveKey(source string) (string, error) { return keyOracle.of(source) }
+
+func askKey(source string) (string, error) {
 	text, err := sigsyaml.YAMLToJSON([]byte("? " + source + "\n: x\n"))
 	if err != nil {
 		return "", err
@@ -97,19 +100,7 @@ func resolveKey(source string) (string, error) {
 	if err := json.Unmarshal(text, &m); err != nil || len(m) != 1 {
 		return "", fmt.Errorf("%q is no key", source)
 	}
-	for key := range m {
-		k = key
-	}
-	if len(source) > oracleLength {
-		return k, nil
-	}
-	theOracle.mu.Lock()
-	defer theOracle.mu.Unlock()
-	if len(theOracle.keys) >= oracleSize {
-		clear(theOracle.keys)
-	}
-	theOracle.keys[strings.Clone(source)] = k
-	return k, nil
+	return slices.Collect(maps.Keys(m))[0], nil
 }
 
 func askValue(source string) (scalar, error) {
