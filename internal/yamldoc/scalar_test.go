@@ -182,9 +182,9 @@ func TestOracleIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	theOracle.mu.RLock()
-	defer theOracle.mu.RUnlock()
-	for k := range theOracle.values {
+	valueOracle.mu.RLock()
+	defer valueOracle.mu.RUnlock()
+	for k := range valueOracle.answers {
 		if len(k) > 1000 {
 			t.Fatalf("a scalar of %d bytes is remembered", len(k))
 		}
