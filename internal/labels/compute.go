@@ -134,8 +134,19 @@ func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 }
 
 // IsName reports whether a name can be a folder, a label value and part of an Application's name: a DNS-1123 label
-// (RFC 1123: at most 63 lower case letters, digits and inner hyphens).
-func IsName(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }
+// (RFC 1123: at most 63 lower case letters, digits and inner hyphens). It is asked for every component of every
+// cluster, hence no regular expression.
+func IsName(name string) bool {
+	if name == "" || len(name) > validation.DNS1123LabelMaxLength || name[0] == '-' || name[len(name)-1] == '-' {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
 
 // Text is a map as "key=value" in order, for messages and cache keys.
 func Text(m map[string]string) string {

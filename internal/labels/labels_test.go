@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -177,6 +178,13 @@ func TestNames(t *testing.T) {
 	for name, want := range map[string]bool{"a": true, "prod-eu-1": true, "1a": true, strings.Repeat("x", 63): true, "": false, "-a": false, "a-": false, "A": false, "a.b": false, "a_b": false, "..": false, "é": false, strings.Repeat("x", 64): false} {
 		if IsName(name) != want {
 			t.Errorf("%q is a name: %t", name, !want)
+		}
+	}
+	for _, part := range []string{"", "a", "-", "0", "A", ".", "_", "\x00", "é", strings.Repeat("x", 61)} {
+		for _, name := range []string{part, "a" + part, part + "a", "a" + part + "a", part + part} {
+			if want := len(validation.IsDNS1123Label(name)) == 0; IsName(name) != want {
+				t.Errorf("%q is a name: %t; Kubernetes: %t", name, !want, want)
+			}
 		}
 	}
 	if got := Text(map[string]string{"b": "2", "a": "1"}); got != "a=1,b=2" {
