@@ -170,7 +170,16 @@ func (f fleet) text() string {
 func (c client) curl() string {
 	return fmt.Sprintf(`  curl -s %s/api/v1/getparams.execute \
     -H "Authorization: Bearer $(cat %s)" -H "Content-Type: application/json" \
-    -d '%s'`, c.base, c.tokenFile, question)
+    -d '%s'`, c.base, short(c.tokenFile), question)
+}
+
+// short is a path as one writes it in a shell.
+func short(file string) string {
+	home, err := os.UserHomeDir()
+	if rest, below := strings.CutPrefix(file, home+"/"); err == nil && home != "" && below {
+		return "~/" + rest
+	}
+	return file
 }
 
 // count is how often each name occurs.
