@@ -13,7 +13,7 @@ import (
 func TestRequests(t *testing.T) {
 	st := noProblems(t, build(t, small().with(tree{"fleet/fleet-members/hub2/solo.yaml": "{clusterName: solo, tenant: retail, environment: prod}\n"})))
 	for parameters, want := range map[string]string{
-		`[]`: "input.parameters: expected an object: ", `{"view":5}`: "input.parameters.view: expected a string", `{"veiw":"x"}`: `input.parameters: unknown key "veiw", did you mean "view"?; expected view, hub, group,`,
+		`[]`: "input.parameters: expected an object", `{"view":5}`: "input.parameters.view: expected a string", `{"veiw":"x"}`: `input.parameters: unknown key "veiw", did you mean "view"?; expected view, hub, group,`,
 		`{"base":"x"}`: "input.parameters.base: expected an object, a catalog entry",
 		`{}`:           `view "" is not known; expected one of agents, components, members, releases`, `{"view":"component"}`: `view "component" is not known, did you mean "components"?; expected one of agents,`,
 		`{"view":"members","hub":"hob"}`:                                                   `hub "hob" has no member files, did you mean "hub"?; expected fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml`,
