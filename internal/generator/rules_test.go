@@ -41,6 +41,7 @@ func TestCatalogLayers(t *testing.T) {
 		{"not selected", tree{retail: "dns: {selector: {matchLabels: {environment: dev}}}\n"}, "absent"},
 		{"not selected, nor are its templates executed", tree{retail: "dns: {selector: {matchLabels: {environment: x}}, namespace: '{{ .labels.absent }}', values: {a: '{{ .annotations.absent }}'}}\n"}, "absent"},
 		{"templates in coordinates", tree{one: "dns: {namespace: 'n-{{ .tenant }}', releaseName: '{{ .component }}-{{ .cluster }}', chart: {version: '{{ .environment }}', repoURL: '{{ .hub }}'}}\n"}, "hub dns prod  n-retail dns-one c: one\nlow: 1\n"},
+		{"each template its own result", tree{retail: "dns: {values: {a: '{{ .hub }}', b: {d: '{{ .tenant }}'}, l: ['{{ .environment }}', x, {e: '{{ .component }}'}]}}\n"}, "r dns 1.0.0  net dns a: hub\nb:\n  d: retail\nc: one\nl:\n- prod\n- x\n- e: dns\nlow: 1\n"},
 		{"value files over the catalog", tree{"addons/defaults/addons/dns/values.yaml": "low: {{ plain }}\n"}, ""},
 		{"a file's braces are its own", tree{"addons/defaults/addons/dns/values.yaml": "low: \"{{ .Values.x }}\"\n"}, "r dns 1.0.0  net dns c: one\nlow: '{{ .Values.x }}'\n"},
 	} {
