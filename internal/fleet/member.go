@@ -67,6 +67,7 @@ type Member struct {
 	remoteGroups          map[string]bool
 	repositoryRoots       map[string]string
 	content               map[string]any
+	root                  *yamldoc.Node
 	digest                string
 }
 
@@ -85,6 +86,14 @@ func (m *Member) Owner(group string) string {
 		return m.Name
 	}
 	return OwnerHub
+}
+
+// KeyPos is where the value of one of the file's own keys stands; the file, when it does not set the key.
+func (m *Member) KeyPos(key string) problem.Pos {
+	if v := m.root.Get(key); v != nil {
+		return v.Pos()
+	}
+	return m.Pos
 }
 
 // Content is the member file's content as templates see it; it must not be changed.
@@ -125,7 +134,8 @@ func readMember(layout *Layout, hub, name string, file *snapshot.File, doc *yaml
 	r := yamldoc.NewReader(doc)
 	mr := memberReader{layout: layout, r: r, out: out, m: r.Map(doc.Root, "member file")}
 	mr.read()
-	out.content, _ = mr.m.Node().Any().(map[string]any)
+	out.root = mr.m.Node()
+	out.content, _ = out.root.Any().(map[string]any)
 	out.Problems = r.Problems()
 	return out.concerns()
 }

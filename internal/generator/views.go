@@ -85,15 +85,17 @@ func files(layers []hierarchy.Layer) []string {
 	return out
 }
 
-// releaseSets are one set per release of the group that a cluster of the asker's is on (R4, R7).
-func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
+// releaseUse is a release with the clusters of one owner that are on it.
+type releaseUse struct {
+	rel      release.Release
+	clusters []string
+	enabled  map[string]bool // the components that the hierarchy of any of them switches on
+}
+
+// releaseUses are the releases of the group that the asker's clusters are on, by type (R4, R7).
+func (st *State) releaseUses(q query) (map[string]*releaseUse, []problem.Problem) {
 	clusters, problems := st.asked(q)
-	type use struct {
-		rel      release.Release
-		clusters []string
-		enabled  map[string]bool
-	}
-	uses := map[string]*use{}
+	uses := map[string]*releaseUse{}
 	for _, c := range clusters {
 		if !c.registered || !q.owns(c, q.Group) {
 			continue
@@ -105,7 +107,7 @@ func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 		}
 		u := uses[g.release.Type]
 		if u == nil {
-			u = &use{rel: g.release, enabled: map[string]bool{}}
+			u = &releaseUse{rel: g.release, enabled: map[string]bool{}}
 			uses[g.release.Type] = u
 		}
 		u.clusters = append(u.clusters, c.member.Name)
@@ -115,6 +117,12 @@ func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 			u.enabled[component] = true
 		}
 	}
+	return uses, problems
+}
+
+// releaseSets are one set per release of the group that a cluster of the asker's is on.
+func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
+	uses, problems := st.releaseUses(q)
 	var sets []set
 	common := st.asker(q)
 	for _, name := range slices.Sorted(maps.Keys(uses)) {

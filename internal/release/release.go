@@ -41,6 +41,8 @@ type Release struct {
 	Type string
 	// Keys are all keys of the release, globals filled in, numbers and booleans as text.
 	Keys map[string]any
+	// Places are where the values of Keys stand.
+	Places map[string]problem.Pos
 	// Source is where the chart comes from.
 	Source Source
 	Pos    problem.Pos
@@ -147,11 +149,11 @@ func readList(r *yamldoc.Reader, group string, pos problem.Pos, items []*yamldoc
 	seen := map[string]problem.Pos{}
 	for _, item := range items {
 		m := r.Map(item, fmt.Sprintf("release of group %q", group))
-		rel := Release{Keys: map[string]any{}, Pos: item.Pos()}
+		rel := Release{Keys: map[string]any{}, Places: map[string]problem.Pos{}, Pos: item.Pos()}
 		if common != nil {
-			fill(rel.Keys, common)
+			rel.fill(common)
 		}
-		fill(rel.Keys, m.Node())
+		rel.fill(m.Node())
 		rel.Type = m.String(keyType)
 		checkText(r, m)
 		if rel.Type == "" {
@@ -178,13 +180,14 @@ func checkText(r *yamldoc.Reader, m *yamldoc.MapReader) {
 	}
 }
 
-func fill(keys map[string]any, m *yamldoc.Node) {
+// fill adds keys, over those that are there (R1).
+func (r *Release) fill(m *yamldoc.Node) {
 	for _, f := range m.Fields {
 		if f.Value.Kind == yamldoc.Null {
-			delete(keys, f.Key)
+			delete(r.Keys, f.Key)
 			continue
 		}
-		keys[f.Key] = text(f.Value)
+		r.Keys[f.Key], r.Places[f.Key] = text(f.Value), f.Value.Pos()
 	}
 }
 

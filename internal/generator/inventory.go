@@ -1,0 +1,245 @@
+package generator
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Inventory is everything that the engines of one hub's members are told: what all views answer together, as trees and
+// places instead of text.
+type Inventory struct {
+	Hub string
+	// Clusters are all members, sorted by name.
+	Clusters []Cluster
+	// Applications are sorted by cluster, view, name and group.
+	Applications []Application
+}
+
+// Cluster is a member with its labels and annotations.
+type Cluster struct {
+	Member              *fleet.Member
+	Labels, Annotations labels.Set
+}
+
+// Application is one Application to be: one parameter set.
+type Application struct {
+	// View is the view that answers with it.
+	View View
+	Name string
+	// Cluster is where it is deployed to.
+	Cluster string
+	// Owner is whose engine owns it, fleet.OwnerHub or a member's name, and Engine which engine that is.
+	Owner, Engine string
+	// Group and Component are what it is made of; of Releases, the group alone; of Agents, neither.
+	Group, Component string
+	// Release is the release's type; empty for Agents.
+	Release string
+	// Chart is the component's chart.
+	Chart Chart
+	// Settings are all else that its parameter set says, but for the values, in a fixed order. Empty ones are left out.
+	Settings []Setting
+	// Values are the merged values; nil where there are none, and where they say what Settings and the cluster's labels
+	// say already.
+	Values *yamldoc.Node
+	// Clusters are those on a release, for Releases alone.
+	Clusters []string
+}
+
+// Setting is one value of a parameter set and the place that it comes from, which may be unknown.
+type Setting struct {
+	Name  string
+	Value any
+	Pos   problem.Pos
+}
+
+// Inventories are those of all hubs, by name. The error is an *Error: a fleet with errors has none (G1).
+func (st *State) Inventories() ([]Inventory, error) {
+	if len(st.Problems) > 0 {
+		return nil, unavailable(st.Problems)
+	}
+	var out []Inventory
+	for _, hub := range st.Fleet.Hubs() {
+		inv, problems := st.inventory(hub)
+		if len(problems) > 0 {
+			return nil, unavailable(problems)
+		}
+		out = append(out, inv)
+	}
+	return out, nil
+}
+
+func (st *State) inventory(hub string) (Inventory, []problem.Problem) {
+	members := st.Fleet.Members(hub)
+	inv := Inventory{Hub: hub, Clusters: make([]Cluster, len(members))}
+	applications := make([][]Application, len(members))
+	problems := make([][]problem.Problem, len(members))
+	parallel(len(members), func(i int) {
+		c := st.clusters[members[i]]
+		inv.Clusters[i] = Cluster{Member: c.member, Labels: c.labels, Annotations: c.annotations}
+		if c.member.Lifecycle != fleet.Retired {
+			applications[i], problems[i] = st.applicationsOf(c)
+		}
+	})
+	releases, faults := st.releaseApplications(hub)
+	inv.Applications = append(slices.Concat(applications...), releases...)
+	slices.SortFunc(inv.Applications, func(a, b Application) int {
+		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(string(a.View), string(b.View)),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))
+	})
+	return inv, slices.Concat(append(problems, faults)...)
+}
+
+// applicationsOf are the Applications deployed to one cluster, but for those of its releases.
+func (st *State) applicationsOf(c *cluster) (out []Application, problems []problem.Problem) {
+	if !c.member.IsHub {
+		a, faults := st.registrationApplication(c)
+		out, problems = append(out, a), append(problems, faults...)
+	}
+	if !c.registered {
+		return out, problems
+	}
+	if c.member.Remote {
+		out = append(out, st.agentApplication(c))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
+		g := c.groups[name]
+		for _, component := range g.components() {
+			r, faults := st.resolve(c, g, component, nil)
+			problems = append(problems, faults...)
+			if len(faults) == 0 && r.enabled {
+				out = append(out, componentApplication(c, g, component, r))
+			}
+		}
+	}
+	return out, problems
+}
+
+func componentApplication(c *cluster, g *clusterGroup, component string, r resolved) Application {
+	a := Application{
+		View: Components, Name: applicationName(component, c.member.Name), Cluster: c.member.Name,
+		Group: g.name, Component: component, Release: g.release.Type, Chart: r.chart,
+	}
+	a.Owner, a.Engine = c.owner(g.name)
+	if r.values != nil {
+		a.Values = r.values.Root
+	}
+	at := func(path ...string) problem.Pos { return r.entry.At(path).Pos() }
+	a.set("owner", a.Owner, c.member.KeyPos("enable_remote_"+g.name))
+	a.set("engine", a.Engine, c.member.KeyPos("remote_engine"))
+	a.set("group", g.name, problem.Pos{})
+	a.set("release", a.Release, c.labels.Origins[release.LabelOf(g.name)])
+	a.set("chart.repoURL", r.chart.RepoURL, at(keyChart, "repoURL"))
+	a.set("chart.name", r.chart.Name, at(keyChart, "name"))
+	a.set("chart.path", r.chart.Path, at(keyChart, "path"))
+	a.set("chart.version", r.chart.Version, at(keyChart, "version"))
+	a.set("namespace", r.ns, at(keyNamespace))
+	a.set("releaseName", r.relName, at(keyReleaseName))
+	return a
+}
+
+// registrationApplication is what registers a member. Its labels and annotations are the Cluster's.
+func (st *State) registrationApplication(c *cluster) (Application, []problem.Problem) {
+	m := c.member
+	a := Application{
+		View: Members, Name: applicationName(fleetSecret, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD,
+		Group: fleetGroup, Component: fleetSecret,
+	}
+	rel, err := st.Fleet.FleetSecrets.Choose(c.labels.All)
+	if err != nil {
+		return a, c.unknownRelease(err, release.FleetSecretsLabel)
+	}
+	a.Release = rel.Type
+	a.set("release", rel.Type, c.labels.Origins[release.FleetSecretsLabel])
+	a.keys(rel)
+	a.set("secretManagerSecretName", m.SecretManagerSecret, m.KeyPos("secretManagerSecretName"))
+	if m.GitHubSecret {
+		a.set("githubSecretName", m.GitHubSecretName, m.KeyPos("githubSecretName"))
+	}
+	if c.registration != nil && c.registration.Root != nil {
+		a.Values = withoutComputed(c.registration.Root)
+	}
+	return a, nil
+}
+
+// agentApplication is what a member's own engine is bootstrapped with. Its labels and annotations are the Cluster's.
+func (st *State) agentApplication(c *cluster) Application {
+	m := c.member
+	a := Application{View: Agents, Name: applicationName("agent", m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
+	a.set("agent.engine", m.Engine, m.KeyPos("remote_engine"))
+	for _, g := range st.Fleet.Layout.GroupNames() {
+		if m.Owner(g) == m.Name {
+			a.set("agent.owns."+g, "true", m.KeyPos("enable_remote_"+g))
+		}
+	}
+	for _, flag := range fleet.Flags {
+		a.set("agent."+flag, m.Flag(flag), m.KeyPos(flag))
+	}
+	return a
+}
+
+// releaseApplications are the releases in use, one for each engine that renders ApplicationSets. (Flux renders none.)
+func (st *State) releaseApplications(hub string) (out []Application, problems []problem.Problem) {
+	owners := []string{fleet.OwnerHub}
+	for _, m := range st.Fleet.Members(hub) {
+		if m.Remote && m.Engine == fleet.EngineArgoCD && m.Lifecycle != fleet.Retired {
+			owners = append(owners, m.Name)
+		}
+	}
+	for _, owner := range owners {
+		for _, group := range st.Fleet.Layout.GroupNames() {
+			uses, faults := st.releaseUses(query{Request: Request{View: Releases, Hub: hub, Group: group}, owner: owner})
+			problems = append(problems, faults...)
+			for _, name := range slices.Sorted(maps.Keys(uses)) {
+				u := uses[name]
+				a := Application{
+					View: Releases, Name: applicationName("application-sets-"+group, name), Cluster: hub, Owner: owner,
+					Engine: fleet.EngineArgoCD, Group: group, Release: name, Clusters: u.clusters,
+				}
+				if owner != fleet.OwnerHub {
+					a.Cluster = owner
+				} else if self := st.Fleet.HubMember(hub); self != nil {
+					a.Cluster = self.Name
+				}
+				a.keys(u.rel)
+				for _, component := range slices.Sorted(maps.Keys(u.enabled)) {
+					a.set(componentsKey+"."+component, keyEnabled, problem.Pos{})
+				}
+				out = append(out, a)
+			}
+		}
+	}
+	return out, problems
+}
+
+// set adds a setting unless it is empty.
+func (a *Application) set(name string, value any, pos problem.Pos) {
+	if value != "" && value != nil {
+		a.Settings = append(a.Settings, Setting{Name: name, Value: value, Pos: pos})
+	}
+}
+
+// keys adds the keys of a release, which Release names already.
+func (a *Application) keys(rel release.Release) {
+	for _, key := range slices.Sorted(maps.Keys(rel.Keys)) {
+		if key != "type" {
+			a.set(key, rel.Keys[key], rel.Places[key])
+		}
+	}
+}
+
+// owner is whose engine owns a group of the cluster, and which engine that is.
+func (c *cluster) owner(group string) (owner, engine string) {
+	owner = c.member.Owner(group)
+	if owner == c.member.Name {
+		return owner, c.member.Engine
+	}
+	return owner, fleet.EngineArgoCD
+}

@@ -1,0 +1,142 @@
+package generator
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+)
+
+// The inventory has exactly the Applications that all views answer with together, for every engine that asks.
+func TestInventoryIsAllAnswers(t *testing.T) {
+	files := small().with(tree{
+		member("argo"): spoke("argo", "use_remote_argo: true\nenable_remote_addons: true\n"),
+		member("flux"): spoke("flux", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"),
+		member("gone"): spoke("gone", "lifecycle: retired\n"),
+		"addons/tenants/retail/environments/dev/application-sets/addons.yaml": "dns: {enabled: false}\n",
+		"fleet/fleet-members/hub2/b.yaml":                                     spoke("b", ""),
+	})
+	st := noProblems(t, build(t, files))
+	inventories, err := st.Inventories()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := map[string][]string{}, map[string][]string{}
+	for _, inv := range inventories {
+		for _, a := range inv.Applications {
+			got[inv.Hub] = append(got[inv.Hub], strings.Join([]string{a.Owner, string(a.View), a.Cluster, a.Name}, " "))
+		}
+		for _, owner := range owners(st, inv.Hub) {
+			for _, name := range answered(t, st, inv.Hub, owner) {
+				want[inv.Hub] = append(want[inv.Hub], owner+" "+name)
+			}
+		}
+		slices.Sort(got[inv.Hub])
+		slices.Sort(want[inv.Hub])
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("answers (-) and inventory (+): %s", d)
+	}
+}
+
+func owners(st *State, hub string) []string {
+	out := []string{fleet.OwnerHub}
+	for _, m := range st.Fleet.Members(hub) {
+		if m.Remote {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
+// answered are the view, cluster and Application of each set that an engine gets. A member's own engine bootstraps no
+// members and agents; flux renders no releases.
+func answered(t *testing.T, st *State, hub, owner string) []string {
+	t.Helper()
+	requests := []Request{}
+	if owner == fleet.OwnerHub {
+		requests = append(requests, Request{View: Members}, Request{View: Agents})
+	}
+	for _, g := range st.Fleet.Layout.GroupNames() {
+		requests = append(requests, Request{View: Components, Group: g})
+		if m := st.Fleet.Member(hub, owner); m == nil || m.Engine != fleet.EngineFlux {
+			requests = append(requests, Request{View: Releases, Group: g})
+		}
+	}
+	var out []string
+	for _, r := range requests {
+		r.Hub, r.Owner = hub, owner
+		text, err := st.Answer(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct{ Output struct{ Parameters []Common } }
+		if err := json.Unmarshal(text, &answer); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range answer.Output.Parameters {
+			out = append(out, strings.Join([]string{string(r.View), s.Name, s.ApplicationName}, " "))
+		}
+	}
+	return out
+}
+
+// Settings and values know their places.
+func TestInventoryPlaces(t *testing.T) {
+	st := noProblems(t, build(t, small()))
+	inventories, err := st.Inventories()
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]string{}
+	for _, a := range inventories[0].Applications {
+		for _, s := range a.Settings {
+			places[a.Name+" "+s.Name] = s.Pos.String()
+		}
+		if a.Name == "dns-two" {
+			places["values"] = a.Values.Get("from").Pos().String()
+		}
+	}
+	for name, want := range map[string]string{
+		"dns-two release":                                  "fleet/fleet-members/hub/two.yaml:1:78",
+		"dns-one release":                                  "",
+		"dns-one chart.version":                            "addons/defaults/application-sets/addons.yaml:1:83",
+		"dns-one namespace":                                "",
+		"fleet-secret-one version":                         "versions/fleetSecrets.yaml:1:79",
+		"application-sets-addons-canary chartRepoRevision": "versions/applicationSets.yaml:4:41",
+		"application-sets-addons-canary chartRepoPath":     "versions/applicationSets.yaml:2:70",
+		"values": "addons/defaults/addons/dns/values.yaml:1:7",
+	} {
+		if got, ok := places[name]; !ok || got != want {
+			t.Errorf("%s: at %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A fleet with errors has no inventory (G1); one that nothing is known of has its registrations alone.
+func TestInventoryRefused(t *testing.T) {
+	st := build(t, small().with(tree{member("one"): spoke("one", "tenannt: x\n")}))
+	var e *Error
+	if _, err := st.Inventories(); !errors.As(err, &e) || e.Kind != Unavailable || len(e.Problems) != 1 {
+		t.Errorf("got %v", err)
+	}
+	st, err := Build(nil, snap(small()), facts.NewSet(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inventories, err := st.Inventories()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range inventories[0].Applications {
+		if a.View != Members {
+			t.Errorf("%s of an unregistered cluster", a.Name)
+		}
+	}
+}
