@@ -96,6 +96,7 @@ command answers questions about such a repository; it needs no cluster and chang
 Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output.`,
 		Example: `  argosy lint
   argosy explain retail-prod-eu-1 addons/external-dns
+  argosy plan --base origin/main
   argosy params --hub hub-eu --view components --group addons`,
 		Args:          noCommand,
 		SilenceErrors: true,
@@ -107,7 +108,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
-	root.AddCommand(newLint(o), newParams(o), newExplain(o), newNew(o), newVersion())
+	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newNew(o), newVersion())
 	return root
 }
 

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 //	sparse FILE SIZE          a file of that many bytes that takes no disk space
 //	repeat FILE TEXT N ...    a file of TEXT N times, and so on
 //
-// $REPO is this repository: a fleet of its own.
+// $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates.
 func TestScripts(t *testing.T) {
 	repo, err := filepath.Abs("../..")
 	if err != nil {
@@ -49,6 +49,14 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPO", repo)
+			// Commits have the same ids every time.
+			for _, v := range []string{"GIT_AUTHOR_", "GIT_COMMITTER_"} {
+				env.Setenv(v+"NAME", "fleet")
+				env.Setenv(v+"EMAIL", "fleet@example.com")
+				env.Setenv(v+"DATE", "2025-01-01T00:00:00Z")
+			}
+			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

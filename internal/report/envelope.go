@@ -14,6 +14,7 @@ const APIVersion = "argosy.dev/v1alpha1"
 const (
 	KindLintReport  = "LintReport"
 	KindExplanation = "Explanation"
+	KindPlan        = "Plan"
 	KindVersion     = "Version"
 )
 

@@ -15,12 +15,13 @@ var layers = [][]string{
 	{"fleet"},
 	{"generator", "hub", "source"},
 	{"plan"},
+	{"plan"},
 	{"refresh", "report"},
 	{"plugin"},
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "fleet", "generator"}
+var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "fleet", "generator", "plan"}
 
 // aside are packages that no program imports: they serve tests, or write generated files.
 var aside = []string{"chartdoc", "fleettest"}

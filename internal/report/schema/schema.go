@@ -20,6 +20,7 @@ const base = "https://argosy.dev/schemas/v1alpha1/"
 var envelopes = map[string]any{
 	"explanation.json": report.Explanation{},
 	"lint-report.json": report.LintReport{},
+	"plan.json":        report.Plan{},
 	"version.json":     report.Version{},
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/report/schema"
@@ -69,6 +70,8 @@ func TestOutputsAreValid(t *testing.T) {
 		"explanation of one value":                {"explanation.json", explain("web", "replicas")},
 		"explanation of a component switched off": {"explanation.json", explain("idle")},
 		"explanation of the registration":         {"explanation.json", explain("fleet-secret")},
+		"plan":                                    {"plan.json", planned(t, "r2")},
+		"plan without changes":                    {"plan.json", planned(t, "r1")},
 		"version":                                 {"version.json", report.Version{APIVersion: report.APIVersion, Kind: report.KindVersion, Version: "v1", Go: runtime.Version(), Platform: "x/y"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,6 +87,46 @@ func TestOutputsAreValid(t *testing.T) {
 			t.Error("another kind is accepted")
 		}
 	})
+}
+
+// planned is a plan from r1 to r1, or to r2 which has every kind of change.
+func planned(t *testing.T, head string) report.Plan {
+	t.Helper()
+	member := func(name, more string) string {
+		return "clusterName: " + name + "\ntenant: t\nenvironment: dev\n" + more
+	}
+	revisions := map[string]map[string]string{
+		"r1": {
+			"fleet/fleet-members/h/a.yaml":                 member("a", ""),
+			"fleet/fleet-members/h/b.yaml":                 member("b", ""),
+			"fleet/fleet-members/h/c.yaml":                 member("c", ""),
+			"addons/defaults/application-sets/addons.yaml": "web: {enabled: true, chart: {repoURL: r, path: p, version: v1}}\n",
+			"versions/applicationSets.yaml":                "releases: {addons: [{type: default}, {type: canary}]}\n",
+		},
+		"r2": {
+			"fleet/fleet-members/h/a.yaml":                 member("a", "labels: {addonsRelease: canary}\nannotations: {note: x}\n"),
+			"fleet/fleet-members/h/b.yaml":                 member("b", "lifecycle: retired\n"),
+			"fleet/fleet-members/h/d.yaml":                 member("d", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"),
+			"addons/defaults/application-sets/addons.yaml": "web: {enabled: true, chart: {repoURL: r, path: p, version: v1}, values: {a: null, b: [1]}}\n",
+			"versions/applicationSets.yaml":                "releases: {addons: [{type: default}, {type: canary, more: {deep: [1]}}]}\n",
+		},
+	}
+	state := func(name string) *generator.State {
+		st, err := generator.Build(nil, snapshot.FromMap(revisions[name]), facts.Set{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	p, err := plan.Compare(state("r1"), state(head))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := report.NewPlan(report.PlanRevision{Name: "main", Revision: "r1"}, report.PlanRevision{Revision: head}, p)
+	if s := out.Summary; head == "r2" && (s.Clusters.Create == 0 || s.Clusters.Change == 0 || s.Applications.Move == 0 || s.Removals.Lost == 0 || s.Removals.Retired == 0) {
+		t.Errorf("not every kind of change: %+v", s)
+	}
+	return out
 }
 
 func validate(t *testing.T, name string, envelope any) error {

@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// clusterCause is why a cluster is no longer a hub's.
+func (c *comparison) clusterCause(hub, name string) Cause {
+	if m := c.head.Fleet.Member(hub, name); m != nil {
+		return Retired // its file is there
+	}
+	for other, after := range c.after {
+		if other == hub {
+			continue
+		}
+		_, isThere := after.clusters[name]
+		wasThere := false
+		if before := c.before[other]; before != nil {
+			_, wasThere = before.clusters[name]
+		}
+		if isThere && !wasThere {
+			return Moved
+		}
+	}
+	return Lost
+}
+
+// removal is an Application that is gone, with its cause.
+func (c *comparison) removal(hub string, a generator.Application, on Cluster) Application {
+	out := Application{Application: a, Action: Remove, Cause: on.Cause}
+	switch {
+	case a.View == generator.Releases:
+		out.Cause = c.releaseCause(hub, a)
+	case on.Action == Remove:
+		out.Detail = "with its cluster"
+	case a.View != generator.Components:
+		out.Cause, out.Pos = Disabled, on.Member.Pos // a spoke became the hub's own, an agent is one no more
+	default:
+		c.componentCause(hub, &out)
+	}
+	return out
+}
+
+// componentCause is why a component no longer runs on a cluster that is still there.
+func (c *comparison) componentCause(hub string, out *Application) {
+	if !slices.Contains(c.head.ComponentsOf(hub, out.Cluster, out.Group), out.Component) {
+		out.Cause, out.Detail = Lost, "no catalog has it any more"
+		return
+	}
+	out.Cause = Disabled
+	e, err := c.head.Explain(hub, out.Cluster, out.Group, out.Component)
+	switch {
+	case err != nil:
+	case !e.Enabled:
+		out.Detail, out.Pos = "switched off", e.Entry.At([]string{"enabled"}).Pos()
+	case !e.Selected:
+		out.Detail, out.Pos = "its selector does not match the cluster's labels", e.Entry.At([]string{"selector"}).Pos()
+	}
+}
+
+// releaseCause is why no cluster of the owner's is on a release any more: what the clusters that were on it have become.
+func (c *comparison) releaseCause(hub string, a generator.Application) Cause {
+	causes := map[Cause]bool{}
+	for _, name := range a.Clusters {
+		m := c.head.Fleet.Member(hub, name)
+		switch {
+		case m == nil:
+			causes[c.clusterCause(hub, name)] = true
+		case m.Lifecycle == fleet.Retired:
+			causes[Retired] = true
+		case slices.Contains(c.head.Fleet.Layout.GroupNames(), a.Group):
+			return Moved
+		default:
+			causes[Lost] = true
+		}
+	}
+	for _, cause := range []Cause{Lost, Retired} {
+		if causes[cause] {
+			return cause
+		}
+	}
+	return Moved
+}

@@ -1,0 +1,171 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Kind is what a Difference is about.
+type Kind string
+
+// The kinds.
+const (
+	Setting    Kind = "setting"    // of the member file, the catalog entry or the release
+	Label      Kind = "label"      // of the cluster
+	Annotation Kind = "annotation" // of the cluster
+	Value      Kind = "value"      // of the chart's values
+)
+
+// Difference is one thing that is not as it was.
+type Difference struct {
+	Kind Kind
+	// Name is the setting's, label's or annotation's, or the value's path (hierarchy.FormatPath).
+	Name string
+	// Old and New are nil where there is nothing.
+	Old, New *Side
+}
+
+// Side is a value and the place that sets it, which may be unknown.
+type Side struct {
+	Value any
+	Pos   problem.Pos
+}
+
+// differences are those of two Applications of one key.
+func differences(a, b generator.Application) []Difference {
+	return append(settings(a.Settings, b.Settings), values(root(a.Values), root(b.Values), nil)...)
+}
+
+// root is nil where there are no values: an empty map says the same.
+func root(n *yamldoc.Node) *yamldoc.Node {
+	if branches(n) {
+		return n
+	}
+	return nil
+}
+
+// settings are compared by name, in the order of the new ones, then of those that are gone.
+func settings(a, b []generator.Setting) []Difference {
+	var out []Difference
+	find := func(in []generator.Setting, name string) *Side {
+		i := slices.IndexFunc(in, func(s generator.Setting) bool { return s.Name == name })
+		if i < 0 {
+			return nil
+		}
+		return &Side{Value: in[i].Value, Pos: in[i].Pos}
+	}
+	for _, s := range b {
+		updated := Side{Value: s.Value, Pos: s.Pos}
+		if old := find(a, s.Name); old == nil || !equal(old.Value, updated.Value) {
+			out = append(out, Difference{Kind: Setting, Name: s.Name, Old: old, New: &updated})
+		}
+	}
+	for _, s := range a {
+		if find(b, s.Name) == nil {
+			out = append(out, Difference{Kind: Setting, Name: s.Name, Old: &Side{Value: s.Value, Pos: s.Pos}})
+		}
+	}
+	return out
+}
+
+// equal compares what settings hold: text, or maps and lists of a release's own keys.
+func equal(a, b any) bool {
+	return hierarchy.Equal(yamldoc.FromAny(nil, a), yamldoc.FromAny(nil, b))
+}
+
+// clusterDifferences are those of a cluster itself.
+func clusterDifferences(a, b generator.Cluster) []Difference {
+	describe := func(c generator.Cluster) []generator.Setting {
+		m := c.Member
+		role := "spoke"
+		if m.IsHub {
+			role = "hub-cluster"
+		}
+		return []generator.Setting{
+			{Name: labels.FleetMember, Value: role, Pos: m.KeyPos(labels.FleetMember)},
+			{Name: labels.Tenant, Value: m.Tenant, Pos: m.KeyPos(labels.Tenant)},
+			{Name: labels.Environment, Value: m.Environment, Pos: m.KeyPos(labels.Environment)},
+			{Name: "lifecycle", Value: m.Lifecycle, Pos: m.KeyPos("lifecycle")},
+		}
+	}
+	out := settings(describe(a), describe(b))
+	out = append(out, declared(Label, a.Labels, b.Labels)...)
+	return append(out, declared(Annotation, a.Annotations, b.Annotations)...)
+}
+
+// declared are the differences of labels or annotations. Reserved ones are settings of the member file.
+func declared(kind Kind, a, b labels.Set) []Difference {
+	var out []Difference
+	side := func(in labels.Set, name string) *Side {
+		if v, ok := in.All[name]; ok {
+			return &Side{Value: v, Pos: in.Origins[name]}
+		}
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(merged(a.All, b.All))) {
+		switch name {
+		case labels.SecretType, labels.FleetMember, labels.Tenant, labels.Environment:
+			continue
+		}
+		old, updated := side(a, name), side(b, name)
+		if old == nil || updated == nil || old.Value != updated.Value {
+			out = append(out, Difference{Kind: kind, Name: name, Old: old, New: updated})
+		}
+	}
+	return out
+}
+
+// values are the differences below a path, by path. Trees of one memory share what is the same.
+func values(a, b *yamldoc.Node, path []string) []Difference {
+	child := func(part string) []string { return append(path[:len(path):len(path)], part) }
+	switch {
+	case a == b:
+		return nil
+	case a.IsMap() && b.IsMap() || a == nil && branches(b) || b == nil && branches(a):
+		var out []Difference
+		for _, name := range keys(a, b) {
+			out = append(out, values(a.Get(name), b.Get(name), child(name))...)
+		}
+		return out
+	case a != nil && b != nil && a.Kind == yamldoc.List && b.Kind == yamldoc.List && len(a.Items) == len(b.Items):
+		var out []Difference
+		for i := range a.Items {
+			out = append(out, values(a.Items[i], b.Items[i], child(strconv.Itoa(i)))...)
+		}
+		return out
+	case a != nil && b != nil && hierarchy.Equal(a, b):
+		return nil
+	}
+	side := func(n *yamldoc.Node) *Side {
+		if n == nil {
+			return nil
+		}
+		return &Side{Value: n.Any(), Pos: n.Pos()}
+	}
+	return []Difference{{Kind: Value, Name: hierarchy.FormatPath(path), Old: side(a), New: side(b)}}
+}
+
+// branches reports whether a node is a map with entries.
+func branches(n *yamldoc.Node) bool { return n.IsMap() && len(n.Fields) > 0 }
+
+// keys are those of both maps, sorted.
+func keys(a, b *yamldoc.Node) []string {
+	var out []string
+	for _, n := range []*yamldoc.Node{a, b} {
+		if n != nil {
+			for _, f := range n.Fields {
+				out = append(out, f.Key)
+			}
+		}
+	}
+	slices.SortFunc(out, strings.Compare)
+	return slices.Compact(out)
+}

@@ -1,0 +1,20 @@
+// Package plan compares two states of a fleet: what changes for each cluster and each of its Applications.
+//
+//		Compare(base, head) -> Plan
+//
+//	 1. It compares everything that any engine is told: registrations, agents, releases and components of all hubs, and
+//	    the labels and annotations of the clusters themselves. What is the same is only counted.
+//	 2. A plan is complete or is not given: a state with errors has none.
+//	 3. An Application is known by its hub, cluster, view and name. It is created, changed, moved (another owner, engine,
+//	    group or release: the old answer loses it and the new one gains it, rule D4) or removed.
+//	 4. A removal has one of the causes of rule D2, and where possible the place of what caused it.
+//	 5. A retired member counts as one that is not there; so does its file's removal later on change nothing.
+//	 6. Differences name the old and the new value and the places that set them. Values are compared leaf by leaf; lists
+//	    of the same length, element by element; a list of another length is one difference. That a value is set elsewhere
+//	    is no difference as long as it stays the same.
+//	 7. What another version of a release's chart holds is not looked up: a release's new version is one difference of
+//	    the release.
+//	 8. Plans are deterministic: sorted by hub, cluster, then Application.
+//
+// It is pure, as the engine is.
+package plan

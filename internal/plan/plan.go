@@ -1,0 +1,243 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Action is what becomes of a cluster or an Application.
+type Action string
+
+// The actions.
+const (
+	Create Action = "create"
+	Change Action = "change"
+	Move   Action = "move"
+	Remove Action = "remove"
+)
+
+// Cause is why something is removed (rule D2).
+type Cause string
+
+// The causes.
+const (
+	Moved    Cause = "moved"    // to another hub, or a release that nobody is on any more
+	Disabled Cause = "disabled" // switched off for the cluster, or no longer selected
+	Retired  Cause = "retired"  // the member file says so
+	Lost     Cause = "lost"     // the files are gone, and nothing says why
+)
+
+// Plan is what changes between two states, hub by hub.
+type Plan struct {
+	Hubs []Hub
+}
+
+// Hub is what changes for the members of one hub.
+type Hub struct {
+	Name string
+	// Clusters are those that change or whose Applications do, sorted by name.
+	Clusters []Cluster
+	// UnchangedClusters and UnchangedApplications count all others.
+	UnchangedClusters, UnchangedApplications int
+}
+
+// Cluster is what changes for one cluster.
+type Cluster struct {
+	Name string
+	// Action is empty when only Applications change.
+	Action Action
+	Cause  Cause // of Remove
+	// Member is the head's, or of a removed cluster the base's; nil for a hub without a member file.
+	Member *fleet.Member
+	// Differences are those of the cluster itself, of Change alone.
+	Differences []Difference
+	// Applications are those that change, in order.
+	Applications []Application
+}
+
+// Application is what changes for one Application.
+type Application struct {
+	// Application is the head's, or of a removed one the base's.
+	generator.Application
+	Action Action
+	Cause  Cause // of Remove
+	// Detail says more about the cause, and Pos where it stands; both may be empty.
+	Detail string
+	Pos    problem.Pos
+	// Differences are those of Change and Move.
+	Differences []Difference
+}
+
+// Compare is the plan of going from base to head. Either's error is a *StateError.
+func Compare(base, head *generator.State) (*Plan, error) {
+	before, err := base.Inventories()
+	if err != nil {
+		return nil, &StateError{Base: true, Err: err}
+	}
+	after, err := head.Inventories()
+	if err != nil {
+		return nil, &StateError{Err: err}
+	}
+	c := comparison{head: head, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
+	for _, inv := range before {
+		c.before[inv.Hub] = index(inv)
+	}
+	for _, inv := range after {
+		c.after[inv.Hub] = index(inv)
+	}
+	p := &Plan{}
+	for _, hub := range union(c.before, c.after) {
+		p.Hubs = append(p.Hubs, c.hub(hub))
+	}
+	return p, nil
+}
+
+// StateError is a state that cannot be compared.
+type StateError struct {
+	Base bool // the base's, else the head's
+	Err  error
+}
+
+func (e *StateError) Error() string {
+	which := "head"
+	if e.Base {
+		which = "base"
+	}
+	return fmt.Sprintf("%s: %v", which, e.Err)
+}
+
+// Unwrap is the state's own error.
+func (e *StateError) Unwrap() error { return e.Err }
+
+// comparison is one Compare.
+type comparison struct {
+	head          *generator.State
+	before, after map[string]*fleetOf // by hub
+}
+
+// fleetOf is a hub's inventory by names.
+type fleetOf struct {
+	clusters     map[string]generator.Cluster
+	applications map[string]map[key]generator.Application // by cluster
+}
+
+// key tells an Application from the others of its cluster. Twin counts those of one name, which lint reports.
+type key struct {
+	view generator.View
+	name string
+	twin int
+}
+
+// index leaves retired members out (rule 5 of the package).
+func index(inv generator.Inventory) *fleetOf {
+	f := &fleetOf{clusters: map[string]generator.Cluster{}, applications: map[string]map[key]generator.Application{}}
+	for _, c := range inv.Clusters {
+		if c.Member.Lifecycle != fleet.Retired {
+			f.clusters[c.Member.Name] = c
+		}
+	}
+	for _, a := range inv.Applications {
+		if f.applications[a.Cluster] == nil {
+			f.applications[a.Cluster] = map[key]generator.Application{}
+		}
+		k := key{view: a.View, name: a.Name}
+		for _, taken := f.applications[a.Cluster][k]; taken; _, taken = f.applications[a.Cluster][k] {
+			k.twin++
+		}
+		f.applications[a.Cluster][k] = a
+	}
+	return f
+}
+
+// names are those of all clusters that are there or have Applications (a hub without a member file).
+func (f *fleetOf) names() map[string]bool {
+	out := map[string]bool{}
+	if f == nil {
+		return out
+	}
+	for name := range f.clusters {
+		out[name] = true
+	}
+	for name := range f.applications {
+		out[name] = true
+	}
+	return out
+}
+
+func (c *comparison) hub(name string) Hub {
+	h := Hub{Name: name}
+	before, after := c.before[name], c.after[name]
+	if before == nil {
+		before = &fleetOf{}
+	}
+	if after == nil {
+		after = &fleetOf{}
+	}
+	for _, cluster := range union(before.names(), after.names()) {
+		out := c.cluster(name, cluster, before, after)
+		old, updated := before.applications[cluster], after.applications[cluster]
+		for _, k := range slices.SortedFunc(maps.Keys(merged(old, updated)), compareKeys) {
+			a, wasThere := old[k]
+			b, isThere := updated[k]
+			changed := Application{Application: b, Action: Create}
+			switch {
+			case !isThere:
+				changed = c.removal(name, a, out)
+			case wasThere:
+				changed.Action, changed.Differences = Change, differences(a, b)
+				if len(changed.Differences) == 0 {
+					h.UnchangedApplications++
+					continue
+				}
+				if a.Owner != b.Owner || a.Engine != b.Engine || a.Group != b.Group || a.Release != b.Release {
+					changed.Action = Move
+				}
+			}
+			out.Applications = append(out.Applications, changed)
+		}
+		if out.Action != "" || len(out.Applications) > 0 {
+			h.Clusters = append(h.Clusters, out)
+		} else {
+			h.UnchangedClusters++
+		}
+	}
+	return h
+}
+
+// cluster is what changes for a cluster itself.
+func (c *comparison) cluster(hub, name string, before, after *fleetOf) Cluster {
+	a, wasThere := before.clusters[name]
+	b, isThere := after.clusters[name]
+	out := Cluster{Name: name, Member: b.Member}
+	switch {
+	case wasThere && isThere:
+		if out.Differences = clusterDifferences(a, b); len(out.Differences) > 0 {
+			out.Action = Change
+		}
+	case isThere:
+		out.Action = Create
+	case wasThere:
+		out.Action, out.Member, out.Cause = Remove, a.Member, c.clusterCause(hub, name)
+	}
+	return out
+}
+
+func union[V any](a, b map[string]V) []string { return slices.Sorted(maps.Keys(merged(a, b))) }
+
+func merged[K comparable, V any](a, b map[K]V) map[K]V {
+	out := make(map[K]V, len(a)+len(b))
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
+}
+
+func compareKeys(a, b key) int {
+	return cmp.Or(strings.Compare(string(a.view), string(b.view)), strings.Compare(a.name, b.name), cmp.Compare(a.twin, b.twin))
+}

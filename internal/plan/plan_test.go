@@ -1,0 +1,239 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// tree is a repository: path to content.
+type tree map[string]string
+
+// with is a copy with more or other files; an empty content removes one.
+func (f tree) with(more tree) tree {
+	out := maps.Clone(f)
+	for p, c := range more {
+		out[p] = c
+		if c == "" {
+			delete(out, p)
+		}
+	}
+	return out
+}
+
+const (
+	catalog  = "addons/defaults/application-sets/addons.yaml"
+	versions = "versions/applicationSets.yaml"
+	secrets  = "addons/defaults/fleet/fleet-secret/values.yaml"
+)
+
+func member(hub, name string) string { return "fleet/fleet-members/" + hub + "/" + name + ".yaml" }
+
+func spoke(name, more string) string {
+	return "clusterName: " + name + "\ntenant: t\nenvironment: dev\n" + more
+}
+
+// small is a hub with two spokes that run one component, and a hub with one that runs it too.
+func small() tree {
+	return tree{
+		member("h", "h"): "{clusterName: h, tenant: t, environment: prod, fleet_member: hub-cluster}\n",
+		member("h", "a"): spoke("a", ""),
+		member("h", "b"): spoke("b", ""),
+		member("i", "c"): spoke("c", ""),
+		versions:         "releases: {addons: [{type: default, version: v1}, {type: canary, version: v2}]}\n",
+		catalog:          "web: {enabled: true, chart: {repoURL: r, name: web, version: v1}, selector: {matchLabels: {fleet_member: spoke}}}\n",
+		secrets:          "externalSecret: {labels: {tier: gold}}\nrefresh: 1h\n",
+	}
+}
+
+func build(t *testing.T, previous *generator.State, files tree) *generator.State {
+	t.Helper()
+	st, err := generator.Build(previous, snapshot.FromMap(files), facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// lines are a plan in short: a line for each cluster, Application and difference.
+func lines(p *plan.Plan) string {
+	var b strings.Builder
+	text := func(s *plan.Side) string {
+		if s == nil {
+			return "-"
+		}
+		return fmt.Sprintf("%v@%s", s.Value, s.Pos)
+	}
+	differences := func(ds []plan.Difference) {
+		for _, d := range ds {
+			fmt.Fprintf(&b, "  %s %s: %s > %s\n", d.Kind, d.Name, text(d.Old), text(d.New))
+		}
+	}
+	for _, h := range p.Hubs {
+		for _, c := range h.Clusters {
+			if c.Action != "" {
+				fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("%s %s/%s %s", c.Action, h.Name, c.Name, c.Cause)))
+				differences(c.Differences)
+			}
+			for _, a := range c.Applications {
+				fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("%s %s/%s %s %s", a.Action, h.Name, c.Name, a.Name, a.Cause)))
+				differences(a.Differences)
+			}
+		}
+	}
+	return b.String()
+}
+
+func TestCompare(t *testing.T) {
+	remote := "use_remote_argo: true\nenable_remote_addons: true\n"
+	for _, c := range []struct {
+		name string
+		base tree // over small
+		head tree // over base
+		want string
+	}{
+		{"nothing", nil, nil, ""},
+		{"a value that is set elsewhere and stays the same", nil, tree{secrets: "# moved\nexternalSecret: {labels: {tier: gold}}\nrefresh: 1h\n"}, ""},
+		{"a cluster's tenant and label (the hub's own too)", nil, tree{member("h", "a"): "clusterName: a\ntenant: u\nenvironment: dev\nlabels: {tier: best}\n"}, `change h/a
+  setting tenant: t@fleet/fleet-members/h/a.yaml:2:9 > u@fleet/fleet-members/h/a.yaml:2:9
+  label tier: gold@addons/defaults/fleet/fleet-secret/values.yaml:1:33 > best@fleet/fleet-members/h/a.yaml:4:16
+`},
+		{"an annotation", nil, tree{member("h", "a"): spoke("a", "annotations: {x: z}\n")}, `change h/a
+  annotation x: - > z@fleet/fleet-members/h/a.yaml:4:18
+`},
+		{"the registration's values, labels apart", nil, tree{secrets: "externalSecret: {labels: {tier: gold}, name: one}\nrefresh: 2h\n", member("i", "c"): ""}, `change h/a fleet-secret-a
+  value externalSecret.name: - > one@addons/defaults/fleet/fleet-secret/values.yaml:1:46
+  value refresh: 1h@addons/defaults/fleet/fleet-secret/values.yaml:2:10 > 2h@addons/defaults/fleet/fleet-secret/values.yaml:2:10
+change h/b fleet-secret-b
+  value externalSecret.name: - > one@addons/defaults/fleet/fleet-secret/values.yaml:1:46
+  value refresh: 1h@addons/defaults/fleet/fleet-secret/values.yaml:2:10 > 2h@addons/defaults/fleet/fleet-secret/values.yaml:2:10
+remove i/c lost
+remove i/c web-c lost
+remove i/c fleet-secret-c lost
+remove i/i application-sets-addons-default lost
+remove i/i application-sets-fleet-default lost
+remove i/i application-sets-monitoring-default lost
+remove i/i application-sets-resources-default lost
+`},
+		{"an agent takes its group over", nil, tree{member("h", "a"): spoke("a", remote)}, `change h/a
+  label enable_remote_addons: - > true@fleet/fleet-members/h/a.yaml:5:23
+  label use_remote_argo: - > true@fleet/fleet-members/h/a.yaml:4:18
+create h/a agent-a
+move h/a web-a
+  setting owner: hub@fleet/fleet-members/h/a.yaml > a@fleet/fleet-members/h/a.yaml:5:23
+create h/a application-sets-addons-default
+`},
+		{"an agent's engine", tree{member("h", "a"): spoke("a", remote)}, tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n")}, `change h/a
+  label remote_engine: - > flux@fleet/fleet-members/h/a.yaml:6:16
+change h/a agent-a
+  setting agent.engine: argocd@fleet/fleet-members/h/a.yaml > flux@fleet/fleet-members/h/a.yaml:6:16
+move h/a web-a
+  setting engine: argocd@fleet/fleet-members/h/a.yaml > flux@fleet/fleet-members/h/a.yaml:6:16
+remove h/a application-sets-addons-default moved
+`},
+		{"an agent no more", tree{member("h", "a"): spoke("a", "use_remote_argo: true\n")}, tree{member("h", "a"): spoke("a", "")}, `change h/a
+  label use_remote_argo: true@fleet/fleet-members/h/a.yaml:4:18 > -
+remove h/a agent-a disabled
+`},
+		{"to another hub", nil, tree{member("h", "a"): "", member("i", "a"): spoke("a", "")}, `remove h/a moved
+remove h/a web-a moved
+remove h/a fleet-secret-a moved
+create i/a
+create i/a web-a
+create i/a fleet-secret-a
+`},
+		{"back from retirement", tree{member("h", "a"): spoke("a", "lifecycle: retired\n")}, tree{member("h", "a"): spoke("a", "")}, `create h/a
+create h/a web-a
+create h/a fleet-secret-a
+`},
+		{"a release that nobody is on", tree{member("h", "a"): spoke("a", "labels: {addonsRelease: canary}\n")}, tree{member("h", "a"): spoke("a", "lifecycle: retired\nlabels: {addonsRelease: canary}\n")}, `remove h/a retired
+remove h/a web-a retired
+remove h/a fleet-secret-a retired
+remove h/h application-sets-addons-canary retired
+`},
+		{"chart, namespace and name; another chart", nil, tree{catalog: "web: {enabled: true, namespace: net, releaseName: x, chart: {repoURL: r, path: p, version: v1}, selector: {matchLabels: {tenant: t}, matchExpressions: [{key: environment, operator: NotIn, values: [prod]}]}}\n", member("h", "b"): "", member("i", "c"): ""}, `change h/a web-a
+  setting chart.path: - > p@addons/defaults/application-sets/addons.yaml:1:80
+  setting namespace: web@ > net@addons/defaults/application-sets/addons.yaml:1:33
+  setting releaseName: web@ > x@addons/defaults/application-sets/addons.yaml:1:51
+  setting chart.name: web@addons/defaults/application-sets/addons.yaml:1:48 > -
+remove h/b lost
+remove h/b web-b lost
+remove h/b fleet-secret-b lost
+remove i/c lost
+remove i/c web-c lost
+remove i/c fleet-secret-c lost
+remove i/i application-sets-addons-default lost
+remove i/i application-sets-fleet-default lost
+remove i/i application-sets-monitoring-default lost
+remove i/i application-sets-resources-default lost
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := small().with(c.base)
+			base := build(t, nil, files)
+			head := files.with(c.head)
+			p, err := plan.Compare(base, build(t, base, head))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, lines(p)); d != "" {
+				t.Error(d)
+			}
+			// The same from states that share nothing.
+			fresh, err := plan.Compare(build(t, nil, files), build(t, nil, head))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(lines(p), lines(fresh)); d != "" {
+				t.Errorf("states that share nothing: %s", d)
+			}
+		})
+	}
+}
+
+// A state with errors has no plan, whichever it is.
+func TestCompareRefuses(t *testing.T) {
+	good, bad := build(t, nil, small()), build(t, nil, small().with(tree{member("h", "a"): "clusterName: a\n"}))
+	for _, c := range []struct {
+		base, head *generator.State
+		ofBase     bool
+	}{{bad, good, true}, {good, bad, false}} {
+		p, err := plan.Compare(c.base, c.head)
+		var state *plan.StateError
+		var cause *generator.Error
+		if p != nil || !errors.As(err, &state) || state.Base != c.ofBase || !errors.As(err, &cause) || len(cause.Problems) == 0 {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// A plan for 1,000 clusters and 20 components: what one file at the level of the system changes.
+func BenchmarkCompare(b *testing.B) {
+	files := tree(fleettest.Files(fleettest.Default))
+	base, err := generator.Build(nil, snapshot.FromMap(files), facts.Set{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	name := "addons/defaults/addons/" + fleettest.Component(0) + "/values.yaml"
+	changed := snapshot.FromMap(files.with(tree{name: files[name] + "added: 1\n"}))
+	b.ResetTimer()
+	for range b.N {
+		head, err := generator.Build(base, changed, facts.Set{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := plan.Compare(base, head); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package report
+
+import (
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/plan"
+)
+
+// Plan is what changes between two revisions of a fleet's repository.
+type Plan struct {
+	APIVersion string       `json:"apiVersion" jsonschema:"enum=argosy.dev/v1alpha1"`
+	Kind       string       `json:"kind" jsonschema:"enum=Plan"`
+	Base       PlanRevision `json:"base"`
+	Head       PlanRevision `json:"head"`
+	Summary    PlanSummary  `json:"summary"`
+	// Hubs are all hubs compared, by name, also those without changes.
+	Hubs []PlanHub `json:"hubs"`
+}
+
+// PlanRevision is one of the two revisions.
+type PlanRevision struct {
+	// Name is what was asked for; absent for the folder as it is, uncommitted changes included.
+	Name string `json:"name,omitempty"`
+	// Revision is the Git commit, or for a folder a digest of its files.
+	Revision string `json:"revision"`
+}
+
+// PlanSummary counts.
+type PlanSummary struct {
+	Clusters     PlanCounts `json:"clusters"`
+	Applications PlanCounts `json:"applications"`
+	// Removals are the removed Applications by cause.
+	Removals PlanRemovals `json:"removals"`
+}
+
+// PlanCounts are numbers of clusters or Applications. A cluster counts as changed when it changes itself; clusters do
+// not move.
+type PlanCounts struct {
+	Create    int `json:"create"`
+	Change    int `json:"change"`
+	Move      int `json:"move"`
+	Remove    int `json:"remove"`
+	Unchanged int `json:"unchanged"`
+}
+
+// PlanRemovals are numbers of removed Applications by cause.
+type PlanRemovals struct {
+	Moved    int `json:"moved"`
+	Disabled int `json:"disabled"`
+	Retired  int `json:"retired"`
+	Lost     int `json:"lost"`
+}
+
+// PlanHub is what changes for the members of one hub.
+type PlanHub struct {
+	Name string `json:"name"`
+	// Clusters are those that change themselves or whose Applications do, by name.
+	Clusters []PlanCluster `json:"clusters"`
+}
+
+// PlanCluster is what changes for one cluster.
+type PlanCluster struct {
+	Name        string `json:"name"`
+	Tenant      string `json:"tenant,omitempty"`
+	Environment string `json:"environment,omitempty"`
+	// Action is absent when only Applications change.
+	Action string `json:"action,omitempty" jsonschema:"enum=create,enum=change,enum=remove"`
+	// Cause is why the cluster is removed.
+	Cause string `json:"cause,omitempty" jsonschema:"enum=moved,enum=retired,enum=lost"`
+	// Member is the member file.
+	Member *Position `json:"member,omitempty"`
+	// Differences are those of a changed cluster: settings of its member file, labels and annotations.
+	Differences  []PlanDifference  `json:"differences"`
+	Applications []PlanApplication `json:"applications"`
+}
+
+// PlanApplication is what becomes of one Application.
+type PlanApplication struct {
+	Name   string `json:"name"`
+	Action string `json:"action" jsonschema:"enum=create,enum=change,enum=move,enum=remove"`
+	// Cause is why the Application is removed.
+	Cause string `json:"cause,omitempty" jsonschema:"enum=moved,enum=disabled,enum=retired,enum=lost"`
+	// Detail says more about the cause, and Position where it stands.
+	Detail   string    `json:"detail,omitempty"`
+	Position *Position `json:"position,omitempty"`
+	// View is the view that answers with the Application.
+	View      string `json:"view" jsonschema:"enum=members,enum=releases,enum=components,enum=agents"`
+	Group     string `json:"group,omitempty"`
+	Component string `json:"component,omitempty"`
+	// Owner is whose engine owns the Application, "hub" or a member's name; of a removed one, whose did.
+	Owner   string `json:"owner"`
+	Engine  string `json:"engine" jsonschema:"enum=argocd,enum=flux"`
+	Release string `json:"release,omitempty"`
+	// Chart is the component's chart and its version, or for Git the path and revision.
+	Chart   string `json:"chart,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Clusters are those on the release, for view releases.
+	Clusters []string `json:"clusters,omitempty"`
+	// Differences are those of a changed or moved Application.
+	Differences []PlanDifference `json:"differences"`
+}
+
+// PlanDifference is one thing that is not as it was.
+type PlanDifference struct {
+	Kind string `json:"kind" jsonschema:"enum=setting,enum=label,enum=annotation,enum=value"`
+	// Name is the setting's, label's or annotation's name, or the path of the value.
+	Name string `json:"name"`
+	// Old and New are absent where there is nothing; null is a value.
+	Old *PlanSide `json:"old,omitempty"`
+	New *PlanSide `json:"new,omitempty"`
+}
+
+// PlanSide is a value and the place that sets it.
+type PlanSide struct {
+	Value    any       `json:"value"`
+	Position *Position `json:"position,omitempty"`
+}
+
+// NewPlan is the envelope of a plan.
+func NewPlan(base, head PlanRevision, p *plan.Plan) Plan {
+	out := Plan{APIVersion: APIVersion, Kind: KindPlan, Base: base, Head: head, Hubs: []PlanHub{}}
+	s := &out.Summary
+	for _, hub := range p.Hubs {
+		h := PlanHub{Name: hub.Name, Clusters: []PlanCluster{}}
+		s.Clusters.Unchanged += hub.UnchangedClusters
+		s.Applications.Unchanged += hub.UnchangedApplications
+		for _, cluster := range hub.Clusters {
+			if cluster.Action == "" {
+				s.Clusters.Unchanged++
+			}
+			s.Clusters.count(cluster.Action)
+			for _, a := range cluster.Applications {
+				s.Applications.count(a.Action)
+				s.Removals.count(a.Cause)
+			}
+			h.Clusters = append(h.Clusters, newPlanCluster(cluster))
+		}
+		out.Hubs = append(out.Hubs, h)
+	}
+	return out
+}
+
+// Changes reports whether anything changes.
+func (p Plan) Changes() bool {
+	for _, h := range p.Hubs {
+		if len(h.Clusters) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *PlanCounts) count(a plan.Action) {
+	switch a {
+	case plan.Create:
+		c.Create++
+	case plan.Change:
+		c.Change++
+	case plan.Move:
+		c.Move++
+	case plan.Remove:
+		c.Remove++
+	}
+}
+
+func (r *PlanRemovals) count(c plan.Cause) {
+	switch c {
+	case plan.Moved:
+		r.Moved++
+	case plan.Disabled:
+		r.Disabled++
+	case plan.Retired:
+		r.Retired++
+	case plan.Lost:
+		r.Lost++
+	}
+}
+
+func newPlanCluster(c plan.Cluster) PlanCluster {
+	out := PlanCluster{
+		Name: c.Name, Action: string(c.Action), Cause: string(c.Cause), Differences: planDifferences(c.Differences), Applications: []PlanApplication{},
+	}
+	if m := c.Member; m != nil {
+		out.Tenant, out.Environment, out.Member = m.Tenant, m.Environment, position(m.Pos)
+	}
+	for _, a := range c.Applications {
+		out.Applications = append(out.Applications, PlanApplication{
+			Name: a.Name, Action: string(a.Action), Cause: string(a.Cause), Detail: a.Detail, Position: position(a.Pos),
+			View: string(a.View), Group: a.Group, Component: a.Component, Owner: a.Owner, Engine: a.Engine, Release: a.Release,
+			Chart: chartName(a.Application), Version: a.Chart.Version, Clusters: a.Clusters, Differences: planDifferences(a.Differences),
+		})
+	}
+	return out
+}
+
+func chartName(a generator.Application) string {
+	if a.Chart.Name != "" {
+		return a.Chart.Name
+	}
+	return a.Chart.Path
+}
+
+func planDifferences(ds []plan.Difference) []PlanDifference {
+	out := []PlanDifference{}
+	side := func(s *plan.Side) *PlanSide {
+		if s == nil {
+			return nil
+		}
+		return &PlanSide{Value: s.Value, Position: position(s.Pos)}
+	}
+	for _, d := range ds {
+		out = append(out, PlanDifference{Kind: string(d.Kind), Name: d.Name, Old: side(d.Old), New: side(d.New)})
+	}
+	return out
+}
+
+// ownedByHub reports whether the hub's engine owns an Application.
+func (a PlanApplication) ownedByHub() bool { return a.Owner == fleet.OwnerHub }

@@ -1,0 +1,235 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/plan"
+)
+
+// section is everything that changes alike on a set of clusters. A change at the level of the system over a thousand
+// clusters is one section with one line.
+type section struct {
+	clusters []string
+	lines    []planLine
+}
+
+// planLine is one change, the same for all clusters of its section.
+type planLine struct {
+	action, cause, detail string
+	position              string
+	// titles are what changes: GROUP/COMPONENT, or an Application's or a cluster's name. There are several when they
+	// have the same differences.
+	titles      []string
+	about       string
+	differences []PlanDifference
+}
+
+// clusterTitle stands for a cluster itself; no Application's title is without a slash or hyphen but "agent".
+const clusterTitle = "cluster"
+
+// sections groups the changes of one hub: the same ones of several clusters into one line, and lines for the same
+// clusters into one section. Sections for more clusters come first.
+func sections(h PlanHub) []section {
+	type group struct {
+		line     planLine
+		clusters []string
+	}
+	groups := map[string]*group{}
+	var order []*group
+	for _, c := range h.Clusters {
+		for _, line := range planLines(c) {
+			key := line.key(true)
+			g := groups[key]
+			if g == nil {
+				g = &group{line: line}
+				groups[key] = g
+				order = append(order, g)
+			}
+			g.clusters = append(g.clusters, c.Name)
+		}
+	}
+	byClusters := map[string]int{}
+	var out []section
+	for _, g := range order {
+		key := strings.Join(g.clusters, " ")
+		i, ok := byClusters[key]
+		if !ok {
+			i = len(out)
+			byClusters[key] = i
+			out = append(out, section{clusters: g.clusters})
+		}
+		out[i].lines = append(out[i].lines, g.line)
+	}
+	for i := range out {
+		slices.SortStableFunc(out[i].lines, func(a, b planLine) int {
+			return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.titles[0], b.titles[0]))
+		})
+		out[i].lines = joinTitles(out[i].lines)
+	}
+	slices.SortStableFunc(out, func(a, b section) int {
+		return cmp.Or(cmp.Compare(len(b.clusters), len(a.clusters)), slices.Compare(a.clusters, b.clusters))
+	})
+	return out
+}
+
+// joinTitles makes lines with the same differences one line.
+func joinTitles(lines []planLine) []planLine {
+	seen := map[string]int{}
+	var out []planLine
+	for _, l := range lines {
+		if len(l.differences) == 0 {
+			out = append(out, l)
+			continue
+		}
+		key := l.key(false)
+		if i, ok := seen[key]; ok {
+			out[i].titles = append(out[i].titles, l.titles...)
+			continue
+		}
+		seen[key] = len(out)
+		out = append(out, l)
+	}
+	return out
+}
+
+// rank puts a cluster's own change before those of its Applications.
+func (l planLine) rank() int {
+	if l.titles[0] == clusterTitle {
+		return 0
+	}
+	return 1
+}
+
+// key is the same for lines that say the same.
+func (l planLine) key(titles bool) string {
+	parts := []any{l.action, l.cause, l.detail, l.position, l.about, l.differences}
+	if titles {
+		parts = append(parts, l.titles)
+	}
+	text, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // values come from YAML, which has nothing that JSON cannot hold
+	}
+	return string(text)
+}
+
+// planLines are a cluster's changes, its own first.
+func planLines(c PlanCluster) []planLine {
+	var out []planLine
+	if c.Action != "" {
+		l := planLine{action: c.Action, cause: c.Cause, titles: []string{clusterTitle}, differences: c.Differences}
+		if c.Action == string(plan.Create) {
+			l.about = fmt.Sprintf("tenant %s, environment %s", c.Tenant, c.Environment)
+		}
+		out = append(out, l)
+	}
+	for _, a := range c.Applications {
+		out = append(out, planLine{
+			action: a.Action, cause: a.Cause, detail: a.Detail, position: a.Position.String(), titles: []string{a.title()}, about: a.about(c.Name),
+			differences: a.Differences,
+		})
+	}
+	return out
+}
+
+// title is an Application's name for people: as explain takes it where it can.
+func (a PlanApplication) title() string {
+	switch generator.View(a.View) {
+	case generator.Components, generator.Members:
+		return a.Group + "/" + a.Component
+	case generator.Agents:
+		return "agent"
+	}
+	return a.Name
+}
+
+// about is what is worth knowing of an Application besides its differences.
+func (a PlanApplication) about(cluster string) string {
+	var parts []string
+	if a.Action == string(plan.Create) && a.Chart != "" {
+		parts = append(parts, strings.TrimSpace(a.Chart+" "+a.Version))
+	}
+	if n := len(a.Clusters); n > 0 {
+		parts = append(parts, "for "+count(n, "cluster"))
+	}
+	switch {
+	case a.ownedByHub():
+	case a.Owner == cluster:
+		parts = append(parts, "by the cluster's own "+a.Engine)
+	default:
+		parts = append(parts, "by "+a.Engine+" of "+a.Owner)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// named are the first names of a list, and how many more there are.
+func named(names []string, most int) string {
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// why is a removal's cause in words.
+func (l planLine) why() string {
+	switch {
+	case l.detail == "" && l.cause == string(plan.Lost):
+		return "lost: its files are gone"
+	case l.detail != "":
+		return l.cause + ": " + l.detail
+	}
+	return l.cause
+}
+
+// text sums a plan up in one line.
+func (s PlanSummary) text() string {
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(s.Clusters.Create, "new")
+	add(s.Clusters.Change, "changed")
+	add(s.Clusters.Remove, "removed")
+	clusters := strings.Join(parts, ", ")
+	parts = nil
+	add(s.Applications.Create, "to create")
+	add(s.Applications.Change, "to change")
+	add(s.Applications.Move, "to move")
+	add(s.Applications.Remove, "to remove")
+	applications := strings.Join(parts, ", ")
+	parts = nil
+	add(s.Removals.Moved, "moved")
+	add(s.Removals.Disabled, "disabled")
+	add(s.Removals.Retired, "retired")
+	add(s.Removals.Lost, "lost")
+	if len(parts) > 0 {
+		applications += " (" + strings.Join(parts, ", ") + ")"
+	}
+	switch {
+	case clusters == "" && applications == "":
+		return fmt.Sprintf("no changes: %s, %s", count(s.Clusters.Unchanged, "cluster"), count(s.Applications.Unchanged, "Application"))
+	case clusters == "":
+		clusters = "none changed"
+	case applications == "":
+		applications = "none to change"
+	}
+	return fmt.Sprintf("clusters: %s; Applications: %s, %d unchanged", clusters, applications, s.Applications.Unchanged)
+}
+
+// String names a revision for people.
+func (r PlanRevision) String() string {
+	if r.Name == "" {
+		return "the folder as it is"
+	}
+	if strings.HasPrefix(r.Revision, r.Name) {
+		return r.Name
+	}
+	return fmt.Sprintf("%s (%.7s)", r.Name, r.Revision)
+}

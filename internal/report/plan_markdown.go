@@ -1,0 +1,178 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxMarkdown is the limit of a plan as Markdown, in characters: GitHub takes comments of up to 65,536.
+const MaxMarkdown = 60_000
+
+// WritePlanMarkdown writes a plan as Markdown that fits a pull request's comment: the sum, a table for each hub, and
+// the details folded. What goes beyond limit characters is left out, and a note says so.
+func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
+	m := markdown{room: limit - 200} // the rest is for the note
+	m.add(fmt.Sprintf("### Plan: %s → %s\n\n**%s**\n", escape(p.Base.String()), escape(p.Head.String()), escape(p.Summary.text())))
+	for _, h := range p.Hubs {
+		all := sections(h)
+		if len(all) == 0 {
+			continue
+		}
+		head := fmt.Sprintf("\n#### %s\n\n| | what | clusters |\n|---|---|---|\n", escape(h.Name))
+		for _, s := range all {
+			for _, l := range condense(s.lines) {
+				if m.add(head + row(l, s.clusters)) {
+					head = ""
+				}
+			}
+		}
+	}
+	for _, h := range p.Hubs {
+		for _, s := range sections(h) {
+			for _, l := range condense(s.lines) {
+				if len(l.differences) > 0 || len(l.parts) > 0 {
+					m.add(details(h.Name, l, s.clusters))
+				}
+			}
+		}
+	}
+	if m.left > 0 {
+		fmt.Fprintf(&m.text, "\n*%s left out: the limit is %d characters. `argosy plan` shows everything.*\n", count(m.left, "change"), limit)
+	}
+	_, err := io.WriteString(w, m.text.String())
+	return err
+}
+
+// markdown collects blocks as long as there is room.
+type markdown struct {
+	text strings.Builder
+	room int
+	left int // blocks that did not fit
+}
+
+func (m *markdown) add(block string) bool {
+	n := utf8.RuneCountInString(block)
+	if n > m.room {
+		m.left++
+		return false
+	}
+	m.room -= n
+	m.text.WriteString(block)
+	return true
+}
+
+// condensed is a line of the table: one change, or several without differences that have the same action and cause.
+type condensed struct {
+	planLine
+	parts []planLine
+}
+
+// condense makes one line of what differs in name alone.
+func condense(lines []planLine) []condensed {
+	var out []condensed
+	at := map[string]int{}
+	for _, l := range lines {
+		key := l.action + " " + l.cause
+		if i, ok := at[key]; ok && len(l.differences) == 0 && l.rank() > 0 {
+			out[i].titles = append(out[i].titles, l.titles...)
+			out[i].about, out[i].detail, out[i].position = "", "", ""
+			out[i].parts = append(out[i].parts, l)
+			continue
+		}
+		c := condensed{planLine: l}
+		if len(l.differences) == 0 && l.rank() > 0 {
+			at[key] = len(out)
+			c.parts = []planLine{l}
+			c.titles = slices.Clone(l.titles)
+		}
+		out = append(out, c)
+	}
+	for i := range out {
+		if len(out[i].parts) == 1 {
+			out[i].parts = nil // the table says it all
+		}
+	}
+	return out
+}
+
+func row(l condensed, clusters []string) string {
+	what := codes(l.titles)
+	if n := len(l.parts); n > 0 {
+		what = count(n, "Application") + ": " + what
+	}
+	for _, note := range l.notes() {
+		what += "<br>" + escape(note)
+	}
+	if n := len(l.differences); n > 0 {
+		what += "<br>" + count(n, "difference")
+	}
+	return fmt.Sprintf("| %s | %s | %s |\n", l.action, what, onClusters(clusters))
+}
+
+func onClusters(clusters []string) string {
+	if len(clusters) == 1 {
+		return escape(clusters[0])
+	}
+	return fmt.Sprintf("%d: %s", len(clusters), escape(named(clusters, maxNames)))
+}
+
+// details are one line's differences, folded.
+func details(hub string, l condensed, clusters []string) string {
+	var b strings.Builder
+	on := clusters[0]
+	if len(clusters) > 1 {
+		on = count(len(clusters), "cluster")
+	}
+	fmt.Fprintf(&b, "\n<details><summary>%s: %s %s on %s</summary>\n\n", escape(hub), l.action, escape(named(l.titles, maxNames)), escape(on))
+	for _, part := range l.parts {
+		b.WriteString(strings.TrimSpace("- "+code(part.titles[0])+" "+escape(strings.Join(part.notes(), " "))) + "\n")
+	}
+	if len(l.differences) == 0 {
+		b.WriteString("\n</details>\n")
+		return b.String()
+	}
+	b.WriteString("| | before | after |\n|---|---|---|\n")
+	for _, d := range l.differences {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(d.title()), cell(d.Old, d.Kind), cell(d.New, d.Kind))
+	}
+	b.WriteString("\n</details>\n")
+	return b.String()
+}
+
+func cell(s *PlanSide, kind string) string {
+	if s == nil {
+		return "none"
+	}
+	out := code(s.text(kind))
+	if place := s.place(); place != "" {
+		out += "<br>" + escape(place)
+	}
+	return out
+}
+
+func codes(names []string) string {
+	var out []string
+	for _, n := range names {
+		out = append(out, code(n))
+	}
+	return named(out, maxNames)
+}
+
+// code is text as code in a table's cell. What would end a code span there goes into HTML's own element.
+func code(s string) string {
+	s = printable(s)
+	if s == "" || strings.ContainsAny(s, "`|") || strings.TrimSpace(s) != s {
+		return "<code>" + escape(s) + "</code>"
+	}
+	return "`" + s + "`"
+}
+
+// special is what Markdown may take for more than text.
+var special = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\\", "&#92;", "`", "&#96;", "*", "&#42;", "_", "&#95;",
+	"[", "&#91;", "]", "&#93;", "~", "&#126;", "|", "&#124;", "@", "&#64;")
+
+// escape keeps a repository's text from being taken for Markdown or HTML.
+func escape(s string) string { return special.Replace(printable(s)) }
