@@ -25,23 +25,42 @@ func TestLint(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, ""},
-		{"one name for two", tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), member("private-one"): private},
-			`duplicate-name fleet/fleet-members/hub/private-one.yaml: Application "dns-private-one": is component "dns" of group "addons" on cluster "private-one" and component "dns-private" of group "addons" on cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml`},
+		{
+			"one name for two",
+			tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), member("private-one"): private},
+			`duplicate-name fleet/fleet-members/hub/private-one.yaml: Application "dns-private-one": is component "dns" of group "addons" on cluster "private-one" and component "dns-private" of group "addons" on cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml`,
+		},
 		{"one name, another engine", tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), member("private-one"): private + "use_remote_argo: true\nenable_remote_addons: true\n"}, ""},
 		{"one name, but retired", tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), member("private-one"): private + "lifecycle: retired\n"}, ""},
-		{"one component in two groups", tree{
-			"resources/defaults/application-sets/resources.yaml": "dns: {enabled: true, selector: {matchLabels: {environment: dev}}, chart: {repoURL: r, name: c, version: '1'}}\n"},
-			`duplicate-name fleet/fleet-members/hub/two.yaml: Application "dns-two": is component "dns" of group "resources" on cluster "two" and component "dns" of group "addons" on cluster "two"; expected one name for each; see fleet/fleet-members/hub/two.yaml`},
+		{
+			"one component in two groups",
+			tree{
+				"resources/defaults/application-sets/resources.yaml": "dns: {enabled: true, selector: {matchLabels: {environment: dev}}, chart: {repoURL: r, name: c, version: '1'}}\n",
+			},
+			`duplicate-name fleet/fleet-members/hub/two.yaml: Application "dns-two": is component "dns" of group "resources" on cluster "two" and component "dns" of group "addons" on cluster "two"; expected one name for each; see fleet/fleet-members/hub/two.yaml`,
+		},
 		{"ambiguous", tree{"addons/defaults/addons/dns/values.yaml": "on: 0123\n"}, "ambiguous-scalar addons/defaults/addons/dns/values.yaml:1:1: key on: Helm reads true, YAML 1.2 reads something else; put it in quotes, or write what you mean\nambiguous-scalar addons/defaults/addons/dns/values.yaml:1:5: value 0123: Helm reads 83, YAML 1.2 reads something else; put it in quotes, or write what you mean"},
 		{"second document", tree{"addons/defaults/addons/dns/values.yaml": "a: 1\n---\nb: 2\n"}, "multiple-documents addons/defaults/addons/dns/values.yaml:2:1: a second document, which nobody reads; expected one document in a file"},
-		{"conflict, once for all clusters", tree{"addons/defaults/addons/dns/values.yaml": "a: {b: 1}\n", "addons/tenants/defaults/addons/dns/values.yaml": "a: x\n"},
-			`type-conflict addons/tenants/defaults/addons/dns/values.yaml:1:4: value "a": a string replaces a map; see addons/defaults/addons/dns/values.yaml:1:4; write null first to remove what lower layers set, or use the same type`},
-		{"knob in the hierarchy", tree{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {syncPolicy: {}}\n"},
-			`unknown-key addons/tenants/defaults/application-sets/addons.yaml:1:19: key "syncPolicy" of component "dns": is not read in the hierarchy; expected one of enabled, chart, namespace, releaseName, selector, values; knobs of the ApplicationSet belong into the values of charts/application-sets`},
-		{"unknown tenant", tree{"addons/tenants/retail/defaults/addons/dns/values.yaml": "a: 1\n", member("three"): "{clusterName: three, tenant: retial, environment: prod}\n"},
-			`unknown-tenant fleet/fleet-members/hub/three.yaml: tenant "retial": has no folder in the hierarchy; did you mean "retail"?`},
-		{"unreachable", tree{"addons/defaults/addons/dsn/values.yaml": "a: 1\n", "addons/tenants/retail/clusters/onne/addons/dns/values.yaml": "a: 1\n", "addons/README.md": "x\n", "addons/defaults/addons/dns/values.yml": "a: 1\n"},
-			"unreachable-file addons/README.md: no cluster and no component reads this file\nunreachable-file addons/defaults/addons/dns/values.yml: no cluster and no component reads this file; did you mean \"values.yaml\"?\nunreachable-file addons/defaults/addons/dsn/values.yaml: no cluster and no component reads this file; did you mean \"dns\"?\nunreachable-file addons/tenants/retail/clusters/onne/addons/dns/values.yaml: no cluster and no component reads this file; did you mean \"one\"?"},
+		{
+			"conflict, once for all clusters",
+			tree{"addons/defaults/addons/dns/values.yaml": "a: {b: 1}\n", "addons/tenants/defaults/addons/dns/values.yaml": "a: x\n"},
+			`type-conflict addons/tenants/defaults/addons/dns/values.yaml:1:4: value "a": a string replaces a map; see addons/defaults/addons/dns/values.yaml:1:4; write null first to remove what lower layers set, or use the same type`,
+		},
+		{
+			"knob in the hierarchy",
+			tree{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {syncPolicy: {}}\n"},
+			`unknown-key addons/tenants/defaults/application-sets/addons.yaml:1:19: key "syncPolicy" of component "dns": is not read in the hierarchy; expected one of enabled, chart, namespace, releaseName, selector, values; knobs of the ApplicationSet belong into the values of charts/application-sets`,
+		},
+		{
+			"unknown tenant",
+			tree{"addons/tenants/retail/defaults/addons/dns/values.yaml": "a: 1\n", member("three"): "{clusterName: three, tenant: retial, environment: prod}\n"},
+			`unknown-tenant fleet/fleet-members/hub/three.yaml: tenant "retial": has no folder in the hierarchy; did you mean "retail"?`,
+		},
+		{
+			"unreachable",
+			tree{"addons/defaults/addons/dsn/values.yaml": "a: 1\n", "addons/tenants/retail/clusters/onne/addons/dns/values.yaml": "a: 1\n", "addons/README.md": "x\n", "addons/defaults/addons/dns/values.yml": "a: 1\n"},
+			"unreachable-file addons/README.md: no cluster and no component reads this file\nunreachable-file addons/defaults/addons/dns/values.yml: no cluster and no component reads this file; did you mean \"values.yaml\"?\nunreachable-file addons/defaults/addons/dsn/values.yaml: no cluster and no component reads this file; did you mean \"dns\"?\nunreachable-file addons/tenants/retail/clusters/onne/addons/dns/values.yaml: no cluster and no component reads this file; did you mean \"one\"?",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := noProblems(t, build(t, small().with(c.more)))
@@ -77,8 +96,10 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%+v %v", e, err)
 	}
 	for _, c := range []struct{ hub, name, group, component, want string }{
-		{"", "two", "addons", "dns", `cluster "two" is a member of hubs hub and hub2: name the hub`}, {"", "onne", "addons", "dns", `no member is called "onne", did you mean "one"?`},
-		{"hob", "one", "addons", "dns", `hub "hob" has no member files, did you mean "hub"?`}, {"hub", "one", "addon", "dns", `group "addon" is not in the layout, did you mean "addons"?; expected one of addons, fleet, monitoring, resources`},
+		{"", "two", "addons", "dns", `cluster "two" is a member of hubs hub and hub2: name the hub`},
+		{"", "onne", "addons", "dns", `no member is called "onne", did you mean "one"?`},
+		{"hob", "one", "addons", "dns", `hub "hob" has no member files, did you mean "hub"?`},
+		{"hub", "one", "addon", "dns", `group "addon" is not in the layout, did you mean "addons"?; expected one of addons, fleet, monitoring, resources`},
 		{"hub", "one", "addons", "dsn", `component "dsn" is in no catalog of group "addons" for cluster "one", did you mean "dns"?; expected one of dns, idle`},
 	} {
 		if _, err := st.Explain(c.hub, c.name, c.group, c.component); err == nil || err.Error() != c.want {

@@ -100,8 +100,10 @@ func TestWhoIsAsked(t *testing.T) {
 
 // TestHubsOwnName: a hub that asks by its own name asks as the hub; its member's name may differ from its folder's.
 func TestHubsOwnName(t *testing.T) {
-	files := small().with(tree{"fleet/fleet-members/hub/hub.yaml": "", member("control"): "{clusterName: control, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_url: hubs, fleet_repo_url: hubs}\n",
-		member("one"): spoke("one", "addons_repo_url: own\n"), "addons/defaults/fleet/fleet-secret/values.yaml": "externalSecret: {annotations: {fleet_repo_url: hierarchy}}\n"})
+	files := small().with(tree{
+		"fleet/fleet-members/hub/hub.yaml": "", member("control"): "{clusterName: control, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_url: hubs, fleet_repo_url: hubs}\n",
+		member("one"): spoke("one", "addons_repo_url: own\n"), "addons/defaults/fleet/fleet-secret/values.yaml": "externalSecret: {annotations: {fleet_repo_url: hierarchy}}\n",
+	})
 	st := noProblems(t, build(t, files))
 	if a, b := names(t, st, addons), names(t, st, `{"view":"components","group":"addons","owner":"control"}`); a != b || a != "dns-control dns-one dns-two" {
 		t.Errorf("%q and %q", a, b)

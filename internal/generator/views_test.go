@@ -30,6 +30,7 @@ func TestViews(t *testing.T) {
 }
 
 func checkArchive(t *testing.T, path string) {
+	t.Helper()
 	a, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -129,7 +129,7 @@ func checkAgainstHelm(t testing.TB, dir string, files []string, templated bool) 
 }
 
 // TestHelmAgrees compares generated hierarchies of up to six layers.
-func TestHelmAgrees(t *testing.T) {
+func TestHelmAgrees(t *testing.T) { //nolint:tparallel // quiet changes the log of all
 	quiet(t)
 	cases := 2000
 	if testing.Short() {

@@ -1,6 +1,7 @@
 package refresh_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -457,7 +458,7 @@ func TestG4_RestartGoesOnFromWhatWasAccepted(t *testing.T) {
 			t.Errorf("%s: %+v", what, st)
 		}
 		got, err := h.r.State().Answer(generator.Request{View: generator.Members, Hub: "hub-1"})
-		if err != nil || string(got) != string(want) {
+		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: another answer, %v", what, err)
 		}
 	}
