@@ -6,5 +6,6 @@
 //     file must agree. Unknown keys are problems with a suggestion.
 //  3. Names are DNS-1123 labels that do not collide with the hierarchy's own folders (rule H8).
 //  4. A broken member file is a problem of that member alone: the member stays in the fleet, with its problems.
-//  5. A broken layout or versions file is a problem of the whole repository.
+//  5. Two files that claim one cluster or one hub are a problem of that hub: it has no answers. A broken layout or
+//     versions file is a problem of the whole repository.
 package fleet

@@ -18,7 +18,7 @@ type Fleet struct {
 	Layout       *Layout
 	Versions     *release.Versions
 	FleetSecrets *release.List
-	// Problems are those of the repository as a whole; those of members are in the members.
+	// Problems are those of the repository and of hubs as a whole; those of members are in the members.
 	Problems []problem.Problem
 
 	hubs   map[string]*hub
@@ -43,7 +43,8 @@ func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet
 	if len(f.byPath) == 0 {
 		f.Problems = append(f.Problems, noMembers(s, f.Layout))
 	}
-	if errs := problem.Errors(f.Problems); len(errs) > 0 {
+	if len(problem.Errors(f.ProblemsOf(""))) > 0 {
+		errs := problem.Errors(f.Problems)
 		for _, m := range f.byPath { // so that one look tells all that is to be mended
 			errs = append(errs, problem.Errors(m.Problems)...)
 		}
@@ -165,7 +166,7 @@ func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 		case m.IsHub:
 			f.Problems = append(f.Problems, problem.Problem{
 				Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("hub %q", m.Hub),
-				Found: "a second member file with fleet_member: hub-cluster", Expected: "one", Related: []problem.Pos{h.self.Pos},
+				Found: "a second member file with fleet_member: hub-cluster", Expected: "one", Related: []problem.Pos{h.self.Pos}, Hub: m.Hub,
 			})
 		}
 	}
@@ -210,6 +211,17 @@ func (f *Fleet) duplicates(hubName string, h *hub) {
 			Found: "declared by two files", Expected: "each cluster once", Related: []problem.Pos{other.Pos}, Hub: hubName,
 		})
 	}
+}
+
+// ProblemsOf are the problems of a hub as a whole; with an empty name, those of the repository as a whole.
+func (f *Fleet) ProblemsOf(hubName string) []problem.Problem {
+	var out []problem.Problem
+	for _, p := range f.Problems {
+		if p.Hub == hubName {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // Hubs are the names of all hubs, sorted.

@@ -182,7 +182,6 @@ func TestLoad(t *testing.T) {
 		"broken layout":    {LayoutFile, "kind: X\n", `invalid-value fleet/layout.yaml:1:7: key "kind": "X"; expected "Layout"`},
 		"broken versions":  {"versions/applicationSets.yaml", "releases: {addons: [{}]}\n", `invalid-versions versions/applicationSets.yaml:1:21: release of group "addons": has no type; expected a type, for example "default"`},
 		"versions no YAML": {"versions/fleetSecrets.yaml", "a: 1\na: 2\n", `duplicate-key versions/fleetSecrets.yaml:2:1: key "a": given again, first at line 1; expected each key once`},
-		"two hubs":         {"fleet/fleet-members/a/z.yaml", "clusterName: z\ntenant: t\nenvironment: e\nfleet_member: hub-cluster\n", `duplicate-member fleet/fleet-members/a/z.yaml: hub "a": a second member file with fleet_member: hub-cluster; expected one; see fleet/fleet-members/a/hub-a.yaml`},
 	} {
 		more := map[string]string{c.path: c.text}
 		for p, text := range files {
@@ -194,6 +193,12 @@ func TestLoad(t *testing.T) {
 		if got := texts(problem.From(err, "", problem.Pos{})); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+	// A hub that two files claim is that hub's problem: the others are not concerned.
+	files["fleet/fleet-members/a/z.yaml"] += "fleet_member: hub-cluster\n"
+	want := `duplicate-member fleet/fleet-members/a/z.yaml: hub "a": a second member file with fleet_member: hub-cluster; expected one; see fleet/fleet-members/a/hub-a.yaml`
+	if got := texts(problem.Errors(load(t, files).ProblemsOf("a"))); got != want {
+		t.Errorf("two hubs: %s, want %s", got, want)
 	}
 	if _, err := Load(snapshot.FromMap(nil), hierarchy.NewCache(), nil); err == nil || !strings.Contains(err.Error(), "the repository is empty") {
 		t.Error(err)

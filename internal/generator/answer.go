@@ -124,7 +124,7 @@ func (st *State) sets(q query) ([]set, *Error) {
 // ones, sorted by name. Problems are of those that cannot be computed at all.
 func (st *State) asked(q query) ([]*cluster, []problem.Problem) {
 	var out []*cluster
-	var problems []problem.Problem
+	problems := problem.Errors(st.Fleet.ProblemsOf(q.Hub))
 	for _, m := range st.Fleet.Members(q.Hub) {
 		if q.owner != fleet.OwnerHub && q.owner != m.Name {
 			continue

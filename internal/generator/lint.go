@@ -183,8 +183,12 @@ func (l *linter) tenants() {
 // unreachable reports files below the groups' roots that no cluster and no component can ever reach (H6).
 func (l *linter) unreachable() {
 	roots := map[string]bool{}
-	open := map[string]bool{} // groups of which no catalog is known: any component may be asked for with a base
+	unknown := map[string]bool{} // members whose files are not known before their member files are mended
+	open := map[string]bool{}    // groups of which no catalog is known: any component may be asked for with a base
 	for _, c := range l.st.clusters {
+		if len(c.groups) == 0 {
+			unknown[c.member.Name] = true
+		}
 		for name, g := range c.groups {
 			roots[g.root] = true
 			if len(g.components()) > 0 {
@@ -197,7 +201,8 @@ func (l *linter) unreachable() {
 	var strays []string
 	for _, root := range slices.Sorted(maps.Keys(roots)) {
 		for _, p := range l.st.snapshot.Under(root) {
-			if !l.reachable[p] && !l.inOpenGroup(p, open) {
+			ofUnknown := slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return unknown[part] })
+			if !l.reachable[p] && !ofUnknown && !l.inOpenGroup(p, open) {
 				strays = append(strays, p)
 			}
 		}
