@@ -1,0 +1,162 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// changed is a component's change of one value on the clusters named.
+func changed(component string, old, updated any, file string) PlanApplication {
+	return PlanApplication{
+		Action: "change", View: "components", Group: "addons", Component: component, Owner: "hub", Engine: "argocd",
+		Differences: []PlanDifference{{
+			Kind: "value", Name: "replicas", Old: &PlanSide{Value: old, Position: &Position{File: "base.yaml", Line: 1}},
+			New: &PlanSide{Value: updated, Position: &Position{File: file, Line: 1}},
+		}},
+	}
+}
+
+func created(component, version string) PlanApplication {
+	return PlanApplication{Action: "create", View: "components", Group: "addons", Component: component, Owner: "hub", Engine: "argocd", Chart: component, Version: version}
+}
+
+func on(cluster string, as ...PlanApplication) PlanCluster {
+	return PlanCluster{Name: cluster, Tenant: "t", Environment: "dev", Applications: as}
+}
+
+func fresh(c PlanCluster) PlanCluster {
+	c.Action = "create"
+	return c
+}
+
+// What is the same on several clusters is one line; lines for the same clusters are one section; the widest comes first.
+func TestSections(t *testing.T) {
+	remote := changed("web", 2, 5, "a.yaml")
+	remote.Owner = "c"
+	for _, c := range []struct {
+		name     string
+		clusters []PlanCluster
+		want     string
+	}{
+		{"nothing", nil, ""},
+		{
+			"one change everywhere", []PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, 5, "a.yaml")), on("c", changed("web", 2, 5, "a.yaml"))},
+			"a b c: change addons/web (1)\n",
+		},
+		{
+			"other values, other places", []PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, 6, "a.yaml")), on("c", changed("web", 2, 5, "c.yaml")), on("d", changed("web", 2, 5, "a.yaml"))},
+			"a d: change addons/web (1)\nb: change addons/web (1)\nc: change addons/web (1)\n",
+		},
+		{
+			"one difference of several components", []PlanCluster{on("a", changed("web", 2, 5, "a.yaml"), changed("dns", 2, 5, "a.yaml"), changed("efs", 3, 5, "a.yaml"))},
+			"a: change addons/dns addons/web (1)\na: change addons/efs (1)\n",
+		},
+		{
+			"text is no number", []PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, "5", "a.yaml"))},
+			"a: change addons/web (1)\nb: change addons/web (1)\n",
+		},
+		{
+			"new clusters", []PlanCluster{fresh(on("a", created("dns", "1"), created("web", "1"))), fresh(on("b", created("dns", "1"), created("web", "2")))},
+			"a b: create cluster\na b: create addons/dns\na: create addons/web\nb: create addons/web\n",
+		},
+		{
+			"another owner", []PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("c", remote)},
+			"a: change addons/web (1)\nc: change addons/web (1)\n",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			for _, s := range sections(PlanHub{Name: "h", Clusters: c.clusters}) {
+				for _, l := range s.lines {
+					fmt.Fprintf(&b, "%s: %s %s", strings.Join(s.clusters, " "), l.action, strings.Join(l.titles, " "))
+					if n := len(l.differences); n > 0 {
+						fmt.Fprintf(&b, " (%d)", n)
+					}
+					b.WriteByte('\n')
+				}
+			}
+			if d := cmp.Diff(c.want, b.String()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// A change at the level of the system stays readable with a thousand clusters.
+func TestWritePlanOfManyClusters(t *testing.T) {
+	h := PlanHub{Name: "h"}
+	for i := range 1000 {
+		h.Clusters = append(h.Clusters, on(fmt.Sprintf("c-%04d", i), changed("web", 2, 5, "a.yaml")))
+	}
+	p := Plan{
+		Base: PlanRevision{Name: "main", Revision: "0123456789abcdef"}, Head: PlanRevision{Revision: "sha256:1"}, Hubs: []PlanHub{h},
+		Summary: PlanSummary{Clusters: PlanCounts{Unchanged: 1000}, Applications: PlanCounts{Change: 1000, Unchanged: 3}},
+	}
+	var b strings.Builder
+	if err := WritePlan(&b, p, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	want := `from main (0123456) to the folder as it is
+
+h: 1000 clusters: c-0000, c-0001, c-0002, c-0003, c-0004, c-0005, c-0006, c-0007 and 992 more
+  ~ addons/web
+      replicas: 2 -> 5
+          was at base.yaml:1
+          now at a.yaml:1
+
+clusters: none changed; Applications: 1000 to change, 3 unchanged
+`
+	if d := cmp.Diff(want, b.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+// Markdown ends before the limit, with whole blocks and a note.
+func TestWritePlanMarkdownIsBounded(t *testing.T) {
+	h := PlanHub{Name: "h"}
+	for i := range 500 {
+		h.Clusters = append(h.Clusters, on(fmt.Sprintf("c-%04d", i), changed("web", 2, i, "a.yaml")))
+	}
+	p := Plan{Hubs: []PlanHub{h}}
+	for _, limit := range []int{1000, 10_000, MaxMarkdown} {
+		var b strings.Builder
+		if err := WritePlanMarkdown(&b, p, limit); err != nil {
+			t.Fatal(err)
+		}
+		out := b.String()
+		if n := utf8.RuneCountInString(out); n > limit || n < limit/2 {
+			t.Errorf("limit %d: %d characters", limit, n)
+		}
+		if strings.Count(out, "<details>") != strings.Count(out, "</details>") {
+			t.Errorf("limit %d: a block is cut", limit)
+		}
+		if !strings.Contains(out, fmt.Sprintf("left out: the limit is %d characters.", limit)) {
+			t.Errorf("limit %d: no note", limit)
+		}
+	}
+}
+
+// What a repository's files hold cannot become Markdown or HTML of its own.
+func TestWritePlanMarkdownEscapes(t *testing.T) {
+	a := changed("web", "a`|</code><script>\n@all", "plain | `x`", "a_b*.yaml")
+	a.Differences[0].Name = "x`y|z"
+	var b strings.Builder
+	if err := WritePlanMarkdown(&b, Plan{Hubs: []PlanHub{{Name: "h<b>", Clusters: []PlanCluster{on("a", a)}}}}, MaxMarkdown); err != nil {
+		t.Fatal(err)
+	}
+	out := b.String()
+	for _, bad := range []string{"<script>", "|</code>", "h<b>", "@all", "a_b*"} {
+		if strings.Contains(out, bad) {
+			t.Errorf("%q is in the output:\n%s", bad, out)
+		}
+	}
+	for line := range strings.Lines(out) {
+		if n := strings.Count(line, "|"); strings.HasPrefix(line, "|") && n != 4 {
+			t.Errorf("%d bars in a row of three cells: %s", n, line)
+		}
+	}
+}
