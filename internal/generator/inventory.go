@@ -94,7 +94,7 @@ func (st *State) inventory(hub string) (Inventory, []problem.Problem) {
 		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(string(a.View), string(b.View)),
 			strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))
 	})
-	return inv, slices.Concat(append(problems, faults)...)
+	return inv, slices.Concat(slices.Concat(problems...), faults)
 }
 
 // applicationsOf are the Applications deployed to one cluster, but for those of its releases.

@@ -113,7 +113,7 @@ func (l planLine) key(titles bool) string {
 	}
 	text, err := json.Marshal(parts)
 	if err != nil {
-		panic(err) // values come from YAML, which has nothing that JSON cannot hold
+		return fmt.Sprintf("%v", parts) // with pointers: like nothing else. (YAML holds nothing that JSON cannot.)
 	}
 	return string(text)
 }
@@ -154,8 +154,8 @@ func (a PlanApplication) about(cluster string) string {
 	if a.Action == string(plan.Create) && a.Chart != "" {
 		parts = append(parts, strings.TrimSpace(a.Chart+" "+a.Version))
 	}
-	if n := len(a.Clusters); n > 0 {
-		parts = append(parts, "for "+count(n, "cluster"))
+	if n := len(a.Clusters); n > 0 && (n > 1 || a.Clusters[0] != cluster) {
+		parts = append(parts, fmt.Sprintf("for %s: %s", count(n, "cluster"), named(a.Clusters)))
 	}
 	switch {
 	case a.ownedByHub():
@@ -168,11 +168,11 @@ func (a PlanApplication) about(cluster string) string {
 }
 
 // named are the first names of a list, and how many more there are.
-func named(names []string, most int) string {
-	if len(names) <= most+1 {
+func named(names []string) string {
+	if len(names) <= maxNames+1 {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
 // why is a removal's cause in words.

@@ -116,7 +116,7 @@ func onClusters(clusters []string) string {
 	if len(clusters) == 1 {
 		return escape(clusters[0])
 	}
-	return fmt.Sprintf("%d: %s", len(clusters), escape(named(clusters, maxNames)))
+	return fmt.Sprintf("%d: %s", len(clusters), escape(named(clusters)))
 }
 
 // details are one line's differences, folded.
@@ -126,7 +126,7 @@ func details(hub string, l condensed, clusters []string) string {
 	if len(clusters) > 1 {
 		on = count(len(clusters), "cluster")
 	}
-	fmt.Fprintf(&b, "\n<details><summary>%s: %s %s on %s</summary>\n\n", escape(hub), l.action, escape(named(l.titles, maxNames)), escape(on))
+	fmt.Fprintf(&b, "\n<details><summary>%s: %s %s on %s</summary>\n\n", escape(hub), l.action, escape(named(l.titles)), escape(on))
 	for _, part := range l.parts {
 		b.WriteString(strings.TrimSpace("- "+code(part.titles[0])+" "+escape(strings.Join(part.notes(), " "))) + "\n")
 	}
@@ -158,7 +158,7 @@ func codes(names []string) string {
 	for _, n := range names {
 		out = append(out, code(n))
 	}
-	return named(out, maxNames)
+	return named(out)
 }
 
 // code is text as code in a table's cell. What would end a code span there goes into HTML's own element.

@@ -44,27 +44,33 @@ func TestSections(t *testing.T) {
 	}{
 		{"nothing", nil, ""},
 		{
-			"one change everywhere", []PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, 5, "a.yaml")), on("c", changed("web", 2, 5, "a.yaml"))},
+			"one change everywhere",
+			[]PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, 5, "a.yaml")), on("c", changed("web", 2, 5, "a.yaml"))},
 			"a b c: change addons/web (1)\n",
 		},
 		{
-			"other values, other places", []PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, 6, "a.yaml")), on("c", changed("web", 2, 5, "c.yaml")), on("d", changed("web", 2, 5, "a.yaml"))},
+			"other values, other places",
+			[]PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, 6, "a.yaml")), on("c", changed("web", 2, 5, "c.yaml")), on("d", changed("web", 2, 5, "a.yaml"))},
 			"a d: change addons/web (1)\nb: change addons/web (1)\nc: change addons/web (1)\n",
 		},
 		{
-			"one difference of several components", []PlanCluster{on("a", changed("web", 2, 5, "a.yaml"), changed("dns", 2, 5, "a.yaml"), changed("efs", 3, 5, "a.yaml"))},
+			"one difference of several components",
+			[]PlanCluster{on("a", changed("web", 2, 5, "a.yaml"), changed("dns", 2, 5, "a.yaml"), changed("efs", 3, 5, "a.yaml"))},
 			"a: change addons/dns addons/web (1)\na: change addons/efs (1)\n",
 		},
 		{
-			"text is no number", []PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, "5", "a.yaml"))},
+			"text is no number",
+			[]PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, "5", "a.yaml"))},
 			"a: change addons/web (1)\nb: change addons/web (1)\n",
 		},
 		{
-			"new clusters", []PlanCluster{fresh(on("a", created("dns", "1"), created("web", "1"))), fresh(on("b", created("dns", "1"), created("web", "2")))},
+			"new clusters",
+			[]PlanCluster{fresh(on("a", created("dns", "1"), created("web", "1"))), fresh(on("b", created("dns", "1"), created("web", "2")))},
 			"a b: create cluster\na b: create addons/dns\na: create addons/web\nb: create addons/web\n",
 		},
 		{
-			"another owner", []PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("c", remote)},
+			"another owner",
+			[]PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("c", remote)},
 			"a: change addons/web (1)\nc: change addons/web (1)\n",
 		},
 	} {

@@ -30,7 +30,7 @@ func WritePlan(w io.Writer, p Plan, s Style) error {
 }
 
 func (p *printer) section(hub string, s section) {
-	head := named(s.clusters, maxNames)
+	head := named(s.clusters)
 	if n := len(s.clusters); n > 1 {
 		head = fmt.Sprintf("%d clusters: %s", n, head)
 	}
@@ -52,18 +52,19 @@ func (p *printer) planLine(l planLine, width int) {
 	for _, d := range l.differences {
 		p.line("      %s: %s -> %s", p.cyan(d.title()), d.Old.text(d.Kind), d.New.text(d.Kind))
 		was, now := d.Old.place(), d.New.place()
-		switch {
-		case was == now && was == "":
-		case was == now:
-			p.line("          %s", p.dim("at "+now))
-		default:
-			if was != "" {
-				p.line("          %s", p.dim("was at "+was))
-			}
-			if now != "" {
-				p.line("          %s", p.dim("now at "+now))
-			}
+		if was == now {
+			p.place("at", now)
+			continue
 		}
+		p.place("was at", was)
+		p.place("now at", now)
+	}
+}
+
+// place is a line of its own for a place that is known.
+func (p *printer) place(what, place string) {
+	if place != "" {
+		p.line("          %s", p.dim(what+" "+place))
 	}
 }
 
