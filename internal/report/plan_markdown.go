@@ -40,7 +40,7 @@ func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
 		}
 	}
 	if m.left > 0 {
-		fmt.Fprintf(&m.text, "\n*%s left out: the limit is %d characters. `argosy plan` shows everything.*\n", count(m.left, "change"), limit)
+		fmt.Fprintf(&m.text, "\n*%s left out: the limit is %d characters. `argosy plan` shows everything.*\n", count(m.left, "part"), limit)
 	}
 	_, err := io.WriteString(w, m.text.String())
 	return err
