@@ -145,6 +145,10 @@ remove h/a application-sets-addons-default moved
   label use_remote_argo: true@fleet/fleet-members/h/a.yaml:4:18 > -
 remove h/a agent-a disabled
 `},
+		{"another catalog entry's knobs, which the engine does not read", nil, tree{catalog: "web: {enabled: true, project: p, chart: {repoURL: r, name: web, version: v1}, selector: {matchLabels: {fleet_member: spoke}}}\n"}, ""},
+		{"what a flux agent runs", tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n"), member("h", "b"): "", member("i", "c"): ""}, tree{"addons/tenants/t/defaults/addons/web/values.yaml": "a: 1\n"}, `change h/a web-a
+  value a: - > 1@addons/tenants/t/defaults/addons/web/values.yaml:1:4
+`},
 		{"to another hub", nil, tree{member("h", "a"): "", member("i", "a"): spoke("a", "")}, `remove h/a moved
 remove h/a web-a moved
 remove h/a fleet-secret-a moved
@@ -182,10 +186,12 @@ remove i/i application-sets-resources-default lost
 			files := small().with(c.base)
 			base := build(t, nil, files)
 			head := files.with(c.head)
-			p, err := plan.Compare(base, build(t, base, head))
+			updated := build(t, base, head)
+			p, err := plan.Compare(base, updated)
 			if err != nil {
 				t.Fatal(err)
 			}
+			complete(t, base, updated, p)
 			if d := cmp.Diff(c.want, lines(p)); d != "" {
 				t.Error(d)
 			}
