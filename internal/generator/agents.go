@@ -2,6 +2,7 @@ package generator
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -37,12 +38,13 @@ func (st *State) agentSets(q query) ([]set, []problem.Problem) {
 			problems = append(problems, faults...)
 			s.Components = components
 		}
-		text, err := yamldoc.FromAny(nil, st.agentValues(c)).YAML()
-		if err != nil {
+		values, err := yamldoc.FromAny(nil, st.agentValues(c)).YAML()
+		credentials, err2 := st.credentialValues(c).YAML()
+		if err := errors.Join(err, err2); err != nil {
 			problems = append(problems, c.own(problem.From(err, problem.InvalidValue, m.Pos))...)
 			continue
 		}
-		s.HelmValues = string(text)
+		s.HelmValues, s.CredentialValues = string(values), string(credentials)
 		sets = append(sets, s)
 	}
 	return sets, problems
@@ -82,6 +84,11 @@ func (st *State) agentValues(c *cluster) map[string]any {
 		if v := c.annotations.All[annotation]; v != "" {
 			git[key] = v
 		}
+	}
+	if n := c.fleetCredentials(); n != nil && c.member.UseExternalSecrets && n.Get("type") != nil && n.Get("type").Text == "http" {
+		// The service takes a user name and a password from the Secret that charts/fleet-secret makes for Argo CD; the
+		// other types have keys that only Argo CD knows.
+		git["credentialsSecret"] = c.member.Name + "-git-" + fleetCredentials
 	}
 	facts := maps.Clone(c.labels.All)
 	delete(facts, labels.SecretType) // the chart's own

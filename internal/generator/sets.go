@@ -73,6 +73,8 @@ type AgentSet struct {
 	Flags      map[string]string `json:"flags"`
 	Groups     []string          `json:"groups"`
 	HelmValues string            `json:"helmValues"`
+	// CredentialValues are the values of charts/fleet-secret on the member: the credentials of what it reads.
+	CredentialValues string `json:"credentialValues"`
 	// Components are the merged components that a flux agent runs; absent for argocd, whose engine asks by itself.
 	Components []ComponentSet `json:"components,omitempty"`
 	Deletion   string         `json:"deletion"`

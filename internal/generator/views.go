@@ -40,40 +40,6 @@ func (st *State) memberSets(q query) ([]set, []problem.Problem) {
 	return sets, problems
 }
 
-// registrationValues are the merged fleet/fleet-secret values with what the engine computed on top.
-func (st *State) registrationValues(c *cluster) *yamldoc.Node {
-	computed := map[string]any{
-		"clusterName": c.member.Name, "secretManagerSecretName": c.member.SecretManagerSecret,
-		"externalSecret": map[string]any{"labels": anyMap(c.labels.Declared), "annotations": anyMap(c.annotations.Declared)},
-	}
-	if c.member.GitHubSecret {
-		computed["githubSecret"] = true
-		computed["githubSecretName"] = c.member.GitHubSecretName
-	}
-	root := emptyMap
-	if c.registration != nil && c.registration.Root != nil {
-		root = withoutComputed(c.registration.Root)
-	}
-	t := hierarchy.Merge([]hierarchy.Layer{{Level: "hierarchy", Root: root}, {Level: "computed", Root: yamldoc.FromAny(nil, computed)}}, nil)
-	return t.Root
-}
-
-// withoutComputed takes the declared labels and annotations out: the computed ones replace them as a whole.
-func withoutComputed(root *yamldoc.Node) *yamldoc.Node {
-	secret := root.Get("externalSecret")
-	if !secret.IsMap() {
-		return root
-	}
-	keep := func(n *yamldoc.Node, drop ...string) *yamldoc.Node {
-		out := *n
-		out.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f yamldoc.Field) bool { return slices.Contains(drop, f.Key) })
-		return &out
-	}
-	out := keep(root, "externalSecret")
-	out.Fields = append(out.Fields, yamldoc.Field{Key: "externalSecret", Value: keep(secret, "labels", "annotations")})
-	return yamldoc.NewMap(root.Doc, out.Fields...)
-}
-
 // files are the paths of the layers that are there, in order.
 func files(layers []hierarchy.Layer) []string {
 	out := []string{}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"testing"
 	"time"
@@ -157,7 +158,9 @@ func TestFleetAgents(t *testing.T) {
 			agents++
 			member := agent.Spec.Destination.Name
 			t.Run(member, func(t *testing.T) {
-				bootstrap := agent.Spec.Sources[1]
+				bootstrap := agent.Spec.Sources[slices.IndexFunc(agent.Spec.Sources, func(s v1alpha1.ApplicationSource) bool {
+					return s.Path == "charts/agent-bootstrap"
+				})]
 				out, err := helmTemplate(filepath.Join(repo, bootstrap.Path), valuesFile(t, bootstrap.Helm.Values))
 				if err != nil {
 					t.Fatal(err)
