@@ -182,6 +182,7 @@ func (st *State) agentApplication(c *cluster) Application {
 	for _, flag := range fleet.Flags {
 		a.set("agent."+flag, m.Flag(flag), m.KeyPos(flag))
 	}
+	a.Values = st.credentialValues(c)
 	return a
 }
 

@@ -149,6 +149,11 @@ remove h/a agent-a disabled
 		{"what a flux agent runs", tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n"), member("h", "b"): "", member("i", "c"): ""}, tree{"addons/tenants/t/defaults/addons/web/values.yaml": "a: 1\n"}, `change h/a web-a
   value a: - > 1@addons/tenants/t/defaults/addons/web/values.yaml:1:4
 `},
+		{"an agent's credentials", tree{member("h", "a"): spoke("a", "use_remote_argo: true\n"), member("h", "b"): "", member("i", "c"): ""}, tree{secrets: "externalSecret: {labels: {tier: gold}}\nrefresh: 1h\ngitCredentials: {fleet: {type: http}}\n"}, `change h/a agent-a
+  value gitCredentials.fleet.type: - > http@addons/defaults/fleet/fleet-secret/values.yaml:3:32
+change h/a fleet-secret-a
+  value gitCredentials.fleet.type: - > http@addons/defaults/fleet/fleet-secret/values.yaml:3:32
+`},
 		{"to another hub", nil, tree{member("h", "a"): "", member("i", "a"): spoke("a", "")}, `remove h/a moved
 remove h/a web-a moved
 remove h/a fleet-secret-a moved
