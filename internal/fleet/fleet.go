@@ -23,6 +23,7 @@ type Fleet struct {
 
 	hubs   map[string]*hub
 	byPath map[string]*Member
+	ofHubs []problem.Problem // those among Problems that come with the members
 	inputs map[string]string // digests of the layout and versions files
 }
 
@@ -145,6 +146,37 @@ func (f *Fleet) loadVersions(s *snapshot.Snapshot, cache *hierarchy.Cache, previ
 }
 
 func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
+	if previous.sameMembers(s, f.Layout) {
+		f.hubs, f.byPath, f.ofHubs = previous.hubs, previous.byPath, previous.ofHubs
+	} else {
+		f.readMembers(s, cache, previous)
+	}
+	f.Problems = append(f.Problems, f.ofHubs...)
+}
+
+// sameMembers reports whether a snapshot has exactly the member files of this fleet, which may be nil.
+func (f *Fleet) sameMembers(s *snapshot.Snapshot, layout *Layout) bool {
+	if f == nil || f.Layout != layout {
+		return false
+	}
+	found := 0
+	for _, path := range s.Under(layout.Members.Folder()) {
+		m := f.byPath[path]
+		if m == nil {
+			if _, _, ok := layout.Members.Match(path); ok {
+				return false
+			}
+			continue
+		}
+		if m.digest != s.File(path).Digest {
+			return false
+		}
+		found++
+	}
+	return found == len(f.byPath)
+}
+
+func (f *Fleet) readMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
 	for _, path := range s.Under(f.Layout.Members.Folder()) {
 		hubName, name, ok := f.Layout.Members.Match(path)
 		if !ok {
@@ -164,7 +196,7 @@ func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 		case m.IsHub && h.self == nil:
 			h.self = m
 		case m.IsHub:
-			f.Problems = append(f.Problems, problem.Problem{
+			f.ofHubs = append(f.ofHubs, problem.Problem{
 				Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("hub %q", m.Hub),
 				Found: "a second member file with fleet_member: hub-cluster", Expected: "one", Related: []problem.Pos{h.self.Pos}, Hub: m.Hub,
 			})
@@ -175,7 +207,7 @@ func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 		slices.SortFunc(h.members, func(a, b *Member) int { return strings.Compare(a.Name, b.Name) })
 		f.duplicates(name, h)
 		if h.self == nil {
-			f.Problems = append(f.Problems, problem.Problem{
+			f.ofHubs = append(f.ofHubs, problem.Problem{
 				Reason: problem.MissingHubMember, Severity: problem.Warning, Pos: h.members[0].Pos, Subject: fmt.Sprintf("hub %q", name),
 				Found: "no member file of the hub itself", Expected: "one with fleet_member: hub-cluster",
 			})
@@ -206,7 +238,7 @@ func (f *Fleet) duplicates(hubName string, h *hub) {
 			first[declared] = m
 			continue
 		}
-		f.Problems = append(f.Problems, problem.Problem{
+		f.ofHubs = append(f.ofHubs, problem.Problem{
 			Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("member %q of hub %q", declared, hubName),
 			Found: "declared by two files", Expected: "each cluster once", Related: []problem.Pos{other.Pos}, Hub: hubName,
 		})

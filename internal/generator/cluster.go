@@ -27,10 +27,19 @@ type cluster struct {
 	groups              map[string]*clusterGroup
 	// broken are problems that make every answer about the cluster impossible.
 	broken []problem.Problem
-	// folders are those whose files the cluster depends on.
-	folders map[string]bool
+	place  *placement
 	// problems are all errors found when the state was built.
 	problems []problem.Problem
+}
+
+// placement is where a cluster's files are: a function of the layout, the member file, the hub's and the facts, so that
+// it outlives changes of other files.
+type placement struct {
+	data    templateFacts // without the hierarchy's labels
+	roots   map[string]string
+	dirs    map[string][]hierarchy.Dir // by group
+	folders map[string]bool            // all of them
+	broken  []problem.Problem
 }
 
 // clusterGroup is one group of a cluster.
@@ -44,16 +53,23 @@ type clusterGroup struct {
 	errors []problem.Problem
 }
 
-// newCluster computes a member. It never fails: what is wrong is kept where it belongs.
-func (st *State) newCluster(m *fleet.Member) *cluster {
-	c := &cluster{member: m, groups: map[string]*clusterGroup{}, folders: map[string]bool{}}
+// newCluster computes a member, whose placement may be known already (else it is nil). It never fails: what is wrong is
+// kept where it belongs.
+func (st *State) newCluster(m *fleet.Member, known *placement) *cluster {
+	c := &cluster{member: m, groups: map[string]*clusterGroup{}, place: known}
 	c.facts, c.registered = st.facts.Of(m.Name)
 	c.broken = problem.Errors(m.Problems)
 	if len(c.broken) > 0 {
 		return c
 	}
-	st.dirs(c)
-	if len(c.broken) == 0 {
+	if c.place == nil {
+		c.place = st.newPlacement(c)
+	}
+	if c.broken = c.place.broken; len(c.broken) == 0 {
+		c.data = c.place.data
+		for name, dirs := range c.place.dirs {
+			c.groups[name] = &clusterGroup{name: name, root: c.place.roots[name], folders: st.index.Folders(dirs)}
+		}
 		st.labels(c)
 	}
 	if len(c.broken) == 0 {
@@ -94,26 +110,29 @@ func reserved(m *fleet.Member) map[string]string {
 	}
 }
 
-// dirs computes the levels' folders of every group, from the facts without the hierarchy's labels.
-func (st *State) dirs(c *cluster) {
+// newPlacement computes the levels' folders of every group, from the facts without the hierarchy's labels.
+func (st *State) newPlacement(c *cluster) *placement {
 	l, _ := labels.Compute(labels.Input{
 		Kind: labels.Label, Live: c.facts.Labels, Declared: slices.Concat(c.member.FlagLabels, c.member.Labels), Reserved: reserved(c.member),
 	})
 	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.facts.Annotations, Declared: st.memberAnnotations(c)})
-	c.data = st.templateFacts(c).withLabels(l.All, a.All)
+	p := &placement{
+		data:  st.templateFacts(c).withLabels(l.All, a.All),
+		roots: map[string]string{}, dirs: map[string][]hierarchy.Dir{}, folders: map[string]bool{},
+	}
 	for _, name := range st.Fleet.Layout.GroupNames() {
-		g := &clusterGroup{name: name, root: st.Fleet.Root(c.member, name)}
-		dirs, err := st.Fleet.Layout.LevelsOf(c.member).Dirs(c.data.with(name, "", g.root))
+		root := st.Fleet.Root(c.member, name)
+		dirs, err := st.Fleet.Layout.LevelsOf(c.member).Dirs(p.data.with(name, "", root))
 		if err != nil {
-			c.broken = append(c.broken, problem.From(err, problem.TemplateFailed, c.member.Pos)...)
+			p.broken = append(p.broken, problem.From(err, problem.TemplateFailed, c.member.Pos)...)
 			continue
 		}
-		g.folders = st.index.Folders(dirs)
+		p.roots[name], p.dirs[name] = root, dirs
 		for _, d := range dirs {
-			c.folders[d.Path] = true
+			p.folders[d.Path] = true
 		}
-		c.groups[name] = g
 	}
+	return p
 }
 
 // memberAnnotations are what the member file declares: the hub's repository keys, overridden by the member's own, and
@@ -250,7 +269,7 @@ func (st *State) check(c *cluster) []problem.Problem {
 		out = append(out, g.errors...)
 		for _, l := range g.catalogs {
 			if l.Level != catalogLevel {
-				out = append(out, problem.Errors(catalogProblems(l.Root))...)
+				out = append(out, st.memo.catalogErrors(l.Root)...)
 			}
 		}
 		for _, component := range g.components() {

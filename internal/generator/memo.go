@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/tmpl"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -25,6 +26,7 @@ type memo struct {
 	dynamic   map[*yamldoc.Node]bool
 	entries   map[*hierarchy.Tree]*entry
 	shortened map[*yamldoc.Node]*yamldoc.Node
+	catalogs  map[*yamldoc.Node][]problem.Problem
 }
 
 type treeKey struct {
@@ -45,6 +47,7 @@ func newMemo() *memo {
 		trees: map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
 		parsed: map[*yamldoc.Node]*tmpl.Template{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
 		entries: map[*hierarchy.Tree]*entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{},
+		catalogs: map[*yamldoc.Node][]problem.Problem{},
 	}
 }
 
@@ -137,4 +140,15 @@ func isDynamic(n *yamldoc.Node) bool {
 		}
 	}
 	return false
+}
+
+// catalogErrors are the errors that a catalog file of the hierarchy has for every cluster that reads it.
+func (m *memo) catalogErrors(root *yamldoc.Node) []problem.Problem {
+	if root == nil {
+		return nil
+	}
+	errs, _ := remember(&m.mu, m.catalogs, root, func() ([]problem.Problem, error) {
+		return problem.Errors(catalogProblems(root)), nil
+	})
+	return errs
 }

@@ -116,10 +116,12 @@ func (st *State) buildClusters(previous *State) {
 	}
 	clusters := make([]*cluster, len(members))
 	parallel(len(members), func(i int) {
-		if clusters[i] = keep(members[i]); clusters[i] == nil {
-			clusters[i] = st.newCluster(members[i])
-			clusters[i].problems = st.check(clusters[i])
+		kept, place := keep(members[i])
+		if kept == nil {
+			kept = st.newCluster(members[i], place)
+			kept.problems = st.check(kept)
 		}
+		clusters[i] = kept
 	})
 	st.Problems = problem.Errors(st.Fleet.Problems)
 	for i, m := range members {
@@ -143,17 +145,15 @@ func parallel(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// keeper returns a function that finds a member's cluster in the previous state, nil when it must be computed anew.
-func (st *State) keeper(previous *State) func(*fleet.Member) *cluster {
-	none := func(*fleet.Member) *cluster { return nil }
-	if previous == nil || previous.Fleet.Layout != st.Fleet.Layout || previous.Fleet.Versions != st.Fleet.Versions ||
-		previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets {
-		return none
+// keeper returns a function that finds a member's cluster in the previous state: nil when it must be computed anew,
+// but then perhaps its placement, which depends on less.
+func (st *State) keeper(previous *State) func(*fleet.Member) (*cluster, *placement) {
+	if previous == nil || previous.Fleet.Layout != st.Fleet.Layout {
+		return func(*fleet.Member) (*cluster, *placement) { return nil, nil }
 	}
+	everywhere := previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets
 	for g, c := range st.catalogs {
-		if previous.catalogs[g].Root != c.Root {
-			return none
-		}
+		everywhere = everywhere || previous.catalogs[g].Root != c.Root
 	}
 	folders := map[string]bool{}
 	for _, p := range snapshot.Changed(previous.snapshot, st.snapshot) {
@@ -162,31 +162,34 @@ func (st *State) keeper(previous *State) func(*fleet.Member) *cluster {
 			folders[dir] = true
 		}
 	}
-	return func(m *fleet.Member) *cluster {
+	return func(m *fleet.Member) (*cluster, *placement) {
 		old := previous.clusters[m]
-		if old == nil || previous.Fleet.HubMember(m.Hub) != st.Fleet.HubMember(m.Hub) {
-			return nil
+		if old == nil || old.place == nil || previous.Fleet.HubMember(m.Hub) != st.Fleet.HubMember(m.Hub) {
+			return nil, nil
 		}
 		before, wasRegistered := previous.facts.Of(m.Name)
 		now, registered := st.facts.Of(m.Name)
-		if wasRegistered != registered || !before.Equal(now) {
-			return nil
+		switch {
+		case wasRegistered != registered || !before.Equal(now):
+			return nil, nil
+		case everywhere || intersect(old.place.folders, folders):
+			return nil, old.place
 		}
-		if len(folders) < len(old.folders) {
-			for dir := range folders {
-				if old.folders[dir] {
-					return nil
-				}
-			}
-			return old
-		}
-		for dir := range old.folders {
-			if folders[dir] {
-				return nil
-			}
-		}
-		return old
+		return old, nil
 	}
+}
+
+// intersect reports whether two sets have anything in common.
+func intersect(a, b map[string]bool) bool {
+	if len(b) < len(a) {
+		a, b = b, a
+	}
+	for x := range a {
+		if b[x] {
+			return true
+		}
+	}
+	return false
 }
 
 // rulesFor are the merge rules of one component.
