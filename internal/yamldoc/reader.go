@@ -145,7 +145,7 @@ func (m *MapReader) Bool(key string, fallback bool) bool {
 	return fallback
 }
 
-// Truth is the node's boolean, given as such or as text: people write both (FACTS on string booleans).
+// Truth is the node's boolean, given as such or as text: people write both (lesson 12).
 func (n *Node) Truth() (value, ok bool) {
 	if n == nil || n.Kind != Bool && n.Kind != String {
 		return false, false

@@ -33,9 +33,9 @@ func agent(t *testing.T, state *generator.State, hub, name string) generator.Age
 	return generator.AgentSet{}
 }
 
-// The reference system gave an agent no credentials for the fleet's repository, which its own ApplicationSets read: they
-// never started (its mistake 11). Here the member's External Secrets brings them, for its Argo CD and for its plugin.
-func TestReference11_AgentReadsTheFleetRepository(t *testing.T) {
+// Lesson 11: an agent had no credentials for the fleet's repository, which its own ApplicationSets read, and they never
+// started. Here the member's External Secrets brings them, for its Argo CD and for its plugin.
+func TestLesson11_AgentReadsTheFleetRepository(t *testing.T) {
 	const secret = "payments-prod-eu-1-git-fleet"
 	_, state := newEngine(t)
 	s := agent(t, state, "hub-eu", "payments-prod-eu-1")

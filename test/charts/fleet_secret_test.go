@@ -168,7 +168,7 @@ func TestFleetSecretIsAnArgoCDCluster(t *testing.T) {
 	}
 }
 
-// L1, and item 5 of what the reference system gets wrong: Terraform's labels overwrite Git's, and
+// L1, and lesson 5: Terraform's labels overwrite Git's, and
 // its empty environment blanks the declared one.
 func TestL1GitBeatsTerraform(t *testing.T) {
 	got := clusterSecret(t, terraform(map[string]any{
@@ -191,7 +191,7 @@ func TestL1GitBeatsTerraform(t *testing.T) {
 	}
 }
 
-// L2, and item 7: absent keys become the text `<no value>`, an invalid label, and the API server
+// L2, and lesson 7: absent keys became the text `<no value>`, an invalid label, and the API server
 // rejects the whole Secret. What Terraform wrote must never do that; it is left out and named.
 func TestL2InvalidTerraformLabelsAreLeftOut(t *testing.T) {
 	got := clusterSecret(t, terraform(map[string]any{
@@ -294,7 +294,7 @@ func TestFleetSecretRefusesWrongSecrets(t *testing.T) {
 	}
 }
 
-// Item 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
+// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
 func TestStringBooleansOfFleetSecret(t *testing.T) {
 	const base = member + `
 githubSecretName: git/app
@@ -325,7 +325,7 @@ gitCredentials: {charts: {type: ssh, url: "git@example.com:a/b.git", secretName:
 	}
 }
 
-// Item 13: registries' objects are named by endpoint, so their order means nothing, and
+// Lesson 13: registries' objects are named by endpoint, so their order means nothing, and
 // creationPolicy Owner creates the Secret that Merge would never create.
 func TestECRObjectsAreNamedByEndpoint(t *testing.T) {
 	registries := func(endpoints ...string) string {

@@ -353,7 +353,7 @@ func TestOwnerRegistersTheLocalCluster(t *testing.T) {
 	}
 }
 
-// Item 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
+// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
 func TestStringBooleansOfGeneratorPlugin(t *testing.T) {
 	const base = onMember + "token: {existingSecret: t}\n"
 	for _, knob := range []string{

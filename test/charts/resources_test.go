@@ -50,7 +50,7 @@ func TestH2NullRemovesEntries(t *testing.T) {
 	}
 }
 
-// Item 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
+// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
 func TestStringBooleansOfResources(t *testing.T) {
 	for _, c := range []struct{ chart, base, knob string }{
 		{storageClasses, gp3, "storageClasses: {gp3: {enabled: %s}}"},

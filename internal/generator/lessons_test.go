@@ -9,9 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
-// Each test here is a mistake of the nested generator templates that Argosy takes the place of.
+// Each test here is a lesson of docs/design/0007-lessons.md.
 
-// TestEveryLevelIsRead: templates read three of five levels, and the two most general files were read by nobody (H1, H6).
+// TestEveryLevelIsRead, lesson 1: templates read three of five levels, and the two most general files were read by nobody (H1, H6).
 func TestEveryLevelIsRead(t *testing.T) {
 	files := small()
 	for level, dir := range map[string]string{
@@ -37,7 +37,7 @@ func TestEveryLevelIsRead(t *testing.T) {
 	}
 }
 
-// TestClusterBeatsEnvironment: the order in which levels were listed let the environment win (H1).
+// TestClusterBeatsEnvironment, lesson 2: the order in which levels were listed let the environment win (H1).
 func TestClusterBeatsEnvironment(t *testing.T) {
 	order := []string{"addons/tenants/retail/clusters/one", "addons/tenants/retail/environments/prod", "addons/tenants/retail/defaults", "addons/tenants/defaults", "addons/defaults"}
 	for i := range order {
@@ -51,7 +51,7 @@ func TestClusterBeatsEnvironment(t *testing.T) {
 	}
 }
 
-// TestRegistrationReadsTheMembersOwnLevels: a member was registered with the values of the hub's environment (H1).
+// TestRegistrationReadsTheMembersOwnLevels, lesson 3: a member was registered with the values of the hub's environment (H1).
 func TestRegistrationReadsTheMembersOwnLevels(t *testing.T) {
 	st := noProblems(t, build(t, small().with(tree{
 		"addons/tenants/retail/environments/dev/fleet/fleet-secret/values.yaml":    "externalSecret: {labels: {from: dev}}\n",
@@ -70,7 +70,7 @@ func TestRegistrationReadsTheMembersOwnLevels(t *testing.T) {
 	}
 }
 
-// TestReleaseLookup: without a label the first of the list was taken instead of the default one, an unknown name
+// TestReleaseLookup, lesson 4: without a label the first of the list was taken instead of the default one, an unknown name
 // deployed nothing, and one typo stopped all others (R2, R3).
 func TestReleaseLookup(t *testing.T) {
 	st := noProblems(t, build(t, small()))
@@ -105,7 +105,7 @@ func TestReleaseLookup(t *testing.T) {
 	}
 }
 
-// TestGitBeatsTerraform: labels of the live cluster Secret overwrote Git's, and an empty one blanked them (L1).
+// TestGitBeatsTerraform, lesson 5: labels of the live cluster Secret overwrote Git's, and an empty one blanked them (L1).
 func TestGitBeatsTerraform(t *testing.T) {
 	st := noProblems(t, build(t, small().with(tree{
 		"addons/defaults/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {hierarchy: git, both: hierarchy}, annotations: {a: git}}\n",
@@ -132,7 +132,7 @@ func TestGitBeatsTerraform(t *testing.T) {
 	}
 }
 
-// TestEveryFlagIsItsOwn: a URL was filled from a revision, one release label copied another, a flag was read from the
+// TestEveryFlagIsItsOwn, lesson 6: a URL was filled from a revision, one release label copied another, a flag was read from the
 // wrong place, and one group was selected by another's flag (L3, M1).
 func TestEveryFlagIsItsOwn(t *testing.T) {
 	flags := []string{"use_remote_argo", "use_external_secrets", "push_argo_secrets", "githubSecret", "use_fleet_ack", "use_argocd_ingress", "enable_remote_addons", "enable_remote_resources", "enable_remote_monitoring", "enable_remote_fleet"}
@@ -179,7 +179,7 @@ func TestEveryFlagIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestNoValue: absent keys became the text "<no value>", and the Secret was refused (L2).
+// TestNoValue, lesson 7: absent keys became the text "<no value>", and the Secret was refused (L2).
 func TestNoValue(t *testing.T) {
 	st := noProblems(t, build(t, small()))
 	for _, view := range []string{`{"view":"members"}`, `{"view":"agents"}`, `{"view":"components","group":"addons"}`, `{"view":"releases","group":"addons"}`} {
@@ -204,7 +204,7 @@ func TestNoValue(t *testing.T) {
 	}
 }
 
-// TestCentralizedSpokesGetTheirAddons: without selectors a hub-only one was set on every component (M2).
+// TestCentralizedSpokesGetTheirAddons, lesson 8: without selectors a hub-only one was set on every component (M2).
 func TestCentralizedSpokesGetTheirAddons(t *testing.T) {
 	st := noProblems(t, build(t, small()))
 	if got := names(t, st, `{"view":"components","group":"addons"}`); got != "dns-hub dns-one dns-two" {
@@ -218,7 +218,7 @@ func TestCentralizedSpokesGetTheirAddons(t *testing.T) {
 	}
 }
 
-// TestOneOwner: monitoring on agent clusters was installed by the hub and the member (M1). For any flags each
+// TestOneOwner, lesson 9: monitoring on agent clusters was installed by the hub and the member (M1). For any flags each
 // Application has one owner, and every view agrees on it.
 func TestOneOwner(t *testing.T) {
 	groups := []string{"addons", "resources", "monitoring", "fleet"}
@@ -269,7 +269,7 @@ func TestOneOwner(t *testing.T) {
 	}
 }
 
-// TestNames: names had the chart's version in them and cut clusters at 30 characters (N1, R6).
+// TestNames, lesson 10: names had the chart's version in them and cut clusters at 30 characters (N1, R6).
 func TestNames(t *testing.T) {
 	at := func(version string) map[string]paramSet {
 		return ask(t, build(t, small().with(tree{"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns: {version: " + version + "}\n"})), `{"view":"components","group":"addons"}`)
@@ -295,7 +295,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestBothFormsOfBooleans: the text "false" was true in a chart's conditions.
+// TestBothFormsOfBooleans, lesson 12: the text "false" was true in a chart's conditions.
 func TestBothFormsOfBooleans(t *testing.T) {
 	for value, want := range map[string]string{"true": "dns-hub dns-one dns-two", `"true"`: "dns-hub dns-one dns-two", "false": "", `"false"`: ""} {
 		st := noProblems(t, build(t, small().with(tree{
@@ -312,7 +312,7 @@ func TestBothFormsOfBooleans(t *testing.T) {
 	}
 }
 
-// TestOneReleaseLogic: the same thirty lines stood in six files, and differed. Every view asks the same function.
+// TestOneReleaseLogic, lesson 14: the same thirty lines stood in six files, and differed. Every view asks the same function.
 func TestOneReleaseLogic(t *testing.T) {
 	st := noProblems(t, build(t, small()))
 	canary := ask(t, st, `{"view":"releases","group":"addons"}`)["application-sets-addons-canary"]
