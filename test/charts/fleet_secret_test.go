@@ -269,6 +269,26 @@ externalSecret:
 	}
 }
 
+// Names and keys that YAML would read as numbers or booleans stay text.
+func TestFleetSecretNamesAreText(t *testing.T) {
+	for _, name := range []string{"no", "123", "1e3"} {
+		objects := rendering{}.objects(t, fleetSecret, "clusterName: '"+name+"'\n"+`
+secretManagerSecretName: arn:aws:secretsmanager:eu-west-1:111122223333:secret:x
+externalSecret:
+  labels: {"no": a, "1e3": b}
+  annotations: {"yes": c}
+`)
+		es, store := one[*esv1.ExternalSecret](t, objects, name), one[*esv1.SecretStore](t, objects, name)
+		if es.Spec.Target.Name != name || es.Spec.SecretStoreRef.Name != store.Name {
+			t.Errorf("%s: target %q, store %q", name, es.Spec.Target.Name, es.Spec.SecretStoreRef.Name)
+		}
+		metadata := es.Spec.Target.Template.Metadata
+		if metadata.Labels["no"] != "a" || metadata.Labels["1e3"] != "b" || metadata.Annotations["yes"] != "c" {
+			t.Errorf("%s: %v", name, metadata)
+		}
+	}
+}
+
 // A secret that holds another cluster's credentials, or lacks them, leaves the Secret as it was.
 func TestFleetSecretRefusesWrongSecrets(t *testing.T) {
 	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member), "")

@@ -45,7 +45,7 @@ annotations:
 
 {{- define "fleet-secret.storeRef" -}}
 kind: {{ .Values.secretStore.kind }}
-name: {{ include "fleet-secret.storeName" . }}
+name: {{ include "fleet-secret.storeName" . | quote }}
 {{- end -}}
 
 {{/* A reference to a whole secret. The defaults are written out: Argo CD compares lists as a whole, and
