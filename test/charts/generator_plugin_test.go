@@ -216,7 +216,7 @@ func TestGeneratorPluginIsRestricted(t *testing.T) {
 func TestGeneratorPluginRBAC(t *testing.T) {
 	objects := rendering{Namespace: "argosy"}.objects(t, generatorPlugin, onHub, "argocd: {namespace: argo}")
 	role, binding := one[*rbacv1.Role](t, objects, ""), one[*rbacv1.RoleBinding](t, objects, "")
-	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch"}}}
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"list", "watch"}}}
 	if diff := cmp.Diff(want, role.Rules); diff != "" || role.Namespace != "argo" || binding.Namespace != "argo" {
 		t.Errorf("Role in %s:\n%s", role.Namespace, diff)
 	}
