@@ -1,9 +1,11 @@
 package generator
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -131,19 +133,37 @@ func (st *State) buildClusters(previous *State) {
 	st.Problems = problem.Sorted(st.Problems)
 }
 
-// parallel calls f for 0 to n-1 on all processors and returns when all are done.
+// parallel calls f for 0 to n-1 on all processors and returns when all are done. A panic of f becomes the caller's, who
+// may be able to go on without the result: in a goroutine of its own it would end the process.
 func parallel(n int, f func(i int)) {
 	var next atomic.Int64
+	var failed atomic.Pointer[failedCall]
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			defer func() {
+				if p := recover(); p != nil {
+					failed.CompareAndSwap(nil, &failedCall{p, debug.Stack()})
+				}
+			}()
+			for i := next.Add(1) - 1; i < int64(n) && failed.Load() == nil; i = next.Add(1) - 1 {
 				f(int(i))
 			}
 		})
 	}
 	wg.Wait()
+	if p := failed.Load(); p != nil {
+		panic(p) //nolint:forbidigo // passed on
+	}
 }
+
+// failedCall is a panic of parallel's f, with the stack that is gone by the time the caller panics.
+type failedCall struct {
+	value any
+	stack []byte
+}
+
+func (c *failedCall) String() string { return fmt.Sprintf("%v\n%s", c.value, c.stack) }
 
 // keeper returns a function that finds a member's cluster in the previous state: nil when it must be computed anew,
 // but then perhaps its placement, which depends on less.
