@@ -40,6 +40,9 @@ func (a answers) get(key [sha256.Size]byte) ([]byte, bool) {
 func (a answers) put(key [sha256.Size]byte, b []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if _, ok := a.bytes[key]; ok || len(b) > maxAnswerBytes { // another request has computed it too, or it is no use
+		return
+	}
 	if len(a.bytes) >= maxAnswers || *a.size+len(b) > maxAnswerBytes {
 		clear(a.bytes)
 		*a.size = 0
