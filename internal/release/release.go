@@ -124,13 +124,14 @@ func ParseApplicationSets(doc *yamldoc.Doc) (Versions, []problem.Problem) {
 	root := r.Map(doc.Root, "the versions file")
 	root.Known("apiVersion", "kind", "releases")
 	releases := root.Map("releases")
-	common := releases.Map(globals).Node()
+	common := releases.Map(globals)
+	checkText(r, common)
 	v := Versions{groups: map[string]List{}}
 	for _, f := range releases.Node().Fields {
 		if f.Key == globals {
 			continue
 		}
-		v.groups[f.Key] = readList(r, f.Key, releases.KeyPos(f.Key), releases.List(f.Key), common)
+		v.groups[f.Key] = readList(r, f.Key, releases.KeyPos(f.Key), releases.List(f.Key), common.Node())
 	}
 	return v, r.Problems()
 }

@@ -111,6 +111,8 @@ func TestVersionsProblems(t *testing.T) {
 		{"no type", "releases: {addons: [{version: v1}]}\n", `error invalid-versions v.yaml:1:21: release of group "addons": has no type; expected a type, for example "default"`},
 		{"given again", "releases:\n  addons:\n    - {type: a, chartRepo: r, ecrChartName: c, version: '1'}\n    - {type: a}\n", `error duplicate-release v.yaml:4:7: release "a" of group "addons": given again, first at v.yaml:3:7; expected each type once`},
 		{"number as version", "releases: {addons: [{type: a, chartRepo: r, ecrChartName: c, version: 1.10}]}\n", `error invalid-value v.yaml:1:71: key "version": is a number; expected text; put it in quotes: YAML reads 1.10 as 1.1`},
+		{"number among the globals, told once", "releases:\n  globals: {chartRepoRevision: 1.10, version: 2}\n  addons: [{type: a, chartRepo: r, ecrChartName: c}, {type: b, chartRepo: r, ecrChartName: c}]\n", `error invalid-value v.yaml:2:32: key "chartRepoRevision": is a number; expected text; put it in quotes: YAML reads 1.10 as 1.1
+error invalid-value v.yaml:2:47: key "version": is a number; expected text; put it in quotes: YAML reads 1.10 as 1.1`},
 		{"no list", "releases: {addons: {type: a}}\n", `error invalid-value v.yaml:1:20: key "addons": is a map; expected a list`},
 		{"element", "releases: {addons: [a]}\n", "error invalid-value v.yaml:1:21: release of group \"addons\": is a string; expected a map\nerror invalid-versions v.yaml:1:21: release of group \"addons\": has no type; expected a type, for example \"default\""},
 		{"unknown key", "relases: {}\n", `error unknown-key v.yaml:1:1: key "relases": not known in the versions file; did you mean "releases"?`},
