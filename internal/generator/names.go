@@ -3,7 +3,12 @@ package generator
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/argosy-hub/argosy/internal/labels"
 )
 
 // maxName is the limit of an Application's name: Kubernetes' label values, where Argo CD writes it by default.
@@ -11,13 +16,18 @@ const maxName = 63
 
 const hashLength = 8
 
-// applicationName is `<prefix>-<suffix>`, at most 63 characters: beyond that it is cut and ends in a hash of the full
-// name, so that two long names never collide by being cut (rule N1).
+// unfit are the characters that an object's name cannot have.
+var unfit = regexp.MustCompile(`[^a-z0-9.-]+`)
+
+// applicationName is `<prefix>-<suffix>`, at most 63 characters: what is longer is cut, and ends in a hash of the full
+// name, so that two names never become one by being cut (rule N1). The same goes for a suffix that is no name: the type
+// of a release is a label's value, which may have capitals and underscores.
 func applicationName(prefix, suffix string) string {
 	full := prefix + "-" + suffix
-	if len(full) <= maxName {
+	if labels.IsName(full) || len(full) <= maxName && len(validation.IsDNS1123Subdomain(full)) == 0 {
 		return full
 	}
 	sum := sha256.Sum256([]byte(full))
-	return strings.TrimRight(full[:maxName-hashLength-1], "-") + "-" + hex.EncodeToString(sum[:])[:hashLength]
+	name := unfit.ReplaceAllString(strings.ToLower(full), "-")
+	return strings.TrimRight(name[:min(len(name), maxName-hashLength-1)], "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }

@@ -199,3 +199,19 @@ func TestNamesFitExactly(t *testing.T) {
 		t.Error("two long names are one")
 	}
 }
+
+// TestN1NamesOfReleases: the type of a release is a label's value, which may be no name; types that differ in what a name
+// cannot have stay apart, and what is a name stays as it is.
+func TestN1NamesOfReleases(t *testing.T) {
+	files := small().with(tree{
+		"versions/applicationSets.yaml": "releases: {addons: [{type: default}, {type: Canary}, {type: canary}, {type: can_ary}, {type: v1.2}]}\n",
+		member("a"):                     spoke("a", "labels: {addonsRelease: Canary}\n"),
+		member("b"):                     spoke("b", "labels: {addonsRelease: can_ary}\n"),
+		member("c"):                     spoke("c", "labels: {addonsRelease: v1.2}\n"),
+	})
+	const prefix = "application-sets-addons-"
+	want := prefix + "can-ary-cf8841c6 " + prefix + "canary " + prefix + "canary-fc589233 " + prefix + "default " + prefix + "v1.2"
+	if got := names(t, noProblems(t, build(t, files)), `{"view":"releases","group":"addons"}`); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
