@@ -158,6 +158,7 @@ func (f *Folder) read(root *os.Root, w *walk, files []placed, broken []*snapshot
 	seen := make(map[string]seenFile, len(files))
 	out := make(map[string]*snapshot.File, len(files)+len(broken))
 	changed := f.last == nil
+	var failed firstFailure
 	if err := f.sum(w, files); err != nil {
 		return nil, err
 	}
@@ -171,7 +172,8 @@ func (f *Folder) read(root *os.Root, w *walk, files []placed, broken []*snapshot
 		if !known || old.racy || old.stat != stat {
 			file, err := f.readFile(root, p, stat.size)
 			if err != nil {
-				return nil, fsError(f.name, p.node.path, err)
+				failed.note(p.node.path, err)
+				continue
 			}
 			if !known || old.file.Digest != file.Digest {
 				entry.file, changed = file, true
@@ -179,6 +181,9 @@ func (f *Folder) read(root *os.Root, w *walk, files []placed, broken []*snapshot
 		}
 		seen[p.path] = entry
 		out[p.path] = entry.file
+	}
+	if failed.err != nil {
+		return nil, fsError(f.name, failed.path, failed.err)
 	}
 	for _, b := range broken {
 		out[b.Path] = b
@@ -195,12 +200,14 @@ func (f *Folder) read(root *os.Root, w *walk, files []placed, broken []*snapshot
 // sum bounds the bytes of all files, and completes their times.
 func (f *Folder) sum(w *walk, files []placed) error {
 	var total int64
+	var failed firstFailure
 	for _, p := range files {
 		stat, ok := w.stats[p.node.path]
 		if !ok { // reached through a link alone
 			var err error
 			if stat, _, err = lstat(w.full(p.node.path)); err != nil {
-				return fsError(f.name, p.node.path, err)
+				failed.note(p.node.path, err)
+				continue
 			}
 			w.stats[p.node.path] = stat
 		}
@@ -208,10 +215,26 @@ func (f *Folder) sum(w *walk, files []placed) error {
 			total += stat.size
 		}
 	}
+	if failed.err != nil {
+		return fsError(f.name, failed.path, failed.err)
+	}
 	if total > f.limits.Bytes {
 		return overLimit(f.name, "bytes of all files", total, f.limits.Bytes)
 	}
 	return nil
+}
+
+// firstFailure is the failure of the first path in order, whichever came first: files come in no order, and a text that
+// names another one at each look would be news each time (G5).
+type firstFailure struct {
+	path string
+	err  error
+}
+
+func (f *firstFailure) note(path string, err error) {
+	if f.err == nil || path < f.path {
+		f.path, f.err = path, err
+	}
 }
 
 // readFile reads a file; os.Root sees to it that nothing outside the root is read, whatever has happened since the
