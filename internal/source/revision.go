@@ -22,7 +22,11 @@ func Revision(ctx context.Context, dir, rev string, limits Limits) (*snapshot.Sn
 	}
 	s, err := g.revision(ctx, dir, rev)
 	if errors.Is(err, errCorrupt) {
-		err = &Error{Reason: GitFailed, Source: g.name, Detail: fmt.Sprintf("revision %q cannot be read completely", rev), Hint: "git fsck tells what is missing"}
+		hint := "git fsck tells what is missing"
+		if g.partial(ctx) {
+			hint = "the clone is partial: take one without --filter"
+		}
+		err = &Error{Reason: GitFailed, Source: g.name, Detail: fmt.Sprintf("revision %q cannot be read completely", rev), Hint: hint}
 	}
 	if err := errors.Join(err, g.Close()); err != nil {
 		return nil, err
@@ -43,8 +47,17 @@ func (g *Git) revision(ctx context.Context, dir, rev string) (*snapshot.Snapshot
 	return nil, g.unknownRevision(ctx, rev)
 }
 
-// adopt takes a local repository for the mirror, to be read alone.
+// partial reports whether the mirror is a clone that left objects at the server.
+func (g *Git) partial(ctx context.Context) bool {
+	out, err := g.output(ctx, 64<<10, "--git-dir="+g.mirror, "config", "--local", "--get-regexp", `^remote\..*\.promisor$`)
+	return err == nil && out != ""
+}
+
+// adopt takes a local repository for the mirror, to be read alone. Git would fetch what a partial clone lacks, by the
+// commands that the repository's own configuration names: it may be somebody else's, so no server is asked. (Git before
+// 2.45 knows GIT_NO_LAZY_FETCH not, but does nothing without an allowed protocol.)
 func (g *Git) adopt(ctx context.Context, dir string) error {
+	g.env = append(g.env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
 	abs, err := filepath.Abs(dir)
 	if err == nil {
 		_, err = os.Stat(abs)
