@@ -6,6 +6,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -128,6 +129,7 @@ func (st *State) coordinates(c *cluster, g *clusterGroup, component string, e *e
 		}
 		*field.text = rendered.Text
 	}
+	out.chart.RepoURL = release.WithoutScheme(out.chart.RepoURL)
 	_, catalogued := st.catalogs[g.name]
 	if found, expected := out.chart.incomplete(catalogued && !based); found != "" && out.enabled {
 		return c.own([]problem.Problem{{

@@ -28,6 +28,7 @@ func TestCatalogLayers(t *testing.T) {
 		{"as declared", nil, "r dns 1.0.0  net dns c: one\nlow: 1\n"},
 		{"version of a tenant", tree{retail: "dns: {chart: {version: 2.0.0}}\n"}, "r dns 2.0.0  net dns c: one\nlow: 1\n"},
 		{"version of the cluster, short form", tree{retail: "dns: {version: 2.0.0}\n", one: "dns: {version: 3.0.0, releaseName: x}\n"}, "r dns 3.0.0  net x c: one\nlow: 1\n"},
+		{"a registry's scheme is left out", tree{retail: "dns: {repoURL: 'oci://{{ .hub }}.example/charts'}\n"}, "hub.example/charts dns 1.0.0  net dns c: one\nlow: 1\n"},
 		{"chart's own form beats the short one", tree{one: "dns: {version: 3.0.0, chart: {version: 4.0.0}}\n"}, "r dns 4.0.0  net dns c: one\nlow: 1\n"},
 		{"below components", tree{one: "components: {dns: {version: 3.0.0}}\n"}, "r dns 3.0.0  net dns c: one\nlow: 1\n"},
 		{"nothing below components", tree{one: "components:\n"}, "r dns 1.0.0  net dns c: one\nlow: 1\n"},

@@ -56,6 +56,10 @@ type Source struct {
 	TargetRevision string `json:"targetRevision"`
 }
 
+// WithoutScheme is the address of a chart's repository as Argo CD takes it: a registry is one without a scheme, to which
+// it adds oci:// itself (argo-cd v2.14, util/helm/cmd.go).
+func WithoutScheme(repoURL string) string { return strings.TrimPrefix(repoURL, "oci://") }
+
 // List is the releases of one group. The zero value is a group that no file mentions.
 type List struct {
 	// Group is the group's name, or "fleetSecrets".
@@ -226,7 +230,7 @@ func source(r *yamldoc.Reader, item *yamldoc.Node, rel Release, group string) So
 	default:
 		r.Add(problem.InvalidValue, item, fmt.Sprintf("key %q", keyUseHelmRepoPath), fmt.Sprintf("%q", v), "true or false")
 	}
-	s := Source{RepoURL: get(keyChartRepo), Chart: get(keyECRChartName), TargetRevision: get(keyVersion)}
+	s := Source{RepoURL: WithoutScheme(get(keyChartRepo)), Chart: get(keyECRChartName), TargetRevision: get(keyVersion)}
 	need := []string{keyChartRepo, keyECRChartName, keyVersion}
 	if git {
 		s = Source{RepoURL: get(keyChartRepoURL), Path: get(keyChartRepoPath), TargetRevision: get(keyChartRepoRev)}

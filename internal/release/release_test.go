@@ -42,7 +42,7 @@ func TestGlobalsFill(t *testing.T) {
     - {type: canary, chartRepoRevision: v2, chartRepoPath: other, drop: null, use_helm_repo_path: "true"}
     - {type: default, chartRepoRevision: v1}
   resources:
-    - {type: default, use_helm_repo_path: "false", chartRepo: registry.example, ecrChartName: application-sets, version: 1.2.3}
+    - {type: default, use_helm_repo_path: "false", chartRepo: oci://registry.example, ecrChartName: application-sets, version: 1.2.3}
 `)
 	if texts(problems) != "" {
 		t.Error(texts(problems))
