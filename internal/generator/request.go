@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // View is a question that the plugin answers.
@@ -119,6 +120,9 @@ func ParseRequest(parameters []byte, defaultHub string) (Request, error) {
 			if !ok {
 				return Request{}, badRequest("input.parameters.base: expected an object, a catalog entry")
 			}
+			if deeper(m, yamldoc.MaxDepth) {
+				return Request{}, badRequest("input.parameters.base: values nested deeper than the limit; expected at most %d levels", yamldoc.MaxDepth)
+			}
 			r.Base = m
 			continue
 		case "selector":
@@ -149,6 +153,29 @@ func ParseRequest(parameters []byte, defaultHub string) (Request, error) {
 		}
 	}
 	return r, nil
+}
+
+// deeper says whether what encoding/json decoded has more than so many levels. A request is small, yet its values are
+// written once for each cluster and indented by their depth.
+func deeper(v any, levels int) bool {
+	if levels < 0 {
+		return true
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, below := range v {
+			if deeper(below, levels-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, below := range v {
+			if deeper(below, levels-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func hint(name string, known []string) string {

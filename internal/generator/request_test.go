@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // TestRequests: what cannot be asked is a bad request that says what can.
@@ -47,6 +48,22 @@ func TestRequests(t *testing.T) {
 	}
 	if got := names(t, st, `{"view":"members","hub":"hub2"}`); got != "fleet-secret-solo" {
 		t.Errorf("the other hub has %q", got)
+	}
+}
+
+// TestBaseDepth (H10): a request of a few kilobytes cannot make an answer of gigabytes, in which each level is indented.
+func TestBaseDepth(t *testing.T) {
+	nested := func(opening, closing string, levels int) string {
+		return `{"view":"components","group":"addons","component":"dns","base":{"values":{"a":` + strings.Repeat(opening, levels) + "1" + strings.Repeat(closing, levels) + "}}}"
+	}
+	for _, c := range []struct{ opening, closing string }{{`{"a":`, "}"}, {"[", "]"}} {
+		if _, err := ParseRequest([]byte(nested(c.opening, c.closing, yamldoc.MaxDepth-3)), "hub"); err != nil {
+			t.Error(c.opening, err)
+		}
+		_, err := ParseRequest([]byte(nested(c.opening, c.closing, 5000)), "hub")
+		if want := "input.parameters.base: values nested deeper than the limit; expected at most 100 levels"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", c.opening, err, want)
+		}
 	}
 }
 
