@@ -60,7 +60,7 @@ func newLineWriter(text map[*byte]int) *lineWriter {
 
 func (w *lineWriter) Write(p []byte) (int, error) {
 	if len(p) == 0 {
-		return 0, nil
+		return w.limited.Write(p)
 	}
 	start, literal := w.text[&p[0]]
 	if literal {

@@ -10,7 +10,8 @@
 //  3. Templates are parsed once and may be executed from several goroutines.
 //  4. Errors carry the line within the template, and the file when it is known; ExecuteLines tells for each line of
 //     the output which line of the template it comes from (H7).
-//  5. Output is bounded, and so are the texts and lists that functions make (H10).
+//  5. Output is bounded, and so are the texts and lists that functions make, and how often loops and calls of templates
+//     go round (H10).
 package tmpl
 
 import (
@@ -27,6 +28,10 @@ import (
 
 // MaxOutput is the limit of one template's output, in bytes.
 const MaxOutput = 1 << 20
+
+// maxTurns is the limit of the turns of all loops of one execution, calls of templates included: {{ range }} takes any
+// number, and nested loops multiply.
+const maxTurns = 200_000
 
 // Template is a parsed template.
 type Template struct {
@@ -47,7 +52,9 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	if err != nil {
 		return nil, failure(pos, err)
 	}
-	return &Template{t: t, pos: pos, lines: textLines(t, text)}, nil
+	lines := textLines(t, text)
+	countTurns(t)
+	return &Template{t: t, pos: pos, lines: lines}, nil
 }
 
 // Execute runs the template; errors are problem.Problem with reason template-failed or limit-exceeded.
@@ -78,6 +85,12 @@ func (t *Template) ExecuteLines(data any) (text string, lines []int, err error) 
 // run executes the template into a writer; out is where its text ends up.
 func (t *Template) run(w io.Writer, out *limited, data any) error {
 	if err := t.t.Execute(w, data); err != nil {
+		if out.turns > maxTurns {
+			return problem.Problem{
+				Reason: problem.LimitExceeded, Severity: problem.Error, Pos: t.pos,
+				Found: "template goes round its loops more often than the limit", Expected: fmt.Sprintf("at most %d times", maxTurns),
+			}
+		}
 		if out.exceeded {
 			return problem.Problem{
 				Reason: problem.LimitExceeded, Severity: problem.Error, Pos: t.pos,
@@ -101,11 +114,21 @@ const noValue = "<no value>"
 type limited struct {
 	strings.Builder
 	exceeded bool
+	turns    int
 }
 
-var errTooLong = errors.New("output too long")
+var (
+	errTooLong = errors.New("output too long")
+	errTooMany = errors.New("too many turns")
+)
 
 func (l *limited) Write(p []byte) (int, error) {
+	if len(p) == 0 { // countTurns's, or an action that prints nothing
+		if l.turns++; l.turns > maxTurns {
+			return 0, errTooMany
+		}
+		return 0, nil
+	}
 	if l.Len()+len(p) > MaxOutput {
 		l.exceeded = true
 		return 0, errTooLong
