@@ -103,9 +103,11 @@ func restore(path string) (*snapshot.Snapshot, error) {
 			if err := json.Unmarshal([]byte(text), &p); err != nil {
 				return nil, err
 			}
-			file = &snapshot.File{Path: h.Name, Err: p}
+			file = &snapshot.File{Path: h.Name, Digest: h.PAXRecords[digestRecord], Err: p}
 		}
-		file.Digest = h.PAXRecords[digestRecord]
+		if file.Digest != h.PAXRecords[digestRecord] { // tar has checksums of headers alone
+			return nil, fmt.Errorf("the content of %q is damaged", h.Name)
+		}
 		files[h.Name] = file
 	}
 	if revision == "" || count != fmt.Sprint(len(files)) {

@@ -489,4 +489,18 @@ func TestG4_RestartGoesOnFromWhatWasAccepted(t *testing.T) {
 		h.say(good, nil)
 		h.serving(good)
 	}
+	// Nor is one whose content is not what was written: served, it would stand for a revision that it is not.
+	if data, err = os.ReadFile(file); err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Replace(data, []byte("\x00a: 1\n"), []byte("\x00a: 2\n"), 1)
+	if bytes.Equal(damaged, data) {
+		t.Fatal("nothing to damage")
+	}
+	if err := os.WriteFile(file, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h = startWith(t, nil, file)
+	h.say(nil, errors.New("script: away"))
+	h.until("waiting for the source", func(st refresh.Status) bool { return st.Waiting == "script: away" })
 }
