@@ -2,9 +2,6 @@ package labels
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -146,13 +143,4 @@ func IsName(name string) bool {
 		}
 	}
 	return true
-}
-
-// Text is a map as "key=value" in order, for messages and cache keys.
-func Text(m map[string]string) string {
-	parts := make([]string, 0, len(m))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, k+"="+m[k])
-	}
-	return strings.Join(parts, ",")
 }

@@ -187,10 +187,4 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	if got := Text(map[string]string{"b": "2", "a": "1"}); got != "a=1,b=2" {
-		t.Error(got)
-	}
-	if Text(nil) != "" {
-		t.Error("text of nothing")
-	}
 }

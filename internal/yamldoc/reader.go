@@ -204,16 +204,3 @@ func (m *MapReader) List(key string) []*Node {
 	}
 	return n.Items
 }
-
-// Strings are the texts listed under a key.
-func (m *MapReader) Strings(key string) []string {
-	var out []string
-	for _, item := range m.List(key) {
-		if item.Kind == Map || item.Kind == List || item.Kind == Null {
-			m.r.Add(problem.InvalidValue, item, fmt.Sprintf("element of %q", key), item.describe(), "text")
-			continue
-		}
-		out = append(out, item.Text)
-	}
-	return out
-}
