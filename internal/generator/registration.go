@@ -18,7 +18,6 @@ const (
 // the engine computed on top.
 func (st *State) registrationValues(c *cluster) *yamldoc.Node {
 	computed := c.credentials(true)
-	computed["secretManagerSecretName"] = c.member.SecretManagerSecret
 	computed["externalSecret"] = map[string]any{"labels": anyMap(c.labels.Declared), "annotations": anyMap(c.annotations.Declared)}
 	if c.fleetCredentials() != nil {
 		computed[gitCredentials] = map[string]any{fleetCredentials: map[string]any{keyEnabled: false}}
@@ -35,6 +34,7 @@ func (st *State) credentialValues(c *cluster) *yamldoc.Node {
 	computed["externalSecret"] = map[string]any{keyEnabled: false}
 	if !pulls {
 		computed[gitCredentials] = nil
+		computed["githubSecret"] = false
 		computed["ecr"] = map[string]any{"registries": []any{}}
 		store := c.member.Name // the chart wants a name for a store that it does not create
 		if n := c.registration.At([]string{"secretStore", "name"}); n != nil && n.Text != "" {
@@ -45,12 +45,22 @@ func (st *State) credentialValues(c *cluster) *yamldoc.Node {
 	return c.computedOver(computed)
 }
 
-// credentials are the cluster's name and the repository credentials that its member file asks for.
+// credentials are the cluster's name, its secret (whose ARN names the store's region) and the repository credentials that
+// its member file asks for. What the file does not name is left to the hierarchy.
 func (c *cluster) credentials(pulls bool) map[string]any {
-	out := map[string]any{"clusterName": c.member.Name}
-	if c.member.GitHubSecret && pulls {
+	m := c.member
+	out := map[string]any{"clusterName": m.Name}
+	if !pulls {
+		return out
+	}
+	if m.SecretManagerSecret != "" {
+		out["secretManagerSecretName"] = m.SecretManagerSecret
+	}
+	if m.GitHubSecret {
 		out["githubSecret"] = true
-		out["githubSecretName"] = c.member.GitHubSecretName
+		if m.GitHubSecretName != "" {
+			out["githubSecretName"] = m.GitHubSecretName
+		}
 	}
 	return out
 }

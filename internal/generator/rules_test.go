@@ -248,3 +248,37 @@ func TestErrorsAreShort(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestRegistrationLeavesToTheHierarchy: the names of secrets that a member file does not give come from the hierarchy,
+// and an agent's store finds its region in the same ARN as the hub's.
+func TestRegistrationLeavesToTheHierarchy(t *testing.T) {
+	const agent = "use_remote_argo: true\ngithubSecret: true\n"
+	files := small().with(tree{
+		"addons/defaults/fleet/fleet-secret/values.yaml.gotmpl": "secretManagerSecretName: fleet/{{ .cluster }}\ngithubSecret: true\ngithubSecretName: git/{{ .tenant }}\n",
+		member("one"):   spoke("one", agent),
+		member("two"):   spoke("two", agent+"secretManagerSecretName: arn:two\ngithubSecretName: own\n"),
+		member("three"): spoke("three", agent+"use_external_secrets: false\n"),
+	})
+	st := noProblems(t, build(t, files))
+	lines := func(values string) string {
+		var out []string
+		for _, line := range strings.Split(values, "\n") {
+			if key, value, _ := strings.Cut(line, ": "); key == "secretManagerSecretName" || key == "githubSecretName" || key == "githubSecret" {
+				out = append(out, value)
+			}
+		}
+		return strings.Join(out, " ")
+	}
+	members, agents := ask(t, st, `{"view":"members"}`), ask(t, st, `{"view":"agents"}`)
+	for name, want := range map[string]string{"one": "true git/retail fleet/one", "two": "true own arn:two"} {
+		if got := lines(members["fleet-secret-"+name].text("helmValues")); got != want {
+			t.Errorf("%s registers with %q, want %q", name, got, want)
+		}
+		if got := lines(agents["agent-"+name].text("credentialValues")); got != want {
+			t.Errorf("%s has credentials of %q, want %q", name, got, want)
+		}
+	}
+	if got := lines(agents["agent-three"].text("credentialValues")); !strings.HasPrefix(got, "false ") {
+		t.Errorf("three pulls nothing, but has %q", got)
+	}
+}
