@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -93,6 +96,29 @@ func (l *linter) name(m *fleet.Member, group, component string) {
 	})
 }
 
+// maxReleaseName is the limit of a Helm release's name (helm v3, pkg/chartutil/validate_name.go).
+const maxReleaseName = 53
+
+// deployable reports names that Helm or Kubernetes refuses: nothing says so before the Application is synchronized.
+func (l *linter) deployable(component string, r resolved) {
+	fault := func(key, found, expected string) {
+		pos := r.entry.Root.Pos()
+		if n := r.entry.At([]string{key}); n != nil {
+			pos = n.Pos()
+		}
+		l.problems = append(l.problems, problem.Problem{
+			Reason: problem.InvalidValue, Severity: problem.Warning, Pos: pos, Subject: fmt.Sprintf("%s of component %q", key, component),
+			Found: fmt.Sprintf("%q", found), Expected: expected,
+		})
+	}
+	if len(r.relName) > maxReleaseName || len(validation.IsDNS1123Subdomain(r.relName)) > 0 {
+		fault(keyReleaseName, r.relName, fmt.Sprintf("a DNS-1123 name of at most %d characters", maxReleaseName))
+	}
+	if !labels.IsName(r.ns) {
+		fault(keyNamespace, r.ns, "a DNS-1123 label")
+	}
+}
+
 func (l *linter) reach(p string) {
 	l.reachable[p] = true
 	l.reachable[p+hierarchy.TemplateSuffix] = true
@@ -120,6 +146,7 @@ func (l *linter) member(m *fleet.Member) {
 				l.problems = append(l.problems, r.values.Conflicts()...)
 				if r.enabled && m.Lifecycle != fleet.Retired {
 					l.name(m, name, component)
+					l.deployable(component, r)
 				}
 			}
 		}

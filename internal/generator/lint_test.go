@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// entry is a component switched on.
+// entryOf are components switched on.
 func entryOf(names ...string) string {
 	var b strings.Builder
 	for _, n := range names {
@@ -38,6 +38,15 @@ func TestLint(t *testing.T) {
 				"resources/defaults/application-sets/resources.yaml": "dns: {enabled: true, selector: {matchLabels: {environment: dev}}, chart: {repoURL: r, name: c, version: '1'}}\n",
 			},
 			`duplicate-name fleet/fleet-members/hub/two.yaml: Application "dns-two": is component "dns" of group "resources" on cluster "two" and component "dns" of group "addons" on cluster "two"; expected one name for each; see fleet/fleet-members/hub/two.yaml`,
+		},
+		{
+			"names that cannot be deployed",
+			tree{
+				"addons/defaults/application-sets/addons.yaml":                    entryOf("dns") + strings.TrimSuffix(entryOf("ok"), "}\n") + ", releaseName: " + strings.Repeat("x", 53) + "}\n",
+				"addons/tenants/retail/clusters/one/application-sets/addons.yaml": "dns: {namespace: 'n_{{ .tenant }}', releaseName: '{{ .cluster }}-" + strings.Repeat("x", 50) + "'}\n",
+			},
+			`invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:18: namespace of component "dns": "n_retail"; expected a DNS-1123 label
+invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:50: releaseName of component "dns": "one-` + strings.Repeat("x", 50) + `"; expected a DNS-1123 name of at most 53 characters`,
 		},
 		{"ambiguous", tree{"addons/defaults/addons/dns/values.yaml": "on: 0123\n"}, "ambiguous-scalar addons/defaults/addons/dns/values.yaml:1:1: key on: Helm reads true, YAML 1.2 reads something else; put it in quotes, or write what you mean\nambiguous-scalar addons/defaults/addons/dns/values.yaml:1:5: value 0123: Helm reads 83, YAML 1.2 reads something else; put it in quotes, or write what you mean"},
 		{"second document", tree{"addons/defaults/addons/dns/values.yaml": "a: 1\n---\nb: 2\n"}, "multiple-documents addons/defaults/addons/dns/values.yaml:2:1: a second document, which nobody reads; expected one document in a file"},
