@@ -13,7 +13,8 @@ type Metadata struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// Common is what every parameter set has, but for `digest` and `revision`, which encode adds. Name is the cluster that the Application is deployed to.
+// Common is what every parameter set has, but for `digest` and `revision`, which encode adds. Name is the cluster that
+// the Application is deployed to.
 type Common struct {
 	Name            string          `json:"name"`
 	NameNormalized  string          `json:"nameNormalized"`
@@ -26,7 +27,7 @@ type Common struct {
 	ApplicationName string          `json:"applicationName"`
 }
 
-// Deletion says what becomes of what runs when an Application goes (rule D1): the default is orphan.
+// orphan is the Deletion of every set: what runs stays when its Application goes (rule D1).
 const orphan = "orphan"
 
 // MemberSet is one element of the answer to view members.

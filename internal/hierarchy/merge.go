@@ -116,7 +116,7 @@ func (m *merger) maps(a, b *yamldoc.Node, at *step) *yamldoc.Node {
 	return &yamldoc.Node{Kind: yamldoc.Map, Line: b.Line, Column: b.Column, Doc: b.Doc, Fields: fields, Beats: a.Beats}
 }
 
-// values merges two values at one path; b is the later layer's.
+// values merges two values at one path; b is the later layer's, and wins where a map meets a non-map (H3).
 func (m *merger) values(a, b *yamldoc.Node, at *step) *yamldoc.Node {
 	rule := m.rules.at(at)
 	switch {
