@@ -14,9 +14,15 @@ import (
 // memoSize bounds each map of a memo; a full one is emptied, which costs time and nothing else.
 const memoSize = 200_000
 
+// memoSlack is how much successive States may add to a memo, at least, before it is dropped.
+const memoSlack = 1000
+
 // memo remembers merged trees and what is derived from them, by identity: nodes and trees are immutable. It is shared
-// by successive States of one layout.
+// by successive States of one layout, until it holds much more than one of them needs: what was computed of files as
+// they were before is not asked for again.
 type memo struct {
+	// needed is how much there was when its first State was succeeded, -1 before; guarded by mu.
+	needed    int
 	mu        sync.RWMutex
 	trees     map[treeKey]*hierarchy.Tree
 	texts     map[*yamldoc.Node]string
@@ -44,11 +50,33 @@ type renderKey struct {
 
 func newMemo() *memo {
 	return &memo{
-		trees: map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
+		needed: -1,
+		trees:  map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
 		parsed: map[*yamldoc.Node]*tmpl.Template{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
 		entries: map[*hierarchy.Tree]*entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{},
 		catalogs: map[*yamldoc.Node][]problem.Problem{},
 	}
+}
+
+// succeed is the memo for the next State: itself, or an empty one when it has grown to a multiple of what its first State
+// needed. What is then computed anew is no more than has been computed since.
+func (m *memo) succeed() *memo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	size := m.size()
+	switch {
+	case m.needed < 0:
+		m.needed = size
+	case size > 2*m.needed+memoSlack:
+		return newMemo()
+	}
+	return m
+}
+
+// size is the number of all entries. The caller holds the lock.
+func (m *memo) size() int {
+	return len(m.trees) + len(m.texts) + len(m.rendered) + len(m.parsed) + len(m.bases) + len(m.dynamic) + len(m.entries) +
+		len(m.shortened) + len(m.catalogs)
 }
 
 // remember returns the map's value for a key, computing it when it is not there. The first value stays: callers rely

@@ -62,7 +62,7 @@ func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
 		return nil, err
 	}
 	if previous != nil && previous.Fleet.Layout == st.Fleet.Layout {
-		st.memo = previous.memo
+		st.memo = previous.memo.succeed()
 	} else {
 		st.memo = newMemo()
 	}
