@@ -282,3 +282,20 @@ func TestRegistrationLeavesToTheHierarchy(t *testing.T) {
 		t.Errorf("three pulls nothing, but has %q", got)
 	}
 }
+
+// TestM1AgentsKnowWhatTheHubKnows: an agent's own facts are the cluster's labels and annotations as the hub has them, but
+// for what says something of the hub's Secret.
+func TestM1AgentsKnowWhatTheHubKnows(t *testing.T) {
+	files := small().with(tree{member("one"): spoke("one", "use_remote_argo: true\n")})
+	st := noProblems(t, build(t, files, facts.Cluster{
+		Name:        "one",
+		Labels:      map[string]string{"ring": "a", "reconcile.external-secrets.io/managed": "true"},
+		Annotations: map[string]string{"account": "1", "reconcile.external-secrets.io/data-hash": "abc"},
+	}))
+	values := ask(t, st, `{"view":"agents"}`)["agent-one"].text("helmValues")
+	for text, want := range map[string]bool{"ring: a\n": true, "account: \"1\"\n": true, "external-secrets": false, "secret-type": false} {
+		if strings.Contains(values, text) != want {
+			t.Errorf("%q among the values: %t\n%s", text, !want, values)
+		}
+	}
+}
