@@ -39,6 +39,9 @@ func parseAddress(location string) (address, string) {
 	if err != nil { // its text quotes the URL
 		return address{display: "?"}, "the URL cannot be parsed"
 	}
+	if u.Opaque != "" { // ssh::x://y
+		return address{display: "?"}, "remote helpers (helper::address) are not supported"
+	}
 	a := address{}
 	switch u.Scheme {
 	case "http", "https":

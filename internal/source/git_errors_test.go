@@ -111,6 +111,7 @@ func TestNewGit_Refuses(t *testing.T) {
 		{Options{Location: "ftp://user:secret@host/x"}, `git "?": the URL's scheme is none of https, http, ssh, git and file`},
 		{Options{Location: "https://user:sec%zz@host/x"}, `git "?": the URL cannot be parsed`},
 		{Options{Location: "ext::sh -c touch% x"}, `git "?": remote helpers (helper::address) are not supported`},
+		{Options{Location: "ssh::https://example.com/x"}, `git "?": remote helpers (helper::address) are not supported`},
 		{Options{Location: "-oProxyCommand=x:y"}, `git "?": an address cannot begin with a dash`},
 		{Options{Location: "https://host/x", Credentials: empty}, `git "https://host/x": the credentials folder has no file password; put username and password, or identity and known_hosts there`},
 		{Options{Location: "git@host:x", Credentials: empty}, `git "git@host:x": the credentials folder has no file identity; put username and password, or identity and known_hosts there`},
