@@ -75,9 +75,9 @@ func cause(err error) error {
 
 // current is the token now; the last good one while the file is bad (rule 4).
 func (t *token) current() []byte {
-	value, err := readToken(t.path)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	value, err := readToken(t.path) // with the lock: what was read first must not be taken for the newest
 	text := ""
 	if err != nil {
 		text = err.Error()
