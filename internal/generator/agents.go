@@ -90,21 +90,10 @@ func (st *State) agentValues(c *cluster) map[string]any {
 		// other types have keys that only Argo CD knows.
 		git["credentialsSecret"] = c.member.Name + "-git-" + fleetCredentials
 	}
-	ownLabels := withoutBookkeeping(c.labels.All)
+	ownLabels := maps.Clone(c.labels.All)
 	delete(ownLabels, labels.SecretType) // the chart's own
 	return map[string]any{
 		"hub": c.member.Hub, "owner": c.member.Name, "source": map[string]any{"git": git},
-		"localCluster": map[string]any{"labels": anyMap(ownLabels), "annotations": anyMap(withoutBookkeeping(c.annotations.All))},
+		"localCluster": map[string]any{"labels": anyMap(ownLabels), "annotations": anyMap(c.annotations.All)},
 	}
-}
-
-// bookkeeping begins the labels and annotations with which External Secrets marks the Secrets that it writes
-// (external-secrets v0.20, apis/externalsecrets/v1/externalsecret_types.go). The hub's say nothing true of a Secret on
-// the member, and the hash among them changes with the credentials.
-const bookkeeping = "reconcile.external-secrets.io/"
-
-func withoutBookkeeping(in map[string]string) map[string]string {
-	out := maps.Clone(in)
-	maps.DeleteFunc(out, func(key, _ string) bool { return strings.HasPrefix(key, bookkeeping) })
-	return out
 }

@@ -289,11 +289,11 @@ func TestM1AgentsKnowWhatTheHubKnows(t *testing.T) {
 	files := small().with(tree{member("one"): spoke("one", "use_remote_argo: true\n")})
 	st := noProblems(t, build(t, files, facts.Cluster{
 		Name:        "one",
-		Labels:      map[string]string{"ring": "a", "reconcile.external-secrets.io/managed": "true"},
-		Annotations: map[string]string{"account": "1", "reconcile.external-secrets.io/data-hash": "abc"},
+		Labels:      map[string]string{"ring": "a"},
+		Annotations: map[string]string{"account": "1"},
 	}))
 	values := ask(t, st, `{"view":"agents"}`)["agent-one"].text("helmValues")
-	for text, want := range map[string]bool{"ring: a\n": true, "account: \"1\"\n": true, "external-secrets": false, "secret-type": false} {
+	for text, want := range map[string]bool{"ring: a\n": true, "account: \"1\"\n": true, "secret-type": false} {
 		if strings.Contains(values, text) != want {
 			t.Errorf("%q among the values: %t\n%s", text, !want, values)
 		}

@@ -131,10 +131,11 @@ func TestHub_MetadataOnly(t *testing.T) {
 	a.put(secret("prod-eu-1", map[string]string{
 		"kubectl.kubernetes.io/last-applied-configuration": applied, "banzaicloud.com/last-applied": applied,
 		"objectset.rio.cattle.io/applied": applied, "last-applied": applied, "kept": "yes",
+		"reconcile.external-secrets.io/data-hash": "changes with the credentials",
 	}))
 	h, states := running(t, a)
 	await(t, states, "the first list", synced)
-	updated := secret("prod-eu-1", map[string]string{"kubectl.kubernetes.io/last-applied-configuration": applied, "kept": "still"})
+	updated := secret("prod-eu-1", map[string]string{"kubectl.kubernetes.io/last-applied-configuration": applied, "reconcile.external-secrets.io/data-hash": "again", "kept": "still"})
 	updated.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	a.put(updated)
 	s := await(t, states, "the change", func(s State) bool {

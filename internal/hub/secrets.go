@@ -22,11 +22,12 @@ func trim(o any) (any, error) {
 	if !ok {
 		return o, nil // a tombstone
 	}
-	annotations := maps.Clone(m.Annotations)
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return repeatsContent(key) })
+	annotations, labels := maps.Clone(m.Annotations), maps.Clone(m.Labels)
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return repeatsContent(key) || isBookkeeping(key) })
+	maps.DeleteFunc(labels, func(key, _ string) bool { return isBookkeeping(key) })
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, CreationTimestamp: m.CreationTimestamp,
-		Labels: maps.Clone(m.Labels), Annotations: annotations,
+		Labels: labels, Annotations: annotations,
 	}}, nil
 }
 
@@ -39,6 +40,11 @@ func repeatsContent(key string) bool {
 	}
 	return strings.HasPrefix(name, "last-applied") || key == "objectset.rio.cattle.io/applied"
 }
+
+// isBookkeeping reports whether a label or annotation is External Secrets' own note on a Secret that it wrote, such as a
+// hash of the data (v0.19.2, apis/externalsecrets/v1, AnnotationDataHash): it says nothing of the cluster, and would
+// change every answer when a credential is rotated.
+func isBookkeeping(key string) bool { return strings.HasPrefix(key, "reconcile.external-secrets.io/") }
 
 // clusterName is the name of the cluster that a Secret is for.
 func clusterName(m *metav1.PartialObjectMetadata) string {
