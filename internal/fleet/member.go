@@ -266,6 +266,10 @@ func (mr *memberReader) repositories() {
 				continue
 			}
 			v := mr.m.String(key)
+			if n := mr.m.Node().Get(key); k == "revision" && n.Kind == yamldoc.Number {
+				mr.r.Add(problem.InvalidValue, n, fmt.Sprintf("key %q", key), "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
+				continue
+			}
 			if k == "basepath" {
 				clean, err := snapshot.CleanPath(strings.TrimSuffix(v, "/"))
 				if err != nil {

@@ -120,6 +120,7 @@ func TestMemberErrors(t *testing.T) {
 		{"flag as number", identity + "use_remote_argo: 1\n", `invalid-value P:4:18: key "use_remote_argo": 1; expected true or false`},
 		{"remote hub", identity + "fleet_member: hub-cluster\nuse_remote_argo: true\n", `invalid-member P:5:18: key "use_remote_argo": true for a hub; expected false: a hub deploys to itself`},
 		{"basepath", identity + "addons_repo_basepath: ../x\n", `outside-repository P:4:23: key "addons_repo_basepath": path "../x" leads upwards (..): paths stay inside the repository; expected a folder inside the repository`},
+		{"revision as number", identity + "addons_repo_revision: 1.10\nfleet_repo_revision: '1.10'\n", `invalid-value P:4:23: key "addons_repo_revision": is a number; expected text; put it in quotes: YAML reads 1.10 as 1.1`},
 		{"labels", identity + "labels: [a]\n", `invalid-label P:4:9: labels: is a list; expected a map`},
 		{"label", identity + "labels: {a: [1]}\n", `invalid-label P:4:13: label "a": is a list; expected text`},
 		{"no map", "- a\n", "invalid-member P:1:1: key \"clusterName\": missing or empty; expected the cluster's name\ninvalid-member P:1:1: key \"environment\": missing or empty; expected the environment's name\ninvalid-member P:1:1: key \"tenant\": missing or empty; expected the tenant's name\ninvalid-value P:1:1: member file: is a list; expected a map"},

@@ -112,7 +112,7 @@ func reserved(m *fleet.Member) map[string]string {
 
 // newPlacement computes the levels' folders of every group, from the facts without the hierarchy's labels.
 func (st *State) newPlacement(c *cluster) *placement {
-	l, _ := labels.Compute(labels.Input{
+	l, refused := labels.Compute(labels.Input{
 		Kind: labels.Label, Live: c.facts.Labels, Declared: slices.Concat(c.member.FlagLabels, c.member.Labels), Reserved: reserved(c.member),
 	})
 	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.facts.Annotations, Declared: st.memberAnnotations(c)})
@@ -131,6 +131,9 @@ func (st *State) newPlacement(c *cluster) *placement {
 		for _, d := range dirs {
 			p.folders[d.Path] = true
 		}
+	}
+	if len(p.broken) > 0 { // most likely for want of a label that is declared, but refused: that is what is to be mended
+		p.broken = slices.Concat(refused, p.broken)
 	}
 	return p
 }

@@ -197,6 +197,16 @@ func TestNoValue(t *testing.T) {
 	if got := problemTexts(st.Problems); got != want {
 		t.Errorf("problems %s, want %s", got, want)
 	}
+	// A level that depends on the label does not hide it.
+	st = build(t, small().with(tree{
+		"fleet/layout.yaml": "levels:\n  - {name: system, dir: '{{ .root }}/defaults'}\n  - {name: region, dir: '{{ .root }}/regions/{{ .labels.region }}'}\n",
+		member("hub"):       "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, labels: {region: us}}\n",
+		member("one"):       spoke("one", "labels:\n  region: ../us\n"),
+		member("two"):       spoke("two", "labels:\n  region: us\n"),
+	}))
+	if got := problemTexts(st.Problems); !strings.Contains(got, `invalid-label fleet/fleet-members/hub/one.yaml:5:11: label "region": "../us"; expected at most 63`) || !strings.Contains(got, "template <.labels.region>") {
+		t.Errorf("problems %s", got)
+	}
 	// A template that prints what is not there is a problem too, at its place.
 	st = build(t, small().with(tree{"addons/defaults/addons/dns/values.yaml.gotmpl": "a: 1\nrole: {{ .annotations.role_arn }}\n"}))
 	if got := problemTexts(st.Problems); !strings.Contains(got, `template-failed addons/defaults/addons/dns/values.yaml.gotmpl:2:`) || !strings.Contains(got, `no fact "role_arn" is known`) {
