@@ -53,6 +53,7 @@ func Funcs() template.FuncMap {
 		return v, nil
 	}
 	f["index"] = index
+	maps.Copy(f, printing())
 	return f
 }
 
