@@ -90,7 +90,7 @@ func (c *cluster) own(ps []problem.Problem) []problem.Problem {
 	return out
 }
 
-// facts are what templates see, with labels and annotations to be added.
+// templateFacts are what templates see, with labels and annotations to be added.
 func (st *State) templateFacts(c *cluster) templateFacts {
 	m := c.member
 	return templateFacts{
@@ -115,7 +115,7 @@ func (st *State) newPlacement(c *cluster) *placement {
 	l, refused := labels.Compute(labels.Input{
 		Kind: labels.Label, Live: c.facts.Labels, Declared: slices.Concat(c.member.FlagLabels, c.member.Labels), Reserved: reserved(c.member),
 	})
-	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.facts.Annotations, Declared: st.memberAnnotations(c)})
+	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.facts.Annotations, Declared: st.declaredAnnotations(c.member, nil)})
 	p := &placement{
 		data:  st.templateFacts(c).withLabels(l.All, a.All),
 		roots: map[string]string{}, dirs: map[string][]hierarchy.Dir{}, folders: map[string]bool{},
@@ -138,14 +138,14 @@ func (st *State) newPlacement(c *cluster) *placement {
 	return p
 }
 
-// memberAnnotations are what the member file declares: the hub's repository keys, overridden by the member's own, and
-// its annotations.
-func (st *State) memberAnnotations(c *cluster) []labels.Entry {
-	var out []labels.Entry
-	if self := st.Fleet.HubMember(c.member.Hub); self != nil && self != c.member {
-		out = append(out, self.RepositoryAnnotations...)
+// declaredAnnotations are what Git declares for a member, least specific first: the hub's repository keys, the
+// hierarchy's annotations, the member's own repository keys and annotations.
+func (st *State) declaredAnnotations(m *fleet.Member, fromHierarchy []labels.Entry) []labels.Entry {
+	var inherited []labels.Entry
+	if self := st.Fleet.HubMember(m.Hub); self != nil && self != m {
+		inherited = self.RepositoryAnnotations
 	}
-	return slices.Concat(out, c.member.RepositoryAnnotations, c.member.Annotations)
+	return slices.Concat(inherited, fromHierarchy, m.RepositoryAnnotations, m.Annotations)
 }
 
 // labels merges fleet/fleet-secret and computes the cluster's labels and annotations (L1 to L3).
@@ -170,14 +170,8 @@ func (st *State) labels(c *cluster) {
 		Kind: labels.Label, Live: c.facts.Labels, Declared: slices.Concat(declaredLabels, m.FlagLabels, m.Labels), Reserved: reserved(m),
 	})
 	c.broken = append(c.broken, problems...)
-	// The hub's repository keys rank below what the hierarchy declares for the member.
-	var inherited []labels.Entry
-	if self := st.Fleet.HubMember(m.Hub); self != nil && self != m {
-		inherited = self.RepositoryAnnotations
-	}
 	c.annotations, problems = labels.Compute(labels.Input{
-		Kind: labels.Annotation, Live: c.facts.Annotations,
-		Declared: slices.Concat(inherited, declaredAnnotations, m.RepositoryAnnotations, m.Annotations),
+		Kind: labels.Annotation, Live: c.facts.Annotations, Declared: st.declaredAnnotations(m, declaredAnnotations),
 	})
 	c.broken = append(c.broken, problems...)
 	c.data = c.data.withLabels(c.labels.All, c.annotations.All)

@@ -185,14 +185,14 @@ func hint(name string, known []string) string {
 	return ""
 }
 
-// query is a checked request.
+// query is a request that has been checked.
 type query struct {
 	Request
 	owner    string // fleet.OwnerHub or a member's name
 	selector labels.Selector
 }
 
-// check validates a request against the fleet.
+// query validates a request against the fleet.
 func (st *State) query(r Request) (query, *Error) {
 	q := query{Request: r, owner: r.Owner}
 	if !slices.Contains(Views, string(r.View)) {
