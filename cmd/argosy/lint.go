@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
@@ -45,7 +46,7 @@ are described in docs/reference/problems.md. With any finding the exit status is
 			if err != nil {
 				problems = problem.From(err, problem.InvalidLayout, problem.Pos{})
 			} else {
-				problems = st.Lint()
+				problems = findings(st)
 				hubCount, clusterCount = len(st.Fleet.Hubs()), len(st.Summaries())
 			}
 			if severity == "error" {
@@ -77,4 +78,9 @@ func writeLint(cmd *cobra.Command, r report.LintReport, output string) error {
 		return report.WriteJSON(w, report.NewSARIF(r, programVersion()))
 	}
 	return report.WriteLint(w, r, styleOf(w))
+}
+
+// findings are all that is to be said of a state, also of what its members' engines cannot express.
+func findings(st *generator.State) []problem.Problem {
+	return generator.OnePerPlace(problem.Sorted(append(st.Lint(), flux.Lint(st)...)))
 }

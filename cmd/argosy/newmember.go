@@ -184,7 +184,7 @@ func try(s *snapshot.Snapshot) ([]problem.Problem, *generator.State) {
 	if err != nil {
 		return problem.From(err, problem.InvalidLayout, problem.Pos{}), nil
 	}
-	return st.Lint(), st
+	return findings(st), st
 }
 
 // summary names the components that the cluster would get.

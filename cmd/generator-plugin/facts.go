@@ -6,39 +6,68 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
-// provider is where --facts says that facts come from.
-func (f *flags) provider(log *slog.Logger) (refresh.FactsProvider, error) {
+// known opens what --facts says: where facts come from, and with Kubernetes the ApplicationSets that are told of new
+// answers.
+func (f *flags) known(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
 	switch f.facts {
 	case "none":
-		return refresh.StaticFacts{}, nil
+		return refresh.StaticFacts{}, nil, nil
 	case "kubernetes":
-		config, err := hub.LoadConfig(f.kubeconfig)
-		if err != nil {
-			return nil, err
-		}
-		hub.CaptureLogs(log)
-		h, err := hub.New(hub.Options{Config: config, Namespace: f.namespace, Log: log})
-		if err != nil {
-			return nil, err
-		}
-		return kubernetes{hub: h, log: log}, nil
+		return f.fromKubernetes(log)
 	}
-	return refresh.NewFileFacts(f.facts)
+	file, err := refresh.NewFileFacts(f.facts)
+	return file, nil, err
 }
 
-// kubernetes is a hub's cluster Secrets as refresh wants them.
+func (f *flags) fromKubernetes(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
+	config, err := hub.LoadConfig(f.kubeconfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	hub.CaptureLogs(log)
+	o := hub.Options{Config: config, Namespace: f.namespace, Log: log}
+	h, err := hub.New(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	provider := kubernetes{hub: h, log: log}
+	if !f.refreshSets {
+		return provider, nil, nil
+	}
+	sets, err := hub.NewApplicationSets(o, f.pluginConfigMap)
+	if err != nil {
+		return nil, nil, err
+	}
+	return provider, applicationSets{sets}, nil
+}
+
+// applicationSets are a hub's ApplicationSets as appsets wants them.
+type applicationSets struct{ *hub.ApplicationSets }
+
+// List are those that ask this plugin.
+func (a applicationSets) List() ([]appsets.ApplicationSet, bool) {
+	sets, complete := a.ApplicationSets.List()
+	out := make([]appsets.ApplicationSet, len(sets))
+	for i, s := range sets {
+		out[i] = appsets.ApplicationSet(s)
+	}
+	return out, complete
+}
+
+// kubernetes is what a hub knows, as refresh wants it.
 type kubernetes struct {
 	hub *hub.Hub
 	log *slog.Logger
 }
 
-// Current is what the Secrets say.
+// Current is what Secrets and Applications say.
 func (k kubernetes) Current() (facts.Set, bool) {
 	s := k.hub.State()
 	return s.Facts, s.Synced
@@ -50,7 +79,7 @@ func (k kubernetes) Err() error { return k.hub.State().Err }
 // Refresh does nothing: a watch is always up to date.
 func (kubernetes) Refresh() {}
 
-// Run watches the Secrets.
+// Run watches them.
 func (k kubernetes) Run(ctx context.Context, changed func()) {
 	var wg sync.WaitGroup
 	defer wg.Wait()

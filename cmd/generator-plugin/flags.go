@@ -24,6 +24,8 @@ type flags struct {
 	source, ref, credentials, stateDir string
 	interval                           time.Duration
 	hub, facts, namespace, kubeconfig  string
+	refreshSets                        bool
+	pluginConfigMap                    string
 	listen, tokenFile                  string
 	tlsCert, tlsKey                    string
 	maxRequest, maxResponse            int64
@@ -53,7 +55,9 @@ func parse(args []string, out io.Writer) (*flags, error) {
 	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and what was accepted last; without it, both are lost")
 	fs.StringVar(&f.hub, "hub", "", "`name` of the hub whose members are served (required)")
 	fs.StringVar(&f.facts, "facts", "none", "what is known of clusters: kubernetes, none, or a `file` of kind Facts")
-	fs.StringVar(&f.namespace, "namespace", "argocd", "namespace of the cluster Secrets, with --facts kubernetes")
+	fs.StringVar(&f.namespace, "namespace", "argocd", "namespace of Argo CD: its cluster Secrets, Applications and ApplicationSets, with --facts kubernetes")
+	fs.BoolVar(&f.refreshSets, "refresh-applicationsets", true, "with --facts kubernetes: make Argo CD ask at once for the ApplicationSets whose answer has changed")
+	fs.StringVar(&f.pluginConfigMap, "plugin-configmap", "generator-plugin", "`name` of the ConfigMap by which ApplicationSets refer to this service")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` to reach the API server with; default: KUBECONFIG, the pod's service account, ~/.kube/config")
 	fs.StringVar(&f.listen, "listen", plugin.DefaultListen, "`address` to listen on")
 	fs.StringVar(&f.tokenFile, "token-file", "", "`file` with the bearer token (required); read again when it changes")
@@ -131,6 +135,8 @@ func (f *flags) check() error {
 		return errors.New("--tls-cert and --tls-key belong together")
 	case f.facts == "":
 		return errors.New("--facts is empty; expected kubernetes, none or a file")
+	case f.pluginConfigMap == "":
+		return errors.New("--plugin-configmap is empty; expected the name that ApplicationSets have in plugin.configMapRef")
 	case f.maxRequest <= 0:
 		return fmt.Errorf("--max-request-bytes %d; expected at least 1", f.maxRequest)
 	case f.maxResponse <= 0:
@@ -160,7 +166,7 @@ func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
 		DrainDelay: f.drainDelay, Logger: log,
 	}
 	var err error
-	if o.Facts, err = f.provider(log); err != nil {
+	if o.Facts, o.ApplicationSets, err = f.known(log); err != nil {
 		return o, err
 	}
 	if o.StateFile, err = f.stateFile(); err != nil {

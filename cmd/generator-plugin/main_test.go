@@ -50,6 +50,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--log-format", "xml"), `--log-format "xml"; expected text or json`},
 		{with("--log-level", "loud"), `--log-level "loud"; expected debug, info, warn or error`},
 		{with("--facts", ""), "--facts is empty"},
+		{with("--plugin-configmap", ""), "--plugin-configmap is empty"},
 		{with("--max-request-bytes", "0"), "--max-request-bytes 0; expected at least 1"},
 		{with("--max-response-bytes", "-1"), "--max-response-bytes -1; expected at least 1"},
 		{with("--max-concurrent", "0"), "--max-concurrent 0; expected at least 1"},
@@ -81,7 +82,7 @@ func TestHelpAndVersion(t *testing.T) {
 		t.Errorf("status %d, %s", code, stderr.String())
 	}
 	for _, flag := range []string{
-		"source", "ref", "interval", "hub", "listen", "token-file", "facts", "namespace", "state-dir", "git-credentials", "tls-cert", "tls-key",
+		"source", "ref", "interval", "hub", "listen", "token-file", "facts", "namespace", "refresh-applicationsets", "plugin-configmap", "state-dir", "git-credentials", "tls-cert", "tls-key",
 		"max-request-bytes", "max-response-bytes", "drain-delay", "log-format",
 	} {
 		if !strings.Contains(stdout.String(), "  --"+flag+" ") {

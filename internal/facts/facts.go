@@ -1,20 +1,17 @@
-// Package facts holds what is known of clusters beyond the repository: labels, annotations and server of their
-// Argo CD cluster Secrets, from Kubernetes or from a file.
+// Package facts holds what is known beyond the repository, from Kubernetes or from a file: of clusters, the labels,
+// annotations and server of their Argo CD cluster Secrets; and the Applications that an engine has already.
 //
 //  1. Facts never hold credentials: Kubernetes is asked for metadata alone, and a facts file has no place for them.
 //  2. A Set is immutable; a change makes a new one.
 //  3. In an open Set (no facts, or a file) every member counts as registered; in a closed one (Kubernetes) a member
 //     is registered when its Secret has been seen.
+//  4. A Set knows all Applications of the engine that asks, or says that it knows of none (Set.Applications): that
+//     there is no Application is a fact, too.
 package facts
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
-
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Cluster is what is known of one cluster.
@@ -23,18 +20,21 @@ type Cluster struct {
 	Server      string // API server's URL; empty when unknown (metadata does not tell)
 	Labels      map[string]string
 	Annotations map[string]string
+	// Secret is the UID of the cluster Secret that is there now; empty when there is none, or nobody knows.
+	Secret string
 }
 
 // Equal reports whether two clusters' facts are the same.
 func (c Cluster) Equal(d Cluster) bool {
-	return c.Name == d.Name && c.Server == d.Server && maps.Equal(c.Labels, d.Labels) && maps.Equal(c.Annotations, d.Annotations)
+	return c.Name == d.Name && c.Server == d.Server && c.Secret == d.Secret && maps.Equal(c.Labels, d.Labels) && maps.Equal(c.Annotations, d.Annotations)
 }
 
-// Set is the facts of all clusters. The zero value knows nothing and is open.
+// Set is the facts of all clusters and Applications. The zero value knows nothing and is open.
 type Set struct {
 	// Closed means that only the clusters listed are registered.
-	Closed   bool
-	clusters map[string]Cluster
+	Closed       bool
+	clusters     map[string]Cluster
+	applications *applications // nil when nothing is known of them
 }
 
 // NewSet makes a set of clusters; closed as in Set.Closed.
@@ -57,36 +57,19 @@ func (s Set) Of(name string) (Cluster, bool) {
 // Names are the names of the clusters of which something is known, sorted.
 func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.clusters)) }
 
-// Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, clusters with name, server, labels and
-// annotations. All that is wrong comes back as a problem.List.
-func Parse(file string, data []byte) (Set, error) {
-	doc, err := yamldoc.Parse(file, data)
-	if err != nil {
-		return Set{}, err
-	}
-	r := yamldoc.NewReader(doc)
-	root := r.Map(doc.Root, "the facts file")
-	root.Known("apiVersion", "kind", "clusters")
-	root.Const("apiVersion", "argosy.dev/v1alpha1")
-	root.Const("kind", "Facts")
-	var clusters []Cluster
-	seen := map[string]problem.Pos{}
-	for i, item := range root.List("clusters") {
-		m := r.Map(item, fmt.Sprintf("cluster %d", i+1))
-		m.Known("name", "server", "labels", "annotations")
-		c := Cluster{Name: m.String("name"), Server: m.String("server"), Labels: m.StringMap("labels"), Annotations: m.StringMap("annotations")}
-		switch first, dup := seen[c.Name]; {
-		case strings.TrimSpace(c.Name) == "":
-			r.Add(problem.InvalidValue, item, `key "name"`, "missing or empty", "the cluster's name")
-		case dup:
-			r.Add(problem.InvalidValue, item, fmt.Sprintf("cluster %q", c.Name), "listed twice, first at "+first.String(), "each cluster once")
-		default:
-			seen[c.Name] = doc.Pos(item)
-			clusters = append(clusters, c)
-		}
-	}
-	if err := r.Err(); err != nil {
-		return Set{}, err
-	}
-	return NewSet(false, clusters...), nil
+// WithClusters is a set of other clusters, with all else as it is.
+func (s Set) WithClusters(clusters ...Cluster) Set {
+	out := NewSet(s.Closed, clusters...)
+	out.applications = s.applications
+	return out
+}
+
+// Equal reports whether two sets say the same.
+func (s Set) Equal(t Set) bool {
+	return s.EqualClusters(t) && s.applications.equal(t.applications)
+}
+
+// EqualClusters reports whether two sets say the same of clusters, whatever they say of Applications.
+func (s Set) EqualClusters(t Set) bool {
+	return s.Closed == t.Closed && maps.EqualFunc(s.clusters, t.clusters, Cluster.Equal)
 }

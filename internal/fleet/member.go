@@ -23,6 +23,9 @@ const (
 	Draining = "draining"
 	Retired  = "retired"
 
+	Orphan  = "orphan"
+	Cascade = "cascade"
+
 	Centralized = "centralized"
 	Agent       = "agent"
 )
@@ -38,7 +41,7 @@ var Flags = []string{"use_remote_argo", "use_external_secrets", "push_argo_secre
 
 var identityKeys = []string{
 	"clusterName", "tenant", "environment", "fleet_member", "secretManagerSecretName", "remote_engine",
-	"githubSecretName", "labels", "annotations", "lifecycle",
+	"githubSecretName", "labels", "annotations", "lifecycle", "deletion",
 }
 
 var repoKeys = []string{"url", "path", "basepath", "revision"}
@@ -53,7 +56,9 @@ type Member struct {
 	Remote bool
 	Engine string
 	// Lifecycle is Active, Draining or Retired.
-	Lifecycle             string
+	Lifecycle string
+	// Deletion is what becomes of what runs when the member retires: Orphan or Cascade (rule D3).
+	Deletion              string
 	SecretManagerSecret   string
 	GitHubSecret          bool
 	GitHubSecretName      string
@@ -126,7 +131,7 @@ type memberReader struct {
 
 // readMember reads a member file. What is wrong is kept in the member.
 func readMember(layout *Layout, hub, name string, file *snapshot.File, doc *yamldoc.Doc, err error) *Member {
-	out := &Member{Hub: hub, Name: name, Lifecycle: Active, Engine: EngineArgoCD, Pos: problem.Pos{File: file.Path}, digest: file.Digest}
+	out := &Member{Hub: hub, Name: name, Lifecycle: Active, Deletion: Orphan, Engine: EngineArgoCD, Pos: problem.Pos{File: file.Path}, digest: file.Digest}
 	if err != nil {
 		out.Problems = problem.From(err, problem.InvalidMember, out.Pos)
 		return out.concerns()
@@ -195,6 +200,21 @@ func (mr *memberReader) identity() {
 		if l != Active && l != Draining && l != Retired {
 			mr.choice("lifecycle", l, Active, Draining, Retired)
 		}
+	}
+	mr.deletion()
+}
+
+func (mr *memberReader) deletion() {
+	out := mr.out
+	switch d := mr.m.String("deletion"); d {
+	case "", Orphan:
+	case Cascade:
+		if out.IsHub {
+			mr.r.Add(problem.InvalidMember, mr.m.Node().Get("deletion"), `key "deletion"`, "cascade for a hub", "orphan: a hub cannot remove itself")
+		}
+		out.Deletion = d
+	default:
+		mr.choice("deletion", d, Orphan, Cascade)
 	}
 }
 

@@ -43,7 +43,7 @@ func entries(es []labels.Entry) string {
 // TestMemberDefaults are the contract's.
 func TestMemberDefaults(t *testing.T) {
 	m := readOne(t, identity)
-	if m.Model() != Centralized || m.Engine != EngineArgoCD || m.Lifecycle != Active || m.IsHub || m.UseExternalSecrets || m.PushArgoSecrets || m.GitHubSecret || len(m.Problems) != 0 || len(m.FlagLabels) != 0 || m.Owner("addons") != OwnerHub {
+	if m.Model() != Centralized || m.Engine != EngineArgoCD || m.Lifecycle != Active || m.Deletion != Orphan || m.IsHub || m.UseExternalSecrets || m.PushArgoSecrets || m.GitHubSecret || len(m.Problems) != 0 || len(m.FlagLabels) != 0 || m.Owner("addons") != OwnerHub {
 		t.Errorf("%+v", m)
 	}
 	agent := readOne(t, identity+"use_remote_argo: true\n")
@@ -115,6 +115,9 @@ func TestMemberErrors(t *testing.T) {
 		{"reserved tenant", "clusterName: c\ntenant: defaults\nenvironment: e\n", `reserved-name P:2:9: tenant "defaults": a folder of the hierarchy is called so; expected another name`},
 		{"kind", identity + "fleet_member: hub\n", `invalid-member P:4:15: key "fleet_member": "hub"; expected spoke or hub-cluster`},
 		{"lifecycle", identity + "lifecycle: retird\n", `invalid-member P:4:12: key "lifecycle": "retird"; expected active or draining or retired; did you mean "retired"?`},
+		{"deletion", identity + "deletion: cascading\n", `invalid-member P:4:11: key "deletion": "cascading"; expected orphan or cascade; did you mean "cascade"?`},
+		{"deletion of a hub", identity + "fleet_member: hub-cluster\ndeletion: cascade\n", `invalid-member P:5:11: key "deletion": cascade for a hub; expected orphan: a hub cannot remove itself`},
+		{"deletion of a hub in words", identity + "fleet_member: hub-cluster\ndeletion: orphan\n", ""},
 		{"engine", identity + "remote_engine: fluxx\n", `invalid-member P:4:16: key "remote_engine": "fluxx"; expected argocd or flux; did you mean "flux"?`},
 		{"flag", identity + "use_fleet_ack: maybe\n", `invalid-value P:4:16: key "use_fleet_ack": "maybe"; expected true or false`},
 		{"flag as number", identity + "use_remote_argo: 1\n", `invalid-value P:4:18: key "use_remote_argo": 1; expected true or false`},

@@ -19,11 +19,11 @@ func (st *State) agentSets(q query) ([]set, []problem.Problem) {
 	var sets []set
 	for _, c := range clusters {
 		m := c.member
-		if !m.Remote || !c.registered {
-			continue
+		if !m.Remote || !c.registered || c.retired() {
+			continue // a retired agent is left alone: it may have Applications of its own to remove, which the hub does not see
 		}
 		s := &AgentSet{
-			Common: c.common(applicationName("agent", m.Name)), Engine: m.Engine, Flags: map[string]string{}, Groups: []string{}, Deletion: orphan,
+			Common: c.common(applicationName(agent, m.Name)), Engine: m.Engine, Flags: map[string]string{}, Groups: []string{}, Deletion: orphan,
 		}
 		for _, flag := range fleet.Flags {
 			s.Flags[flag] = m.Flag(flag)
@@ -61,12 +61,16 @@ func (st *State) ownComponents(c *cluster, groups []string) ([]ComponentSet, []p
 			continue
 		}
 		for _, component := range g.components() {
-			s, faults := st.componentSet(c, g, component, nil)
+			r, faults := st.resolve(c, g, component, nil)
 			problems = append(problems, faults...)
-			if s == nil {
+			if len(faults) > 0 || !r.enabled {
 				continue
 			}
-			out = append(out, *s)
+			s, faults := st.newComponentSet(c, g, component, r, orphan)
+			problems = append(problems, faults...)
+			if s != nil {
+				out = append(out, *s)
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b ComponentSet) int {

@@ -1,11 +1,11 @@
 package generator
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
@@ -13,52 +13,131 @@ import (
 // MaxSets is the limit of parameter sets in one answer (rule H10).
 const MaxSets = 50_000
 
-// maxAnswers bounds how many answers a State remembers, and maxAnswerBytes how much.
+// maxAnswers bounds how many answers and fingerprints a State remembers, and maxAnswerBytes how much of answers.
 const (
 	maxAnswers     = 4096
 	maxAnswerBytes = 256 << 20
 )
 
-// answers remembers the bytes of a State's answers: an answer is a pure function (G6).
+// answers remembers the bytes of a State's answers, and their fingerprints: an answer is a pure function (G6).
 type answers struct {
 	mu    *sync.Mutex
-	bytes map[[sha256.Size]byte][]byte
+	known map[requestKey]rememberedAnswer
 	size  *int
+	// prints are small: they are there still when the answers of a large fleet have been too many to be kept.
+	prints map[requestKey]rememberedPrint
+}
+
+// requestKey is the same for equal requests.
+type requestKey = [sha256.Size]byte
+
+// about is the part of a request that says which Applications its answer depends on.
+type about struct {
+	view             View
+	group, component string
+}
+
+type rememberedAnswer struct {
+	about
+	bytes []byte
+}
+
+type rememberedPrint struct {
+	about
+	text string
 }
 
 func newAnswers() answers {
-	return answers{mu: new(sync.Mutex), bytes: map[[sha256.Size]byte][]byte{}, size: new(int)}
+	return answers{
+		mu: new(sync.Mutex), known: map[requestKey]rememberedAnswer{}, size: new(int), prints: map[requestKey]rememberedPrint{},
+	}
 }
 
-func (a answers) get(key [sha256.Size]byte) ([]byte, bool) {
+func (a answers) get(key requestKey) ([]byte, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	b, ok := a.bytes[key]
-	return b, ok
+	b, ok := a.known[key]
+	return b.bytes, ok
 }
 
-func (a answers) put(key [sha256.Size]byte, b []byte) {
+func (a answers) put(key requestKey, b rememberedAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, ok := a.bytes[key]; ok || len(b) > maxAnswerBytes { // another request has computed it too, or it is no use
+	if _, ok := a.known[key]; ok || len(b.bytes) > maxAnswerBytes { // another request has computed it too, or it is no use
 		return
 	}
-	if len(a.bytes) >= maxAnswers || *a.size+len(b) > maxAnswerBytes {
-		clear(a.bytes)
+	if len(a.known) >= maxAnswers || *a.size+len(b.bytes) > maxAnswerBytes {
+		clear(a.known)
 		*a.size = 0
 	}
-	a.bytes[key] = b
-	*a.size += len(b)
+	a.known[key] = b
+	*a.size += len(b.bytes)
+}
+
+func (a answers) print(key requestKey) (string, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p, ok := a.prints[key]
+	return p.text, ok
+}
+
+func (a answers) putPrint(key requestKey, p rememberedPrint) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.prints) >= maxAnswers {
+		clear(a.prints)
+	}
+	a.prints[key] = p
+}
+
+// keepAnswers takes over from the previous state, where nothing but Applications has changed since, the answers that
+// depend on none of those. Applications come and go by the hundred when a component is rolled out, each time in a few
+// changes of the facts.
+func (st *State) keepAnswers(previous *State) {
+	if previous == nil || previous.snapshot != st.snapshot || previous.removes() != st.removes() || !previous.facts.EqualClusters(st.facts) {
+		return
+	}
+	groups, components, agents := map[string]bool{}, map[[2]string]bool{}, false
+	facts.ApplicationsDiffer(previous.facts, st.facts, func(a facts.Application) {
+		groups[a.Group], components[[2]string{a.Group, a.Component}] = true, true
+		agents = agents || a.Name == applicationName(agent, a.Cluster)
+	})
+	unchanged := func(b about) bool {
+		// A component's set depends on its Application, which counts if it is labelled with the set's group and component;
+		// which components a release has, on those of its group; what registers a member, on all of its cluster. Of an agent
+		// it matters whether there is one at all, where its cluster is not known any more.
+		switch {
+		case b.view == Agents:
+			return !agents
+		case b.view == Components && b.component != "":
+			return !components[[2]string{b.group, b.component}]
+		case b.view == Components, b.view == Releases:
+			return !groups[b.group]
+		}
+		return len(groups) == 0
+	}
+	old := previous.answers
+	old.mu.Lock()
+	defer old.mu.Unlock()
+	for key, b := range old.known {
+		if unchanged(b.about) {
+			st.answers.put(key, b)
+		}
+	}
+	for key, p := range old.prints {
+		if unchanged(p.about) {
+			st.answers.putPrint(key, p)
+		}
+	}
 }
 
 // Answer is the plugin's answer to a request: `{"output":{"parameters":[...]}}` and a newline. The bytes must not be
 // changed. The error is an *Error; then there is no answer at all (G1).
 func (st *State) Answer(r Request) ([]byte, error) {
-	text, err := marshal(r)
+	key, err := r.key()
 	if err != nil {
 		return nil, badRequest("%v", err)
 	}
-	key := sha256.Sum256(text)
 	if b, ok := st.answers.get(key); ok {
 		return b, nil
 	}
@@ -66,9 +145,20 @@ func (st *State) Answer(r Request) ([]byte, error) {
 	if failure != nil {
 		return nil, failure
 	}
-	st.answers.put(key, b)
+	st.answers.put(key, rememberedAnswer{r.about(), b})
 	return b, nil
 }
+
+// key is the same for requests that have the same answer.
+func (r Request) key() (requestKey, error) {
+	if r.View != Components || r.Release == "" {
+		r.ApplicationSet = "" // makes no difference
+	}
+	text, err := marshal(r)
+	return sha256.Sum256(text), err
+}
+
+func (r Request) about() about { return about{r.View, r.Group, r.Component} }
 
 func (st *State) answer(r Request) ([]byte, *Error) {
 	q, failure := st.query(r)
@@ -79,22 +169,11 @@ func (st *State) answer(r Request) ([]byte, *Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	texts := make([][]byte, len(sets))
-	errs := make([]error, len(sets))
-	parallel(len(sets), func(i int) { texts[i], errs[i] = encode(sets[i], st.Revision) })
-	var b bytes.Buffer
-	b.WriteString(`{"output":{"parameters":[`)
-	for i, text := range texts {
-		if errs[i] != nil {
-			return nil, &Error{Kind: Unavailable, Message: fmt.Sprintf("cluster %q: %v", sets[i].common().Name, errs[i])}
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(text)
+	texts, failure := st.encoded(sets)
+	if failure != nil {
+		return nil, failure
 	}
-	b.WriteString("]}}\n")
-	return b.Bytes(), nil
+	return joined(`{"output":{"parameters":[`, texts, "]}}\n"), nil
 }
 
 // sets are the parameter sets of a request, sorted by cluster, then component or release.
@@ -123,8 +202,8 @@ func (st *State) sets(q query) ([]set, *Error) {
 	return sets, nil
 }
 
-// asked are the clusters that a request is about: those the asker sees and the selector selects, without retired
-// ones, sorted by name. Problems are of those that cannot be computed at all.
+// asked are the clusters that a request is about: those the asker sees and the selector selects, sorted by name; of
+// retired ones, those that may have something left to be removed. Problems are of those that cannot be computed at all.
 func (st *State) asked(q query) ([]*cluster, []problem.Problem) {
 	var out []*cluster
 	problems := problem.Errors(st.Fleet.ProblemsOf(q.Hub))
@@ -133,13 +212,14 @@ func (st *State) asked(q query) ([]*cluster, []problem.Problem) {
 			continue
 		}
 		c := st.clusters[m]
-		if m.Lifecycle == fleet.Retired && len(problem.Errors(m.Problems)) == 0 {
+		if c.retired() && (!st.removes() || len(c.broken) > 0) {
 			continue // what is wrong with its values concerns nobody any more
 		}
 		if len(c.broken) > 0 {
 			problems = append(problems, c.broken...)
 			continue
 		}
+		problems = append(problems, st.unknown(q, c)...)
 		if !q.selector.Matches(c.labels.All) {
 			continue
 		}

@@ -3,20 +3,24 @@ package generator
 import (
 	"crypto/sha256"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/facts"
 )
 
 // What a State remembers is bounded, and counted once (H10).
 func TestAnswersAreBounded(t *testing.T) {
 	key := func(i byte) [sha256.Size]byte { return sha256.Sum256([]byte{i}) }
 	a := newAnswers()
-	half := make([]byte, maxAnswerBytes/2)
+	half := rememberedAnswer{bytes: make([]byte, maxAnswerBytes/2)}
 	for range 3 { // computed by several requests at once
 		a.put(key(1), half)
 	}
-	if *a.size != len(half) || len(a.bytes) != 1 {
-		t.Errorf("one answer of %d bytes counts as %d of %d bytes", len(half), len(a.bytes), *a.size)
+	if *a.size != len(half.bytes) || len(a.known) != 1 {
+		t.Errorf("one answer of %d bytes counts as %d of %d bytes", len(half.bytes), len(a.known), *a.size)
 	}
-	a.put(key(2), make([]byte, maxAnswerBytes+1))
+	a.put(key(2), rememberedAnswer{bytes: make([]byte, maxAnswerBytes+1)})
 	if _, ok := a.get(key(2)); ok {
 		t.Error("an answer larger than the limit is remembered")
 	}
@@ -27,5 +31,94 @@ func TestAnswersAreBounded(t *testing.T) {
 	a.put(key(4), half)
 	if *a.size > maxAnswerBytes {
 		t.Errorf("%d bytes are remembered, at most %d", *a.size, maxAnswerBytes)
+	}
+}
+
+// An answer outlives a change of Applications that it does not depend on, and nothing else.
+func TestAnswersOutliveOthersApplications(t *testing.T) {
+	parameters := map[string]string{
+		"dns":     `{"view":"components","group":"addons","component":"dns","release":"default"}`,
+		"cert":    `{"view":"components","group":"addons","component":"cert","base":{}}`,
+		"addons":  `{"view":"components","group":"addons"}`,
+		"others":  `{"view":"components","group":"resources"}`,
+		"release": `{"view":"releases","group":"addons"}`,
+		"members": `{"view":"members"}`, "agents": `{"view":"agents"}`,
+	}
+	files := snap(small())
+	known := facts.NewSet(false).WithApplications(app("dns", "one", "default"))
+	for name, c := range map[string]struct {
+		next facts.Set
+		want []string
+	}{
+		"nothing":                  {known, []string{"addons", "agents", "cert", "dns", "members", "others", "release"}},
+		"the finalizer":            {known.WithApplications(withFinalizer(app("dns", "one", "default"))), []string{"agents", "cert", "others"}},
+		"the controller":           {known.WithApplications(controlled(app("dns", "one", "default"), "x")), []string{"agents", "cert", "others"}},
+		"another component's":      {known.WithApplications(app("dns", "one", "default"), app("cert", "one", "")), []string{"agents", "dns", "others"}},
+		"other labels":             {known.WithApplications(facts.Application{Name: "dns-one", Cluster: "one"}), []string{"agents", "cert", "others"}},
+		"a registration":           {known.WithApplications(app("dns", "one", "default"), registered("two")), []string{"addons", "agents", "cert", "dns", "others", "release"}},
+		"an agent":                 {known.WithApplications(app("dns", "one", "default"), facts.Application{Name: "agent-two", Cluster: "two"}), []string{"addons", "cert", "dns", "others", "release"}},
+		"not known any more":       {facts.NewSet(false), nil},
+		"a cluster's, and nothing": {known.WithClusters(facts.Cluster{Name: "one"}), nil},
+	} {
+		previous, err := Build(nil, files, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parameters {
+			if _, err := previous.Answer(request(t, p)); err != nil {
+				t.Fatal(p, err)
+			}
+		}
+		next, err := Build(previous, files, c.next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := map[string]bool{}
+		for _, b := range next.answers.known {
+			for key, p := range parameters {
+				if r := request(t, p); r.View == b.view && r.Group == b.group && r.Component == b.component {
+					kept[key] = true
+				}
+			}
+		}
+		if diff := cmp.Diff(c.want, sortedKeys(kept)); diff != "" {
+			t.Error(name, diff)
+		}
+		again, err := Build(previous, snap(small()), c.next)
+		if err != nil || len(again.answers.known) > 0 {
+			t.Error("another snapshot:", err)
+		}
+	}
+}
+
+// A fingerprint outlives its answer, which may have been too much to be remembered: while a component is rolled out, each
+// change of its Applications is compared for every ApplicationSet.
+func TestFingerprintsOutliveAnswers(t *testing.T) {
+	files := snap(small())
+	known := facts.NewSet(false).WithApplications(app("dns", "one", "default"))
+	others := []Request{request(t, `{"view":"components","group":"resources"}`), request(t, `{"view":"components","group":"addons","component":"cert","base":{}}`)}
+	own := request(t, `{"view":"components","group":"addons","component":"dns"}`)
+	previous, err := Build(nil, files, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := map[string]string{}
+	for _, r := range append(others, own) {
+		before[r.Group+r.Component] = previous.Fingerprint(r)
+	}
+	clear(previous.answers.known)
+	next, err := Build(previous, files, known.WithApplications(withFinalizer(app("dns", "one", "default"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range []*State{previous, next} {
+		for _, r := range others {
+			if got := st.Fingerprint(r); got != before[r.Group+r.Component] || len(st.answers.known) > 0 {
+				t.Errorf("%s/%s: %s, computed anew: %d", r.Group, r.Component, got, len(st.answers.known))
+			}
+		}
+	}
+	if next.Fingerprint(own); len(next.answers.known) != 1 {
+		t.Error("G6: the answer that depends on the Application is not computed anew")
 	}
 }

@@ -2,6 +2,7 @@
 //
 //	Build(previous, snapshot, facts) -> State          once per change; costs what changed
 //	State.Answer(request) -> bytes, or an *Error       the plugin's answer; the same bytes every time (rule G6)
+//	State.Inputs(request) -> bytes, or an *Error       the same sets for Flux Operator
 //	State.Explain, State.Lint                          the same computation, for people
 //
 // Its rules:
@@ -17,6 +18,19 @@
 //     by level (H1).
 //  5. Merged trees are remembered by the identity of their layers, which are shared by all clusters that have them in
 //     common, and outlive a State: a warm answer costs what is different.
+//  6. A set that is to go together with what it runs is answered with `deletion: cascade` while the facts show its
+//     Application without the cascading finalizer, and left out otherwise (D3). That takes a statement: `enabled: false`,
+//     a label that the selector refuses, or a retired member's `deletion: cascade`. What moves, or is merely not there any
+//     more, is left out at once (D2, D4). Where the facts know nothing of Applications, everything is.
+//  7. A set that moves between releases is left out of the new release's answer until the Application of that name is
+//     gone, or no ApplicationSet controls it any more (D4): Argo CD fails on an Application that another ApplicationSet
+//     controls, and then deletes nothing. The request's own ApplicationSet is no other.
+//  8. Inputs are for engines that remove what runs together with what was left out, as Flux does: what is to go is left
+//     out at once, whatever the facts know of Applications. An id is the set's applicationName; two sets with one id are
+//     an *Error.
+//  9. A cluster that is not registered, but has Applications of the asker's, or whose own engine asks, cannot be computed:
+//     its Secret has gone. The answer is an *Error, as it would remove what is there (G2). A retired cluster, and view
+//     members, need no Secret.
 //
 // It knows neither HTTP nor Kubernetes clients nor Git, and does no I/O.
 package generator

@@ -18,11 +18,14 @@ type Explanation struct {
 	// Known tells whether any catalog has the component; Enabled, whether the catalogs switch it on; Selected, whether
 	// the catalog's selector matches the cluster.
 	Known, Enabled, Selected bool
-	Registered               bool
-	Release                  string
-	Owner                    string
-	Chart                    Chart
-	Namespace, ReleaseName   string
+	// Deletion is what becomes of what runs of a component that is not to run: cascade if it is switched off or its
+	// member is retired with cascade, else orphan (D2, D3).
+	Deletion               string
+	Registered             bool
+	Release                string
+	Owner                  string
+	Chart                  Chart
+	Namespace, ReleaseName string
 	// Entry is the merged catalog entry but for its values, Values the merged values; nil when nothing is known of them.
 	Entry, Values *hierarchy.Tree
 	// Labels are the cluster's, with the place where Git declares each.
@@ -69,6 +72,10 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	}
 	entry := st.memo.entry(r.entry)
 	e.Known, e.Enabled, e.Selected = true, entry.enabled, entry.selector.Matches(c.labels.All)
+	e.Deletion = orphan
+	if c.goes(r.entry, entry) {
+		e.Deletion = cascade
+	}
 	e.Chart, e.Namespace, e.ReleaseName = r.chart, r.ns, r.relName
 	e.Entry, e.Values = r.entry, r.values
 	if r.values == nil {

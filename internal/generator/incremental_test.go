@@ -31,6 +31,12 @@ func everything(t testing.TB, st *State) map[string]string {
 		b, err := st.Answer(request(t, p))
 		out[p] = fmt.Sprintf("%s %v", b, err)
 	}
+	for _, release := range []string{"default", "canary", "gone"} {
+		for _, applicationSet := range []string{"addons-default-dns", "addons-canary-dns", "else"} {
+			b, err := st.Answer(asks(t, applicationSet, release))
+			out[applicationSet+" "+release] = fmt.Sprintf("%s %v", b, err)
+		}
+	}
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
 			for _, component := range []string{"dns", "cert", "fleet-secret"} {
@@ -96,12 +102,12 @@ func changes() []change {
 			"components: {dns: {enabled: true, chart: dns, repoURL: r, version: v2, values: {c: '{{ .cluster }}'}}, cert: {enabled: true, chart: {repoURL: r, path: p, version: main}, selector: {matchLabels: {ring: a}}, values: {x: '{{ .labels.ring }}'}}}\n",
 			"dns: {enabled: maybe}\n", "dns: [x]\n", "dns: {enabled: true, chart: {repoURL: r}}\n",
 		}},
-		{"addons/tenants/retail/environments/prod/application-sets/addons.yaml", []string{"", "dns: {version: 9.9.9}\n", "dns: {enabled: false}\n", "dns: null\n", "dns: {values: null}\n", "dns: {values: {prod: 1}}\n"}},
+		{"addons/tenants/retail/environments/prod/application-sets/addons.yaml", []string{"", "dns: {enabled: false}\ncert: {enabled: false}\n", "dns: {version: 9.9.9}\n", "dns: {enabled: false}\n", "dns: null\n", "dns: {values: null}\n", "dns: {values: {prod: 1}}\n"}},
 		{"addons/tenants/retail/environments/prod/application-sets/addons.yaml.gotmpl", []string{"", "cert: {enabled: true, chart: {repoURL: '{{ .hub }}', name: n, version: '1'}}\n", "{{ fail \"no\" }}"}},
 		{"addons/defaults/fleet/fleet-secret/values.yaml", []string{"", "externalSecret: {labels: {ring: a, from: git}}\n", "externalSecret: {labels: {ring: b}, annotations: {x: '1'}}\n", "externalSecret: {labels: {tenant: x}}\n"}},
 		{"addons/tenants/retail/environments/dev/fleet/fleet-secret/values.yaml", []string{"", "externalSecret: {labels: {ring: null, addonsRelease: canary}}\n", "externalSecret: {labels: {addonsRelease: nowhere}}\n"}},
 		{"resources/defaults/application-sets/resources.yaml", []string{"", "pools: {enabled: true, chart: {repoURL: r, path: p, version: main}}\n"}},
-		{member("one"), []string{"", spoke("one", ""), spoke("one", "labels: {ring: b}\n"), spoke("one", "use_remote_argo: true\nenable_remote_addons: true\n"), spoke("one", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"), spoke("one", "lifecycle: retired\n"), spoke("one", "addons_repo_basepath: other\n"), "a: [", spoke("one", "tenannt: x\n"), spoke("one", "annotations: {x: y}\n")}},
+		{member("one"), []string{"", spoke("one", ""), spoke("one", "labels: {ring: b}\n"), spoke("one", "use_remote_argo: true\nenable_remote_addons: true\n"), spoke("one", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"), spoke("one", "lifecycle: retired\n"), spoke("one", "lifecycle: retired\ndeletion: cascade\n"), spoke("one", "use_remote_argo: true\nenable_remote_addons: true\nlifecycle: retired\ndeletion: cascade\n"), spoke("one", "addons_repo_basepath: other\n"), "a: [", spoke("one", "tenannt: x\n"), spoke("one", "annotations: {x: y}\n")}},
 		{member("two"), []string{"", "{clusterName: two, tenant: retail, environment: dev, labels: {addonsRelease: canary}}\n", spoke("two", "labels: {addonsRelease: canery}\n")}},
 		{member("three"), []string{"", spoke("three", ""), spoke("three", "labels: {ring: a}\n")}},
 		{"fleet/fleet-members/hub/hub.yaml", []string{"", "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster}\n", "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_basepath: other, fleet_repo_url: u}\n"}},
@@ -129,6 +135,26 @@ var liveFacts = []facts.Set{
 	facts.NewSet(false, facts.Cluster{Name: "two", Labels: map[string]string{"addonsRelease": "lost", "bad": "not valid!"}}),
 }
 
+// withApplications are facts with some Applications, some of which carry the finalizer or have a controller; one time in
+// four, nothing is known of them.
+func withApplications(r *rand.Rand, s facts.Set) facts.Set {
+	if r.IntN(4) == 0 {
+		return s
+	}
+	var apps []facts.Application
+	for _, cluster := range []string{"hub", "one", "two", "three"} {
+		for _, a := range []facts.Application{registered(cluster), app("dns", cluster, "default"), app("dns", cluster, "canary"), app("cert", cluster, "")} {
+			if r.IntN(2) == 0 {
+				a.Controller = []string{"addons-default-dns", "addons-canary-dns"}[r.IntN(2)]
+			}
+			if a.Cascade = r.IntN(3) == 0; r.IntN(3) > 0 {
+				apps = append(apps, a)
+			}
+		}
+	}
+	return s.WithApplications(apps...)
+}
+
 // TestIncrementalBuildIsAFreshOne is rule G6 for a service that runs for months: after any sequence of commits and
 // changes of the live facts, the state built from the previous one answers and explains as one built from nothing.
 func TestIncrementalBuildIsAFreshOne(t *testing.T) {
@@ -143,20 +169,26 @@ func TestIncrementalBuildIsAFreshOne(t *testing.T) {
 		files, live := small(), liveFacts[0]
 		var previous *State
 		var history []string
+		current := snap(files)
 		for range steps {
-			for range 1 + r.IntN(3) {
+			for range r.IntN(4) {
 				c := all[r.IntN(len(all))]
 				content := c.contents[r.IntN(len(c.contents))]
 				files = files.with(tree{c.path: content})
 				history = append(history, fmt.Sprintf("%s = %q", c.path, content))
+				current = snap(files)
 			}
 			if r.IntN(4) == 0 {
 				i := r.IntN(len(liveFacts))
-				live = liveFacts[i]
+				live = withApplications(r, liveFacts[i])
 				history = append(history, fmt.Sprintf("facts %d", i))
 			}
+			if r.IntN(3) == 0 {
+				live = withApplications(r, live)
+				history = append(history, fmt.Sprint(live.Applications()))
+			}
 			fresh, freshErr := Build(nil, snap(files), live)
-			next, err := Build(previous, snap(files), live)
+			next, err := Build(previous, current, live)
 			if fmt.Sprint(freshErr) != fmt.Sprint(err) {
 				t.Fatalf("seed %d, %v:\nfresh: %v\nincremental: %v", seed, history, freshErr, err)
 			}

@@ -172,7 +172,7 @@ func (st *State) registrationApplication(c *cluster) (Application, []problem.Pro
 // agentApplication is what a member's own engine is bootstrapped with. Its labels and annotations are the Cluster's.
 func (st *State) agentApplication(c *cluster) Application {
 	m := c.member
-	a := Application{View: Agents, Name: applicationName("agent", m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
+	a := Application{View: Agents, Name: applicationName(agent, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
 	a.set("agent.engine", m.Engine, m.KeyPos("remote_engine"))
 	for _, g := range st.Fleet.Layout.GroupNames() {
 		if m.Owner(g) == m.Name {
@@ -196,7 +196,7 @@ func (st *State) releaseApplications(hub string) (out []Application, problems []
 	}
 	for _, owner := range owners {
 		for _, group := range st.Fleet.Layout.GroupNames() {
-			uses, faults := st.releaseUses(query{Request: Request{View: Releases, Hub: hub, Group: group}, owner: owner})
+			uses, faults := st.releaseUses(query{Request: Request{View: Releases, Hub: hub, Group: group}, owner: owner, planned: true})
 			problems = append(problems, faults...)
 			for _, name := range slices.Sorted(maps.Keys(uses)) {
 				u := uses[name]

@@ -228,8 +228,8 @@ func TestCentralizedSpokesGetTheirAddons(t *testing.T) {
 	}
 }
 
-// TestOneOwner, lesson 9: monitoring on agent clusters was installed by the hub and the member (M1). For any flags each
-// Application has one owner, and every view agrees on it.
+// TestOneOwner, lesson 9: monitoring on agent clusters was installed by the hub and the member (M1). For any flags, engine
+// and lifecycle each Application has one owner, and every view agrees on it.
 func TestOneOwner(t *testing.T) {
 	groups := []string{"addons", "resources", "monitoring", "fleet"}
 	files := small()
@@ -241,40 +241,50 @@ func TestOneOwner(t *testing.T) {
 		files[root+"/defaults/application-sets/"+g+".yaml"] = g + "-c: {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\n"
 	}
 	for bits := range 1 << 5 {
-		var flags strings.Builder
-		if bits&1 != 0 {
-			flags.WriteString("use_remote_argo: true\n")
-		}
-		for i, g := range groups {
-			if bits&(2<<i) != 0 {
-				flags.WriteString("enable_remote_" + g + ": \"true\"\n")
+		for _, rest := range []string{"", "remote_engine: flux\n", "lifecycle: draining\n", "lifecycle: retired\n", "remote_engine: flux\nlifecycle: retired\ndeletion: cascade\n"} {
+			var flags strings.Builder
+			if bits&1 != 0 {
+				flags.WriteString("use_remote_argo: true\n")
 			}
-		}
-		st := noProblems(t, build(t, files.with(tree{member("one"): spoke("one", flags.String())})))
-		agent := ask(t, st, `{"view":"agents"}`)["agent-one"]
-		if (agent != nil) != (bits&1 != 0) {
-			t.Errorf("flags %q: agent %v", flags.String(), agent)
-		}
-		for i, g := range groups {
-			remote := bits&1 != 0 && bits&(2<<i) != 0
-			name := g + "-c-one"
-			hub := ask(t, st, `{"view":"components","group":"`+g+`"}`)[name]
-			own := ask(t, st, `{"view":"components","group":"`+g+`","owner":"one"}`)[name]
-			if (hub == nil) != remote || (own == nil) == remote {
-				t.Errorf("flags %q: group %s: hub %t, member %t", flags.String(), g, hub != nil, own != nil)
-			}
-			if agent != nil && slices.Contains(agent["groups"].([]any), any(g)) != remote {
-				t.Errorf("flags %q: the agent's groups are %v", flags.String(), agent["groups"])
-			}
-			for owner, wants := range map[string]bool{"hub": !remote, "one": remote} {
-				var in bool
-				for _, s := range ask(t, st, `{"view":"releases","group":"`+g+`","owner":"`+owner+`"}`) {
-					in = in || slices.Contains(s["clusters"].([]any), any("one"))
-				}
-				if in != wants {
-					t.Errorf("flags %q: releases of %s for %s have the cluster: %t", flags.String(), g, owner, in)
+			for i, g := range groups {
+				if bits&(2<<i) != 0 {
+					flags.WriteString("enable_remote_" + g + ": \"true\"\n")
 				}
 			}
+			flags.WriteString(rest)
+			st := noProblems(t, build(t, files.with(tree{member("one"): spoke("one", flags.String())})))
+			retired := strings.Contains(rest, "retired")
+			agent := ask(t, st, `{"view":"agents"}`)["agent-one"]
+			if (agent != nil) != (bits&1 != 0 && !retired) {
+				t.Errorf("flags %q: agent %v", flags.String(), agent)
+			}
+			for i, g := range groups {
+				remote := bits&1 != 0 && bits&(2<<i) != 0
+				if agent != nil && slices.Contains(agent["groups"].([]any), any(g)) != remote {
+					t.Errorf("flags %q: the agent's groups are %v", flags.String(), agent["groups"])
+				}
+				// The Applications of a retired member are nobody's, so that they are removed.
+				owners := map[string]bool{"hub": !remote && !retired, "one": remote && !retired}
+				oneOwner(t, st, g, owners, flags.String())
+			}
+		}
+	}
+}
+
+// oneOwner fails where a group of the member "one" is in other answers than its owner's.
+func oneOwner(t *testing.T, st *State, group string, owners map[string]bool, flags string) {
+	t.Helper()
+	for owner, wants := range owners {
+		question := `"group":"` + group + `","owner":"` + owner + `"`
+		if got := ask(t, st, `{"view":"components",`+question+`}`)[group+"-c-one"] != nil; got != wants {
+			t.Errorf("flags %q: components of %s for %s have the cluster: %t", flags, group, owner, got)
+		}
+		var in bool
+		for _, s := range ask(t, st, `{"view":"releases",`+question+`}`) {
+			in = in || slices.Contains(s["clusters"].([]any), any("one"))
+		}
+		if in != wants {
+			t.Errorf("flags %q: releases of %s for %s have the cluster: %t", flags, group, owner, in)
 		}
 	}
 }

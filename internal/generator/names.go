@@ -16,6 +16,9 @@ const maxName = 63
 
 const hashLength = 8
 
+// agent is the first part of the names of agents' Applications.
+const agent = "agent"
+
 // unfit are the characters that an object's name cannot have.
 var unfit = regexp.MustCompile(`[^a-z0-9.-]+`)
 

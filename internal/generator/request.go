@@ -44,6 +44,8 @@ type Request struct {
 	Selector any
 	// Owner is whose engine asks: "hub" (also when empty), or a member's name.
 	Owner string
+	// ApplicationSet is the name of the ApplicationSet that asks, which is none of the parameters; empty when nobody knows.
+	ApplicationSet string
 }
 
 // Kind tells whose fault an Error is.
@@ -189,6 +191,7 @@ func hint(name string, known []string) string {
 type query struct {
 	Request
 	owner    string // fleet.OwnerHub or a member's name
+	planned  bool   // what is to be when all removals are done: for plans, and where removal is one step
 	selector labels.Selector
 }
 

@@ -19,6 +19,7 @@ type resolved struct {
 	relName  string
 	entry    *hierarchy.Tree
 	selector labels.Selector
+	lowest   []hierarchy.Layer // the catalogs' values, not yet rendered
 	// values is the merged tree; only computed when the component is enabled or everything is to be checked.
 	values *hierarchy.Tree
 }
@@ -35,8 +36,9 @@ func (st *State) resolve(c *cluster, g *clusterGroup, component string, base *ya
 	if base != nil {
 		catalogs = withBase(catalogs, component, base)
 	}
-	entries, values := st.memo.entryLayers(catalogs, component)
 	var out resolved
+	var entries []hierarchy.Layer
+	entries, out.lowest = st.memo.entryLayers(catalogs, component)
 	if len(entries) == 0 {
 		return out, nil
 	}
@@ -51,12 +53,18 @@ func (st *State) resolve(c *cluster, g *clusterGroup, component string, base *ya
 	if !out.enabled {
 		return out, nil // what its templates need may be there only for the clusters that the selector selects
 	}
+	return st.whole(c, g, component, base, out)
+}
+
+// whole computes what is left of a component when its entry is known: chart coordinates and values.
+func (st *State) whole(c *cluster, g *clusterGroup, component string, base *yamldoc.Node, out resolved) (resolved, []problem.Problem) {
 	facts := c.data.lazy(g, component)
+	e := st.memo.entry(out.entry)
 	if problems := st.coordinates(c, g, component, e, facts, base != nil, &out); len(problems) > 0 {
 		return out, problems
 	}
-	layers := make([]hierarchy.Layer, 0, len(values)+len(g.folders))
-	for _, l := range values {
+	layers := make([]hierarchy.Layer, 0, len(out.lowest)+len(g.folders))
+	for _, l := range out.lowest {
 		root, err := st.memo.render(l.Root, facts)
 		if err != nil {
 			return out, c.own(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
@@ -131,7 +139,7 @@ func (st *State) coordinates(c *cluster, g *clusterGroup, component string, e *e
 	}
 	out.chart.RepoURL = release.WithoutScheme(out.chart.RepoURL)
 	_, catalogued := st.catalogs[g.name]
-	if found, expected := out.chart.incomplete(catalogued && !based); found != "" && out.enabled {
+	if found, expected := out.chart.incomplete(catalogued && !based); found != "" {
 		return c.own([]problem.Problem{{
 			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: e.node.Pos(),
 			Subject: fmt.Sprintf("component %q of group %q", component, g.name), Found: found, Expected: expected,

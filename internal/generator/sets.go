@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
 // Metadata is a cluster's labels and annotations, in the place where Argo CD's own cluster generator has them.
@@ -27,8 +29,12 @@ type Common struct {
 	ApplicationName string          `json:"applicationName"`
 }
 
-// orphan is the Deletion of every set: what runs stays when its Application goes (rule D1).
-const orphan = "orphan"
+// The Deletion of sets: whether what runs goes when its Application goes (rule D1). A set is orphan unless it is
+// answered for that very purpose (D3).
+const (
+	orphan  = fleet.Orphan
+	cascade = fleet.Cascade
+)
 
 // MemberSet is one element of the answer to view members.
 type MemberSet struct {

@@ -71,6 +71,7 @@ func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
 	}
 	st.buildClusters(previous)
 	st.cache.Trim(s)
+	st.keepAnswers(previous)
 	return st, nil
 }
 

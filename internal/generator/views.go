@@ -13,28 +13,29 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// memberSets are one set per active spoke: what registers it.
+// memberSets are one set per spoke: what registers it.
 func (st *State) memberSets(q query) ([]set, []problem.Problem) {
 	clusters, problems := st.asked(q)
 	var sets []set
 	for _, c := range clusters {
-		if c.member.IsHub {
+		deletion, is := st.registration(q, c)
+		if !is {
 			continue
 		}
 		rel, err := st.Fleet.FleetSecrets.Choose(c.labels.All)
 		if err != nil {
-			problems = append(problems, c.unknownRelease(err, release.FleetSecretsLabel)...)
+			problems = append(problems, c.concerns(c.unknownRelease(err, release.FleetSecretsLabel))...)
 			continue
 		}
 		text, err := st.registrationValues(c).YAML()
 		if err != nil {
-			problems = append(problems, c.own(problem.From(err, problem.InvalidValue, c.member.Pos))...)
+			problems = append(problems, c.concerns(c.own(problem.From(err, problem.InvalidValue, c.member.Pos)))...)
 			continue
 		}
 		sets = append(sets, &MemberSet{
 			Common: c.common(applicationName(fleetSecret, c.member.Name)), SecretManagerSecretName: c.member.SecretManagerSecret,
 			SecretLabels: c.labels.Declared, SecretAnnotations: c.annotations.Declared,
-			Release: rel.Keys, Source: rel.Source, HelmValues: string(text), ValueFiles: files(c.registration.Layers()), Deletion: orphan,
+			Release: rel.Keys, Source: rel.Source, HelmValues: string(text), ValueFiles: files(c.registration.Layers()), Deletion: deletion,
 		})
 	}
 	return sets, problems
@@ -55,7 +56,7 @@ func files(layers []hierarchy.Layer) []string {
 type releaseUse struct {
 	rel      release.Release
 	clusters []string
-	enabled  map[string]bool // the components that the hierarchy of any of them switches on
+	enabled  map[string]bool // the components that the hierarchy of any of them switches on, or that are being removed
 }
 
 // releaseUses are the releases of the group that the asker's clusters are on, by type (R4, R7).
@@ -68,8 +69,14 @@ func (st *State) releaseUses(q query) (map[string]*releaseUse, []problem.Problem
 		}
 		g := c.groups[q.Group]
 		if len(g.errors) > 0 {
-			problems = append(problems, g.errors...)
+			problems = append(problems, c.concerns(g.errors)...)
 			continue
+		}
+		var removing []string
+		if c.retired() {
+			if removing = st.removing(q, c, g, nil); len(removing) == 0 {
+				continue
+			}
 		}
 		u := uses[g.release.Type]
 		if u == nil {
@@ -77,9 +84,15 @@ func (st *State) releaseUses(q query) (map[string]*releaseUse, []problem.Problem
 			uses[g.release.Type] = u
 		}
 		u.clusters = append(u.clusters, c.member.Name)
-		enabled, faults := st.enabledByHierarchy(g)
-		problems = append(problems, c.own(faults)...)
-		for _, component := range enabled {
+		if !c.retired() {
+			enabled, faults := st.enabledByHierarchy(g)
+			problems = append(problems, c.own(faults)...)
+			for _, component := range enabled {
+				u.enabled[component] = true
+			}
+			removing = st.removing(q, c, g, u.enabled)
+		}
+		for _, component := range removing {
 			u.enabled[component] = true
 		}
 	}
@@ -158,17 +171,18 @@ func (st *State) componentSets(q query) ([]set, []problem.Problem, *Error) {
 	perCluster := make([]clusterSets, len(clusters))
 	parallel(len(clusters), func(i int) { perCluster[i] = st.clusterSets(q, clusters[i], base) })
 	var sets []set
-	known := q.Component == "" || base != nil
+	known, live := q.Component == "" || base != nil, false
 	var names []string
 	for i, c := range clusters {
 		sets = append(sets, perCluster[i].sets...)
 		problems = append(problems, perCluster[i].problems...)
+		live = live || !c.retired()
 		if g := c.groups[q.Group]; !known {
 			names = append(names, g.components()...)
 			known = slices.Contains(g.components(), q.Component)
 		}
 	}
-	if !known && len(clusters) > 0 {
+	if !known && live {
 		return nil, nil, badRequest("component %q is in no catalog of group %q%s", q.Component, q.Group, hint(q.Component, names))
 	}
 	return sets, problems, nil
@@ -186,14 +200,14 @@ func (st *State) clusterSets(q query, c *cluster, base *yamldoc.Node) (out clust
 		return out
 	}
 	if len(g.errors) > 0 {
-		out.problems = g.errors
+		out.problems = c.concerns(g.errors)
 		return out
 	}
 	if q.Release != "" && g.release.Type != q.Release {
 		return out
 	}
 	for _, component := range q.components(g) {
-		s, problems := st.componentSet(c, g, component, base)
+		s, problems := st.componentSet(q, c, g, component, base)
 		out.problems = append(out.problems, problems...)
 		if s != nil {
 			out.sets = append(out.sets, s)
@@ -225,12 +239,31 @@ func (st *State) base(q query) (*yamldoc.Node, *Error) {
 	return n, nil
 }
 
-// componentSet is one cluster's set of one component, nil when it is not to run there.
-func (st *State) componentSet(c *cluster, g *clusterGroup, component string, base *yamldoc.Node) (*ComponentSet, []problem.Problem) {
+// componentSet is one cluster's set of one component, nil when there is to be no Application: it is not to run there,
+// and what runs has been taken care of (D3); or when it belongs to another ApplicationSet yet.
+func (st *State) componentSet(q query, c *cluster, g *clusterGroup, component string, base *yamldoc.Node) (*ComponentSet, []problem.Problem) {
 	r, problems := st.resolve(c, g, component, base)
-	if len(problems) > 0 || !r.enabled {
+	if problems = c.concerns(problems); len(problems) > 0 {
 		return nil, problems
 	}
+	if r.enabled && !c.retired() {
+		if st.held(q, c, g, component) {
+			return nil, nil
+		}
+		return st.newComponentSet(c, g, component, r, orphan)
+	}
+	if r.entry == nil || st.removal(q, c, g, component) != wanted || !c.goes(r.entry, st.memo.entry(r.entry)) {
+		return nil, nil
+	}
+	if r.values == nil {
+		if r, problems = st.whole(c, g, component, base, r); len(problems) > 0 {
+			return nil, nil // it cannot be told any more what runs: it stays, and so does the rest of the answer
+		}
+	}
+	return st.newComponentSet(c, g, component, r, cascade)
+}
+
+func (st *State) newComponentSet(c *cluster, g *clusterGroup, component string, r resolved, deletion string) (*ComponentSet, []problem.Problem) {
 	var root *yamldoc.Node
 	if r.values != nil {
 		root = r.values.Root
@@ -243,7 +276,7 @@ func (st *State) componentSet(c *cluster, g *clusterGroup, component string, bas
 	}
 	return &ComponentSet{
 		Common: c.common(applicationName(component, c.member.Name)), Component: component, Group: g.name, Release: g.release.Type,
-		Chart: r.chart, Namespace: r.ns, ReleaseName: r.relName, HelmValues: text, ValueFiles: valueFiles(r.values), Deletion: orphan,
+		Chart: r.chart, Namespace: r.ns, ReleaseName: r.relName, HelmValues: text, ValueFiles: valueFiles(r.values), Deletion: deletion,
 	}, nil
 }
 

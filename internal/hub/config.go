@@ -2,23 +2,48 @@ package hub
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
-	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 )
 
-// CaptureLogs sends what the Kubernetes client libraries log to a logger, for the whole process.
-func CaptureLogs(log *slog.Logger) { klog.SetSlogLogger(log) }
+// CaptureLogs sends what the Kubernetes client libraries log to a logger, for the whole process. What is no error to them
+// is for debugging alone: they tell each attempt, and this package tells what comes of them.
+func CaptureLogs(log *slog.Logger) { klog.SetSlogLogger(slog.New(quieter{log.Handler()})) }
+
+// quieter is a log in which everything below an error is for debugging.
+type quieter struct{ slog.Handler }
+
+// Enabled tells whether a level is logged.
+func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
+	return q.Handler.Enabled(ctx, lower(level))
+}
+
+// Handle logs a record.
+func (q quieter) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = lower(r.Level)
+	return q.Handler.Handle(ctx, r)
+}
+
+// WithAttrs is the log with more attributes.
+func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quieter{q.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup is the log with a group.
+func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }
+
+func lower(level slog.Level) slog.Level {
+	if level < slog.LevelError {
+		return min(level, slog.LevelDebug)
+	}
+	return level
+}
 
 // LoadConfig finds the API server: by the file given, else by the variable KUBECONFIG, else by the Pod's service
 // account, else by ~/.kube/config.
@@ -40,77 +65,4 @@ func LoadConfig(kubeconfig string) (*rest.Config, error) {
 		return nil, fmt.Errorf("kubernetes configuration: %w", err)
 	}
 	return c, nil
-}
-
-// metadataOnly is a configuration whose requests cannot bring a whole object (rule 1).
-func metadataOnly(c *rest.Config) *rest.Config {
-	c = rest.CopyConfig(c)
-	if c.UserAgent == "" {
-		c.UserAgent = "argosy"
-	}
-	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return partial{next} })
-	return c
-}
-
-// partial lets only requests for PartialObjectMetadata through. client-go's metadata client accepts plain JSON as its
-// last choice (metadata.go, v0.31), which a server that cannot do better would answer with the whole Secret: that
-// choice is taken out, so that such a server answers 406.
-type partial struct{ next http.RoundTripper }
-
-func (p partial) RoundTrip(q *http.Request) (*http.Response, error) {
-	if q.Method != http.MethodGet {
-		return nil, fmt.Errorf("%s requests are not made here", q.Method)
-	}
-	var kept []string
-	for _, value := range q.Header.Values("Accept") {
-		for _, media := range strings.Split(value, ",") {
-			if strings.Contains(media, ";as=PartialObjectMetadata") {
-				kept = append(kept, strings.TrimSpace(media))
-			}
-		}
-	}
-	if len(kept) == 0 {
-		return nil, errors.New("a request for more than metadata is not made here")
-	}
-	q = q.Clone(q.Context())
-	q.Header.Set("Accept", strings.Join(kept, ","))
-	return p.next.RoundTrip(q)
-}
-
-// short is an error as State.Err tells it: without addresses, ports, resource versions and times (G5). Nil for what
-// is no failure.
-func (h *Hub) short(err error) error {
-	var (
-		dns     *net.DNSError
-		unknown x509.UnknownAuthorityError
-		other   x509.HostnameError
-		invalid x509.CertificateInvalidError
-		timeout net.Error
-		op      *net.OpError
-		status  apierrors.APIStatus
-		what    string
-	)
-	switch {
-	case err == nil, apierrors.IsResourceExpired(err), apierrors.IsGone(err): // the latter two mean: list again
-		return nil
-	case apierrors.IsForbidden(err):
-		what = "access denied; allow list and watch on secrets"
-	case apierrors.IsUnauthorized(err):
-		what = "the API server does not accept the credentials"
-	case apierrors.IsNotAcceptable(err):
-		what = "the API server cannot answer with metadata alone"
-	case errors.As(err, &dns):
-		what = "the API server's host is not found"
-	case errors.As(err, &unknown), errors.As(err, &other), errors.As(err, &invalid):
-		what = "the API server's certificate is not trusted"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		what = "the API server does not answer in time"
-	case errors.As(err, &status) && status.Status().Code != 0:
-		what = fmt.Sprintf("the API server answers %d", status.Status().Code)
-	case errors.As(err, &op):
-		what = "the API server cannot be reached"
-	default:
-		what = "the API server's answer cannot be used"
-	}
-	return fmt.Errorf("cluster secrets in namespace %q: %s", h.namespace, what)
 }

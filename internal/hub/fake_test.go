@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// api speaks as much of the Kubernetes API as a list and watch of Secrets needs: selectors, resource versions, bookmarks
-// left out, metadata or whole objects by the Accept header as the real one does. It holds credentials in its Secrets, so
+// api speaks as much of the Kubernetes API as a list and watch needs: resource versions, metadata or whole objects by
+// the Accept header as the real one does; selectors and bookmarks left out. It holds credentials in its Secrets, so
 // that a request for more than metadata would get them. (The real API server is part of the end-to-end tests.)
 type api struct {
 	t      *testing.T
@@ -25,26 +25,40 @@ type api struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
 	version  int
-	secrets  map[string]metav1.ObjectMeta
+	objects  map[string]map[string]thing // by resource and name
 	events   []event
 	accepts  []string // Accept headers seen
 	paths    []string
-	status   int // answer with this instead
+	status   map[string]int // by resource: answer with this instead
+	patches  []string
 	watchers int
 	stopped  bool
 }
 
-type event struct {
-	version int
-	kind    string
-	meta    metav1.ObjectMeta
+// thing is an object; spec is an ApplicationSet's.
+type thing struct {
+	metav1.ObjectMeta
+	spec any
 }
+
+type event struct {
+	version  int
+	resource string
+	kind     string
+	thing    thing
+}
+
+// resources are those that the server knows.
+var resources = []string{"secrets", "applications", "applicationsets"}
 
 const password = "bearerToken-of-the-cluster"
 
 func newAPI(t *testing.T) *api {
 	t.Helper()
-	a := &api{t: t, version: 1, secrets: map[string]metav1.ObjectMeta{}}
+	a := &api{t: t, version: 1, objects: map[string]map[string]thing{}, status: map[string]int{}}
+	for _, r := range resources {
+		a.objects[r] = map[string]thing{}
+	}
 	a.changed = sync.NewCond(&a.mu)
 	a.server = httptest.NewServer(a)
 	t.Cleanup(func() {
@@ -79,81 +93,169 @@ func secret(name string, annotations map[string]string, labels ...string) metav1
 	return m
 }
 
-func (a *api) put(metas ...metav1.ObjectMeta) {
+// app is an Application's metadata.
+func app(name string, finalizers []string, labels ...string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Name: name, Namespace: "argocd", UID: "uid-2", Finalizers: finalizers, Labels: map[string]string{}}
+	for _, l := range labels {
+		k, v, _ := strings.Cut(l, "=")
+		m.Labels["argosy.dev/"+k] = v
+	}
+	return m
+}
+
+// controlledBy is the Application with a controller, after an owner that is none.
+func controlledBy(m metav1.ObjectMeta, apiVersion, kind, name string) metav1.ObjectMeta {
+	controls := true
+	m.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "no-controller", UID: "uid-3"},
+		{APIVersion: apiVersion, Kind: kind, Name: name, UID: "uid-4", Controller: &controls},
+	}
+	return m
+}
+
+// put writes Secrets.
+func (a *api) put(metas ...metav1.ObjectMeta) { a.write("secrets", metas...) }
+
+// write writes objects that are metadata alone.
+func (a *api) write(resource string, metas ...metav1.ObjectMeta) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, m := range metas {
-		a.version++
-		kind := "ADDED"
-		if _, ok := a.secrets[m.Name]; ok {
-			kind = "MODIFIED"
-		}
-		m.ResourceVersion = strconv.Itoa(a.version)
-		a.secrets[m.Name] = m
-		a.events = append(a.events, event{a.version, kind, m})
+		a.set(resource, thing{ObjectMeta: m})
 	}
 	a.changed.Broadcast()
 }
 
-func (a *api) remove(name string) {
+// ask writes an ApplicationSet with generators, in JSON.
+func (a *api) ask(name, generators string) {
+	a.t.Helper()
+	var list any
+	if err := json.Unmarshal([]byte(generators), &list); err != nil {
+		a.t.Fatal(err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.set("applicationsets", thing{metav1.ObjectMeta{Name: name, Namespace: "argocd", UID: "uid-3"}, map[string]any{"generators": list}})
+	a.changed.Broadcast()
+}
+
+// set writes an object. The caller holds the lock.
+func (a *api) set(resource string, o thing) {
+	a.version++
+	kind := "ADDED"
+	if _, ok := a.objects[resource][o.Name]; ok {
+		kind = "MODIFIED"
+	}
+	o.ResourceVersion = strconv.Itoa(a.version)
+	a.objects[resource][o.Name] = o
+	a.events = append(a.events, event{a.version, resource, kind, o})
+}
+
+// remove deletes a Secret.
+func (a *api) remove(name string) { a.removeFrom("secrets", name) }
+
+func (a *api) removeFrom(resource, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.version++
-	m := a.secrets[name]
-	m.ResourceVersion = strconv.Itoa(a.version)
-	delete(a.secrets, name)
-	a.events = append(a.events, event{a.version, "DELETED", m})
+	o := a.objects[resource][name]
+	o.ResourceVersion = strconv.Itoa(a.version)
+	delete(a.objects[resource], name)
+	a.events = append(a.events, event{a.version, resource, "DELETED", o})
 	a.changed.Broadcast()
 }
 
-func (a *api) fail(status int) {
+// fail answers everything with a status; 0 ends that.
+func (a *api) fail(status int) { a.failFor(status, resources...) }
+
+func (a *api) failFor(status int, of ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.status = status
+	for _, r := range of {
+		a.status[r] = status
+	}
 }
 
-// object is a Secret as the Accept header asks for it.
-func object(m metav1.ObjectMeta, accept string) map[string]any {
-	if strings.Contains(accept, "as=PartialObjectMetadata") {
-		return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": m}
+// object is an object as the Accept header asks for it.
+func object(resource string, o thing, accept string) map[string]any {
+	switch {
+	case strings.Contains(accept, "as=PartialObjectMetadata"):
+		return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o.ObjectMeta}
+	case resource == "secrets":
+		return map[string]any{"kind": "Secret", "apiVersion": "v1", "metadata": o.ObjectMeta, "data": map[string]string{"config": password}}
 	}
-	return map[string]any{"kind": "Secret", "apiVersion": "v1", "metadata": m, "data": map[string]string{"config": password}}
+	return map[string]any{"kind": "ApplicationSet", "apiVersion": "argoproj.io/v1alpha1", "metadata": o.ObjectMeta, "spec": o.spec}
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	accept := q.Header.Get("Accept")
+	_, rest, _ := strings.Cut(q.URL.Path, "/namespaces/argocd/")
+	resource, name, _ := strings.Cut(rest, "/")
 	a.mu.Lock()
 	a.accepts = append(a.accepts, accept)
-	a.paths = append(a.paths, q.Method+" "+q.URL.Path+" "+q.URL.Query().Get("labelSelector"))
-	status := a.status
+	a.paths = append(a.paths, strings.TrimSpace(q.Method+" "+q.URL.Path+" "+q.URL.Query().Get("labelSelector")))
+	status := a.status[resource]
 	a.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	if status != 0 {
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(metav1.Status{
 			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: int32(status),
-			Reason:  map[int]metav1.StatusReason{403: metav1.StatusReasonForbidden, 401: metav1.StatusReasonUnauthorized, 410: metav1.StatusReasonExpired}[status],
+			Reason: map[int]metav1.StatusReason{
+				403: metav1.StatusReasonForbidden, 401: metav1.StatusReasonUnauthorized, 404: metav1.StatusReasonNotFound, 410: metav1.StatusReasonExpired,
+			}[status],
 			Message: fmt.Sprintf("no, at %s", time.Now()),
 		})
 		return
 	}
 	if q.URL.Query().Get("watch") != "" {
-		a.watch(w, q, accept)
+		a.watch(w, q, resource, accept)
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if q.Method == http.MethodPatch {
+		a.patch(w, q, name)
+		return
+	}
 	items := []any{}
-	for _, m := range a.secrets {
-		items = append(items, object(m, accept))
+	for _, o := range a.objects[resource] {
+		items = append(items, object(resource, o, accept))
+	}
+	kind, version := "PartialObjectMetadataList", "meta.k8s.io/v1"
+	if !strings.Contains(accept, "as=PartialObjectMetadata") {
+		kind, version = "ApplicationSetList", "argoproj.io/v1alpha1"
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
+		"kind": kind, "apiVersion": version,
 		"metadata": map[string]string{"resourceVersion": strconv.Itoa(a.version)}, "items": items,
 	})
 }
 
-func (a *api) watch(w http.ResponseWriter, q *http.Request, accept string) {
+// patch is a merge patch of an ApplicationSet's annotations. The caller holds the lock.
+func (a *api) patch(w http.ResponseWriter, q *http.Request, name string) {
+	var patch struct {
+		Metadata struct{ Annotations map[string]string }
+	}
+	dec := json.NewDecoder(q.Body)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&patch); err != nil || q.Header.Get("Content-Type") != "application/merge-patch+json" {
+		a.t.Errorf("patch of %s: %v, %s", name, err, q.Header.Get("Content-Type"))
+	}
+	o, ok := a.objects["applicationsets"][name]
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: 404, Reason: metav1.StatusReasonNotFound})
+		return
+	}
+	a.patches = append(a.patches, name)
+	o.Annotations = patch.Metadata.Annotations
+	a.set("applicationsets", o)
+	a.changed.Broadcast()
+	_ = json.NewEncoder(w).Encode(object("applicationsets", o, ""))
+}
+
+func (a *api) watch(w http.ResponseWriter, q *http.Request, resource, accept string) {
 	from, err := strconv.Atoi(q.URL.Query().Get("resourceVersion"))
 	if err != nil {
 		a.t.Errorf("watch from resource version %q", q.URL.Query().Get("resourceVersion"))
@@ -173,7 +275,10 @@ func (a *api) watch(w http.ResponseWriter, q *http.Request, accept string) {
 				continue
 			}
 			from = e.version
-			if err := json.NewEncoder(w).Encode(map[string]any{"type": e.kind, "object": object(e.meta, accept)}); err != nil {
+			if e.resource != resource {
+				continue
+			}
+			if err := json.NewEncoder(w).Encode(map[string]any{"type": e.kind, "object": object(resource, e.thing, accept)}); err != nil {
 				return
 			}
 		}

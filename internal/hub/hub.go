@@ -14,10 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -37,16 +35,17 @@ var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 // Options say which API server to watch. Config is required.
 type Options struct {
 	Config    *rest.Config
-	Namespace string // of the cluster Secrets; default "argocd"
+	Namespace string // of Argo CD; default "argocd"
 	// Log gets the full text of failures, which State.Err tells shortly. Default: nowhere.
 	Log *slog.Logger
 }
 
 // State is what is known at one time.
 type State struct {
-	// Facts are closed: a cluster without a Secret is not registered.
+	// Facts are closed: a cluster without a Secret is not registered. They know of Applications unless these may not be
+	// asked for (rule 8).
 	Facts facts.Set
-	// Synced tells that the first list has been complete. Before, Facts are empty and must not be acted upon.
+	// Synced tells that the first lists have been complete. Before, Facts are empty and must not be acted upon.
 	Synced bool
 	// Err says why the API server cannot be asked at present, nil if it can.
 	Err error
@@ -54,68 +53,57 @@ type State struct {
 	Problems []problem.Problem
 }
 
-// Hub watches the cluster Secrets of one namespace.
+// Hub watches the cluster Secrets and the Applications of one namespace.
 type Hub struct {
-	namespace string
-	log       *slog.Logger
-	informer  cache.SharedIndexInformer
-	dirty     chan struct{}
-	stop      context.CancelFunc // ends requests under way
+	secrets, applications *follower
+	dirty                 chan struct{}
 
 	state atomic.Pointer[State]
 	known map[string]facts.Cluster // all clusters ever seen; belongs to Run
 
 	mu       sync.Mutex
-	err      error
 	watchers map[chan struct{}]bool
 }
 
 // New makes a Hub; nothing is asked of the API server until Run.
 func New(o Options) (*Hub, error) {
-	if o.Config == nil {
-		return nil, errors.New("kubernetes: no configuration given")
+	if err := o.defaults(); err != nil {
+		return nil, err
 	}
 	client, err := metadata.NewForConfig(metadataOnly(o.Config))
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{
-		namespace: cmp.Or(o.Namespace, defaultNamespace),
-		log:       cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
-		dirty:     make(chan struct{}, 1),
-		known:     map[string]facts.Cluster{},
-		watchers:  map[chan struct{}]bool{},
-	}
+	h := &Hub{dirty: make(chan struct{}, 1), known: map[string]facts.Cluster{}, watchers: map[chan struct{}]bool{}}
 	h.state.Store(&State{Facts: facts.NewSet(true)})
-	requests, stop := context.WithCancel(context.Background())
-	h.stop = stop
-	resource := client.Resource(secrets).Namespace(h.namespace)
-	h.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListFunc: func(o metav1.ListOptions) (runtime.Object, error) {
-			o.LabelSelector = clusterSecrets
-			list, err := resource.List(requests, o)
-			h.told(err)
-			return list, err
-		},
-		WatchFunc: func(o metav1.ListOptions) (watch.Interface, error) {
-			o.LabelSelector = clusterSecrets
-			w, err := resource.Watch(requests, o)
-			h.told(err)
-			return w, err
-		},
-	}, &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
-	mark := func() { poke(h.dirty) }
-	err = errors.Join(
-		h.informer.SetTransform(trim),
-		h.informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { h.log.Debug("kubernetes watch ended", "error", err) }),
-	)
-	if err != nil {
-		return nil, err
+	follow := func(r schema.GroupVersionResource, f followed) *follower {
+		resource := client.Resource(r).Namespace(o.Namespace)
+		f.namespace, f.log, f.expected = o.Namespace, o.Log, &metav1.PartialObjectMetadata{}
+		f.changed = func() { poke(h.dirty) }
+		f.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, o) }
+		f.watch = resource.Watch
+		out, failed := newFollower(f)
+		err = errors.Join(err, failed)
+		return out
 	}
-	_, err = h.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { mark() }, UpdateFunc: func(_, _ any) { mark() }, DeleteFunc: func(any) { mark() },
+	h.secrets = follow(secrets, followed{
+		what: "cluster secrets", permission: "list and watch on secrets", selector: clusterSecrets, trim: trim,
+	})
+	h.applications = follow(applications, followed{
+		what: "applications", permission: "list and watch on applications.argoproj.io", selector: clusterLabel,
+		trim: trimApplication, same: sameApplication,
 	})
 	return h, err
+}
+
+// defaults fills in what is not given.
+func (o *Options) defaults() error {
+	if o.Config == nil {
+		return errors.New("kubernetes: no configuration given")
+	}
+	o.Namespace = cmp.Or(o.Namespace, defaultNamespace)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return nil
 }
 
 // State is what is known now; its contents must not be changed.
@@ -125,13 +113,8 @@ func (h *Hub) State() State { return *h.state.Load() }
 func (h *Hub) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer h.stop()
-	wg.Go(func() { h.informer.Run(ctx.Done()) })
-	wg.Go(func() {
-		if cache.WaitForCacheSync(ctx.Done(), h.informer.HasSynced) {
-			poke(h.dirty) // also when there are no Secrets at all
-		}
-	})
+	wg.Go(func() { h.secrets.run(ctx) })
+	wg.Go(func() { h.applications.run(ctx) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -164,18 +147,31 @@ func (h *Hub) settle(ctx context.Context) bool {
 // update makes the new state, and tells the watchers if it differs.
 func (h *Hub) update() {
 	old := h.state.Load()
-	next := &State{Facts: old.Facts, Synced: old.Synced || h.informer.HasSynced(), Problems: old.Problems}
-	h.mu.Lock()
-	next.Err = h.err
-	h.mu.Unlock()
+	next := &State{Facts: old.Facts, Problems: old.Problems}
+	_, next.Err = h.secrets.failure()
+	denied, err := h.applications.failure()
+	known := h.applications.synced()
+	if next.Err == nil && (known || !denied) { // rule 8: what was never allowed is no failure
+		next.Err = err
+	}
+	next.Synced = old.Synced || h.secrets.synced() && (known || denied)
 	changed := next.Synced != old.Synced || textOf(next.Err) != textOf(old.Err)
 	if next.Synced {
-		clusters, problems := read(h.informer.GetStore().List())
+		clusters, problems := read(h.secrets.objects())
 		if !slices.EqualFunc(problems, old.Problems, func(a, b problem.Problem) bool { return problem.Compare(a, b) == 0 }) {
 			next.Problems, changed = problems, true
 		}
-		if h.learn(clusters) {
-			next.Facts, changed = facts.NewSet(true, slices.Collect(maps.Values(h.known))...), true
+		for name, c := range h.known { // rule 3
+			c.Secret = ""
+			h.known[name] = c
+		}
+		maps.Copy(h.known, clusters)
+		set := facts.NewSet(true, slices.Collect(maps.Values(h.known))...)
+		if known {
+			set = set.WithApplications(readApplications(h.applications.objects())...)
+		}
+		if !set.Equal(old.Facts) {
+			next.Facts, changed = set, true
 		}
 	}
 	if !changed {
@@ -187,33 +183,6 @@ func (h *Hub) update() {
 	for w := range h.watchers {
 		poke(w)
 	}
-}
-
-// learn adds what is there now to what was known; it tells whether that is new.
-func (h *Hub) learn(clusters map[string]facts.Cluster) bool {
-	changed := false
-	for name, c := range clusters {
-		if old, ok := h.known[name]; !ok || !old.Equal(c) {
-			h.known[name], changed = c, true
-		}
-	}
-	return changed
-}
-
-// told notes how the last request went.
-func (h *Hub) told(err error) {
-	short := h.short(err)
-	h.mu.Lock()
-	changed := textOf(short) != textOf(h.err)
-	h.err = short
-	h.mu.Unlock()
-	if !changed {
-		return
-	}
-	if short != nil {
-		h.log.Warn("kubernetes cannot be asked", "namespace", h.namespace, "error", err)
-	}
-	poke(h.dirty)
 }
 
 // Watch calls changed at once, and after each change of State until the context ends. Calls do not overlap; several
@@ -243,11 +212,4 @@ func poke(c chan struct{}) {
 	case c <- struct{}{}:
 	default: // one is due already
 	}
-}
-
-func textOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -29,7 +29,7 @@ import (
 )
 
 // deadline bounds what a test waits for.
-const deadline = 20 * time.Second
+const deadline = time.Minute
 
 // running is a Hub that runs for the time of the test, and its states as they come.
 func running(t *testing.T, a *api) (*Hub, <-chan State) {
@@ -105,6 +105,7 @@ func TestHub_FactsOfClusterSecrets(t *testing.T) {
 		Name:        "prod-eu-1",
 		Labels:      map[string]string{"argocd.argoproj.io/secret-type": "cluster", "addonsRelease": "canary", "cluster_name": "other"},
 		Annotations: map[string]string{"cluster_name": "prod-eu-1", "account": "123456789012"},
+		Secret:      "uid-1",
 	}
 	if c, ok := s.Facts.Of("prod-eu-1"); !ok || !c.Equal(want) {
 		t.Errorf("got %+v", c)
@@ -145,7 +146,7 @@ func TestHub_MetadataOnly(t *testing.T) {
 	if c, _ := s.Facts.Of("prod-eu-1"); len(c.Annotations) != 1 {
 		t.Errorf("annotations %v", c.Annotations)
 	}
-	cached, err := json.Marshal(h.informer.GetStore().List())
+	cached, err := json.Marshal(h.secrets.objects())
 	if err != nil || bytes.Contains(cached, []byte(password)) || bytes.Contains(cached, []byte("managedFields")) || !bytes.Contains(cached, []byte("still")) {
 		t.Errorf("the cache holds %s, %v", cached, err)
 	}
@@ -161,8 +162,9 @@ func TestHub_MetadataOnly(t *testing.T) {
 				t.Errorf("request %q accepts %q", a.paths[i], media)
 			}
 		}
-		if want := "GET /api/v1/namespaces/argocd/secrets argocd.argoproj.io/secret-type=cluster"; a.paths[i] != want {
-			t.Errorf("request %q, want %q", a.paths[i], want)
+		if p := a.paths[i]; p != "GET /api/v1/namespaces/argocd/secrets argocd.argoproj.io/secret-type=cluster" &&
+			p != "GET /apis/argoproj.io/v1alpha1/namespaces/argocd/applications argosy.dev/cluster" {
+			t.Errorf("request %q", p)
 		}
 	}
 }
@@ -201,10 +203,10 @@ func TestG4_FactsAreSticky(t *testing.T) {
 	a.remove("one")
 	a.put(secret("three", nil)) // comes after the removal
 	s := await(t, states, "the third", knows("one", "three", "two"))
-	if c, ok := s.Facts.Of("one"); !ok || c.Labels["tier"] != "gold" {
+	if c, ok := s.Facts.Of("one"); !ok || c.Labels["tier"] != "gold" || c.Secret != "" {
 		t.Errorf("got %+v, %v", c, ok)
 	}
-	if n := len(h.informer.GetStore().List()); n != 2 {
+	if n := len(h.secrets.objects()); n != 2 {
 		t.Errorf("the cache holds %d: the removal has not been seen", n)
 	}
 	a.put(secret("one", nil, "tier=silver"))
@@ -216,6 +218,7 @@ func TestG4_FactsAreSticky(t *testing.T) {
 
 // G4, G5: a failing API server changes no facts; the error is short, the same each time, and goes when it answers again.
 func TestG4_ServerFails(t *testing.T) {
+	t.Parallel() // client-go waits between attempts
 	a := newAPI(t)
 	a.put(secret("one", nil))
 	a.fail(http.StatusForbidden)
@@ -226,7 +229,7 @@ func TestG4_ServerFails(t *testing.T) {
 	}
 	a.fail(0)
 	await(t, states, "the first list", synced)
-	a.fail(http.StatusInternalServerError)
+	a.failFor(http.StatusInternalServerError, "secrets")
 	a.hangUp(false)
 	s = await(t, states, "the error", func(s State) bool { return s.Err != nil })
 	if want := `cluster secrets in namespace "argocd": the API server answers 500`; s.Err.Error() != want || !knows("one")(s) {
@@ -244,24 +247,25 @@ func TestG4_ServerFails(t *testing.T) {
 
 // G5: texts do not vary with what varies in the causes.
 func TestG5_ErrorTexts(t *testing.T) {
-	h := &Hub{namespace: "argocd"}
+	f := &follower{followed: followed{what: "cluster secrets", namespace: "argocd"}}
 	gr := schema.GroupResource{Resource: "secrets"}
 	for want, err := range map[string]error{
-		"access denied; allow list and watch on secrets":   apierrors.NewForbidden(gr, "", errors.New("at 12:00")),
-		"the API server does not accept the credentials":   apierrors.NewUnauthorized("at 12:00"),
-		"the API server's host is not found":               &url.Error{Op: "Get", URL: "https://x", Err: &net.DNSError{Name: "x", Server: "10.0.0.1:53"}},
-		"the API server's certificate is not trusted":      &url.Error{Op: "Get", URL: "https://x", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}},
-		"the API server does not answer in time":           &url.Error{Op: "Get", URL: "https://x", Err: context.DeadlineExceeded},
-		"the API server cannot be reached":                 &url.Error{Op: "Get", URL: "https://x", Err: &net.OpError{Op: "read", Err: errors.New("reset 127.0.0.1:51234")}},
-		"the API server answers 429":                       apierrors.NewTooManyRequests("at 12:00", 3),
-		"the API server's answer cannot be used":           errors.New("unexpected EOF at 1234"),
-		"the API server cannot answer with metadata alone": &apierrors.StatusError{ErrStatus: metav1.Status{Code: 406, Reason: metav1.StatusReasonNotAcceptable}},
+		"access denied; allow list and watch on secrets":               apierrors.NewForbidden(gr, "", errors.New("at 12:00")),
+		"the API server knows no such resource; is Argo CD installed?": apierrors.NewNotFound(gr, "at 12:00"),
+		"the API server does not accept the credentials":               apierrors.NewUnauthorized("at 12:00"),
+		"the API server's host is not found":                           &url.Error{Op: "Get", URL: "https://x", Err: &net.DNSError{Name: "x", Server: "10.0.0.1:53"}},
+		"the API server's certificate is not trusted":                  &url.Error{Op: "Get", URL: "https://x", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}},
+		"the API server does not answer in time":                       &url.Error{Op: "Get", URL: "https://x", Err: context.DeadlineExceeded},
+		"the API server cannot be reached":                             &url.Error{Op: "Get", URL: "https://x", Err: &net.OpError{Op: "read", Err: errors.New("reset 127.0.0.1:51234")}},
+		"the API server answers 429":                                   apierrors.NewTooManyRequests("at 12:00", 3),
+		"the API server's answer cannot be used":                       errors.New("unexpected EOF at 1234"),
+		"the API server cannot answer with metadata alone":             &apierrors.StatusError{ErrStatus: metav1.Status{Code: 406, Reason: metav1.StatusReasonNotAcceptable}},
 	} {
-		if got := h.short(err); got == nil || got.Error() != `cluster secrets in namespace "argocd": `+want {
+		if got := f.short(err, "list and watch on secrets"); got == nil || got.Error() != `cluster secrets in namespace "argocd": `+want {
 			t.Errorf("%v: %v", err, got)
 		}
 	}
-	if err := h.short(apierrors.NewResourceExpired("old")); err != nil {
+	if err := f.short(apierrors.NewResourceExpired("old"), ""); err != nil {
 		t.Errorf("an expired resource version is an error: %v", err)
 	}
 }
@@ -329,6 +333,19 @@ func TestHub_NoSecrets(t *testing.T) {
 	_, states := running(t, newAPI(t))
 	if s := await(t, states, "the first list", synced); len(s.Facts.Names()) > 0 || !s.Facts.Closed {
 		t.Errorf("%v", s.Facts.Names())
+	}
+}
+
+// The client libraries' word on each attempt is for debugging; their errors are errors.
+func TestCaptureLogs_Quieter(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	log := slog.New(quieter{slog.NewTextHandler(&b, nil)}).With("a", 1).WithGroup("g")
+	log.Info("attempt")
+	log.Warn("attempt")
+	log.Error("failure", "b", 2)
+	if got := b.String(); strings.Contains(got, "attempt") || !strings.Contains(got, "level=ERROR msg=failure a=1 g.b=2") {
+		t.Errorf("logged %s", got)
 	}
 }
 

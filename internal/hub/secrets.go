@@ -79,7 +79,7 @@ func read(objects []any) (map[string]facts.Cluster, []problem.Problem) {
 			continue
 		}
 		first = m.Name
-		clusters[name] = facts.Cluster{Name: name, Labels: m.Labels, Annotations: m.Annotations}
+		clusters[name] = facts.Cluster{Name: name, Labels: m.Labels, Annotations: m.Annotations, Secret: string(m.UID)}
 	}
 	return clusters, problem.Sorted(problems)
 }

@@ -1,11 +1,13 @@
 package labels
 
 import (
+	"encoding/json"
 	"maps"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -174,6 +176,37 @@ func TestSelector(t *testing.T) {
 	}
 }
 
+// TestRefuses: it takes a label that is there to refuse a cluster.
+func TestRefuses(t *testing.T) {
+	labels := map[string]string{"a": "1", "env": "prod"}
+	for selector, want := range map[string]bool{
+		`{}`:                             false,
+		`{"matchLabels":{"a":"1"}}`:      false,
+		`{"matchLabels":{"a":"2"}}`:      true,
+		`{"matchLabels":{"absent":"2"}}`: false,
+		`{"matchLabels":{"absent":"2","env":"dev"}}`:                                   true,
+		`{"matchLabels":{"absent":"2","env":"prod"}}`:                                  false,
+		`{"matchExpressions":[{"key":"env","operator":"In","values":["dev"]}]}`:        true,
+		`{"matchExpressions":[{"key":"absent","operator":"In","values":["dev"]}]}`:     false,
+		`{"matchExpressions":[{"key":"env","operator":"NotIn","values":["prod"]}]}`:    true,
+		`{"matchExpressions":[{"key":"absent","operator":"NotIn","values":["prod"]}]}`: false,
+		`{"matchExpressions":[{"key":"absent","operator":"Exists"}]}`:                  false,
+		`{"matchExpressions":[{"key":"env","operator":"DoesNotExist"}]}`:               true,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(selector), &v); err != nil {
+			t.Fatal(err)
+		}
+		s, err := ParseSelector(v)
+		if err != nil || s.Refuses(labels) != want {
+			t.Errorf("%s: refuses %t, want %t (%v)", selector, !want, want, err)
+		}
+	}
+	if (Selector{}).Refuses(labels) {
+		t.Error("the zero selector refuses")
+	}
+}
+
 func TestNames(t *testing.T) {
 	for name, want := range map[string]bool{"a": true, "prod-eu-1": true, "1a": true, strings.Repeat("x", 63): true, "": false, "-a": false, "a-": false, "A": false, "a.b": false, "a_b": false, "..": false, "é": false, strings.Repeat("x", 64): false} {
 		if IsName(name) != want {
@@ -185,6 +218,35 @@ func TestNames(t *testing.T) {
 			if want := len(validation.IsDNS1123Label(name)) == 0; IsName(name) != want {
 				t.Errorf("%q is a name: %t; Kubernetes: %t", name, !want, want)
 			}
+		}
+	}
+}
+
+// A selector in kubectl's form selects what kubectl selects with it.
+func TestSelectorFromText(t *testing.T) {
+	sets := []map[string]string{nil, {"a": "1"}, {"a": "2"}, {"a": "1", "b": "x"}, {"b": ""}, {"a": "", "b": "y"}}
+	for _, text := range []string{"", "a", "!a", "a=1", "a==1", "a!=1", "a in (1,2)", "a notin (1, 2),b", "a=1,a=2", "a=", "a=1,b!=x", " a , !b "} {
+		want, err := k8slabels.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, err := SelectorFromText(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseSelector(object)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		for _, set := range sets {
+			if got.Matches(set) != want.Matches(k8slabels.Set(set)) {
+				t.Errorf("%q and %v: got %v, as for kubectl not", text, set, got.Matches(set))
+			}
+		}
+	}
+	for _, text := range []string{"a>1", "a<1", "a in", "=1", "a=b=c", "a=\"x\"", "-a"} {
+		if object, err := SelectorFromText(text); err == nil {
+			t.Errorf("%q: %v", text, object)
 		}
 	}
 }

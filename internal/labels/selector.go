@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 )
 
 // Selector selects clusters by their labels. The zero value selects all.
@@ -35,4 +37,45 @@ func ParseSelector(v any) (Selector, error) {
 // Matches reports whether a cluster with these labels is selected.
 func (s Selector) Matches(labels map[string]string) bool {
 	return s.s == nil || s.s.Matches(k8slabels.Set(labels))
+}
+
+// Refuses reports whether a label that is there keeps a cluster from being selected. One that is missing does not: it
+// may have been lost.
+func (s Selector) Refuses(labels map[string]string) bool {
+	if s.s == nil {
+		return false
+	}
+	set := k8slabels.Set(labels)
+	requirements, _ := s.s.Requirements()
+	return slices.ContainsFunc(requirements, func(r k8slabels.Requirement) bool { return set.Has(r.Key()) && !r.Matches(set) })
+}
+
+// SelectorFromText is a selector in kubectl's form (tier=gold,region in (a,b),!legacy) in the one that ParseSelector
+// reads. All of its parts have to match, as there.
+func SelectorFromText(text string) (map[string]any, error) {
+	requirements, err := k8slabels.ParseToRequirements(text)
+	if err != nil {
+		return nil, err
+	}
+	expressions := []any{}
+	for _, r := range requirements {
+		expression := map[string]any{"key": r.Key()}
+		switch r.Operator() {
+		case selection.Equals, selection.DoubleEquals, selection.In:
+			expression["operator"] = metav1.LabelSelectorOpIn
+		case selection.NotEquals, selection.NotIn:
+			expression["operator"] = metav1.LabelSelectorOpNotIn
+		case selection.Exists:
+			expression["operator"] = metav1.LabelSelectorOpExists
+		case selection.DoesNotExist:
+			expression["operator"] = metav1.LabelSelectorOpDoesNotExist
+		default:
+			return nil, fmt.Errorf("%q: expected one of =, !=, in, notin, key, !key", r.String())
+		}
+		if values := r.Values().List(); len(values) > 0 {
+			expression["values"] = values
+		}
+		expressions = append(expressions, expression)
+	}
+	return map[string]any{"matchExpressions": expressions}, nil
 }

@@ -30,18 +30,35 @@ func (c *comparison) clusterCause(hub, name string) Cause {
 
 // removal is an Application that is gone, with its cause.
 func (c *comparison) removal(hub string, a generator.Application, on Cluster) Application {
-	out := Application{Application: a, Action: Remove, Cause: on.Cause}
+	out := Application{Application: a, Action: Remove, Cause: on.Cause, Deletion: fleet.Orphan}
 	switch {
 	case a.View == generator.Releases:
-		out.Cause = c.releaseCause(hub, a)
+		out.Cause, out.Deletion = c.releaseCause(hub, a), ""
 	case on.Action == Remove:
 		out.Detail = "with its cluster"
+		if on.Cause == Retired {
+			out.Deletion = c.retirement(hub, a)
+		}
 	case a.View != generator.Components:
 		out.Cause, out.Pos = Disabled, on.Member.Pos // a spoke became the hub's own, an agent is one no more
 	default:
 		c.componentCause(hub, &out)
 	}
+	if a.Engine == fleet.EngineFlux {
+		out.Deletion = ""
+	}
 	return out
+}
+
+// retirement is what becomes of what runs when the member retires: what registers it goes in any case, its agent stays.
+func (c *comparison) retirement(hub string, a generator.Application) string {
+	switch a.View {
+	case generator.Members:
+		return fleet.Cascade
+	case generator.Components:
+		return c.head.Fleet.Member(hub, a.Cluster).Deletion
+	}
+	return fleet.Orphan
 }
 
 // componentCause is why a component no longer runs on a cluster that is still there.
@@ -52,10 +69,20 @@ func (c *comparison) componentCause(hub string, out *Application) {
 	}
 	out.Cause = Disabled
 	e, err := c.head.Explain(hub, out.Cluster, out.Group, out.Component)
+	if err != nil {
+		return
+	}
+	if out.Deletion = e.Deletion; out.Deletion == fleet.Orphan {
+		out.Cause = Lost
+	}
+	lost := out.Cause == Lost
 	switch {
-	case err != nil:
+	case !e.Enabled && lost:
+		out.Detail, out.Pos = "nothing switches it on any more", e.Entry.At([]string{"enabled"}).Pos()
 	case !e.Enabled:
 		out.Detail, out.Pos = "switched off", e.Entry.At([]string{"enabled"}).Pos()
+	case lost:
+		out.Detail, out.Pos = "its selector asks for a label that the cluster does not have", e.Entry.At([]string{"selector"}).Pos()
 	case !e.Selected:
 		out.Detail, out.Pos = "its selector does not match the cluster's labels", e.Entry.At([]string{"selector"}).Pos()
 	}

@@ -7,7 +7,8 @@
 //	 2. A plan is complete or is not given: a state with errors has none.
 //	 3. An Application is known by its hub, cluster, view and name. It is created, changed, moved (another owner, engine,
 //	    group or release: the old answer loses it and the new one gains it, rule D4) or removed.
-//	 4. A removal has one of the causes of rule D2, and where possible the place of what caused it.
+//	 4. A removal has one of the causes of rule D2, where possible the place of what caused it, and says whether what
+//	    runs goes or stays, as the files ask for it.
 //	 5. A retired member counts as one that is not there; so does its file's removal later on change nothing.
 //	 6. Differences name the old and the new value and the places that set them. Values are compared leaf by leaf; lists
 //	    of the same length, element by element; a list of another length is one difference. That a value is set elsewhere

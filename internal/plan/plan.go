@@ -29,9 +29,9 @@ type Cause string
 // The causes.
 const (
 	Moved    Cause = "moved"    // to another hub, or a release that nobody is on any more
-	Disabled Cause = "disabled" // switched off for the cluster, or no longer selected
+	Disabled Cause = "disabled" // switched off for the cluster, or a label keeps it from being selected
 	Retired  Cause = "retired"  // the member file says so
-	Lost     Cause = "lost"     // the files are gone, and nothing says why
+	Lost     Cause = "lost"     // the files, or what switched it on, are gone, and nothing says why
 )
 
 // Plan is what changes between two states, hub by hub.
@@ -68,6 +68,9 @@ type Application struct {
 	generator.Application
 	Action Action
 	Cause  Cause // of Remove
+	// Deletion is what becomes of what runs, of Remove: fleet.Cascade or fleet.Orphan, as the files ask for (rule D3);
+	// empty for releases, and for Flux.
+	Deletion string
 	// Detail says more about the cause, and Pos where it stands; both may be empty.
 	Detail string
 	Pos    problem.Pos

@@ -86,7 +86,17 @@ func lines(p *plan.Plan) string {
 				differences(c.Differences)
 			}
 			for _, a := range c.Applications {
-				fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("%s %s/%s %s %s", a.Action, h.Name, c.Name, a.Name, a.Cause)))
+				line := fmt.Sprintf("%s %s/%s %s %s", a.Action, h.Name, c.Name, a.Name, a.Cause)
+				if a.Deletion != "" {
+					line += " (" + a.Deletion + ")"
+				}
+				if a.Detail != "" && a.Detail != "with its cluster" {
+					line += " " + a.Detail
+				}
+				if !a.Pos.IsZero() {
+					line += "@" + a.Pos.String()
+				}
+				fmt.Fprintln(&b, strings.TrimSpace(line))
 				differences(a.Differences)
 			}
 		}
@@ -96,6 +106,8 @@ func lines(p *plan.Plan) string {
 
 func TestCompare(t *testing.T) {
 	remote := "use_remote_argo: true\nenable_remote_addons: true\n"
+	own := "addons/tenants/t/clusters/a/application-sets/addons.yaml"
+	web := "web: {enabled: true, chart: {repoURL: r, name: web, version: v1}, selector: {matchLabels: {web: \"yes\"}}}\n"
 	for _, c := range []struct {
 		name string
 		base tree // over small
@@ -118,8 +130,8 @@ change h/b fleet-secret-b
   value externalSecret.name: - > one@addons/defaults/fleet/fleet-secret/values.yaml:1:46
   value refresh: 1h@addons/defaults/fleet/fleet-secret/values.yaml:2:10 > 2h@addons/defaults/fleet/fleet-secret/values.yaml:2:10
 remove i/c lost
-remove i/c web-c lost
-remove i/c fleet-secret-c lost
+remove i/c web-c lost (orphan)
+remove i/c fleet-secret-c lost (orphan)
 remove i/i application-sets-addons-default lost
 remove i/i application-sets-fleet-default lost
 remove i/i application-sets-monitoring-default lost
@@ -143,7 +155,7 @@ remove h/a application-sets-addons-default moved
 `},
 		{"an agent no more", tree{member("h", "a"): spoke("a", "use_remote_argo: true\n")}, tree{member("h", "a"): spoke("a", "")}, `change h/a
   label use_remote_argo: true@fleet/fleet-members/h/a.yaml:4:18 > -
-remove h/a agent-a disabled
+remove h/a agent-a disabled (orphan)@fleet/fleet-members/h/a.yaml
 `},
 		{"another catalog entry's knobs, which the engine does not read", nil, tree{catalog: "web: {enabled: true, project: p, chart: {repoURL: r, name: web, version: v1}, selector: {matchLabels: {fleet_member: spoke}}}\n"}, ""},
 		{"what a flux agent runs", tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n"), member("h", "b"): "", member("i", "c"): ""}, tree{"addons/tenants/t/defaults/addons/web/values.yaml": "a: 1\n"}, `change h/a web-a
@@ -155,8 +167,8 @@ change h/a fleet-secret-a
   value gitCredentials.fleet.type: - > http@addons/defaults/fleet/fleet-secret/values.yaml:3:32
 `},
 		{"to another hub", nil, tree{member("h", "a"): "", member("i", "a"): spoke("a", "")}, `remove h/a moved
-remove h/a web-a moved
-remove h/a fleet-secret-a moved
+remove h/a web-a moved (orphan)
+remove h/a fleet-secret-a moved (orphan)
 create i/a
 create i/a web-a
 create i/a fleet-secret-a
@@ -166,9 +178,32 @@ create h/a web-a
 create h/a fleet-secret-a
 `},
 		{"a release that nobody is on", tree{member("h", "a"): spoke("a", "labels: {addonsRelease: canary}\n")}, tree{member("h", "a"): spoke("a", "lifecycle: retired\nlabels: {addonsRelease: canary}\n")}, `remove h/a retired
-remove h/a web-a retired
-remove h/a fleet-secret-a retired
+remove h/a web-a retired (orphan)
+remove h/a fleet-secret-a retired (cascade)
 remove h/h application-sets-addons-canary retired
+`},
+		{"retired with what runs", tree{member("h", "a"): spoke("a", "use_remote_argo: true\n")}, tree{member("h", "a"): spoke("a", "use_remote_argo: true\nlifecycle: retired\ndeletion: cascade\n")}, `remove h/a retired
+remove h/a agent-a retired (orphan)
+remove h/a web-a retired (cascade)
+remove h/a fleet-secret-a retired (cascade)
+`},
+		{"switched off", nil, tree{own: "web: {enabled: false}\n"}, `remove h/a web-a disabled (cascade) switched off@addons/tenants/t/clusters/a/application-sets/addons.yaml:1:16
+`},
+		{"taken away", nil, tree{own: "web: null\n"}, `remove h/a web-a lost (orphan) nothing switches it on any more
+`},
+		{"switched on no more", tree{catalog: "web: {chart: {repoURL: r, name: web, version: v1}}\n", own: "web: {enabled: true}\n", member("i", "c"): ""}, tree{own: ""}, `remove h/a web-a lost (orphan) nothing switches it on any more
+change h/h application-sets-addons-default
+  setting components.web: enabled@ > -
+`},
+		{"a label says no", tree{catalog: web, member("h", "a"): spoke("a", "labels: {web: \"yes\"}\n"), member("h", "b"): "", member("i", "c"): ""}, tree{member("h", "a"): spoke("a", "labels: {web: \"no\"}\n")}, `change h/a
+  label web: yes@fleet/fleet-members/h/a.yaml:4:15 > no@fleet/fleet-members/h/a.yaml:4:15
+remove h/a web-a disabled (cascade) its selector does not match the cluster's labels@addons/defaults/application-sets/addons.yaml:1:77
+`},
+		{"a label is gone", tree{catalog: web, member("h", "a"): spoke("a", "labels: {web: \"yes\"}\n"), member("h", "b"): "", member("i", "c"): ""}, tree{member("h", "a"): spoke("a", "")}, `change h/a
+  label web: yes@fleet/fleet-members/h/a.yaml:4:15 > -
+remove h/a web-a lost (orphan) its selector asks for a label that the cluster does not have@addons/defaults/application-sets/addons.yaml:1:77
+`},
+		{"what a flux agent no longer runs", tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n")}, tree{own: "web: {enabled: false}\n"}, `remove h/a web-a disabled switched off@addons/tenants/t/clusters/a/application-sets/addons.yaml:1:16
 `},
 		{"chart, namespace and name; another chart", nil, tree{catalog: "web: {enabled: true, namespace: net, releaseName: x, chart: {repoURL: r, path: p, version: v1}, selector: {matchLabels: {tenant: t}, matchExpressions: [{key: environment, operator: NotIn, values: [prod]}]}}\n", member("h", "b"): "", member("i", "c"): ""}, `change h/a web-a
   setting chart.path: - > p@addons/defaults/application-sets/addons.yaml:1:80
@@ -176,11 +211,11 @@ remove h/h application-sets-addons-canary retired
   setting releaseName: web@ > x@addons/defaults/application-sets/addons.yaml:1:51
   setting chart.name: web@addons/defaults/application-sets/addons.yaml:1:48 > -
 remove h/b lost
-remove h/b web-b lost
-remove h/b fleet-secret-b lost
+remove h/b web-b lost (orphan)
+remove h/b fleet-secret-b lost (orphan)
 remove i/c lost
-remove i/c web-c lost
-remove i/c fleet-secret-c lost
+remove i/c web-c lost (orphan)
+remove i/c fleet-secret-c lost (orphan)
 remove i/i application-sets-addons-default lost
 remove i/i application-sets-fleet-default lost
 remove i/i application-sets-monitoring-default lost

@@ -34,11 +34,22 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if err != nil {
 		return failed(err)
 	}
-	if int64(len(answer)) > s.o.MaxResponseBytes {
+	return s.answered(w, r, st, answer, countSets(answer, 3), bound{s.o.MaxResponseBytes, "--max-response-bytes"})
+}
+
+// bound is a limit of bytes, and whose it is.
+type bound struct {
+	bytes int64
+	whose string
+}
+
+// answered gives an answer whole, or not at all if it is beyond its bound (rule 1).
+func (s *Server) answered(w http.ResponseWriter, r *http.Request, st *generator.State, answer []byte, sets int, b bound) *failure {
+	if int64(len(answer)) > b.bytes {
 		return &failure{code: http.StatusServiceUnavailable, message: fmt.Sprintf(
-			"the answer has %d bytes; the limit is %d (--max-response-bytes): ask for less, with component, release or selector", len(answer), s.o.MaxResponseBytes)}
+			"the answer has %d bytes; the limit is %d (%s): ask for less, with component, release or selector", len(answer), b.bytes, b.whose)}
 	}
-	note(r).sets = countSets(answer)
+	note(r).sets = sets
 	w.Header().Set("X-Argosy-Revision", st.Revision)
 	respond(w, http.StatusOK, answer)
 	return nil
@@ -100,8 +111,7 @@ func (s *Server) request(r *http.Request, body []byte) (generator.Request, *fail
 	if err := json.Unmarshal(body, &outer); err != nil {
 		return bad("the body is not as expected: " + jsonError(err))
 	}
-	n := note(r)
-	n.applicationSet = cut(outer.ApplicationSetName)
+	note(r).applicationSet = cut(outer.ApplicationSetName)
 	parameters := outer.Input.Parameters
 	if len(parameters) == 0 || string(parameters) == "null" {
 		parameters = []byte("{}")
@@ -110,13 +120,20 @@ func (s *Server) request(r *http.Request, body []byte) (generator.Request, *fail
 	if err != nil {
 		return request, failed(err)
 	}
+	request.ApplicationSet = outer.ApplicationSetName
+	asks(r, request)
+	return request, nil
+}
+
+// asks notes for log and metrics what a request is about.
+func asks(r *http.Request, q generator.Request) {
+	n := note(r)
 	for _, v := range generator.Views {
-		if v == string(request.View) { // a metric's label: no words of others
+		if v == string(q.View) { // a metric's label: no words of others
 			n.view = v
 		}
 	}
-	n.request = cut(strings.TrimRight(strings.Join([]string{n.view, request.Hub, request.Owner, request.Group, request.Component, request.Release}, "/"), "/"))
-	return request, nil
+	n.request = cut(strings.TrimRight(strings.Join([]string{n.view, q.Hub, q.Owner, q.Group, q.Component, q.Release}, "/"), "/"))
 }
 
 // jsonError is an error of encoding/json without the names of our types.
@@ -152,9 +169,9 @@ func cut(s string) string {
 	return s
 }
 
-// countSets counts the parameter sets of an answer, `{"output":{"parameters":[...]}}`: the objects inside three others. It
-// is for metrics and log, and much cheaper than parsing.
-func countSets(answer []byte) int {
+// countSets counts the parameter sets of an answer: the objects inside so many others, three in
+// `{"output":{"parameters":[...]}}`. It is much cheaper than parsing.
+func countSets(answer []byte, inside int) int {
 	depth, sets, text := 0, 0, false
 	for i := 0; i < len(answer); i++ {
 		switch c := answer[i]; {
@@ -164,7 +181,7 @@ func countSets(answer []byte) int {
 			text = !text
 		case text:
 		case c == '{' || c == '[':
-			if depth++; depth == 4 && c == '{' {
+			if depth++; depth == inside+1 && c == '{' {
 				sets++
 			}
 		case c == '}' || c == ']':

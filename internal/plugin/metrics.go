@@ -19,6 +19,8 @@ type metrics struct {
 	refreshes *prometheus.CounterVec
 	failures  *prometheus.CounterVec
 	building  prometheus.Histogram
+	notices   prometheus.Counter
+	unnoticed prometheus.Counter
 }
 
 func newRegistry() *prometheus.Registry {
@@ -52,11 +54,17 @@ func newMetrics() *metrics {
 		building: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "argosy_refresh_duration_seconds", Help: "Time to build a new state.", Buckets: []float64{.005, .025, .1, .5, 1, 5, 15, 60},
 		}),
+		notices: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "argosy_applicationset_refreshes_total", Help: "ApplicationSets that were told to ask anew, as their answer had changed.",
+		}),
+		unnoticed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "argosy_applicationset_refresh_failures_total", Help: "ApplicationSets that could not be told to ask anew; each is tried again.",
+		}),
 	}
 }
 
 func (m *metrics) register(r prometheus.Registerer, s *Server) error {
-	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, status{s}} {
+	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, m.notices, m.unnoticed, status{s}} {
 		if err := r.Register(c); err != nil {
 			return err
 		}
@@ -79,6 +87,14 @@ func (m *metrics) refreshed(o refresh.Outcome) {
 		m.failures.WithLabelValues(string(r.Cause), r.Reason).Inc()
 	}
 	m.building.Observe(o.Duration.Seconds())
+}
+
+func (m *metrics) notified(err error) {
+	if err != nil {
+		m.unnoticed.Inc()
+		return
+	}
+	m.notices.Inc()
 }
 
 // status are the metrics that describe what is being served now.

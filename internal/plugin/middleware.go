@@ -17,7 +17,8 @@ type noted struct {
 	id, endpoint, view      string
 	applicationSet, request string
 	failure                 string
-	sets                    int // -1 if it was no answer
+	expected                bool // the failure is part of how the client goes about it
+	sets                    int  // -1 if it was no answer
 }
 
 type noteKey struct{}
@@ -88,6 +89,8 @@ func (s *Server) observed(next http.Handler) http.Handler {
 func (s *Server) logRequest(r *http.Request, n *noted, rec *recorder, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
+	case n.expected:
+		level = slog.LevelDebug
 	case rec.code >= 400 && n.endpoint != "readyz":
 		level = slog.LevelWarn
 	case n.endpoint == "healthz" || n.endpoint == "readyz" || n.endpoint == "metrics":

@@ -52,8 +52,12 @@ func TestCountSets(t *testing.T) {
 		`{"output":{"parameters":[{}]}}`:                                        1,
 		`{"output":{"parameters":[{"a":[{},{}],"b":"}{[\"{"},{"c":{"d":{}}}]}}`: 2,
 	} {
-		if got := countSets([]byte(answer)); got != want {
+		if got := countSets([]byte(answer), 3); got != want {
 			t.Errorf("%s: %d, want %d", answer, got, want)
+		}
+		inputs := strings.Replace(strings.TrimSuffix(answer, "}"), `{"output":{"parameters"`, `{"inputs"`, 1)
+		if got := countSets([]byte(inputs), 2); got != want {
+			t.Errorf("%s: %d, want %d", inputs, got, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/source"
 )
@@ -30,6 +31,9 @@ type Options struct {
 	Facts refresh.FactsProvider
 	// Hub is the hub of requests that name none.
 	Hub string
+
+	// ApplicationSets are told to ask anew when their answer has changed; default none.
+	ApplicationSets appsets.Client
 
 	// StateFile keeps the last accepted snapshot across restarts; default none.
 	StateFile string

@@ -23,11 +23,13 @@ func (s *Server) handler() http.Handler {
 	route(http.MethodPost, "/api/v1/webhook", "webhook", handle(s.webhook))
 	route(http.MethodGet, "/api/v1/fleet", "fleet", s.authorized(s.limited(s.fleet)))
 	route(http.MethodGet, "/api/v1/explain", "explain", s.authorized(s.limited(s.explain)))
+	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.authorizedByPassword(s.limited(s.fluxInputs)))
 	route(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
 	route(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
 	route(http.MethodGet, "/metrics", "metrics", promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{
 		ErrorLog: logError{s.o.Logger}, MaxRequestsInFlight: 4,
 	}))
+	mux.Handle("/v2/", named("registry", http.HandlerFunc((&registry{server: s}).serve)))
 	mux.Handle("/", named("other", handle(func(http.ResponseWriter, *http.Request) *failure {
 		return &failure{code: http.StatusNotFound, message: "no such page; the API is POST /api/v1/getparams.execute"}
 	})))
@@ -46,6 +48,16 @@ func named(name string, h http.Handler) http.Handler {
 func (s *Server) authorized(next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {
 		if f := s.token.authorize(r); f != nil {
+			return f
+		}
+		return next(w, r)
+	}
+}
+
+// authorizedByPassword admits requests with the bearer token, or with the token as a password.
+func (s *Server) authorizedByPassword(next handle) handle {
+	return func(w http.ResponseWriter, r *http.Request) *failure {
+		if f := s.token.authorizePassword(r); f != nil {
 			return f
 		}
 		return next(w, r)

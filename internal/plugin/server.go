@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
@@ -28,6 +29,8 @@ const (
 type Server struct {
 	o         Options
 	refresher *refresh.Refresher
+	notifier  *appsets.Notifier // nil without ApplicationSets
+	notifying func()            // ends the notifier
 	token     *token
 	metrics   *metrics
 	slots     chan struct{}
@@ -45,7 +48,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), failed: make(chan error, 1)}
+	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), failed: make(chan error, 1), notifying: func() {}}
 	if s.token, err = newToken(o.TokenFile, o.Logger); err != nil {
 		return nil, err
 	}
@@ -58,8 +61,14 @@ func New(o Options) (*Server, error) {
 		config = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 	}
 	s.metrics = newMetrics()
+	if o.ApplicationSets != nil {
+		s.notifier, err = appsets.New(appsets.Options{Client: o.ApplicationSets, Hub: o.Hub, Logger: o.Logger, Observe: s.metrics.notified})
+		if err != nil {
+			return nil, err
+		}
+	}
 	s.refresher, err = refresh.New(refresh.Options{
-		Source: o.Source, Facts: o.Facts, Hub: o.Hub, StateFile: o.StateFile, Logger: o.Logger, Observe: s.metrics.refreshed,
+		Source: o.Source, Facts: o.Facts, Hub: o.Hub, StateFile: o.StateFile, Logger: o.Logger, Observe: s.refreshed,
 	})
 	if err != nil {
 		return nil, err
@@ -83,6 +92,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if s.listener, err = lc.Listen(ctx, "tcp", s.o.Listen); err != nil {
 		return err
 	}
+	s.notify(context.WithoutCancel(ctx))
 	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
 	go func() {
 		var err error
@@ -97,6 +107,28 @@ func (s *Server) Start(ctx context.Context) error {
 	}()
 	s.o.Logger.Info("listening", "address", s.Addr(), "source", s.o.Source.String(), "hub", s.o.Hub)
 	return nil
+}
+
+// refreshed takes in a turn of the refresher. A new state is being served by now.
+func (s *Server) refreshed(o refresh.Outcome) {
+	s.metrics.refreshed(o)
+	if o.Swapped && s.notifier != nil {
+		s.notifier.Serving(o.State)
+	}
+}
+
+// notify begins to tell ApplicationSets of new answers.
+func (s *Server) notify(ctx context.Context) {
+	if s.notifier == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { s.notifier.Run(ctx) })
+	s.notifying = func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // Addr is the URL that the server answers at, after Start.
@@ -133,6 +165,7 @@ func (s *Server) Stop(ctx context.Context) error {
 			_ = s.http.Close()
 		}
 		s.stopped = errors.Join(err, s.refresher.Stop())
+		s.notifying()
 		s.o.Logger.Info("stopped")
 	})
 	return s.stopped

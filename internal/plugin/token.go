@@ -121,6 +121,19 @@ func (t *token) check(presented string) *failure {
 // authorize checks the Authorization header.
 func (t *token) authorize(r *http.Request) *failure { return t.check(bearer(r)) }
 
+// authorizePassword checks the Authorization header of Flux Operator: of a Secret it sends the token as a bearer's, or
+// username and password.
+func (t *token) authorizePassword(r *http.Request) *failure {
+	presented := bearer(r)
+	if _, password, basic := r.BasicAuth(); basic {
+		presented = strings.TrimSpace(password)
+	}
+	if presented == "" {
+		return unauthorized(`no token: expected the header "Authorization: Bearer <token>", or Basic with the token as password`)
+	}
+	return t.check(presented)
+}
+
 func unauthorized(message string) *failure {
 	return &failure{code: http.StatusUnauthorized, message: message, header: map[string]string{"WWW-Authenticate": "Bearer"}}
 }

@@ -79,6 +79,7 @@ const (
 	MissingFolder     Reason = "missing-folder"
 	MissingHubMember  Reason = "missing-hub-member"
 	MissingLayer      Reason = "missing-layer"
+	MissingSecret     Reason = "missing-secret"
 	MultipleDocuments Reason = "multiple-documents"
 	NameMismatch      Reason = "name-mismatch"
 	NoMembers         Reason = "no-members"
@@ -91,6 +92,7 @@ const (
 	UnknownRelease    Reason = "unknown-release"
 	UnknownTenant     Reason = "unknown-tenant"
 	UnreachableFile   Reason = "unreachable-file"
+	UnsupportedEngine Reason = "unsupported-engine"
 )
 
 // Problem is one finding. Reason and Severity are required; Found and Expected are short phrases.

@@ -92,7 +92,7 @@ func (r *Refresher) first(l look, known facts.Set, synced bool, out *result) {
 
 // next goes on from the serving state (rules 3 and 4).
 func (r *Refresher) next(s *snapshot.Snapshot, known facts.Set, out *result) {
-	commit, changed := s != r.serving.snapshot, !sameFacts(known, r.serving.facts)
+	commit, changed := s != r.serving.snapshot, !known.Equal(r.serving.facts)
 	if !commit && !changed {
 		return
 	}
@@ -129,7 +129,11 @@ func (r *Refresher) takeFacts(known facts.Set, out *result) []problem.Problem {
 	var refused []problem.Problem
 	left := map[string]bool{}
 	for {
-		candidate, problems := r.try(r.serving.snapshot, keep(r.serving.facts, known, left))
+		kept := keep(r.serving.facts, known, left)
+		if kept.Equal(r.serving.facts) { // nothing new but what is refused
+			return refused
+		}
+		candidate, problems := r.try(r.serving.snapshot, kept)
 		if len(problems) == 0 {
 			r.serving, out.swapped = candidate, true
 			return refused

@@ -2,7 +2,6 @@ package refresh
 
 import (
 	"regexp"
-	"slices"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -37,20 +36,8 @@ func added(before, now []problem.Problem) []problem.Problem {
 	return out
 }
 
-// sameFacts reports whether two sets say the same of the same clusters.
-func sameFacts(a, b facts.Set) bool {
-	names := a.Names()
-	if a.Closed != b.Closed || !slices.Equal(names, b.Names()) {
-		return false
-	}
-	return !slices.ContainsFunc(names, func(name string) bool {
-		x, _ := a.Of(name)
-		y, _ := b.Of(name)
-		return !x.Equal(y)
-	})
-}
-
-// keep is the new set, but for the clusters named what the old one says of them (nothing, if it does not know them).
+// keep is the new set, but for the clusters named what the old one says of them (nothing, if it does not know them). The
+// Applications are those of the new one: they are what the engine has done, and whether a removal or a move can go on.
 func keep(old, updated facts.Set, clusters map[string]bool) facts.Set {
 	var out []facts.Cluster
 	for _, name := range updated.Names() {
@@ -65,5 +52,5 @@ func keep(old, updated facts.Set, clusters map[string]bool) facts.Set {
 			out = append(out, c)
 		}
 	}
-	return facts.NewSet(updated.Closed, out...)
+	return updated.WithClusters(out...)
 }

@@ -15,7 +15,8 @@
 //     some of the errors is taken; one that empties the folders of a group that still has releases is refused too.
 //  4. Snapshot and facts are judged together first, and apart if that fails, so that a bad commit does not hold up
 //     facts, and bad facts do not hold up a commit: a change of facts is built on the last accepted snapshot. Facts
-//     that break a cluster are refused for that cluster alone, which keeps its last accepted ones.
+//     that break a cluster are refused for that cluster alone, which keeps its last accepted ones; Applications are
+//     taken as they are.
 //  5. A source or facts that cannot be read change nothing in the State (G4); Status says so.
 //  6. All that happens while the worker is busy is one more turn of it.
 //  7. Texts of Status are deterministic: they become conditions of ApplicationSets (G5). Times are fields of their own,

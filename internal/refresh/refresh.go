@@ -36,8 +36,9 @@ type Options struct {
 
 // Outcome is one turn of the worker.
 type Outcome struct {
-	// Swapped tells whether a new state is being served.
+	// Swapped tells whether a new state is being served; then it is State.
 	Swapped bool
+	State   *generator.State
 	// Refused are the refusals that this turn found, old and new.
 	Refused  []Refusal
 	Duration time.Duration
@@ -233,7 +234,11 @@ func (r *Refresher) turn() {
 		r.keep()
 	}
 	if result.swapped || len(result.refused) > 0 {
-		r.o.Observe(Outcome{Swapped: result.swapped, Refused: next.Refused, Duration: r.o.Now().Sub(began)})
+		o := Outcome{Swapped: result.swapped, Refused: next.Refused, Duration: r.o.Now().Sub(began)}
+		if o.Swapped {
+			o.State = r.serving.state
+		}
+		r.o.Observe(o)
 	}
 }
 

@@ -98,9 +98,11 @@ func (k *known) Run(ctx context.Context, changed func()) {
 	}
 }
 
-func (k *known) say(cs ...facts.Cluster) {
+func (k *known) say(cs ...facts.Cluster) { k.sayAll(facts.NewSet(true, cs...)) }
+
+func (k *known) sayAll(set facts.Set) {
 	k.mu.Lock()
-	k.set, k.synced = facts.NewSet(true, cs...), true
+	k.set, k.synced = set, true
 	k.mu.Unlock()
 	k.poke <- struct{}{}
 }
@@ -366,6 +368,48 @@ func TestFactsThatBreakAClusterAreRefusedForItAlone(t *testing.T) {
 	if a := h.label("a", "tier"); a != "new" {
 		t.Errorf("a has %s", a)
 	}
+}
+
+// A cluster whose Secret is refused moves on all the same: what its Applications are is no matter of the Secret.
+func TestApplicationsOfAClusterWhoseFactsAreRefused(t *testing.T) {
+	moving := facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "default", Controller: "addons-default-dns"}
+	of := func(a facts.Cluster, apps ...facts.Application) facts.Set {
+		return facts.NewSet(true, a, cluster("b")).WithApplications(apps...)
+	}
+	k := newKnown(true)
+	k.set = of(cluster("a"), moving)
+	h := start(t, k)
+	moved := fleet(map[string]string{
+		"fleet/fleet-members/hub-1/a.yaml":             member + "labels: {addonsRelease: canary}\n",
+		"addons/defaults/application-sets/addons.yaml": "dns: {enabled: true, chart: {repoURL: r, name: dns, version: 1.0.0}}\n",
+	})
+	h.say(moved, nil)
+	h.serving(moved)
+	answered := func() bool {
+		b, err := h.r.State().Answer(generator.Request{View: generator.Components, Hub: "hub-1", Group: "addons", Component: "dns", Release: "canary", ApplicationSet: "addons-canary-dns"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Contains(b, []byte(`"dns-a"`))
+	}
+	if answered() {
+		t.Fatal("D4: it does not wait for its old owner")
+	}
+	k.sayAll(of(cluster("a", "fleetSecretsRelease", "nosuch"), moving))
+	h.refused(refresh.Facts)
+	serving := h.r.State()
+	changed := h.r.Changed()
+	k.sayAll(of(cluster("a", "fleetSecretsRelease", "nosuch"), moving))
+	<-changed
+	if h.r.State() != serving {
+		t.Error("nothing is new, and there is a new state")
+	}
+	k.sayAll(of(cluster("a", "fleetSecretsRelease", "nosuch")))
+	h.until("the old owner has let go", func(refresh.Status) bool { return h.r.State() != serving })
+	if !answered() {
+		t.Error("D4: it waits for an Application that is gone")
+	}
+	h.refused(refresh.Facts)
 }
 
 func TestCommitAndFactsThatAreGoodTogether(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
 // maxValue is how much of a value text shows, in characters.
@@ -46,6 +48,12 @@ func (p *printer) head(e Explanation) {
 	p.field("cluster", fmt.Sprintf("%s, tenant %s, environment %s", e.Cluster, e.Tenant, e.Environment), e.Member.String())
 	p.field("hub", e.Hub, "")
 	p.field("state", p.state(e), "")
+	switch e.Deletion {
+	case fleet.Cascade:
+		p.field("deletion", "cascade: what still runs of it is removed", "")
+	case fleet.Orphan:
+		p.field("deletion", "orphan: what still runs of it stays", "")
+	}
 	owner := fmt.Sprintf("the hub's %s (%s)", e.Engine, e.Model)
 	if e.Owner == e.Cluster {
 		owner = fmt.Sprintf("the cluster's own %s (%s)", e.Engine, e.Model)

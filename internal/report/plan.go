@@ -80,6 +80,8 @@ type PlanApplication struct {
 	Action string `json:"action" jsonschema:"enum=create,enum=change,enum=move,enum=remove"`
 	// Cause is why the Application is removed.
 	Cause string `json:"cause,omitempty" jsonschema:"enum=moved,enum=disabled,enum=retired,enum=lost"`
+	// Deletion is what becomes of what runs when the Application is removed: it goes with it (cascade) or stays (orphan).
+	Deletion string `json:"deletion,omitempty" jsonschema:"enum=cascade,enum=orphan"`
 	// Detail says more about the cause, and Position where it stands.
 	Detail   string    `json:"detail,omitempty"`
 	Position *Position `json:"position,omitempty"`
@@ -185,7 +187,7 @@ func newPlanCluster(c plan.Cluster) PlanCluster {
 	}
 	for _, a := range c.Applications {
 		out.Applications = append(out.Applications, PlanApplication{
-			Name: a.Name, Action: string(a.Action), Cause: string(a.Cause), Detail: a.Detail, Position: position(a.Pos),
+			Name: a.Name, Action: string(a.Action), Cause: string(a.Cause), Deletion: a.Deletion, Detail: a.Detail, Position: position(a.Pos),
 			View: string(a.View), Group: a.Group, Component: a.Component, Owner: a.Owner, Engine: a.Engine, Release: a.Release,
 			Chart: chartName(a.Application), Version: a.Chart.Version, Clusters: a.Clusters, Differences: planDifferences(a.Differences),
 		})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/plan"
 )
@@ -21,6 +22,7 @@ type section struct {
 // planLine is one change, the same for all clusters of its section.
 type planLine struct {
 	action, cause, detail string
+	deletion              string
 	position              string
 	// titles are what changes: GROUP/COMPONENT, or an Application's or a cluster's name. There are several when they
 	// have the same differences.
@@ -107,7 +109,7 @@ func (l planLine) rank() int {
 
 // key is the same for lines that say the same.
 func (l planLine) key(titles bool) string {
-	parts := []any{l.action, l.cause, l.detail, l.position, l.about, l.differences}
+	parts := []any{l.action, l.cause, l.detail, l.deletion, l.position, l.about, l.differences}
 	if titles {
 		parts = append(parts, l.titles)
 	}
@@ -130,7 +132,7 @@ func planLines(c PlanCluster) []planLine {
 	}
 	for _, a := range c.Applications {
 		out = append(out, planLine{
-			action: a.Action, cause: a.Cause, detail: a.Detail, position: a.Position.String(), titles: []string{a.title()}, about: a.about(c.Name),
+			action: a.Action, cause: a.Cause, detail: a.Detail, deletion: a.Deletion, position: a.Position.String(), titles: []string{a.title()}, about: a.about(c.Name),
 			differences: a.Differences,
 		})
 	}
@@ -175,15 +177,22 @@ func named(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
-// why is a removal's cause in words.
+// why is a removal's cause in words, with what becomes of what runs.
 func (l planLine) why() string {
+	out := l.cause
 	switch {
 	case l.detail == "" && l.cause == string(plan.Lost):
-		return "lost: its files are gone"
+		out += ": its files are gone"
 	case l.detail != "":
-		return l.cause + ": " + l.detail
+		out += ": " + l.detail
 	}
-	return l.cause
+	switch l.deletion {
+	case fleet.Cascade:
+		out += "; what runs is removed"
+	case fleet.Orphan:
+		out += "; what runs stays"
+	}
+	return out
 }
 
 // text sums a plan up in one line.

@@ -75,7 +75,7 @@ func condense(lines []planLine) []condensed {
 	var out []condensed
 	at := map[string]int{}
 	for _, l := range lines {
-		key := l.action + " " + l.cause
+		key := l.action + " " + l.cause + " " + l.deletion
 		if i, ok := at[key]; ok && len(l.differences) == 0 && l.rank() > 0 {
 			out[i].titles = append(out[i].titles, l.titles...)
 			out[i].about, out[i].detail, out[i].position = "", "", ""

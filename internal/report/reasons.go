@@ -24,6 +24,7 @@ var summaries = map[problem.Reason]string{
 	problem.MissingFolder:     "A commit leaves a group that has releases without any file.",
 	problem.MissingHubMember:  "A hub has no member file that describes itself.",
 	problem.MissingLayer:      "A required level has no file.",
+	problem.MissingSecret:     "A cluster has Applications, and nothing is known of it: its cluster Secret is not there.",
 	problem.MultipleDocuments: "A file holds further YAML documents, which nobody reads.",
 	problem.NameMismatch:      "A member file's clusterName differs from the file's name.",
 	problem.NoMembers:         "The repository has no member file.",
@@ -36,6 +37,7 @@ var summaries = map[problem.Reason]string{
 	problem.UnknownRelease:    "A cluster is on a release that the versions file does not have.",
 	problem.UnknownTenant:     "A member's tenant has no folder in the hierarchy while others have.",
 	problem.UnreachableFile:   "No cluster and no component can ever read this file.",
+	problem.UnsupportedEngine: "A component that the member's engine cannot deploy as it is declared.",
 }
 
 // HelpURI is where a reason is described.

@@ -14,14 +14,13 @@ var layers = [][]string{
 	{"facts", "hierarchy", "labels", "release"},
 	{"fleet"},
 	{"generator", "hub", "source"},
-	{"plan"},
-	{"plan"},
-	{"refresh", "report"},
+	{"flux", "plan"},
+	{"appsets", "refresh", "report"},
 	{"plugin"},
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "fleet", "generator", "plan"}
+var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "fleet", "generator", "plan", "flux"}
 
 // aside are packages that no program imports: they serve tests, or write generated files.
 var aside = []string{"chartdoc", "fleettest"}

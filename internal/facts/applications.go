@@ -1,0 +1,127 @@
+package facts
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Application is what is known of an Application on the asking engine's cluster. What its labels do not say is empty.
+type Application struct {
+	Name      string
+	Cluster   string // label argosy.dev/cluster
+	Group     string // label argosy.dev/group
+	Component string // label argosy.dev/component
+	Release   string // label argosy.dev/release
+	// Cascade tells that the Application carries Argo CD's cascading finalizer, resources-finalizer.argocd.argoproj.io
+	// or a form of it (/foreground, /background): deleting it removes what runs.
+	Cascade bool
+	// Controller is the name of the ApplicationSet that controls the Application (its ownerReference says so); empty when
+	// none does. While one does, no other can take the Application over.
+	Controller string
+}
+
+// applications are sorted by cluster, then name.
+type applications struct {
+	sorted    []Application
+	byName    map[string]int32
+	ofCluster map[string][2]int32 // from, to
+}
+
+// WithApplications is the set with all Applications there are; there may be none, which is not the same as knowing of
+// none. Of several with one name the last counts.
+func (s Set) WithApplications(apps ...Application) Set {
+	byName := make(map[string]int32, len(apps))
+	for i, a := range apps {
+		byName[a.Name] = int32(i) //nolint:gosec // far fewer fit into a cluster
+	}
+	k := &applications{sorted: make([]Application, 0, len(byName)), byName: byName, ofCluster: map[string][2]int32{}}
+	for i, a := range apps {
+		if byName[a.Name] == int32(i) { //nolint:gosec // as above
+			k.sorted = append(k.sorted, a)
+		}
+	}
+	slices.SortFunc(k.sorted, Application.compare)
+	for i, a := range k.sorted {
+		at := int32(i) //nolint:gosec // as above
+		byName[a.Name] = at
+		r, ok := k.ofCluster[a.Cluster]
+		if !ok {
+			r[0] = at
+		}
+		r[1] = at + 1
+		k.ofCluster[a.Cluster] = r
+	}
+	s.applications = k
+	return s
+}
+
+// Applications are all Applications, sorted by cluster, then name, and whether they are known at all. They must not be
+// changed.
+func (s Set) Applications() (apps []Application, known bool) {
+	if s.applications == nil {
+		return nil, false
+	}
+	return s.applications.sorted, true
+}
+
+// Application is an Application by name; false when there is none, or when nothing is known of Applications.
+func (s Set) Application(name string) (Application, bool) {
+	if s.applications == nil {
+		return Application{}, false
+	}
+	i, ok := s.applications.byName[name]
+	if !ok {
+		return Application{}, false
+	}
+	return s.applications.sorted[i], true
+}
+
+// ApplicationsOf are the Applications labelled with a cluster, sorted by name. They must not be changed.
+func (s Set) ApplicationsOf(cluster string) []Application {
+	if s.applications == nil {
+		return nil
+	}
+	r := s.applications.ofCluster[cluster]
+	return s.applications.sorted[r[0]:r[1]:r[1]]
+}
+
+// ApplicationsDiffer calls f for every Application that is in one of two sets and not in the other, as it was and as it
+// is: for one that has changed, twice. Applications of which nothing is known are none.
+func ApplicationsDiffer(s, t Set, f func(Application)) {
+	a, _ := s.Applications()
+	b, _ := t.Applications()
+	for len(a) > 0 && len(b) > 0 {
+		switch c := a[0].compare(b[0]); {
+		case c < 0:
+			f(a[0])
+			a = a[1:]
+		case c > 0:
+			f(b[0])
+			b = b[1:]
+		default:
+			if a[0] != b[0] {
+				f(a[0])
+				f(b[0])
+			}
+			a, b = a[1:], b[1:]
+		}
+	}
+	for _, left := range [][]Application{a, b} {
+		for _, x := range left {
+			f(x)
+		}
+	}
+}
+
+// compare is the order of Set.Applications.
+func (a Application) compare(b Application) int {
+	return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Name, b.Name))
+}
+
+func (k *applications) equal(l *applications) bool {
+	if k == l || k == nil || l == nil {
+		return k == l
+	}
+	return slices.Equal(k.sorted, l.sorted)
+}

@@ -1,0 +1,248 @@
+package flux_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/flux"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+var update = flag.Bool("update", false, "write the expected outputs anew")
+
+func state(t *testing.T, files map[string]string, clusters ...facts.Cluster) *generator.State {
+	t.Helper()
+	st, err := generator.Build(nil, snapshot.FromMap(files), facts.NewSet(false, clusters...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range st.Problems {
+		t.Errorf("%v", p)
+	}
+	return st
+}
+
+// fleet is a fleet of one hub and the members given, a name and further keys each, with one catalog entry a line.
+func fleet(members map[string]string, catalog string, more map[string]string) map[string]string {
+	files := map[string]string{
+		"versions/applicationSets.yaml":                "releases: {addons: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]}\n",
+		"versions/fleetSecrets.yaml":                   "releases: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]\n",
+		"fleet/fleet-members/hub/hub.yaml":             "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
+		"addons/defaults/application-sets/addons.yaml": catalog,
+	}
+	for name, keys := range members {
+		files["fleet/fleet-members/hub/"+name+".yaml"] = "clusterName: " + name + "\ntenant: retail\nenvironment: prod\n" + keys
+	}
+	maps.Copy(files, more)
+	return files
+}
+
+const agent = "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"
+
+func render(t *testing.T, st *generator.State, owner string) map[string]string {
+	t.Helper()
+	owned, err := st.Owned("hub", owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, problems := flux.Render(owned, flux.Options{Pos: st.EntryPos})
+	for _, p := range problem.Errors(problems) {
+		t.Errorf("%v", p)
+	}
+	out := map[string]string{}
+	for _, f := range files {
+		out[f.Name] = string(f.Data)
+	}
+	return out
+}
+
+// TestGoldens: an input is a repository; files below want/<owner>/ are what that owner's Flux is told.
+func TestGoldens(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no inputs", err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, want := map[string]string{}, map[string]string{}
+			kept := archive.Files[:0]
+			for _, f := range archive.Files {
+				if strings.HasPrefix(f.Name, "want/") {
+					want[f.Name] = string(f.Data)
+					continue
+				}
+				files[f.Name] = string(f.Data)
+				kept = append(kept, f)
+			}
+			st := state(t, files)
+			got := map[string]string{}
+			var order []string
+			for _, owner := range strings.Fields(strings.SplitN(string(archive.Comment), "\n", 2)[0]) {
+				owned, err := st.Owned("hub", owner)
+				if err != nil {
+					t.Fatal(err)
+				}
+				rendered, problems := flux.Render(owned, flux.Options{Pos: st.EntryPos})
+				for _, f := range rendered {
+					name := "want/" + owner + "/" + f.Name
+					got[name] = string(f.Data)
+					order = append(order, name)
+				}
+				if len(problems) > 0 {
+					name := "want/" + owner + "/problems"
+					order = append(order, name)
+					for _, p := range problems {
+						got[name] += fmt.Sprintf("%s: %s [%s]\n", p.Severity, p.Error(), p.Reason)
+					}
+				}
+			}
+			if *update {
+				archive.Files = kept
+				for _, name := range order {
+					archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(got[name])})
+				}
+				if err := os.WriteFile(path, txtar.Format(archive), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRule2_ValuesAreWhatHelmReads: null, numbers and `${}` reach Helm as `-f` would bring them (H2).
+func TestRule2_ValuesAreWhatHelmReads(t *testing.T) {
+	t.Parallel()
+	const values = "account: 123456789012345678\nexact: 1000000\nlimits:\n  cpu: null\nscript: echo ${HOME}\n"
+	files := render(t, state(t, fleet(map[string]string{"one": agent}, "dns: {enabled: true, chart: {repoURL: \"https://c.example\", name: dns, version: 1.0.0}}\n",
+		map[string]string{"addons/defaults/addons/dns/values.yaml": values})), "one")
+	docs := strings.Split(files["components/dns-one.yaml"], "---\n")
+	var config struct{ Data map[string]string }
+	var release struct {
+		Spec struct {
+			ValuesFrom []struct{ Kind, Name, ValuesKey string }
+			Values     any
+		}
+		Metadata struct{ Annotations map[string]string }
+	}
+	if err := yaml.Unmarshal([]byte(docs[1]), &config); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(docs[2]), &release); err != nil {
+		t.Fatal(err)
+	}
+	from := release.Spec.ValuesFrom
+	if len(from) != 1 || release.Spec.Values != nil || release.Metadata.Annotations["kustomize.toolkit.fluxcd.io/substitute"] != "disabled" {
+		t.Fatalf("release %+v", release)
+	}
+	got, err := chartutil.ReadValues([]byte(config.Data[from[0].ValuesKey]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-Helm +Flux):\n%s", diff)
+	}
+}
+
+// TestRule6_SameBytes: neither another commit nor the order of anything changes the artifact.
+func TestRule6_SameBytes(t *testing.T) {
+	t.Parallel()
+	files := fleet(map[string]string{"one": agent, "two": ""}, "dns: {enabled: true, chart: {repoURL: \"https://c.example\", name: dns, version: 1.0.0}}\n", nil)
+	var before flux.Artifact
+	for i := range 5 {
+		files["README.md"] = strings.Repeat("x", i)
+		a, err := flux.Build(state(t, files), "hub", "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 && (a.Manifest.Digest != before.Manifest.Digest || !bytes.Equal(a.Layer.Data, before.Layer.Data)) {
+			t.Fatalf("%s, then %s", before.Manifest.Digest, a.Manifest.Digest)
+		}
+		before = a
+	}
+}
+
+// TestSources: how Argo CD's coordinates of a chart become Flux's sources.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	for chart, want := range map[string]string{
+		`{repoURL: "https://c.example/x", name: dns, version: 1.0.0}`:                              "HelmRepository https://c.example/x map[]",
+		`{repoURL: "oci://r.example/charts", name: dns, version: 1.0.0+b1}`:                        "OCIRepository oci://r.example/charts/dns map[tag:1.0.0_b1]",
+		`{repoURL: r.example/charts/, name: dns, version: "1.x"}`:                                  "OCIRepository oci://r.example/charts/dns map[semver:1.x]",
+		`{repoURL: r.example, name: dns, version: "~1.2"}`:                                         "OCIRepository oci://r.example/dns map[semver:~1.2]",
+		`{repoURL: "https://g.example/f", path: charts/dns, version: main}`:                        "GitRepository https://g.example/f map[branch:main]",
+		`{repoURL: "https://g.example/f", path: charts/dns, version: v1.2.3}`:                      "GitRepository https://g.example/f map[tag:v1.2.3]",
+		`{repoURL: "https://g.example/f", path: charts/dns, version: "1.2"}`:                       "GitRepository https://g.example/f map[branch:1.2]",
+		`{repoURL: "https://g.example/f", path: charts/dns, version: ">=1.0"}`:                     "GitRepository https://g.example/f map[semver:>=1.0]",
+		`{repoURL: "git@g.example:f/g.git", path: charts/dns, version: refs/x}`:                    "GitRepository ssh://git@g.example/f/g.git map[name:refs/x]",
+		`{repoURL: "ssh://g.example/f", path: c, version: ` + "'" + strings.Repeat("0", 40) + `'}`: "GitRepository ssh://g.example/f map[commit:" + strings.Repeat("0", 40) + "]",
+	} {
+		files := render(t, state(t, fleet(map[string]string{"one": agent}, "dns: {enabled: true, chart: "+chart+"}\n", nil)), "one")
+		got := ""
+		for _, text := range files {
+			for _, doc := range strings.Split(text, "---\n") {
+				var o struct {
+					Kind string
+					Spec struct {
+						URL string
+						Ref map[string]string
+					}
+				}
+				if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+					t.Fatal(err)
+				}
+				if o.Spec.URL != "" {
+					got += fmt.Sprintf("%s %s %v", o.Kind, o.Spec.URL, o.Spec.Ref)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", chart, got, want)
+		}
+	}
+}
+
+// TestLint: of members that run Flux, and of no others, what Flux cannot express has its place.
+func TestLint(t *testing.T) {
+	t.Parallel()
+	files := fleet(map[string]string{"one": agent, "two": "", "gone": agent + "lifecycle: retired\n"},
+		"dns: {enabled: true, chart: {repoURL: \"file:///charts\", name: dns, version: 1.0.0}}\n",
+		map[string]string{"fleet/fleet-members/hub/three.yaml": "clusterName: three\ntenant: retail\nenvironment: prod\n" + agent + "labels: {a-b: x, a_b: y}\n"})
+	got := ""
+	for _, p := range generator.OnePerPlace(problem.Sorted(flux.Lint(state(t, files)))) {
+		got += fmt.Sprintf("%s: %s [%s]\n", p.Severity, p.Error(), p.Reason)
+	}
+	const want = `error: addons/defaults/application-sets/addons.yaml:1:39: component "dns" of group "addons": chart.repoURL "file:///charts" is none that Flux reads charts from; expected https://, http://, or a registry without a scheme [unsupported-engine]
+warning: fleet/fleet-members/hub/three.yaml:7:23: label "a_b": is label_a_b in ConfigMap cluster-info, as "a-b" is, which has it; expected keys that differ in more than punctuation [duplicate-name]
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

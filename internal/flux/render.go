@@ -1,0 +1,273 @@
+package flux
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// DefaultNamespace is where Flux's objects are: the one that Flux installs itself into.
+const DefaultNamespace = "flux-system"
+
+// ClusterInfo is the name of the ConfigMap with a cluster's facts.
+const ClusterInfo = "cluster-info"
+
+// interval is how often Flux looks after each object by itself; what changes in the artifact is applied at once.
+const interval = "10m"
+
+// maxObject bounds an object's text: etcd takes about 1.5 MiB, and ConfigMaps are limited to 1 MiB.
+const maxObject = 1 << 20
+
+// Options say how to render. The zero value is what the service serves.
+type Options struct {
+	// Namespace is where Flux's objects are; default DefaultNamespace.
+	Namespace string
+	// KubeConfig is the name of the Secret with the kubeconfig of a cluster other than the engine's own; default
+	// "<cluster>-kubeconfig".
+	KubeConfig func(cluster string) string
+	// Pos is where a key of a component's catalog entry stands, for problems; default unknown.
+	Pos func(hub, cluster, group, component string, path ...string) problem.Pos
+}
+
+// File is one file of an artifact.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Render writes what an engine runs as Flux's objects: one file for each component and one for what they share, sorted
+// by name. With a problem of severity error there are no files (rule 7).
+func Render(o generator.Owned, options Options) ([]File, []problem.Problem) {
+	r := renderer{Options: options, owned: o, shared: map[string]object{}}
+	if r.Namespace == "" {
+		r.Namespace = DefaultNamespace
+	}
+	if r.KubeConfig == nil {
+		r.KubeConfig = func(cluster string) string { return cluster + "-kubeconfig" }
+	}
+	files := map[string][]object{}
+	names := map[string]generator.ComponentSet{}
+	for _, c := range o.Components {
+		if other, taken := names[c.ApplicationName]; taken {
+			r.fault(c, problem.DuplicateName, "HelmRelease "+c.ApplicationName, fmt.Sprintf("is component %q of group %q on cluster %q, too", other.Component, other.Group, other.Name), "one name for each")
+			continue
+		}
+		names[c.ApplicationName] = c
+		files["components/"+c.ApplicationName+".yaml"] = r.component(c)
+	}
+	if o.Self.Name != "" {
+		files[ClusterInfo+".yaml"] = []object{r.clusterInfo()}
+	}
+	for name, x := range r.shared {
+		files[name] = []object{x}
+	}
+	out := make([]File, 0, len(files)+1)
+	for name, objects := range files {
+		data, err := write(objects)
+		if err != nil {
+			r.problems = append(r.problems, problem.Problem{Reason: problem.LimitExceeded, Severity: problem.Error, Subject: name, Found: err.Error()})
+		}
+		out = append(out, File{name, data})
+	}
+	if len(problem.Errors(r.problems)) > 0 {
+		return nil, problem.Sorted(r.problems)
+	}
+	slices.SortFunc(out, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	return append(out, kustomization(out)), problem.Sorted(r.problems)
+}
+
+// kustomization lists the files: without it, kustomize-controller makes one of all YAML that it finds.
+func kustomization(files []File) File {
+	resources := make([]any, len(files))
+	for i, f := range files {
+		resources[i] = f.Name
+	}
+	data, _ := yamldoc.FromAny(nil, object{ // texts alone
+		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
+	}).YAML()
+	return File{"kustomization.yaml", data}
+}
+
+// object is a Kubernetes object, of the types that encoding/json decodes into.
+type object = map[string]any
+
+type renderer struct {
+	Options
+	owned    generator.Owned
+	shared   map[string]object // by file
+	problems []problem.Problem
+}
+
+func (r *renderer) fault(c generator.ComponentSet, reason problem.Reason, subject, found, expected string, path ...string) {
+	p := problem.Problem{
+		Reason: reason, Severity: problem.Error, Subject: subject, Found: found, Expected: expected, Hub: c.Hub, Cluster: c.Name,
+	}
+	if r.Pos != nil {
+		p.Pos = r.Pos(c.Hub, c.Name, c.Group, c.Component, path...)
+	}
+	r.problems = append(r.problems, p)
+}
+
+// component is a component's objects, in the order in which they are of use.
+func (r *renderer) component(c generator.ComponentSet) []object {
+	var out []object
+	own := c.Name == r.owned.Self.Name // else Helm makes the namespace, on the other cluster
+	if own && !slices.Contains(everywhere, c.Namespace) {
+		r.shared["namespaces/"+c.Namespace+".yaml"] = r.namespace(c)
+	}
+	key, values := r.values(c)
+	spec := object{
+		"interval": interval, "timeout": "10m",
+		"releaseName": c.ReleaseName, "targetNamespace": c.Namespace, "storageNamespace": c.Namespace,
+		"install":        action(!own),
+		"upgrade":        action(false),
+		"driftDetection": drift(),
+		"valuesFrom":     []any{object{"kind": "ConfigMap", "name": c.ApplicationName, "valuesKey": key}},
+	}
+	if !own {
+		spec["kubeConfig"] = object{"secretRef": object{"name": r.KubeConfig(c.Name)}}
+	}
+	if len(c.ReleaseName) > 53 || len(validation.IsDNS1123Subdomain(c.ReleaseName)) > 0 {
+		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("releaseName %q of component %q", c.ReleaseName, c.Component), "is none that Flux takes", "a DNS-1123 name of at most 53 characters", "releaseName")
+	}
+	if len(validation.IsDNS1123Label(c.Namespace)) > 0 {
+		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is none that Kubernetes takes", "a DNS-1123 label", "namespace")
+	}
+	source := r.source(c, spec)
+	out = append(out, values)
+	if source != nil {
+		out = append(out, source)
+	}
+	return append(out, object{
+		"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease", "metadata": r.metadata(c.ApplicationName, c), "spec": spec,
+	})
+}
+
+// action is how Helm installs or upgrades (rule 4).
+func action(createNamespace bool) object {
+	out := object{
+		"crds":     "CreateReplace",
+		"strategy": object{"name": "RetryOnFailure", "retryInterval": "2m"},
+	}
+	if createNamespace {
+		out["createNamespace"] = true
+	}
+	return out
+}
+
+// drift is mended, as Argo CD's self-healing does; how many replicas there are may be an autoscaler's to say.
+func drift() object {
+	return object{"mode": "enabled", "ignore": []any{object{"paths": []any{"/spec/replicas"}}}}
+}
+
+// values is the ConfigMap with a component's values (rule 2), and their key in it.
+func (r *renderer) values(c generator.ComponentSet) (key string, x object) {
+	key = "values-" + digest(c.HelmValues) + ".yaml"
+	if len(c.HelmValues) > maxObject-4096 {
+		r.fault(c, problem.LimitExceeded, fmt.Sprintf("component %q", c.Component), fmt.Sprintf("has %d bytes of values", len(c.HelmValues)),
+			fmt.Sprintf("at most %d, the size of a ConfigMap", maxObject-4096), "values")
+	}
+	return key, object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": r.metadata(c.ApplicationName, c), "data": object{key: c.HelmValues}}
+}
+
+// everywhere are namespaces that every cluster has; they are nobody's to label.
+var everywhere = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
+
+// namespace is a component's namespace, made if it is not there and otherwise left as it is.
+func (r *renderer) namespace(c generator.ComponentSet) object {
+	return object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{
+		"name":        c.Namespace,
+		"labels":      object{labelManagedBy: managedBy, labelCluster: c.Name},
+		"annotations": object{annotationPrune: disabled, annotationSubstitute: disabled, annotationApply: "IfNotPresent"},
+	}}
+}
+
+// Labels and annotations of the objects.
+const (
+	labelManagedBy = "app.kubernetes.io/managed-by"
+	managedBy      = "argosy"
+	labelCluster   = "argosy.dev/cluster"
+
+	annotationPrune      = "kustomize.toolkit.fluxcd.io/prune"
+	annotationSubstitute = "kustomize.toolkit.fluxcd.io/substitute"
+	annotationApply      = "kustomize.toolkit.fluxcd.io/ssa"
+	disabled             = "disabled"
+)
+
+func (r *renderer) metadata(name string, c generator.ComponentSet) object {
+	labels := object{labelManagedBy: managedBy, labelCluster: c.Name, "argosy.dev/group": c.Group, "argosy.dev/component": c.Component}
+	if c.Release != "" && len(validation.IsValidLabelValue(c.Release)) == 0 {
+		labels["argosy.dev/release"] = c.Release
+	}
+	return r.named(name, labels)
+}
+
+func (r *renderer) named(name string, labels object) object {
+	return object{
+		"name": name, "namespace": r.Namespace, "labels": labels,
+		"annotations": object{annotationPrune: disabled, annotationSubstitute: disabled},
+	}
+}
+
+// write is objects as a stream of YAML documents.
+func write(objects []object) ([]byte, error) {
+	var out []byte
+	for _, x := range objects {
+		data, err := yamldoc.FromAny(nil, x).YAML()
+		if err != nil {
+			return nil, err
+		}
+		if len(data) > maxObject+maxObject/4 { // escapes and indentation
+			return nil, fmt.Errorf("an object of %d bytes; expected at most %d", len(data), maxObject)
+		}
+		out = append(append(out, "---\n"...), data...)
+	}
+	return out, nil
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:12]
+}
+
+var unfit = regexp.MustCompile(`[^a-z0-9]+`)
+
+// sharedName is a name for something that is known by an address: readable, and its own by a digest.
+func sharedName(prefix, address string) string {
+	_, short, found := strings.Cut(address, "://")
+	if !found {
+		short = address
+	}
+	short = strings.Trim(unfit.ReplaceAllString(strings.ToLower(short), "-"), "-")
+	return prefix + "-" + strings.TrimRight(short[:min(len(short), 40)], "-") + "-" + digest(address)[:8]
+}
+
+// Lint is what Flux could not express of the components that members with an engine flux run, and what is odd about it.
+func Lint(st *generator.State) []problem.Problem {
+	var out []problem.Problem
+	for _, hub := range st.Fleet.Hubs() {
+		for _, m := range st.Fleet.Members(hub) {
+			if !m.Remote || m.Engine != fleet.EngineFlux || m.Lifecycle == fleet.Retired {
+				continue
+			}
+			owned, err := st.Owned(hub, m.Name)
+			if err != nil {
+				continue // one of the state's own problems
+			}
+			_, problems := Render(owned, Options{Pos: st.EntryPos})
+			out = append(out, problems...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package flux
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+const sourceAPI = "source.toolkit.fluxcd.io/v1"
+
+// source writes into a HelmRelease's spec where its chart is, and is the source of its own that it needs, if any.
+func (r *renderer) source(c generator.ComponentSet, spec object) object {
+	chart := c.Chart
+	subject := fmt.Sprintf("component %q of group %q", c.Component, c.Group)
+	unsupported := func(found, expected string, path ...string) object {
+		r.fault(c, problem.UnsupportedEngine, subject, found, expected, path...)
+		return nil
+	}
+	scheme, _, hasScheme := strings.Cut(chart.RepoURL, "://")
+	switch {
+	case chart == (generator.Chart{}):
+		return unsupported("has no chart", "chart coordinates: Flux's members have no ApplicationSets to give them", "chart")
+	case chart.Path != "":
+		url, ok := gitURL(chart.RepoURL)
+		if !ok {
+			return unsupported(fmt.Sprintf("chart.repoURL %q is none that Flux reads Git from", chart.RepoURL), "https://, http:// or ssh://", "chart", "repoURL")
+		}
+		spec["chart"] = object{"spec": object{
+			"chart": "./" + strings.TrimPrefix(chart.Path, "./"), "interval": interval,
+			// What is in Git changes without a new version of the chart.
+			"reconcileStrategy": "Revision",
+			"sourceRef":         object{"kind": "GitRepository", "name": c.ApplicationName},
+		}}
+		return object{"apiVersion": sourceAPI, "kind": "GitRepository", "metadata": r.metadata(c.ApplicationName, c), "spec": object{
+			"url": url, "interval": interval, "timeout": "1m", "ref": gitRef(chart.Version),
+		}}
+	case !hasScheme: // a registry (release.WithoutScheme)
+		spec["chartRef"] = object{"kind": "OCIRepository", "name": c.ApplicationName}
+		return object{"apiVersion": sourceAPI, "kind": "OCIRepository", "metadata": r.metadata(c.ApplicationName, c), "spec": object{
+			"url": "oci://" + strings.TrimRight(chart.RepoURL, "/") + "/" + chart.Name, "interval": interval, "ref": ociRef(chart.Version),
+			"layerSelector": object{"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "operation": "copy"},
+		}}
+	case scheme == "https" || scheme == "http":
+		name := sharedName("helm", chart.RepoURL)
+		r.shared["repositories/"+name+".yaml"] = object{
+			"apiVersion": sourceAPI, "kind": "HelmRepository",
+			"metadata": r.named(name, object{labelManagedBy: managedBy}),
+			"spec":     object{"url": chart.RepoURL, "interval": interval},
+		}
+		spec["chart"] = object{"spec": object{
+			"chart": chart.Name, "version": chart.Version, "interval": interval,
+			"sourceRef": object{"kind": "HelmRepository", "name": name},
+		}}
+		return nil
+	}
+	return unsupported(fmt.Sprintf("chart.repoURL %q is none that Flux reads charts from", chart.RepoURL), "https://, http://, or a registry without a scheme", "chart", "repoURL")
+}
+
+var (
+	scpLike    = regexp.MustCompile(`^([^/:@]+@[^/:]+):([^/].*)$`)
+	objectName = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+)
+
+// gitURL is a repository's address as Flux takes it: `git@host:path` is ssh://git@host/path.
+func gitURL(address string) (string, bool) {
+	if m := scpLike.FindStringSubmatch(address); m != nil {
+		return "ssh://" + m[1] + "/" + m[2], true
+	}
+	for _, scheme := range []string{"https://", "http://", "ssh://"} {
+		if strings.HasPrefix(address, scheme) {
+			return address, true
+		}
+	}
+	return "", false
+}
+
+// gitRef says of what kind a revision is, which Argo CD does not ask for and Flux wants to know: a commit by its form, a
+// full reference, a version for a tag, a range of versions for the newest such tag, and a branch otherwise.
+func gitRef(revision string) object {
+	switch {
+	case objectName.MatchString(revision):
+		return object{"commit": revision}
+	case strings.HasPrefix(revision, "refs/"):
+		return object{"name": revision}
+	case isVersion(revision):
+		return object{"tag": revision}
+	case isRange(revision):
+		return object{"semver": revision}
+	}
+	return object{"branch": revision}
+}
+
+// ociRef is a chart's version in a registry: Helm writes "+" as "_", as tags have none.
+func ociRef(version string) object {
+	if !isVersion(version) && isRange(version) {
+		return object{"semver": version}
+	}
+	return object{"tag": strings.ReplaceAll(version, "+", "_")}
+}
+
+// isVersion says of a full version, with or without "v". What is shorter, as 1 or 1.2, is the name of a branch as often.
+func isVersion(s string) bool {
+	_, err := semver.StrictNewVersion(strings.TrimPrefix(s, "v"))
+	return err == nil
+}
+
+// isRange says of what can be nothing but a range: words such as "main", and "x", are none.
+func isRange(s string) bool {
+	if !strings.ContainsAny(s, "*<>=~^|") && !strings.Contains(s, ".x") {
+		return false
+	}
+	_, err := semver.NewConstraint(s)
+	return err == nil
+}

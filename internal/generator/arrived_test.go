@@ -1,0 +1,74 @@
+package generator
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+)
+
+// A cluster arrives with its Secret, and with each new one; not with other labels, and not by going.
+func TestArrived(t *testing.T) {
+	secret := func(name, uid string) facts.Cluster { return facts.Cluster{Name: name, Secret: uid} }
+	state := func(clusters ...facts.Cluster) *State {
+		st, err := Build(nil, snap(small()), facts.NewSet(true, clusters...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	before := state(secret("one", "1"), secret("two", ""))
+	for want, now := range map[string]*State{
+		"":        state(facts.Cluster{Name: "one", Secret: "1", Labels: map[string]string{"tier": "gold"}}, secret("two", "")),
+		"one":     state(secret("one", "2"), secret("two", "")),
+		"two":     state(secret("one", ""), secret("two", "3")),
+		"new two": state(secret("new", "4"), secret("one", "1"), secret("two", "3")),
+	} {
+		if got := strings.Join(now.Arrived(before), " "); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// An answer deploys to the clusters of its sets, whatever their values say; and to none if it is about the asker's own.
+func TestDeploysTo(t *testing.T) {
+	values := "text: '{\"name\":\"two\",\"nameNormalized\":\"two\"}'\n"
+	st := noProblems(t, build(t, small().with(tree{"addons/defaults/addons/dns/values.yaml": values})))
+	for _, c := range []struct {
+		ask, clusters string
+		want          bool
+	}{
+		{`{"view":"components","group":"addons","release":"default"}`, "one", true},
+		{`{"view":"components","group":"addons","release":"default"}`, "x two one", true},
+		{`{"view":"components","group":"addons","release":"default"}`, "two", false},
+		{`{"view":"components","group":"addons","release":"default"}`, "on one-more", false},
+		{`{"view":"components","group":"addons","release":"default"}`, "", false},
+		{`{"view":"components","group":"resources"}`, "one", false},
+		{`{"view":"components","group":"nosuch"}`, "one", false},
+		{`{"view":"members"}`, "one", false},
+		{`{"view":"releases","group":"addons"}`, "hub", false},
+	} {
+		if got := st.DeploysTo(request(t, c.ask), strings.Fields(c.clusters)); got != c.want {
+			t.Errorf("%s to %q: %v", c.ask, c.clusters, got)
+		}
+	}
+}
+
+// BenchmarkDeploysTo: many clusters arrive that an answer has no set for, as when a hub is restored.
+func BenchmarkDeploysTo(b *testing.B) {
+	files := small()
+	var arrived []string
+	for i := range 1000 {
+		name := fmt.Sprintf("c%d", i)
+		files[member(name)] = spoke(name, "")
+		arrived = append(arrived, "other-"+name)
+	}
+	st := build(b, files)
+	r := request(b, `{"view":"components","group":"addons"}`)
+	for b.Loop() {
+		if st.DeploysTo(r, arrived) {
+			b.Fatal("they are none of its clusters")
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package generator
+
+import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Deletion in two steps (D3): a set that is to go together with what runs is answered with `deletion: cascade` while the
+// engine's Application lacks the cascading finalizer, so that it gets it, and is left out from then on. All of that is
+// read from facts.Application, so that answers stay pure (G6). Where the facts know nothing of Applications there is one
+// step: sets are left out at once, and what runs stays.
+
+// removal is how far the removal of an Application has come.
+type removal int
+
+const (
+	// none: there is no such Application, or what it runs is to stay.
+	none removal = iota
+	// wanted: it is there, and deleting it would leave what runs.
+	wanted
+	// marked: it is there, and deleting it removes what runs.
+	marked
+)
+
+// removes reports whether anything can be removed in two steps.
+func (st *State) removes() bool {
+	_, known := st.facts.Applications()
+	return known
+}
+
+// retired reports whether the member is to go.
+func (c *cluster) retired() bool {
+	return c.member.Lifecycle == fleet.Retired && len(problem.Errors(c.member.Problems)) == 0
+}
+
+// concerns are problems that concern somebody: those of a retired member do not.
+func (c *cluster) concerns(ps []problem.Problem) []problem.Problem {
+	if c.retired() {
+		return nil
+	}
+	return ps
+}
+
+// disabled reports whether a component that is not to run on a cluster has been switched off there (D2). That takes a
+// statement: `enabled: false` in the hierarchy, or a label that the entry's selector refuses. Where nothing switches it
+// on any more, be it that its entry, its file or its label is gone, it is lost: by silence nothing is removed (D1).
+func (c *cluster) disabled(tree *hierarchy.Tree, e *entry) bool {
+	if e.enabled {
+		return e.selector.Refuses(c.labels.All)
+	}
+	said, ok := tree.Origin([]string{keyEnabled})
+	if !ok || said.Level == catalogLevel {
+		return false
+	}
+	on, ok := said.Value.Truth()
+	return ok && !on
+}
+
+// goes reports whether what runs of a component is to go with its Application: it is switched off, or the member is
+// retired and says so. What no catalog describes any more is left alone, as it cannot be told what it was.
+func (c *cluster) goes(tree *hierarchy.Tree, e *entry) bool {
+	switch {
+	case tree == nil || tree.Root.IsNull():
+		return false
+	case c.retired():
+		return c.member.Deletion == cascade
+	}
+	return c.disabled(tree, e)
+}
+
+// application is a component's Application on a cluster, by its name and its labels, whatever release it is labelled with.
+func (st *State) application(c *cluster, g *clusterGroup, component string) (facts.Application, bool) {
+	a, there := st.facts.Application(applicationName(component, c.member.Name))
+	return a, there && a.Cluster == c.member.Name && a.Group == g.name && a.Component == component
+}
+
+// held reports whether a set that moves to the asker's release has to wait: its Application is labelled with another
+// release, and that one's ApplicationSet controls it still. Answered now, the asker would fail on it before it came to
+// what it has to let go itself, so that two releases that exchange clusters would wait for each other for ever (D4). Only
+// who asks for one release can be told apart from the old owner, and only if its own name is known: left out of the
+// answer to the ApplicationSet that controls it, the Application would be deleted.
+func (st *State) held(q query, c *cluster, g *clusterGroup, component string) bool {
+	if q.Release == "" || q.ApplicationSet == "" {
+		return false
+	}
+	a, there := st.application(c, g, component)
+	return there && a.Release != "" && a.Release != g.release.Type && a.Controller != "" && a.Controller != q.ApplicationSet
+}
+
+// removal is how far the removal of a component has come that is not to run on a cluster. An Application counts if its
+// name and its labels say that it is this component's; one of another release moves, and is left to go by itself (D4).
+func (st *State) removal(q query, c *cluster, g *clusterGroup, component string) removal {
+	if q.planned {
+		return none
+	}
+	a, there := st.application(c, g, component)
+	switch {
+	case !there:
+		return none
+	case (q.Release != "" || q.View == Releases) && a.Release != "" && a.Release != g.release.Type:
+		return none
+	case a.Cascade:
+		return marked
+	}
+	return wanted
+}
+
+// removing are the components of a group that are not to run on a cluster, but whose removal is under way: as long as
+// their Applications are there, the ApplicationSets that answer for them have to be kept (R7). Those that are kept
+// anyway need not be looked at.
+func (st *State) removing(q query, c *cluster, g *clusterGroup, kept map[string]bool) []string {
+	if q.planned {
+		return nil
+	}
+	var out []string
+	for _, a := range st.facts.ApplicationsOf(c.member.Name) {
+		if a.Group != g.name || kept[a.Component] || st.removal(q, c, g, a.Component) == none {
+			continue
+		}
+		entries, _ := st.memo.entryLayers(g.catalogs, a.Component)
+		if len(entries) == 0 {
+			continue
+		}
+		tree, e, problems := st.mergeEntry(entries, a.Component)
+		if len(problems) > 0 || !c.goes(tree, e) {
+			continue
+		}
+		// A component that no catalog describes any more must not be switched on: its ApplicationSet could not be rendered.
+		if _, catalogued := st.catalogs[g.name]; catalogued {
+			if found, _ := e.chart.incomplete(true); found != "" {
+				continue
+			}
+		}
+		out = append(out, a.Component)
+	}
+	return out
+}
+
+// registration is the Deletion of a member's set in view members, and whether there is one. A retired member's stays
+// as it is while any component's Application on it is left, as Argo CD has to reach the cluster; then what registers it
+// goes, whatever becomes of what runs on the cluster.
+func (st *State) registration(q query, c *cluster) (deletion string, is bool) {
+	switch {
+	case c.member.IsHub:
+		return "", false
+	case !c.retired():
+		return orphan, true
+	case q.planned:
+		return "", false
+	}
+	a, there := st.facts.Application(applicationName(fleetSecret, c.member.Name))
+	switch {
+	case !there, a.Cluster != c.member.Name, a.Component != "" && a.Component != fleetSecret:
+		return "", false // nothing is registered anew for its removal
+	case slices.ContainsFunc(st.facts.ApplicationsOf(c.member.Name), func(b facts.Application) bool { return b.Component != "" && b.Name != a.Name }):
+		return orphan, true
+	case a.Cascade:
+		return "", false
+	}
+	return cascade, true
+}

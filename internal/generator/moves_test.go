@@ -1,0 +1,233 @@
+package generator
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+)
+
+// controlled is the Application with a controller.
+func controlled(a facts.Application, applicationSet string) facts.Application {
+	a.Controller = applicationSet
+	return a
+}
+
+// asks is what the ApplicationSet of component dns asks that charts/application-sets makes for a release.
+func asks(t testing.TB, applicationSet, release string) Request {
+	t.Helper()
+	r := request(t, fmt.Sprintf(
+		`{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"b","name":"b","version":"0.1"}},"release":%q}`, release))
+	r.ApplicationSet = applicationSet
+	return r
+}
+
+// answeredTo are the clusters of an answer.
+func answeredTo(t testing.TB, st *State, r Request) string {
+	t.Helper()
+	return each(t, st, r, func(c *Common) string { return c.Name })
+}
+
+// each is something of each set of an answer.
+func each(t testing.TB, st *State, r Request, what func(*Common) string) string {
+	t.Helper()
+	q, failure := st.query(r)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	sets, failure := st.sets(q)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	var out []string
+	for _, s := range sets {
+		out = append(out, what(s.common()))
+	}
+	return strings.Join(out, " ")
+}
+
+// TestD4AMoveWaitsForItsOldOwner: cluster two is on canary. As long as another release's ApplicationSet controls its
+// Application, the new one is not told of it.
+func TestD4AMoveWaitsForItsOldOwner(t *testing.T) {
+	const old, updated = "addons-default-dns", "addons-canary-dns"
+	there := app("dns", "two", "default")
+	for _, c := range []struct {
+		name string
+		apps []facts.Application
+		more tree
+		by   string // the ApplicationSet that asks
+		want string
+	}{
+		{"controlled by the old owner", []facts.Application{controlled(there, old)}, nil, updated, ""},
+		{"on its way with what runs", []facts.Application{withFinalizer(controlled(there, old))}, nil, updated, ""},
+		{"gone", nil, nil, updated, "two"},
+		{"controlled by nobody", []facts.Application{there}, nil, updated, "two"},
+		{"its own", []facts.Application{controlled(app("dns", "two", "canary"), updated)}, nil, updated, "two"},
+		{"its own, labelled otherwise by somebody: left out, it would be deleted", []facts.Application{controlled(there, updated)}, nil, updated, "two"},
+		{"of its release, but another's: that is no move", []facts.Application{controlled(app("dns", "two", "canary"), "theirs")}, nil, updated, "two"},
+		{"without a release", []facts.Application{controlled(app("dns", "two", ""), old)}, nil, updated, "two"},
+		{"nobody knows who asks", []facts.Application{controlled(there, old)}, nil, "", "two"},
+		{"of a release that is no more", []facts.Application{controlled(app("dns", "two", "gone"), "addons-gone-dns")}, nil, updated, ""},
+		{"another cluster's by its labels", []facts.Application{{Name: "dns-two", Cluster: "one", Group: "addons", Component: "dns", Release: "default", Controller: old}}, nil, updated, "two"},
+		{"another group's by its labels", []facts.Application{{Name: "dns-two", Cluster: "two", Group: "resources", Component: "dns", Release: "default", Controller: old}}, nil, updated, "two"},
+		{"another component's by its labels", []facts.Application{{Name: "dns-two", Cluster: "two", Group: "addons", Component: "cert", Release: "default", Controller: old}}, nil, updated, "two"},
+		{"switched off with the move", []facts.Application{controlled(there, old)}, tree{"addons/tenants/retail/environments/dev/application-sets/addons.yaml": "dns: {enabled: false}\n"}, updated, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st := buildWith(t, small().with(c.more), c.apps...)
+			if got := answeredTo(t, st, asks(t, c.by, "canary")); got != c.want {
+				t.Errorf("canary: got %q, want %q", got, c.want)
+			}
+			if got := answeredTo(t, st, asks(t, old, "default")); got != "hub one" {
+				t.Errorf("D4: the old release answers %q: it lets go at once", got)
+			}
+			// Who asks for all releases is the owner before and after.
+			if got, want := answeredTo(t, st, asks(t, updated, "")), "hub one two"; c.more == nil && got != want {
+				t.Errorf("all releases: got %q, want %q", got, want)
+			}
+		})
+	}
+	if got := answeredTo(t, noProblems(t, build(t, small())), asks(t, updated, "canary")); got != "two" {
+		t.Errorf("without Applications known nothing waits: %q", got)
+	}
+	broken := tree{"addons/tenants/retail/environments/dev/addons/dns/values.yaml": "a: [\n"}
+	st, err := Build(nil, snap(small().with(broken)), facts.NewSet(false).WithApplications(controlled(there, old)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Answer(asks(t, updated, "canary")); err == nil {
+		t.Error("G1: a set that waits cannot be computed, and the answer is given")
+	}
+}
+
+// TestG1AReleaseThatIsNoMore: the ApplicationSets of a release outlive it. Those who are on it are none for certain, so
+// that their answer is an empty one, by which they let go of what has moved; unless a cluster says it is on it.
+func TestG1AReleaseThatIsNoMore(t *testing.T) {
+	versions := tree{"versions/applicationSets.yaml": strings.Replace(small()["versions/applicationSets.yaml"], "canary", "next", 1)}
+	moved := tree{member("two"): "{clusterName: two, tenant: retail, environment: dev, labels: {addonsRelease: next}}\n"}
+	there := controlled(app("dns", "two", "canary"), "addons-canary-dns")
+
+	st := buildWith(t, small().with(versions).with(moved), there)
+	if got := answeredTo(t, st, asks(t, "addons-canary-dns", "canary")); got != "" {
+		t.Errorf("the release that is no more: %q", got)
+	}
+	if got := answeredTo(t, st, asks(t, "addons-next-dns", "next")); got != "" {
+		t.Errorf("its successor, before: %q", got)
+	}
+	if got := answeredTo(t, buildWith(t, small().with(versions).with(moved)), asks(t, "addons-next-dns", "next")); got != "two" {
+		t.Errorf("its successor, after: %q", got)
+	}
+
+	// The label is there, and the release, or the whole file, is lost: that is no answer.
+	for name, lost := range map[string]tree{"release": versions, "file": {"versions/applicationSets.yaml": "releases: {}\n"}} {
+		st, err := Build(nil, snap(small().with(lost)), facts.NewSet(false).WithApplications(there))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if b, err := st.Answer(asks(t, "addons-canary-dns", "canary")); err == nil || !strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %s, %v", name, b, err)
+		}
+	}
+}
+
+// controllers are Argo CD's, as far as it matters who owns what: an ApplicationSet that fails on an Application, because
+// another one controls it, deletes none (argo-cd v2.14 and v3.2, applicationset_controller.go, Reconcile).
+type controllers struct {
+	apps   map[string]facts.Application // by name
+	failed int
+}
+
+func (c *controllers) facts() facts.Set {
+	var apps []facts.Application
+	for _, name := range sortedKeys(c.apps) {
+		apps = append(apps, c.apps[name])
+	}
+	return facts.NewSet(false).WithApplications(apps...)
+}
+
+// reconcile makes an ApplicationSet ask, and do as it is told.
+func (c *controllers) reconcile(t *testing.T, st *State, r Request) {
+	t.Helper()
+	told := map[string]bool{}
+	owned := false
+	for _, cluster := range strings.Fields(answeredTo(t, st, r)) {
+		a := controlled(app("dns", cluster, r.Release), r.ApplicationSet)
+		told[a.Name] = true
+		if was, there := c.apps[a.Name]; there && was.Controller != "" && was.Controller != r.ApplicationSet {
+			owned = true
+			continue
+		}
+		c.apps[a.Name] = a
+	}
+	if owned {
+		c.failed++
+		return
+	}
+	maps.DeleteFunc(c.apps, func(name string, a facts.Application) bool { return a.Controller == r.ApplicationSet && !told[name] })
+}
+
+// TestD4MovesNeverDeadlock: whichever clusters move between which releases in one commit, an Argo CD that asks where an
+// answer differs from the one before, in whatever order, ends with each Application in its release, and has never
+// failed. Had it, releases that exchange clusters would wait for each other for ever.
+func TestD4MovesNeverDeadlock(t *testing.T) {
+	const clusters = 6
+	releases := []string{"canary", "default", "next", "old"}
+	fleet := func(releaseOf []string) tree {
+		files := small().with(tree{
+			member("one"): "", member("two"): "", "fleet/fleet-members/hub/hub.yaml": "",
+			"versions/applicationSets.yaml": "releases: {addons: [{type: canary}, {type: default}, {type: next}, {type: old}]}\n",
+		})
+		for i, release := range releaseOf {
+			name := fmt.Sprintf("c%d", i)
+			files[member(name)] = spoke(name, "labels: {addonsRelease: "+release+"}\n")
+		}
+		return files
+	}
+	for seed := range 40 {
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
+		argo := &controllers{apps: map[string]facts.Application{}}
+		releaseOf := make([]string, clusters)
+		var st *State
+		for range 4 { // commits; the first one installs everything
+			for i := range releaseOf {
+				if st == nil || r.IntN(2) == 0 {
+					releaseOf[i] = releases[r.IntN(len(releases))]
+				}
+			}
+			files := snap(fleet(releaseOf))
+			due := map[string]bool{}
+			for rounds := 0; ; rounds++ {
+				next, err := Build(st, files, argo.facts())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, release := range releases {
+					if ask := asks(t, "addons-"+release+"-dns", release); st == nil || st.Fingerprint(ask) != next.Fingerprint(ask) {
+						due[release] = true
+					}
+				}
+				if st = next; len(due) == 0 {
+					break
+				}
+				if rounds > 10*clusters {
+					t.Fatalf("seed %d: no end: %v", seed, argo.apps)
+				}
+				release := sortedKeys(due)[r.IntN(len(due))]
+				delete(due, release)
+				argo.reconcile(t, st, asks(t, "addons-"+release+"-dns", release))
+			}
+			for i, release := range releaseOf {
+				name := fmt.Sprintf("dns-c%d", i)
+				if got := argo.apps[name]; got.Release != release || got.Controller != "addons-"+release+"-dns" {
+					t.Fatalf("seed %d: %s is on %s, but %+v", seed, name, release, got)
+				}
+			}
+			if len(argo.apps) != clusters || argo.failed > 0 {
+				t.Fatalf("seed %d: %d Applications, %d failures", seed, len(argo.apps), argo.failed)
+			}
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package generator
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Owned is all that one engine is to run, of all groups: for engines that ask once for everything, as Flux does.
+type Owned struct {
+	Hub string
+	// Owner is whose engine it is: fleet.OwnerHub or a member's name.
+	Owner string
+	// Self is the cluster that the engine runs on.
+	Self Identity
+	// Components are sorted by cluster, then component and group. What is on its way out is not among them: an engine
+	// that removes nothing by itself has no use for two steps (rule 6).
+	Components []ComponentSet
+}
+
+// Identity is what is known of a cluster.
+type Identity struct {
+	Name, Tenant, Environment string
+	Labels, Annotations       labels.Set
+	Pos                       problem.Pos // of its member file
+}
+
+// Owned computes what an engine is to run; owner is "hub" or a member's name. The error is an *Error: of kind BadRequest
+// for an owner that has no Flux, Unavailable when anything of it cannot be computed (G1).
+func (st *State) Owned(hub, owner string) (Owned, error) {
+	self := st.Fleet.HubMember(hub)
+	if owner != fleet.OwnerHub && (self == nil || owner != self.Name) {
+		self = st.Fleet.Member(hub, owner)
+		switch {
+		case self == nil: // the query below says so
+		case !self.Remote:
+			return Owned{}, badRequest("member %q of hub %q has no engine of its own: ask for owner %q", owner, hub, fleet.OwnerHub)
+		case self.Engine != fleet.EngineFlux:
+			return Owned{}, badRequest("the engine of member %q of hub %q is %s", owner, hub, self.Engine)
+		}
+	}
+	out := Owned{Hub: hub, Owner: owner}
+	for _, group := range st.Fleet.Layout.GroupNames() {
+		q, failure := st.query(Request{View: Components, Hub: hub, Group: group, Owner: owner})
+		if failure != nil {
+			return Owned{}, failure
+		}
+		q.planned = true
+		sets, failure := st.sets(q)
+		if failure != nil {
+			return Owned{}, failure
+		}
+		out.Owner = q.owner
+		for _, s := range sets {
+			if c, ok := s.(*ComponentSet); ok {
+				out.Components = append(out.Components, *c)
+			}
+		}
+	}
+	slices.SortFunc(out.Components, func(a, b ComponentSet) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Component, b.Component), strings.Compare(a.Group, b.Group))
+	})
+	if self != nil {
+		c := st.clusters[self]
+		if len(c.broken) > 0 {
+			return Owned{}, unavailable(c.broken)
+		}
+		out.Self = Identity{
+			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.labels, Annotations: c.annotations, Pos: self.Pos,
+		}
+	}
+	return out, nil
+}
+
+// EntryPos is where a key of a component's merged catalog entry stands for a cluster, as far as it is known: the key's
+// place, else the entry's.
+func (st *State) EntryPos(hub, cluster, group, component string, path ...string) problem.Pos {
+	m := st.Fleet.Member(hub, cluster)
+	if m == nil {
+		return problem.Pos{}
+	}
+	c := st.clusters[m]
+	g := c.groups[group]
+	if g == nil {
+		return m.Pos
+	}
+	r, _ := st.resolve(c, g, component, nil)
+	if r.entry == nil {
+		return m.Pos
+	}
+	for ; len(path) > 0; path = path[:len(path)-1] {
+		if n := r.entry.At(path); n != nil && !n.Pos().IsZero() {
+			return n.Pos()
+		}
+	}
+	return r.entry.Root.Pos()
+}

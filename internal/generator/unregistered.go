@@ -1,0 +1,50 @@
+package generator
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// unknown is the problem of a cluster that is not registered, yet there is something to be lost on it: its own engine
+// asks, or it has Applications of the asker's. Its Secret has gone while nobody looked. What the Secret said of it is not
+// known, so that its sets cannot be computed; left out, they would be removed (G2). A retired cluster is to go, and what
+// registers one needs no Secret.
+func (st *State) unknown(q query, c *cluster) []problem.Problem {
+	if c.registered || c.retired() || q.View == Members || q.selector.Refuses(c.labels.All) {
+		return nil
+	}
+	found := ""
+	switch apps := st.facts.ApplicationsOf(c.member.Name); {
+	case q.View != Agents && q.owner != fleet.OwnerHub && q.owns(c, q.Group): // a member sees itself alone
+		found = "its engine asks, but it has no cluster Secret"
+	case !q.planned:
+		if i := slices.IndexFunc(apps, func(a facts.Application) bool { return answersFor(q, c, a) }); i >= 0 {
+			found = fmt.Sprintf("it has no cluster Secret, but Applications: %q", apps[i].Name)
+		}
+	}
+	if found == "" {
+		return nil
+	}
+	return c.own([]problem.Problem{{
+		Reason: problem.MissingSecret, Severity: problem.Error, Pos: c.member.Pos, Subject: fmt.Sprintf("cluster %q", c.member.Name),
+		Found: found, Expected: "its Secret, or lifecycle: retired",
+	}})
+}
+
+// answersFor reports whether an Application of a cluster is the asker's, as far as its labels say. One that another
+// ApplicationSet controls is not deleted by this one.
+func answersFor(q query, c *cluster, a facts.Application) bool {
+	if q.View == Agents {
+		return c.member.Remote && a.Name == applicationName(agent, c.member.Name)
+	}
+	if !q.owns(c, q.Group) || a.Group != q.Group || a.Name != applicationName(a.Component, c.member.Name) {
+		return false
+	}
+	return (q.Component == "" || a.Component == q.Component) &&
+		(q.Release == "" || a.Release == "" || a.Release == q.Release) &&
+		(q.ApplicationSet == "" || a.Controller == "" || a.Controller == q.ApplicationSet)
+}

@@ -1,0 +1,213 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+)
+
+// watched are ApplicationSets that are watched for the time of the test, and pokes at changes.
+func watched(t *testing.T, a *api, log *slog.Logger) (*ApplicationSets, <-chan struct{}) {
+	t.Helper()
+	s, err := NewApplicationSets(Options{Config: a.config(), Log: log}, "generator-plugin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ran, changes := make(chan struct{}), make(chan struct{}, 1)
+	go func() {
+		defer close(ran)
+		s.Run(ctx, func() { poke(changes) })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ran
+	})
+	return s, changes
+}
+
+// until waits for a list.
+func until(t *testing.T, s *ApplicationSets, changes <-chan struct{}, what string, ok func([]ApplicationSet, bool) bool) []ApplicationSet {
+	t.Helper()
+	end := time.After(deadline)
+	for {
+		list, complete := s.List()
+		if ok(list, complete) {
+			return list
+		}
+		select {
+		case <-changes:
+		case <-end:
+			t.Fatalf("waited in vain for %s: %+v, %v", what, list, complete)
+		}
+	}
+}
+
+func plugin(configMap, parameters string) string {
+	return fmt.Sprintf(`{"plugin":{"configMapRef":{"name":%q},"input":{"parameters":%s}}}`, configMap, parameters)
+}
+
+// Rule 9: what is kept of ApplicationSets is what they ask our plugin, wherever the question stands.
+func TestApplicationSets_Questions(t *testing.T) {
+	const ours = "generator-plugin"
+	a := newAPI(t)
+	a.ask("members", "["+plugin(ours, `{"view":"members","hub":"hub-eu"}`)+"]")
+	a.ask("two", "["+plugin(ours, `{"view":"agents"}`)+`,{"list":{"elements":[]}},`+plugin(ours, `null`)+"]")
+	a.ask("foreign", "["+plugin("other", `{"view":"members"}`)+`,{"clusters":{}}]`)
+	a.ask("literal", "["+plugin(ours, `{"view":"{{ .x }}"}`)+"]") // Argo CD does not template it there
+	a.ask("matrix", `[{"matrix":{"generators":[{"clusters":{}},`+plugin(ours, `{"view":"components","owner":"{{ .name }}"}`)+`]}}]`)
+	a.ask("deep", `[{"merge":{"generators":[{"matrix":{"generators":[`+plugin(ours, `{"view":"members"}`)+`,{"git":{}}]}},`+plugin("other", `{"x":"{{ .y }}"}`)+`]}}]`)
+	a.ask("strange", `[{"plugin":"?"}]`)
+	s, changes := watched(t, a, nil)
+	got := until(t, s, changes, "the first list", func(_ []ApplicationSet, complete bool) bool { return complete })
+	want := []ApplicationSet{
+		{Name: "deep", Requests: raw(`{"view":"members"}`)},
+		{Name: "literal", Requests: raw(`{"view":"{{ .x }}"}`)},
+		{Name: "matrix", Templated: true},
+		{Name: "members", Requests: raw(`{"hub":"hub-eu","view":"members"}`)},
+		{Name: "two", Requests: raw(`{"view":"agents"}`, `{}`)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	a.removeFrom("applicationsets", "two")
+	a.ask("members", "["+plugin(ours, `{"view":"members"}`)+"]")
+	until(t, s, changes, "the changes", func(l []ApplicationSet, _ bool) bool {
+		return len(l) == 4 && cmp.Equal(l[3].Requests, raw(`{"view":"members"}`))
+	})
+}
+
+func raw(texts ...string) []json.RawMessage {
+	var out []json.RawMessage
+	for _, t := range texts {
+		out = append(out, json.RawMessage(t))
+	}
+	return out
+}
+
+// Each refresh changes the object, even if the annotation of the one before is still there: Argo CD's controller, which
+// is about to take it away, conflicts then.
+func TestApplicationSets_Refresh(t *testing.T) {
+	a := newAPI(t)
+	a.ask("members", "["+plugin("generator-plugin", `{"view":"members"}`)+"]")
+	s, changes := watched(t, a, nil)
+	until(t, s, changes, "the first list", func(_ []ApplicationSet, complete bool) bool { return complete })
+	var at []string
+	for range 2 {
+		if err := s.Refresh(t.Context(), "members"); err != nil {
+			t.Fatal(err)
+		}
+		a.mu.Lock()
+		annotations := a.objects["applicationsets"]["members"].Annotations
+		a.mu.Unlock()
+		if annotations["argocd.argoproj.io/application-set-refresh"] != "true" || len(annotations) != 2 {
+			t.Errorf("annotations %v", annotations)
+		}
+		at = append(at, annotations["argosy.dev/refreshed-at"])
+	}
+	if at[0] == at[1] || at[0] == "" {
+		t.Errorf("the second refresh changes nothing: %v", at)
+	}
+	if err := s.Refresh(t.Context(), "gone"); err != nil {
+		t.Errorf("one that has gone: %v", err)
+	}
+	a.failFor(http.StatusForbidden, "applicationsets")
+	err := s.Refresh(t.Context(), "members")
+	if want := `applicationsets in namespace "argocd": access denied; allow patch on applicationsets.argoproj.io`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	for _, p := range a.paths {
+		if !strings.HasPrefix(strings.TrimPrefix(strings.TrimPrefix(p, "GET "), "PATCH "), "/apis/argoproj.io/v1alpha1/namespaces/argocd/applicationsets") {
+			t.Errorf("request %s", p)
+		}
+	}
+}
+
+// Where they may not be asked for, there is no list; it is told once, with the permission, and tried again.
+func TestApplicationSets_Forbidden(t *testing.T) {
+	a := newAPI(t)
+	a.ask("members", "["+plugin("generator-plugin", `{"view":"members"}`)+"]")
+	a.failFor(http.StatusForbidden, "applicationsets")
+	log := &logs{}
+	s, changes := watched(t, a, slog.New(slog.NewTextHandler(log, nil)))
+	until(t, s, changes, "the log", func(_ []ApplicationSet, complete bool) bool {
+		return !complete && strings.Contains(log.String(), "access denied; allow list, watch and patch on applicationsets.argoproj.io")
+	})
+	a.failFor(0, "applicationsets")
+	until(t, s, changes, "the list", func(l []ApplicationSet, complete bool) bool { return complete && len(l) == 1 })
+	if n := strings.Count(log.String(), "access denied"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, log)
+	}
+}
+
+// Rule 9: nothing but reading and patching the namespace's ApplicationSets leaves this client.
+func TestApplicationSets_TransportRefuses(t *testing.T) {
+	a := newAPI(t)
+	client, err := rest.HTTPClientFor(applicationSetsOnly(a.config(), "argocd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sets = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applicationsets"
+	for _, c := range []struct{ method, path, contentType string }{
+		{"GET", "/api/v1/namespaces/argocd/secrets", ""},
+		{"GET", "/apis/argoproj.io/v1alpha1/namespaces/other/applicationsets", ""},
+		{"GET", "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications", ""},
+		{"GET", sets + "/../secrets", ""},
+		{"POST", sets, "application/json"},
+		{"DELETE", sets, ""},
+		{"DELETE", sets + "/x", ""},
+		{"PUT", sets + "/x", "application/json"},
+		{"PATCH", sets + "/x", "application/json-patch+json"},
+		{"PATCH", sets + "/x/status", "application/merge-patch+json"},
+		{"PATCH", "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/x", "application/merge-patch+json"},
+	} {
+		q, err := http.NewRequest(c.method, a.server.URL+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Content-Type", c.contentType)
+		if r, err := client.Do(q); err == nil {
+			_ = r.Body.Close()
+			t.Errorf("%+v was answered", c)
+		}
+	}
+	if len(a.paths) > 0 {
+		t.Errorf("requests %v", a.paths)
+	}
+	if q, err := http.NewRequest("GET", a.server.URL+sets, nil); err != nil {
+		t.Fatal(err)
+	} else if r, err := client.Do(q); err != nil || !slices.Equal(a.paths, []string{"GET " + sets}) {
+		t.Errorf("%v, %v", err, a.paths)
+	} else {
+		_ = r.Body.Close()
+	}
+}
+
+// Rule 9: one whose last question failed says so until it has succeeded.
+func TestApplicationSets_Failed(t *testing.T) {
+	a := &ApplicationSets{configMap: "generator-plugin"}
+	for conditions, want := range map[string]bool{
+		`[]`: false,
+		`[{"type":"ErrorOccurred","status":"True"},{"type":"ResourcesUpToDate","status":"False"}]`: true,
+		`[{"type":"ErrorOccurred","status":"False"},{"type":"ResourcesUpToDate","status":"True"}]`: false,
+	} {
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON([]byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"ApplicationSet","metadata":{"name":"x"},"status":{"conditions":` + conditions + `}}`)); err != nil {
+			t.Fatal(err)
+		}
+		trimmed, err := a.trim(o)
+		if s, ok := trimmed.(*applicationSet); err != nil || !ok || s.asks.Failed != want {
+			t.Errorf("%s: %+v, %v; failed should be %t", conditions, trimmed, err, want)
+		}
+	}
+}

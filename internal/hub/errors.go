@@ -1,0 +1,51 @@
+package hub
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// short is an error as State.Err tells it, with the permission that would mend it: without addresses, ports, resource versions and times (G5). Nil for what
+// is no failure.
+func (f *follower) short(err error, permission string) error {
+	var (
+		dns     *net.DNSError
+		unknown x509.UnknownAuthorityError
+		other   x509.HostnameError
+		invalid x509.CertificateInvalidError
+		timeout net.Error
+		op      *net.OpError
+		status  apierrors.APIStatus
+		what    string
+	)
+	switch {
+	case err == nil, apierrors.IsResourceExpired(err), apierrors.IsGone(err): // the latter two mean: list again
+		return nil
+	case apierrors.IsForbidden(err):
+		what = "access denied; allow " + permission
+	case apierrors.IsNotFound(err):
+		what = "the API server knows no such resource; is Argo CD installed?"
+	case apierrors.IsUnauthorized(err):
+		what = "the API server does not accept the credentials"
+	case apierrors.IsNotAcceptable(err):
+		what = "the API server cannot answer with metadata alone"
+	case errors.As(err, &dns):
+		what = "the API server's host is not found"
+	case errors.As(err, &unknown), errors.As(err, &other), errors.As(err, &invalid):
+		what = "the API server's certificate is not trusted"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		what = "the API server does not answer in time"
+	case errors.As(err, &status) && status.Status().Code != 0:
+		what = fmt.Sprintf("the API server answers %d", status.Status().Code)
+	case errors.As(err, &op):
+		what = "the API server cannot be reached"
+	default:
+		what = "the API server's answer cannot be used"
+	}
+	return fmt.Errorf("%s in namespace %q: %s", f.what, f.namespace, what)
+}

@@ -1,0 +1,129 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// followed says what a follower follows, and how.
+type followed struct {
+	what       string // in texts: "cluster secrets"
+	permission string // in texts: what has to be allowed
+	namespace  string
+	selector   string
+	list       func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch      func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	expected   runtime.Object
+	trim       cache.TransformFunc
+	// same tells that a change of an object is of no interest; it gets what trim has left. It may be nil.
+	same func(old, updated any) bool
+	// changed is called when anything has changed. It does not block.
+	changed func()
+	log     *slog.Logger
+}
+
+// follower keeps a copy of the objects of one resource, and how the last request for them went.
+type follower struct {
+	followed
+	informer cache.SharedIndexInformer
+	stop     context.CancelFunc // ends requests under way
+
+	mu     sync.Mutex
+	err    error // short
+	denied bool
+}
+
+func newFollower(what followed) (*follower, error) {
+	requests, stop := context.WithCancel(context.Background())
+	f := &follower{followed: what, stop: stop}
+	f.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListFunc: func(o metav1.ListOptions) (runtime.Object, error) {
+			o.LabelSelector = f.selector
+			list, err := f.list(requests, o)
+			f.told(err)
+			return list, err
+		},
+		WatchFunc: func(o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = f.selector
+			w, err := f.watch(requests, o)
+			f.told(err)
+			return w, err
+		},
+	}, f.expected, 0, cache.Indexers{})
+	_, handled := f.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { f.changed() },
+		UpdateFunc: func(old, updated any) {
+			if f.same == nil || !f.same(old, updated) {
+				f.changed()
+			}
+		},
+		DeleteFunc: func(any) { f.changed() },
+	})
+	return f, errors.Join(handled,
+		f.informer.SetTransform(f.trim),
+		f.informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) {
+			f.log.Debug("kubernetes watch ended", "what", f.what, "error", err)
+		}),
+	)
+}
+
+// run follows until the context ends.
+func (f *follower) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer context.AfterFunc(ctx, f.stop)()
+	wg.Go(func() {
+		if cache.WaitForCacheSync(ctx.Done(), f.informer.HasSynced) {
+			f.changed() // also when there are no objects at all
+		}
+	})
+	f.informer.Run(ctx.Done())
+}
+
+// synced tells whether a list has been complete.
+func (f *follower) synced() bool { return f.informer.HasSynced() }
+
+// objects are what is there, in no order.
+func (f *follower) objects() []any { return f.informer.GetStore().List() }
+
+// failure is why the last request failed, shortly; denied tells that nothing is wrong but the permission, or that there
+// is no such resource.
+func (f *follower) failure() (denied bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.denied, f.err
+}
+
+// told notes how the last request went.
+func (f *follower) told(err error) {
+	if errors.Is(err, context.Canceled) { // we are being stopped
+		return
+	}
+	short := f.short(err, f.permission)
+	f.mu.Lock()
+	changed := textOf(short) != textOf(f.err)
+	f.err, f.denied = short, apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
+	f.mu.Unlock()
+	if !changed {
+		return
+	}
+	if short != nil {
+		f.log.Warn("kubernetes cannot be asked", "problem", short, "error", err)
+	}
+	f.changed()
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

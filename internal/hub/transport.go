@@ -1,0 +1,73 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+
+	"k8s.io/client-go/rest"
+)
+
+// guarded is a configuration whose requests all pass a guard.
+func guarded(c *rest.Config, guard func(http.RoundTripper) http.RoundTripper) *rest.Config {
+	c = rest.CopyConfig(c)
+	if c.UserAgent == "" {
+		c.UserAgent = "argosy"
+	}
+	c.Wrap(guard)
+	return c
+}
+
+// metadataOnly is a configuration whose requests cannot bring a whole object (rule 1).
+func metadataOnly(c *rest.Config) *rest.Config {
+	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return partial{next} })
+}
+
+// partial lets only requests for PartialObjectMetadata through. client-go's metadata client accepts plain JSON as its
+// last choice (metadata.go, v0.31), which a server that cannot do better would answer with the whole Secret: that
+// choice is taken out, so that such a server answers 406.
+type partial struct{ next http.RoundTripper }
+
+func (p partial) RoundTrip(q *http.Request) (*http.Response, error) {
+	if q.Method != http.MethodGet {
+		return nil, fmt.Errorf("%s requests are not made here", q.Method)
+	}
+	var kept []string
+	for _, value := range q.Header.Values("Accept") {
+		for _, media := range strings.Split(value, ",") {
+			if strings.Contains(media, ";as=PartialObjectMetadata") {
+				kept = append(kept, strings.TrimSpace(media))
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return nil, errors.New("a request for more than metadata is not made here")
+	}
+	q = q.Clone(q.Context())
+	q.Header.Set("Accept", strings.Join(kept, ","))
+	return p.next.RoundTrip(q)
+}
+
+// applicationSetsOnly is a configuration that reaches the ApplicationSets of one namespace alone (rule 9).
+func applicationSetsOnly(c *rest.Config, namespace string) *rest.Config {
+	collection := path.Join("/apis", applicationSets.Group, applicationSets.Version, "namespaces", namespace, applicationSets.Resource)
+	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return narrow{collection, next} })
+}
+
+// narrow lets through what reads a collection, and merge patches of its members. An API server may be below a path.
+type narrow struct {
+	collection string
+	next       http.RoundTripper
+}
+
+func (n narrow) RoundTrip(q *http.Request) (*http.Response, error) {
+	switch {
+	case q.Method == http.MethodGet && strings.HasSuffix(q.URL.Path, n.collection):
+	case q.Method == http.MethodPatch && q.Header.Get("Content-Type") == string(mergePatch) && strings.HasSuffix(path.Dir(q.URL.Path), n.collection):
+	default:
+		return nil, fmt.Errorf("requests are not made here but to read and annotate ApplicationSets: %s %s", q.Method, q.URL.Path)
+	}
+	return n.next.RoundTrip(q)
+}
