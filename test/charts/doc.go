@@ -12,4 +12,8 @@
 //  6. Cluster Secrets, credentials and tokens are made by External Secrets' own provider and
 //     template engine from what charts/fleet-secret renders; Argo CD's plugin generator reads
 //     what charts/generator-plugin renders, and the service accepts its command line.
+//  7. What Flux is given, by charts/agent-flux and in the artifacts of this repository's members, is what Flux's definitions
+//     accept, and fits together: address, Secret and facts are those of the service's chart.
+//  8. Every Application of this repository's fleet is permitted by its project, and no tenant's
+//     project reaches another tenant's cluster.
 package charts

@@ -212,17 +212,26 @@ func TestGeneratorPluginIsRestricted(t *testing.T) {
 	}
 }
 
-// The permission is for Secrets in Argo CD's namespace, to read; without Kubernetes facts there is none, nor a token.
+// The permissions are in Argo CD's namespace: Secrets and Applications to read, ApplicationSets to read and annotate,
+// where that is wanted; without Kubernetes facts there is none, nor a token.
 func TestGeneratorPluginRBAC(t *testing.T) {
 	objects := rendering{Namespace: "argosy"}.objects(t, generatorPlugin, onHub, "argocd: {namespace: argo}")
 	role, binding := one[*rbacv1.Role](t, objects, ""), one[*rbacv1.RoleBinding](t, objects, "")
-	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"list", "watch"}}}
+	want := []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"list", "watch"}},
+		{APIGroups: []string{"argoproj.io"}, Resources: []string{"applications"}, Verbs: []string{"list", "watch"}},
+		{APIGroups: []string{"argoproj.io"}, Resources: []string{"applicationsets"}, Verbs: []string{"list", "watch", "patch"}},
+	}
 	if diff := cmp.Diff(want, role.Rules); diff != "" || role.Namespace != "argo" || binding.Namespace != "argo" {
 		t.Errorf("Role in %s:\n%s", role.Namespace, diff)
 	}
 	account := one[*corev1.ServiceAccount](t, objects, "")
 	if subject := binding.Subjects[0]; subject.Name != account.Name || subject.Namespace != "argosy" || account.Namespace != "argosy" {
 		t.Errorf("subject %+v, ServiceAccount %s/%s", subject, account.Namespace, account.Name)
+	}
+	readOnly := one[*rbacv1.Role](t, rendering{}.objects(t, generatorPlugin, onHub, "plugin: {refreshApplicationSets: false}"), "")
+	if diff := cmp.Diff(want[:2], readOnly.Rules); diff != "" {
+		t.Errorf("without refresh:\n%s", diff)
 	}
 	objects = rendering{}.objects(t, generatorPlugin, onHub, "facts: {from: none}")
 	if roles := all[*rbacv1.Role](objects); len(roles) != 0 || *one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec.AutomountServiceAccountToken {
@@ -281,7 +290,14 @@ func TestGeneratorPluginFlags(t *testing.T) {
 	}{
 		"git": {onHub, []string{
 			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
-			"--token-file=/etc/argosy/token/token", "--facts=kubernetes", "--namespace=argocd", "--state-dir=/var/lib/argosy",
+			"--token-file=/etc/argosy/token/token", "--facts=kubernetes", "--namespace=argocd",
+			"--plugin-configmap=generator-plugin", "--state-dir=/var/lib/argosy",
+			"--drain-delay=5s", "--log-format=json", "--log-level=info",
+		}},
+		"no refresh": {onHub + "plugin: {configMap: other, refreshApplicationSets: 'false'}", []string{
+			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
+			"--token-file=/etc/argosy/token/token", "--facts=kubernetes", "--namespace=argocd",
+			"--refresh-applicationsets=false", "--state-dir=/var/lib/argosy",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 		"all": {onHub + `
@@ -405,6 +421,8 @@ func TestGeneratorPluginBadValues(t *testing.T) {
 		"state: {size: big}":                                             "state.size: Does not match pattern",
 		"podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}":      "podDisruptionBudget: minAvailable and maxUnavailable contradict each other",
 		"localCluster: {create: true}":                                   "localCluster.create needs owner",
+		"plugin: {refreshApplicationSets: maybe}":                        "plugin.refreshApplicationSets: plugin.refreshApplicationSets must be one of",
+		"extraArgs: [--plugin-configmap=x]":                              "extraArgs: --plugin-configmap is set by the chart",
 		"extraArgs: [--hub=other]":                                       "extraArgs: --hub is set by the chart",
 		"argocd: {callers: []}":                                          "Array must have at least 1 items",
 		"replicas: '2'":                                                  "replicas: Invalid type. Expected: integer, given: string",

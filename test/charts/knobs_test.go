@@ -77,6 +77,7 @@ func outcome(t *testing.T, valueFiles []string) (name, text string) {
 func TestLint(t *testing.T) {
 	for chart, values := range map[string]map[string]any{
 		"application-sets": {"group": "addons"},
+		"agent-flux":       {"plugin": map[string]any{"values": "hub: hub-eu\nowner: analytics-prod-eu-1\nsource: {git: {url: https://github.com/acme/fleet}}\n"}},
 		"agent-bootstrap":  {"hub": "hub-eu", "owner": "retail-prod-eu-1", "groups": []any{"addons"}},
 	} {
 		for _, message := range lint.All(repo+"/charts/"+chart, values, "argocd", false).Messages {

@@ -51,6 +51,7 @@ const (
 	fleetSecret        = repo + "/charts/fleet-secret"
 	generatorPlugin    = repo + "/charts/generator-plugin"
 	storageClasses     = repo + "/charts/storage-classes"
+	agentFlux          = repo + "/charts/agent-flux"
 	karpenterNodePools = repo + "/charts/karpenter-node-pools"
 )
 
@@ -187,6 +188,7 @@ func all[T runtime.Object](objects []runtime.Object) []T {
 // are checked against their CustomResourceDefinitions alone.
 var kinds = map[string]func() runtime.Object{
 	"v1/ConfigMap":                                     func() runtime.Object { return &corev1.ConfigMap{} },
+	"v1/Namespace":                                     func() runtime.Object { return &corev1.Namespace{} },
 	"v1/PersistentVolumeClaim":                         func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
 	"v1/Secret":                                        func() runtime.Object { return &corev1.Secret{} },
 	"v1/Service":                                       func() runtime.Object { return &corev1.Service{} },
@@ -201,6 +203,11 @@ var kinds = map[string]func() runtime.Object{
 	"external-secrets.io/v1/SecretStore":               func() runtime.Object { return &esv1.SecretStore{} },
 	"external-secrets.io/v1/ClusterSecretStore":        func() runtime.Object { return &esv1.ClusterSecretStore{} },
 	"generators.external-secrets.io/v1alpha1/Password": func() runtime.Object { return &genv1alpha1.Password{} },
+	"helm.toolkit.fluxcd.io/v2/HelmRelease":            nil,
+	"kustomize.toolkit.fluxcd.io/v1/Kustomization":     nil,
+	"source.toolkit.fluxcd.io/v1/GitRepository":        nil,
+	"source.toolkit.fluxcd.io/v1/HelmRepository":       nil,
+	"source.toolkit.fluxcd.io/v1/OCIRepository":        nil,
 	"karpenter.sh/v1/NodePool":                         nil,
 	"karpenter.k8s.aws/v1/EC2NodeClass":                nil,
 	"monitoring.coreos.com/v1/ServiceMonitor":          nil,
@@ -285,7 +292,7 @@ var customResources = sync.OnceValues(func() (map[string]customResource, error) 
 	} {
 		paths = append(paths, filepath.Join(bases, name+".yaml"))
 	}
-	for _, name := range []string{"application", "applicationset"} {
+	for _, name := range []string{"application", "applicationset", "appproject"} {
 		paths = append(paths, filepath.Join(modules[1], "manifests", "crds", name+"-crd.yaml"))
 	}
 	found := map[string]customResource{}

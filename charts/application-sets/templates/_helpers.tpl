@@ -93,10 +93,19 @@ and the finalizer in one text; the controller takes a single document.
 {{- join "\n" $parts -}}
 {{- end }}
 
-{{/* application-sets.syncPolicy: {entry} -> spec.syncPolicy of an Application. */}}
+{{/*
+application-sets.syncPolicy: {entry} -> spec.syncPolicy of an Application. What is false in
+`automated` is left out: it is the default, and the ApplicationSet controller drops it whenever it
+writes the ApplicationSet, upon which Argo CD would put it back.
+*/}}
 {{- define "application-sets.syncPolicy" -}}
 {{- $policy := dict -}}
 {{- range $k, $v := (.syncPolicy | default dict) }}{{ $_ := set $policy $k $v }}{{ end -}}
+{{- if kindIs "map" $policy.automated -}}
+  {{- $automated := dict -}}
+  {{- range $k, $v := $policy.automated }}{{ if or $v (eq $k "enabled") }}{{ $_ := set $automated $k $v }}{{ end }}{{ end -}}
+  {{- $_ := set $policy "automated" $automated -}}
+{{- end -}}
 {{- with .syncOptions }}{{ $_ := set $policy "syncOptions" . }}{{ end -}}
 {{- if $policy }}{{ toYaml $policy }}{{ end -}}
 {{- end }}

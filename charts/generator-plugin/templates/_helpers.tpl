@@ -87,10 +87,25 @@ annotations:
 
 {{- define "generator-plugin.localCluster" -}}
 {{- if eq (toString .Values.localCluster.create) "auto" -}}
-{{- if .Values.owner }}true{{ end -}}
+{{- if and .Values.owner (eq .Values.engine "argocd") }}true{{ end -}}
 {{- else -}}
 {{- include "generator-plugin.bool" .Values.localCluster.create -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The ConfigMap with the facts file. */}}
+{{- define "generator-plugin.factsConfigMap" -}}
+{{- .Values.facts.configMap | default (printf "%s-facts" (include "generator-plugin.fullname" .)) -}}
+{{- end -}}
+
+{{/* The service as a registry: what an OCIRepository of Flux names, and its credentials are for. */}}
+{{- define "generator-plugin.registry" -}}
+{{- printf "%s.%s.svc:%d" (include "generator-plugin.fullname" .) .Release.Namespace (int .Values.service.port) -}}
+{{- end -}}
+
+{{/* The token as Flux sends it: the password of any user. */}}
+{{- define "generator-plugin.dockerConfig" -}}
+{{- dict "auths" (dict (include "generator-plugin.registry" .context) (dict "username" "flux" "password" .token)) | toJson -}}
 {{- end -}}
 
 {{- define "generator-plugin.baseUrl" -}}
@@ -124,8 +139,11 @@ annotations:
 {{- if and $v.source.git.credentialsSecret (not $v.source.git.url) -}}
 {{- fail "source.git.credentialsSecret has a meaning with source.git.url only" -}}
 {{- end -}}
-{{- if and (eq $v.facts.from "file") (not $v.facts.configMap) -}}
-{{- fail "facts.configMap is required with facts.from: file" -}}
+{{- if and (eq $v.facts.from "file") (not $v.facts.configMap) (not $v.owner) -}}
+{{- fail "facts.configMap is required with facts.from: file, where no owner says whose facts localCluster has" -}}
+{{- end -}}
+{{- if and (eq $v.engine "flux") (eq $v.facts.from "kubernetes") -}}
+{{- fail "facts.from: kubernetes reads Argo CD's cluster Secrets, and with engine: flux there are none: file or none" -}}
 {{- end -}}
 {{- if and $v.facts.configMap (ne $v.facts.from "file") -}}
 {{- fail (printf "facts.configMap has no effect with facts.from: %s" $v.facts.from) -}}
@@ -162,7 +180,7 @@ annotations:
 {{- end -}}
 {{- range $arg := $v.extraArgs -}}
 {{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
-{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "facts" "namespace" "state-dir" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
+{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "facts" "namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
 {{- fail (printf "extraArgs: --%s is set by the chart: use its value" $flag) -}}
 {{- end -}}
 {{- end -}}

@@ -1,0 +1,184 @@
+package charts_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/flux"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+const fluxAgent = "analytics-prod-eu-1"
+
+// onFluxMember is what charts/agent-flux installs the service with.
+const onFluxMember = onHub + "owner: " + fluxAgent + "\nengine: flux\nfacts: {from: file}\n"
+
+func TestAgentFluxGoldens(t *testing.T) { chartGoldens(t, agentFlux) }
+
+// inFlux is a release where Flux is.
+func inFlux(release string) rendering { return rendering{Name: release, Namespace: "flux-system"} }
+
+// Every object of this repository's artifacts is one that Flux's definitions accept.
+func TestArtifactsAreFluxObjects(t *testing.T) {
+	_, state := newEngine(t)
+	for owner, least := range map[string]int{fluxAgent: 5, "hub": 40} {
+		owned, err := state.Owned("hub-eu", owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, problems := flux.Render(owned, flux.Options{Pos: state.EntryPos})
+		for _, p := range problem.Errors(problems) {
+			t.Errorf("%v", p)
+		}
+		var docs []string
+		for _, f := range files {
+			if f.Name != "kustomization.yaml" {
+				docs = append(docs, documents(string(f.Data))...)
+			}
+		}
+		releases := 0
+		for _, object := range decodeObjects(t, docs) {
+			if u, ok := object.(*unstructured.Unstructured); ok && u.GetKind() == "HelmRelease" {
+				releases++
+			}
+		}
+		if releases != len(owned.Components) || releases < least {
+			t.Errorf("%s: %d HelmReleases of %d components", owner, releases, len(owned.Components))
+		}
+	}
+}
+
+// What the hub gives a member that runs Flux fits together: the service's chart takes the values, the artifact's address
+// is the service's, and the Secret that Flux pulls with is the one that the service's chart makes.
+func TestFluxAgentFitsTogether(t *testing.T) {
+	url, state := newEngine(t)
+	a := newArgoCD(t, url)
+	apps := generate(t, a, rootSets(t, filepath.Join(repo, "fleet/bootstrap/hub-eu/agents-flux.yaml"))[0])
+	if len(apps) != 1 || apps[0].Spec.Destination.Name != fluxAgent || apps[0].Spec.Destination.Namespace != "flux-system" {
+		t.Fatalf("Applications: %+v", apps)
+	}
+	source := apps[0].Spec.Sources[0]
+	objects := inFlux(source.Helm.ReleaseName).objects(t, filepath.Join(repo, source.Path), source.Helm.Values)
+	release, artifact := custom(t, objects, "HelmRelease", "generator-plugin"), custom(t, objects, "OCIRepository", "argosy")
+	values, err := yaml.Marshal(field(t, release, "spec", "values"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	system := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}
+	member := inFlux(field(t, release, "spec", "releaseName").(string))
+	member.Live = []runtime.Object{system}
+	plugin := member.objects(t, generatorPlugin, string(values))
+
+	service := one[*corev1.Service](t, plugin, "")
+	host := fmt.Sprintf("%s.%s.svc:%d", service.Name, service.Namespace, service.Spec.Ports[0].Port)
+	if got := field(t, artifact, "spec", "url"); got != "oci://"+host+"/flux/hub-eu/"+fluxAgent {
+		t.Errorf("artifact %v, service %s", got, host)
+	}
+	secret := one[*corev1.Secret](t, plugin, field(t, artifact, "spec", "secretRef", "name").(string))
+	var config struct {
+		Auths map[string]struct{ Username, Password string }
+	}
+	if err := json.Unmarshal(secret.Data[".dockerconfigjson"], &config); err != nil {
+		t.Fatal(err)
+	}
+	if got := config.Auths[host]; secret.Type != corev1.SecretTypeDockerConfigJson || got.Username == "" || got.Password != string(secret.Data["token"]) || len(got.Password) != 48 {
+		t.Errorf("Secret of type %s: %+v", secret.Type, config)
+	}
+
+	// The member's own service comes to the same artifact, knowing what the hub told it.
+	known, err := facts.Parse("facts.yaml", []byte(one[*corev1.ConfigMap](t, plugin, "").Data["facts.yaml"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, _ := known.Of(fluxAgent)
+	want, err := state.Owned("hub-eu", fluxAgent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := want.Self.Labels.All
+	for key, value := range cluster.Labels {
+		if all[key] != value {
+			t.Errorf("label %s: the member is told %q, the hub sees %q", key, value, all[key])
+		}
+	}
+	if len(cluster.Labels) < len(all)-1 || cmp.Diff(want.Self.Annotations.All, cluster.Annotations) != "" {
+		t.Errorf("facts %v", cluster)
+	}
+}
+
+// With External Secrets one Secret is made once, of the type that Flux wants, with the service's token in both keys.
+func TestTokenForFluxByExternalSecrets(t *testing.T) {
+	r := inFlux("generator-plugin")
+	r.APIVersions = externalSecretsAPI
+	es := one[*esv1.ExternalSecret](t, r.objects(t, generatorPlugin, onFluxMember), "")
+	secret, err := reconcile(t, es, nil, map[string]string{"password": bearer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const config = `{"auths":{"generator-plugin.flux-system.svc:8080":{"password":"` + bearer + `","username":"flux"}}}`
+	if secret.Type != corev1.SecretTypeDockerConfigJson || string(secret.Data[".dockerconfigjson"]) != config || string(secret.Data["token"]) != bearer {
+		t.Errorf("%s %v", secret.Type, texts(secret.Data))
+	}
+}
+
+func TestAgentFluxBadValues(t *testing.T) {
+	const good = "plugin: {values: {hub: h, owner: a, source: {git: {url: https://g.example/f}}}}\n"
+	for values, message := range map[string]string{
+		"plugin: {values: null}":                               "hub is required",
+		"plugin: {values: 'a: ['}":                             "plugin.values is no YAML",
+		"plugin: {values: {hub: ''}}":                          "hub is required: the name of the hub",
+		"plugin: {values: {owner: ''}}":                        "owner is required: the member's name or hub",
+		"owner: b":                                             "owner: the artifact is that of b, but the service on this cluster is a's",
+		"plugin: {create: false}":                              "artifact.url is required with plugin.create: false",
+		"plugin: {values: {source: {git: {url: ''}}}}":         "plugin.chart.url is required",
+		"artifact: {url: 'http://x'}":                          "artifact.url: Does not match pattern",
+		"artifact: {interval: 60}":                             "artifact.interval: Invalid type",
+		"fleet: {kustomizations: [{name: argosy, path: ./x}]}": "fleet.kustomizations.0.name: Must not validate the schema (not)",
+		"fleet: {kustomizations: [{name: x}]}":                 "fleet.kustomizations.0: path is required",
+		"fleet: {ref: {head: x}}":                              "Additional property head is not allowed",
+		"kustomization: {prune: true}":                         "Additional property prune is not allowed",
+	} {
+		t.Run(values, func(t *testing.T) { inFlux("agent-flux").fails(t, message, agentFlux, good, values) })
+	}
+	for values, message := range map[string]string{
+		"facts: {from: kubernetes}": "facts.from: kubernetes reads Argo CD's cluster Secrets, and with engine: flux there are none",
+		"engine: fleet":             "engine: engine must be one of",
+	} {
+		t.Run(values, func(t *testing.T) {
+			inFlux("generator-plugin").fails(t, message, generatorPlugin, onFluxMember, values)
+		})
+	}
+}
+
+// custom is the only object of a kind without a Go type here, and of a name.
+func custom(t *testing.T, objects []runtime.Object, kind, name string) *unstructured.Unstructured {
+	t.Helper()
+	for _, u := range all[*unstructured.Unstructured](objects) {
+		if u.GetKind() == kind && u.GetName() == name {
+			return u
+		}
+	}
+	t.Fatalf("no %s %s", kind, name)
+	return nil
+}
+
+func field(t *testing.T, u *unstructured.Unstructured, path ...string) any {
+	t.Helper()
+	v, found, err := unstructured.NestedFieldNoCopy(u.Object, path...)
+	if err != nil || !found {
+		t.Fatalf("%s %s has no %s: %v", u.GetKind(), u.GetName(), strings.Join(path, "."), err)
+	}
+	return v
+}

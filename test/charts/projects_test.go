@@ -1,0 +1,251 @@
+package charts_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// inCluster is the hub as its own Argo CD knows it.
+const inCluster = "https://kubernetes.default.svc"
+
+// projectsOf are the projects of a hub, checked as Argo CD's API server does.
+func projectsOf(t *testing.T, hub string) map[string]v1alpha1.AppProject {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(repo, "fleet/bootstrap", hub, "projects.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]v1alpha1.AppProject{}
+	for _, doc := range documents(string(data)) {
+		var project v1alpha1.AppProject
+		if err := yaml.UnmarshalStrict([]byte(doc), &project); err != nil {
+			t.Fatal(err)
+		}
+		validateCustomResource(t, doc)
+		if err := project.ValidateProject(); err != nil {
+			t.Errorf("%s: %v", project.Name, err)
+		}
+		if project.Kind != "AppProject" || project.Namespace != "argocd" || project.Spec.Description == "" {
+			t.Errorf("%s %s/%s, described as %q", project.Kind, project.Namespace, project.Name, project.Spec.Description)
+		}
+		// The root ApplicationSets are in wave 0 and name these.
+		if wave := project.Annotations["argocd.argoproj.io/sync-wave"]; wave != "-1" {
+			t.Errorf("%s: wave %q", project.Name, wave)
+		}
+		out[project.Name] = project
+	}
+	return out
+}
+
+// reaches says whether a project permits a destination, as Argo CD sees it: with server and name.
+func reaches(t *testing.T, project v1alpha1.AppProject, name, server, namespace string) bool {
+	t.Helper()
+	ok, err := project.IsDestinationPermitted(v1alpha1.ApplicationDestination{Name: name, Server: server, Namespace: namespace},
+		func(string) ([]*v1alpha1.Cluster, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
+}
+
+// A tenant's project reaches the tenant's clusters and no other, and platform the hub alone.
+func TestProjectsKeepTenantsApart(t *testing.T) {
+	_, state := newEngine(t)
+	for _, hub := range []string{"hub-eu", "hub-us"} {
+		projects := projectsOf(t, hub)
+		tenants := map[string]string{hub: "platform"}
+		for _, m := range state.Fleet.Members(hub) {
+			tenants[m.Name] = m.Tenant
+		}
+		for cluster, tenant := range tenants {
+			if _, ok := projects[tenant]; !ok {
+				t.Errorf("%s: no project for the tenant %s of %s", hub, tenant, cluster)
+			}
+			server := "https://" + cluster + ".example.com"
+			if cluster == hub {
+				server = inCluster
+			}
+			for name, project := range projects {
+				if got, want := reaches(t, project, cluster, server, "argocd"), name == tenant; got != want {
+					t.Errorf("%s: project %s reaches %s of the tenant %s: %t", hub, name, cluster, tenant, got)
+				}
+			}
+		}
+	}
+}
+
+// Every Application of this repository's fleet, from the root ApplicationSets to the components, is permitted by its
+// project: repositories, destination and, for the charts of this repository, the kinds that have no namespace.
+func TestProjectsPermitTheFleet(t *testing.T) {
+	url, state := newEngine(t)
+	a := newArgoCD(t, url)
+	for _, hub := range []string{"hub-eu", "hub-us"} {
+		projects := projectsOf(t, hub)
+		used := map[string]bool{}
+		check := func(app v1alpha1.Application, want string) {
+			t.Helper()
+			project, ok := projects[app.Spec.Project]
+			if !ok || app.Spec.Project != want {
+				t.Errorf("%s: %s is in project %q, want %q", hub, app.Name, app.Spec.Project, want)
+				return
+			}
+			used[app.Spec.Project] = true
+			d := app.Spec.Destination
+			name, server := d.Name, d.Server
+			switch {
+			case server == inCluster:
+				name = "in-cluster"
+			case name == hub:
+				server = inCluster
+			default:
+				server = "https://" + name + ".example.com"
+			}
+			if !reaches(t, project, name, server, d.Namespace) {
+				t.Errorf("%s: project %s does not reach %s/%s, where %s goes", hub, project.Name, name, d.Namespace, app.Name)
+			}
+			for _, source := range app.Spec.GetSources() {
+				if !project.IsSourcePermitted(source) {
+					t.Errorf("%s: project %s does not permit %s of %s", hub, project.Name, source.RepoURL, app.Name)
+				}
+				if strings.HasPrefix(source.Path, "charts/") {
+					permitsKinds(t, project, app.Name, source)
+				}
+			}
+		}
+		tenantOf := map[string]string{hub: "platform"}
+		for _, m := range state.Fleet.Members(hub) {
+			tenantOf[m.Name] = m.Tenant
+		}
+		root := func(name string) []v1alpha1.Application {
+			return generate(t, a, rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, name+".yaml"))[0])
+		}
+		for _, app := range root("members") {
+			check(app, "platform")
+		}
+		for _, app := range append(root("agents"), root("agents-flux")...) {
+			check(app, tenantOf[app.Spec.Destination.Name])
+		}
+		for _, group := range groups {
+			for _, release := range root(group) {
+				check(release, "platform")
+				for _, app := range releaseApplications(t, a, release, map[string]string{}) {
+					check(app, tenantOf[app.Spec.Destination.Name])
+				}
+			}
+		}
+		for name := range projects {
+			if !used[name] {
+				t.Errorf("%s: no Application is in project %s", hub, name)
+			}
+		}
+	}
+}
+
+// permitsKinds: what a chart of this repository creates without a namespace is on the project's list.
+func permitsKinds(t *testing.T, project v1alpha1.AppProject, app string, source v1alpha1.ApplicationSource) {
+	t.Helper()
+	files := make([]string, 0, len(source.Helm.ValueFiles)+1)
+	for _, file := range source.Helm.ValueFiles {
+		files = append(files, filepath.Join(repo, source.Path, file))
+	}
+	docs, _, err := rendering{}.render(filepath.Join(repo, source.Path), append(files, valuesFile(t, source.Helm.Values))...)
+	if err != nil {
+		t.Fatalf("%s: %v", app, err)
+	}
+	for _, doc := range docs {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(doc), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		kind := object.GroupVersionKind().GroupKind()
+		if object.GetNamespace() == "" && !project.IsGroupKindPermitted(kind, false) {
+			t.Errorf("%s: project %s does not permit %s %s", app, project.Name, kind, object.GetName())
+		}
+	}
+}
+
+// Every chart repository of the catalogs is permitted to every project that has members: a component that is switched
+// on later needs no other change. The kinds are those of the catalogs' charts as they are known.
+func TestProjectsPermitTheCatalogs(t *testing.T) {
+	kinds := []schema.GroupKind{
+		{Kind: "Namespace"},
+		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
+		{Group: "apiregistration.k8s.io", Kind: "APIService"},
+		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"},
+		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"},
+		{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"},
+		{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"},
+		{Group: "networking.k8s.io", Kind: "IngressClass"},
+		{Group: "elbv2.k8s.aws", Kind: "IngressClassParams"},
+		{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
+		{Group: "storage.k8s.io", Kind: "CSIDriver"},
+		{Group: "storage.k8s.io", Kind: "StorageClass"},
+	}
+	for _, hub := range []string{"hub-eu", "hub-us"} {
+		for name, project := range projectsOf(t, hub) {
+			for _, group := range groups {
+				for component, e := range entries(t, group) {
+					if !project.IsSourcePermitted(v1alpha1.ApplicationSource{RepoURL: e.Chart.RepoURL}) {
+						t.Errorf("%s: project %s does not permit %s of %s", hub, name, e.Chart.RepoURL, component)
+					}
+				}
+			}
+			for _, kind := range kinds {
+				if !project.IsGroupKindPermitted(kind, false) {
+					t.Errorf("%s: project %s does not permit %s", hub, name, kind)
+				}
+			}
+			if project.IsGroupKindPermitted(schema.GroupKind{Kind: "Node"}, false) {
+				t.Errorf("%s: project %s permits any kind", hub, name)
+			}
+		}
+	}
+}
+
+// A member's own Argo CD has the project that Argo CD makes by itself, and what its ApplicationSets make is in it.
+func TestAgentsUseTheProjectDefault(t *testing.T) {
+	url, state := newEngine(t)
+	a := newArgoCD(t, url)
+	body, err := state.Answer(generator.Request{View: generator.Agents, Hub: "hub-eu"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sets struct {
+		Output struct{ Parameters []generator.AgentSet }
+	}
+	if err := json.Unmarshal(body, &sets); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, s := range sets.Output.Parameters {
+		if s.Engine != "argocd" {
+			continue
+		}
+		out, err := helmTemplate(repo+"/charts/agent-bootstrap", valuesFile(t, fmt.Sprintf("hub: hub-eu\nowner: %s\ngroups: [addons]\n", s.Name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, release := range generate(t, a, decode(t, out)[0]) {
+			for _, app := range append(releaseApplications(t, a, release, map[string]string{}), release) {
+				seen++
+				if app.Spec.Project != v1alpha1.DefaultAppProjectName {
+					t.Errorf("%s is in project %q", app.Name, app.Spec.Project)
+				}
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no agent with an Argo CD of its own")
+	}
+}
