@@ -1,0 +1,258 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+)
+
+// environment is the running hub, and what the flows ask of it.
+type environment struct {
+	*hub.Hub
+	ledger  *ledger
+	timings []timing
+}
+
+// timing is a measured span.
+type timing struct {
+	flow, span string
+	took       time.Duration
+}
+
+// argoCD is the version that the suite runs against: ARGOCD=v2 (the default) or v3.
+func argoCD() string { return cmp.Or(os.Getenv("ARGOCD"), "v2") }
+
+// start brings up a hub for the flows, with the members of o. Its logs are kept, and named, when a flow fails.
+func start(t *testing.T, o hub.Options) *environment {
+	t.Helper()
+	checkout, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "argosy-e2e-") //nolint:usetesting // the logs outlive a test that fails
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the logs of all processes: %s", filepath.Join(dir, "log"))
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	began := time.Now()
+	o.Checkout, o.Dir, o.ArgoCD = checkout, dir, argoCD()
+	o.Progress = func(line string) { t.Logf("%6.1fs  %s", time.Since(began).Seconds(), line) }
+	h, err := hub.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	e := &environment{Hub: h, ledger: newLedger()}
+	everything := func(*unstructured.Unstructured) bool { return true }
+	e.ledger.watch(t.Context(), t, hub.Name, h.Kube, everything, kube.Applications, kube.ApplicationSets, kube.ExternalSecrets)
+	e.ledger.watch(t.Context(), t, hub.Name, h.Kube, isClusterSecret, kube.Secrets)
+	for name, client := range h.Spoke {
+		e.ledger.watch(t.Context(), t, name, client, isDeployed, kube.ConfigMaps, kube.Deployments)
+	}
+	e.timed("start", "components running", began)
+	return e
+}
+
+func isClusterSecret(o *unstructured.Unstructured) bool {
+	return o.GetLabels()["argocd.argoproj.io/secret-type"] == "cluster"
+}
+
+// isDeployed tells what a stand-in chart made from what Kubernetes did.
+func isDeployed(o *unstructured.Unstructured) bool {
+	return o.GetKind() != "ConfigMap" || strings.HasSuffix(o.GetName(), "-values")
+}
+
+// timed notes how long something took that began at a time.
+func (e *environment) timed(flow, span string, began time.Time) {
+	e.timings = append(e.timings, timing{flow, span, time.Since(began)})
+}
+
+// table is the measured times.
+func (e *environment) table() string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "flow\tspan\tseconds (Argo CD %s)\n", argoCD())
+	for _, m := range e.timings {
+		fmt.Fprintf(w, "%s\t%s\t%.1f\n", m.flow, m.span, m.took.Seconds())
+	}
+	_ = w.Flush()
+	return out.String()
+}
+
+// patience is how long anything may take that follows from a push on two busy cores.
+const patience = 90 * time.Second
+
+// eventually waits until pending has nothing to say any more; it is asked again whenever something changes.
+func (e *environment) eventually(t *testing.T, what string, pending func() string) {
+	t.Helper()
+	e.within(t, patience, what, pending)
+}
+
+func (e *environment) within(t *testing.T, limit time.Duration, what string, pending func() string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	tick := time.NewTicker(500 * time.Millisecond) // for what the ledger does not watch
+	defer tick.Stop()
+	for {
+		next := e.ledger.next()
+		missing := pending()
+		if missing == "" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: not within %s: %s", what, limit, missing)
+		case <-next:
+		case <-tick.C:
+		}
+	}
+}
+
+// push commits and pushes what edit changed in the fleet, and gives the moment before.
+func (e *environment) push(t *testing.T, message string) time.Time {
+	t.Helper()
+	began := time.Now()
+	if _, err := e.Fleet.Commit(t.Context(), message); err != nil {
+		t.Fatal(err)
+	}
+	return began
+}
+
+// write puts a file into the fleet's clone; push sends it.
+func (e *environment) write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := e.Fleet.Write(path, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replace changes a file of the fleet's clone.
+func (e *environment) replace(t *testing.T, path, old, with string) {
+	t.Helper()
+	if err := e.Fleet.Replace(path, old, with); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read is a file of the fleet's clone.
+func (e *environment) read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := e.Fleet.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// app is an Application of the hub, nil when there is none.
+func (e *environment) app(name string) *unstructured.Unstructured {
+	return e.ledger.get(hub.Name, "Application", name)
+}
+
+// state is an Application's sync and health status.
+func state(app *unstructured.Unstructured) string {
+	if app == nil {
+		return "absent"
+	}
+	sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
+	health, _, _ := unstructured.NestedString(app.Object, "status", "health", "status")
+	return cmp.Or(sync, "new") + "/" + cmp.Or(health, "new")
+}
+
+const good = "Synced/Healthy"
+
+// unsettled tells which of the Applications that keep takes are not synced and healthy.
+func (e *environment) unsettled(keep func(name string) bool) string {
+	var out []string
+	for name, app := range e.ledger.all(hub.Name, "Application") {
+		if s := state(app); keep(name) && s != good {
+			out = append(out, name+" "+s)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// synced waits until every Application is synced and healthy.
+func (e *environment) synced(t *testing.T) {
+	t.Helper()
+	e.within(t, 4*patience, "all Applications synced and healthy", func() string {
+		return e.unsettled(func(string) bool { return true })
+	})
+}
+
+// quiet is how long nothing may happen before a flow takes it that nothing more will: longer than Argo CD and
+// Kubernetes take from one thing to the next.
+const quiet = 2 * time.Second
+
+// settle waits until every Application is synced and healthy, and stays so for a while in which nothing happens: what
+// should not follow has had its time, and what a flow sees afterwards is of its own making.
+func (e *environment) settle(t *testing.T) {
+	t.Helper()
+	e.within(t, 4*patience, "all Applications synced and healthy, and nothing happening", func() string {
+		if pending := e.unsettled(func(string) bool { return true }); pending != "" {
+			return pending
+		}
+		if since := time.Since(e.ledger.last()); since < quiet {
+			return fmt.Sprintf("the last change was %s ago", since.Round(time.Millisecond))
+		}
+		return ""
+	})
+}
+
+// values are what a component got on a spoke: the stand-in chart writes them into a ConfigMap.
+func (e *environment) values(cluster, component string) map[string]any {
+	o := e.ledger.get(cluster, "ConfigMap", component+"-values")
+	if o == nil {
+		return nil
+	}
+	written, _, _ := unstructured.NestedString(o.Object, "data", "values.yaml")
+	var out map[string]any
+	if yaml.Unmarshal([]byte(written), &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// value is one of them, by its path.
+func (e *environment) value(cluster, component string, path ...string) any {
+	out, _, _ := unstructured.NestedFieldNoCopy(e.values(cluster, component), path...)
+	return out
+}
+
+// only fails for everything that happened since a mark and that allowed does not take.
+func (e *environment) only(t *testing.T, mark int, allowed func(change) bool) {
+	t.Helper()
+	wrong := slices.DeleteFunc(e.ledger.since(mark), allowed)
+	if len(wrong) > 0 {
+		t.Errorf("these should not have happened:\n%s", lines(wrong))
+	}
+}
+
+// spokes are the names of the spokes with a control plane, sorted.
+func (e *environment) spokes() []string { return slices.Sorted(maps.Keys(e.Spokes)) }

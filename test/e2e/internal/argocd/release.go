@@ -1,0 +1,37 @@
+package argocd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A release is where a release of Argo CD needs other treatment than the rest. What is not here is the same in all of
+// them (compared: cmd/*, common, controller, reposerver, util of v2.14.21 and v3.2.11).
+type release struct {
+	component string // that it was built as
+
+	repoServer, controller []string // environment
+}
+
+var releases = map[string]release{
+	"v2": {
+		component: "argocd-v2",
+		// Charts of one folder are otherwise rendered one after another: each cluster's registration is one. v3 has done
+		// away with the setting.
+		repoServer: []string{"ARGOCD_HELM_ALLOW_CONCURRENCY=true"},
+		controller: []string{
+			"ARGOCD_CLUSTER_CACHE_BATCH_EVENTS_PROCESSING=true", // v3's default
+		},
+	},
+	"v3": {component: "argocd-v3"},
+}
+
+func releaseOf(version string) (release, error) {
+	r, ok := releases[version]
+	if !ok {
+		return release{}, fmt.Errorf("version %q: expected one of %s", version, strings.Join(slices.Sorted(maps.Keys(releases)), ", "))
+	}
+	return r, nil
+}

@@ -1,0 +1,143 @@
+package component
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A recipe is what a component needs beyond `go build tool`. It is part of the cache's key (C2).
+type recipe struct {
+	Rename  map[string]string // the name go build gives a command → the one it is known by
+	Files   []files           // C5
+	Version []stamp           // C6
+}
+
+// files are copied out of a module.
+type files struct {
+	Module string // its path
+	Glob   string // in the module
+	Exclude,
+	To string // a directory beside the commands
+}
+
+// A stamp gives variables of the linked program a module's version.
+type stamp struct {
+	Module    string
+	Variables map[string]string // path of the variable → text with {version}, {bare} (without v), {major}, {minor}
+}
+
+// recipes by component. Modules' own release builds set the same variables: Kubernetes'
+// hack/lib/version.sh, Argo CD's and Helm's Makefile.
+var recipes = map[string]recipe{
+	"etcd": {
+		Rename: map[string]string{"server": "etcd"},
+	},
+	"kubernetes": {
+		Version: []stamp{{Module: "k8s.io/kubernetes", Variables: map[string]string{
+			"k8s.io/component-base/version.gitVersion":   "{version}",
+			"k8s.io/component-base/version.gitMajor":     "{major}",
+			"k8s.io/component-base/version.gitMinor":     "{minor}",
+			"k8s.io/component-base/version.gitCommit":    "",
+			"k8s.io/component-base/version.gitTreeState": "archive",
+			"k8s.io/client-go/pkg/version.gitVersion":    "{version}",
+		}}},
+	},
+	"kwok": {
+		Version: []stamp{{Module: "sigs.k8s.io/kwok", Variables: map[string]string{
+			"sigs.k8s.io/kwok/pkg/consts.Version": "{bare}",
+		}}},
+	},
+	"argocd-v2": argocd("v2"),
+	"argocd-v3": argocd("v3"),
+	"external-secrets": {
+		Files: []files{{
+			Module: "github.com/external-secrets/external-secrets",
+			Glob:   "config/crds/bases/*.yaml", Exclude: "kustomization.yaml", To: "crds",
+		}},
+	},
+	"flux-source-controller":    flux("source-controller"),
+	"flux-kustomize-controller": flux("kustomize-controller"),
+	"flux-helm-controller":      flux("helm-controller"),
+}
+
+// flux is one of Flux's controllers, which have no variable for their version: releases tell it by their images' tags.
+func flux(controller string) recipe {
+	return recipe{Files: []files{{
+		Module: "github.com/fluxcd/" + controller,
+		Glob:   "config/crd/bases/*.yaml", Exclude: "kustomization.yaml", To: "crds",
+	}}}
+}
+
+func argocd(major string) recipe {
+	module := "github.com/argoproj/argo-cd/" + major
+	return recipe{
+		Rename: map[string]string{"cmd": "argocd"},
+		Files:  []files{{Module: module, Glob: "manifests/crds/*.yaml", Exclude: "kustomization.yaml", To: "crds"}},
+		Version: []stamp{
+			{Module: module, Variables: map[string]string{module + "/common.version": "{bare}"}},
+			{Module: "helm.sh/helm/v3", Variables: map[string]string{"helm.sh/helm/v3/internal/version.version": "{version}"}},
+		},
+	}
+}
+
+// String is the recipe's part of the key: JSON, as it sorts maps.
+func (r recipe) String() string {
+	text, err := json.Marshal(r)
+	if err != nil { // strings alone cannot fail
+		return err.Error()
+	}
+	return string(text)
+}
+
+// ldflags for a module file's versions. go.mod is asked, for go list would need the module cache
+// before anything was downloaded.
+func (r recipe) ldflags(m modFile) (string, error) {
+	flags := []string{"-s", "-w"}
+	for _, s := range r.Version {
+		version, ok := m.version(s.Module)
+		if !ok {
+			return "", fmt.Errorf("go.mod does not require %s, whose version the commands are to tell", s.Module)
+		}
+		bare := strings.TrimPrefix(version, "v")
+		numbers := strings.SplitN(bare, ".", 3)
+		if len(numbers) != 3 {
+			return "", fmt.Errorf("go.mod requires %s %s: expected a version like v1.2.3", s.Module, version)
+		}
+		text := strings.NewReplacer("{version}", version, "{bare}", bare, "{major}", numbers[0], "{minor}", numbers[1])
+		for _, variable := range sortedKeys(s.Variables) {
+			flags = append(flags, "-X", variable+"="+text.Replace(s.Variables[variable]))
+		}
+	}
+	return strings.Join(flags, " "), nil
+}
+
+// copyFiles copies what matches out of a module's directory.
+func (f files) copyFiles(module, to string) error {
+	found, err := filepath.Glob(filepath.Join(module, filepath.FromSlash(f.Glob)))
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("no file of the module is named %s", f.Glob)
+	}
+	dir := filepath.Join(to, f.To)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, path := range found {
+		if filepath.Base(path) == f.Exclude {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package plugin
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+)
+
+// pod is a Deployment's, with folders for its volumes (rule 1).
+type pod struct {
+	spec      corev1.PodSpec
+	container corev1.Container
+	labels    map[string]string
+	dir       string            // of the volumes
+	folders   map[string]string // of the container's -> here
+}
+
+func newPod(deployment *unstructured.Unstructured, dir string) (pod, error) {
+	template, _, err := unstructured.NestedMap(deployment.Object, "spec", "template", "spec")
+	if err != nil {
+		return pod{}, err
+	}
+	labels, _, err := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
+	if err != nil {
+		return pod{}, err
+	}
+	p := pod{dir: dir, folders: map[string]string{}, labels: labels}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &p.spec); err != nil {
+		return pod{}, err
+	}
+	if len(p.spec.Containers) != 1 {
+		return pod{}, fmt.Errorf("%d containers; expected 1", len(p.spec.Containers))
+	}
+	p.container = p.spec.Containers[0]
+	for _, m := range p.container.VolumeMounts {
+		p.folders[m.MountPath] = p.volume(m.Name)
+	}
+	return p, nil
+}
+
+// volume is the folder that stands for a volume.
+func (p pod) volume(name string) string { return filepath.Join(p.dir, name) }
+
+// mount makes the folders, and writes into them what Secrets and ConfigMaps hold now. One that is not there is an error.
+func (p pod) mount(ctx context.Context, client *kube.Client) error {
+	for _, v := range p.spec.Volumes {
+		if err := os.MkdirAll(p.volume(v.Name), 0o700); err != nil {
+			return err
+		}
+		var err error
+		switch {
+		case v.Secret != nil:
+			err = p.fill(ctx, client, v.Name, kube.Secrets, v.Secret.SecretName, v.Secret.Items)
+		case v.ConfigMap != nil:
+			err = p.fill(ctx, client, v.Name, kube.ConfigMaps, v.ConfigMap.Name, v.ConfigMap.Items)
+		case v.EmptyDir == nil:
+			err = fmt.Errorf("volume %s: expected a Secret, a ConfigMap or an emptyDir", v.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill writes an object's keys, or those that items name, into a volume's folder, each at once.
+func (p pod) fill(ctx context.Context, client *kube.Client, volume string, r schema.GroupVersionResource, name string, items []corev1.KeyToPath) error {
+	o, err := client.Get(ctx, r, namespace, name)
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		return fmt.Errorf("volume %s: there are no %s %s", volume, r.Resource, name)
+	}
+	data, _, err := unstructured.NestedStringMap(o.Object, "data")
+	if err != nil {
+		return err
+	}
+	if items == nil {
+		for _, k := range slices.Sorted(maps.Keys(data)) {
+			items = append(items, corev1.KeyToPath{Key: k, Path: k})
+		}
+	}
+	for _, item := range items {
+		value, ok := data[item.Key]
+		if !ok {
+			return fmt.Errorf("volume %s: %s %s has no key %s", volume, r.Resource, name, item.Key)
+		}
+		text := []byte(value)
+		if r == kube.Secrets {
+			if text, err = base64.StdEncoding.DecodeString(value); err != nil {
+				return fmt.Errorf("volume %s: %s %s: %s: %w", volume, r.Resource, name, item.Key, err)
+			}
+		}
+		file := filepath.Join(p.volume(volume), item.Path)
+		if err := os.WriteFile(file+".new", text, 0o600); err != nil {
+			return err
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// args are the container's, with the folders that stand for its own.
+func (p pod) args() []string {
+	out := make([]string, len(p.container.Args))
+	for i, a := range p.container.Args {
+		out[i] = p.local(a)
+	}
+	return out
+}
+
+// env is the container's environment.
+func (p pod) env() []string {
+	var out []string
+	for _, e := range p.container.Env {
+		out = append(out, e.Name+"="+p.local(e.Value))
+	}
+	return out
+}
+
+// local is a text with the folders in place of the container's paths.
+func (p pod) local(text string) string {
+	var pairs []string
+	for _, mount := range slices.Backward(slices.Sorted(maps.Keys(p.folders))) { // the longer path first
+		pairs = append(pairs, mount, p.folders[mount])
+	}
+	return strings.NewReplacer(pairs...).Replace(text) // once: a folder here may be below /tmp, which is a volume there
+}

@@ -1,0 +1,139 @@
+//go:build linux
+
+package process_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Rule 6.
+func TestPrivateNetwork(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	forwarded := l.Addr().(*net.TCPAddr).Port
+	own, down := freePort(t), freePort(t)
+	s := child(t, "inside", strconv.Itoa(own), strconv.Itoa(forwarded), strconv.Itoa(down))
+	s.Forward = []int{forwarded, down, forwarded}
+	p, err := g.Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(conn)
+		expect := func(want string) {
+			t.Helper()
+			if !lines.Scan() || lines.Text() != want {
+				t.Fatalf("got %q, %v; expected %q; log:\n%s", lines.Text(), lines.Err(), want, read(t, p.Log()))
+			}
+		}
+		expect("my own port answers me")
+		if reachable(t, fmt.Sprintf("127.0.0.1:%d", own)) {
+			t.Error("its port can be reached from outside")
+		}
+		expect("the other: true")
+		for i := range 100 {
+			fmt.Fprintln(conn, i)
+			expect(fmt.Sprintf("echo %d", i))
+		}
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		expect("the end: <nil>") // its stream is open still
+		closed(t, p.Exited())
+		if log := read(t, p.Log()); !strings.Contains(log, "exited with status 0") {
+			t.Errorf("its status is not passed on; log:\n%s", log)
+		}
+		if err := p.Restart(t.Context()); err != nil { // in another namespace
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestPrivateNetworkPassesSignalsAndStatus(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t)
+	address := fmt.Sprintf("0.0.0.0:%d", freePort(t))
+	s := child(t, "serve", address)
+	s.Forward = []int{}
+	s.ReadyLog = "serving, pid "
+	p, err := g.Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if log := read(t, p.Log()); !strings.Contains(log, "serving, pid "+strconv.Itoa(p.Pid())) {
+		t.Errorf("started and restarted; log:\n%s", log)
+	}
+	if reachable(t, address) {
+		t.Error("without ports to forward the network is not private")
+	}
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if log := read(t, p.Log()); !strings.Contains(log, "ending in order") || !strings.Contains(log, "exited with status 0") {
+		t.Errorf("log:\n%s", log)
+	}
+	s = child(t, "fail")
+	s.Forward = []int{freePort(t)}
+	s.Ready = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	if _, err := g.Start(t.Context(), s); err == nil || !strings.HasPrefix(err.Error(), "start fail: exited with status 3 before it was ready; the end of ") ||
+		!strings.HasSuffix(err.Error(), "| line 40") {
+		t.Error(err)
+	}
+}
+
+func TestPrivateNetworkThatCannotBe(t *testing.T) {
+	t.Parallel()
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{"confined", t.TempDir()}, Env: []string{childVariable + "=confined"},
+		SysProcAttr: &syscall.SysProcAttr{
+			Cloneflags:  syscall.CLONE_NEWUSER,
+			UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
+		},
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := string(out); !strings.HasPrefix(got, "start stubborn: make a private network namespace: ") || !strings.Contains(got, "; hint: it takes root (CAP_SYS_ADMIN") {
+		t.Error(got)
+	}
+}
+
+func TestPrivateNetworkWithoutInit(t *testing.T) {
+	t.Parallel()
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"forgetful", t.TempDir()}, Env: []string{childVariable + "=forgetful"}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := string(out); !strings.HasPrefix(got, "start stubborn: this program cannot make a private network; hint: call process.Init first") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,74 @@
+// Package testcluster is a cluster for the time of a test, for packages that need one and no hub.
+package testcluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/component"
+	"github.com/argosy-hub/argosy/test/e2e/internal/controlplane"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+)
+
+// Cluster is a control plane, and what it was made of.
+type Cluster struct {
+	*controlplane.Cluster
+	Client   *kube.Client
+	Binaries component.Binaries // with the components that were asked for
+	Group    *process.Group     // ends with the test
+	Dir      string             // goes with the test
+}
+
+// Start starts a control plane, and builds it and other components before if need be.
+func Start(t *testing.T, components ...string) *Cluster {
+	t.Helper()
+	root, err := moduleFolder("components")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binaries, err := component.Build(t.Context(), component.Options{
+		Root: root, Progress: func(line string) { t.Log(line) },
+	}, append([]string{"etcd", "kubernetes", "kwok"}, components...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	o := controlplane.Options{Binaries: binaries, Group: process.NewGroup(filepath.Join(dir, "log")), Dir: dir}
+	t.Cleanup(func() {
+		if err := o.Group.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	etcd, err := controlplane.StartEtcd(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := controlplane.Start(t.Context(), o, etcd, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kube.New(cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Cluster{Cluster: cluster, Client: client, Binaries: binaries, Group: o.Group, Dir: dir}
+}
+
+// moduleFolder is a folder of the module that the test's package, the working directory, is in.
+func moduleFolder(name string) (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, name), nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("find the module's folder %s: %s is in no module: expected the folder of a test's package", name, start)
+		}
+	}
+}

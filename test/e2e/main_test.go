@@ -1,0 +1,49 @@
+// Package e2e proves what a fleet's users rely on, with real components: each flow pushes commits to Git and watches
+// the clusters. Run it with `make e2e`; ARGOCD=v3 runs the same flows against Argo CD 3.
+package e2e
+
+import (
+	"os"
+	"testing"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+)
+
+func TestMain(m *testing.M) {
+	process.Init()
+	os.Exit(m.Run())
+}
+
+// TestFlows runs the flows one after another on one hub: each begins with what the one before left, and leaves all
+// Applications synced. `-run TestFlows/removal` runs what every flow needs, bootstrap and registration, and those that
+// match.
+func TestFlows(t *testing.T) {
+	e := start(t, hub.Options{})
+	t.Cleanup(func() { t.Logf("\n%s", e.table()) })
+	bootstrap(t, e)
+	for _, flow := range []struct {
+		name string
+		run  func(*testing.T, *environment)
+	}{
+		{"registration", registration},
+		{"centralized", centralized},
+		{"override", override},
+		{"release", releaseFlow},
+		{"rollout", rollout},
+		{"removal", removal},
+		{"tenancy", tenancy},
+		{"faults", faults},
+	} {
+		ok := t.Run(flow.name, func(t *testing.T) {
+			if flow.name != "registration" && e.ledger.get(hub.Name, "Secret", hub.Spare) == nil {
+				registration(t, e) // the others need all four spokes
+			}
+			flow.run(t, e)
+		})
+		if !ok {
+			t.Logf("the flows after %s find what it left", flow.name)
+		}
+		e.settle(t)
+	}
+}

@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+)
+
+// rollout gives a component the strategy RollingSync over environments and changes a value of all clusters: dev gets it
+// before staging, and staging before prod.
+func rollout(t *testing.T, e *environment) {
+	const (
+		component = "cert-manager"
+		catalog   = "charts/application-sets/catalogs/addons.yaml"
+		owner     = "addons-default-" + component
+		strategy  = `
+    strategy:
+      type: RollingSync
+      rollingSync:
+        steps:
+          - matchExpressions: [{key: argosy.dev/environment, operator: In, values: [dev]}]
+          - matchExpressions: [{key: argosy.dev/environment, operator: In, values: [staging]}]
+          - matchExpressions: [{key: argosy.dev/environment, operator: In, values: [prod]}]
+`
+	)
+	order := []string{"payments-dev-eu-1", hub.Spare, "retail-prod-eu-1"} // retail-dev-eu-1 is on another release
+	plain := e.read(t, catalog)
+	e.replace(t, catalog, "  cert-manager:\n", "  cert-manager:"+strategy)
+	e.push(t, "Roll cert-manager out environment by environment")
+	if err := e.ArgoCD.Refresh(t.Context(), "application-sets-addons-default", false); err != nil {
+		t.Fatal(err)
+	}
+	e.eventually(t, "the ApplicationSet has the strategy", func() string {
+		set := e.ledger.get(hub.Name, "ApplicationSet", owner)
+		if set == nil {
+			return "no " + owner
+		}
+		if kind, _, _ := unstructured.NestedString(set.Object, "spec", "strategy", "type"); kind != "RollingSync" {
+			return "none yet"
+		}
+		return ""
+	})
+	e.settle(t)
+
+	mark := e.ledger.mark()
+	e.add(t, "addons/defaults/addons/cert-manager/values.yaml", "podLabels:\n  rollout: \"1\"\n")
+	began := e.push(t, "A value of all clusters")
+	e.within(t, 3*patience, "the value on all clusters", func() string {
+		for _, cluster := range order {
+			if have := e.value(cluster, component, "podLabels", "rollout"); have != "1" {
+				return fmt.Sprintf("%s has %v; its Application is %s", cluster, have, state(e.app(component+"-"+cluster)))
+			}
+		}
+		return ""
+	})
+	e.timed("rollout", "push to synced on the last environment", began)
+	var last time.Time
+	for i, cluster := range order {
+		at := e.changedAt(mark, cluster, component+"-values")
+		if at.Before(last) {
+			t.Errorf("%s changed at %s, before %s, which comes first", cluster, at.Format(time.TimeOnly), order[i-1])
+		}
+		last = at
+		e.timings = append(e.timings, timing{"rollout", "push to " + cluster, at.Sub(began)})
+	}
+	e.settle(t)
+	e.only(t, mark, func(c change) bool {
+		return c.what == "changed" && (strings.HasPrefix(c.name, component+"-") || c.name == owner || c.name == "addons-canary-"+component)
+	})
+
+	e.write(t, catalog, plain)
+	e.push(t, "All at once again")
+	if err := e.ArgoCD.Refresh(t.Context(), "application-sets-addons-default", false); err != nil {
+		t.Fatal(err)
+	}
+	e.eventually(t, "the ApplicationSet is without a strategy", func() string {
+		_, found, _ := unstructured.NestedMap(e.ledger.get(hub.Name, "ApplicationSet", owner).Object, "spec", "strategy", "rollingSync")
+		if found {
+			return "RollingSync still"
+		}
+		return ""
+	})
+}
+
+// changedAt is when an object changed first after a mark.
+func (e *environment) changedAt(mark int, cluster, name string) time.Time {
+	for _, c := range e.ledger.since(mark) {
+		if c.cluster == cluster && c.name == name {
+			return c.at
+		}
+	}
+	return time.Time{}
+}

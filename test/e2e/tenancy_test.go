@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+)
+
+// tenancy: every component's Application is in the AppProject of its cluster's tenant; that project admits no other
+// tenant's cluster; and what one tenant commits never reaches another's cluster.
+func tenancy(t *testing.T, e *environment) {
+	for _, group := range groups {
+		for _, s := range e.components(t, group) {
+			app := e.app(s.ApplicationName)
+			if app == nil {
+				t.Errorf("%s is absent", s.ApplicationName)
+				continue
+			}
+			if project, _, _ := unstructured.NestedString(app.Object, "spec", "project"); project != s.Tenant {
+				t.Errorf("%s is in project %q; expected its tenant, %q", s.ApplicationName, project, s.Tenant)
+			}
+		}
+	}
+
+	t.Run("a project admits no other tenant's cluster", func(t *testing.T) {
+		mark := e.ledger.mark()
+		manifest := fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
+  name: trespass
+spec:
+  project: retail
+  source: {repoURL: %q, chart: metrics-server, targetRevision: "*"}
+  destination: {name: payments-dev-eu-1, namespace: trespass}
+  syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
+`, e.Charts.URL())
+		if err := e.Kube.Apply(t.Context(), hub.Namespace, []byte(manifest)); err != nil {
+			t.Fatal(err)
+		}
+		e.eventually(t, "Argo CD refuses it", func() string {
+			app := e.app("trespass")
+			if app == nil {
+				return "not there"
+			}
+			conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
+			if strings.Contains(fmt.Sprint(conditions), "do not match any of the allowed destinations in project 'retail'") {
+				return ""
+			}
+			return fmt.Sprint(conditions)
+		})
+		if err := e.Kube.Delete(t.Context(), kube.Applications, hub.Namespace, "trespass", "Background"); err != nil {
+			t.Fatal(err)
+		}
+		e.eventually(t, "it is gone", func() string { return present(e, "trespass") })
+		e.untouched(t, mark)
+	})
+
+	t.Run("a tenant's values reach its own clusters alone", func(t *testing.T) {
+		mark := e.ledger.mark()
+		// Of all places that retail may write, the two that sound like another tenant's cluster.
+		e.add(t, "addons/tenants/retail/clusters/payments-dev-eu-1/addons/metrics-server/values.yaml", "podLabels: {intruder: \"true\"}\n")
+		e.add(t, "addons/tenants/retail/defaults/addons/cert-manager/values.yaml", "serviceLabels: {tenant: retail}\n")
+		began := e.push(t, "Retail writes where it may")
+		e.eventually(t, "the value on retail's own clusters", func() string {
+			for _, cluster := range e.spokes() {
+				if strings.HasPrefix(cluster, "retail-") && e.value(cluster, "cert-manager", "serviceLabels", "tenant") != "retail" {
+					return cluster + " lacks it"
+				}
+			}
+			return ""
+		})
+		e.timed("tenancy", "push to all clusters of a tenant", began)
+		e.settle(t)
+		e.only(t, mark, func(c change) bool {
+			return c.what == "changed" && (strings.HasPrefix(c.name, "cert-manager-retail-") ||
+				strings.HasPrefix(c.cluster, "retail-") && c.name == "cert-manager-values")
+		})
+		if have := e.value("payments-dev-eu-1", "metrics-server", "podLabels", "intruder"); have != nil {
+			t.Errorf("payments-dev-eu-1 has what retail wrote: %v", have)
+		}
+	})
+}
