@@ -1,4 +1,4 @@
-# Argosy. Everything but lint and test needs Go and Git only; `make help` lists what there is.
+# Argosy. `make help` lists what there is. `make hub` and `make e2e` need redis-server besides Go and Git.
 
 GO       ?= go
 GOFLAGS  ?= -buildvcs=false
@@ -17,6 +17,9 @@ HUB    ?= hub-eu
 FACTS  ?= examples/facts.yaml
 LISTEN ?= 127.0.0.1:4355
 
+# Which Argo CD `make hub` and `make e2e` run: v2 (2.14) or v3 (3.2).
+ARGOCD ?= v2
+
 # Arguments for go test, for example: make test TESTFLAGS='-run TestGolden -update'
 TESTFLAGS ?=
 
@@ -24,7 +27,7 @@ TESTFLAGS ?=
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z0-9-]*:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: bin/generator-plugin bin/summary ## Serve this repository's own fleet on 127.0.0.1:4355 and print a curl that works
@@ -42,10 +45,24 @@ bin/generator-plugin bin/argosy:
 bin/summary:
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./hack/summary
 
+.PHONY: hub
+hub: build bin/hub ## Start a whole hub of real components on 127.0.0.1, show what happens, end it on Ctrl-C
+	@exec bin/hub --argocd $(ARGOCD)
+
+.PHONY: bin/hub
+bin/hub:
+	@cd test/e2e && $(GO) build -o ../../bin/hub ./cmd/hub
+
 .PHONY: test
 test: ## Run every test but e2e, and go vet
 	$(GO) vet ./...
 	$(GO) test $(TESTFLAGS) ./...
+
+.PHONY: e2e
+e2e: build bin/hub ## Run the flows on a whole hub of real components
+	bin/hub --build --argocd $(ARGOCD)
+	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
+	cd test/e2e && ARGOCD=$(ARGOCD) $(GO) test -count=1 -timeout 60m -v $(TESTFLAGS) .
 
 .PHONY: bench
 bench: ## Run the benchmarks
@@ -55,6 +72,7 @@ bench: ## Run the benchmarks
 lint: $(GOLANGCI_LINT) ## Run the linters (.golangci.yml); the first time builds them
 	$(GOLANGCI_LINT) run
 	$(GO) mod tidy -diff
+	cd test/e2e && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code
