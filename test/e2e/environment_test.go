@@ -126,7 +126,9 @@ func (e *environment) within(t *testing.T, limit time.Duration, what string, pen
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s: not within %s: %s", what, limit, missing)
+			text := fmt.Sprintf("%s: not within %s: %s", what, limit, missing)
+			late.add(t.Name() + ": " + text + "\n" + e.diagnose(t))
+			t.Fatal(text)
 		case <-next:
 		case <-tick.C:
 		}

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -12,7 +13,11 @@ import (
 
 func TestMain(m *testing.M) {
 	process.Init()
-	os.Exit(m.Run())
+	code := m.Run()
+	for _, text := range late.all() {
+		fmt.Println(text) // once more at the end, which is what is read first
+	}
+	os.Exit(code)
 }
 
 // TestFlows runs the flows one after another on one hub: each begins with what the one before left, and leaves all

@@ -47,6 +47,16 @@ func (p *Process) Kill() error { return p.named("kill", p.current().end(0)) }
 // Stop ends the process by SIGTERM and, if it takes too long, by SIGKILL.
 func (p *Process) Stop() error { return p.named("stop", p.current().end(p.spec.StopTimeout)) }
 
+// Quit ends a Go program by SIGQUIT, upon which it writes what each of its goroutines waits for into its log.
+func (p *Process) Quit() error {
+	r := p.current()
+	r.quit()
+	if !r.within(p.spec.StopTimeout) {
+		return p.named("quit", fmt.Errorf("pid %d: still there %s after SIGQUIT", r.pid, p.spec.StopTimeout))
+	}
+	return nil
+}
+
 // Restart starts the process anew, as Group.Start did, and ends it first if it still runs.
 func (p *Process) Restart(ctx context.Context) error {
 	p.restart.Lock()

@@ -182,6 +182,16 @@ func (r *run) terminate() {
 	r.asked = true
 }
 
+// quit sends SIGQUIT.
+func (r *run) quit() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.reaped {
+		_ = syscall.Kill(r.pid, syscall.SIGQUIT)
+	}
+	r.asked = true
+}
+
 func (r *run) kill() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
