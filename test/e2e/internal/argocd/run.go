@@ -182,7 +182,10 @@ func (s setup) applicationController() (process.Spec, error) {
 		"ARGOCD_SYNC_WAVE_DELAY=0",
 		"ARGOCD_CLUSTER_CACHE_LIST_SEMAPHORE=10",          // all clusters are listed at once at the start
 		"ARGOCD_CLUSTER_SYNC_RETRY_TIMEOUT_DURATION=5s",   // until a cluster that did not answer is asked again
-		"ARGOCD_CLUSTER_CACHE_WATCH_RESYNC_DURATION=1h0m", // when everything is listed anew
+		"ARGOCD_CLUSTER_CACHE_WATCH_RESYNC_DURATION=1h0m", // until a watch begins anew
+		// A kind whose definition is new is never watched if its first list fails, as it does while the API server does not
+		// serve it yet (gitops-engine, startMissingWatches): its objects count as missing until everything is listed anew.
+		"ARGOCD_CLUSTER_CACHE_RESYNC_DURATION=1m0s",
 	}, s.release.controller...)...)
 	spec.Forward = append([]int{apiServer, s.ports.redis, s.ports.repo}, s.Forward...)
 	return spec, nil
