@@ -39,7 +39,7 @@ type about struct {
 
 type rememberedAnswer struct {
 	about
-	bytes []byte
+	told *Told
 }
 
 type rememberedPrint struct {
@@ -53,25 +53,26 @@ func newAnswers() answers {
 	}
 }
 
-func (a answers) get(key requestKey) ([]byte, bool) {
+func (a answers) get(key requestKey) (*Told, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b, ok := a.known[key]
-	return b.bytes, ok
+	return b.told, ok
 }
 
 func (a answers) put(key requestKey, b rememberedAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, ok := a.known[key]; ok || len(b.bytes) > maxAnswerBytes { // another request has computed it too, or it is no use
+	size := len(b.told.Bytes)
+	if _, ok := a.known[key]; ok || size > maxAnswerBytes { // another request has computed it too, or it is no use
 		return
 	}
-	if len(a.known) >= maxAnswers || *a.size+len(b.bytes) > maxAnswerBytes {
+	if len(a.known) >= maxAnswers || *a.size+size > maxAnswerBytes {
 		clear(a.known)
 		*a.size = 0
 	}
 	a.known[key] = b
-	*a.size += len(b.bytes)
+	*a.size += size
 }
 
 func (a answers) print(key requestKey) (string, bool) {
@@ -134,19 +135,28 @@ func (st *State) keepAnswers(previous *State) {
 // Answer is the plugin's answer to a request: `{"output":{"parameters":[...]}}` and a newline. The bytes must not be
 // changed. The error is an *Error; then there is no answer at all (G1).
 func (st *State) Answer(r Request) ([]byte, error) {
+	told, err := st.Told(r)
+	if err != nil {
+		return nil, err
+	}
+	return told.Bytes, nil
+}
+
+// Told is Answer with what its sets are about. It is the same pointer as long as the answer is remembered.
+func (st *State) Told(r Request) (*Told, error) {
 	key, err := r.key()
 	if err != nil {
 		return nil, badRequest("%v", err)
 	}
-	if b, ok := st.answers.get(key); ok {
-		return b, nil
+	if told, ok := st.answers.get(key); ok {
+		return told, nil
 	}
-	b, failure := st.answer(r)
+	told, failure := st.answer(r)
 	if failure != nil {
 		return nil, failure
 	}
-	st.answers.put(key, rememberedAnswer{r.about(), b})
-	return b, nil
+	st.answers.put(key, rememberedAnswer{r.about(), told})
+	return told, nil
 }
 
 // key is the same for requests that have the same answer.
@@ -160,7 +170,7 @@ func (r Request) key() (requestKey, error) {
 
 func (r Request) about() about { return about{r.View, r.Group, r.Component} }
 
-func (st *State) answer(r Request) ([]byte, *Error) {
+func (st *State) answer(r Request) (*Told, *Error) {
 	q, failure := st.query(r)
 	if failure != nil {
 		return nil, failure
@@ -173,7 +183,7 @@ func (st *State) answer(r Request) ([]byte, *Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	return joined(`{"output":{"parameters":[`, texts, "]}}\n"), nil
+	return &Told{joined(`{"output":{"parameters":[`, texts, "]}}\n"), subjects(sets)}, nil
 }
 
 // sets are the parameter sets of a request, sorted by cluster, then component or release.

@@ -13,14 +13,14 @@ import (
 func TestAnswersAreBounded(t *testing.T) {
 	key := func(i byte) [sha256.Size]byte { return sha256.Sum256([]byte{i}) }
 	a := newAnswers()
-	half := rememberedAnswer{bytes: make([]byte, maxAnswerBytes/2)}
+	half := rememberedAnswer{told: &Told{Bytes: make([]byte, maxAnswerBytes/2)}}
 	for range 3 { // computed by several requests at once
 		a.put(key(1), half)
 	}
-	if *a.size != len(half.bytes) || len(a.known) != 1 {
-		t.Errorf("one answer of %d bytes counts as %d of %d bytes", len(half.bytes), len(a.known), *a.size)
+	if *a.size != len(half.told.Bytes) || len(a.known) != 1 {
+		t.Errorf("one answer of %d bytes counts as %d of %d bytes", len(half.told.Bytes), len(a.known), *a.size)
 	}
-	a.put(key(2), rememberedAnswer{bytes: make([]byte, maxAnswerBytes+1)})
+	a.put(key(2), rememberedAnswer{told: &Told{Bytes: make([]byte, maxAnswerBytes+1)}})
 	if _, ok := a.get(key(2)); ok {
 		t.Error("an answer larger than the limit is remembered")
 	}

@@ -9,6 +9,15 @@ import (
 // newline, the sets of Answer, each with its applicationName as `id`. The error is an *Error; then there is no answer at
 // all (G1). It is not remembered: each asker asks once in some minutes, for little.
 func (st *State) Inputs(r Request) ([]byte, error) {
+	told, err := st.ToldInputs(r)
+	if err != nil {
+		return nil, err
+	}
+	return told.Bytes, nil
+}
+
+// ToldInputs is Inputs with what its sets are about.
+func (st *State) ToldInputs(r Request) (*Told, error) {
 	q, failure := st.query(r)
 	if failure != nil {
 		return nil, failure
@@ -28,7 +37,7 @@ func (st *State) Inputs(r Request) ([]byte, error) {
 	for i, s := range sets { // beside the set: its digest is that of Answer
 		texts[i] = append([]byte(`{"id":`+strconv.Quote(s.common().ApplicationName)+`,`), texts[i][1:]...)
 	}
-	return joined(`{"inputs":[`, texts, "]}\n"), nil
+	return &Told{joined(`{"inputs":[`, texts, "]}\n"), subjects(sets)}, nil
 }
 
 // distinct says which sets have one name, as those of component a-b on c and of a on b-c do.

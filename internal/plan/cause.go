@@ -63,29 +63,14 @@ func (c *comparison) retirement(hub string, a generator.Application) string {
 
 // componentCause is why a component no longer runs on a cluster that is still there.
 func (c *comparison) componentCause(hub string, out *Application) {
-	if !slices.Contains(c.head.ComponentsOf(hub, out.Cluster, out.Group), out.Component) {
+	owner := c.head.Fleet.Member(hub, out.Cluster).Owner(out.Group)
+	d, err := c.head.Departures(generator.Request{View: generator.Components, Hub: hub, Group: out.Group, Owner: owner})
+	if err != nil { // the group is in the layout no more
 		out.Cause, out.Detail = Lost, "no catalog has it any more"
 		return
 	}
-	out.Cause = Disabled
-	e, err := c.head.Explain(hub, out.Cluster, out.Group, out.Component)
-	if err != nil {
-		return
-	}
-	if out.Deletion = e.Deletion; out.Deletion == fleet.Orphan {
-		out.Cause = Lost
-	}
-	lost := out.Cause == Lost
-	switch {
-	case !e.Enabled && lost:
-		out.Detail, out.Pos = "nothing switches it on any more", e.Entry.At([]string{"enabled"}).Pos()
-	case !e.Enabled:
-		out.Detail, out.Pos = "switched off", e.Entry.At([]string{"enabled"}).Pos()
-	case lost:
-		out.Detail, out.Pos = "its selector asks for a label that the cluster does not have", e.Entry.At([]string{"selector"}).Pos()
-	case !e.Selected:
-		out.Detail, out.Pos = "its selector does not match the cluster's labels", e.Entry.At([]string{"selector"}).Pos()
-	}
+	why := d.Why(out.Cluster, out.Component)
+	out.Cause, out.Deletion, out.Detail, out.Pos = why.Cause, why.Deletion, why.Detail, why.Pos
 }
 
 // releaseCause is why no cluster of the owner's is on a release any more: what the clusters that were on it have become.

@@ -24,14 +24,14 @@ const (
 )
 
 // Cause is why something is removed (rule D2).
-type Cause string
+type Cause = generator.Cause
 
-// The causes.
+// The causes. Moved is to another hub, too, or a release that nobody is on any more.
 const (
-	Moved    Cause = "moved"    // to another hub, or a release that nobody is on any more
-	Disabled Cause = "disabled" // switched off for the cluster, or a label keeps it from being selected
-	Retired  Cause = "retired"  // the member file says so
-	Lost     Cause = "lost"     // the files, or what switched it on, are gone, and nothing says why
+	Moved    = generator.Moved
+	Disabled = generator.Disabled
+	Retired  = generator.Retired
+	Lost     = generator.Lost
 )
 
 // Plan is what changes between two states, hub by hub.

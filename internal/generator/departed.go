@@ -1,0 +1,135 @@
+package generator
+
+import (
+	"fmt"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Cause is why a set is not answered any more (rule D2).
+type Cause string
+
+// The causes.
+const (
+	Moved    Cause = "moved"    // to another release, owner or engine
+	Disabled Cause = "disabled" // switched off for the cluster, or a label keeps it from being selected
+	Retired  Cause = "retired"  // the member file says so
+	Lost     Cause = "lost"     // the files, or what switched it on, are gone, and nothing says why
+)
+
+// Departure is why something is not to be answered.
+type Departure struct {
+	Cause Cause
+	// Deletion is what becomes of what runs: fleet.Cascade or fleet.Orphan.
+	Deletion string
+	// Detail says more about the cause, and Pos where it stands; both may be empty.
+	Detail string
+	Pos    problem.Pos
+}
+
+// Departures tells why sets are not in the answer to a request, or are in it for their removal alone.
+type Departures struct {
+	st   *State
+	q    query
+	base *yamldoc.Node
+}
+
+// Departures are those of a request. The error is an *Error, as that of Answer would be.
+func (st *State) Departures(r Request) (*Departures, error) {
+	q, failure := st.query(r)
+	if failure != nil {
+		return nil, failure
+	}
+	base, failure := st.base(q)
+	if failure != nil {
+		return nil, failure
+	}
+	return &Departures{st, q, base}, nil
+}
+
+// Why is the cause for a component of a cluster, which is not to be answered; without a component, for the cluster as a
+// whole. Of what is to be answered, there is none.
+func (d *Departures) Why(name, component string) Departure {
+	m := d.st.Fleet.Member(d.q.Hub, name)
+	if m == nil {
+		return Departure{Cause: Lost, Deletion: orphan, Detail: "its member file is gone"}
+	}
+	c := d.st.clusters[m]
+	switch {
+	case c.retired():
+		out := Departure{Cause: Retired, Deletion: orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
+		if d.q.View != Components || m.Deletion == cascade {
+			out.Deletion = cascade
+		}
+		return out
+	case len(c.broken) > 0:
+		return Departure{Cause: Lost, Deletion: orphan, Detail: c.broken[0].Message(), Pos: c.broken[0].Pos}
+	case d.q.View == Members && m.IsHub:
+		return Departure{Cause: Disabled, Deletion: orphan, Detail: "it has become the hub's own", Pos: m.KeyPos("fleet_member")}
+	case d.q.View == Agents && !m.Remote:
+		return Departure{Cause: Disabled, Deletion: orphan, Detail: "it is no agent any more", Pos: m.KeyPos("use_remote_argo")}
+	}
+	if out, is := d.elsewhere(c); is {
+		return out
+	}
+	switch {
+	case d.q.selector.Refuses(c.labels.All):
+		return Departure{Cause: Disabled, Deletion: orphan, Detail: "a label keeps it from being selected", Pos: m.Pos}
+	case !d.q.selector.Matches(c.labels.All):
+		return Departure{Cause: Lost, Deletion: orphan, Detail: "it lacks a label that is selected by", Pos: m.Pos}
+	case !c.registered && d.q.View != Members:
+		return Departure{Cause: Lost, Deletion: orphan, Detail: "its cluster Secret is gone", Pos: m.Pos}
+	case component == "" || d.q.View != Components:
+		return Departure{Cause: Lost, Deletion: orphan, Pos: m.Pos}
+	}
+	return d.component(c, component)
+}
+
+// elsewhere is the departure of what another owner or release answers for (D4).
+func (d *Departures) elsewhere(c *cluster) (Departure, bool) {
+	if d.q.View != Components {
+		return Departure{}, false
+	}
+	g := c.groups[d.q.Group]
+	switch {
+	case g == nil:
+		return Departure{}, false
+	case !d.q.owns(c, d.q.Group):
+		return Departure{Moved, orphan, "another engine owns its group", c.member.KeyPos("enable_remote_" + d.q.Group)}, true
+	case d.q.Release != "" && g.release.Type != "" && g.release.Type != d.q.Release:
+		return Departure{Moved, orphan, fmt.Sprintf("it is on release %q", g.release.Type), c.labels.Origins[release.LabelOf(g.name)]}, true
+	}
+	return Departure{}, false
+}
+
+// component is why a component does not run on a cluster.
+func (d *Departures) component(c *cluster, component string) Departure {
+	lost := Departure{Cause: Lost, Deletion: orphan, Detail: "no catalog has it any more"}
+	g := c.groups[d.q.Group]
+	if g == nil {
+		return lost
+	}
+	r, problems := d.st.resolve(c, g, component, d.base)
+	if !r.known || len(problems) > 0 || r.entry == nil {
+		return lost
+	}
+	e := d.st.memo.entry(r.entry)
+	out := Departure{Cause: Disabled, Deletion: cascade}
+	if !c.goes(r.entry, e) {
+		out.Cause, out.Deletion = Lost, orphan
+	}
+	gone := out.Cause == Lost
+	switch {
+	case !e.enabled && gone:
+		out.Detail, out.Pos = "nothing switches it on any more", r.entry.At([]string{keyEnabled}).Pos()
+	case !e.enabled:
+		out.Detail, out.Pos = "switched off", r.entry.At([]string{keyEnabled}).Pos()
+	case gone:
+		out.Detail, out.Pos = "its selector asks for a label that the cluster does not have", r.entry.At([]string{keySelector}).Pos()
+	case !e.selector.Matches(c.labels.All):
+		out.Detail, out.Pos = "its selector does not match the cluster's labels", r.entry.At([]string{keySelector}).Pos()
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package generator
+
+import "github.com/argosy-hub/argosy/internal/fleet"
+
+// Told is an answer, and what it is about.
+type Told struct {
+	// Bytes are the answer. They must not be changed.
+	Bytes []byte
+	// Subjects are those of its sets, in order.
+	Subjects []Subject
+}
+
+// Subject is what one parameter set is about.
+type Subject struct {
+	// Name is the Application's name, and Cluster where it is deployed to.
+	Name, Cluster string
+	// Group and Component are what is deployed: what registers a member is fleet/fleet-secret, its agent fleet/agent. Of a
+	// release there is no component.
+	Group, Component string
+	// Release is the release's type; empty in views Members and Agents.
+	Release string
+	// Clusters are those on the release, in view Releases.
+	Clusters []string
+	// Leaves tells that the set is answered for its removal alone: with deletion cascade (D3).
+	Leaves bool
+}
+
+// Agent is the component that stands for a member's agent.
+const Agent = agent
+
+// subjects are those of sets.
+func subjects(sets []set) []Subject {
+	out := make([]Subject, len(sets))
+	for i, s := range sets {
+		c := s.common()
+		out[i] = Subject{Name: c.ApplicationName, Cluster: c.Name}
+		switch s := s.(type) {
+		case *ComponentSet:
+			out[i].Group, out[i].Component, out[i].Release, out[i].Leaves = s.Group, s.Component, s.Release, s.Deletion == fleet.Cascade
+		case *MemberSet:
+			out[i].Group, out[i].Component, out[i].Leaves = fleetGroup, fleetSecret, s.Deletion == fleet.Cascade
+		case *AgentSet:
+			out[i].Group, out[i].Component, out[i].Leaves = fleetGroup, agent, s.Deletion == fleet.Cascade
+		case *ReleaseSet:
+			release, _ := s.Release["type"].(string)
+			out[i].Group, out[i].Release, out[i].Clusters = s.Group, release, s.Clusters
+		}
+	}
+	return out
+}
