@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -106,7 +107,7 @@ const maxElements = 100_000
 
 func repeat(count int, text string) (string, error) {
 	if count < 0 || len(text) > 0 && count > MaxOutput/len(text) {
-		return "", fmt.Errorf("%d times %d bytes; at most %d bytes", count, len(text), MaxOutput)
+		return "", limitError{fmt.Sprintf("%d times %d bytes", count, len(text)), fmt.Sprintf("at most %d bytes", MaxOutput)}
 	}
 	return strings.Repeat(text, count), nil
 }
@@ -123,16 +124,28 @@ func untilStep(start, stop, step int) ([]int, error) {
 	if err := checkElements(start, stop, step); err != nil {
 		return nil, err
 	}
-	out := []int{}
+	out := make([]int, 0, elements(start, stop, step))
 	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
 		out = append(out, i)
+		if next := i + step; (next > i) != (step > 0) {
+			break // beyond the largest integer
+		}
 	}
 	return out, nil
 }
 
+// elements is how many numbers there are from start to stop, as a floating-point number's integer: the difference of two
+// integers need not be one.
+func elements(start, stop, step int) int {
+	if step == 0 {
+		return 0
+	}
+	return int(min(maxElements+1, max(0, math.Ceil((float64(stop)-float64(start))/float64(step)))))
+}
+
 func checkElements(start, stop, step int) error {
-	if step != 0 && (stop-start)/step > maxElements {
-		return fmt.Errorf("a list from %d to %d; at most %d elements", start, stop, maxElements)
+	if elements(start, stop, step) > maxElements {
+		return limitError{fmt.Sprintf("a list from %d to %d", start, stop), fmt.Sprintf("at most %d elements", maxElements)}
 	}
 	return nil
 }
@@ -167,7 +180,7 @@ func index(item any, keys ...any) (any, error) {
 		case reflect.Map:
 			k := reflect.ValueOf(key)
 			if !k.IsValid() || !k.Type().AssignableTo(v.Type().Key()) {
-				return nil, fmt.Errorf("cannot look up %v in a map with keys of type %s", key, v.Type().Key())
+				return nil, fmt.Errorf("cannot look up %s in a map with keys of type %s", brief(key), v.Type().Key())
 			}
 			found := v.MapIndex(k)
 			if !found.IsValid() {
@@ -177,14 +190,25 @@ func index(item any, keys ...any) (any, error) {
 		case reflect.Slice, reflect.Array, reflect.String:
 			i, ok := key.(int)
 			if !ok || i < 0 || i >= v.Len() {
-				return nil, fmt.Errorf("no element %v in a list of %d", key, v.Len())
+				return nil, fmt.Errorf("no element %s in a list of %d", brief(key), v.Len())
 			}
 			item = v.Index(i).Interface()
 		default:
-			return nil, fmt.Errorf("cannot look up %v in %T", key, item)
+			return nil, fmt.Errorf("cannot look up %s in %T", brief(key), item)
 		}
 	}
 	return item, nil
+}
+
+// brief is a key as an error shows it: what holds others can be of any size when it is written.
+func brief(key any) string {
+	switch k := key.(type) {
+	case string:
+		return shorten(k)
+	case int, float64, bool, nil:
+		return fmt.Sprint(k)
+	}
+	return fmt.Sprintf("%T", key)
 }
 
 var funcs = Funcs()

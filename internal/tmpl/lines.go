@@ -2,46 +2,22 @@ package tmpl
 
 import (
 	"strings"
-	"text/template"
 	"text/template/parse"
 )
 
 // textLines finds the line at which each piece of literal text of a template starts. A piece is known by its bytes'
 // address: text/template writes it as it is (exec.go, walk, case *parse.TextNode), which tells it from what actions
 // print.
-func textLines(t *template.Template, source string) map[*byte]int {
+func textLines(trees map[string]*parse.Tree, source string) map[*byte]int {
 	lines := map[*byte]int{}
-	for _, each := range t.Templates() {
-		if each.Tree != nil {
-			collect(each.Root, source, lines)
-		}
+	for _, tree := range trees {
+		inspect(tree.Root, func(n parse.Node) {
+			if text, ok := n.(*parse.TextNode); ok && len(text.Text) > 0 {
+				lines[&text.Text[0]] = 1 + strings.Count(source[:text.Pos], "\n")
+			}
+		})
 	}
 	return lines
-}
-
-func collect(n parse.Node, source string, lines map[*byte]int) {
-	branch := func(b *parse.BranchNode) {
-		collect(b.List, source, lines)
-		if b.ElseList != nil {
-			collect(b.ElseList, source, lines)
-		}
-	}
-	switch n := n.(type) {
-	case *parse.ListNode:
-		for _, child := range n.Nodes {
-			collect(child, source, lines)
-		}
-	case *parse.TextNode:
-		if len(n.Text) > 0 {
-			lines[&n.Text[0]] = 1 + strings.Count(source[:n.Pos], "\n")
-		}
-	case *parse.IfNode:
-		branch(&n.BranchNode)
-	case *parse.RangeNode:
-		branch(&n.BranchNode)
-	case *parse.WithNode:
-		branch(&n.BranchNode)
-	}
 }
 
 // lineWriter notes for each line of the output which line of the template it comes from: that of its first literal
@@ -54,8 +30,8 @@ type lineWriter struct {
 	fresh bool // nothing is on the output's last line yet
 }
 
-func newLineWriter(text map[*byte]int) *lineWriter {
-	return &lineWriter{text: text, lines: []int{1}, at: 1, fresh: true}
+func newLineWriter(text, marks map[*byte]int) *lineWriter {
+	return &lineWriter{limited: limited{marks: marks}, text: text, lines: []int{1}, at: 1, fresh: true}
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {

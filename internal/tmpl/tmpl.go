@@ -10,8 +10,10 @@
 //  3. Templates are parsed once and may be executed from several goroutines.
 //  4. Errors carry the line within the template, and the file when it is known; ExecuteLines tells for each line of
 //     the output which line of the template it comes from (H7).
-//  5. Output is bounded, and so are the texts and lists that functions make, and how often loops and calls of templates
-//     go round (H10).
+//  5. One execution is bounded as a whole (H10). Its steps are counted by the writer (steps.go), what its functions go
+//     through and make by an account (account.go, bind.go): every function is charged that is not known to be free, so
+//     that a function that sprig adds is bounded too. A function that could make many times what it is given is
+//     asked before (guards.go). All of it counts work, not time: the same template ends in the same way everywhere (G6).
 package tmpl
 
 import (
@@ -21,40 +23,54 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"text/template"
+	"text/template/parse"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// MaxOutput is the limit of one template's output, in bytes.
+// MaxOutput is the limit of one template's output, and of every value that a function is given or makes, in bytes.
 const MaxOutput = 1 << 20
 
-// maxTurns is the limit of the turns of all loops of one execution, calls of templates included: {{ range }} takes any
-// number, and nested loops multiply.
-const maxTurns = 200_000
+// maxSource is the limit of a template's own text: parsing takes some hundred times its size.
+const maxSource = 256 << 10
+
+// name is what text/template calls a template in its errors.
+const name = "t"
 
 // Template is a parsed template.
 type Template struct {
-	t    *template.Template
-	pos  problem.Pos // of the template's first line
-	text string      // the text itself when it holds no action: executing it is free
-	pure bool
+	program *program
+	pos     problem.Pos // of the template's first line
+	text    string      // the text itself when it holds no action: executing it is free
+	pure    bool
 	// lines are those at which the literal texts start.
 	lines map[*byte]int
+	// steps are what the empty texts stand for that the writer counts by.
+	steps map[*byte]int
 }
 
-// Parse parses a template that starts at a place; errors are problem.Problem with reason template-failed.
+// Parse parses a template that starts at a place; errors are problem.Problem with reason template-failed, or
+// limit-exceeded.
 func Parse(pos problem.Pos, text string) (*Template, error) {
 	if !strings.Contains(text, "{{") {
 		return &Template{pos: pos, text: text, pure: true}, nil
 	}
-	t, err := template.New("t").Option("missingkey=error").Funcs(funcs).Parse(text)
+	if len(text) > maxSource {
+		return nil, beyond(pos, limitError{fmt.Sprintf("template of %d bytes", len(text)), fmt.Sprintf("at most %d", maxSource)})
+	}
+	trees, err := parse.Parse(name, text, "", "", funcs, builtins)
 	if err != nil {
 		return nil, failure(pos, err)
 	}
-	lines := textLines(t, text)
-	countTurns(t)
-	return &Template{t: t, pos: pos, lines: lines}, nil
+	t := &Template{pos: pos, lines: textLines(trees, text)}
+	t.program = newProgram(trees)
+	t.steps = steps(trees)
+	return t, nil
+}
+
+// builtins are the names of text/template's own functions that funcs has not; parsing needs to know them.
+var builtins = map[string]any{
+	"and": true, "or": true, "not": true, "len": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
 }
 
 // Execute runs the template; errors are problem.Problem with reason template-failed or limit-exceeded.
@@ -62,7 +78,7 @@ func (t *Template) Execute(data any) (string, error) {
 	if t.pure {
 		return t.text, nil
 	}
-	var out limited
+	out := limited{marks: t.steps}
 	if err := t.run(&out, &out, data); err != nil {
 		return "", err
 	}
@@ -75,7 +91,7 @@ func (t *Template) ExecuteLines(data any) (text string, lines []int, err error) 
 	if t.pure {
 		return t.text, nil, nil
 	}
-	out := newLineWriter(t.lines)
+	out := newLineWriter(t.lines, t.steps)
 	if err := t.run(out, &out.limited, data); err != nil {
 		return "", nil, err
 	}
@@ -84,19 +100,9 @@ func (t *Template) ExecuteLines(data any) (text string, lines []int, err error) 
 
 // run executes the template into a writer; out is where its text ends up.
 func (t *Template) run(w io.Writer, out *limited, data any) error {
-	if err := t.t.Execute(w, data); err != nil {
-		if out.turns > maxTurns {
-			return problem.Problem{
-				Reason: problem.LimitExceeded, Severity: problem.Error, Pos: t.pos,
-				Found: "template goes round its loops more often than the limit", Expected: fmt.Sprintf("at most %d times", maxTurns),
-			}
-		}
-		if out.exceeded {
-			return problem.Problem{
-				Reason: problem.LimitExceeded, Severity: problem.Error, Pos: t.pos,
-				Found: "template writes more than the limit", Expected: fmt.Sprintf("at most %d bytes", MaxOutput),
-			}
-		}
+	executed, done := t.program.acquire()
+	defer done()
+	if err := executed.Execute(w, data); err != nil {
 		return failure(t.pos, err)
 	}
 	if strings.Contains(out.String(), noValue) {
@@ -111,29 +117,37 @@ func (t *Template) run(w io.Writer, out *limited, data any) error {
 // noValue is what text/template prints for a nil value (text/template, exec.go, printValue).
 const noValue = "<no value>"
 
+// limited is the output as far as it is within the limits.
 type limited struct {
 	strings.Builder
-	exceeded bool
-	turns    int
+	marks map[*byte]int
+	steps int
 }
 
-var (
-	errTooLong = errors.New("output too long")
-	errTooMany = errors.New("too many turns")
-)
-
 func (l *limited) Write(p []byte) (int, error) {
-	if len(p) == 0 { // countTurns's, or an action that prints nothing
-		if l.turns++; l.turns > maxTurns {
-			return 0, errTooMany
+	if len(p) == 0 { // one of ours, or an action that prints nothing
+		if l.steps += l.weight(p); l.steps > maxSteps {
+			return 0, limitError{fmt.Sprintf("template takes %d steps and more: it goes round its loops too often", l.steps), fmt.Sprintf("at most %d", maxSteps)}
 		}
 		return 0, nil
 	}
-	if l.Len()+len(p) > MaxOutput {
-		l.exceeded = true
-		return 0, errTooLong
+	if size := l.Len() + len(p); size > MaxOutput {
+		return 0, limitError{fmt.Sprintf("template writes %d bytes and more", size), fmt.Sprintf("at most %d bytes", MaxOutput)}
 	}
 	return l.Builder.Write(p)
+}
+
+// weight is how many steps an empty text stands for.
+func (l *limited) weight(p []byte) int {
+	if cap(p) == 0 {
+		return 0
+	}
+	return l.marks[&p[:1][0]]
+}
+
+// beyond is the problem of a limit.
+func beyond(pos problem.Pos, e limitError) problem.Problem {
+	return problem.Problem{Reason: problem.LimitExceeded, Severity: problem.Error, Pos: pos, Found: e.found, Expected: e.expected}
 }
 
 // templateError takes text/template's "template: NAME:LINE:COLUMN: executing ..." apart.
@@ -146,6 +160,9 @@ var executing = regexp.MustCompile(`(?s)^executing "t" at (<.*?>): (.*)$`)
 var field = regexp.MustCompile(`^template <(\.[\w.]+)\.([\w-]+)>$`)
 
 var noKey = regexp.MustCompile(`map has no entry for key "([^"]*)"`)
+
+// maxText is how much of a text of the template's own making an error repeats.
+const maxText = 200
 
 func failure(pos problem.Pos, err error) error {
 	p := problem.Problem{Reason: problem.TemplateFailed, Severity: problem.Error, Pos: pos, Subject: "template", Found: err.Error()}
@@ -166,6 +183,11 @@ func failure(pos problem.Pos, err error) error {
 			p.Subject, p.Found = "template "+e[1], e[2]
 		}
 	}
+	var limit limitError
+	if errors.As(err, &limit) {
+		return beyond(p.Pos, limit)
+	}
+	p.Found = shorten(p.Found)
 	if m := noKey.FindStringSubmatch(p.Found); m != nil {
 		p.Found = fmt.Sprintf("no fact %q is known", m[1])
 		p.Hints = []string{"for facts that not every cluster has, write {{ index .annotations \"x\" }} or {{ dig }} with a default"}
@@ -174,4 +196,12 @@ func failure(pos problem.Pos, err error) error {
 		}
 	}
 	return p
+}
+
+// shorten cuts a text that a template may have made as long as it likes.
+func shorten(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + fmt.Sprintf("... (%d bytes)", len(text))
 }

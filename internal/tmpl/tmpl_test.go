@@ -36,9 +36,6 @@ func TestErrors(t *testing.T) {
 		{"index out of range", `{{ index (list 1) 3 }}`, at("f", 0), `f:1:4: template <index (list 1) 3>: error calling index: no element 3 in a list of 1`},
 		{"index of text", `{{ index 5 "x" }}`, at("f", 0), `f:1:4: template <index 5 "x">: error calling index: cannot look up x in int`},
 		{"index with a number", `{{ index .m 5 }}`, at("f", 0), `f:1:4: template <index .m 5>: error calling index: cannot look up 5 in a map with keys of type string`},
-		{"too many repetitions", `{{ repeat 2000000000 "x" }}`, at("f", 0), `f:1:4: template <repeat 2000000000 "x">: error calling repeat: 2000000000 times 1 bytes; at most 1048576 bytes`},
-		{"too long a list", `{{ until 2000000000 }}`, at("f", 0), `f:1:4: template <until 2000000000>: error calling until: a list from 0 to 2000000000; at most 100000 elements`},
-		{"too long a sequence", `{{ seq 2000000000 }}`, at("f", 0), `f:1:4: template <seq 2000000000>: error calling seq: a list from 1 to 2000000000; at most 100000 elements`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tt, err := Parse(c.pos, c.text)
@@ -56,15 +53,15 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestOutputIsBounded is rule H10, with limit.
+// TestOutputIsBounded is rule H10, with limit and actual.
 func TestOutputIsBounded(t *testing.T) {
-	tt, err := Parse(at("f", 3), `{{ range until 100000 }}{{ repeat 20 "x" }}{{ end }}`)
+	tt, err := Parse(at("f", 3), `{{ range until 1000 }}{{ repeat 2000 "x" }}{{ end }}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = tt.Execute(nil)
 	var p problem.Problem
-	if !errors.As(err, &p) || p.Reason != problem.LimitExceeded || p.Error() != "f:3: template writes more than the limit; expected at most 1048576 bytes" {
+	if !errors.As(err, &p) || p.Reason != problem.LimitExceeded || p.Error() != "f:3: template writes 1050000 bytes and more; expected at most 1048576 bytes" {
 		t.Errorf("error %v", err)
 	}
 	tt, err = Parse(at("f", 0), `{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`)

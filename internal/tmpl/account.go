@@ -1,0 +1,152 @@
+package tmpl
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// Limits of one execution (H10). They count what is done, not how long it takes: an answer is the same on every machine
+// (G6).
+const (
+	// maxSteps bounds the parts of a template that are executed, those of a loop's body each time.
+	maxSteps = 1_000_000
+	// maxWork bounds the bytes that functions go through and make.
+	maxWork = 64 << 20
+	// maxNesting bounds how deep the values nest that functions go through.
+	maxNesting = 100
+)
+
+// limitError says which limit an execution goes beyond.
+type limitError struct{ found, expected string }
+
+func (e limitError) Error() string { return e.found + "; " + e.expected }
+
+// tooLarge is a text or a list beyond the limit of every value, whose size is known.
+func tooLarge(name, does string, size int) error {
+	return limitError{fmt.Sprintf("function %q %s %d bytes", name, does, size), fmt.Sprintf("at most %d bytes", MaxOutput)}
+}
+
+// immense is a value beyond the limit that nobody has counted to its end. Whether it is found too large or too deep first
+// depends on the order of a map, hence it is called both (G6).
+func immense(subject string) error {
+	return limitError{
+		fmt.Sprintf("%s a value of more than %d bytes, or nested more than %d levels deep", subject, MaxOutput, maxNesting),
+		fmt.Sprintf("at most %d bytes and %d levels", MaxOutput, maxNesting),
+	}
+}
+
+// account is what the functions of one execution have done.
+type account struct{ work int }
+
+func (a *account) charge(bytes int) error {
+	if a.work += min(bytes, maxWork+1); a.work > maxWork {
+		return limitError{fmt.Sprintf("template's functions go through %d bytes and more", a.work), fmt.Sprintf("at most %d bytes in one execution", maxWork)}
+	}
+	return nil
+}
+
+// Costs of values in memory, in bytes, roughly.
+const (
+	costValue = 16
+	costEntry = 48
+)
+
+// deepSize is the size of a value with all that is in it. What is in it twice counts twice: a function that writes it
+// writes it twice. It stops counting beyond the limit, so that it costs no more than what it allows.
+func deepSize(v any) (size int, ok bool) {
+	m := meter{left: MaxOutput}
+	m.any(v, 0)
+	return MaxOutput - m.left, m.left >= 0
+}
+
+// meter counts down.
+type meter struct{ left int }
+
+// take counts bytes; it reports whether there is any use in going on.
+func (m *meter) take(bytes int) bool {
+	if m.left -= bytes; m.left < 0 {
+		m.left = -1
+	}
+	return m.left >= 0
+}
+
+func (m *meter) nests(depth int) bool {
+	if depth > maxNesting {
+		m.left = -1
+	}
+	return m.left >= 0
+}
+
+// any counts the types that facts and functions are made of without reflection.
+func (m *meter) any(v any, depth int) {
+	switch v := v.(type) {
+	case nil, bool, int, int64, float64:
+		m.take(costValue)
+	case string:
+		m.take(costValue + len(v))
+	case map[string]any:
+		for k, item := range v {
+			if !m.nests(depth) || !m.take(costEntry+len(k)) {
+				return
+			}
+			m.any(item, depth+1)
+		}
+		m.take(costEntry)
+	case []any:
+		for _, item := range v {
+			if !m.nests(depth) {
+				return
+			}
+			m.any(item, depth+1)
+		}
+		m.take(costValue)
+	case []int:
+		m.take(costValue + 8*len(v))
+	default:
+		m.value(reflect.ValueOf(v), depth)
+	}
+}
+
+func (m *meter) value(v reflect.Value, depth int) {
+	switch v.Kind() {
+	case reflect.String:
+		m.take(costValue + v.Len())
+	case reflect.Interface, reflect.Pointer:
+		if m.take(costValue) && m.nests(depth) && !v.IsNil() {
+			m.value(v.Elem(), depth+1)
+		}
+	case reflect.Map:
+		for it := v.MapRange(); m.nests(depth) && m.take(costEntry) && it.Next(); {
+			m.value(it.Key(), depth+1)
+			m.value(it.Value(), depth+1)
+		}
+	case reflect.Slice, reflect.Array:
+		m.take(costValue)
+		for i := 0; i < v.Len() && m.nests(depth); i++ {
+			m.value(v.Index(i), depth+1)
+		}
+	case reflect.Struct:
+		m.take(costValue)
+		for i := 0; i < v.NumField() && m.nests(depth); i++ {
+			m.value(v.Field(i), depth+1)
+		}
+	default:
+		m.take(costValue)
+	}
+}
+
+// shallowSize is the size of a list or map alone, as a function sees it that does not look at what is in it.
+func shallowSize(v reflect.Value) int {
+	for v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Slice, reflect.Array:
+		return costValue * (1 + v.Len())
+	case reflect.Map:
+		return costEntry * (1 + v.Len())
+	case reflect.String:
+		return costValue + v.Len()
+	}
+	return costValue
+}

@@ -1,0 +1,137 @@
+package tmpl
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// free are functions whose cost does not depend on the size of what they are given, and which make no more than a
+// template's text holds: they need no account. Everything else is charged, a function that sprig adds included.
+var free = strings.Fields(`index get hasKey default empty coalesce ternary list tuple first mustFirst last mustLast
+	kindOf kindIs typeOf typeIs typeIsLike all any dig hello required and or not len eq ne lt le gt ge`)
+
+// makers are the free ones that put values together: what they make may be large when it is written, because the same
+// value can be in it many times.
+var makers = []string{"list", "tuple"}
+
+// shallow are functions that copy a list or a map without looking at what is in it.
+var shallow = strings.Fields(`append mustAppend push mustPush prepend mustPrepend concat rest mustRest initial mustInitial
+	slice mustSlice reverse mustReverse chunk mustChunk keys values pick omit pluck dict`)
+
+// emit is the name of the function that every action's result goes through on its way to the output.
+const emit = "argosyEmit"
+
+// bind is a function that charges an account for what it goes through and makes.
+func (a *account) bind(name string, f any) any {
+	fn := reflect.ValueOf(f)
+	t := fn.Type()
+	in := make([]reflect.Type, t.NumIn())
+	for i := range in {
+		in[i] = t.In(i)
+	}
+	call := fn.Call
+	if t.IsVariadic() {
+		call = fn.CallSlice
+	}
+	size := deepOf
+	if slices.Contains(shallow, name) {
+		size = shallowOf
+	}
+	guard := guards[name]
+	result := reflect.Zero(t.Out(0))
+	fail := func(err error) []reflect.Value { return []reflect.Value{result, reflect.ValueOf(&err).Elem()} }
+	return reflect.MakeFunc(reflect.FuncOf(in, []reflect.Type{t.Out(0), errorType}, t.IsVariadic()), func(args []reflect.Value) []reflect.Value {
+		if err := a.enter(name, size, guard, args, t.IsVariadic()); err != nil {
+			return fail(err)
+		}
+		out := call(args)
+		if len(out) == 2 && !out[1].IsNil() {
+			return out
+		}
+		made, err := size(name, "makes", out[0])
+		if err == nil {
+			err = a.charge(made)
+		}
+		if err != nil {
+			return fail(err)
+		}
+		return []reflect.Value{out[0], noError}
+	}).Interface()
+}
+
+var (
+	errorType = reflect.TypeFor[error]()
+	noError   = reflect.Zero(errorType)
+)
+
+// enter charges for a function's arguments, and refuses what it would make of them, if that is known, before it is made.
+func (a *account) enter(name string, size sizeFunc, guard guard, args []reflect.Value, variadic bool) error {
+	given := 0
+	count := len(args)
+	for i, arg := range args {
+		if variadic && i == len(args)-1 {
+			count += arg.Len() - 1
+			for j := range arg.Len() {
+				n, err := size(name, "is given", arg.Index(j))
+				if err != nil {
+					return err
+				}
+				given += n
+			}
+			continue
+		}
+		n, err := size(name, "is given", arg)
+		if err != nil {
+			return err
+		}
+		given += n
+	}
+	if given > MaxOutput {
+		return tooLarge(name, "is given", given)
+	}
+	if err := a.charge(given + count*count); err != nil { // with many arguments some functions take quadratic time
+		return err
+	}
+	if guard == nil {
+		return nil
+	}
+	return guard(a, name, args)
+}
+
+type sizeFunc func(name, does string, v reflect.Value) (int, error)
+
+func deepOf(name, does string, v reflect.Value) (int, error) {
+	if v.Kind() == reflect.Interface && v.IsNil() {
+		return costValue, nil
+	}
+	size, ok := deepSize(v.Interface())
+	if !ok {
+		return 0, immense(fmt.Sprintf("function %q %s", name, does))
+	}
+	return size, nil
+}
+
+func shallowOf(name, does string, v reflect.Value) (int, error) {
+	size := shallowSize(v)
+	if size > MaxOutput {
+		return 0, tooLarge(name, does, size)
+	}
+	return size, nil
+}
+
+// emitter is the function at the end of every action: it sees what is about to be written, which text/template would
+// put together as a whole before the writer sees any of it.
+func (a *account) emitter() func(any) (any, error) {
+	return func(v any) (any, error) {
+		if text, ok := v.(string); ok {
+			return v, a.charge(len(text))
+		}
+		size, ok := deepSize(v)
+		if !ok {
+			return nil, immense("template writes")
+		}
+		return v, a.charge(size)
+	}
+}

@@ -1,0 +1,206 @@
+package tmpl
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+)
+
+// guard foretells what a function would make of arguments, or what it would cost, where that can be many times what it
+// is given; every other function makes at most some ten times of it.
+type guard func(a *account, name string, args []reflect.Value) error
+
+var guards = map[string]guard{
+	"dict": dictKeys,
+	"replace": func(_ *account, name string, args []reflect.Value) error {
+		before, after, text := args[0].String(), args[1].String(), args[2].String()
+		return makes(name, len(text), strings.Count(text, before), len(after)-len(before))
+	},
+	"indent": indents, "nindent": indents,
+	"join": func(_ *account, name string, args []reflect.Value) error {
+		size, _ := deepSize(args[1].Interface()) // has been found small
+		return makes(name, size, shallowSize(args[1])/costValue, args[0].Len())
+	},
+	"wrap": func(_ *account, name string, args []reflect.Value) error {
+		return makes(name, args[1].Len(), args[1].Len(), 1)
+	},
+	"wrapWith": func(_ *account, name string, args []reflect.Value) error {
+		return makes(name, args[2].Len(), 1+args[2].Len()/int(max(1, args[0].Int())), args[1].Len())
+	},
+	"printf": printfGrows,
+	"split":  parts, "splitn": parts,
+	"semver": short, "semverCompare": short,
+	"trimAll": cutset, "trimall": cutset,
+	"uniq": uniq, "mustUniq": uniq, "without": without, "mustWithout": without,
+	"derivePassword": func(a *account, _ string, _ []reflect.Value) error { return a.charge(maxWork / 4) }, // scrypt takes 32 MiB each time
+	"fromYaml":       func(_ *account, name string, args []reflect.Value) error { return aliases(name, args[0].String()) },
+	"regexMatch":     expression, "regexFind": expression, "regexFindAll": expression, "regexSplit": expression,
+	"regexReplaceAll": expression, "regexReplaceAllLiteral": expression,
+	"mustRegexMatch": expression, "mustRegexFind": expression, "mustRegexFindAll": expression, "mustRegexSplit": expression,
+	"mustRegexReplaceAll": expression, "mustRegexReplaceAllLiteral": expression,
+}
+
+// makes refuses a text of size bytes that grows by so many bytes so many times.
+func makes(name string, size, times, each int) error {
+	if each > 0 && times > 0 && float64(size)+float64(times)*float64(each) > MaxOutput {
+		return tooLarge(name, "makes a text of", int(min(math.MaxInt64/2, float64(size)+float64(times)*float64(each))))
+	}
+	return nil
+}
+
+func indents(_ *account, name string, args []reflect.Value) error {
+	text := args[1].String()
+	return makes(name, len(text), 1+strings.Count(text, "\n"), int(args[0].Int()))
+}
+
+// dictKeys looks at the keys of a map that is made: they are written as texts; the values are not looked at.
+func dictKeys(_ *account, name string, args []reflect.Value) error {
+	for i := 0; i < args[0].Len(); i += 2 {
+		if _, err := deepOf(name, "is given", args[0].Index(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxParts bounds the maps that split makes.
+const maxParts = 10_000
+
+func parts(_ *account, name string, args []reflect.Value) error {
+	if n := 1 + strings.Count(args[len(args)-1].String(), args[0].String()); n > maxParts {
+		return limitError{fmt.Sprintf("function %q makes %d parts", name, n), fmt.Sprintf("at most %d", maxParts)}
+	}
+	return nil
+}
+
+const maxShort = 256
+
+// short bounds texts whose parsers keep more than they are given.
+func short(_ *account, name string, args []reflect.Value) error {
+	for _, arg := range args {
+		if arg.Len() > maxShort {
+			return limitError{fmt.Sprintf("function %q is given %d bytes", name, arg.Len()), fmt.Sprintf("at most %d bytes", maxShort)}
+		}
+	}
+	return nil
+}
+
+// cutset charges for each character of the text being looked for in the set.
+func cutset(a *account, _ string, args []reflect.Value) error {
+	return a.charge(args[0].Len() * args[1].Len() / 16)
+}
+
+// uniq charges for each element being compared with all before it.
+func uniq(a *account, _ string, args []reflect.Value) error {
+	size, _ := deepSize(args[0].Interface())
+	return a.charge(size * (shallowSize(args[0]) / costValue) / 4)
+}
+
+func without(a *account, _ string, args []reflect.Value) error {
+	size, _ := deepSize(args[0].Interface())
+	omitted, _ := deepSize(args[1].Interface())
+	return a.charge((size + omitted) * (1 + args[1].Len()))
+}
+
+var verb = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?(\d*)(?:\.(\d*))?`)
+
+// printfGrows sums up the widths of a format, and what it prints several times.
+func printfGrows(_ *account, name string, args []reflect.Value) error {
+	format := args[0].String()
+	given, _ := deepSize(args[1].Interface())
+	size, again := len(format), 0
+	for _, m := range verb.FindAllStringSubmatch(format, -1) {
+		width, _ := strconv.Atoi(m[2])
+		precision, _ := strconv.Atoi(m[3])
+		size += width + precision
+		if m[1] != "" {
+			again++
+		}
+	}
+	if err := makes(name, 0, 1, size); err != nil {
+		return err
+	}
+	return makes(name, size, again, given)
+}
+
+// Limits of regular expressions: their text, and what it is compiled to ((a{1000}){1000} is short).
+const (
+	maxExpression   = 1000
+	maxInstructions = 10_000
+)
+
+// expression charges for a regular expression as if every match were looked for up to the text's end, which it can take
+// (the time is quadratic in the text then), and refuses replacements that would make too long a text.
+func expression(a *account, name string, args []reflect.Value) error {
+	pattern, text := args[0].String(), args[1].String()
+	if len(pattern) > maxExpression {
+		return limitError{fmt.Sprintf("function %q is given an expression of %d bytes", name, len(pattern)), fmt.Sprintf("at most %d bytes", maxExpression)}
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil //nolint:nilerr // the function itself says so
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return err
+	}
+	if len(prog.Inst) > maxInstructions {
+		return limitError{fmt.Sprintf("function %q is given an expression of %d instructions", name, len(prog.Inst)), fmt.Sprintf("at most %d", maxInstructions)}
+	}
+	each := len(prog.Inst) * (8 + len(text)/2)
+	if err := a.charge(each); err != nil || strings.HasSuffix(name, "Match") || strings.HasSuffix(name, "Find") {
+		return err
+	}
+	matches, err := countMatches(a, each, pattern, text)
+	if err != nil || !strings.Contains(name, "Replace") {
+		return err
+	}
+	by := args[2].String()
+	return makes(name, len(text)*(1+strings.Count(by, "$")), matches, len(by))
+}
+
+// countMatches looks for all matches, and charges for each.
+func countMatches(a *account, each int, pattern, text string) (matches int, err error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return 0, nil // the function itself says so
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			var limit limitError
+			if e, ok := r.(error); !ok || !errors.As(e, &limit) {
+				panic(r) //nolint:forbidigo // passed on
+			}
+			err = limit
+		}
+	}()
+	re.ReplaceAllStringFunc(text, func(string) string {
+		if err := a.charge(each); err != nil {
+			panic(err) //nolint:forbidigo // the only way out of the search
+		}
+		matches++
+		return ""
+	})
+	return matches, nil
+}
+
+var (
+	anchor = regexp.MustCompile(`(?m)(^|[\s\[{,:?-])&[^\s\[\]{},]`)
+	alias  = regexp.MustCompile(`(?m)(^|[\s\[{,:?-])\*[^\s\[\]{},]`)
+)
+
+// aliases refuses a YAML text whose aliases could stand for more than the limit: of so many uses of anchors at most
+// 3^(n/3) can multiply, three to a level.
+func aliases(name, text string) error {
+	if !anchor.MatchString(text) {
+		return nil
+	}
+	n := len(alias.FindAllStringIndex(text, -1))
+	times := math.Pow(3, math.Ceil(float64(n)/3))
+	return makes(name, 0, len(text), int(min(math.MaxInt32, times)))
+}
