@@ -53,6 +53,7 @@ const (
 	storageClasses     = repo + "/charts/storage-classes"
 	agentFlux          = repo + "/charts/agent-flux"
 	karpenterNodePools = repo + "/charts/karpenter-node-pools"
+	argocdIngress      = repo + "/charts/argocd-ingress"
 )
 
 // rendering is how a chart is rendered: for which release, and what the cluster has.
@@ -194,6 +195,7 @@ var kinds = map[string]func() runtime.Object{
 	"v1/Service":                                       func() runtime.Object { return &corev1.Service{} },
 	"v1/ServiceAccount":                                func() runtime.Object { return &corev1.ServiceAccount{} },
 	"apps/v1/Deployment":                               func() runtime.Object { return &appsv1.Deployment{} },
+	"networking.k8s.io/v1/Ingress":                     func() runtime.Object { return &networkingv1.Ingress{} },
 	"networking.k8s.io/v1/NetworkPolicy":               func() runtime.Object { return &networkingv1.NetworkPolicy{} },
 	"policy/v1/PodDisruptionBudget":                    func() runtime.Object { return &policyv1.PodDisruptionBudget{} },
 	"rbac.authorization.k8s.io/v1/Role":                func() runtime.Object { return &rbacv1.Role{} },
@@ -203,6 +205,8 @@ var kinds = map[string]func() runtime.Object{
 	"external-secrets.io/v1/SecretStore":               func() runtime.Object { return &esv1.SecretStore{} },
 	"external-secrets.io/v1/ClusterSecretStore":        func() runtime.Object { return &esv1.ClusterSecretStore{} },
 	"generators.external-secrets.io/v1alpha1/Password": func() runtime.Object { return &genv1alpha1.Password{} },
+	"gateway.networking.k8s.io/v1/GRPCRoute":           nil,
+	"gateway.networking.k8s.io/v1/HTTPRoute":           nil,
 	"helm.toolkit.fluxcd.io/v2/HelmRelease":            nil,
 	"kustomize.toolkit.fluxcd.io/v1/Kustomization":     nil,
 	"source.toolkit.fluxcd.io/v1/GitRepository":        nil,
@@ -458,7 +462,7 @@ func chartGoldens(t *testing.T, chartDir string) {
 
 // TestChartsLint runs Helm's own lint over the charts as they are, without values.
 func TestChartsLint(t *testing.T) {
-	for _, chartDir := range []string{fleetSecret, generatorPlugin, storageClasses, karpenterNodePools} {
+	for _, chartDir := range []string{fleetSecret, generatorPlugin, storageClasses, karpenterNodePools, argocdIngress} {
 		t.Run(filepath.Base(chartDir), func(t *testing.T) {
 			for _, message := range lint.All(chartDir, nil, "argocd", false).Messages {
 				if message.Severity >= support.WarningSev {
