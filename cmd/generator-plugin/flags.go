@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/plugin"
 	"github.com/argosy-hub/argosy/internal/source"
 )
@@ -27,7 +28,10 @@ type flags struct {
 	refreshSets                        bool
 	pluginConfigMap                    string
 	listen, tokenFile                  string
-	tlsCert, tlsKey                    string
+	tokensFile, tokensDir              string
+	tokenRate, failureRate             float64
+	tokenBurst, failureBurst           int
+	tlsCert, tlsKey, tlsClientCA       string
 	maxRequest, maxResponse            int64
 	maxConcurrent                      int
 	drainDelay                         time.Duration
@@ -60,9 +64,16 @@ func parse(args []string, out io.Writer) (*flags, error) {
 	fs.StringVar(&f.pluginConfigMap, "plugin-configmap", "generator-plugin", "`name` of the ConfigMap by which ApplicationSets refer to this service")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` to reach the API server with; default: KUBECONFIG, the pod's service account, ~/.kube/config")
 	fs.StringVar(&f.listen, "listen", plugin.DefaultListen, "`address` to listen on")
-	fs.StringVar(&f.tokenFile, "token-file", "", "`file` with the bearer token (required); read again when it changes")
+	fs.StringVar(&f.tokenFile, "token-file", "", "`file` with the bearer token that may ask everything (required); read again when it changes")
+	fs.StringVar(&f.tokensFile, "tokens-file", "", "YAML `file` of kind Tokens: tokens that may ask some things; read again when it changes")
+	fs.StringVar(&f.tokensDir, "tokens-dir", "", "`folder` with the files that hold the tokens of --tokens-file; looked at again every second")
+	fs.Float64Var(&f.tokenRate, "token-rate", access.DefaultRate, "`requests` a second with one token, after --token-burst; beyond, a short wait, then 429")
+	fs.IntVar(&f.tokenBurst, "token-burst", access.DefaultBurst, "`requests` at once with one token before --token-rate counts")
+	fs.Float64Var(&f.failureRate, "failure-rate", access.DefaultFailureRate, "`requests` a second without a good token from one address, after --failure-burst; beyond, 429")
+	fs.IntVar(&f.failureBurst, "failure-burst", access.DefaultFailureBurst, "`requests` at once without a good token from one address before --failure-rate counts")
 	fs.StringVar(&f.tlsCert, "tls-cert", "", "PEM `file` of the certificate; with --tls-key the service speaks HTTPS; read again when it changes")
 	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM `file` of the certificate's key")
+	fs.StringVar(&f.tlsClientCA, "tls-client-ca", "", "PEM `file` of authorities: clients have to present a certificate of one, but for probes and metrics; read again when it changes")
 	fs.Int64Var(&f.maxRequest, "max-request-bytes", plugin.DefaultMaxRequestBytes, "largest request, in `bytes`")
 	fs.Int64Var(&f.maxResponse, "max-response-bytes", plugin.DefaultMaxResponseBytes, "largest answer, in `bytes`; beyond, 503")
 	fs.IntVar(&f.maxConcurrent, "max-concurrent", plugin.DefaultMaxConcurrent, "how many requests are worked on at once; beyond, 429 after a short wait")
@@ -133,6 +144,18 @@ func (f *flags) check() error {
 	switch {
 	case (f.tlsCert == "") != (f.tlsKey == ""):
 		return errors.New("--tls-cert and --tls-key belong together")
+	case f.tlsClientCA != "" && f.tlsCert == "":
+		return errors.New("--tls-client-ca needs --tls-cert and --tls-key")
+	case (f.tokensFile == "") != (f.tokensDir == ""):
+		return errors.New("--tokens-file and --tokens-dir belong together")
+	case !(f.tokenRate > 0):
+		return fmt.Errorf("--token-rate %g; expected more than 0", f.tokenRate)
+	case f.tokenBurst <= 0:
+		return fmt.Errorf("--token-burst %d; expected at least 1", f.tokenBurst)
+	case !(f.failureRate > 0):
+		return fmt.Errorf("--failure-rate %g; expected more than 0", f.failureRate)
+	case f.failureBurst <= 0:
+		return fmt.Errorf("--failure-burst %d; expected at least 1", f.failureBurst)
 	case f.facts == "":
 		return errors.New("--facts is empty; expected kubernetes, none or a file")
 	case f.pluginConfigMap == "":
@@ -161,7 +184,9 @@ func (f *flags) check() error {
 func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
 	log := f.logger(stderr)
 	o := plugin.Options{
-		Hub: f.hub, Listen: f.listen, TokenFile: f.tokenFile, TLSCert: f.tlsCert, TLSKey: f.tlsKey,
+		Hub: f.hub, Listen: f.listen, TokenFile: f.tokenFile, TLSCert: f.tlsCert, TLSKey: f.tlsKey, TLSClientCA: f.tlsClientCA,
+		TokensFile: f.tokensFile, TokensDir: f.tokensDir, TokenRate: f.tokenRate, TokenBurst: f.tokenBurst,
+		FailureRate: f.failureRate, FailureBurst: f.failureBurst,
 		MaxRequestBytes: f.maxRequest, MaxResponseBytes: f.maxResponse, MaxConcurrent: f.maxConcurrent,
 		DrainDelay: f.drainDelay, Logger: log,
 	}

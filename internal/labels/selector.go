@@ -79,3 +79,21 @@ func SelectorFromText(text string) (map[string]any, error) {
 	}
 	return map[string]any{"matchExpressions": expressions}, nil
 }
+
+// Demands reports whether a cluster can only be selected if its label has one of the values: whether one of the
+// selector's parts says so by itself.
+func (s Selector) Demands(key string, values []string) bool {
+	if s.s == nil {
+		return false
+	}
+	requirements, _ := s.s.Requirements()
+	return slices.ContainsFunc(requirements, func(r k8slabels.Requirement) bool {
+		switch r.Operator() {
+		case selection.In, selection.Equals, selection.DoubleEquals:
+		default:
+			return false
+		}
+		other := func(v string) bool { return !slices.Contains(values, v) }
+		return r.Key() == key && !slices.ContainsFunc(r.Values().UnsortedList(), other)
+	})
+}

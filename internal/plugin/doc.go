@@ -18,8 +18,9 @@
 //     and in the log, never in a body.
 //  3. Tokens are compared in constant time. One that begins with "$" is Argo CD's reference to a missing key of its
 //     Secret, sent as it stands; it is refused, with a hint, and so is such a token file.
-//  4. Token file and certificate are read anew as they change; a bad one leaves the last good one in place.
-//  5. Requests, answers, concurrency and times are bounded (H10).
+//  4. Token files, certificate and client authorities are read anew as they change; a bad one leaves the last good one in
+//     place.
+//  5. Requests, their headers, answers, concurrency, rates and times are bounded (H10).
 //  6. Neither tokens nor bodies are logged.
 //  7. Stop drains: /readyz says 503 first, while requests are still answered; then what runs is finished.
 //  8. A state is being served before any ApplicationSet is told to ask for its answers (internal/appsets).
@@ -27,4 +28,8 @@
 //     has more inputs than the request says the provider takes is an error.
 //  10. The registry below /v2/ only gives. Its errors are those of OCI's specification, with which Flux keeps the artifact
 //     that it has; what a client has been given stays available by its digest for a while, so that one pull sees one state.
+//  11. Each route but /healthz, /readyz and /metrics asks internal/access first whether the token is good for it, and then
+//     whether its bearer may ask this; a refusal is 403 and names what is not allowed. A good token is never refused for
+//     what others do: failed attempts are counted by address, apart.
+//  12. Every answer forbids caches and browsers to make something of it.
 package plugin

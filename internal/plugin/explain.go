@@ -37,9 +37,13 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	e, err := st.Explain(q.Get("hub"), q.Get("cluster"), group, component)
+	hub, err := grant(r).Cluster(q.Get("hub"), q.Get("cluster"), group, st.Fleet)
 	if err != nil {
-		return failed(err)
+		return denied(err)
+	}
+	e, err := st.Explain(hub, q.Get("cluster"), group, component)
+	if err != nil {
+		return s.failedFor(r, st, err)
 	}
 	explanation, err := report.NewExplanation(e, path)
 	var missing *report.PathError

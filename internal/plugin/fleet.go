@@ -12,20 +12,35 @@ type Fleet struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Revision   string `json:"revision"`
+	// RestrictedTo is what Clusters are complete for, where the token does not allow all.
+	RestrictedTo *Restriction `json:"restrictedTo,omitempty"`
 	// Clusters are all members, by hub and name; with ?hub= those of one hub.
 	Clusters []generator.Summary `json:"clusters"`
 }
 
-// fleet lists the members.
+// Restriction is what a token's bearer sees; what is left out is not restricted.
+type Restriction struct {
+	Hubs    []string `json:"hubs,omitempty"`
+	Owners  []string `json:"owners,omitempty"`
+	Tenants []string `json:"tenants,omitempty"`
+}
+
+// fleet lists the members that the token's bearer may know of.
 func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	st, f := s.state()
 	if f != nil {
 		return f
 	}
 	hub := r.URL.Query().Get("hub")
+	if f := denied(grant(r).Hub(hub)); f != nil {
+		return f
+	}
 	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []generator.Summary{}}
+	if only := grant(r).Restricted(); only != nil {
+		body.RestrictedTo = &Restriction{Hubs: only.Hubs, Owners: only.Owners, Tenants: only.Tenants}
+	}
 	for _, c := range st.Summaries() {
-		if hub != "" && c.Hub != hub {
+		if hub != "" && c.Hub != hub || !grant(r).Sees(c.Hub, c.Name, c.Tenant) {
 			continue
 		}
 		if c.Problems == nil {

@@ -39,9 +39,12 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
+	if f := denied(grant(r).Ask(request, st.Fleet)); f != nil {
+		return f
+	}
 	answer, err := st.Inputs(request)
 	if err != nil {
-		return failed(err)
+		return s.failedFor(r, st, err)
 	}
 	sets := countSets(answer, 2)
 	if sets > limit {

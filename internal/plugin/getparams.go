@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // maxNoted bounds what of a request's words goes into the log.
@@ -30,9 +31,12 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
+	if f := denied(grant(r).Ask(request, st.Fleet)); f != nil {
+		return f
+	}
 	answer, err := st.Answer(request)
 	if err != nil {
-		return failed(err)
+		return s.failedFor(r, st, err)
 	}
 	return s.answered(w, r, st, answer, countSets(answer, 3), bound{s.o.MaxResponseBytes, "--max-response-bytes"})
 }
@@ -160,6 +164,15 @@ func failed(err error) *failure {
 		f.code = http.StatusBadRequest
 	}
 	return f
+}
+
+// problemsOf are what a generator's error is about.
+func problemsOf(err error) []problem.Problem {
+	var e *generator.Error
+	if errors.As(err, &e) {
+		return e.Problems
+	}
+	return nil
 }
 
 func cut(s string) string {

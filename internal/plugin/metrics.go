@@ -107,13 +107,14 @@ var (
 	successDesc  = prometheus.NewDesc("argosy_refresh_last_success_timestamp_seconds",
 		"When the source was last looked at with nothing to refuse.", nil, nil)
 	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not being served.", []string{"cause"}, nil)
+	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens, or files of tokens, that are not as their files say now: what was good last counts.", nil, nil)
 	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the revision that is being served.", []string{"reason"}, nil)
 	membersDesc  = prometheus.NewDesc("argosy_members", "Members in the revision that is being served.", []string{"hub"}, nil)
 )
 
 // Describe names the metrics.
 func (status) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, problemsDesc, membersDesc} {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, membersDesc} {
 		ch <- d
 	}
 }
@@ -132,6 +133,7 @@ func (c status) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(readyDesc, ready)
 	gauge(successDesc, seconds(st.LastSuccess))
+	gauge(tokensDesc, float64(len(c.s.tokens.Problems())))
 	stale := map[refresh.Cause]float64{refresh.Source: 0, refresh.Commit: 0, refresh.Facts: 0}
 	for _, r := range st.Refused {
 		stale[r.Cause] = 1

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"runtime/debug"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/access"
 )
 
 // noted is what becomes known of a request on its way, for log and metrics.
@@ -17,6 +19,7 @@ type noted struct {
 	id, endpoint, view      string
 	applicationSet, request string
 	failure                 string
+	grant                   *access.Grant
 	expected                bool // the failure is part of how the client goes about it
 	sets                    int  // -1 if it was no answer
 }
@@ -100,7 +103,7 @@ func (s *Server) logRequest(r *http.Request, n *noted, rec *recorder, took time.
 		slog.String("id", n.id), slog.String("method", r.Method), slog.String("endpoint", n.endpoint),
 		slog.Int("code", rec.code), slog.Int("bytes", rec.bytes), slog.Duration("took", took),
 	}
-	for _, a := range [][2]string{{"applicationSet", n.applicationSet}, {"request", n.request}, {"message", n.failure}} {
+	for _, a := range [][2]string{{"applicationSet", n.applicationSet}, {"request", n.request}, {"token", n.grant.Label()}, {"message", n.failure}} {
 		if a[1] != "" {
 			attrs = append(attrs, slog.String(a[0], a[1]))
 		}
@@ -109,6 +112,19 @@ func (s *Server) logRequest(r *http.Request, n *noted, rec *recorder, took time.
 		attrs = append(attrs, slog.Int("sets", n.sets))
 	}
 	s.o.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// secured puts on every answer what keeps browsers and caches from making something of it: answers are data of the fleet,
+// and none is a page.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // recovered turns a panic into 500. If an answer has begun, the connection is broken off, so that nobody takes it for

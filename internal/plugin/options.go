@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -21,6 +23,15 @@ const (
 	DefaultMaxConcurrent    = 32
 	DefaultMaxWait          = 5 * time.Second
 	DefaultShutdownTimeout  = 15 * time.Second
+)
+
+// Defaults of the time limits and of the size of a request's header. Argo CD gives up after 30 seconds by default.
+const (
+	DefaultReadHeaderTimeout = 5 * time.Second
+	DefaultReadTimeout       = 30 * time.Second
+	DefaultWriteTimeout      = 60 * time.Second
+	DefaultIdleTimeout       = 2 * time.Minute
+	DefaultMaxHeaderBytes    = 32 << 10
 )
 
 // Options say what to serve. Source, Hub and TokenFile are required; everything else has a default.
@@ -40,13 +51,31 @@ type Options struct {
 
 	// Listen is the address to listen on; default DefaultListen. Port 0 takes a free one.
 	Listen string
-	// TokenFile holds the bearer token.
+	// TokenFile holds the bearer token that may ask everything.
 	TokenFile string
+	// TokensFile declares tokens that may ask some things, and TokensDir has the files that hold them; default none.
+	TokensFile, TokensDir string
+	// TokensReload is how long those are not looked at again; default access.DefaultReload. A negative one looks each time.
+	TokensReload time.Duration
+	// TokenRate and TokenBurst are how many requests a second the bearer of a token may make, and how many before that
+	// counts; beyond, a request waits for MaxWait and is refused with 429. Default access.DefaultRate and DefaultBurst.
+	TokenRate  float64
+	TokenBurst int
+	// FailureRate and FailureBurst are the same for requests without a good token from one address, which do not wait.
+	FailureRate  float64
+	FailureBurst int
 	// TLSCert and TLSKey are PEM files; without both, the server speaks plain HTTP.
 	TLSCert, TLSKey string
+	// TLSClientCA is a PEM file of authorities, of one of which clients have to present a certificate; default none.
+	TLSClientCA string
 
 	// MaxRequestBytes and MaxResponseBytes bound bodies.
 	MaxRequestBytes, MaxResponseBytes int64
+	// MaxHeaderBytes bounds headers (net/http adds 4 KiB); beyond, 431.
+	MaxHeaderBytes int
+	// ReadHeaderTimeout, ReadTimeout and WriteTimeout are how long a header, a whole request and an answer may take;
+	// IdleTimeout, how long a connection waits for the next request.
+	ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout time.Duration
 	// MaxConcurrent bounds how many requests of the API are worked on at once; MaxWait is how long another waits for its
 	// turn before it is refused with 429. A negative MaxWait does not wait.
 	MaxConcurrent int
@@ -75,6 +104,10 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("no token file: the API does not work without a token")
 	case (o.TLSCert == "") != (o.TLSKey == ""):
 		return o, errors.New("TLS needs both a certificate and a key")
+	case o.TLSClientCA != "" && o.TLSCert == "":
+		return o, errors.New("client certificates need TLS: a certificate and a key")
+	case (o.TokensFile == "") != (o.TokensDir == ""):
+		return o, errors.New("tokens need both a file that declares them and a folder that holds them")
 	case (o.Registerer == nil) != (o.Gatherer == nil):
 		return o, errors.New("metrics need both a registerer and a gatherer")
 	}
@@ -85,6 +118,15 @@ func (o Options) withDefaults() (Options, error) {
 		{"largest request", o.MaxRequestBytes},
 		{"largest answer", o.MaxResponseBytes},
 		{"number of concurrent requests", int64(o.MaxConcurrent)},
+		{"token rate", int64(math.Floor(o.TokenRate))},
+		{"token burst", int64(o.TokenBurst)},
+		{"failure rate", int64(math.Floor(o.FailureRate))},
+		{"failure burst", int64(o.FailureBurst)},
+		{"largest header", int64(o.MaxHeaderBytes)},
+		{"time to read a header", int64(o.ReadHeaderTimeout)},
+		{"time to read a request", int64(o.ReadTimeout)},
+		{"time to write an answer", int64(o.WriteTimeout)},
+		{"time to wait for a request", int64(o.IdleTimeout)},
 		{"drain delay", int64(o.DrainDelay)},
 		{"shutdown timeout", int64(o.ShutdownTimeout)},
 	} {
@@ -98,6 +140,12 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.MaxConcurrent, DefaultMaxConcurrent)
 	setDefault(&o.MaxWait, DefaultMaxWait)
 	setDefault(&o.ShutdownTimeout, DefaultShutdownTimeout)
+	setDefault(&o.TokenRate, access.DefaultRate)
+	setDefault(&o.MaxHeaderBytes, DefaultMaxHeaderBytes)
+	setDefault(&o.ReadHeaderTimeout, DefaultReadHeaderTimeout)
+	setDefault(&o.ReadTimeout, DefaultReadTimeout)
+	setDefault(&o.WriteTimeout, DefaultWriteTimeout)
+	setDefault(&o.IdleTimeout, DefaultIdleTimeout)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

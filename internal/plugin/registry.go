@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -12,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
-	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // latest is the tag of what is being served.
@@ -63,7 +62,7 @@ func (g *registry) serve(w http.ResponseWriter, r *http.Request) {
 	if f == nil {
 		return
 	}
-	note(r).failure = f.message
+	noteFailure(r, f)
 	for name, value := range f.header {
 		w.Header().Set(name, value)
 	}
@@ -87,15 +86,9 @@ func (g *registry) authorized(r *http.Request) *failure {
 	if _, password, ok := r.BasicAuth(); ok {
 		presented = password
 	}
-	f := g.server.token.check(presented)
-	if f == nil {
-		return nil
-	}
-	if presented == "" {
-		note(r).expected = true // so clients ask how to authenticate
-		f.message = "no token: expected it as the password of any user, or as a bearer's"
-	}
-	if f.code == http.StatusUnauthorized {
+	note(r).expected = presented == "" // so clients ask how to authenticate
+	f := g.server.admit(r, access.Registry, presented)
+	if f != nil && f.code == http.StatusUnauthorized {
 		f.header = map[string]string{"WWW-Authenticate": `Basic realm="argosy"`}
 	}
 	return f
@@ -114,21 +107,24 @@ func (g *registry) pull(w http.ResponseWriter, r *http.Request) *failure {
 		return unknown("no such repository; expected flux/<hub>/<owner>, where the owner is a member's name or hub")
 	}
 	repository, hub, owner, what, reference := m[1], m[2], m[3], m[4], m[5]
+	st, f := g.server.state()
+	if f != nil {
+		return f
+	}
+	if f := denied(grant(r).Repository(hub, owner, st.Fleet)); f != nil {
+		return f
+	}
 	isDigest := strings.HasPrefix(reference, "sha256:")
 	if isDigest {
 		if b, ok := g.find(repository, reference); ok {
 			return g.give(w, r, b)
 		}
 	}
-	st, f := g.server.state()
-	if f != nil {
-		return f
-	}
 	tags := []string{latest, tagOf(st.Revision)}
 	if what == "manifests" && !isDigest && !slices.Contains(tags, reference) {
 		return unknown("no such tag; expected " + strings.Join(tags, " or "))
 	}
-	artifact, f := g.artifact(st, repository, hub, owner)
+	artifact, f := g.artifact(r, st, repository, hub, owner)
 	if f != nil {
 		return f
 	}
@@ -158,13 +154,12 @@ func (g *registry) give(w http.ResponseWriter, r *http.Request, b flux.Blob) *fa
 	h.Set("Content-Type", b.MediaType)
 	h.Set("Docker-Content-Digest", b.Digest)
 	h.Set("Etag", strconv.Quote(b.Digest))
-	h.Set("X-Content-Type-Options", "nosniff")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b.Data))
 	return nil
 }
 
 // artifact is what an engine is to run by a state.
-func (g *registry) artifact(st *generator.State, repository, hub, owner string) (flux.Artifact, *failure) {
+func (g *registry) artifact(r *http.Request, st *generator.State, repository, hub, owner string) (flux.Artifact, *failure) {
 	g.mu.Lock()
 	a, ok := g.current[repository]
 	ok = ok && g.state == st
@@ -174,7 +169,7 @@ func (g *registry) artifact(st *generator.State, repository, hub, owner string) 
 	}
 	a, err := flux.Build(st, hub, owner)
 	if err != nil {
-		return a, unavailableArtifact(err)
+		return a, g.unavailable(r, st, err)
 	}
 	if limit := g.server.o.MaxResponseBytes; int64(len(a.Layer.Data)) > limit {
 		return a, &failure{code: http.StatusServiceUnavailable, message: fmt.Sprintf(
@@ -220,18 +215,14 @@ func (g *registry) find(repository, digest string) (flux.Blob, bool) {
 	return flux.Blob{}, false
 }
 
-// unavailableArtifact is an error of building an artifact: 404 for an owner that has none, 503 when it cannot be made as
-// the fleet is; then Flux keeps what it has (G1).
-func unavailableArtifact(err error) *failure {
-	var e *generator.Error
-	if errors.As(err, &e) && e.Kind == generator.BadRequest {
-		return &failure{code: http.StatusNotFound, message: e.Error()}
+// unavailable is an error of building an artifact: 404 for an owner that has none, 503 when it cannot be made as the fleet
+// is; then Flux keeps what it has (G1).
+func (g *registry) unavailable(r *http.Request, st *generator.State, err error) *failure {
+	f := g.server.failedFor(r, st, err)
+	if f.code == http.StatusBadRequest {
+		f.code = http.StatusNotFound
 	}
-	var l problem.List
-	if errors.As(err, &l) {
-		return &failure{code: http.StatusServiceUnavailable, message: l.Error()}
-	}
-	return failed(err)
+	return f
 }
 
 var unfitInTags = regexp.MustCompile(`[^A-Za-z0-9_.-]`)

@@ -12,6 +12,7 @@ type failure struct {
 	code    int
 	message string
 	header  map[string]string
+	cause   string // for the log, where it is more than the message
 }
 
 // body is the JSON object that Argo CD takes the condition's text from.
@@ -32,11 +33,18 @@ func (h handle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func write(w http.ResponseWriter, r *http.Request, f *failure) {
-	note(r).failure = f.message
+	noteFailure(r, f)
 	for name, value := range f.header {
 		w.Header().Set(name, value)
 	}
 	respond(w, f.code, f.body())
+}
+
+// noteFailure is for log and metrics.
+func noteFailure(r *http.Request, f *failure) {
+	if note(r).failure = f.message; f.cause != "" {
+		note(r).failure = f.cause
+	}
 }
 
 // respond writes a whole JSON body with its length.
@@ -44,8 +52,6 @@ func respond(w http.ResponseWriter, code int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
 	_, _ = w.Write(body) // a client that has gone is no one to tell
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/argosy-hub/argosy/internal/access"
 )
 
 // handler is everything the server answers.
@@ -19,11 +21,11 @@ func (s *Server) handler() http.Handler {
 			return &failure{code: http.StatusMethodNotAllowed, message: "method not allowed; expected " + method, header: map[string]string{"Allow": allow}}
 		})))
 	}
-	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.authorized(s.limited(s.getparams)))
+	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.authorized(access.GetParams, bearer, s.limited(s.getparams)))
 	route(http.MethodPost, "/api/v1/webhook", "webhook", handle(s.webhook))
-	route(http.MethodGet, "/api/v1/fleet", "fleet", s.authorized(s.limited(s.fleet)))
-	route(http.MethodGet, "/api/v1/explain", "explain", s.authorized(s.limited(s.explain)))
-	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.authorizedByPassword(s.limited(s.fluxInputs)))
+	route(http.MethodGet, "/api/v1/fleet", "fleet", s.authorized(access.FleetRoute, bearer, s.limited(s.fleet)))
+	route(http.MethodGet, "/api/v1/explain", "explain", s.authorized(access.Explain, bearer, s.limited(s.explain)))
+	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.authorized(access.FluxInputs, bearerOrPassword, s.limited(s.fluxInputs)))
 	route(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
 	route(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
 	route(http.MethodGet, "/metrics", "metrics", promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{
@@ -33,7 +35,7 @@ func (s *Server) handler() http.Handler {
 	mux.Handle("/", named("other", handle(func(http.ResponseWriter, *http.Request) *failure {
 		return &failure{code: http.StatusNotFound, message: "no such page; the API is POST /api/v1/getparams.execute"}
 	})))
-	return s.observed(s.recovered(mux))
+	return secured(s.observed(s.recovered(mux)))
 }
 
 // named writes down what a request was for.
@@ -44,20 +46,10 @@ func named(name string, h http.Handler) http.Handler {
 	})
 }
 
-// authorized admits requests with the bearer token.
-func (s *Server) authorized(next handle) handle {
+// authorized admits requests with a token that is good for the route.
+func (s *Server) authorized(route string, presented func(*http.Request) string, next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {
-		if f := s.token.authorize(r); f != nil {
-			return f
-		}
-		return next(w, r)
-	}
-}
-
-// authorizedByPassword admits requests with the bearer token, or with the token as a password.
-func (s *Server) authorizedByPassword(next handle) handle {
-	return func(w http.ResponseWriter, r *http.Request) *failure {
-		if f := s.token.authorizePassword(r); f != nil {
+		if f := s.admit(r, route, presented(r)); f != nil {
 			return f
 		}
 		return next(w, r)

@@ -12,17 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/refresh"
-)
-
-// Time limits of a connection. Argo CD gives up after 30 seconds by default.
-const (
-	readHeaderTimeout = 5 * time.Second
-	readTimeout       = 30 * time.Second
-	writeTimeout      = 60 * time.Second
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 32 << 10
 )
 
 // Server answers requests from the newest good state.
@@ -31,7 +23,9 @@ type Server struct {
 	refresher *refresh.Refresher
 	notifier  *appsets.Notifier // nil without ApplicationSets
 	notifying func()            // ends the notifier
-	token     *token
+	tokens    *access.Tokens
+	attempts  *access.Attempts
+	clients   *clientAuthorities // nil where clients need no certificate
 	metrics   *metrics
 	slots     chan struct{}
 	http      *http.Server
@@ -49,16 +43,17 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), failed: make(chan error, 1), notifying: func() {}}
-	if s.token, err = newToken(o.TokenFile, o.Logger); err != nil {
+	s.tokens, err = access.Open(access.Options{
+		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
+		Rate: o.TokenRate, Burst: o.TokenBurst, Log: o.Logger,
+	})
+	if err != nil {
 		return nil, err
 	}
-	var config *tls.Config
-	if o.TLSCert != "" {
-		c, err := newCertificate(o.TLSCert, o.TLSKey, o.Logger)
-		if err != nil {
-			return nil, err
-		}
-		config = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+	s.attempts = access.NewAttempts(o.FailureRate, o.FailureBurst)
+	config, err := s.tls()
+	if err != nil {
+		return nil, err
 	}
 	s.metrics = newMetrics()
 	if o.ApplicationSets != nil {
@@ -78,10 +73,30 @@ func New(o Options) (*Server, error) {
 	}
 	s.http = &http.Server{
 		Handler: s.handler(), TLSConfig: config, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes,
+		ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
+		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true,
 	}
 	return s, nil
+}
+
+// tls is how TLS is spoken, nil if it is not.
+func (s *Server) tls() (*tls.Config, error) {
+	if s.o.TLSCert == "" {
+		return nil, nil
+	}
+	c, err := newCertificate(s.o.TLSCert, s.o.TLSKey, s.o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+	if s.o.TLSClientCA == "" {
+		return config, nil
+	}
+	if s.clients, err = newClientAuthorities(s.o.TLSClientCA, s.o.Logger); err != nil {
+		return nil, err
+	}
+	s.clients.configure(config)
+	return config, nil
 }
 
 // Start listens, and begins to watch the source. It returns as soon as connections are accepted; /readyz tells when

@@ -3,6 +3,8 @@ package plugin
 import (
 	"errors"
 	"net/http"
+
+	"github.com/argosy-hub/argosy/internal/access"
 )
 
 // maxWebhook bounds a signed body; GitHub's own limit is 25 MB. It is streamed, not kept.
@@ -19,25 +21,28 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	return nil
 }
 
-// webhookAuthorized accepts the token as a bearer's, as GitLab's secret token, or as the key of a signature, as GitHub,
+// webhookAuthorized accepts a token as a bearer's, as GitLab's secret token, or as the key of a signature, as GitHub,
 // Gitea and Forgejo make it.
 func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *failure {
 	if t := r.Header.Get("X-Gitlab-Token"); t != "" {
-		return s.token.check(t)
+		return s.admit(r, access.Webhook, t)
 	}
 	signature := r.Header.Get("X-Hub-Signature-256")
 	if signature == "" || bearer(r) != "" {
-		return s.token.authorize(r)
+		return s.admit(r, access.Webhook, bearer(r))
 	}
-	ok, err := s.token.signed(signature, http.MaxBytesReader(w, r.Body, maxWebhook))
+	if f := s.certified(r); f != nil {
+		return s.refused(r, f)
+	}
+	by, err := signer(s.tokens, signature, http.MaxBytesReader(w, r.Body, maxWebhook))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return tooLarge("the webhook's body is larger than 32 MiB")
 	case err != nil:
 		return &failure{code: http.StatusBadRequest, message: "the request's body broke off"}
-	case !ok:
-		return unauthorized("the webhook's signature is wrong: its secret has to be the service's token")
+	case by == nil:
+		return s.refused(r, unauthorized("the webhook's signature is wrong: its secret has to be the service's token"))
 	}
-	return nil
+	return s.granted(r, access.Webhook, by)
 }

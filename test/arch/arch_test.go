@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"fleet"},
 	{"generator", "hub", "source"},
 	{"flux", "plan"},
-	{"appsets", "refresh", "report"},
+	{"access", "appsets", "refresh", "report"},
 	{"plugin"},
 }
 

@@ -1,4 +1,4 @@
-package plugin
+package access
 
 import (
 	"log/slog"
@@ -22,7 +22,7 @@ func TestTokenNeverGoesBack(t *testing.T) {
 		}
 	}
 	rotate(0)
-	tok, err := newToken(path, slog.New(slog.DiscardHandler))
+	tok, err := newFile(path, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,288 @@
+package access_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/access"
+)
+
+const (
+	first  = "correct-horse-battery-staple"
+	second = "another-horse-another-staple"
+	third  = "yet-one-more-horse-to-staple"
+)
+
+// world is a token file, a tokens file and a tokens folder.
+type world struct {
+	*testing.T
+	dir string
+	log *strings.Builder
+	o   access.Options
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, dir: t.TempDir(), log: &strings.Builder{}}
+	w.o = access.Options{
+		TokenFile: filepath.Join(w.dir, "token"), TokensFile: filepath.Join(w.dir, "tokens.yaml"), TokensDir: filepath.Join(w.dir, "tokens"),
+		Reload: -1, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	w.write("token", "full-access-token-of-the-file\n")
+	return w
+}
+
+func (w *world) write(name, text string) {
+	w.Helper()
+	path := filepath.Join(w.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) remove(name string) {
+	w.Helper()
+	if err := os.Remove(filepath.Join(w.dir, filepath.FromSlash(name))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) open() *access.Tokens {
+	w.Helper()
+	tokens, err := access.Open(w.o)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return tokens
+}
+
+const head = "apiVersion: argosy.dev/v1alpha1\nkind: Tokens\ntokens:\n"
+
+// entry is a token with one file and the route getparams; more is appended to allow.
+func entry(name, file string, more ...string) string {
+	return "- name: " + name + "\n  files: [" + file + "]\n  allow: {routes: [getparams]" + strings.Join(append([]string{""}, more...), ", ") + "}\n"
+}
+
+// Rules 3, 5 and 6: what is wrong is refused at the start, with its place, and never with a token in the text.
+func TestTokensFileIsStrict(t *testing.T) {
+	t.Parallel()
+	const leak = "s3cret-s3cret-s3cret"
+	for _, c := range []struct{ what, text, want string }{
+		{"empty", "", `key "apiVersion": missing; expected "argosy.dev/v1alpha1" (and 1 more)`},
+		{"no YAML", "a: [\n", `tokens.yaml`},
+		{"version", "apiVersion: v1\nkind: Tokens\n", `1:13: key "apiVersion": "v1"; expected "argosy.dev/v1alpha1"`},
+		{"kind", "apiVersion: argosy.dev/v1alpha1\nkind: Token\n", `2:7: key "kind": "Token"; expected "Tokens"`},
+		{"two documents", head + entry("a", "a") + "---\n" + head, `a second document; expected one document`},
+		{"unknown key", head + entry("a", "a") + "token: x\n", `key "token": not known in the tokens file`},
+		{"unknown key of a token", head + "- {name: a, file: [a], allow: {routes: [getparams]}}\n", `key "file": not known in token 1; did you mean "files"?`},
+		{"unknown key of allow", head + entry("a", "a", "tenant: [x]"), `key "tenant": not known`},
+		{
+			"token", head + "- {name: a, token: " + leak + ", allow: {routes: [getparams]}}\n",
+			`4:13: key "token": a token in the tokens file, which is no secret; expected files: a list of files below --tokens-dir that hold it`,
+		},
+		{"no name", head + "- {files: [a], allow: {routes: [getparams]}}\n", `4:3: key "name": ""; expected a DNS-1123 label`},
+		{"bad name", head + entry("A_b", "a"), `key "name": "A_b"; expected a DNS-1123 label`},
+		{"taken name", head + entry("token-file", "a"), `expected a DNS-1123 label other than token-file`},
+		{"name twice", head + entry("a", "a") + entry("a", "b"), `7:3: token "a": listed twice, first at `},
+		{"no files", head + "- {name: a, allow: {routes: [getparams]}}\n", `key "files": 0 files; expected 1 to 8 files below --tokens-dir`},
+		{"nine files", head + entry("a", "a, b, c, d, e, f, g, h, i"), `key "files": 9 files; expected 1 to 8 files`},
+		{"leaves", head + entry("a", "../token"), `key "files": "../token"; expected a path inside --tokens-dir`},
+		{"leaves inside", head + entry("a", "x/../../token"), `expected a path inside --tokens-dir`},
+		{"absolute", head + entry("a", "/etc/passwd"), `key "files": "/etc/passwd"; expected a path inside --tokens-dir`},
+		{"no text", head + entry("a", "[b]"), `key "files": ""; expected a path inside --tokens-dir`},
+		{"file twice", head + entry("a", "a") + entry("b", "a"), `file "a": listed twice, first at `},
+		{"no allow", head + "- {name: a, files: [a]}\n", `token "a": no allow.routes; expected at least one of getparams, flux-inputs, registry, fleet, explain, webhook`},
+		{"no routes", head + "- {name: a, files: [a], allow: {views: [members]}}\n", `token "a": no allow.routes`},
+		{"empty routes", head + "- {name: a, files: [a], allow: {routes: []}}\n", `key "routes": nothing that is allowed; expected at least one; leave the key out to allow all`},
+		{"null tenants", head + entry("a", "a", "tenants: null"), `key "tenants": nothing that is allowed; expected at least one`},
+		{"route", head + "- {name: a, files: [a], allow: {routes: [getparam]}}\n", `key "routes": "getparam"; expected one of getparams`},
+		{"view", head + entry("a", "a", "views: [component]"), `key "views": "component"; expected one of agents, components, members, releases; did you mean "components"?`},
+		{"no list", head + entry("a", "a", "hubs: hub-1"), `hubs`},
+		{"no word", head + entry("a", "a", "hubs: [1]"), `key "hubs": an element that is no text`},
+		{"word twice", head + entry("a", "a", "hubs: [x, x]"), `key "hubs": "x" twice; expected each once`},
+		{"groups with fleet", head + "- {name: a, files: [a], allow: {routes: [getparams, fleet], groups: [addons]}}\n", `token "a": groups with the route fleet, which tells of all groups`},
+		{"groups with registry", head + "- {name: a, files: [a], allow: {routes: [registry], groups: [addons]}}\n", `token "a": groups with the route registry, which tells of all groups`},
+		{"groups with agents", head + entry("a", "a", "groups: [addons]", "views: [agents]"), `token "a": groups with the view agents, which tells of all groups`},
+		{"webhook with hubs", head + "- {name: a, files: [a], allow: {routes: [webhook], hubs: [x]}}\n", `token "a": hubs with the route webhook alone, which asks for nothing; expected no hubs`},
+		{"views without a route", head + "- {name: a, files: [a], allow: {routes: [explain], views: [members]}}\n", `token "a": views without a route that has them`},
+		{"reference", head + entry("a", "reference"), `token "a": file "reference": it begins with "$", a reference to a Secret's key`},
+		{"short", head + entry("a", "short"), `token "a": file "short": 15 characters; expected at least 16`},
+		{"empty file", head + entry("a", "empty"), `token "a": file "empty": it is empty`},
+		{"two lines", head + entry("a", "lines"), `token "a": file "lines": a token is one line of ASCII characters`},
+		{"folder", head + entry("a", "folder"), `token "a": file "folder": it is no file`},
+		{"link out", head + entry("a", "out"), `token "a": file "out": path escapes from parent`},
+		{"same value", head + entry("a", "a") + entry("b", "same"), `tokens "a" and "b" have the same value`},
+		{"the token file's", head + entry("a", "full"), `token "a" has a value that the token file has too`},
+		{"large", head + "# " + strings.Repeat("x", 1<<20) + "\n", `larger than 1048576 bytes`},
+		{"many", head + strings.Repeat("- {}\n", 257), `key "tokens": 257 tokens; expected at most 256`},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.write("tokens.yaml", c.text)
+			for name, text := range map[string]string{
+				"a": first, "same": first + "\n", "b": second, "reference": "$argosy:" + leak, "short": "fifteen-letters", "empty": "\n",
+				"lines": leak + "\nb", "folder/x": third, "full": "full-access-token-of-the-file",
+			} {
+				w.write("tokens/"+name, text)
+			}
+			if err := os.Symlink("../token", filepath.Join(w.dir, "tokens", "out")); err != nil {
+				t.Fatal(err)
+			}
+			_, err := access.Open(w.o)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got %v, want %s", err, c.want)
+			}
+			for _, s := range []string{leak, first, "fifteen-letters", "full-access"} {
+				if strings.Contains(err.Error()+w.log.String(), s) {
+					t.Errorf("%s is told: %v %s", s, err, w.log)
+				}
+			}
+		})
+	}
+	w := newWorld(t)
+	if _, err := access.Open(w.o); err == nil || !strings.Contains(err.Error(), `tokens.yaml": no such file or directory`) {
+		t.Errorf("no tokens file: %v", err)
+	}
+	w.write("tokens.yaml", head+entry("a", "a"))
+	if _, err := access.Open(w.o); err == nil || !strings.Contains(err.Error(), `tokens folder `) {
+		t.Errorf("no tokens folder: %v", err)
+	}
+}
+
+// Rule 5: values come and go with their files; rule 6: what is bad changes nothing.
+func TestTokensRotate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write("tokens.yaml", head+entry("a", "a/token, a/next")+entry("b", "b/token"))
+	w.write("tokens/a/token", first)
+	tokens := w.open() // b has no value yet
+	names := func() string {
+		out := ""
+		for _, v := range []string{first, second, third} {
+			if g := tokens.Find(v); g != nil {
+				out += g.Label()
+			} else {
+				out += "-"
+			}
+		}
+		return out
+	}
+	step := func(what, want string, problems int) {
+		t.Helper()
+		if got := names(); got != want || len(tokens.Problems()) != problems {
+			t.Errorf("%s: got %s, want %s; problems %q, want %d", what, got, want, tokens.Problems(), problems)
+		}
+	}
+	step("the start", "a--", 1)
+	w.write("tokens/b/token", third)
+	step("b's Secret comes", "a-b", 0)
+	w.write("tokens/a/next", second+"\r\n")
+	step("the next value is there as well", "aab", 0)
+	w.remove("tokens/a/token")
+	step("the old one is gone", "-ab", 0)
+	for what, bad := range map[string]string{"empty": "", "reference": "$x", "short": "short", "lines": "a\nb"} {
+		w.write("tokens/a/next", bad)
+		step(what, "-ab", 1)
+	}
+	w.write("tokens/a/next", third) // what b has
+	step("b's value for a", "--b", 1)
+	w.write("tokens/a/next", second)
+	step("mended", "-ab", 0)
+
+	for what, bad := range map[string]string{"no YAML": "a: [", "unknown key": head + entry("a", "a/next", "tenant: [x]"), "empty": ""} {
+		w.write("tokens.yaml", bad)
+		step(what, "-ab", 1)
+	}
+	w.remove("tokens.yaml")
+	step("no tokens file", "-ab", 1)
+	w.write("tokens.yaml", head+entry("b", "b/token"))
+	step("a is not declared any more", "--b", 0)
+	if err := os.Rename(filepath.Join(w.dir, "tokens"), filepath.Join(w.dir, "away")); err != nil {
+		t.Fatal(err)
+	}
+	step("the folder cannot be seen", "--b", 1)
+	w.write("tokens.yaml", head+entry("c", "b/token"))
+	step("and the file belongs to another token", "--c", 1)
+	if err := os.Rename(filepath.Join(w.dir, "away"), filepath.Join(w.dir, "tokens")); err != nil {
+		t.Fatal(err)
+	}
+	w.write("token", third) // the token file wins, as it always did
+	if g := tokens.Find(third); g.Label() != "token-file" {
+		t.Errorf("got %q", g.Label())
+	}
+	for _, s := range []string{first, second, third, "full-access"} {
+		if strings.Contains(w.log.String(), s) {
+			t.Errorf("%s is in the log:\n%s", s, w.log)
+		}
+	}
+	for _, want := range []string{"a token has no value yet", `msg="values of a token have changed" token=a`, "tokens are as their files say again", "tokens file has been read again"} {
+		if !strings.Contains(w.log.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, w.log)
+		}
+	}
+}
+
+// A value that two tokens get at once is good for neither.
+func TestTokensOfTwoAreNobodys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write("tokens.yaml", head+entry("a", "a")+entry("b", "b"))
+	w.write("tokens/a", first)
+	w.write("tokens/b", second)
+	tokens := w.open()
+	w.write("tokens/a", third)
+	w.write("tokens/b", third)
+	if g := tokens.Find(third); g != nil {
+		t.Errorf("it is good for %s", g.Label())
+	}
+	if p := tokens.Problems(); len(p) != 1 || p[0] != `tokens "a" and "b" have the same value` {
+		t.Errorf("%q", p)
+	}
+}
+
+// Kubernetes mounts a Secret as links to a folder that it swaps.
+func TestTokensOfAMountedSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write("tokens.yaml", head+entry("a", "a/token"))
+	w.write("tokens/a/..1/token", first)
+	w.write("tokens/a/..2/token", second)
+	link := func(to, name string) {
+		t.Helper()
+		path := filepath.Join(w.dir, "tokens", "a", name)
+		if err := os.Symlink(to, path+".new"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("..1", "..data")
+	link("..data/token", "token")
+	tokens := w.open()
+	if tokens.Find(first) == nil || tokens.Find(second) != nil {
+		t.Error("before")
+	}
+	link("..2", "..data")
+	if tokens.Find(first) != nil || tokens.Find(second) == nil {
+		t.Error("after")
+	}
+}
+
+// A short token of the token file is accepted as ever, and said to be short.
+func TestShortTokenFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.o.TokensFile, w.o.TokensDir = "", ""
+	w.write("token", "short")
+	if g := w.open().Find("short"); g.Label() != "token-file" || !strings.Contains(w.log.String(), "can be guessed") {
+		t.Errorf("%s %s", g.Label(), w.log)
+	}
+}

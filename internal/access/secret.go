@@ -1,0 +1,103 @@
+package access
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+)
+
+const maxToken = 4096
+
+// ReferenceHint explains a token that begins with "$": Argo CD sends the text of the reference when the Secret has no
+// such key (argo-cd's applicationset/services/plugin/plugin_service.go with util/settings, v2.14).
+const ReferenceHint = `it begins with "$", a reference to a Secret's key that Argo CD could not resolve; see the key "token" of the plugin's ConfigMap`
+
+// file is a token of a file, which is read anew for each comparison: it is small, and neither size nor times tell
+// reliably that a mounted Secret has changed.
+type file struct {
+	path string
+	log  *slog.Logger
+
+	mu      sync.Mutex
+	value   []byte // the last good one
+	problem string // of the file now
+}
+
+func newFile(path string, log *slog.Logger) (*file, error) {
+	f := &file{path: path, log: log}
+	var err error
+	f.value, err = f.read()
+	return f, err
+}
+
+func (f *file) read() ([]byte, error) {
+	opened, err := os.Open(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("token file %q: %w", f.path, cause(err))
+	}
+	defer opened.Close()
+	value, err := readSecret(opened)
+	if err != nil {
+		return nil, fmt.Errorf("token file %q: %w", f.path, err)
+	}
+	return value, nil
+}
+
+// readSecret is the token that a file holds.
+func readSecret(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxToken+1))
+	value := bytes.TrimRight(data, "\r\n")
+	switch {
+	case err != nil:
+		return nil, cause(err)
+	case len(data) > maxToken:
+		return nil, fmt.Errorf("larger than %d bytes", maxToken)
+	case len(value) == 0:
+		return nil, errors.New("it is empty")
+	case value[0] == '$':
+		return nil, errors.New(ReferenceHint)
+	case bytes.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, errors.New("a token is one line of ASCII characters without spaces")
+	}
+	return value, nil
+}
+
+// cause is a file's error without its operation and path.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// current is the token now; the last good one while the file is bad (rule 6).
+func (f *file) current() []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	value, err := f.read() // with the lock: what was read first must not be taken for the newest
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	switch {
+	case text == f.problem:
+	case text == "":
+		f.log.Info("token file is good again")
+	default:
+		f.log.Error("token file cannot be used; the last good token stays valid", "error", text)
+	}
+	f.problem = text
+	if err == nil {
+		if !bytes.Equal(value, f.value) {
+			f.log.Info("token has been rotated")
+		}
+		f.value = value
+	}
+	return f.value
+}
