@@ -28,13 +28,13 @@ func (st *State) agentSets(q query) ([]set, []problem.Problem) {
 		for _, flag := range fleet.Flags {
 			s.Flags[flag] = m.Flag(flag)
 		}
-		for _, g := range st.Fleet.Layout.GroupNames() {
+		for _, g := range st.of(c).Fleet.Layout.GroupNames() {
 			if m.Owner(g) == m.Name {
 				s.Groups = append(s.Groups, g)
 			}
 		}
 		if m.Engine == fleet.EngineFlux {
-			components, faults := st.ownComponents(c, s.Groups)
+			components, faults := st.of(c).ownComponents(c, s.Groups)
 			problems = append(problems, faults...)
 			s.Components = components
 		}
@@ -51,7 +51,7 @@ func (st *State) agentSets(q query) ([]set, []problem.Problem) {
 }
 
 // ownComponents are all components of the groups that an agent owns.
-func (st *State) ownComponents(c *cluster, groups []string) ([]ComponentSet, []problem.Problem) {
+func (b *ground) ownComponents(c *cluster, groups []string) ([]ComponentSet, []problem.Problem) {
 	out := []ComponentSet{}
 	var problems []problem.Problem
 	for _, name := range groups {
@@ -61,12 +61,12 @@ func (st *State) ownComponents(c *cluster, groups []string) ([]ComponentSet, []p
 			continue
 		}
 		for _, component := range g.components() {
-			r, faults := st.resolve(c, g, component, nil)
+			r, faults := b.resolve(c, g, component, nil)
 			problems = append(problems, faults...)
 			if len(faults) > 0 || !r.enabled {
 				continue
 			}
-			s, faults := st.newComponentSet(c, g, component, r, orphan)
+			s, faults := b.newComponentSet(c, g, component, r, orphan)
 			problems = append(problems, faults...)
 			if s != nil {
 				out = append(out, *s)

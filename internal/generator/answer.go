@@ -95,14 +95,19 @@ func (a answers) putPrint(key requestKey, p rememberedPrint) {
 // depend on none of those. Applications come and go by the hundred when a component is rolled out, each time in a few
 // changes of the facts.
 func (st *State) keepAnswers(previous *State) {
-	if previous == nil || previous.snapshot != st.snapshot || previous.removes() != st.removes() || !previous.facts.EqualClusters(st.facts) {
+	if previous == nil || previous.now.snapshot != st.now.snapshot || previous.removes() != st.removes() || !previous.facts.EqualClusters(st.facts) {
 		return
 	}
 	groups, components, agents := map[string]bool{}, map[[2]string]bool{}, false
+	leftOut := false // one that is so no more is missing in every answer
 	facts.ApplicationsDiffer(previous.facts, st.facts, func(a facts.Application) {
 		groups[a.Group], components[[2]string{a.Group, a.Component}] = true, true
 		agents = agents || a.Name == applicationName(agent, a.Cluster)
+		leftOut = leftOut || st.unsettled[a.Cluster]
 	})
+	if leftOut {
+		return
+	}
 	unchanged := func(b about) bool {
 		// A component's set depends on its Application, which counts if it is labelled with the set's group and component;
 		// which components a release has, on those of its group; what registers a member, on all of its cluster. Of an agent
@@ -222,6 +227,13 @@ func (st *State) asked(q query) ([]*cluster, []problem.Problem) {
 			continue
 		}
 		c := st.clusters[m]
+		if st.leftOut(q, c) {
+			continue
+		}
+		if c.home == nil && len(c.faults) > 0 {
+			problems = append(problems, c.faults...)
+			continue
+		}
 		if c.retired() && (!st.removes() || len(c.broken) > 0) {
 			continue // what is wrong with its values concerns nobody any more
 		}
@@ -243,9 +255,13 @@ func (q query) owns(c *cluster, group string) bool { return c.member.Owner(group
 
 // common are the fields that all of a cluster's sets share.
 func (c *cluster) common(application string) Common {
-	return Common{
+	out := Common{
 		Name: c.member.Name, NameNormalized: c.member.Name, Server: c.facts.Server,
 		Tenant: c.member.Tenant, Environment: c.member.Environment, Hub: c.member.Hub, Model: c.member.Model(),
-		Metadata: c.metadata, ApplicationName: application,
+		Metadata: c.metadata, ApplicationName: application, Quarantine: c.quarantine,
 	}
+	if c.home != nil {
+		out.revision = c.home.snapshot.Revision
+	}
+	return out
 }

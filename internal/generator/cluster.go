@@ -28,8 +28,17 @@ type cluster struct {
 	// broken are problems that make every answer about the cluster impossible.
 	broken []problem.Problem
 	place  *placement
-	// problems are all errors found when the state was built.
-	problems []problem.Problem
+	// problems are all errors found when the state was built; faults are those of the hub's own member file, which every
+	// member of the hub depends on.
+	problems, faults []problem.Problem
+
+	// attempt is the member as the snapshot has it, where it cannot be computed and this cluster stands in for it: home is
+	// what this one has been computed upon, quarantine says so in its sets (rule 10).
+	attempt    *cluster
+	home       *ground
+	quarantine string
+	// newcomer tells a member that cannot be computed, and never could since the service knows it.
+	newcomer bool
 }
 
 // placement is where a cluster's files are: a function of the layout, the member file, the hub's and the facts, so that
@@ -55,26 +64,26 @@ type clusterGroup struct {
 
 // newCluster computes a member, whose placement may be known already (else it is nil). It never fails: what is wrong is
 // kept where it belongs.
-func (st *State) newCluster(m *fleet.Member, known *placement) *cluster {
+func (b *ground) newCluster(m *fleet.Member, known *placement, f facts.Set) *cluster {
 	c := &cluster{member: m, groups: map[string]*clusterGroup{}, place: known}
-	c.facts, c.registered = st.facts.Of(m.Name)
+	c.facts, c.registered = f.Of(m.Name)
 	c.broken = problem.Errors(m.Problems)
 	if len(c.broken) > 0 {
 		return c
 	}
 	if c.place == nil {
-		c.place = st.newPlacement(c)
+		c.place = b.newPlacement(c)
 	}
 	if c.broken = c.place.broken; len(c.broken) == 0 {
 		c.data = c.place.data
 		for name, dirs := range c.place.dirs {
-			c.groups[name] = &clusterGroup{name: name, root: c.place.roots[name], folders: st.index.Folders(dirs)}
+			c.groups[name] = &clusterGroup{name: name, root: c.place.roots[name], folders: b.index.Folders(dirs)}
 		}
-		st.labels(c)
+		b.labels(c)
 	}
 	if len(c.broken) == 0 {
 		for _, g := range c.groups {
-			st.group(c, g)
+			b.group(c, g)
 		}
 	}
 	c.broken = c.own(c.broken)
@@ -91,7 +100,7 @@ func (c *cluster) own(ps []problem.Problem) []problem.Problem {
 }
 
 // templateFacts are what templates see, with labels and annotations to be added.
-func (st *State) templateFacts(c *cluster) templateFacts {
+func (b *ground) templateFacts(c *cluster) templateFacts {
 	m := c.member
 	return templateFacts{
 		"name": m.Name, "cluster": m.Name, "hub": m.Hub, "tenant": m.Tenant, "environment": m.Environment,
@@ -111,18 +120,18 @@ func reserved(m *fleet.Member) map[string]string {
 }
 
 // newPlacement computes the levels' folders of every group, from the facts without the hierarchy's labels.
-func (st *State) newPlacement(c *cluster) *placement {
+func (b *ground) newPlacement(c *cluster) *placement {
 	l, refused := labels.Compute(labels.Input{
 		Kind: labels.Label, Live: c.facts.Labels, Declared: slices.Concat(c.member.FlagLabels, c.member.Labels), Reserved: reserved(c.member),
 	})
-	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.facts.Annotations, Declared: st.declaredAnnotations(c.member, nil)})
+	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.facts.Annotations, Declared: b.declaredAnnotations(c.member, nil)})
 	p := &placement{
-		data:  st.templateFacts(c).withLabels(l.All, a.All),
+		data:  b.templateFacts(c).withLabels(l.All, a.All),
 		roots: map[string]string{}, dirs: map[string][]hierarchy.Dir{}, folders: map[string]bool{},
 	}
-	for _, name := range st.Fleet.Layout.GroupNames() {
-		root := st.Fleet.Root(c.member, name)
-		dirs, err := st.Fleet.Layout.LevelsOf(c.member).Dirs(p.data.with(name, "", root))
+	for _, name := range b.Fleet.Layout.GroupNames() {
+		root := b.Fleet.Root(c.member, name)
+		dirs, err := b.Fleet.Layout.LevelsOf(c.member).Dirs(p.data.with(name, "", root))
 		if err != nil {
 			p.broken = append(p.broken, problem.From(err, problem.TemplateFailed, c.member.Pos)...)
 			continue
@@ -140,25 +149,25 @@ func (st *State) newPlacement(c *cluster) *placement {
 
 // declaredAnnotations are what Git declares for a member, least specific first: the hub's repository keys, the
 // hierarchy's annotations, the member's own repository keys and annotations.
-func (st *State) declaredAnnotations(m *fleet.Member, fromHierarchy []labels.Entry) []labels.Entry {
+func (b *ground) declaredAnnotations(m *fleet.Member, fromHierarchy []labels.Entry) []labels.Entry {
 	var inherited []labels.Entry
-	if self := st.Fleet.HubMember(m.Hub); self != nil && self != m {
+	if self := b.Fleet.HubMember(m.Hub); self != nil && self != m {
 		inherited = self.RepositoryAnnotations
 	}
 	return slices.Concat(inherited, fromHierarchy, m.RepositoryAnnotations, m.Annotations)
 }
 
 // labels merges fleet/fleet-secret and computes the cluster's labels and annotations (L1 to L3).
-func (st *State) labels(c *cluster) {
+func (b *ground) labels(c *cluster) {
 	m := c.member
 	var declaredLabels, declaredAnnotations []labels.Entry
 	if g := c.groups[fleetGroup]; g != nil {
-		layers, problems := st.valueLayers(c, g, fleetSecret)
+		layers, problems := b.valueLayers(c, g, fleetSecret)
 		if len(problems) > 0 {
 			c.broken = append(c.broken, problems...)
 			return
 		}
-		c.registration = st.merge(layers, fleetGroup, fleetSecret)
+		c.registration = b.merge(layers, fleetGroup, fleetSecret)
 		secret := c.registration.At([]string{"externalSecret"})
 		var problemsL, problemsA []problem.Problem
 		declaredLabels, problemsL = labels.FromNode(labels.Label, secret.Get("labels"))
@@ -171,7 +180,7 @@ func (st *State) labels(c *cluster) {
 	})
 	c.broken = append(c.broken, problems...)
 	c.annotations, problems = labels.Compute(labels.Input{
-		Kind: labels.Annotation, Live: c.facts.Annotations, Declared: st.declaredAnnotations(m, declaredAnnotations),
+		Kind: labels.Annotation, Live: c.facts.Annotations, Declared: b.declaredAnnotations(m, declaredAnnotations),
 	})
 	c.broken = append(c.broken, problems...)
 	c.data = c.data.withLabels(c.labels.All, c.annotations.All)
@@ -195,15 +204,15 @@ func nonNil(m map[string]string) map[string]string {
 }
 
 // group reads a group's catalogs and chooses its release.
-func (st *State) group(c *cluster, g *clusterGroup) {
-	if l, ok := st.catalogs[g.name]; ok {
+func (b *ground) group(c *cluster, g *clusterGroup) {
+	if l, ok := b.catalogs[g.name]; ok {
 		g.catalogs = append(g.catalogs, l)
 	}
 	fail := func(err error) {
 		g.errors = append(g.errors, c.own(problem.From(err, problem.InvalidYAML, c.member.Pos))...)
 	}
 	facts := c.data.lazy(g, "")
-	file, err := st.file(st.Fleet.Layout.Catalog, g.name, "", facts)
+	file, err := b.file(b.Fleet.Layout.Catalog, g.name, "", facts)
 	if err != nil {
 		fail(err)
 		return
@@ -213,7 +222,7 @@ func (st *State) group(c *cluster, g *clusterGroup) {
 	for i := range optional {
 		optional[i].Required = false
 	}
-	layers, err := hierarchy.Resolve(optional, st.cache, file, facts)
+	layers, err := hierarchy.Resolve(optional, b.cache, file, facts)
 	if err != nil {
 		fail(err)
 	}
@@ -222,7 +231,7 @@ func (st *State) group(c *cluster, g *clusterGroup) {
 			g.catalogs = append(g.catalogs, l)
 		}
 	}
-	if g.release, err = st.Fleet.Versions.Of(g.name).Choose(c.labels.All); err != nil {
+	if g.release, err = b.Fleet.Versions.Of(g.name).Choose(c.labels.All); err != nil {
 		g.errors = append(g.errors, c.unknownRelease(err, release.LabelOf(g.name))...)
 	}
 }
@@ -256,7 +265,7 @@ func (g *clusterGroup) components() []string {
 }
 
 // check computes everything about a cluster that does not depend on a request and returns all errors.
-func (st *State) check(c *cluster) []problem.Problem {
+func (b *ground) check(c *cluster) []problem.Problem {
 	if len(c.broken) > 0 {
 		return c.broken
 	}
@@ -266,15 +275,15 @@ func (st *State) check(c *cluster) []problem.Problem {
 		out = append(out, g.errors...)
 		for _, l := range g.catalogs {
 			if l.Level != catalogLevel {
-				out = append(out, st.memo.catalogErrors(l.Root)...)
+				out = append(out, c.own(b.memo.catalogErrors(l.Root))...)
 			}
 		}
 		for _, component := range g.components() {
-			_, problems := st.resolve(c, g, component, nil)
+			_, problems := b.resolve(c, g, component, nil)
 			out = append(out, problems...)
 		}
 	}
-	if _, err := st.Fleet.FleetSecrets.Choose(c.labels.All); err != nil {
+	if _, err := b.Fleet.FleetSecrets.Choose(c.labels.All); err != nil {
 		out = append(out, c.unknownRelease(err, release.FleetSecretsLabel)...)
 	}
 	return out

@@ -121,16 +121,17 @@ func (st *State) removing(q query, c *cluster, g *clusterGroup, kept map[string]
 		if a.Group != g.name || kept[a.Component] || st.removal(q, c, g, a.Component) == none {
 			continue
 		}
-		entries, _ := st.memo.entryLayers(g.catalogs, a.Component)
+		ground := st.of(c)
+		entries, _ := ground.memo.entryLayers(g.catalogs, a.Component)
 		if len(entries) == 0 {
 			continue
 		}
-		tree, e, problems := st.mergeEntry(entries, a.Component)
+		tree, e, problems := ground.mergeEntry(entries, a.Component)
 		if len(problems) > 0 || !c.goes(tree, e) {
 			continue
 		}
 		// A component that no catalog describes any more must not be switched on: its ApplicationSet could not be rendered.
-		if _, catalogued := st.catalogs[g.name]; catalogued {
+		if _, catalogued := ground.catalogs[g.name]; catalogued {
 			if found, _ := e.chart.incomplete(true); found != "" {
 				continue
 			}

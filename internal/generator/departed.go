@@ -57,7 +57,11 @@ func (d *Departures) Why(name, component string) Departure {
 		return Departure{Cause: Lost, Deletion: orphan, Detail: "its member file is gone"}
 	}
 	c := d.st.clusters[m]
+	m = c.member
 	switch {
+	case d.st.leftOut(d.q, c):
+		wrong := c.wrong()[0]
+		return Departure{Cause: Lost, Deletion: orphan, Detail: wrong.Message(), Pos: wrong.Pos}
 	case c.retired():
 		out := Departure{Cause: Retired, Deletion: orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
 		if d.q.View != Components || m.Deletion == cascade {
@@ -111,11 +115,12 @@ func (d *Departures) component(c *cluster, component string) Departure {
 	if g == nil {
 		return lost
 	}
-	r, problems := d.st.resolve(c, g, component, d.base)
+	ground := d.st.of(c)
+	r, problems := ground.resolve(c, g, component, d.base)
 	if !r.known || len(problems) > 0 || r.entry == nil {
 		return lost
 	}
-	e := d.st.memo.entry(r.entry)
+	e := ground.memo.entry(r.entry)
 	out := Departure{Cause: Disabled, Deletion: cascade}
 	if !c.goes(r.entry, e) {
 		out.Cause, out.Deletion = Lost, orphan

@@ -1,14 +1,15 @@
 // Package generator computes parameter sets: a pure function of a snapshot, facts and a request.
 //
 //	Build(previous, snapshot, facts) -> State          once per change; costs what changed
+//	Restore(snapshot, facts, homes) -> State           the same of nothing: homes are what rule 10 needs of before
 //	State.Answer(request) -> bytes, or an *Error       the plugin's answer; the same bytes every time (rule G6)
 //	State.Inputs(request) -> bytes, or an *Error       the same sets for Flux Operator
 //	State.Explain, State.Lint                          the same computation, for people
 //
 // Its rules:
 //
-//  1. An answer is complete or is not given (G1): one member that cannot be computed makes the answer an *Error that
-//     names it, its file and line.
+//  1. An answer is complete or is not given (G1): one member that cannot be computed, and of which nothing good is known
+//     (rule 10), makes the answer an *Error that names it, its file and line.
 //  2. Path templates and the templates of fleet/fleet-secret see the live labels, the member file's and the reserved
 //     ones; all other templates see the full result of labels.Compute. (fleet/fleet-secret declares labels: it cannot
 //     depend on them.)
@@ -31,6 +32,12 @@
 //  9. A cluster that is not registered, but has Applications of the asker's, or whose own engine asks, cannot be computed:
 //     its Secret has gone. The answer is an *Error, as it would remove what is there (G2). A retired cluster, and view
 //     members, need no Secret.
+//  10. A member with an error anywhere in its files stays as a whole at home: on the last snapshot that it could be
+//     computed from (G2), with the facts of now. All that answers say of it comes from there, its release and its engine
+//     too, and each of its sets has a `quarantine`; all other members go on. An error in the hub's own member file is one
+//     of all its members. Without a home, a member that has no Applications is left out, as nothing can be lost; else the
+//     answer is an *Error. Of a release, what the snapshot says wins; one that only members at home are on is as it was
+//     there. A snapshot, its Homes and the facts are all that a State depends on (G6).
 //
 // It knows neither HTTP nor Kubernetes clients nor Git, and does no I/O.
 package generator

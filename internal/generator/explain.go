@@ -42,16 +42,22 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	if failure != nil {
 		return nil, failure
 	}
-	if groups := st.Fleet.Layout.GroupNames(); !slices.Contains(groups, group) {
+	if groups := st.groups; !slices.Contains(groups, group) {
 		return nil, badRequest("group %q is not in the layout%s; expected one of %s", group, hint(group, groups), strings.Join(groups, ", "))
 	}
 	c := st.clusters[m]
-	if len(c.broken) > 0 {
-		return nil, unavailable(c.broken)
+	if broken := c.cannot(); len(broken) > 0 {
+		return nil, unavailable(broken)
 	}
-	g := c.groups[group]
+	if c.home != nil {
+		m = c.member
+	}
+	ground, g := st.of(c), c.groups[group]
+	if g == nil {
+		return nil, badRequest("group %q is not in the layout that cluster %q is computed by", group, name)
+	}
 	e := &Explanation{
-		Member: m, Group: group, Component: component, Revision: st.Revision, Registered: c.registered,
+		Member: m, Group: group, Component: component, Revision: ground.snapshot.Revision, Registered: c.registered,
 		Release: g.release.Type, Owner: m.Owner(group), Labels: c.labels.All, LabelOrigins: c.labels.Origins,
 	}
 	if group == fleetGroup && component == fleetSecret {
@@ -62,7 +68,7 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	if len(g.errors) > 0 {
 		return nil, unavailable(g.errors)
 	}
-	r, problems := st.resolve(c, g, component, nil)
+	r, problems := ground.resolve(c, g, component, nil)
 	if len(problems) > 0 {
 		return nil, unavailable(problems)
 	}
@@ -70,7 +76,7 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 		return nil, badRequest("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
 			component, group, name, hint(component, g.components()), strings.Join(g.components(), ", "))
 	}
-	entry := st.memo.entry(r.entry)
+	entry := ground.memo.entry(r.entry)
 	e.Known, e.Enabled, e.Selected = true, entry.enabled, entry.selector.Matches(c.labels.All)
 	e.Deletion = orphan
 	if c.goes(r.entry, entry) {
@@ -80,11 +86,11 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	e.Entry, e.Values = r.entry, r.values
 	if r.values == nil {
 		// Switched off: its values would still be these.
-		layers, problems := st.valueLayers(c, g, component)
+		layers, problems := ground.valueLayers(c, g, component)
 		if len(problems) > 0 {
 			return nil, unavailable(problems)
 		}
-		e.Values, e.Chart = st.merge(layers, group, component), entry.chart
+		e.Values, e.Chart = ground.merge(layers, group, component), entry.chart
 	}
 	e.Conflicts = e.Values.Conflicts()
 	return e, nil
@@ -129,6 +135,18 @@ type Summary struct {
 	Releases    map[string]string `json:"releases"`
 	File        string            `json:"file"`
 	Problems    []problem.Problem `json:"problems"`
+	// Quarantine is there for a member that cannot be computed (rule 10); Problems say why, all else is as it is answered.
+	Quarantine *Quarantine `json:"quarantine,omitempty"`
+}
+
+// Quarantine is what becomes of a member that cannot be computed, in a few words.
+type Quarantine struct {
+	Standing Standing `json:"standing"`
+	// Revision is what its sets are computed from; empty unless they are kept.
+	Revision string `json:"revision,omitempty"`
+	Reason   string `json:"reason"`
+	// Problem is the first of its problems, with its place.
+	Problem string `json:"problem"`
 }
 
 // Summaries are all members, by hub and name.
@@ -137,15 +155,22 @@ func (st *State) Summaries() []Summary {
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
 			c := st.clusters[m]
+			file := m.Pos.File
+			if c.home != nil {
+				m = c.member
+			}
 			s := Summary{
 				Hub: hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, Model: m.Model(), Lifecycle: m.Lifecycle,
-				IsHub: m.IsHub, Registered: c.registered, Releases: map[string]string{}, File: m.Pos.File, Problems: c.problems,
+				IsHub: m.IsHub, Registered: c.registered, Releases: map[string]string{}, File: file, Problems: c.problems,
 			}
 			if m.Remote {
 				s.Engine = m.Engine
 			}
 			for name, g := range c.groups {
 				s.Releases[name] = g.release.Type
+			}
+			if q, is := st.quarantined(c); is {
+				s.Quarantine = &Quarantine{Standing: q.Standing, Revision: q.Revision, Reason: string(q.Problems[0].Reason), Problem: q.Problems[0].Error()}
 			}
 			out = append(out, s)
 		}

@@ -55,12 +55,14 @@ func spoke(name, more string) string {
 	return "clusterName: " + name + "\ntenant: retail\nenvironment: prod\n" + more
 }
 
-func snap(files tree) *snapshot.Snapshot {
+func snap(files tree) *snapshot.Snapshot { return snapshot.New("rev", filesOf(files)) }
+
+func filesOf(files tree) map[string]*snapshot.File {
 	m := make(map[string]*snapshot.File, len(files))
 	for p, c := range files {
 		m[p] = snapshot.NewFile(p, []byte(c), snapshot.MaxFileSize)
 	}
-	return snapshot.New("rev", m)
+	return m
 }
 
 func build(t testing.TB, files tree, clusters ...facts.Cluster) *State {

@@ -112,7 +112,7 @@ func (st *State) applicationsOf(c *cluster) (out []Application, problems []probl
 	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
 		g := c.groups[name]
 		for _, component := range g.components() {
-			r, faults := st.resolve(c, g, component, nil)
+			r, faults := st.of(c).resolve(c, g, component, nil)
 			problems = append(problems, faults...)
 			if len(faults) == 0 && r.enabled {
 				out = append(out, componentApplication(c, g, component, r))

@@ -28,7 +28,7 @@ func (st *State) Lint() []problem.Problem {
 	l.reach(st.Fleet.Layout.ApplicationSets)
 	l.reach(st.Fleet.Layout.FleetSecrets)
 	l.reach(fleet.LayoutFile)
-	for _, c := range st.catalogs {
+	for _, c := range st.now.catalogs {
 		l.reach(c.Path)
 	}
 	l.tenants()
@@ -127,7 +127,7 @@ func (l *linter) reach(p string) {
 // member collects what a member reaches, and the conflicts of its trees.
 func (l *linter) member(m *fleet.Member) {
 	l.reachable[m.Pos.File] = true
-	c := l.st.clusters[m]
+	c := l.st.attempted(m)
 	l.problems = append(l.problems, m.Problems...)
 	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
 		g := c.groups[name]
@@ -142,7 +142,7 @@ func (l *linter) member(m *fleet.Member) {
 		}
 		for _, component := range components {
 			l.file(g, l.st.Fleet.Layout.Values, component, c)
-			if r, problems := l.st.resolve(c, g, component, nil); len(problems) == 0 && len(c.broken) == 0 {
+			if r, problems := l.st.now.resolve(c, g, component, nil); len(problems) == 0 && len(c.broken) == 0 {
 				l.problems = append(l.problems, r.values.Conflicts()...)
 				if r.enabled && m.Lifecycle != fleet.Retired {
 					l.name(m, name, component)
@@ -159,7 +159,7 @@ func (l *linter) member(m *fleet.Member) {
 }
 
 func (l *linter) file(g *clusterGroup, t *fleet.FileTemplate, component string, c *cluster) {
-	file, err := l.st.file(t, g.name, component, c.data.lazy(g, component))
+	file, err := l.st.now.file(t, g.name, component, c.data.lazy(g, component))
 	if err != nil {
 		return // Build has reported it
 	}
@@ -172,7 +172,8 @@ func (l *linter) file(g *clusterGroup, t *fleet.FileTemplate, component string, 
 func (l *linter) tenants() {
 	tenants := map[string]bool{} // tenants of members, true when one of their folders is there
 	where := map[string]*fleet.Member{}
-	for m, c := range l.st.clusters {
+	for m := range l.st.clusters {
+		c := l.st.attempted(m)
 		if m.IsHub || m.Tenant == "" || len(c.broken) > 0 {
 			continue
 		}
@@ -181,7 +182,7 @@ func (l *linter) tenants() {
 		}
 		for _, g := range c.groups {
 			for _, d := range g.folders {
-				if slices.Contains(strings.Split(d.Path, "/"), m.Tenant) && l.st.snapshot.HasDir(d.Path) {
+				if slices.Contains(strings.Split(d.Path, "/"), m.Tenant) && l.st.now.snapshot.HasDir(d.Path) {
 					tenants[m.Tenant] = true
 				}
 			}
@@ -212,7 +213,8 @@ func (l *linter) unreachable() {
 	roots := map[string]bool{}
 	unknown := map[string]bool{} // members whose files are not known before their member files are mended
 	open := map[string]bool{}    // groups of which no catalog is known: any component may be asked for with a base
-	for _, c := range l.st.clusters {
+	for m := range l.st.clusters {
+		c := l.st.attempted(m)
 		if len(c.groups) == 0 {
 			unknown[c.member.Name] = true
 		}
@@ -227,7 +229,7 @@ func (l *linter) unreachable() {
 	}
 	var strays []string
 	for _, root := range slices.Sorted(maps.Keys(roots)) {
-		for _, p := range l.st.snapshot.Under(root) {
+		for _, p := range l.st.now.snapshot.Under(root) {
 			ofUnknown := slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return unknown[part] })
 			if !l.reachable[p] && !ofUnknown && !l.inOpenGroup(p, open) {
 				strays = append(strays, p)
@@ -248,7 +250,7 @@ func (l *linter) unreachable() {
 func (l *linter) strayMembers() {
 	members := l.st.Fleet.Layout.Members
 	var stray []problem.Problem
-	for _, p := range l.st.snapshot.Under(members.Folder()) {
+	for _, p := range l.st.now.snapshot.Under(members.Folder()) {
 		switch _, _, ok := members.Match(p); {
 		case ok:
 		case l.reachable[p]:
@@ -326,11 +328,11 @@ func nearestPaths(strays []string, reachable map[string]bool) map[string][]strin
 // documents that nobody reads.
 func (l *linter) documents() {
 	for _, p := range slices.Sorted(maps.Keys(l.reachable)) {
-		file := l.st.snapshot.File(p)
+		file := l.st.now.snapshot.File(p)
 		if file == nil || strings.HasSuffix(p, hierarchy.TemplateSuffix) {
 			continue
 		}
-		doc, err := l.st.cache.Doc(file)
+		doc, err := l.st.now.cache.Doc(file)
 		if err != nil {
 			l.problems = append(l.problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: p})...)
 			continue

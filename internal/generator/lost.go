@@ -29,7 +29,7 @@ func (st *State) populated() map[string]string {
 	out := map[string]string{}
 	for _, c := range st.clusters {
 		for name, g := range c.groups {
-			if (out[name] == "" || g.root < out[name]) && st.snapshot.HasDir(g.root) {
+			if (out[name] == "" || g.root < out[name]) && st.now.snapshot.HasDir(g.root) {
 				out[name] = g.root
 			}
 		}

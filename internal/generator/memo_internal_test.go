@@ -43,11 +43,11 @@ func TestMemoOutlivesNoFiles(t *testing.T) {
 		before := st
 		var answer []byte
 		st, answer = build(before, s)
-		dropped = dropped || before != nil && before.memo != st.memo
+		dropped = dropped || before != nil && before.now.memo != st.now.memo
 		if i == 0 {
-			first = st.memo.size()
+			first = st.now.memo.size()
 		}
-		largest = max(largest, st.memo.size())
+		largest = max(largest, st.now.memo.size())
 		if i%10 == 9 {
 			if _, alone := build(nil, s); !bytes.Equal(answer, alone) {
 				t.Fatalf("commit %d: another answer than without predecessors", i)

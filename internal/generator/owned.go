@@ -32,9 +32,12 @@ type Identity struct {
 // Owned computes what an engine is to run; owner is "hub" or a member's name. The error is an *Error: of kind BadRequest
 // for an owner that has no Flux, Unavailable when anything of it cannot be computed (G1).
 func (st *State) Owned(hub, owner string) (Owned, error) {
-	self := st.Fleet.HubMember(hub)
+	self := st.hubs[hub]
 	if owner != fleet.OwnerHub && (self == nil || owner != self.Name) {
-		self = st.Fleet.Member(hub, owner)
+		self = nil
+		if c := st.cluster(hub, owner); c != nil {
+			self = c.member
+		}
 		switch {
 		case self == nil: // the query below says so
 		case !self.Remote:
@@ -44,7 +47,7 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 		}
 	}
 	out := Owned{Hub: hub, Owner: owner}
-	for _, group := range st.Fleet.Layout.GroupNames() {
+	for _, group := range st.groups {
 		q, failure := st.query(Request{View: Components, Hub: hub, Group: group, Owner: owner})
 		if failure != nil {
 			return Owned{}, failure
@@ -65,9 +68,9 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Component, b.Component), strings.Compare(a.Group, b.Group))
 	})
 	if self != nil {
-		c := st.clusters[self]
-		if len(c.broken) > 0 {
-			return Owned{}, unavailable(c.broken)
+		c := st.cluster(hub, self.Name)
+		if broken := c.cannot(); len(broken) > 0 {
+			return Owned{}, unavailable(broken)
 		}
 		out.Self = Identity{
 			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.labels, Annotations: c.annotations, Pos: self.Pos,
@@ -79,18 +82,17 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 // EntryPos is where a key of a component's merged catalog entry stands for a cluster, as far as it is known: the key's
 // place, else the entry's.
 func (st *State) EntryPos(hub, cluster, group, component string, path ...string) problem.Pos {
-	m := st.Fleet.Member(hub, cluster)
-	if m == nil {
+	c := st.cluster(hub, cluster)
+	if c == nil {
 		return problem.Pos{}
 	}
-	c := st.clusters[m]
 	g := c.groups[group]
 	if g == nil {
-		return m.Pos
+		return c.member.Pos
 	}
-	r, _ := st.resolve(c, g, component, nil)
+	r, _ := st.of(c).resolve(c, g, component, nil)
 	if r.entry == nil {
-		return m.Pos
+		return c.member.Pos
 	}
 	for ; len(path) > 0; path = path[:len(path)-1] {
 		if n := r.entry.At(path); n != nil && !n.Pos().IsZero() {

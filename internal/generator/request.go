@@ -207,7 +207,7 @@ func (st *State) query(r Request) (query, *Error) {
 	if len(st.Fleet.Members(r.Hub)) == 0 {
 		return q, badRequest("hub %q has no member files%s; expected %s", r.Hub, hint(r.Hub, st.Fleet.Hubs()), st.Fleet.Layout.Members)
 	}
-	if self := st.Fleet.HubMember(r.Hub); q.owner == "" || self != nil && q.owner == self.Name {
+	if self := st.hubs[r.Hub]; q.owner == "" || self != nil && q.owner == self.Name {
 		q.owner = fleet.OwnerHub
 	}
 	if q.owner != fleet.OwnerHub && st.Fleet.Member(r.Hub, q.owner) == nil {
@@ -228,7 +228,7 @@ func (st *State) query(r Request) (query, *Error) {
 }
 
 func (st *State) checkGroup(r Request) *Error {
-	groups := st.Fleet.Layout.GroupNames()
+	groups := st.groups
 	needs := r.View == Releases || r.View == Components
 	switch {
 	case needs && r.Group == "":

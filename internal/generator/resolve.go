@@ -25,27 +25,27 @@ type resolved struct {
 }
 
 // merge is memo.merge with the rules of a component.
-func (st *State) merge(layers []hierarchy.Layer, group, component string) *hierarchy.Tree {
-	return st.memo.merge(layers, st.rulesFor(group, component), group+"/"+component)
+func (b *ground) merge(layers []hierarchy.Layer, group, component string) *hierarchy.Tree {
+	return b.memo.merge(layers, b.rulesFor(group, component), group+"/"+component)
 }
 
 // resolve computes one component of one cluster: its merged catalog entry and its merged values. Base is the request's
 // catalog entry, nil for the layout's catalog. Problems are the cluster's own.
-func (st *State) resolve(c *cluster, g *clusterGroup, component string, base *yamldoc.Node) (resolved, []problem.Problem) {
+func (b *ground) resolve(c *cluster, g *clusterGroup, component string, base *yamldoc.Node) (resolved, []problem.Problem) {
 	catalogs := g.catalogs
 	if base != nil {
 		catalogs = withBase(catalogs, component, base)
 	}
 	var out resolved
 	var entries []hierarchy.Layer
-	entries, out.lowest = st.memo.entryLayers(catalogs, component)
+	entries, out.lowest = b.memo.entryLayers(catalogs, component)
 	if len(entries) == 0 {
 		return out, nil
 	}
 	out.known = true
 	var e *entry
 	var problems []problem.Problem
-	if out.entry, e, problems = st.mergeEntry(entries, component); len(problems) > 0 {
+	if out.entry, e, problems = b.mergeEntry(entries, component); len(problems) > 0 {
 		return out, c.own(problems)
 	}
 	out.selector = e.selector
@@ -53,35 +53,35 @@ func (st *State) resolve(c *cluster, g *clusterGroup, component string, base *ya
 	if !out.enabled {
 		return out, nil // what its templates need may be there only for the clusters that the selector selects
 	}
-	return st.whole(c, g, component, base, out)
+	return b.whole(c, g, component, base, out)
 }
 
 // whole computes what is left of a component when its entry is known: chart coordinates and values.
-func (st *State) whole(c *cluster, g *clusterGroup, component string, base *yamldoc.Node, out resolved) (resolved, []problem.Problem) {
+func (b *ground) whole(c *cluster, g *clusterGroup, component string, base *yamldoc.Node, out resolved) (resolved, []problem.Problem) {
 	facts := c.data.lazy(g, component)
-	e := st.memo.entry(out.entry)
-	if problems := st.coordinates(c, g, component, e, facts, base != nil, &out); len(problems) > 0 {
+	e := b.memo.entry(out.entry)
+	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out); len(problems) > 0 {
 		return out, problems
 	}
 	layers := make([]hierarchy.Layer, 0, len(out.lowest)+len(g.folders))
 	for _, l := range out.lowest {
-		root, err := st.memo.render(l.Root, facts)
+		root, err := b.memo.render(l.Root, facts)
 		if err != nil {
 			return out, c.own(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
 		}
 		l.Root = root
 		layers = append(layers, l)
 	}
-	files, problems := st.valueLayers(c, g, component)
+	files, problems := b.valueLayers(c, g, component)
 	if len(problems) > 0 {
 		return out, problems
 	}
-	out.values = st.merge(append(layers, files...), g.name, component)
+	out.values = b.merge(append(layers, files...), g.name, component)
 	return out, nil
 }
 
 // mergeEntry merges the entries of one component and reads the result.
-func (st *State) mergeEntry(entries []hierarchy.Layer, component string) (*hierarchy.Tree, *entry, []problem.Problem) {
+func (b *ground) mergeEntry(entries []hierarchy.Layer, component string) (*hierarchy.Tree, *entry, []problem.Problem) {
 	for _, l := range entries {
 		if !l.Root.IsMap() && !l.Root.IsNull() {
 			return nil, nil, []problem.Problem{{
@@ -96,8 +96,8 @@ func (st *State) mergeEntry(entries []hierarchy.Layer, component string) (*hiera
 			}}
 		}
 	}
-	tree := st.memo.merge(entries, nil, "")
-	e := st.memo.entry(tree)
+	tree := b.memo.merge(entries, nil, "")
+	e := b.memo.entry(tree)
 	return tree, e, e.problems
 }
 
@@ -114,7 +114,7 @@ func withBase(catalogs []hierarchy.Layer, component string, base *yamldoc.Node) 
 const basePath = "base"
 
 // coordinates executes the templates of an entry's own keys and checks that the chart can be deployed.
-func (st *State) coordinates(c *cluster, g *clusterGroup, component string, e *entry, facts func() any, based bool, out *resolved) []problem.Problem {
+func (b *ground) coordinates(c *cluster, g *clusterGroup, component string, e *entry, facts func() any, based bool, out *resolved) []problem.Problem {
 	out.chart, out.ns, out.relName = e.chart, e.namespace, e.release
 	for _, field := range []struct {
 		text *string
@@ -128,17 +128,17 @@ func (st *State) coordinates(c *cluster, g *clusterGroup, component string, e *e
 		{&out.relName, []string{keyReleaseName}},
 	} {
 		n := out.entry.At(field.path)
-		if !st.memo.isDynamic(n) {
+		if !b.memo.isDynamic(n) {
 			continue
 		}
-		rendered, err := st.memo.render(n, facts)
+		rendered, err := b.memo.render(n, facts)
 		if err != nil {
 			return c.own(problem.From(err, problem.TemplateFailed, n.Pos()))
 		}
 		*field.text = rendered.Text
 	}
 	out.chart.RepoURL = release.WithoutScheme(out.chart.RepoURL)
-	_, catalogued := st.catalogs[g.name]
+	_, catalogued := b.catalogs[g.name]
 	if found, expected := out.chart.incomplete(catalogued && !based); found != "" {
 		return c.own([]problem.Problem{{
 			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: e.node.Pos(),
@@ -155,13 +155,13 @@ func (st *State) coordinates(c *cluster, g *clusterGroup, component string, e *e
 }
 
 // valueLayers are the value files of a component, level by level. Problems are the cluster's own.
-func (st *State) valueLayers(c *cluster, g *clusterGroup, component string) ([]hierarchy.Layer, []problem.Problem) {
+func (b *ground) valueLayers(c *cluster, g *clusterGroup, component string) ([]hierarchy.Layer, []problem.Problem) {
 	facts := c.data.lazy(g, component)
-	file, err := st.file(st.Fleet.Layout.Values, g.name, component, facts)
+	file, err := b.file(b.Fleet.Layout.Values, g.name, component, facts)
 	if err != nil {
 		return nil, c.own(problem.From(err, problem.TemplateFailed, c.member.Pos))
 	}
-	layers, err := hierarchy.Resolve(g.folders, st.cache, file, facts)
+	layers, err := hierarchy.Resolve(g.folders, b.cache, file, facts)
 	if err != nil {
 		return nil, c.own(problem.From(err, problem.InvalidYAML, c.member.Pos))
 	}

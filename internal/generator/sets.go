@@ -2,6 +2,7 @@ package generator
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -27,6 +28,10 @@ type Common struct {
 	Model           string          `json:"model"`
 	Metadata        json.RawMessage `json:"metadata"`
 	ApplicationName string          `json:"applicationName"`
+	// Quarantine tells why the set is the last good one of a member that cannot be computed; absent from all others (rule 10).
+	Quarantine string `json:"quarantine,omitempty"`
+	// revision is what the set is computed from, where that is not the State's.
+	revision string
 }
 
 // The Deletion of sets: whether what runs goes when its Application goes (rule D1). A set is orphan unless it is
@@ -92,7 +97,7 @@ func (c *Common) common() *Common { return c }
 
 type set interface{ common() *Common }
 
-// encode is a set as JSON, followed by the digest of all that and the revision.
+// encode is a set as JSON, followed by the digest of all that and the revision, which is its own or this.
 func encode(s set, revision string) ([]byte, error) {
 	text, err := marshal(s)
 	if err != nil {
@@ -101,7 +106,7 @@ func encode(s set, revision string) ([]byte, error) {
 	tail, err := marshal(struct {
 		Revision string `json:"revision"`
 		Digest   string `json:"digest"`
-	}{revision, digest(text)})
+	}{cmp.Or(s.common().revision, revision), digest(text)})
 	if err != nil {
 		return nil, err
 	}

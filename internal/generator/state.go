@@ -11,7 +11,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -23,8 +22,9 @@ const (
 	fleetSecret = "fleet-secret"
 )
 
-// State is everything that answers are computed from: one snapshot and one set of facts. It is immutable but for its
-// memory of answers, and may be used by several goroutines.
+// State is everything that answers are computed from: one snapshot and one set of facts, and of members that cannot be
+// computed the last snapshots in which they could (rule 10). It is immutable but for its memory of answers, and may be
+// used by several goroutines.
 type State struct {
 	// Revision is the snapshot's.
 	Revision string
@@ -32,86 +32,50 @@ type State struct {
 	// Problems are all findings with severity error, of the repository and of its members, in order.
 	Problems []problem.Problem
 
-	snapshot *snapshot.Snapshot
+	now      *ground
 	facts    facts.Set
-	cache    *hierarchy.Cache
-	memo     *memo
-	catalogs map[string]hierarchy.Layer // by group: the layout's catalog
 	clusters map[*fleet.Member]*cluster
-	rules    map[string]hierarchy.Rules
-	rulesMu  sync.RWMutex
-	files    map[fileKey]string
-	filesMu  sync.RWMutex
-	index    *hierarchy.Index
-	answers  answers
+	faults   map[string][]problem.Problem // by hub: what is wrong with its own member file
+	hubs     map[string]*fleet.Member     // by hub: its own member, as answers see it
+	groups   []string                     // all that answers know, sorted
+	// unsettled are the names of members that cannot be computed and have no home.
+	unsettled map[string]bool
+	answers   answers
 }
 
 // Build computes the state of a snapshot with facts. What did not change since the previous state, which may be nil,
-// is taken from it. The error, a problem.List, means that the repository as a whole cannot be used; problems of single
-// members are in State.Problems.
+// is taken from it, and so is what cannot be computed any more (rule 10). The error, a problem.List, means that the
+// repository as a whole cannot be used; problems of single members are in State.Problems.
 func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
-	st := &State{Revision: s.Revision, snapshot: s, facts: f, rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}, index: hierarchy.NewIndex(s), answers: newAnswers()}
-	var previousFleet *fleet.Fleet
+	return newState(previous, s, f, nil)
+}
+
+// Restore computes the state of a snapshot with facts as it was when its Homes were these.
+func Restore(s *snapshot.Snapshot, f facts.Set, homes Homes) (*State, error) {
+	return newState(nil, s, f, homes)
+}
+
+func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes Homes) (*State, error) {
+	var before *ground
 	if previous != nil {
-		st.cache, previousFleet = previous.cache, previous.Fleet
-	} else {
-		st.cache = hierarchy.NewCache()
+		before = previous.now
 	}
-	var err error
-	if st.Fleet, err = fleet.Load(s, st.cache, previousFleet); err != nil {
+	now, err := newGround(before, s)
+	if err != nil {
 		return nil, err
 	}
-	if previous != nil && previous.Fleet.Layout == st.Fleet.Layout {
-		st.memo = previous.memo.succeed()
-	} else {
-		st.memo = newMemo()
-	}
-	if err := st.loadCatalogs(); err != nil {
-		return nil, err
-	}
-	st.buildClusters(previous)
-	st.cache.Trim(s)
+	st := &State{Revision: s.Revision, Fleet: now.Fleet, now: now, facts: f, answers: newAnswers()}
+	st.buildClusters(previous, newPast(st, previous, homes))
+	now.cache.Trim(s)
 	st.keepAnswers(previous)
 	return st, nil
 }
 
-// loadCatalogs reads the files that the layout names as groups' catalogs.
-func (st *State) loadCatalogs() error {
-	st.catalogs = map[string]hierarchy.Layer{}
-	var problems problem.List
-	for _, name := range st.Fleet.Layout.GroupNames() {
-		g := st.Fleet.Layout.Groups[name]
-		if g.Catalog == "" {
-			continue
-		}
-		file := st.snapshot.File(g.Catalog)
-		if file == nil {
-			problems = append(problems, problem.Problem{
-				Reason: problem.MissingFile, Severity: problem.Error, Pos: g.Pos, Subject: "catalog of group " + name,
-				Found: "no file " + g.Catalog, Expected: "a catalog, as the layout says",
-			})
-			continue
-		}
-		doc, err := st.cache.Doc(file)
-		if err != nil {
-			problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: g.Catalog})...)
-			continue
-		}
-		st.catalogs[name] = hierarchy.Layer{Level: catalogLevel, Path: g.Catalog, Root: doc.Root}
-	}
-	if len(problems) > 0 {
-		return problems
-	}
-	return nil
-}
-
-// catalogLevel names the lowest layer in explanations: the catalog, from the request or the layout.
-const catalogLevel = "catalog"
-
 // buildClusters computes every member's cluster, or takes it from the previous state where nothing that it depends on
 // has changed.
-func (st *State) buildClusters(previous *State) {
+func (st *State) buildClusters(previous *State, p *past) {
 	st.clusters = make(map[*fleet.Member]*cluster)
+	st.faults = p.hubFaults()
 	keep := st.keeper(previous)
 	var members []*fleet.Member
 	for _, hub := range st.Fleet.Hubs() {
@@ -121,8 +85,9 @@ func (st *State) buildClusters(previous *State) {
 	parallel(len(members), func(i int) {
 		kept, place := keep(members[i])
 		if kept == nil {
-			kept = st.newCluster(members[i], place)
-			kept.problems = st.check(kept)
+			kept = st.now.newCluster(members[i], place, st.facts)
+			kept.problems = st.now.check(kept)
+			kept = p.settle(kept)
 		}
 		clusters[i] = kept
 	})
@@ -132,6 +97,13 @@ func (st *State) buildClusters(previous *State) {
 		st.Problems = append(st.Problems, clusters[i].problems...)
 	}
 	st.Problems = problem.Sorted(st.Problems)
+	st.unsettled = map[string]bool{}
+	for m, c := range st.clusters {
+		if c.home == nil && len(c.problems) > 0 {
+			st.unsettled[m.Name] = true
+		}
+	}
+	st.groups, st.hubs = st.allGroups(), st.ownMembers()
 }
 
 // parallel calls f for 0 to n-1 on all processors and returns when all are done. A panic of f becomes the caller's, who
@@ -173,19 +145,22 @@ func (st *State) keeper(previous *State) func(*fleet.Member) (*cluster, *placeme
 		return func(*fleet.Member) (*cluster, *placement) { return nil, nil }
 	}
 	everywhere := previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets
-	for g, c := range st.catalogs {
-		everywhere = everywhere || previous.catalogs[g].Root != c.Root
+	for g, c := range st.now.catalogs {
+		everywhere = everywhere || previous.now.catalogs[g].Root != c.Root
 	}
 	folders := map[string]bool{}
-	for _, p := range snapshot.Changed(previous.snapshot, st.snapshot) {
+	for _, p := range snapshot.Changed(previous.now.snapshot, st.now.snapshot) {
 		folders["."] = true // a level may be the repository's root
 		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 			folders[dir] = true
 		}
 	}
 	return func(m *fleet.Member) (*cluster, *placement) {
-		old := previous.clusters[m]
-		if old == nil || old.place == nil || previous.Fleet.HubMember(m.Hub) != st.Fleet.HubMember(m.Hub) {
+		if previous.clusters[m] == nil || previous.Fleet.HubMember(m.Hub) != st.Fleet.HubMember(m.Hub) || !sameFaults(previous.faults[m.Hub], st.faults[m.Hub]) {
+			return nil, nil
+		}
+		old := previous.attempted(m)
+		if old.place == nil {
 			return nil, nil
 		}
 		before, wasRegistered := previous.facts.Of(m.Name)
@@ -196,7 +171,7 @@ func (st *State) keeper(previous *State) func(*fleet.Member) (*cluster, *placeme
 		case everywhere || intersect(old.place.folders, folders):
 			return nil, old.place
 		}
-		return old, nil
+		return previous.clusters[m], nil
 	}
 }
 
@@ -211,32 +186,6 @@ func intersect(a, b map[string]bool) bool {
 		}
 	}
 	return false
-}
-
-// rulesFor are the merge rules of one component.
-func (st *State) rulesFor(group, component string) hierarchy.Rules {
-	if len(st.Fleet.Layout.Merge) == 0 {
-		return nil
-	}
-	key := group + "/" + component
-	rules, _ := remember(&st.rulesMu, st.rules, key, func() (hierarchy.Rules, error) {
-		return st.Fleet.Layout.Merge.For(group, component), nil
-	})
-	return rules
-}
-
-// file is the path of a layout's file inside a level's folder. Most layouts name files after the group and the
-// component alone: then it is computed once for all clusters.
-func (st *State) file(t *fleet.FileTemplate, group, component string, facts func() any) (string, error) {
-	if !t.Shared {
-		return t.Execute(facts())
-	}
-	return remember(&st.filesMu, st.files, fileKey{t, group, component}, func() (string, error) { return t.Execute(facts()) })
-}
-
-type fileKey struct {
-	t                *fleet.FileTemplate
-	group, component string
 }
 
 // templateFacts are the facts as templates see them.

@@ -22,7 +22,7 @@ func (st *State) memberSets(q query) ([]set, []problem.Problem) {
 		if !is {
 			continue
 		}
-		rel, err := st.Fleet.FleetSecrets.Choose(c.labels.All)
+		rel, err := st.of(c).Fleet.FleetSecrets.Choose(c.labels.All)
 		if err != nil {
 			problems = append(problems, c.concerns(c.unknownRelease(err, release.FleetSecretsLabel))...)
 			continue
@@ -57,6 +57,8 @@ type releaseUse struct {
 	rel      release.Release
 	clusters []string
 	enabled  map[string]bool // the components that the hierarchy of any of them switches on, or that are being removed
+	// A release that only members at home are on is as it was at the home of the first of them.
+	revision, quarantine string
 }
 
 // releaseUses are the releases of the group that the asker's clusters are on, by type (R4, R7).
@@ -68,6 +70,9 @@ func (st *State) releaseUses(q query) (map[string]*releaseUse, []problem.Problem
 			continue
 		}
 		g := c.groups[q.Group]
+		if g == nil {
+			continue // its layout, of before, has no such group
+		}
 		if len(g.errors) > 0 {
 			problems = append(problems, c.concerns(g.errors)...)
 			continue
@@ -80,12 +85,12 @@ func (st *State) releaseUses(q query) (map[string]*releaseUse, []problem.Problem
 		}
 		u := uses[g.release.Type]
 		if u == nil {
-			u = &releaseUse{rel: g.release, enabled: map[string]bool{}}
+			u = st.releaseUse(c, g)
 			uses[g.release.Type] = u
 		}
 		u.clusters = append(u.clusters, c.member.Name)
 		if !c.retired() {
-			enabled, faults := st.enabledByHierarchy(g)
+			enabled, faults := st.of(c).enabledByHierarchy(g)
 			problems = append(problems, c.own(faults)...)
 			for _, component := range enabled {
 				u.enabled[component] = true
@@ -97,6 +102,21 @@ func (st *State) releaseUses(q query) (map[string]*releaseUse, []problem.Problem
 		}
 	}
 	return uses, problems
+}
+
+// releaseUse is the release of a cluster: as the snapshot has it, if it does.
+func (st *State) releaseUse(c *cluster, g *clusterGroup) *releaseUse {
+	u := &releaseUse{rel: g.release, enabled: map[string]bool{}}
+	if c.home == nil {
+		return u
+	}
+	rel, err := st.Fleet.Versions.Of(g.name).Choose(map[string]string{release.LabelOf(g.name): g.release.Type})
+	if err != nil {
+		u.revision, u.quarantine = c.home.snapshot.Revision, c.quarantine
+		return u
+	}
+	u.rel = rel
+	return u
 }
 
 // releaseSets are one set per release of the group that a cluster of the asker's is on.
@@ -118,6 +138,11 @@ func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 			problems = append(problems, problem.From(err, problem.InvalidValue, u.rel.Pos)...)
 			continue
 		}
+		common := common
+		common.revision = u.revision
+		if u.quarantine != "" {
+			common.Quarantine = u.quarantine
+		}
 		s := &ReleaseSet{Common: common, Group: q.Group, Release: u.rel.Keys, Source: u.rel.Source, Clusters: u.clusters, HelmValues: string(text)}
 		s.ApplicationName = applicationName("application-sets-"+q.Group, name)
 		sets = append(sets, s)
@@ -127,17 +152,17 @@ func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 
 // enabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever the catalog's own
 // default is (R7). An entry that cannot be read is a problem: it must not look like one that is switched off (G1).
-func (st *State) enabledByHierarchy(g *clusterGroup) (out []string, problems []problem.Problem) {
+func (b *ground) enabledByHierarchy(g *clusterGroup) (out []string, problems []problem.Problem) {
 	catalogs := g.catalogs
 	if len(catalogs) > 0 && catalogs[0].Level == catalogLevel {
 		catalogs = catalogs[1:]
 	}
 	for _, component := range g.components() {
-		entries, _ := st.memo.entryLayers(catalogs, component)
+		entries, _ := b.memo.entryLayers(catalogs, component)
 		if len(entries) == 0 {
 			continue
 		}
-		_, e, faults := st.mergeEntry(entries, component)
+		_, e, faults := b.mergeEntry(entries, component)
 		problems = append(problems, faults...)
 		if len(faults) == 0 && e.enabled {
 			out = append(out, component)
@@ -148,17 +173,21 @@ func (st *State) enabledByHierarchy(g *clusterGroup) (out []string, problems []p
 
 // asker are the common fields of the cluster whose engine asks: the one that the ApplicationSets live on.
 func (st *State) asker(q query) Common {
-	m := st.Fleet.HubMember(q.Hub)
-	if q.owner != fleet.OwnerHub {
-		m = st.Fleet.Member(q.Hub, q.owner)
+	name := q.owner
+	if name == fleet.OwnerHub {
+		name = ""
+		if self := st.hubs[q.Hub]; self != nil {
+			name = self.Name
+		}
 	}
-	if m == nil {
+	c := st.cluster(q.Hub, name)
+	if c == nil {
 		return Common{
 			Name: q.Hub, NameNormalized: q.Hub, Hub: q.Hub, Model: fleet.Centralized,
 			Metadata: metadata(nil, nil),
 		}
 	}
-	return st.clusters[m].common("")
+	return c.common("")
 }
 
 // componentSets are one set per cluster and component that is enabled there and owned by the asker.
@@ -177,7 +206,7 @@ func (st *State) componentSets(q query) ([]set, []problem.Problem, *Error) {
 		sets = append(sets, perCluster[i].sets...)
 		problems = append(problems, perCluster[i].problems...)
 		live = live || !c.retired()
-		if g := c.groups[q.Group]; !known {
+		if g := c.groups[q.Group]; g != nil && !known {
 			names = append(names, g.components()...)
 			known = slices.Contains(g.components(), q.Component)
 		}
@@ -196,7 +225,7 @@ type clusterSets struct {
 // clusterSets are one cluster's sets.
 func (st *State) clusterSets(q query, c *cluster, base *yamldoc.Node) (out clusterSets) {
 	g := c.groups[q.Group]
-	if !c.registered || !q.owns(c, q.Group) {
+	if g == nil || !c.registered || !q.owns(c, q.Group) {
 		return out
 	}
 	if len(g.errors) > 0 {
@@ -229,7 +258,7 @@ func (st *State) base(q query) (*yamldoc.Node, *Error) {
 	if q.Base == nil {
 		return nil, nil
 	}
-	n, err := st.memo.base(&yamldoc.Doc{File: basePath}, q.Base)
+	n, err := st.now.memo.base(&yamldoc.Doc{File: basePath}, q.Base)
 	if err != nil {
 		return nil, badRequest("input.parameters.base: %v", err)
 	}
@@ -242,7 +271,8 @@ func (st *State) base(q query) (*yamldoc.Node, *Error) {
 // componentSet is one cluster's set of one component, nil when there is to be no Application: it is not to run there,
 // and what runs has been taken care of (D3); or when it belongs to another ApplicationSet yet.
 func (st *State) componentSet(q query, c *cluster, g *clusterGroup, component string, base *yamldoc.Node) (*ComponentSet, []problem.Problem) {
-	r, problems := st.resolve(c, g, component, base)
+	ground := st.of(c)
+	r, problems := ground.resolve(c, g, component, base)
 	if problems = c.concerns(problems); len(problems) > 0 {
 		return nil, problems
 	}
@@ -250,25 +280,25 @@ func (st *State) componentSet(q query, c *cluster, g *clusterGroup, component st
 		if st.held(q, c, g, component) {
 			return nil, nil
 		}
-		return st.newComponentSet(c, g, component, r, orphan)
+		return ground.newComponentSet(c, g, component, r, orphan)
 	}
-	if r.entry == nil || st.removal(q, c, g, component) != wanted || !c.goes(r.entry, st.memo.entry(r.entry)) {
+	if r.entry == nil || st.removal(q, c, g, component) != wanted || !c.goes(r.entry, ground.memo.entry(r.entry)) {
 		return nil, nil
 	}
 	if r.values == nil {
-		if r, problems = st.whole(c, g, component, base, r); len(problems) > 0 {
+		if r, problems = ground.whole(c, g, component, base, r); len(problems) > 0 {
 			return nil, nil // it cannot be told any more what runs: it stays, and so does the rest of the answer
 		}
 	}
-	return st.newComponentSet(c, g, component, r, cascade)
+	return ground.newComponentSet(c, g, component, r, cascade)
 }
 
-func (st *State) newComponentSet(c *cluster, g *clusterGroup, component string, r resolved, deletion string) (*ComponentSet, []problem.Problem) {
+func (b *ground) newComponentSet(c *cluster, g *clusterGroup, component string, r resolved, deletion string) (*ComponentSet, []problem.Problem) {
 	var root *yamldoc.Node
 	if r.values != nil {
 		root = r.values.Root
 	}
-	text, err := st.memo.text(root)
+	text, err := b.memo.text(root)
 	if err != nil {
 		return nil, c.own([]problem.Problem{{
 			Reason: problem.InvalidValue, Severity: problem.Error, Pos: c.member.Pos, Subject: fmt.Sprintf("component %q", component), Found: err.Error(),

@@ -1,0 +1,118 @@
+package generator
+
+import (
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// ground is a snapshot, and what has been read of it and is the same for all facts and requests: clusters are computed
+// upon it. Most of a State's clusters are computed upon the State's own, and those that it has broken upon an earlier one
+// (rule 10).
+type ground struct {
+	Fleet    *fleet.Fleet
+	snapshot *snapshot.Snapshot
+	cache    *hierarchy.Cache
+	memo     *memo
+	catalogs map[string]hierarchy.Layer // by group: the layout's catalog
+	rules    map[string]hierarchy.Rules
+	rulesMu  sync.RWMutex
+	files    map[fileKey]string
+	filesMu  sync.RWMutex
+	index    *hierarchy.Index
+}
+
+// newGround reads a snapshot. What did not change since the previous ground, which may be nil, is taken from it. The
+// error, a problem.List, means that the repository as a whole cannot be used.
+func newGround(previous *ground, s *snapshot.Snapshot) (*ground, error) {
+	g := &ground{snapshot: s, rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}, index: hierarchy.NewIndex(s)}
+	var previousFleet *fleet.Fleet
+	if previous != nil {
+		g.cache, previousFleet = previous.cache, previous.Fleet
+	} else {
+		g.cache = hierarchy.NewCache()
+	}
+	var err error
+	if g.Fleet, err = fleet.Load(s, g.cache, previousFleet); err != nil {
+		return nil, err
+	}
+	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
+		g.memo = previous.memo.succeed()
+	} else {
+		g.memo = newMemo()
+	}
+	if err := g.loadCatalogs(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// of is what a cluster has been computed upon.
+func (st *State) of(c *cluster) *ground {
+	if c.home != nil {
+		return c.home
+	}
+	return st.now
+}
+
+// loadCatalogs reads the files that the layout names as groups' catalogs.
+func (b *ground) loadCatalogs() error {
+	b.catalogs = map[string]hierarchy.Layer{}
+	var problems problem.List
+	for _, name := range b.Fleet.Layout.GroupNames() {
+		group := b.Fleet.Layout.Groups[name]
+		if group.Catalog == "" {
+			continue
+		}
+		file := b.snapshot.File(group.Catalog)
+		if file == nil {
+			problems = append(problems, problem.Problem{
+				Reason: problem.MissingFile, Severity: problem.Error, Pos: group.Pos, Subject: "catalog of group " + name,
+				Found: "no file " + group.Catalog, Expected: "a catalog, as the layout says",
+			})
+			continue
+		}
+		doc, err := b.cache.Doc(file)
+		if err != nil {
+			problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: group.Catalog})...)
+			continue
+		}
+		b.catalogs[name] = hierarchy.Layer{Level: catalogLevel, Path: group.Catalog, Root: doc.Root}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return nil
+}
+
+// catalogLevel names the lowest layer in explanations: the catalog, from the request or the layout.
+const catalogLevel = "catalog"
+
+// rulesFor are the merge rules of one component.
+func (b *ground) rulesFor(group, component string) hierarchy.Rules {
+	if len(b.Fleet.Layout.Merge) == 0 {
+		return nil
+	}
+	key := group + "/" + component
+	rules, _ := remember(&b.rulesMu, b.rules, key, func() (hierarchy.Rules, error) {
+		return b.Fleet.Layout.Merge.For(group, component), nil
+	})
+	return rules
+}
+
+// file is the path of a layout's file inside a level's folder. Most layouts name files after the group and the
+// component alone: then it is computed once for all clusters.
+func (b *ground) file(t *fleet.FileTemplate, group, component string, facts func() any) (string, error) {
+	if !t.Shared {
+		return t.Execute(facts())
+	}
+	return remember(&b.filesMu, b.files, fileKey{t, group, component}, func() (string, error) { return t.Execute(facts()) })
+}
+
+type fileKey struct {
+	t                *fleet.FileTemplate
+	group, component string
+}
