@@ -323,7 +323,8 @@ gitCredentials: {charts: {type: ssh, url: "git@example.com:a/b.git", secretName:
 `
 	for _, knob := range []string{
 		"githubSecret: %s", "externalSecret: {enabled: %s}", "externalSecret: {verifyClusterName: %s}",
-		"externalSecret: {namespaces: [a], clusterResources: %s}", "secretStore: {name: store, create: %s}",
+		"externalSecret: {namespaces: [a], clusterResources: %s}", "kubeconfig: {enabled: %s}", "push: {enabled: %s}",
+		"{push: {enabled: true, token: {enabled: %s}}}", "gitCredentials: {charts: {local: %s}}", "{githubSecret: true, github: {local: %s}}", "secretStore: {name: store, create: %s}",
 		"serviceAccount: {create: %s}", "gitCredentials: {charts: {enabled: %s}}", "gitCredentials: {charts: {plain: %s}}",
 		"github: {url: '', plain: %s}",
 	} {
@@ -478,18 +479,23 @@ func TestFleetSecretBadValues(t *testing.T) {
 		"serviceAccount: {create: true}":                              "serviceAccount.name is required",
 		"githubSecret: true":                                          "githubSecretName is required with githubSecret: true",
 		"{githubSecret: true, githubSecretName: x, gitCredentials: {github: {type: http, secretName: key}}}": "gitCredentials.github: githubSecret brings credentials of this name already",
-		"gitCredentials: {x: {type: http}}":                                          "gitCredentials.x.secretName is required",
-		"gitCredentials: {x: {secretName: key}}":                                     "gitCredentials.x.type is required",
-		"gitCredentials: {x: {type: http, secretName: key, data: {password: p}}}":    "gitCredentials.x.data.password: credentials belong into the secret store",
-		"gitCredentials: {x: {type: http, secretName: key, properties: {token: t}}}": "gitCredentials.x.properties.token: credentials of type http have the fields username, password, url",
-		"gitCredentials: {x: {type: ssh, secretName: key, url: 'https://a/b'}}":      `gitCredentials.x.url: "https://a/b" is no SSH address`,
-		"gitCredentials: {x: {type: http, secretName: key, url: 'git@a:b'}}":         `gitCredentials.x.url: "git@a:b" is no http(s) address`,
-		"gitCredentials: {x: {type: ssh, secretName: key, plain: true}}":             "gitCredentials.x.url is required with plain: true",
-		"gitCredentials: {x: {type: githubApp, secretName: key, plain: true}}":       "gitCredentials.x.plain: a GitHub App has three fields",
-		"externalSecret: {clusterResources: true}":                                   "externalSecret.clusterResources has a meaning with externalSecret.namespaces only",
-		"externalSecret: {creationPolicy: Merge, deletionPolicy: Delete}":            "externalSecret.deletionPolicy: Delete contradicts creationPolicy: Merge",
-		"externalSecret: {refreshInterval: 10}":                                      "Invalid type. Expected: string",
-		"externalSecret: {refreshIntervall: 10m}":                                    "Additional property refreshIntervall is not allowed",
+		"gitCredentials: {x: {type: http}}":                                                                              "gitCredentials.x.secretName is required",
+		"gitCredentials: {x: {secretName: key}}":                                                                         "gitCredentials.x.type is required",
+		"gitCredentials: {x: {type: http, secretName: key, data: {password: p}}}":                                        "gitCredentials.x.data.password: credentials belong into the secret store",
+		"gitCredentials: {x: {type: http, secretName: key, properties: {token: t}}}":                                     "gitCredentials.x.properties.token: credentials of type http have the fields username, password, url",
+		"gitCredentials: {x: {type: ssh, secretName: key, url: 'https://a/b'}}":                                          `gitCredentials.x.url: "https://a/b" is no SSH address`,
+		"gitCredentials: {x: {type: http, secretName: key, url: 'git@a:b'}}":                                             `gitCredentials.x.url: "git@a:b" is no http(s) address`,
+		"gitCredentials: {x: {type: ssh, secretName: key, plain: true}}":                                                 "gitCredentials.x.url is required with plain: true",
+		"gitCredentials: {x: {type: githubApp, secretName: key, plain: true}}":                                           "gitCredentials.x.plain: a GitHub App has three fields",
+		"externalSecret: {clusterResources: true}":                                                                       "externalSecret.clusterResources has a meaning with externalSecret.namespaces only",
+		"externalSecret: {creationPolicy: Merge, deletionPolicy: Delete}":                                                "externalSecret.deletionPolicy: Delete contradicts creationPolicy: Merge",
+		"externalSecret: {refreshInterval: 10}":                                                                          "Invalid type. Expected: string",
+		"externalSecret: {refreshIntervall: 10m}":                                                                        "Additional property refreshIntervall is not allowed",
+		"push: {token: {enabled: true}}":                                                                                 "push.token.enabled has no effect with push.enabled: false",
+		"push: {enabled: true, provider: {vault: {}}}":                                                                   "push.provider: vault: only the provider kubernetes writes into a cluster",
+		"push: {enabled: true, namespace: ''}":                                                                           "push.namespace: Does not match pattern",
+		"{externalSecret: {enabled: false}, secretManagerSecretName: '', push: {enabled: true, token: {enabled: true}}}": `secretManagerSecretName is required: the secret that the kubeconfig of "retail-dev-eu-1" is made of (or kubeconfig.secretName, or push.provider)`,
+		"{externalSecret: {enabled: false}, secretManagerSecretName: '', kubeconfig: {enabled: true}}":                   `secretManagerSecretName is required: the secret that the kubeconfig of "retail-dev-eu-1" is made of (or kubeconfig.secretName)`,
 		"typo: 1": "Additional property typo is not allowed",
 		"ecr: {registries: [{region: eu-west-1}]}": "endpoint is required",
 	} {
@@ -502,6 +508,9 @@ func TestFleetSecretRendersWhatIsAskedFor(t *testing.T) {
 	objects := rendering{}.objects(t, fleetSecret, member, "externalSecret: {enabled: false}")
 	if len(objects) != 0 {
 		t.Errorf("got %d objects, want none", len(objects))
+	}
+	if objects := (rendering{}).objects(t, fleetSecret, member, "{externalSecret: {enabled: false}, push: {enabled: true}}"); len(objects) != 0 {
+		t.Errorf("nothing is pushed, but %d objects are there to do it", len(objects))
 	}
 	// the region of an ARN
 	arn := "secretManagerSecretName: arn:aws:secretsmanager:eu-north-1:123456789012:secret:fleet/retail-dev-eu-1\nsecretStore: {aws: {region: ''}}"

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
+	esv1alpha1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1alpha1"
 	genv1alpha1 "github.com/external-secrets/external-secrets/apis/generators/v1alpha1"
 	"golang.org/x/tools/txtar"
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -202,6 +203,7 @@ var kinds = map[string]func() runtime.Object{
 	"rbac.authorization.k8s.io/v1/RoleBinding":         func() runtime.Object { return &rbacv1.RoleBinding{} },
 	"storage.k8s.io/v1/StorageClass":                   func() runtime.Object { return &storagev1.StorageClass{} },
 	"external-secrets.io/v1/ExternalSecret":            func() runtime.Object { return &esv1.ExternalSecret{} },
+	"external-secrets.io/v1alpha1/PushSecret":          func() runtime.Object { return &esv1alpha1.PushSecret{} },
 	"external-secrets.io/v1/SecretStore":               func() runtime.Object { return &esv1.SecretStore{} },
 	"external-secrets.io/v1/ClusterSecretStore":        func() runtime.Object { return &esv1.ClusterSecretStore{} },
 	"generators.external-secrets.io/v1alpha1/Password": func() runtime.Object { return &genv1alpha1.Password{} },
@@ -291,7 +293,7 @@ var customResources = sync.OnceValues(func() (map[string]customResource, error) 
 		return nil, err
 	}
 	for _, name := range []string{
-		"external-secrets.io_externalsecrets", "external-secrets.io_secretstores", "external-secrets.io_clustersecretstores",
+		"external-secrets.io_externalsecrets", "external-secrets.io_pushsecrets", "external-secrets.io_secretstores", "external-secrets.io_clustersecretstores",
 		"generators.external-secrets.io_ecrauthorizationtokens", "generators.external-secrets.io_passwords",
 	} {
 		paths = append(paths, filepath.Join(bases, name+".yaml"))

@@ -13,10 +13,19 @@
 {{- printf "{{ with index . %q }}{{ .%s }}{{ else }}{{ fail %q }}{{ end }}" .key (default false .base64 | ternary " | b64dec" "") (printf "the secret has no key %s" .key) -}}
 {{- end -}}
 
+{{/* External Secrets' template that fails if the secret is another cluster's, and prints nothing. */}}
+{{- define "fleet-secret.verifyClusterName" -}}
+{{- printf "{{ if and (index . \"cluster_name\") (ne (index . \"cluster_name\") %q) }}{{ fail (printf \"the secret is that of cluster %%q, not of %%q\" (index . \"cluster_name\") %q) }}{{ end }}" . . -}}
+{{- end -}}
+
 {{/* Whether any object reads the secret store. */}}
 {{- define "fleet-secret.usesStore" -}}
-{{- $uses := include "fleet-secret.bool" .Values.externalSecret.enabled -}}
-{{- if $uses }}true{{ else if ne (include "fleet-secret.gitCredentials" . | trim) "{}" }}true{{ end -}}
+{{- $push := include "fleet-secret.bool" .Values.push.enabled -}}
+{{- $uses := or (include "fleet-secret.bool" .Values.externalSecret.enabled) (ne (include "fleet-secret.kubeconfigNamespaces" .) "[]") -}}
+{{- range include "fleet-secret.gitCredentials" . | fromJson -}}
+{{- if or $push (include "fleet-secret.bool" .local) }}{{ $uses = true }}{{ end -}}
+{{- end -}}
+{{- if $uses }}true{{ end -}}
 {{- end -}}
 
 {{- define "fleet-secret.labels" -}}
@@ -79,20 +88,26 @@ auth:
 {{- end }}
 {{- end -}}
 
+{{/* Whether credentials are for Argo CD on this cluster, as they are unless they say otherwise: "true" or "false", as
+`merge` takes a false for a value that is missing. */}}
+{{- define "fleet-secret.local" -}}
+{{- include "fleet-secret.bool" (hasKey . "local" | ternary .local true) | default "false" -}}
+{{- end -}}
+
 {{/* All Git credentials by name, as JSON: those of the flag githubSecret and those of gitCredentials. */}}
 {{- define "fleet-secret.gitCredentials" -}}
 {{- $all := dict -}}
 {{- $defaults := dict "kind" "repo-creds" "url" "" "properties" dict "base64" list "plain" false "data" dict -}}
 {{- range $name, $entry := .Values.gitCredentials -}}
 {{- if and $entry (include "fleet-secret.bool" (hasKey $entry "enabled" | ternary $entry.enabled true)) -}}
-{{- $_ := set $all $name (merge (dict) $entry $defaults) -}}
+{{- $_ := set $all $name (merge (dict "local" (include "fleet-secret.local" $entry)) $entry $defaults) -}}
 {{- end -}}
 {{- end -}}
 {{- if include "fleet-secret.bool" .Values.githubSecret -}}
 {{- if hasKey $all "github" -}}
 {{- fail "gitCredentials.github: githubSecret brings credentials of this name already; name it otherwise, or set githubSecret: false" -}}
 {{- end -}}
-{{- $_ := set $all "github" (merge (dict "secretName" .Values.githubSecretName) .Values.github $defaults) -}}
+{{- $_ := set $all "github" (merge (dict "secretName" .Values.githubSecretName "local" (include "fleet-secret.local" .Values.github)) .Values.github $defaults) -}}
 {{- end -}}
 {{- toJson $all -}}
 {{- end -}}
@@ -114,6 +129,16 @@ auth:
 {{- $creates := include "fleet-secret.bool" $v.externalSecret.enabled -}}
 {{- if and $creates (not $v.secretManagerSecretName) -}}
 {{- fail (printf "secretManagerSecretName is required: the secret that holds the credentials of %q (externalSecret.enabled: false for a cluster whose Secret something else writes)" $v.clusterName) -}}
+{{- end -}}
+{{- $push := include "fleet-secret.bool" $v.push.enabled -}}
+{{- if and (ne (include "fleet-secret.kubeconfigNamespaces" .) "[]") (not (include "fleet-secret.kubeconfigSource" .)) -}}
+{{- fail (printf "secretManagerSecretName is required: the secret that the kubeconfig of %q is made of (or kubeconfig.secretName%s)" $v.clusterName (eq $push "true" | ternary ", or push.provider" "")) -}}
+{{- end -}}
+{{- if and $v.push.provider (not (and (hasKey $v.push.provider "kubernetes") (eq (len $v.push.provider) 1))) -}}
+{{- fail (printf "push.provider: %s: only the provider kubernetes writes into a cluster" (keys $v.push.provider | sortAlpha | join ", ")) -}}
+{{- end -}}
+{{- if and (include "fleet-secret.bool" $v.push.token.enabled) (not $push) -}}
+{{- fail "push.token.enabled has no effect with push.enabled: false" -}}
 {{- end -}}
 {{- range $key, $value := $v.externalSecret.labels -}}
 {{- $text := toString $value -}}
@@ -185,7 +210,7 @@ auth:
 {{- if not $entry.type -}}
 {{- fail (printf "%s.type is required: one of githubApp, http, ssh" $at) -}}
 {{- end -}}
-{{- $known := index (dict "githubApp" (list "githubAppID" "githubAppInstallationID" "githubAppPrivateKey") "http" (list "username" "password") "ssh" (list "sshPrivateKey")) $entry.type -}}
+{{- $known := include "fleet-secret.gitFields" $entry.type | fromJsonArray -}}
 {{- range $field, $_ := $entry.properties -}}
 {{- if not (has $field (append $known "url")) -}}
 {{- fail (printf "%s.properties.%s: credentials of type %s have the fields %s, url" $at $field $entry.type (join ", " $known)) -}}

@@ -1,0 +1,74 @@
+{{/* Names with a dot are no member's: a cluster's name has none, so that the objects of `a` are never those of `a-push`. */}}
+{{- define "fleet-secret.pushStore" -}}
+{{- .Values.clusterName }}.push
+{{- end -}}
+
+{{/* Whether anything is pushed: without, there is no need to reach the cluster. */}}
+{{- define "fleet-secret.pushes" -}}
+{{- if include "fleet-secret.bool" .Values.push.enabled -}}
+{{- if or (ne (include "fleet-secret.gitCredentials" .) "{}") .Values.ecr.registries (include "fleet-secret.bool" .Values.push.token.enabled) }}true{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "fleet-secret.kubeconfigName" -}}
+{{- .Values.kubeconfig.name | default (printf "%s-kubeconfig" .Values.clusterName) -}}
+{{- end -}}
+
+{{/* The secret that the kubeconfig is made of. */}}
+{{- define "fleet-secret.kubeconfigSource" -}}
+{{- .Values.kubeconfig.secretName | default .Values.secretManagerSecretName -}}
+{{- end -}}
+
+{{/* The namespaces that need a kubeconfig, as JSON: the one that is asked for, and this one to push with, as a SecretStore
+reads Secrets of its own namespace alone. */}}
+{{- define "fleet-secret.kubeconfigNamespaces" -}}
+{{- $all := list -}}
+{{- if include "fleet-secret.bool" .Values.kubeconfig.enabled -}}
+{{- $all = append $all (.Values.kubeconfig.namespace | default .Release.Namespace) -}}
+{{- end -}}
+{{- if and (include "fleet-secret.pushes" .) (not .Values.push.provider) -}}
+{{- $all = append $all .Release.Namespace -}}
+{{- end -}}
+{{- uniq $all | toJson -}}
+{{- end -}}
+
+{{/* The namespaces with something that reads the secret store, as JSON. */}}
+{{- define "fleet-secret.storeNamespaces" -}}
+{{- concat (list .Release.Namespace) (include "fleet-secret.kubeconfigNamespaces" . | fromJsonArray) | uniq | toJson -}}
+{{- end -}}
+
+{{/* Writes a Secret into the cluster: `name` of the object and of the Secret here, `remote` name there, with `labels` and
+no others. Nothing is ever deleted there. */}}
+{{- define "fleet-secret.pushSecret" -}}
+apiVersion: external-secrets.io/v1alpha1
+kind: PushSecret
+metadata:
+  name: {{ .name }}
+  namespace: {{ .context.Release.Namespace }}
+  {{- include "fleet-secret.metadata" .context | nindent 2 }}
+spec:
+  refreshInterval: {{ .context.Values.push.refreshInterval }}
+  updatePolicy: Replace
+  deletionPolicy: None
+  secretStoreRefs:
+    - kind: SecretStore
+      name: {{ include "fleet-secret.pushStore" .context }}
+  selector:
+    secret:
+      name: {{ .name }}
+  data:
+    # without secretKey and property: the whole Secret
+    - conversionStrategy: None
+      match:
+        remoteRef:
+          remoteKey: {{ .remote }}
+      metadata:
+        apiVersion: kubernetes.external-secrets.io/v1alpha1
+        kind: PushSecretMetadata
+        spec:
+          # these labels, none of the Secret here
+          sourceMergePolicy: Replace
+          targetMergePolicy: Merge
+          labels:
+            {{- toYaml .labels | nindent 12 }}
+{{- end -}}
