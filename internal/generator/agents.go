@@ -89,15 +89,19 @@ func (st *State) agentValues(c *cluster) map[string]any {
 			git[key] = v
 		}
 	}
-	if n := c.fleetCredentials(); n != nil && c.member.UseExternalSecrets && n.Get("type") != nil && n.Get("type").Text == "http" {
+	if n := c.fleetCredentials(); n != nil && provided(c.member) && n.Get("type") != nil && n.Get("type").Text == "http" {
 		// The service takes a user name and a password from the Secret that charts/fleet-secret makes for Argo CD; the
 		// other types have keys that only Argo CD knows.
 		git["credentialsSecret"] = c.member.Name + "-git-" + fleetCredentials
 	}
 	ownLabels := maps.Clone(c.labels.All)
 	delete(ownLabels, labels.SecretType) // the chart's own
-	return map[string]any{
+	out := map[string]any{
 		"hub": c.member.Hub, "owner": c.member.Name, "source": map[string]any{"git": git},
 		"localCluster": map[string]any{"labels": anyMap(ownLabels), "annotations": anyMap(c.annotations.All)},
 	}
+	if token := c.pushedToken(); token != nil {
+		out["token"] = token
+	}
+	return out
 }
