@@ -14,12 +14,31 @@ import (
 )
 
 // known opens what --facts says: where facts come from, and with Kubernetes the ApplicationSets that are told of new
-// answers.
+// answers. What Flux has is added with --flux-namespace.
 func (f *flags) known(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
+	if f.facts == kubernetesFacts || f.fluxNamespace != "" {
+		hub.CaptureLogs(log)
+	}
+	provider, sets, err := f.ofClusters(log)
+	if err != nil || f.fluxNamespace == "" {
+		return provider, sets, err
+	}
+	config, err := hub.LoadConfig(f.kubeconfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	flux, err := hub.NewFlux(hub.Options{Config: config, Namespace: f.fluxNamespace, Log: log})
+	return withFlux{provider, flux}, sets, err
+}
+
+// kubernetesFacts is the --facts of Argo CD's cluster Secrets.
+const kubernetesFacts = "kubernetes"
+
+func (f *flags) ofClusters(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
 	switch f.facts {
 	case "none":
 		return refresh.StaticFacts{}, nil, nil
-	case "kubernetes":
+	case kubernetesFacts:
 		return f.fromKubernetes(log)
 	}
 	file, err := refresh.NewFileFacts(f.facts)
@@ -31,7 +50,6 @@ func (f *flags) fromKubernetes(log *slog.Logger) (refresh.FactsProvider, appsets
 	if err != nil {
 		return nil, nil, err
 	}
-	hub.CaptureLogs(log)
 	o := hub.Options{Config: config, Namespace: f.namespace, Log: log}
 	h, err := hub.New(o)
 	if err != nil {
@@ -46,6 +64,38 @@ func (f *flags) fromKubernetes(log *slog.Logger) (refresh.FactsProvider, appsets
 		return nil, nil, err
 	}
 	return provider, applicationSets{sets}, nil
+}
+
+// withFlux are the facts of a provider, and what Flux has.
+type withFlux struct {
+	refresh.FactsProvider
+	flux *hub.Flux
+}
+
+// Current is what both say.
+func (w withFlux) Current() (facts.Set, bool) {
+	set, complete := w.FactsProvider.Current()
+	s := w.flux.State()
+	if s.Known {
+		set = set.WithHelmReleases(s.HelmReleases...)
+	}
+	return set, complete && s.Synced
+}
+
+// Err is why one of them is not the newest.
+func (w withFlux) Err() error {
+	if err := w.FactsProvider.Err(); err != nil {
+		return err
+	}
+	return w.flux.State().Err
+}
+
+// Run keeps both up to date.
+func (w withFlux) Run(ctx context.Context, changed func()) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { w.flux.Run(ctx, changed) })
+	w.FactsProvider.Run(ctx, changed)
 }
 
 // applicationSets are a hub's ApplicationSets as appsets wants them.

@@ -6,16 +6,23 @@ import (
 	"strings"
 )
 
-// Application is what is known of an Application on the asking engine's cluster. What its labels do not say is empty.
+// Application is one component on one cluster as the asking engine has it: an Application of Argo CD, or a HelmRelease of
+// Flux, which are called the same (N1). What its labels do not say is empty.
 type Application struct {
 	Name      string
 	Cluster   string // label argosy.dev/cluster
 	Group     string // label argosy.dev/group
 	Component string // label argosy.dev/component
 	Release   string // label argosy.dev/release
-	// Cascade tells that the Application carries Argo CD's cascading finalizer, resources-finalizer.argocd.argoproj.io
-	// or a form of it (/foreground, /background): deleting it removes what runs.
+	// Owner is whose artifact a HelmRelease has come with, by OwnerOf; empty for Argo CD's, where Controller tells more.
+	Owner string
+	// Cascade tells that deleting it removes what runs: the Application carries Argo CD's cascading finalizer,
+	// resources-finalizer.argocd.argoproj.io or a form of it (/foreground, /background); the HelmRelease may be pruned, and
+	// says that it is to be (DeletionAnnotation).
 	Cascade bool
+	// Suspended tells of a HelmRelease that deleting it leaves what runs: it may be pruned, and says that Flux has let go of
+	// what it runs (DeletionAnnotation). An Application without Cascade needs no such word.
+	Suspended bool
 	// Controller is the name of the ApplicationSet that controls the Application (its ownerReference says so); empty when
 	// none does. While one does, no other can take the Application over.
 	Controller string
@@ -31,6 +38,12 @@ type applications struct {
 // WithApplications is the set with all Applications there are; there may be none, which is not the same as knowing of
 // none. Of several with one name the last counts.
 func (s Set) WithApplications(apps ...Application) Set {
+	s.applications = newApplications(apps)
+	return s
+}
+
+// newApplications sorts them; of several with one name the last counts.
+func newApplications(apps []Application) *applications {
 	byName := make(map[string]int32, len(apps))
 	for i, a := range apps {
 		byName[a.Name] = int32(i) //nolint:gosec // far fewer fit into a cluster
@@ -52,8 +65,7 @@ func (s Set) WithApplications(apps ...Application) Set {
 		r[1] = at + 1
 		k.ofCluster[a.Cluster] = r
 	}
-	s.applications = k
-	return s
+	return k
 }
 
 // Applications are all Applications, sorted by cluster, then name, and whether they are known at all. They must not be

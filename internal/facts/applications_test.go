@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -79,9 +80,22 @@ func TestEqual(t *testing.T) {
 		s.WithApplications(marked, b),
 		s.WithApplications(released, b),
 		s.WithApplications(controlled, b),
+		s.WithHelmReleases(),
+		s.WithHelmReleases(a, b),
 	} {
 		if s.Equal(other) || other.Equal(s) {
 			t.Errorf("set %d is equal", i)
+		}
+	}
+	r := NewSet(false).WithHelmReleases(a, b)
+	if !r.Equal(NewSet(false).WithHelmReleases(b, a)) || !r.Equal(r.WithClusters()) {
+		t.Error("HelmReleases: the order makes a difference, or other clusters do")
+	}
+	owned, suspended := a, a
+	owned.Owner, suspended.Suspended = OwnerOf("hub", "one"), true
+	for _, other := range []Application{owned, suspended, marked} {
+		if r.Equal(r.WithHelmReleases(other, b)) {
+			t.Errorf("%+v is as %+v", other, a)
 		}
 	}
 	if !(Set{}).Equal(NewSet(false)) || NewSet(true).Equal(NewSet(true).WithApplications()) {
@@ -131,6 +145,30 @@ func TestParseApplications(t *testing.T) {
 		}
 		if _, known := s.Applications(); known != want {
 			t.Errorf("%q: known %t, want %t", text, known, want)
+		}
+	}
+}
+
+// TestHelmReleases is rule 4 for Flux: what it has is apart from what Argo CD has.
+func TestHelmReleases(t *testing.T) {
+	x := Application{Name: "x", Cluster: "one"}
+	s := NewSet(false).WithHelmReleases(x)
+	if _, known := s.Applications(); known {
+		t.Error("Applications are known")
+	}
+	if _, known := s.WithApplications(x).WithApplications().HelmReleases(); !known {
+		t.Error("the HelmReleases are forgotten")
+	}
+	for text, want := range map[string]string{
+		"clusters: []\n": "[] false", "helmReleases:\n": "[] false", "applications: [{name: x}]\n": "[] false", "helmReleases: []\n": "[] true",
+		"helmReleases: [{name: x, cluster: one, group: g, component: c, release: r, owner: hub/one, cascade: true, suspended: \"true\"}]\n": "[{x one g c r hub/one true true }] true",
+	} {
+		s, err := Parse("f", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(s.HelmReleases()); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 }

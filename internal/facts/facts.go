@@ -1,12 +1,14 @@
 // Package facts holds what is known beyond the repository, from Kubernetes or from a file: of clusters, the labels,
-// annotations and server of their Argo CD cluster Secrets; and the Applications that an engine has already.
+// annotations and server of their Argo CD cluster Secrets; and what an engine has already, Argo CD's Applications and
+// Flux's HelmReleases.
 //
 //  1. Facts never hold credentials: Kubernetes is asked for metadata alone, and a facts file has no place for them.
 //  2. A Set is immutable; a change makes a new one.
 //  3. In an open Set (no facts, or a file) every member counts as registered; in a closed one (Kubernetes) a member
 //     is registered when its Secret has been seen.
 //  4. A Set knows all Applications of the engine that asks, or says that it knows of none (Set.Applications): that
-//     there is no Application is a fact, too.
+//     there is no Application is a fact, too. So it is with HelmReleases (Set.HelmReleases). The two are apart: where an
+//     engine has followed the other, both may have one of the same name.
 package facts
 
 import (
@@ -29,12 +31,13 @@ func (c Cluster) Equal(d Cluster) bool {
 	return c.Name == d.Name && c.Server == d.Server && c.Secret == d.Secret && maps.Equal(c.Labels, d.Labels) && maps.Equal(c.Annotations, d.Annotations)
 }
 
-// Set is the facts of all clusters and Applications. The zero value knows nothing and is open.
+// Set is the facts of all clusters, Applications and HelmReleases. The zero value knows nothing and is open.
 type Set struct {
 	// Closed means that only the clusters listed are registered.
 	Closed       bool
 	clusters     map[string]Cluster
-	applications *applications // nil when nothing is known of them
+	applications *applications // Argo CD's; nil when nothing is known of them
+	helmReleases *applications // Flux's; likewise
 }
 
 // NewSet makes a set of clusters; closed as in Set.Closed.
@@ -60,13 +63,13 @@ func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.clusters)) }
 // WithClusters is a set of other clusters, with all else as it is.
 func (s Set) WithClusters(clusters ...Cluster) Set {
 	out := NewSet(s.Closed, clusters...)
-	out.applications = s.applications
+	out.applications, out.helmReleases = s.applications, s.helmReleases
 	return out
 }
 
 // Equal reports whether two sets say the same.
 func (s Set) Equal(t Set) bool {
-	return s.EqualClusters(t) && s.applications.equal(t.applications)
+	return s.EqualClusters(t) && s.applications.equal(t.applications) && s.helmReleases.equal(t.helmReleases)
 }
 
 // EqualClusters reports whether two sets say the same of clusters, whatever they say of Applications.

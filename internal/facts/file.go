@@ -9,8 +9,9 @@ import (
 )
 
 // Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, clusters with name, server, labels and
-// annotations; and, if it is to say anything of Applications, applications with name, cluster, group, component,
-// release, cascade and controller. All that is wrong comes back as a problem.List.
+// annotations; and, if it is to say anything of what engines have, applications with name, cluster, group, component,
+// release, cascade and controller, and helmReleases with name, cluster, group, component, release, owner, cascade and
+// suspended. All that is wrong comes back as a problem.List.
 func Parse(file string, data []byte) (Set, error) {
 	doc, err := yamldoc.Parse(file, data)
 	if err != nil {
@@ -18,7 +19,7 @@ func Parse(file string, data []byte) (Set, error) {
 	}
 	r := yamldoc.NewReader(doc)
 	root := r.Map(doc.Root, "the facts file")
-	root.Known("apiVersion", "kind", "clusters", "applications")
+	root.Known("apiVersion", "kind", "clusters", "applications", "helmReleases")
 	root.Const("apiVersion", "argosy.dev/v1alpha1")
 	root.Const("kind", "Facts")
 	f := fileReader{r: r, doc: doc}
@@ -34,7 +35,10 @@ func Parse(file string, data []byte) (Set, error) {
 	}
 	set := NewSet(false, clusters...)
 	if root.Has("applications") {
-		set = set.WithApplications(f.applications(root.List("applications"))...)
+		set = set.WithApplications(f.applications("application", root.List("applications"), "controller")...)
+	}
+	if root.Has("helmReleases") {
+		set = set.WithHelmReleases(f.applications("HelmRelease", root.List("helmReleases"), "owner", "suspended")...)
 	}
 	if err := r.Err(); err != nil {
 		return Set{}, err
@@ -47,17 +51,19 @@ type fileReader struct {
 	doc *yamldoc.Doc
 }
 
-func (f fileReader) applications(items []*yamldoc.Node) []Application {
+// applications are what an engine has; more are the keys that only its kind of object has.
+func (f fileReader) applications(what string, items []*yamldoc.Node, more ...string) []Application {
 	var out []Application
 	seen := map[string]problem.Pos{}
 	for i, item := range items {
-		m := f.r.Map(item, fmt.Sprintf("application %d", i+1))
-		m.Known("name", "cluster", "group", "component", "release", "cascade", "controller")
+		m := f.r.Map(item, fmt.Sprintf("%s %d", what, i+1))
+		m.Known(append([]string{"name", "cluster", "group", "component", "release", "cascade"}, more...)...)
 		a := Application{
 			Name: m.String("name"), Cluster: m.String("cluster"), Group: m.String("group"), Component: m.String("component"),
-			Release: m.String("release"), Cascade: m.Bool("cascade", false), Controller: m.String("controller"),
+			Release: m.String("release"), Owner: m.String("owner"), Cascade: m.Bool("cascade", false), Suspended: m.Bool("suspended", false),
+			Controller: m.String("controller"),
 		}
-		if f.once(item, "application", a.Name, seen) {
+		if f.once(item, what, a.Name, seen) {
 			out = append(out, a)
 		}
 	}

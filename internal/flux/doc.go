@@ -9,14 +9,16 @@
 //  2. Values travel as a text in a ConfigMap, not in spec.values, where kustomize-controller drops a null
 //     (fluxcd/kustomize-controller#372). As valuesFrom they are read as Helm reads `-f` (H2). The key's name has the values'
 //     digest, so that a chart's version and its values change in one step.
-//  3. Nothing is removed: each object says that it is not to be pruned (D1), so an artifact that lacks a component leaves
-//     what runs untouched.
+//  3. Nothing is removed that has not said so: each object says that it is not to be pruned (D1), so an artifact that lacks
+//     a component leaves what runs untouched. What is to go (generator.Owned.Departing) says that it may be pruned, and
+//     is left out when that has been seen on the cluster (D3). What another owner takes over is suspended besides (D4).
 //  4. A failed installation or upgrade is tried again as it is. It is not remediated by uninstalling: what is being
 //     installed may have run before under another owner (D4).
 //  5. Flux's variable substitution does not touch the objects: `${...}` in values is the chart's.
 //  6. Same input, same bytes (G6). The revision is nowhere in the artifact: an artifact's digest changes when what runs
 //     changes, and only then.
 //  7. What Flux cannot express is a problem with the place of its cause, and then there is no artifact (G1).
+//  8. Unless it is to go: then it is left out, and stays.
 //
 // It is pure: it knows neither HTTP nor Kubernetes clients nor Flux's modules.
 package flux

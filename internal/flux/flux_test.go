@@ -2,6 +2,7 @@ package flux_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -10,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
@@ -24,9 +25,14 @@ import (
 
 var update = flag.Bool("update", false, "write the expected outputs anew")
 
-func state(t *testing.T, files map[string]string, clusters ...facts.Cluster) *generator.State {
+// state is a repository's, with what its file facts.yaml says is known.
+func state(t *testing.T, files map[string]string) *generator.State {
 	t.Helper()
-	st, err := generator.Build(nil, snapshot.FromMap(files), facts.NewSet(false, clusters...))
+	known, err := facts.Parse("facts.yaml", []byte(cmp.Or(files["facts.yaml"], "kind: Facts\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := generator.Build(nil, snapshot.FromMap(files), known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +132,7 @@ func TestGoldens(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -166,7 +172,7 @@ func TestRule2_ValuesAreWhatHelmReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-Helm +Flux):\n%s", diff)
 	}
 }
@@ -242,7 +248,7 @@ func TestLint(t *testing.T) {
 	const want = `error: addons/defaults/application-sets/addons.yaml:1:39: component "dns" of group "addons": chart.repoURL "file:///charts" is none that Flux reads charts from; expected https://, http://, or a registry without a scheme [unsupported-engine]
 warning: fleet/fleet-members/hub/three.yaml:7:23: label "a_b": is label_a_b in ConfigMap cluster-info, as "a-b" is, which has it; expected keys that differ in more than punctuation [duplicate-name]
 `
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -25,6 +26,9 @@ const ClusterInfo = "cluster-info"
 
 // interval is how often Flux looks after each object by itself; what changes in the artifact is applied at once.
 const interval = "10m"
+
+// retryInterval is how soon Helm is asked again for what has failed: a chart may wait for the definitions of another's.
+const retryInterval = "30s"
 
 // maxObject bounds an object's text: etcd takes about 1.5 MiB, and ConfigMaps are limited to 1 MiB.
 const maxObject = 1 << 20
@@ -65,6 +69,11 @@ func Render(o generator.Owned, options Options) ([]File, []problem.Problem) {
 		}
 		names[c.ApplicationName] = c
 		files["components/"+c.ApplicationName+".yaml"] = r.component(c)
+	}
+	for _, c := range o.Departing {
+		if objects := r.departing(c); objects != nil {
+			files["components/"+c.ApplicationName+".yaml"] = objects
+		}
 	}
 	if o.Self.Name != "" {
 		files[ClusterInfo+".yaml"] = []object{r.clusterInfo()}
@@ -158,7 +167,7 @@ func (r *renderer) component(c generator.ComponentSet) []object {
 func action(createNamespace bool) object {
 	out := object{
 		"crds":     "CreateReplace",
-		"strategy": object{"name": "RetryOnFailure", "retryInterval": "2m"},
+		"strategy": object{"name": "RetryOnFailure", "retryInterval": retryInterval},
 	}
 	if createNamespace {
 		out["createNamespace"] = true
@@ -199,14 +208,17 @@ const (
 	managedBy      = "argosy"
 	labelCluster   = "argosy.dev/cluster"
 
-	annotationPrune      = "kustomize.toolkit.fluxcd.io/prune"
+	annotationPrune      = facts.PruneAnnotation
 	annotationSubstitute = "kustomize.toolkit.fluxcd.io/substitute"
 	annotationApply      = "kustomize.toolkit.fluxcd.io/ssa"
-	disabled             = "disabled"
+	disabled             = facts.PruneDisabled
 )
 
 func (r *renderer) metadata(name string, c generator.ComponentSet) object {
-	labels := object{labelManagedBy: managedBy, labelCluster: c.Name, "argosy.dev/group": c.Group, "argosy.dev/component": c.Component}
+	labels := object{
+		labelManagedBy: managedBy, labelCluster: c.Name, "argosy.dev/group": c.Group, "argosy.dev/component": c.Component,
+		facts.HubLabel: r.owned.Hub, facts.OwnerLabel: r.owned.Owner,
+	}
 	if c.Release != "" && len(validation.IsValidLabelValue(c.Release)) == 0 {
 		labels["argosy.dev/release"] = c.Release
 	}

@@ -17,9 +17,11 @@ type Owned struct {
 	Owner string
 	// Self is the cluster that the engine runs on.
 	Self Identity
-	// Components are sorted by cluster, then component and group. What is on its way out is not among them: an engine
-	// that removes nothing by itself has no use for two steps (rule 6).
+	// Components are what it is to run, sorted by cluster, then component and group.
 	Components []ComponentSet
+	// Departing are those that it has and is to have no more, and whose HelmReleases do not say so yet, sorted by cluster and
+	// name: with the Deletion cascade if what runs is to go (D3), with orphan if it is to stay (D4).
+	Departing []ComponentSet
 }
 
 // Identity is what is known of a cluster.
@@ -30,19 +32,21 @@ type Identity struct {
 }
 
 // Owned computes what an engine is to run; owner is "hub" or a member's name. The error is an *Error: of kind BadRequest
-// for an owner that has no Flux, Unavailable when anything of it cannot be computed (G1).
+// for an owner that has no Flux, and nothing left that Flux had; Unavailable when anything of it cannot be computed (G1).
 func (st *State) Owned(hub, owner string) (Owned, error) {
 	self := st.hubs[hub]
+	former := false // it had Flux, which has to let go of what is there (D4)
 	if owner != fleet.OwnerHub && (self == nil || owner != self.Name) {
 		self = nil
 		if c := st.cluster(hub, owner); c != nil {
 			self = c.member
 		}
+		former = self != nil && !isFlux(self) && st.hasHelmReleases(hub, owner)
 		switch {
-		case self == nil: // the query below says so
+		case self == nil, former: // the query below says so
 		case !self.Remote:
 			return Owned{}, badRequest("member %q of hub %q has no engine of its own: ask for owner %q", owner, hub, fleet.OwnerHub)
-		case self.Engine != fleet.EngineFlux:
+		case !isFlux(self):
 			return Owned{}, badRequest("the engine of member %q of hub %q is %s", owner, hub, self.Engine)
 		}
 	}
@@ -52,12 +56,15 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 		if failure != nil {
 			return Owned{}, failure
 		}
+		out.Owner = q.owner
+		if former {
+			continue
+		}
 		q.planned = true
 		sets, failure := st.sets(q)
 		if failure != nil {
 			return Owned{}, failure
 		}
-		out.Owner = q.owner
 		for _, s := range sets {
 			if c, ok := s.(*ComponentSet); ok {
 				out.Components = append(out.Components, *c)
@@ -76,6 +83,7 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.labels, Annotations: c.annotations, Pos: self.Pos,
 		}
 	}
+	out.Departing = st.departing(hub, out.Owner, out.Components)
 	return out, nil
 }
 

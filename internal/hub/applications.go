@@ -33,11 +33,9 @@ func trimApplication(o any) (any, error) {
 	if !ok {
 		return o, nil // a tombstone
 	}
-	out := metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, Labels: map[string]string{}}
-	for _, key := range []string{clusterLabel, groupLabel, componentLabel, releaseLabel} {
-		if v, ok := m.Labels[key]; ok {
-			out.Labels[key] = v
-		}
+	out := metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		Labels: only(m.Labels, clusterLabel, groupLabel, componentLabel, releaseLabel),
 	}
 	if slices.ContainsFunc(m.Finalizers, isCascading) {
 		out.Finalizers = []string{cascading}

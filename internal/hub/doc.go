@@ -1,5 +1,5 @@
 // Package hub watches the hub's Kubernetes API: Argo CD's cluster Secrets and Applications, of which it makes facts,
-// and ApplicationSets, which it tells that there is a new answer.
+// ApplicationSets, which it tells that there is a new answer, and Flux's HelmReleases.
 //
 //  1. Of Secrets and Applications only metadata is asked for: every request accepts nothing but PartialObjectMetadata,
 //     so that a Secret's data never enters the process. Requests that are no GET never leave it. Annotations that
@@ -23,4 +23,6 @@
 //  9. ApplicationSets have a client of their own, which reaches the ApplicationSets of the namespace and nothing else,
 //     and changes annotations alone. Of an ApplicationSet only its name, what it asks our plugin, and whether
 //     that failed are kept.
+//  10. Flux's HelmReleases are watched where there is Flux (type Flux), by rules 1, 5, 6 and 8, beside and apart from what
+//     Argo CD has: those labelled with the artifact that they came with (argosy.dev/hub, argosy.dev/owner).
 package hub

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -29,7 +30,7 @@ func (f *follower) short(err error, permission string) error {
 	case apierrors.IsForbidden(err):
 		what = "access denied; allow " + permission
 	case apierrors.IsNotFound(err):
-		what = "the API server knows no such resource; is Argo CD installed?"
+		what = "the API server knows no such resource; is " + cmp.Or(f.of, "Argo CD") + " installed?"
 	case apierrors.IsUnauthorized(err):
 		what = "the API server does not accept the credentials"
 	case apierrors.IsNotAcceptable(err):

@@ -49,7 +49,7 @@ type event struct {
 }
 
 // resources are those that the server knows.
-var resources = []string{"secrets", "applications", "applicationsets"}
+var resources = []string{"secrets", "applications", "applicationsets", "helmreleases"}
 
 const password = "bearerToken-of-the-cluster"
 
@@ -189,7 +189,8 @@ func object(resource string, o thing, accept string) map[string]any {
 
 func (a *api) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	accept := q.Header.Get("Accept")
-	_, rest, _ := strings.Cut(q.URL.Path, "/namespaces/argocd/")
+	_, rest, _ := strings.Cut(q.URL.Path, "/namespaces/")
+	_, rest, _ = strings.Cut(rest, "/")
 	resource, name, _ := strings.Cut(rest, "/")
 	a.mu.Lock()
 	a.accepts = append(a.accepts, accept)

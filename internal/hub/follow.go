@@ -17,6 +17,7 @@ import (
 type followed struct {
 	what       string // in texts: "cluster secrets"
 	permission string // in texts: what has to be allowed
+	of         string // in texts: whose resource it is; "" for Argo CD
 	namespace  string
 	selector   string
 	list       func(context.Context, metav1.ListOptions) (runtime.Object, error)

@@ -35,7 +35,7 @@ var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 // Options say which API server to watch. Config is required.
 type Options struct {
 	Config    *rest.Config
-	Namespace string // of Argo CD; default "argocd"
+	Namespace string // of Argo CD, or of Flux's objects; default "argocd"
 	// Log gets the full text of failures, which State.Err tells shortly. Default: nowhere.
 	Log *slog.Logger
 }
@@ -115,21 +115,18 @@ func (h *Hub) Run(ctx context.Context) {
 	defer wg.Wait()
 	wg.Go(func() { h.secrets.run(ctx) })
 	wg.Go(func() { h.applications.run(ctx) })
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-h.dirty:
-		}
-		if !h.settle(ctx) {
-			return
-		}
+	for settled(ctx, h.dirty) {
 		h.update()
 	}
 }
 
-// settle waits until no change has come for a moment.
-func (h *Hub) settle(ctx context.Context) bool {
+// settled waits for a change, and then until none has come for a moment; false when the context has ended (rule 6).
+func settled(ctx context.Context, dirty <-chan struct{}) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-dirty:
+	}
 	end := time.After(patience)
 	for {
 		select {
@@ -139,7 +136,7 @@ func (h *Hub) settle(ctx context.Context) bool {
 			return true
 		case <-time.After(quiet):
 			return true
-		case <-h.dirty:
+		case <-dirty:
 		}
 	}
 }

@@ -60,6 +60,48 @@ func TestArtifactsAreFluxObjects(t *testing.T) {
 	}
 }
 
+// What is to go is one that Flux's definitions accept, too; and of it alone the Kustomization may prune anything.
+func TestDepartingObjectsAreFluxObjects(t *testing.T) {
+	_, state := newEngine(t)
+	owned, err := state.Owned("hub-eu", fluxAgent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := len(owned.Components) / 2
+	owned.Components, owned.Departing = owned.Components[:running], owned.Components[running:]
+	for i := range owned.Departing {
+		owned.Departing[i].Deletion = []string{"cascade", "orphan"}[i%2]
+	}
+	files, problems := flux.Render(owned, flux.Options{Pos: state.EntryPos})
+	for _, p := range problem.Errors(problems) {
+		t.Errorf("%v", p)
+	}
+	kinds := map[string]int{}
+	for _, f := range files {
+		if f.Name == "kustomization.yaml" {
+			continue
+		}
+		for _, object := range decodeObjects(t, documents(string(f.Data))) {
+			o := object.(metav1.Object) //nolint:forcetypeassert // all objects are
+			prunable, said := o.GetAnnotations()[facts.PruneAnnotation] != facts.PruneDisabled, o.GetAnnotations()[facts.DeletionAnnotation]
+			if prunable != (said != "") {
+				t.Errorf("%s: prunable %v, deletion %q", o.GetName(), prunable, said)
+			}
+			if u, is := object.(*unstructured.Unstructured); is {
+				suspended, _, _ := unstructured.NestedBool(u.Object, "spec", "suspend")
+				kinds[fmt.Sprintf("%s:%s:%v", u.GetKind(), said, suspended)]++
+			}
+		}
+	}
+	if kinds["HelmRelease:cascade:false"]+kinds["HelmRelease:orphan:true"] != len(owned.Departing) || kinds["HelmRelease::false"] != running || kinds["HelmChart:orphan:false"] == 0 {
+		t.Errorf("%d of %d are to go: %v", len(owned.Departing), running+len(owned.Departing), kinds)
+	}
+	artifact := custom(t, inFlux("agent-flux").objects(t, agentFlux, "plugin: {values: {hub: h, owner: a, source: {git: {url: https://g.example/f}}}}"), "Kustomization", "argosy")
+	if field(t, artifact, "spec", "prune") != true || field(t, artifact, "spec", "deletionPolicy") != "Orphan" {
+		t.Errorf("Kustomization: %v", artifact.Object["spec"])
+	}
+}
+
 // What the hub gives a member that runs Flux fits together: the service's chart takes the values, the artifact's address
 // is the service's, and the Secret that Flux pulls with is the one that the service's chart makes.
 func TestFluxAgentFitsTogether(t *testing.T) {
@@ -148,7 +190,7 @@ func TestAgentFluxBadValues(t *testing.T) {
 		"fleet: {kustomizations: [{name: argosy, path: ./x}]}": "fleet.kustomizations.0.name: Must not validate the schema (not)",
 		"fleet: {kustomizations: [{name: x}]}":                 "fleet.kustomizations.0: path is required",
 		"fleet: {ref: {head: x}}":                              "Additional property head is not allowed",
-		"kustomization: {prune: true}":                         "Additional property prune is not allowed",
+		"kustomization: {prune: maybe}":                        "kustomization.prune: ",
 	} {
 		t.Run(values, func(t *testing.T) { inFlux("agent-flux").fails(t, message, agentFlux, good, values) })
 	}

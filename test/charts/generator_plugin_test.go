@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -236,6 +237,50 @@ func TestGeneratorPluginRBAC(t *testing.T) {
 	objects = rendering{}.objects(t, generatorPlugin, onHub, "facts: {from: none}")
 	if roles := all[*rbacv1.Role](objects); len(roles) != 0 || *one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec.AutomountServiceAccountToken {
 		t.Error("facts: none needs no permission")
+	}
+}
+
+// Where the engine is Flux, the service may read HelmReleases in Flux's namespace, and nothing else; elsewhere, and where it
+// is not to watch, it may not, and has no token. Without a Role it is told to watch all the same: somebody else may allow it.
+func TestGeneratorPluginRBACForFlux(t *testing.T) {
+	const flux = onHub + "owner: one\nengine: flux\nfacts: {from: file}\n"
+	for values, want := range map[string]string{
+		"flux: {namespace: ''}":                       "--flux-namespace=argosy token flux-role",
+		"flux: {namespace: fl}":                       "--flux-namespace=fl token flux-role",
+		"facts: {from: none}":                         "--flux-namespace=argosy token flux-role",
+		"rbac: {create: false}":                       "--flux-namespace=argosy token",
+		"flux: {watch: false}":                        "",
+		"flux: {watch: \"false\"}":                    "",
+		"engine: argocd":                              "",
+		"{engine: argocd, facts: {from: kubernetes}}": "token role",
+	} {
+		objects := rendering{Namespace: "argosy"}.objects(t, generatorPlugin, flux, values)
+		var got []string
+		pod := one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec
+		for _, arg := range pod.Containers[0].Args {
+			if strings.HasPrefix(arg, "--flux-namespace") {
+				got = append(got, arg)
+			}
+		}
+		if *pod.AutomountServiceAccountToken {
+			got = append(got, "token")
+		}
+		for _, role := range all[*rbacv1.Role](objects) {
+			if !strings.HasSuffix(role.Name, "-flux") {
+				got = append(got, "role")
+				continue
+			}
+			got = append(got, "flux-role")
+			rules := []rbacv1.PolicyRule{{APIGroups: []string{"helm.toolkit.fluxcd.io"}, Resources: []string{"helmreleases"}, Verbs: []string{"list", "watch"}}}
+			binding := one[*rbacv1.RoleBinding](t, objects, role.Name)
+			if diff := cmp.Diff(rules, role.Rules); diff != "" || !slices.Contains(got, "--flux-namespace="+role.Namespace) || binding.Namespace != role.Namespace ||
+				binding.RoleRef.Name != role.Name || binding.Subjects[0].Name != pod.ServiceAccountName || binding.Subjects[0].Namespace != "argosy" {
+				t.Errorf("%s: Role in %s, %+v: %s", values, role.Namespace, binding, diff)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", values, got, want)
+		}
 	}
 }
 

@@ -212,6 +212,7 @@ var kinds = map[string]func() runtime.Object{
 	"helm.toolkit.fluxcd.io/v2/HelmRelease":            nil,
 	"kustomize.toolkit.fluxcd.io/v1/Kustomization":     nil,
 	"source.toolkit.fluxcd.io/v1/GitRepository":        nil,
+	"source.toolkit.fluxcd.io/v1/HelmChart":            nil,
 	"source.toolkit.fluxcd.io/v1/HelmRepository":       nil,
 	"source.toolkit.fluxcd.io/v1/OCIRepository":        nil,
 	"karpenter.sh/v1/NodePool":                         nil,

@@ -53,6 +53,15 @@ annotations:
 {{- .Values.argocd.namespace | default .Release.Namespace -}}
 {{- end -}}
 
+{{- define "generator-plugin.fluxNamespace" -}}
+{{- .Values.flux.namespace | default .Release.Namespace -}}
+{{- end -}}
+
+{{/* Whether the service sees what Flux has: "true" or nothing. */}}
+{{- define "generator-plugin.watchesFlux" -}}
+{{- if eq .Values.engine "flux" -}}{{ include "generator-plugin.bool" .Values.flux.watch }}{{- end -}}
+{{- end -}}
+
 {{- define "generator-plugin.serviceAccountName" -}}
 {{- if include "generator-plugin.bool" .Values.serviceAccount.create -}}
 {{- .Values.serviceAccount.name | default (include "generator-plugin.fullname" .) -}}
@@ -180,7 +189,7 @@ annotations:
 {{- end -}}
 {{- range $arg := $v.extraArgs -}}
 {{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
-{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "facts" "namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
+{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "facts" "namespace" "flux-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
 {{- fail (printf "extraArgs: --%s is set by the chart: use its value" $flag) -}}
 {{- end -}}
 {{- end -}}

@@ -1,0 +1,47 @@
+package flux
+
+import (
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// departing are the objects of a component that is to go, as they were but for three things: they may be pruned, they say
+// so, and a HelmRelease whose Deletion is orphan is suspended, so that helm-controller neither deploys it nor uninstalls it
+// when it is deleted (v1.6.4, helmrelease_controller.go, reconcileDelete). What others may need too, namespaces and
+// HelmRepositories, is not among them, and stays. Nil where Flux could not express them: they stay as well, and hold up
+// nothing else (rule 8).
+func (r *renderer) departing(c generator.ComponentSet) []object {
+	alone := renderer{Options: r.Options, owned: r.owned, shared: map[string]object{}}
+	objects := alone.component(c)
+	if len(problem.Errors(alone.problems)) > 0 {
+		return nil
+	}
+	release := objects[len(objects)-1]
+	if c.Deletion == fleet.Orphan {
+		spec, _ := release["spec"].(object)
+		spec["suspend"] = true
+		if template, ok := spec["chart"].(object); ok {
+			objects = append(objects, r.helmChart(c, template["spec"]))
+		}
+	}
+	for _, x := range objects {
+		metadata, _ := x["metadata"].(object)
+		annotations, _ := metadata["annotations"].(object)
+		delete(annotations, annotationPrune)
+		annotations[facts.DeletionAnnotation] = c.Deletion
+	}
+	if _, err := write(objects); err != nil {
+		return nil
+	}
+	return objects
+}
+
+// helmChart is what helm-controller has made of a HelmRelease's chart (helmchart_template.go, buildHelmChartFromTemplate),
+// and does not delete with it while it is suspended. Applied once, it is the Kustomization's to prune.
+func (r *renderer) helmChart(c generator.ComponentSet, spec any) object {
+	return object{
+		"apiVersion": sourceAPI, "kind": "HelmChart", "metadata": r.metadata(r.Namespace+"-"+c.ApplicationName, c), "spec": spec,
+	}
+}

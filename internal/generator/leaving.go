@@ -1,0 +1,94 @@
+package generator
+
+import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+)
+
+// What an artifact of Flux lacks stays, and is deployed as before (D1). So what is to leave it does so in two steps, as the
+// removal of Applications does: it is in the artifact, marked, while the facts show its HelmRelease without the mark,
+// and left out from then on. Marked with cascade, deleting the HelmRelease removes what runs; marked with orphan, Flux
+// has let go of what runs before, so that another owner has it for itself (D4).
+
+// departing are the components whose HelmReleases are an owner's, but are to be no more. What the owner still runs is not
+// among them. Where nothing is known of HelmReleases, there are none.
+func (st *State) departing(hub, owner string, runs []ComponentSet) []ComponentSet {
+	releases, _ := st.facts.HelmReleases()
+	stays := make(map[string]bool, len(runs))
+	for _, c := range runs {
+		stays[c.ApplicationName] = true
+	}
+	var out []ComponentSet
+	for _, r := range releases {
+		if stays[r.Name] || r.Owner != facts.OwnerOf(hub, owner) {
+			continue
+		}
+		if s := st.departure(hub, owner, r); s != nil {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+// hasHelmReleases reports whether Flux has anything of an owner's.
+func (st *State) hasHelmReleases(hub, owner string) bool {
+	releases, _ := st.facts.HelmReleases()
+	return slices.ContainsFunc(releases, func(r facts.Application) bool { return r.Owner == facts.OwnerOf(hub, owner) })
+}
+
+// departure is the set with which a HelmRelease is marked, nil when it is to be left out: it is marked, or lost (D1), or
+// it cannot be told any more what it deploys.
+func (st *State) departure(hub, owner string, release facts.Application) *ComponentSet {
+	c, away := st.whereabouts(hub, release.Cluster)
+	if c == nil || len(c.cannot()) > 0 || release.Name != applicationName(release.Component, release.Cluster) {
+		return nil
+	}
+	ground, g := st.of(c), c.groups[release.Group]
+	if g == nil || len(g.errors) > 0 {
+		return nil
+	}
+	r, problems := ground.resolve(c, g, release.Component, nil)
+	if len(problems) > 0 || r.entry == nil {
+		return nil
+	}
+	deletion, marked := "", false
+	switch {
+	case c.goes(r.entry, ground.memo.entry(r.entry)):
+		deletion, marked = cascade, release.Cascade
+	case c.retired(), r.enabled && (away || !fluxRuns(c.member, owner, g.name)):
+		deletion, marked = orphan, release.Suspended
+	}
+	if deletion == "" || marked {
+		return nil
+	}
+	if r.values == nil {
+		if r, problems = ground.whole(c, g, release.Component, nil, r); len(problems) > 0 {
+			return nil
+		}
+	}
+	s, _ := st.newComponentSet(c, g, release.Component, r, deletion)
+	return s
+}
+
+// whereabouts is a cluster of a hub; of another hub, when its file has moved there; nil when it has no file.
+func (st *State) whereabouts(hub, name string) (c *cluster, away bool) {
+	if c = st.cluster(hub, name); c != nil {
+		return c, false
+	}
+	for _, other := range st.Fleet.Hubs() {
+		if c = st.cluster(other, name); c != nil {
+			return c, true
+		}
+	}
+	return nil, false
+}
+
+// fluxRuns reports whether a group of a member is in the artifact of an owner.
+func fluxRuns(m *fleet.Member, owner, group string) bool {
+	return m.Owner(group) == owner && (owner == fleet.OwnerHub || isFlux(m))
+}
+
+// isFlux reports whether a member has Flux for an engine of its own.
+func isFlux(m *fleet.Member) bool { return m.Remote && m.Engine == fleet.EngineFlux }

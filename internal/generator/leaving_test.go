@@ -1,0 +1,181 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+)
+
+// helmRelease is a HelmRelease of group addons, as internal/flux labels it.
+func helmRelease(component, cluster, owner string) facts.Application {
+	return facts.Application{Name: component + "-" + cluster, Cluster: cluster, Group: "addons", Component: component, Release: "default", Owner: "hub/" + owner}
+}
+
+// toBeRemoved and letGo are the HelmRelease when the mark shows.
+func toBeRemoved(r facts.Application) facts.Application { r.Cascade = true; return r }
+func letGo(r facts.Application) facts.Application       { r.Suspended = true; return r }
+
+// owned is what an artifact holds: what runs by its name, what is to go with its deletion as well.
+func owned(t testing.TB, st *State, hub, owner string) string {
+	t.Helper()
+	o, err := st.Owned(hub, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, c := range o.Components {
+		if c.Deletion != orphan {
+			t.Errorf("%s is to run, and says %s", c.ApplicationName, c.Deletion)
+		}
+		out = append(out, c.ApplicationName)
+	}
+	for _, c := range o.Departing {
+		out = append(out, c.ApplicationName+":"+c.Deletion)
+	}
+	return strings.Join(out, " ")
+}
+
+const fluxAgent = "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"
+
+// TestDeletionOfHelmReleases is rules D1 to D4 for an engine that is Flux: for what reason a component is to leave the
+// artifact decides whether it is in there before, marked for what is to become of what runs.
+func TestDeletionOfHelmReleases(t *testing.T) {
+	flux := func(more string) tree { return tree{member("one"): spoke("one", fluxAgent+more)} }
+	off := flux("").with(tree{oneCatalog: "dns: {enabled: false}\n"})
+	centralized := tree{member("one"): spoke("one", "")}
+	argo := tree{member("one"): spoke("one", strings.Replace(fluxAgent, "engine: flux", "engine: argocd", 1))}
+	hubOwns := tree{member("one"): spoke("one", strings.Replace(fluxAgent, "enable_remote_addons: true\n", "", 1))}
+	label := func(selector, label string) tree {
+		return flux("labels: {other: x" + label + "}\n").with(tree{
+			systemCatalog: "dns: {enabled: true, " + dnsChart + ", selector: " + selector + "}\n", member("two"): "",
+		})
+	}
+	const useDNS = "{matchLabels: {use_dns: \"true\"}}"
+	dns := helmRelease("dns", "one", "one")
+	ofHub := helmRelease("dns", "one", "hub")
+	other := func(change func(*facts.Application)) facts.Application { r := dns; change(&r); return r }
+	for _, c := range []struct {
+		name  string
+		more  tree
+		there []facts.Application
+		owner string
+		want  string
+	}{
+		{"D1 what is to run, runs", flux(""), []facts.Application{dns}, "one", "dns-one"},
+		{"D1 what is to run, whatever its HelmRelease says", flux(""), []facts.Application{toBeRemoved(letGo(dns))}, "one", "dns-one"},
+		{"D1 lost: what switched it on is gone", flux("").with(tree{systemCatalog: "dns: {" + dnsChart + "}\n"}), []facts.Application{dns}, "one", ""},
+		{"D1 lost: no catalog knows it", flux("").with(tree{systemCatalog: "cert: {enabled: true, " + dnsChart + "}\n"}), []facts.Application{dns}, "one", "cert-one"},
+		{"D1 lost: the entry is null", flux("").with(tree{oneCatalog: "dns: null\n"}), []facts.Application{dns}, "one", ""},
+		{"D1 lost: the label is gone", label(useDNS, ""), []facts.Application{dns}, "one", ""},
+		{"D1 lost, and moved: the hub does not run it", hubOwns.with(tree{systemCatalog: "dns: {" + dnsChart + "}\n"}), []facts.Application{dns}, "one", ""},
+		{"D1 lost: the member file of a hub's", tree{member("one"): ""}, []facts.Application{ofHub}, "hub", "dns-hub dns-two"},
+
+		{"D3 disabled", off, []facts.Application{dns}, "one", "dns-one:cascade"},
+		{"D3 disabled: the mark shows", off, []facts.Application{toBeRemoved(dns)}, "one", ""},
+		{"D3 disabled: another mark shows", off, []facts.Application{letGo(dns)}, "one", "dns-one:cascade"},
+		{"D3 disabled: it is gone", off, nil, "one", ""},
+		{"D3 disabled: never there", off, []facts.Application{helmRelease("cert", "one", "one")}, "one", ""},
+		{"D3 disabled: switched on again", flux(""), []facts.Application{toBeRemoved(dns)}, "one", "dns-one"},
+		{"D3 disabled by a label", label(useDNS, ", use_dns: \"false\""), []facts.Application{dns}, "one", "dns-one:cascade"},
+		{"D3 disabled, and moved: nobody is to have it", hubOwns.with(tree{oneCatalog: "dns: {enabled: false}\n"}), []facts.Application{dns}, "one", "dns-one:cascade"},
+		{"D3 what cannot be computed any more stays", flux("").with(tree{oneCatalog: "dns: {enabled: false, values: {x: '{{ .labels.gone }}'}}\n"}), []facts.Application{dns}, "one", ""},
+		{"D3 disabled: on a hub that runs Flux", centralized.with(tree{oneCatalog: "dns: {enabled: false}\n"}), []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:cascade"},
+		{"D3 retired, cascade", flux("lifecycle: retired\ndeletion: cascade\n"), []facts.Application{dns}, "one", "dns-one:cascade"},
+		{"D3 retired, cascade: the mark shows", flux("lifecycle: retired\ndeletion: cascade\n"), []facts.Application{toBeRemoved(dns)}, "one", ""},
+		{"D3 retired: what runs stays", flux("lifecycle: retired\n"), []facts.Application{dns}, "one", "dns-one:orphan"},
+		{"D3 retired: the mark shows", flux("lifecycle: retired\n"), []facts.Application{letGo(dns)}, "one", ""},
+		{"D3 retired, of a hub that runs Flux", tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:cascade"},
+
+		{"D4 the group goes to the hub", hubOwns, []facts.Application{dns}, "one", "dns-one:orphan"},
+		{"D4 the group goes to the hub: the mark shows", hubOwns, []facts.Application{letGo(dns)}, "one", ""},
+		{"D4 the group goes to the hub: another mark shows", hubOwns, []facts.Application{toBeRemoved(dns)}, "one", "dns-one:orphan"},
+		{"D4 the group goes to the hub, which has it", hubOwns, []facts.Application{dns}, "hub", "dns-hub dns-one dns-two"},
+		{"D4 back again", flux(""), []facts.Application{letGo(dns)}, "one", "dns-one"},
+		{"D4 the hub's own Flux lets go", flux(""), []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:orphan"},
+		{"D4 the hub's own Flux has let go", flux(""), []facts.Application{letGo(ofHub)}, "hub", "dns-hub dns-two"},
+		{"D4 the member's engine is Argo CD", argo, []facts.Application{dns}, "one", "dns-one:orphan"},
+		{"D4 the member's engine is Argo CD: the mark shows", argo, []facts.Application{letGo(dns)}, "one", ""},
+		{"D4 the member has no engine any more", centralized, []facts.Application{dns}, "one", "dns-one:orphan"},
+		{"D4 and is retired", tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{dns}, "one", "dns-one:cascade"},
+		{"D4 the member goes to another hub", tree{member("one"): "", "fleet/fleet-members/other/one.yaml": spoke("one", "")}, []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:orphan"},
+
+		{"another owner's is none of one's own", off, []facts.Application{ofHub}, "one", ""},
+		{"another hub's is none of one's own", off, []facts.Application{other(func(r *facts.Application) { r.Owner = "other/one" })}, "one", ""},
+		{"a name that says another component", off, []facts.Application{other(func(r *facts.Application) { r.Component = "cert" })}, "one", ""},
+		{"a group that the layout does not have", off, []facts.Application{other(func(r *facts.Application) { r.Group = "gone" })}, "one", ""},
+		{"Argo CD's Applications are no HelmReleases", off, nil, "one", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			set := facts.NewSet(false).WithApplications(app("dns", "one", "default")).WithHelmReleases(c.there...)
+			st, err := Build(nil, snap(small().with(c.more)), set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			noProblems(t, st)
+			if got := owned(t, st, "hub", c.owner); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestD1HelmReleasesUnknown: where nothing is known of HelmReleases there is one step, whatever Git says: out, and what
+// is out stays. An owner that has no Flux has no artifact, either.
+func TestD1HelmReleasesUnknown(t *testing.T) {
+	for name, c := range map[string]struct {
+		more tree
+		want string
+	}{
+		"disabled":  {tree{member("one"): spoke("one", fluxAgent), oneCatalog: "dns: {enabled: false}\n"}, ""},
+		"moved":     {tree{member("one"): spoke("one", "use_remote_argo: true\nremote_engine: flux\n")}, ""},
+		"retired":   {tree{member("one"): spoke("one", fluxAgent+"lifecycle: retired\ndeletion: cascade\n")}, ""},
+		"no engine": {tree{member("one"): spoke("one", "")}, `member "one" of hub "hub" has no engine of its own: ask for owner "hub"`},
+		"Argo CD":   {tree{member("one"): spoke("one", "use_remote_argo: true\n")}, `the engine of member "one" of hub "hub" is argocd`},
+	} {
+		for kind, set := range map[string]facts.Set{
+			"unknown": facts.NewSet(false).WithApplications(app("dns", "one", "default")), "none": facts.NewSet(false).WithHelmReleases(),
+		} {
+			st, err := Build(nil, snap(small().with(c.more)), set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := st.Owned("hub", "one")
+			var e *Error
+			got := fmt.Sprint(len(o.Components), len(o.Departing))
+			if errors.As(err, &e) && e.Kind == BadRequest {
+				got = e.Error()
+			} else if err == nil && got == "0 0" {
+				got = ""
+			}
+			if got != c.want {
+				t.Errorf("%s, %s: %q, %v", name, kind, got, err)
+			}
+		}
+	}
+}
+
+// TestDepartingSaysWhatRan: what is to go is in the artifact with chart and values, so that nothing changes while it waits,
+// and a set that cannot be computed does not hold up the others.
+func TestDepartingSaysWhatRan(t *testing.T) {
+	st := func(more tree) Owned {
+		t.Helper()
+		files := small().with(tree{member("one"): spoke("one", fluxAgent)}).with(more)
+		s, err := Build(nil, snap(files), facts.NewSet(false).WithHelmReleases(helmRelease("dns", "one", "one")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := s.Owned("hub", "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	ran := st(nil).Components[0]
+	went := st(tree{oneCatalog: "dns: {enabled: false}\n"}).Departing[0]
+	if ran.Chart != went.Chart || ran.HelmValues != went.HelmValues || ran.Namespace != went.Namespace || went.HelmValues == "" {
+		t.Errorf("ran %+v, went %+v", ran, went)
+	}
+}

@@ -1,0 +1,153 @@
+package hub
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+)
+
+var helmReleases = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
+
+// FluxState is what is known of Flux at one time.
+type FluxState struct {
+	// HelmReleases are those of our artifacts, sorted by name; Known tells that these are all there are.
+	HelmReleases []facts.Application
+	Known        bool
+	// Synced tells that it is known whether they can be asked for. Before, nothing must be acted upon.
+	Synced bool
+	// Err says why the API server cannot be asked at present, nil if it can.
+	Err error
+}
+
+// Flux watches the HelmReleases of one namespace (rule 10).
+type Flux struct {
+	releases *follower
+	dirty    chan struct{}
+	state    atomic.Pointer[FluxState]
+}
+
+// NewFlux makes a Flux of the namespace that Flux's objects are in, which is required; nothing is asked of the API server
+// until Run.
+func NewFlux(o Options) (*Flux, error) {
+	if err := o.defaults(); err != nil {
+		return nil, err
+	}
+	client, err := metadata.NewForConfig(metadataOnly(o.Config))
+	if err != nil {
+		return nil, err
+	}
+	f := &Flux{dirty: make(chan struct{}, 1)}
+	f.state.Store(&FluxState{})
+	resource := client.Resource(helmReleases).Namespace(o.Namespace)
+	f.releases, err = newFollower(followed{
+		what: "HelmReleases", permission: "list and watch on helmreleases.helm.toolkit.fluxcd.io", of: "Flux",
+		namespace: o.Namespace, log: o.Log, selector: facts.OwnerLabel,
+		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, o) },
+		watch:    resource.Watch,
+		expected: &metav1.PartialObjectMetadata{},
+		trim:     trimHelmRelease,
+		same:     func(old, updated any) bool { return helmRelease(old) == helmRelease(updated) },
+		changed:  func() { poke(f.dirty) },
+	})
+	return f, err
+}
+
+// State is what is known now; its contents must not be changed.
+func (f *Flux) State() FluxState { return *f.state.Load() }
+
+// Run watches until the context ends, and calls changed, which must not block, after each change of State. It may be
+// called once.
+func (f *Flux) Run(ctx context.Context, changed func()) {
+	done := make(chan struct{})
+	defer func() { <-done }()
+	go func() {
+		defer close(done)
+		f.releases.run(ctx)
+	}()
+	for settled(ctx, f.dirty) {
+		if f.update() {
+			changed()
+		}
+	}
+}
+
+// update makes the new state and reports whether it differs.
+func (f *Flux) update() bool {
+	old := f.state.Load()
+	denied, err := f.releases.failure()
+	next := &FluxState{HelmReleases: old.HelmReleases, Known: f.releases.synced()}
+	if next.Known || !denied { // rule 8: what was never allowed is no failure
+		next.Err = err
+	}
+	next.Synced = old.Synced || next.Known || denied
+	if next.Known {
+		next.HelmReleases = readHelmReleases(f.releases.objects())
+	}
+	if next.Known == old.Known && next.Synced == old.Synced && textOf(next.Err) == textOf(old.Err) && slices.Equal(next.HelmReleases, old.HelmReleases) {
+		return false
+	}
+	f.state.Store(next)
+	return true
+}
+
+// trimHelmRelease leaves of a HelmRelease's metadata what facts are made of.
+func trimHelmRelease(o any) (any, error) {
+	m, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return o, nil // a tombstone
+	}
+	out := metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		Labels:      only(m.Labels, clusterLabel, groupLabel, componentLabel, releaseLabel, facts.HubLabel, facts.OwnerLabel),
+		Annotations: only(m.Annotations, facts.DeletionAnnotation, facts.PruneAnnotation),
+	}
+	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
+}
+
+// only are the entries of these keys.
+func only(of map[string]string, keys ...string) map[string]string {
+	out := make(map[string]string, len(keys))
+	for _, key := range keys {
+		if v, ok := of[key]; ok {
+			out[key] = v
+		}
+	}
+	return out
+}
+
+// helmRelease is the fact that a HelmRelease is; the zero value when it is none of an artifact's. What it says of its end
+// counts if kustomize-controller may delete it, too: both have to have come with the artifact that said so.
+func helmRelease(o any) facts.Application {
+	m, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok || m.Labels[clusterLabel] == "" || m.Labels[facts.HubLabel] == "" || m.Labels[facts.OwnerLabel] == "" {
+		return facts.Application{}
+	}
+	prunable := m.Annotations[facts.PruneAnnotation] != facts.PruneDisabled
+	said := m.Annotations[facts.DeletionAnnotation]
+	return facts.Application{
+		Name: m.Name, Cluster: m.Labels[clusterLabel], Group: m.Labels[groupLabel], Component: m.Labels[componentLabel],
+		Release: m.Labels[releaseLabel], Owner: facts.OwnerOf(m.Labels[facts.HubLabel], m.Labels[facts.OwnerLabel]),
+		Cascade: prunable && said == fleet.Cascade, Suspended: prunable && said == fleet.Orphan,
+	}
+}
+
+// readHelmReleases makes facts of the HelmReleases that are there, sorted by name.
+func readHelmReleases(objects []any) []facts.Application {
+	out := make([]facts.Application, 0, len(objects))
+	for _, o := range objects {
+		if r := helmRelease(o); r.Name != "" {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b facts.Application) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
