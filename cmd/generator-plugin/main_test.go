@@ -59,6 +59,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--facts", facts), facts + ":1:7"},
 		{with("--state-dir", "/dev/null/x"), "--state-dir: mkdir /dev/null"},
 		{with("--facts", "kubernetes"), "no kubernetes configuration"},
+		{with("--flux-namespace", "flux-system"), "no kubernetes configuration"},
 		{with("--token-file", "/nosuch/token"), `token file "/nosuch/token": no such file or directory`},
 		{with("--token-file", reference), `it begins with "$"`},
 		{with("--token-file", file(t, "")), "it is empty"},
@@ -82,7 +83,7 @@ func TestHelpAndVersion(t *testing.T) {
 		t.Errorf("status %d, %s", code, stderr.String())
 	}
 	for _, flag := range []string{
-		"source", "ref", "interval", "hub", "listen", "token-file", "facts", "namespace", "refresh-applicationsets", "plugin-configmap", "state-dir", "git-credentials", "tls-cert", "tls-key",
+		"source", "ref", "interval", "hub", "listen", "token-file", "facts", "namespace", "flux-namespace", "refresh-applicationsets", "plugin-configmap", "state-dir", "git-credentials", "tls-cert", "tls-key",
 		"max-request-bytes", "max-response-bytes", "drain-delay", "log-format",
 	} {
 		if !strings.Contains(stdout.String(), "  --"+flag+" ") {

@@ -225,7 +225,7 @@ func TestRetiredAgents(t *testing.T) {
 			t.Errorf("%s: %q, want %q", parameters, got, want)
 		}
 	}
-	// What a flux agent runs is no Application: nothing of it is removed in two steps.
+	// What a flux agent runs is no Application: the hub has no part in its removal (TestDeletionOfHelmReleases).
 	flux := small().with(tree{oneCatalog: "dns: {enabled: false}\n", member("one"): spoke("one", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n")})
 	if s := ask(t, buildWith(t, flux, app("dns", "one", "default")), `{"view":"agents"}`)["agent-one"]; s == nil || s["components"] != nil {
 		t.Errorf("%v", s)

@@ -44,9 +44,6 @@ func (c *comparison) removal(hub string, a generator.Application, on Cluster) Ap
 	default:
 		c.componentCause(hub, &out)
 	}
-	if a.Engine == fleet.EngineFlux {
-		out.Deletion = ""
-	}
 	return out
 }
 

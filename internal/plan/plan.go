@@ -69,7 +69,7 @@ type Application struct {
 	Action Action
 	Cause  Cause // of Remove
 	// Deletion is what becomes of what runs, of Remove: fleet.Cascade or fleet.Orphan, as the files ask for (rule D3);
-	// empty for releases, and for Flux.
+	// empty for releases.
 	Deletion string
 	// Detail says more about the cause, and Pos where it stands; both may be empty.
 	Detail string

@@ -203,7 +203,7 @@ remove h/a web-a disabled (cascade) its selector does not match the cluster's la
   label web: yes@fleet/fleet-members/h/a.yaml:4:15 > -
 remove h/a web-a lost (orphan) its selector asks for a label that the cluster does not have@addons/defaults/application-sets/addons.yaml:1:77
 `},
-		{"what a flux agent no longer runs", tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n")}, tree{own: "web: {enabled: false}\n"}, `remove h/a web-a disabled switched off@addons/tenants/t/clusters/a/application-sets/addons.yaml:1:16
+		{"what a flux agent no longer runs", tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n")}, tree{own: "web: {enabled: false}\n"}, `remove h/a web-a disabled (cascade) switched off@addons/tenants/t/clusters/a/application-sets/addons.yaml:1:16
 `},
 		{"chart, namespace and name; another chart", nil, tree{catalog: "web: {enabled: true, namespace: net, releaseName: x, chart: {repoURL: r, path: p, version: v1}, selector: {matchLabels: {tenant: t}, matchExpressions: [{key: environment, operator: NotIn, values: [prod]}]}}\n", member("h", "b"): "", member("i", "c"): ""}, `change h/a web-a
   setting chart.path: - > p@addons/defaults/application-sets/addons.yaml:1:80

@@ -29,7 +29,7 @@ type Explanation struct {
 	// State says whether the component runs on the cluster, and if not, why.
 	State string `json:"state" jsonschema:"enum=deployed,enum=switched-off,enum=not-selected,enum=not-registered,enum=retired"`
 	// Deletion is what becomes of what still runs of a component that is not to run: it goes with its Application
-	// (cascade), or stays (orphan). Absent where it is to run, and where a Flux agent owns it.
+	// (cascade), or stays (orphan). Absent where it is to run.
 	Deletion string `json:"deletion,omitempty" jsonschema:"enum=cascade,enum=orphan"`
 	// Owner is whose engine owns the Application: "hub", or the member's name.
 	Owner string `json:"owner"`
@@ -145,7 +145,7 @@ func NewExplanation(e *generator.Explanation, path []string) (Explanation, error
 	if e.Owner == m.Name {
 		out.Engine = m.Engine
 	}
-	if out.State != stateDeployed && out.State != stateNotRegistered && out.Engine == fleet.EngineArgoCD {
+	if out.State != stateDeployed && out.State != stateNotRegistered {
 		out.Deletion = e.Deletion
 	}
 	_, out.Release.Labelled = e.Labels[out.Release.Label]

@@ -205,6 +205,7 @@ func (m *fluxAgent) startService(t *testing.T) {
 		}
 		spec.Args = append(spec.Args, local(a))
 	}
+	spec.Args = append(spec.Args, "--kubeconfig="+m.serviceAccount(t, pod.ServiceAccountName))
 	for _, e := range pod.Containers[0].Env {
 		spec.Env = append(spec.Env, e.Name+"="+local(e.Value))
 	}

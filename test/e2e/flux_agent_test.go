@@ -30,7 +30,9 @@ func TestFluxAgent(t *testing.T) { //nolint:tparallel // its steps follow one an
 		{"change", fluxChange},
 		{"service away", fluxServiceAway},
 		{"broken commit", fluxBrokenCommit},
-		{"switched off", fluxSwitchedOff},
+		{"switched off, without the permission to see", fluxNotPermitted},
+		{"switched off", fluxRemoved},
+		{"moved to the hub and back", fluxMovedAway},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, m) }) {
 			return // the steps go on from each other

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// flux is an API server with one HelmRelease, or one that does not allow to see it.
+func flux(t *testing.T, allowed bool) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.URL.Path != "/apis/helm.toolkit.fluxcd.io/v2/namespaces/fl/helmreleases":
+			t.Errorf("asked for %s", r.URL.Path)
+		case !allowed:
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+		case r.URL.Query().Get("watch") != "":
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		default:
+			fmt.Fprint(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[
+				{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"dns-one","namespace":"fl","resourceVersion":"1",
+					"labels":{"argosy.dev/cluster":"one","argosy.dev/hub":"h","argosy.dev/owner":"one"}}}]}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// With --flux-namespace, facts are complete when it is known what Flux has, or that this may not be known; what a file says
+// of clusters is there as well.
+func TestFactsOfFlux(t *testing.T) {
+	for allowed, want := range map[bool]string{true: "[{dns-one one    h/one false false }] true", false: "[] false"} {
+		server := flux(t, allowed)
+		config := file(t, `{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: x}}], clusters: [{name: x, cluster: {server: "`+server.URL+`"}}]}`)
+		f, err := parse([]string{
+			"--source", ".", "--hub", "h", "--token-file", "t", "--kubeconfig", config, "--flux-namespace", "fl",
+			"--facts", file(t, "kind: Facts\nclusters: [{name: one, server: https://one}]\n"),
+		}, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known, sets, err := f.known(f.logger(io.Discard))
+		if err != nil || sets != nil {
+			t.Fatal(err, sets)
+		}
+		if _, complete := known.Current(); complete {
+			t.Error("complete before anything was asked")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patient)
+		changed, ended := make(chan struct{}, 100), make(chan struct{})
+		go func() {
+			defer close(ended)
+			known.Run(ctx, func() { changed <- struct{}{} })
+		}()
+		for complete := false; !complete; _, complete = known.Current() {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				t.Fatal("never complete")
+			}
+		}
+		set, _ := known.Current()
+		if got := fmt.Sprint(set.HelmReleases()); got != want {
+			t.Errorf("HelmReleases %s, want %s", got, want)
+		}
+		if c, _ := set.Of("one"); c.Server != "https://one" || known.Err() != nil {
+			t.Errorf("%+v, %v", c, known.Err())
+		}
+		cancel()
+		select {
+		case <-ended:
+		case <-time.After(patient):
+			t.Fatal("does not end")
+		}
+	}
+}

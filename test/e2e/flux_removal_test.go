@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+)
+
+var (
+	helmCharts   = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "helmcharts"}
+	roleBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}
+)
+
+const (
+	// fluxOff is the component that fluxSwitchedOff switches off.
+	fluxOff = "kyverno"
+	// fluxMoved is the group that moves to the hub and back.
+	fluxMoved = "resources"
+)
+
+// serviceAccount is a kubeconfig with what the service's ServiceAccount may do: a container would find its token in a
+// volume, and no container runs here.
+func (m *fluxAgent) serviceAccount(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(m.Dir, "service.kubeconfig")
+	must(t, m.Cluster.Cluster.ServiceAccountKubeconfig(t.Context(), flux.Namespace, name, path))
+	return path
+}
+
+// fluxNotPermitted takes the service's permission to see HelmReleases away, and switches a component off: it leaves the
+// artifact at once, and stays on the cluster (D1). It ends with the component switched off and there.
+// (Helm would give the permission back with the next commit, which is a new version of the service's chart.)
+func fluxNotPermitted(t *testing.T, m *fluxAgent) {
+	binding := m.get(t, roleBindings, fluxService+"-flux")
+	if binding.GetName() == "" {
+		t.Fatal("charts/generator-plugin has bound no Role in Flux's namespace")
+	}
+	m.suspend(t, fluxService, true)
+	must(t, m.Client.Delete(t.Context(), roleBindings, flux.Namespace, binding.GetName(), metav1.DeletePropagationBackground))
+	must(t, m.service.Kill()) // its watch would go on
+	must(t, m.service.Restart(t.Context()))
+	fluxSwitchedOff(t, m)
+}
+
+// fluxRemoved lets the service see HelmReleases: what has been switched off is marked, its HelmRelease deleted and its
+// release uninstalled (D3), and all else stays as it is.
+func fluxRemoved(t *testing.T, m *fluxAgent) {
+	mark := m.ledger.mark()
+	m.suspend(t, fluxService, false)
+	began := time.Now()
+	m.eventually(t, "nothing of "+fluxOff+" is left", func() string { return m.left(t, fluxOff) })
+	m.eventually(t, "what it ran is gone", func() string {
+		if m.ledger.get(fluxMember, "Deployment", "kyverno") != nil {
+			return "there is its Deployment still"
+		}
+		releases, err := m.Client.List(t.Context(), kube.Secrets, "", "owner=helm,name="+fluxOff)
+		must(t, err)
+		if len(releases) > 0 {
+			return fmt.Sprintf("Helm knows %d versions of the release", len(releases))
+		}
+		return ""
+	})
+	m.timed("the permission given back, to a component uninstalled", began)
+	m.settle(t)
+	m.only(t, mark, func(c change) bool { return strings.HasPrefix(c.name, fluxOff) })
+}
+
+// fluxMovedAway moves a group to the hub: its HelmReleases are suspended and then deleted, with all that belongs to them,
+// and what they ran stays as it was, for another to take over (D4). Then it moves back, and Flux takes it over.
+func fluxMovedAway(t *testing.T, m *fluxAgent) {
+	m.settle(t)
+	mark, before := m.ledger.mark(), m.ledger.uids(fluxMember)
+	path, text, err := m.fleet.MemberFile(fluxMember)
+	must(t, err)
+	flag := "enable_remote_" + fluxMoved + ": \"true\"\n"
+	if !strings.Contains(text, flag) {
+		t.Fatalf("%s does not have %s", path, flag)
+	}
+	var moved []string
+	for name, c := range m.answered(t) {
+		if c.Group == fluxMoved {
+			moved = append(moved, strings.TrimSuffix(name, "-"+fluxMember))
+		}
+	}
+	must(t, m.fleet.Write(path, strings.Replace(text, flag, "", 1)))
+	began := m.push(t, "Move "+fluxMoved+" to the hub")
+	for _, component := range moved {
+		m.eventually(t, "nothing of "+component+" is left", func() string { return m.left(t, component) })
+	}
+	m.timed(fmt.Sprintf("push to %d HelmReleases let go", len(moved)), began)
+	m.settle(t)
+	m.only(t, mark, func(c change) bool {
+		return c.kind == "HelmRelease" && slices.ContainsFunc(moved, func(component string) bool { return c.name == component+"-"+fluxMember })
+	})
+	runs := maps.Clone(before)
+	maps.DeleteFunc(runs, func(key string, _ types.UID) bool {
+		return slices.ContainsFunc(moved, func(component string) bool {
+			return key == "HelmRelease/"+flux.Namespace+"/"+component+"-"+fluxMember
+		})
+	})
+	if len(moved) == 0 || len(runs) != len(before)-len(moved) {
+		t.Fatalf("of %v, %v are HelmReleases to move", before, moved)
+	}
+	m.notRecreated(t, runs)
+	for kind, name := range map[string]string{"StorageClass": "io2-spill", "NodePool": "batch"} {
+		if m.ledger.get(fluxMember, kind, name) == nil {
+			t.Errorf("%s %s has gone with its HelmRelease", kind, name)
+		}
+	}
+
+	must(t, m.fleet.Write(path, text))
+	began = m.push(t, "Move "+fluxMoved+" back")
+	m.served(t)
+	m.allReady(t, m.answered(t))
+	m.timed("push to the group taken over again", began)
+	m.settle(t)
+	m.notRecreated(t, runs)
+}
+
+// suspend has helm-controller leave a HelmRelease alone, or look after it at once.
+func (m *fluxAgent) suspend(t *testing.T, name string, suspended bool) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, suspended)
+	_, err := m.Client.Dynamic.Resource(flux.HelmReleases).Namespace(flux.Namespace).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	must(t, err)
+}
+
+// left is what Flux still has of a component.
+func (m *fluxAgent) left(t *testing.T, component string) string {
+	t.Helper()
+	name := component + "-" + fluxMember
+	var out []string
+	for what, r := range map[string]schema.GroupVersionResource{
+		"HelmRelease": flux.HelmReleases, "ConfigMap": kube.ConfigMaps, "OCIRepository": flux.OCIRepositories, "GitRepository": flux.GitRepositories,
+	} {
+		if o := m.get(t, r, name); o.GetName() != "" {
+			out = append(out, what+" "+o.GetAnnotations()["argosy.dev/deletion"]+": "+fluxReady(o))
+		}
+	}
+	if m.get(t, helmCharts, flux.Namespace+"-"+name).GetName() != "" {
+		out = append(out, "HelmChart")
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
