@@ -68,7 +68,7 @@ func (st *State) departure(hub, owner string, release facts.Application) *Compon
 			return nil
 		}
 	}
-	s, _ := st.newComponentSet(c, g, release.Component, r, deletion)
+	s, _ := ground.newComponentSet(c, g, release.Component, r, deletion)
 	return s
 }
 
