@@ -18,7 +18,7 @@ import (
 // Lint is every finding about the snapshot, errors and warnings, in order of position: those of Build, and those that
 // do not change an answer but are most likely not meant.
 func (st *State) Lint() []problem.Problem {
-	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}}
+	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems)
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
@@ -68,6 +68,7 @@ type linter struct {
 	folders   map[string]bool // folders of levels
 	names     map[nameKey]namedBy
 	problems  []problem.Problem
+	trees     map[*hierarchy.Tree]bool // those whose conflicts are among the problems
 }
 
 // nameKey is an Application's name in one engine.
@@ -138,12 +139,12 @@ func (l *linter) member(m *fleet.Member) {
 		components := g.components()
 		if name == fleetGroup {
 			components = append(components, fleetSecret)
-			l.problems = append(l.problems, c.registration.Conflicts()...)
+			l.problems = append(l.problems, c.registration.ConflictsBut(l.trees)...)
 		}
 		for _, component := range components {
 			l.file(g, l.st.Fleet.Layout.Values, component, c)
 			if r, problems := l.st.now.resolve(c, g, component, nil); len(problems) == 0 && len(c.broken) == 0 {
-				l.problems = append(l.problems, r.values.Conflicts()...)
+				l.problems = append(l.problems, r.values.ConflictsBut(l.trees)...)
 				if r.enabled && m.Lifecycle != fleet.Retired {
 					l.name(m, name, component)
 					l.deployable(component, r)

@@ -86,7 +86,7 @@ func (st *State) buildClusters(previous *State, p *past) {
 		kept, place := keep(members[i])
 		if kept == nil {
 			kept = st.now.newCluster(members[i], place, st.facts)
-			kept.problems = st.now.check(kept)
+			kept.problems = problem.Cut(st.now.check(kept), problem.OfCluster)
 			kept = p.settle(kept)
 		}
 		clusters[i] = kept

@@ -29,7 +29,7 @@ type Tree struct {
 
 	below     *Tree
 	layer     Layer
-	conflicts []problem.Problem // those of this layer against the ones below
+	conflicts []problem.Problem // those of this layer against the ones below, the first problem.OfFile
 }
 
 // Merge applies layers, least specific first (H1, H2).
@@ -57,6 +57,9 @@ func (t *Tree) With(l Layer, rules Rules) *Tree {
 		m := merger{rules: rules}
 		out.Root = m.maps(lower, l.Root, nil)
 		out.conflicts = m.conflicts
+		if m.unlisted > 0 {
+			out.conflicts = append(out.conflicts, problem.More(m.conflicts[0], m.unlisted, problem.Warning))
+		}
 	}
 	return out
 }
@@ -68,6 +71,17 @@ func (t *Tree) Conflicts() []problem.Problem {
 		out = append(out, t.conflicts...)
 	}
 	return problem.Sorted(out)
+}
+
+// ConflictsBut are the conflicts of all layers but those that have been seen; it marks them as seen. Trees share their
+// lower layers: whoever looks at many finds each conflict once.
+func (t *Tree) ConflictsBut(seen map[*Tree]bool) []problem.Problem {
+	var out []problem.Problem
+	for ; t != nil && !seen[t]; t = t.below {
+		seen[t] = true
+		out = append(out, t.conflicts...)
+	}
+	return out
 }
 
 // Layers are the layers of the tree, least specific first, missing ones included.
@@ -83,6 +97,7 @@ func (t *Tree) Layers() []Layer {
 type merger struct {
 	rules     Rules
 	conflicts []problem.Problem
+	unlisted  int // conflicts beyond those that are kept (H10)
 }
 
 // maps merges two maps, both sorted by key.
@@ -125,15 +140,23 @@ func (m *merger) values(a, b *yamldoc.Node, at *step) *yamldoc.Node {
 	case a.Kind == yamldoc.List && b.Kind == yamldoc.List && rule != nil && rule.Strategy != Replace:
 		return m.lists(a, b, rule, at)
 	case (a.Kind == yamldoc.Map) != (b.Kind == yamldoc.Map) && a.Kind != yamldoc.Null && b.Kind != yamldoc.Null:
-		m.conflicts = append(m.conflicts, problem.Problem{
-			Reason: problem.TypeConflict, Severity: problem.Warning, Pos: b.Pos(), Subject: fmt.Sprintf("value %q", at.String()),
-			Found:   fmt.Sprintf("a %s replaces a %s", b.Kind, a.Kind),
-			Related: []problem.Pos{a.Pos()}, Hints: []string{"write null first to remove what lower layers set, or use the same type"},
-		})
+		m.conflict(a, b, at)
 	}
 	won := *b
 	won.Beats = a
 	return &won
+}
+
+func (m *merger) conflict(a, b *yamldoc.Node, at *step) {
+	if len(m.conflicts) == problem.OfFile {
+		m.unlisted++
+		return
+	}
+	m.conflicts = append(m.conflicts, problem.Problem{
+		Reason: problem.TypeConflict, Severity: problem.Warning, Pos: b.Pos(), Subject: fmt.Sprintf("value %q", at.String()),
+		Found:   fmt.Sprintf("a %s replaces a %s", b.Kind, a.Kind),
+		Related: []problem.Pos{a.Pos()}, Hints: []string{"write null first to remove what lower layers set, or use the same type"},
+	})
 }
 
 // lists merges two lists by a rule's strategy.

@@ -46,10 +46,14 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 		if c.Problems == nil {
 			c.Problems = []problem.Problem{}
 		}
+		c.Problems = problem.Cut(c.Problems, maxProblems)
 		body.Clusters = append(body.Clusters, c)
 	}
 	respond(w, http.StatusOK, encode(body))
 	return nil
 }
+
+// maxProblems is how many problems of one member are listed.
+const maxProblems = 10
 
 const apiVersion = "argosy.dev/v1alpha1"

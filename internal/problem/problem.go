@@ -150,8 +150,11 @@ func (p Problem) Message() string {
 
 // Compare orders problems by position, then reason, then text, so that lists are deterministic.
 func Compare(a, b Problem) int {
-	return cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(string(a.Reason), string(b.Reason)),
-		strings.Compare(a.Hub, b.Hub), strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Error(), b.Error()))
+	if c := cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(string(a.Reason), string(b.Reason)),
+		strings.Compare(a.Hub, b.Hub), strings.Compare(a.Cluster, b.Cluster)); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Error(), b.Error()) // put together only where nothing else tells them apart
 }
 
 // Sorted returns the problems in order and without repetitions; the argument is left as it is.
@@ -159,6 +162,32 @@ func Sorted(ps []Problem) []Problem {
 	out := slices.Clone(ps)
 	slices.SortStableFunc(out, Compare)
 	return slices.CompactFunc(out, func(a, b Problem) bool { return Compare(a, b) == 0 })
+}
+
+// Limits of how many problems are kept: nobody reads more, and a hostile file has as many as it likes (H10).
+const (
+	OfFile    = 100
+	OfCluster = 100
+)
+
+// Cut is the first problems up to a limit, with one more that counts what is left out.
+func Cut(ps []Problem, limit int) []Problem {
+	if len(ps) <= limit {
+		return ps
+	}
+	worst := Warning
+	if len(Errors(ps[limit:])) > 0 {
+		worst = Error
+	}
+	return append(slices.Clone(ps[:limit]), More(ps[limit], len(ps)-limit, worst))
+}
+
+// More counts problems that are not listed: one of their kind is given, and the worst severity among them.
+func More(like Problem, n int, worst Severity) Problem {
+	return Problem{
+		Reason: like.Reason, Severity: worst, Pos: Pos{File: like.Pos.File}, Found: fmt.Sprintf("%d more problems are not listed", n),
+		Hub: like.Hub, Cluster: like.Cluster,
+	}
 }
 
 // Errors are those of the problems whose severity is Error, in the order given.

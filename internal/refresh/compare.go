@@ -8,14 +8,14 @@ import (
 )
 
 // identity is a problem without lines and columns: editing a file above an error moves it, and it stays the same one.
-// Some texts name lines too ("first at line 3"); those are left out as well.
+// Some texts name lines too ("first at line 3"), or how many problems are not listed; those are left out as well.
 type identity struct {
 	reason                         problem.Reason
 	file, subject, found, expected string
 	hub, cluster                   string
 }
 
-var lines = regexp.MustCompile(`\bline \d+|:\d+(:\d+)?\b`)
+var lines = regexp.MustCompile(`\bline \d+|:\d+(:\d+)?\b|^\d+ more\b`)
 
 func identityOf(p problem.Problem) identity {
 	return identity{p.Reason, p.Pos.File, p.Subject, lines.ReplaceAllString(p.Found, ""), p.Expected, p.Hub, p.Cluster}

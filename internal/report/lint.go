@@ -14,14 +14,19 @@ type LintReport struct {
 	// Revision is the Git commit, or for a folder a digest of its files.
 	Revision string      `json:"revision"`
 	Summary  LintSummary `json:"summary"`
-	// Problems are all findings, in order of position.
+	// Problems are the findings, in order of position: the first 1,000.
 	Problems []Finding `json:"problems"`
 }
+
+// MaxFindings is how many findings a report lists.
+const MaxFindings = 1000
 
 // LintSummary counts.
 type LintSummary struct {
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
+	// Omitted is how many of them the report does not list.
+	Omitted int `json:"omitted,omitempty"`
 	// Hubs and Clusters are 0 when the repository as a whole cannot be read.
 	Hubs     int `json:"hubs"`
 	Clusters int `json:"clusters"`
@@ -29,18 +34,13 @@ type LintSummary struct {
 
 // NewLintReport is the report of problems found in a repository with so many hubs and clusters.
 func NewLintReport(revision string, problems []problem.Problem, hubs, clusters int) LintReport {
-	r := LintReport{
-		APIVersion: APIVersion, Kind: KindLintReport, Revision: revision, Problems: findings(problem.Sorted(problems)),
-		Summary: LintSummary{Hubs: hubs, Clusters: clusters},
+	problems = problem.Sorted(problems)
+	errs := len(problem.Errors(problems))
+	listed := problems[:min(MaxFindings, len(problems))]
+	return LintReport{
+		APIVersion: APIVersion, Kind: KindLintReport, Revision: revision, Problems: findings(listed),
+		Summary: LintSummary{Errors: errs, Warnings: len(problems) - errs, Omitted: len(problems) - len(listed), Hubs: hubs, Clusters: clusters},
 	}
-	for _, f := range r.Problems {
-		if f.Severity == string(problem.Error) {
-			r.Summary.Errors++
-		} else {
-			r.Summary.Warnings++
-		}
-	}
-	return r
 }
 
 // WriteLint writes a report as text: the findings, and a line that sums them up.
@@ -49,6 +49,7 @@ func WriteLint(w io.Writer, r LintReport, s Style) error {
 	for _, f := range r.Problems {
 		p.finding(f)
 	}
+	p.omitted(r.Summary.Omitted)
 	p.line("%s", r.Summary.text())
 	return p.err
 }
@@ -56,10 +57,19 @@ func WriteLint(w io.Writer, r LintReport, s Style) error {
 // WriteFindings writes findings as WriteLint does, without the sum.
 func WriteFindings(w io.Writer, ps []problem.Problem, s Style) error {
 	p := printer{w: w, Style: s}
-	for _, f := range findings(ps) {
+	listed := ps[:min(MaxFindings, len(ps))]
+	for _, f := range findings(listed) {
 		p.finding(f)
 	}
+	p.omitted(len(ps) - len(listed))
 	return p.err
+}
+
+// omitted says how many findings are not listed.
+func (p *printer) omitted(n int) {
+	if n > 0 {
+		p.line("... and %s", p.bold(count(n, "more finding")))
+	}
 }
 
 func (p *printer) finding(f Finding) {

@@ -21,6 +21,12 @@ type sarifRun struct {
 	Tool       sarifTool     `json:"tool"`
 	Results    []sarifResult `json:"results"`
 	ColumnKind string        `json:"columnKind"`
+	Properties *sarifOmitted `json:"properties,omitempty"`
+}
+
+// sarifOmitted says how many results a run does not list.
+type sarifOmitted struct {
+	Omitted int `json:"omitted"`
 }
 
 type sarifTool struct {
@@ -95,6 +101,9 @@ func NewSARIF(r LintReport, version string) SARIF {
 	}
 	for _, f := range r.Problems {
 		run.Results = append(run.Results, f.sarif(slices.Index(ids, f.Reason)))
+	}
+	if r.Summary.Omitted > 0 {
+		run.Properties = &sarifOmitted{r.Summary.Omitted}
 	}
 	return SARIF{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
 }

@@ -6,7 +6,8 @@
 //  2. Duplicate keys are errors, each with its line (H9). Merge keys (`<<`) follow yaml.v2, hence Helm: keys are
 //     set in the order they are written.
 //  3. Plain scalars that YAML 1.1 and 1.2 read differently are remembered in Doc.Ambiguous (H9).
-//  4. Depth and the number of nodes, aliases counted as often as they are used, are limited (H10).
+//  4. Depth, the number of nodes and the bytes of their texts, aliases counted as often as they are used, are limited, and so is the number of
+//     problems that are kept of one file; what is left out is counted (H10).
 //  5. Only the first document of a stream counts, as with Helm; Doc.Extra says where a second one starts.
 //  6. Docs and Nodes are immutable once parsed; what is built from them shares them.
 //
@@ -23,6 +24,7 @@ import (
 const (
 	MaxDepth = 100
 	MaxNodes = 500_000
+	MaxText  = 8 << 20
 )
 
 // Kind is what a Node holds.
@@ -49,7 +51,7 @@ type Doc struct {
 	File string
 	// Root is the document's value; for an empty document a Null node.
 	Root *Node
-	// Ambiguous are scalars that YAML 1.1 and 1.2 read differently.
+	// Ambiguous are the first scalars that YAML 1.1 and 1.2 read differently, at most problem.OfFile.
 	Ambiguous []Ambiguity
 	// Extra is where a second document starts (it is ignored), zero if there is none.
 	Extra problem.Pos

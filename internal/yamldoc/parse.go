@@ -43,6 +43,9 @@ func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
 	} else {
 		d.Root = c.node(root, 1).node
 	}
+	if c.unlisted > 0 {
+		c.problems = append(c.problems, problem.More(c.problems[0], c.unlisted, problem.Error))
+	}
 	if len(c.problems) > 0 {
 		return nil, c.problems
 	}
@@ -115,17 +118,19 @@ func syntaxError(file string, err error) error {
 	return p
 }
 
-// converted is a node with the number of nodes it stands for, aliases counted as often as they are used, and how deep
-// they nest below it.
+// converted is a node with the number of nodes it stands for and the bytes of their texts, aliases counted as often as
+// they are used, and how deep they nest below it.
 type converted struct {
 	node   *Node
 	size   int
+	text   int
 	height int
 }
 
 // hold adds what stands below.
 func (c *converted) hold(below converted) {
 	c.size += below.size
+	c.text += below.text
 	c.height = max(c.height, below.height+1)
 }
 
@@ -133,6 +138,7 @@ type converter struct {
 	doc      *Doc
 	done     map[*yaml.Node]converted // anchored nodes; a zero value marks one that is being converted
 	problems problem.List
+	unlisted int // problems beyond those that are kept
 	overflow bool
 }
 
@@ -141,6 +147,10 @@ func (c *converter) pos(n *yaml.Node) problem.Pos {
 }
 
 func (c *converter) fail(n *yaml.Node, reason problem.Reason, subject, found, expected string) {
+	if len(c.problems) == problem.OfFile {
+		c.unlisted++
+		return
+	}
 	c.problems = append(c.problems, problem.Problem{
 		Reason: reason, Severity: problem.Error, Pos: c.pos(n), Subject: subject, Found: found, Expected: expected,
 	})
@@ -170,18 +180,33 @@ func (c *converter) node(n *yaml.Node, depth int) converted {
 			i := c.node(item, depth+1)
 			out.hold(i)
 			out.node.Items = append(out.node.Items, i.node)
+			if c.tooLarge(n, out) {
+				break
+			}
 		}
 	default:
 		c.scalar(n, out.node)
+		out.text = len(out.node.Text)
 	}
-	if out.size > MaxNodes && !c.overflow {
-		c.overflow = true
-		c.fail(n, problem.LimitExceeded, "", "more values than the limit, aliases counted as often as they are used", fmt.Sprintf("at most %d", MaxNodes))
-	}
+	c.tooLarge(n, out)
 	if n.Anchor != "" {
 		c.done[n] = out
 	}
 	return out
+}
+
+// tooLarge ends the conversion of a document that stands for more than the limits.
+func (c *converter) tooLarge(n *yaml.Node, out converted) bool {
+	switch {
+	case c.overflow:
+	case out.size > MaxNodes:
+		c.overflow = true
+		c.fail(n, problem.LimitExceeded, "", fmt.Sprintf("%d values and more, aliases counted as often as they are used", out.size), fmt.Sprintf("at most %d", MaxNodes))
+	case out.text > MaxText:
+		c.overflow = true
+		c.fail(n, problem.LimitExceeded, "", fmt.Sprintf("%d bytes of text and more, aliases counted as often as they are used", out.text), fmt.Sprintf("at most %d", MaxText))
+	}
+	return c.overflow
 }
 
 func (c *converter) tooDeep(n *yaml.Node) {
@@ -235,6 +260,10 @@ func (c *converter) mapping(n *yaml.Node, out *converted, depth int) {
 		own[name] = key
 		v := c.node(value, depth+1)
 		out.hold(v)
+		out.text += len(name)
+		if c.tooLarge(n, *out) {
+			return
+		}
 		set(Field{Key: name, Line: int32(key.Line), Column: int32(key.Column), Value: v.node}) //nolint:gosec // files are bounded
 	}
 	sort.Slice(fields, func(i, j int) bool { return fields[i].Key < fields[j].Key })
@@ -250,6 +279,9 @@ func (c *converter) merge(value *yaml.Node, set func(Field), out *converted, dep
 	apply := func(n *yaml.Node) {
 		v := c.node(n, depth+1)
 		out.hold(v)
+		if c.tooLarge(n, *out) {
+			return
+		}
 		if v.node.Kind != Map {
 			c.fail(n, problem.InvalidYAML, "merge key <<", "holds a "+v.node.Kind.String(), "a map, or a list of maps")
 			return
@@ -332,7 +364,7 @@ func taggedSource(n *yaml.Node) string {
 }
 
 func (c *converter) ambiguous(n *yaml.Node, means string, key bool) {
-	if isAmbiguous(n.Value) {
+	if len(c.doc.Ambiguous) < problem.OfFile && isAmbiguous(n.Value) {
 		c.doc.Ambiguous = append(c.doc.Ambiguous, Ambiguity{Pos: c.pos(n), Text: n.Value, Means: means, Key: key})
 	}
 }

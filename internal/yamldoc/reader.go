@@ -17,6 +17,8 @@ func sortFields(fields []Field) {
 type Reader struct {
 	doc      *Doc
 	problems problem.List
+	unlisted int // problems beyond those that are kept
+	worst    problem.Severity
 }
 
 // NewReader reads from a document.
@@ -24,22 +26,39 @@ func NewReader(doc *Doc) *Reader { return &Reader{doc: doc} }
 
 // Err is all that was wrong, as a problem.List in order of position, or nil; warnings alone are nil.
 func (r *Reader) Err() error {
-	errs := problem.Errors(r.problems)
+	errs := problem.Errors(r.Problems())
 	if len(errs) == 0 {
 		return nil
 	}
-	return problem.List(problem.Sorted(errs))
+	return problem.List(errs)
 }
 
 // Warn reports a warning at a node.
 func (r *Reader) Warn(reason problem.Reason, at *Node, subject, found, expected string, hints ...string) {
-	r.problems = append(r.problems, problem.Problem{
+	r.keep(problem.Problem{
 		Reason: reason, Severity: problem.Warning, Pos: r.pos(at), Subject: subject, Found: found, Expected: expected, Hints: hints,
 	})
 }
 
 // Problems are all that was wrong so far, warnings included, in order of position.
-func (r *Reader) Problems() []problem.Problem { return problem.Sorted(r.problems) }
+func (r *Reader) Problems() []problem.Problem {
+	out := problem.Sorted(r.problems)
+	if r.unlisted > 0 {
+		out = append(out, problem.More(out[0], r.unlisted, r.worst))
+	}
+	return out
+}
+
+// keep remembers a problem as long as there are not too many (H10).
+func (r *Reader) keep(p problem.Problem) {
+	if len(r.problems) == problem.OfFile {
+		if r.unlisted++; r.worst != problem.Error {
+			r.worst = p.Severity
+		}
+		return
+	}
+	r.problems = append(r.problems, p)
+}
 
 // Add reports an error at a node.
 func (r *Reader) Add(reason problem.Reason, at *Node, subject, found, expected string, hints ...string) {
@@ -56,7 +75,7 @@ func (r *Reader) pos(n *Node) problem.Pos {
 
 // AddAt reports an error at a place.
 func (r *Reader) AddAt(reason problem.Reason, pos problem.Pos, subject, found, expected string, hints ...string) {
-	r.problems = append(r.problems, problem.Problem{
+	r.keep(problem.Problem{
 		Reason: reason, Severity: problem.Error, Pos: pos, Subject: subject, Found: found, Expected: expected, Hints: hints,
 	})
 }

@@ -1,0 +1,78 @@
+package generator
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// hostile is a fleet of many members whose shared files have a problem in every line.
+func hostile(members int) tree {
+	files := small().with(tree{
+		"addons/defaults/addons/dns/values.yaml":                              strings.Repeat("a: 1\n", 20_000),
+		"addons/defaults/application-sets/addons.yaml":                        strings.Repeat("dns: {enabled: true}\n", 10_000),
+		"addons/tenants/retail/defaults/application-sets/addons.yaml":         strings.Repeat("dns: {enabled: true}\n", 10_000),
+		"addons/tenants/retail/environments/prod/addons/dns/values.yaml":      "a: [1,\n",
+		"addons/tenants/retail/environments/prod/application-sets/fleet.yaml": strings.Repeat("- x\n", 10_000),
+	})
+	for i := range members {
+		files[member(fmt.Sprintf("m%d", i))] = spoke(fmt.Sprintf("m%d", i), "")
+	}
+	return files
+}
+
+// TestManyProblemsAreBounded is rule H10: files that are shared by many clusters and are wrong in every line take little
+// memory, and what is not kept is counted.
+func TestManyProblemsAreBounded(t *testing.T) {
+	const members = 300
+	s := snap(hostile(members))
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	st, err := Build(nil, s, facts.NewSet(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if most := (members + 3) * (problem.OfCluster + 1); len(st.Problems) < members || len(st.Problems) > most {
+		t.Errorf("%d problems are kept, at most %d", len(st.Problems), most)
+	}
+	if kept := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20; kept > 150 {
+		t.Errorf("%d MiB are in use", kept)
+	}
+	found := OnePerPlace(st.Problems)
+	if len(found) > 1000 || !strings.Contains(problemTexts(found), "more problems are not listed") {
+		t.Errorf("%d findings:\n%.2000s", len(found), problemTexts(found))
+	}
+	if n := len(st.Lint()); n > 1000 {
+		t.Errorf("lint has %d findings", n)
+	}
+	runtime.KeepAlive(st)
+}
+
+// TestConflictsOfSharedLayersAreFoundOnce: lint looks at each layer of a tree once, however many clusters share it.
+func TestConflictsOfSharedLayersAreFoundOnce(t *testing.T) {
+	var system, tenant strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&system, "k%04d: {a: 1}\n", i)
+		fmt.Fprintf(&tenant, "k%04d: 1\n", i)
+	}
+	files := small().with(tree{"addons/defaults/addons/dns/values.yaml": system.String(), "addons/tenants/retail/defaults/addons/dns/values.yaml": tenant.String()})
+	conflicts := 0
+	for _, p := range build(t, files).Lint() {
+		if p.Reason == problem.TypeConflict {
+			conflicts++
+			if p.Severity != problem.Warning {
+				t.Errorf("%s: %s", p.Severity, p.Error())
+			}
+		}
+	}
+	if conflicts != problem.OfFile+1 {
+		t.Errorf("%d conflicts", conflicts)
+	}
+}
