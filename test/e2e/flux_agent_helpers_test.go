@@ -235,7 +235,7 @@ func (m *fluxAgent) watch(t *testing.T) {
 }
 
 // allReady waits until the HelmReleases of all components are ready. One whose chart needs another's definitions fails
-// until those are there, and is tried again after two minutes: this has it tried again as soon as the others are ready.
+// until those are there, and is tried again after half a minute: this has it tried again as soon as the others are ready.
 func (m *fluxAgent) allReady(t *testing.T, components map[string]fluxComponent) {
 	t.Helper()
 	asked := false
