@@ -165,6 +165,7 @@ func (mr *memberReader) read() {
 	mr.identity()
 	mr.model()
 	mr.flags()
+	mr.noEffect()
 	mr.repositories()
 	mr.out.Labels = mr.entries(labels.Label, "labels")
 	mr.out.Annotations = mr.entries(labels.Annotation, "annotations")

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -121,6 +122,12 @@ func TestMemberErrors(t *testing.T) {
 		{"engine", identity + "remote_engine: fluxx\n", `invalid-member P:4:16: key "remote_engine": "fluxx"; expected argocd or flux; did you mean "flux"?`},
 		{"flag", identity + "use_fleet_ack: maybe\n", `invalid-value P:4:16: key "use_fleet_ack": "maybe"; expected true or false`},
 		{"flag as number", identity + "use_remote_argo: 1\n", `invalid-value P:4:18: key "use_remote_argo": 1; expected true or false`},
+		{"centralized", identity + "remote_engine: flux\nenable_remote_addons: 'true'\nuse_external_secrets: true\npush_argo_secrets: false\n", `no-effect P:4:16: key "remote_engine": "flux" has no effect: the hub deploys to this cluster; expected use_remote_argo: true beside it` + "\n" +
+			`no-effect P:5:23: key "enable_remote_addons": "true" has no effect: the hub deploys to this cluster; expected use_remote_argo: true beside it` + "\n" +
+			`no-effect P:6:23: key "use_external_secrets": "true" has no effect: the hub deploys to this cluster; expected use_remote_argo: true beside it`},
+		{"said to be centralized", identity + "use_remote_argo: false\nenable_remote_addons: false\nuse_external_secrets: 'false'\npush_argo_secrets: false\n", ""},
+		{"pulled and pushed", identity + "use_remote_argo: true\nuse_external_secrets: true\npush_argo_secrets: true\n", `no-effect P:5:23: key "use_external_secrets": "true" has no effect on its credentials: the hub pushes them (push_argo_secrets); expected one of the two`},
+		{"pushed", identity + "use_remote_argo: true\npush_argo_secrets: true\n", ""},
 		{"remote hub", identity + "fleet_member: hub-cluster\nuse_remote_argo: true\n", `invalid-member P:5:18: key "use_remote_argo": true for a hub; expected false: a hub deploys to itself`},
 		{"basepath", identity + "addons_repo_basepath: ../x\n", `outside-repository P:4:23: key "addons_repo_basepath": path "../x" leads upwards (..): paths stay inside the repository; expected a folder inside the repository`},
 		{"revision as number", identity + "addons_repo_revision: 1.10\nfleet_repo_revision: '1.10'\n", `invalid-value P:4:23: key "addons_repo_revision": is a number; expected text; put it in quotes: YAML reads 1.10 as 1.1`},
@@ -230,5 +237,47 @@ func TestLoadKeepsWhatDidNotChange(t *testing.T) {
 	}
 	if texts(first.Problems) != texts(second.Problems) || !strings.Contains(texts(first.Problems), `group "nogroup": not in the layout`) {
 		t.Errorf("warnings %s and %s", texts(first.Problems), texts(second.Problems))
+	}
+}
+
+// TestEffective: what the engine acts upon, whether the file says it or not (L3).
+func TestEffective(t *testing.T) {
+	none := map[string]string{
+		"use_remote_argo": "false", "githubSecret": "false",
+		"enable_remote_addons": "false", "enable_remote_fleet": "false", "enable_remote_monitoring": "false", "enable_remote_resources": "false",
+	}
+	for _, c := range []struct {
+		text string
+		more map[string]string
+	}{
+		{"", nil},
+		{"use_fleet_ack: false\nuse_argocd_ingress: 'true'\n", map[string]string{"use_fleet_ack": "false", "use_argocd_ingress": "true"}},
+		{"enable_remote_addons: true\n", map[string]string{"enable_remote_addons": "true"}}, // the label is the file's all the same
+		{"use_remote_argo: true\nenable_remote_addons: true\ngithubSecret: true\n", map[string]string{
+			"use_remote_argo": "true", "enable_remote_addons": "true", "githubSecret": "true", "remote_engine": "argocd", "use_external_secrets": "true", "push_argo_secrets": "false",
+		}},
+	} {
+		want := maps.Clone(none)
+		maps.Copy(want, c.more)
+		m := readOne(t, identity+c.text)
+		if diff := cmp.Diff(want, m.Effective()); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.text, diff)
+		}
+		// A label that says what the flag does, and one that nobody declares, is none; any other is.
+		for key, value := range want {
+			at := problem.Pos{File: "values.yaml", Line: 7}
+			set := labels.Set{All: map[string]string{key: value}, Origins: map[string]problem.Pos{key: at}}
+			if got := m.Contradictions(set); len(got) != 0 {
+				t.Errorf("%q: %s: %v", c.text, key, got)
+			}
+			set.All[key] += "x"
+			if got := m.Contradictions(set); len(got) != 1 || got[0].Pos != at || got[0].Severity != problem.Error || got[0].Reason != problem.ContradictoryLabel {
+				t.Errorf("%q: %s: %v", c.text, key, got)
+			}
+			delete(set.Origins, key) // Terraform's: nobody can mend it in Git
+			if got := m.Contradictions(set); len(got) != 0 {
+				t.Errorf("%q: %s, live: %v", c.text, key, got)
+			}
+		}
 	}
 }

@@ -179,6 +179,7 @@ func (b *ground) labels(c *cluster) {
 		Kind: labels.Label, Live: c.facts.Labels, Declared: slices.Concat(declaredLabels, m.FlagLabels, m.Labels), Reserved: reserved(m),
 	})
 	c.broken = append(c.broken, problems...)
+	c.broken = append(c.broken, m.Contradictions(c.labels)...)
 	c.annotations, problems = labels.Compute(labels.Input{
 		Kind: labels.Annotation, Live: c.facts.Annotations, Declared: b.declaredAnnotations(m, declaredAnnotations),
 	})

@@ -71,32 +71,6 @@ type linter struct {
 	trees     map[*hierarchy.Tree]bool // those whose conflicts are among the problems
 }
 
-// nameKey is an Application's name in one engine.
-type nameKey struct{ hub, owner, name string }
-
-type namedBy struct {
-	m                *fleet.Member
-	group, component string
-}
-
-func (n namedBy) String() string {
-	return fmt.Sprintf("component %q of group %q on cluster %q", n.component, n.group, n.m.Name)
-}
-
-// name reports two Applications of one name: N1's names are not unique by themselves.
-func (l *linter) name(m *fleet.Member, group, component string) {
-	key, by := nameKey{m.Hub, m.Owner(group), applicationName(component, m.Name)}, namedBy{m, group, component}
-	other, taken := l.names[key]
-	if !taken {
-		l.names[key] = by
-		return
-	}
-	l.problems = append(l.problems, problem.Problem{
-		Reason: problem.DuplicateName, Severity: problem.Warning, Pos: m.Pos, Subject: fmt.Sprintf("Application %q", key.name),
-		Found: fmt.Sprintf("is %s and %s", by, other), Expected: "one name for each", Related: []problem.Pos{other.m.Pos}, Hub: m.Hub, Cluster: m.Name,
-	})
-}
-
 // maxReleaseName is the limit of a Helm release's name (helm v3, pkg/chartutil/validate_name.go).
 const maxReleaseName = 53
 
@@ -130,6 +104,8 @@ func (l *linter) member(m *fleet.Member) {
 	l.reachable[m.Pos.File] = true
 	c := l.st.attempted(m)
 	l.problems = append(l.problems, m.Problems...)
+	l.flags(c)
+	l.ownNames(c)
 	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
 		g := c.groups[name]
 		for _, d := range g.folders {
@@ -146,7 +122,7 @@ func (l *linter) member(m *fleet.Member) {
 			if r, problems := l.st.now.resolve(c, g, component, nil); len(problems) == 0 && len(c.broken) == 0 {
 				l.problems = append(l.problems, r.values.ConflictsBut(l.trees)...)
 				if r.enabled && m.Lifecycle != fleet.Retired {
-					l.name(m, name, component)
+					l.component(m, name, component)
 					l.deployable(component, r)
 				}
 			}

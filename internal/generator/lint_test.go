@@ -40,6 +40,22 @@ func TestLint(t *testing.T) {
 			`duplicate-name fleet/fleet-members/hub/two.yaml: Application "dns-two": is component "dns" of group "resources" on cluster "two" and component "dns" of group "addons" on cluster "two"; expected one name for each; see fleet/fleet-members/hub/two.yaml`,
 		},
 		{
+			"a component called as a release",
+			tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "application-sets-resources"), member("default"): spoke("default", "")},
+			`duplicate-name fleet/fleet-members/hub/default.yaml: Application "application-sets-resources-default": is component "application-sets-resources" of group "addons" on cluster "default" and release "default" of group "resources"; expected one name for each; see fleet/fleet-members/hub/default.yaml`,
+		},
+		{
+			"a component called as a registration and an agent",
+			tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "fleet-secret", "agent"), member("one"): spoke("one", "use_remote_argo: true\n"), member("two"): ""},
+			`duplicate-name fleet/fleet-members/hub/one.yaml: Application "agent-one": is component "agent" of group "addons" on cluster "one" and the agent of cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml
+duplicate-name fleet/fleet-members/hub/one.yaml: Application "fleet-secret-one": is component "fleet-secret" of group "addons" on cluster "one" and the registration of cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml`,
+		},
+		{
+			"... in the member's own engine",
+			tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "fleet-secret"), member("one"): spoke("one", "use_remote_argo: true\nenable_remote_addons: true\n"), member("two"): ""},
+			"",
+		},
+		{
 			"names that cannot be deployed",
 			tree{
 				"addons/defaults/application-sets/addons.yaml":                    entryOf("dns") + strings.TrimSuffix(entryOf("ok"), "}\n") + ", releaseName: " + strings.Repeat("x", 53) + "}\n",

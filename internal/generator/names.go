@@ -34,3 +34,6 @@ func applicationName(prefix, suffix string) string {
 	name := unfit.ReplaceAllString(strings.ToLower(full), "-")
 	return strings.TrimRight(name[:min(len(name), maxName-hashLength-1)], "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
+
+// releaseName is the name of the Application of a group's release.
+func releaseName(group, release string) string { return applicationName("application-sets-"+group, release) }

@@ -144,7 +144,7 @@ func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 			common.Quarantine = u.quarantine
 		}
 		s := &ReleaseSet{Common: common, Group: q.Group, Release: u.rel.Keys, Source: u.rel.Source, Clusters: u.clusters, HelmValues: string(text)}
-		s.ApplicationName = applicationName("application-sets-"+q.Group, name)
+		s.ApplicationName = releaseName(q.Group, name)
 		sets = append(sets, s)
 	}
 	return sets, problems

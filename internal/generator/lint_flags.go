@@ -1,0 +1,264 @@
+package generator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// engineAnnotation says of a member where its engine comes from, if the hub does not bring it.
+const (
+	engineAnnotation = "argosy.dev/engine"
+	engineExternal   = "external"
+)
+
+// engines are the components of the group fleet that bring an agent its engine.
+var engines = map[string]string{fleet.EngineArgoCD: "argo-cd", fleet.EngineFlux: "flux2"}
+
+// argocdIngress is the component of the group fleet that the flag use_argocd_ingress stands for.
+const argocdIngress = "argocd-ingress"
+
+// flags reports what the flags of a member promise and nobody keeps.
+func (l *linter) flags(c *cluster) {
+	m := c.member
+	l.rounded(c)
+	if len(c.broken) > 0 || m.Lifecycle == fleet.Retired {
+		return
+	}
+	l.ingress(c)
+	l.github(c)
+	if m.Remote {
+		l.engine(c)
+		l.credentials(c)
+	}
+}
+
+func (l *linter) warn(c *cluster, p problem.Problem) {
+	p.Severity, p.Hub, p.Cluster = problem.Warning, c.member.Hub, c.member.Name
+	l.problems = append(l.problems, p)
+}
+
+// ingress: there is no Argo CD to make reachable on a cluster that the hub deploys to, nor where the engine is Flux. A
+// component that is selected there all the same is meant.
+func (l *linter) ingress(c *cluster) {
+	m := c.member
+	if m.Flag("use_argocd_ingress") != "true" || m.IsHub || m.Remote && m.Engine == fleet.EngineArgoCD {
+		return
+	}
+	if r, _ := l.fleetComponent(c, argocdIngress); r.enabled {
+		return
+	}
+	why := "the hub deploys to this cluster"
+	if m.Remote {
+		why = "its engine is flux"
+	}
+	l.warn(c, problem.Problem{
+		Reason: problem.NoEffect, Pos: m.KeyPos("use_argocd_ingress"), Subject: `key "use_argocd_ingress"`,
+		Found: `"true" has no effect: ` + why, Expected: "a hub, or an agent with an Argo CD of its own",
+	})
+}
+
+// github: charts/fleet-secret refuses the values, and with them what registers the member.
+func (l *linter) github(c *cluster) {
+	at, asked := c.asksForGitHubAt()
+	if !asked || c.member.GitHubSecretName != "" {
+		return
+	}
+	if n := c.registration.At([]string{"githubSecretName"}); n.IsNull() || n.Text == "" {
+		l.warn(c, problem.Problem{
+			Reason: problem.MissingCredential, Pos: at, Subject: `key "githubSecret"`, Found: `"true" without githubSecretName`,
+			Expected: "the name of the secret in the store, in the member file or in its fleet/fleet-secret values",
+		})
+	}
+}
+
+// asksForGitHubAt tells where it is said that the member is to have repository credentials of its own, if it is.
+func (c *cluster) asksForGitHubAt() (problem.Pos, bool) {
+	if c.member.GitHubSecret {
+		return c.member.KeyPos("githubSecret"), true
+	}
+	n := c.registration.At([]string{"githubSecret"})
+	asked, _ := n.Truth()
+	return n.Pos(), asked
+}
+
+// fleetComponent is a component of the group fleet on a cluster; not known when the fleet has none of that name.
+func (l *linter) fleetComponent(c *cluster, component string) (resolved, bool) {
+	g := c.groups[fleetGroup]
+	if g == nil || !slices.Contains(g.components(), component) {
+		return resolved{}, false
+	}
+	r, problems := l.st.resolve(c, g, component, nil)
+	return r, len(problems) == 0 && r.entry != nil
+}
+
+// engine: an agent without an engine is registered and bootstrapped, and then nothing happens. An engine that is there
+// by other means is said to be so.
+func (l *linter) engine(c *cluster) {
+	m := c.member
+	if c.annotations.All[engineAnnotation] == engineExternal {
+		return
+	}
+	p := problem.Problem{
+		Reason: problem.MissingEngine, Pos: m.KeyPos("use_remote_argo"), Subject: fmt.Sprintf("agent %q", m.Name),
+		Hints: []string{fmt.Sprintf("where the engine is there by other means, say so: annotations: {%s: %s}", engineAnnotation, engineExternal)},
+	}
+	if m.Owner(fleetGroup) == m.Name {
+		// Not an error: an engine that is there already can own itself, and it cannot be told from here whether it is.
+		p.Pos = m.KeyPos("enable_remote_" + fleetGroup)
+		p.Found, p.Expected = fmt.Sprintf("its engine, %s, is to install itself (enable_remote_%s)", m.Engine, fleetGroup), "the hub to own the group "+fleetGroup
+		l.warn(c, p)
+		return
+	}
+	component := engines[m.Engine]
+	r, known := l.fleetComponent(c, component)
+	if !known {
+		return // it cannot be told from here what brings engines in this fleet
+	}
+	switch crds := r.values.At([]string{"crds", "install"}); {
+	case !r.enabled:
+		p.Found, p.Expected = fmt.Sprintf("component %q of group %q is not switched on for it, or its selector does not match", component, fleetGroup), "its engine from the hub"
+		p.Related = []problem.Pos{r.entry.Root.Pos()}
+		if n := r.entry.At([]string{keyEnabled}); n != nil {
+			p.Related = []problem.Pos{n.Pos()}
+		}
+		if n := r.entry.At([]string{keySelector}); n != nil && c.wants(r) {
+			p.Related = []problem.Pos{n.Pos()}
+		}
+	case m.Engine == fleet.EngineArgoCD && saysFalse(crds):
+		p.Found, p.Expected = fmt.Sprintf("component %q of group %q leaves its definitions out (crds.install: false)", component, fleetGroup), "its definitions from the hub"
+		p.Related = []problem.Pos{crds.Pos()}
+	default:
+		return
+	}
+	l.warn(c, p)
+}
+
+// wants tells whether a component is switched on for the cluster and only its selector keeps it away.
+func (c *cluster) wants(r resolved) bool {
+	on, _ := r.entry.At([]string{keyEnabled}).Truth()
+	return on && !r.selector.Matches(c.labels.All)
+}
+
+func saysFalse(n *yamldoc.Node) bool {
+	v, ok := n.Truth()
+	return ok && !v
+}
+
+// credentials: what an agent is to read needs credentials that somebody brings.
+func (l *linter) credentials(c *cluster) {
+	m := c.member
+	declared := c.repositories()
+	if !m.UseExternalSecrets && !m.PushArgoSecrets {
+		for _, r := range declared {
+			l.warn(c, problem.Problem{
+				Reason: problem.MissingCredential, Pos: m.KeyPos("use_external_secrets"), Subject: fmt.Sprintf("agent %q", m.Name),
+				Found: "nobody brings its credentials " + r.name, Expected: "use_external_secrets or push_argo_secrets", Related: []problem.Pos{r.pos},
+			})
+		}
+	}
+	self := l.st.Fleet.HubMember(m.Hub)
+	if self == nil || l.st.clusters[self] == nil {
+		return
+	}
+	url := c.annotations.All["fleet_repo_url"]
+	covers := func(r repository) bool { return r.url == "" || within(url, r.url) }
+	hubs := l.st.clusters[self].repositories()
+	needs := slices.IndexFunc(hubs, func(r repository) bool { return r.url != "" && within(url, r.url) })
+	if url == "" || needs < 0 || slices.ContainsFunc(declared, covers) {
+		return
+	}
+	l.warn(c, problem.Problem{
+		Reason: problem.MissingCredential, Pos: m.KeyPos("use_remote_argo"), Subject: fmt.Sprintf("agent %q", m.Name),
+		Found: "it has no credentials for the fleet's repository, " + url, Expected: "gitCredentials." + fleetCredentials + " in its fleet/fleet-secret values, as the hub needs " + hubs[needs].name,
+		Related: []problem.Pos{hubs[needs].pos},
+	})
+}
+
+// within tells whether an address is that of a repository or below it, as Argo CD matches credentials.
+func within(url, prefix string) bool {
+	trim := func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "/"), ".git") }
+	url, prefix = trim(url), trim(prefix)
+	return url == prefix || strings.HasPrefix(url, prefix+"/")
+}
+
+// repository is a declared credential.
+type repository struct {
+	name, url string // url is empty when only the secret knows it
+	pos       problem.Pos
+}
+
+// repositories are the Git credentials that the member file and the merged fleet/fleet-secret values declare.
+func (c *cluster) repositories() []repository {
+	var out []repository
+	text := func(n *yamldoc.Node, key string) string {
+		if v := n.Get(key); !v.IsNull() {
+			return v.Text
+		}
+		return ""
+	}
+	if pos, asked := c.asksForGitHubAt(); asked {
+		out = append(out, repository{"githubSecret", text(c.registration.At([]string{"github"}), "url"), pos})
+	}
+	if all := c.registration.At([]string{gitCredentials}); all.IsMap() {
+		for _, f := range all.Fields {
+			if f.Value.IsMap() && !saysFalse(f.Value.Get(keyEnabled)) {
+				out = append(out, repository{gitCredentials + "." + f.Key, text(f.Value, "url"), all.KeyPos(f.Key)})
+			}
+		}
+	}
+	return out
+}
+
+// rounded reports labels and annotations that were written as numbers and are read as others.
+func (l *linter) rounded(c *cluster) {
+	check := func(kind labels.Kind, entries []labels.Entry) {
+		for _, e := range entries {
+			written, is := l.st.numberAt(e.Pos)
+			if !is || written == e.Value {
+				continue
+			}
+			l.warn(c, problem.Problem{
+				Reason: problem.InvalidValue, Pos: e.Pos, Subject: fmt.Sprintf("%s %q", kind, e.Key),
+				Found: fmt.Sprintf("the number %s is read as %q", written, e.Value), Expected: "text", Hints: []string{"put it in quotes"},
+			})
+		}
+	}
+	check(labels.Label, c.member.Labels)
+	check(labels.Annotation, c.member.Annotations)
+	for _, layer := range c.registration.Layers() {
+		if strings.HasSuffix(layer.Path, hierarchy.TemplateSuffix) {
+			continue // its places are those of what the template has written
+		}
+		secret := layer.Root.Get("externalSecret")
+		for kind, key := range map[labels.Kind]string{labels.Label: "labels", labels.Annotation: "annotations"} {
+			entries, _ := labels.FromNode(kind, secret.Get(key))
+			check(kind, entries)
+		}
+	}
+}
+
+// numberAt is the plain scalar at a place of a file, if it begins as a number does.
+func (st *State) numberAt(pos problem.Pos) (string, bool) {
+	file := st.snapshot.File(pos.File)
+	if file == nil || pos.Line < 1 {
+		return "", false
+	}
+	lines := strings.SplitN(string(file.Data), "\n", pos.Line+1)
+	if len(lines) < pos.Line {
+		return "", false
+	}
+	line := []rune(lines[pos.Line-1])
+	if pos.Column < 1 || pos.Column > len(line) {
+		return "", false
+	}
+	text, _, _ := strings.Cut(string(line[pos.Column-1:]), " ")
+	text = strings.TrimRight(text, ",]}\r")
+	return text, text != "" && strings.ContainsRune("+-.0123456789", rune(text[0]))
+}

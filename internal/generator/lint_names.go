@@ -1,0 +1,67 @@
+package generator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// nameKey is an Application's name in one engine.
+type nameKey struct{ hub, owner, name string }
+
+// namedBy is what an Application is of, and where that is declared.
+type namedBy struct {
+	what string
+	pos  problem.Pos
+}
+
+// name reports two Applications of one name: N1's names are not unique by themselves, and all of an engine's are in one
+// namespace, whatever view they come from.
+func (l *linter) name(key nameKey, by namedBy, m *fleet.Member) {
+	other, taken := l.names[key]
+	switch {
+	case !taken:
+		l.names[key] = by
+	case other.what != by.what: // a release is that of many clusters
+		l.problems = append(l.problems, problem.Problem{
+			Reason: problem.DuplicateName, Severity: problem.Warning, Pos: by.pos, Subject: fmt.Sprintf("Application %q", key.name),
+			Found: fmt.Sprintf("is %s and %s", by.what, other.what), Expected: "one name for each", Related: []problem.Pos{other.pos}, Hub: m.Hub, Cluster: m.Name,
+		})
+	}
+}
+
+// component claims the name of a component's Application (view components).
+func (l *linter) component(m *fleet.Member, group, component string) {
+	what := fmt.Sprintf("component %q of group %q on cluster %q", component, group, m.Name)
+	l.name(nameKey{m.Hub, m.Owner(group), applicationName(component, m.Name)}, namedBy{what, m.Pos}, m)
+}
+
+// ownNames claims the names of the Applications that are about the member itself (views members, agents) and of its
+// releases (view releases).
+func (l *linter) ownNames(c *cluster) {
+	m := c.member
+	if m.Lifecycle == fleet.Retired || len(c.broken) > 0 {
+		return
+	}
+	claim := func(owner, name, what string, pos problem.Pos) {
+		l.name(nameKey{m.Hub, owner, name}, namedBy{what, pos}, m)
+	}
+	if !m.IsHub {
+		claim(fleet.OwnerHub, applicationName(fleetSecret, m.Name), fmt.Sprintf("the registration of cluster %q", m.Name), m.Pos)
+	}
+	if m.Remote {
+		claim(fleet.OwnerHub, applicationName(agent, m.Name), fmt.Sprintf("the agent of cluster %q", m.Name), m.Pos)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
+		if g := c.groups[name]; len(g.errors) == 0 {
+			pos := g.release.Pos
+			if pos.IsZero() { // no versions file
+				pos = m.Pos
+			}
+			claim(m.Owner(name), releaseName(name, g.release.Type), fmt.Sprintf("release %q of group %q", g.release.Type, name), pos)
+		}
+	}
+}
