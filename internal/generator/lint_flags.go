@@ -94,7 +94,7 @@ func (l *linter) fleetComponent(c *cluster, component string) (resolved, bool) {
 	if g == nil || !slices.Contains(g.components(), component) {
 		return resolved{}, false
 	}
-	r, problems := l.st.resolve(c, g, component, nil)
+	r, problems := l.st.now.resolve(c, g, component, nil)
 	return r, len(problems) == 0 && r.entry != nil
 }
 
@@ -164,12 +164,12 @@ func (l *linter) credentials(c *cluster) {
 		}
 	}
 	self := l.st.Fleet.HubMember(m.Hub)
-	if self == nil || l.st.clusters[self] == nil {
+	if self == nil {
 		return
 	}
 	url := c.annotations.All["fleet_repo_url"]
 	covers := func(r repository) bool { return r.url == "" || within(url, r.url) }
-	hubs := l.st.clusters[self].repositories()
+	hubs := l.st.attempted(self).repositories()
 	needs := slices.IndexFunc(hubs, func(r repository) bool { return r.url != "" && within(url, r.url) })
 	if url == "" || needs < 0 || slices.ContainsFunc(declared, covers) {
 		return
@@ -220,7 +220,7 @@ func (c *cluster) repositories() []repository {
 func (l *linter) rounded(c *cluster) {
 	check := func(kind labels.Kind, entries []labels.Entry) {
 		for _, e := range entries {
-			written, is := l.st.numberAt(e.Pos)
+			written, is := l.st.now.numberAt(e.Pos)
 			if !is || written == e.Value {
 				continue
 			}
@@ -245,8 +245,8 @@ func (l *linter) rounded(c *cluster) {
 }
 
 // numberAt is the plain scalar at a place of a file, if it begins as a number does.
-func (st *State) numberAt(pos problem.Pos) (string, bool) {
-	file := st.snapshot.File(pos.File)
+func (b *ground) numberAt(pos problem.Pos) (string, bool) {
+	file := b.snapshot.File(pos.File)
 	if file == nil || pos.Line < 1 {
 		return "", false
 	}
