@@ -14,7 +14,7 @@ import (
 // nothing else (rule 8).
 func (r *renderer) departing(c generator.ComponentSet) []object {
 	alone := renderer{Options: r.Options, owned: r.owned, shared: map[string]object{}}
-	objects := alone.component(c)
+	objects := alone.component(c, c.Name == r.owned.Self.Name)
 	if len(problem.Errors(alone.problems)) > 0 {
 		return nil
 	}

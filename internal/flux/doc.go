@@ -19,6 +19,8 @@
 //     changes, and only then.
 //  7. What Flux cannot express is a problem with the place of its cause, and then there is no artifact (G1).
 //  8. Unless it is to go: then it is left out, and stays.
+//  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides (generator.Owned.Registrations),
+//     on the hub itself: it brings the kubeconfigs that the others name.
 //
 // It is pure: it knows neither HTTP nor Kubernetes clients nor Flux's modules.
 package flux

@@ -68,7 +68,10 @@ func Render(o generator.Owned, options Options) ([]File, []problem.Problem) {
 			continue
 		}
 		names[c.ApplicationName] = c
-		files["components/"+c.ApplicationName+".yaml"] = r.component(c)
+		files["components/"+c.ApplicationName+".yaml"] = r.component(c, c.Name == o.Self.Name)
+	}
+	for _, c := range o.Registrations {
+		files["registrations/"+c.ApplicationName+".yaml"] = r.component(c, true)
 	}
 	for _, c := range o.Departing {
 		if objects := r.departing(c); objects != nil {
@@ -128,11 +131,11 @@ func (r *renderer) fault(c generator.ComponentSet, reason problem.Reason, subjec
 	r.problems = append(r.problems, p)
 }
 
-// component is a component's objects, in the order in which they are of use.
-func (r *renderer) component(c generator.ComponentSet) []object {
+// component is a component's objects, in the order in which they are of use; own tells whether it runs on the engine's own
+// cluster. Else Helm makes the namespace, on the other cluster.
+func (r *renderer) component(c generator.ComponentSet, own bool) []object {
 	var out []object
-	own := c.Name == r.owned.Self.Name // else Helm makes the namespace, on the other cluster
-	if own && !slices.Contains(everywhere, c.Namespace) {
+	if own && c.Namespace != r.Namespace && !slices.Contains(everywhere, c.Namespace) {
 		r.shared["namespaces/"+c.Namespace+".yaml"] = r.namespace(c)
 	}
 	key, values := r.values(c)

@@ -14,6 +14,9 @@ import (
 // maxName is the limit of an Application's name: Kubernetes' label values, where Argo CD writes it by default.
 const maxName = 63
 
+// maxRelease is the limit of a Helm release's name.
+const maxRelease = 53
+
 const hashLength = 8
 
 // agent is the first part of the names of agents' Applications.
@@ -26,13 +29,20 @@ var unfit = regexp.MustCompile(`[^a-z0-9.-]+`)
 // name, so that two names never become one by being cut (rule N1). The same goes for a suffix that is no name: the type
 // of a release is a label's value, which may have capitals and underscores.
 func applicationName(prefix, suffix string) string {
-	full := prefix + "-" + suffix
-	if labels.IsName(full) || len(full) <= maxName && len(validation.IsDNS1123Subdomain(full)) == 0 {
+	return cutName(prefix+"-"+suffix, maxName)
+}
+
+// releaseName is the name of a Helm release for a cluster, where those of several clusters are in one namespace.
+func releaseName(prefix, cluster string) string { return cutName(prefix+"-"+cluster, maxRelease) }
+
+// cutName is a name of at most limit characters for a full one.
+func cutName(full string, limit int) string {
+	if len(full) <= limit && (labels.IsName(full) || len(validation.IsDNS1123Subdomain(full)) == 0) {
 		return full
 	}
 	sum := sha256.Sum256([]byte(full))
 	name := unfit.ReplaceAllString(strings.ToLower(full), "-")
-	return strings.TrimRight(name[:min(len(name), maxName-hashLength-1)], "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
+	return strings.TrimRight(name[:min(len(name), limit-hashLength-1)], "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // releaseName is the name of the Application of a group's release.

@@ -22,6 +22,9 @@ type Owned struct {
 	// Departing are those that it has and is to have no more, and whose HelmReleases do not say so yet, sorted by cluster and
 	// name: with the Deletion cascade if what runs is to go (D3), with orphan if it is to stay (D4).
 	Departing []ComponentSet
+	// Registrations are what registers the members with a hub that runs Flux, sorted by cluster; they run on the hub
+	// itself. Those of members that are retired are left out, and stay (D1).
+	Registrations []ComponentSet
 }
 
 // Identity is what is known of a cluster.
@@ -69,6 +72,12 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 			if c, ok := s.(*ComponentSet); ok {
 				out.Components = append(out.Components, *c)
 			}
+		}
+	}
+	if out.Owner == fleet.OwnerHub {
+		var failure *Error
+		if out.Registrations, failure = st.registrations(hub); failure != nil {
+			return Owned{}, failure
 		}
 	}
 	slices.SortFunc(out.Components, func(a, b ComponentSet) int {

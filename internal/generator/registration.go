@@ -15,6 +15,9 @@ const (
 	fleetCredentials = "fleet"
 )
 
+// fluxNamespace is where Flux is.
+const fluxNamespace = "flux-system"
+
 // More keys of charts/fleet-secret.
 const (
 	keyGitHub       = "github"
@@ -34,7 +37,7 @@ func provided(m *fleet.Member) bool { return m.UseExternalSecrets || pushed(m) }
 // engineNamespace is where a member's own engine is, and reads its credentials.
 func engineNamespace(m *fleet.Member) string {
 	if m.Engine == fleet.EngineFlux {
-		return "flux-system"
+		return fluxNamespace
 	}
 	return "argocd"
 }
@@ -62,6 +65,9 @@ func (st *State) registrationValues(c *cluster) *yamldoc.Node {
 	if push {
 		computed[keyPush] = c.pushValues()
 	}
+	if st.isFluxHub(c.member.Hub) && c.registration.At([]string{keyKubeconfig, keyEnabled}).IsNull() {
+		computed[keyKubeconfig] = map[string]any{keyEnabled: true}
+	}
 	return c.computedOver(computed)
 }
 
@@ -82,7 +88,7 @@ func (st *State) readsFor(c *cluster) bool {
 		return here
 	}
 	var hubs map[string]string
-	if self := st.Fleet.HubMember(m.Hub); self != nil {
+	if self := st.hubs[m.Hub]; self != nil {
 		hubs = st.clusters[self].annotations.All
 	}
 	return slices.ContainsFunc(st.Fleet.Layout.GroupNames(), func(group string) bool {
