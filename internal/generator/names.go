@@ -32,8 +32,8 @@ func applicationName(prefix, suffix string) string {
 	return cutName(prefix+"-"+suffix, maxName)
 }
 
-// releaseName is the name of a Helm release for a cluster, where those of several clusters are in one namespace.
-func releaseName(prefix, cluster string) string { return cutName(prefix+"-"+cluster, maxRelease) }
+// helmReleaseName is the name of a Helm release for a cluster, where those of several clusters are in one namespace.
+func helmReleaseName(prefix, cluster string) string { return cutName(prefix+"-"+cluster, maxRelease) }
 
 // cutName is a name of at most limit characters for a full one.
 func cutName(full string, limit int) string {

@@ -38,7 +38,7 @@ func (st *State) registrations(hub string) ([]ComponentSet, *Error) {
 		out = append(out, ComponentSet{
 			Common: m.Common, Component: fleetSecret, Group: fleetGroup, Release: kind,
 			Chart:     Chart{RepoURL: source.RepoURL, Name: source.Chart, Version: source.TargetRevision, Path: source.Path},
-			Namespace: fluxNamespace, ReleaseName: releaseName(fleetSecret, m.Name), HelmValues: m.HelmValues, ValueFiles: m.ValueFiles, Deletion: m.Deletion,
+			Namespace: fluxNamespace, ReleaseName: helmReleaseName(fleetSecret, m.Name), HelmValues: m.HelmValues, ValueFiles: m.ValueFiles, Deletion: m.Deletion,
 		})
 	}
 	return out, nil
