@@ -15,6 +15,9 @@ func (mr *memberReader) noEffect() {
 		n := mr.m.Node().Get(key)
 		mr.r.Warn(problem.NoEffect, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q %s", n.Text, why), expected)
 	}
+	if out.IsHub && mr.m.Bool("githubSecret", false) {
+		warn("githubSecret", "has no effect: it comes with the registration of a member", "a Secret on the hub")
+	}
 	if !out.Remote {
 		keys := []string{"use_external_secrets", "push_argo_secrets"}
 		for _, g := range mr.layout.GroupNames() {

@@ -127,6 +127,7 @@ func TestMemberErrors(t *testing.T) {
 			`no-effect P:6:23: key "use_external_secrets": "true" has no effect: the hub deploys to this cluster; expected use_remote_argo: true beside it`},
 		{"said to be centralized", identity + "use_remote_argo: false\nenable_remote_addons: false\nuse_external_secrets: 'false'\npush_argo_secrets: false\n", ""},
 		{"pulled and pushed", identity + "use_remote_argo: true\nuse_external_secrets: true\npush_argo_secrets: true\n", `no-effect P:5:23: key "use_external_secrets": "true" has no effect on its credentials: the hub pushes them (push_argo_secrets); expected one of the two`},
+		{"credentials of a hub", identity + "fleet_member: hub-cluster\ngithubSecret: true\n", `no-effect P:5:15: key "githubSecret": "true" has no effect: it comes with the registration of a member; expected a Secret on the hub`},
 		{"pushed", identity + "use_remote_argo: true\npush_argo_secrets: true\n", ""},
 		{"remote hub", identity + "fleet_member: hub-cluster\nuse_remote_argo: true\n", `invalid-member P:5:18: key "use_remote_argo": true for a hub; expected false: a hub deploys to itself`},
 		{"basepath", identity + "addons_repo_basepath: ../x\n", `outside-repository P:4:23: key "addons_repo_basepath": path "../x" leads upwards (..): paths stay inside the repository; expected a folder inside the repository`},

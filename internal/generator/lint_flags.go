@@ -67,6 +67,12 @@ func (l *linter) ingress(c *cluster) {
 // github: charts/fleet-secret refuses the values, and with them what registers the member.
 func (l *linter) github(c *cluster) {
 	at, asked := c.asksForGitHubAt()
+	if said := c.member.KeyPos("githubSecret"); asked && !c.member.GitHubSecret && said.Line > 0 {
+		l.warn(c, problem.Problem{
+			Reason: problem.NoEffect, Pos: said, Subject: `key "githubSecret"`, Found: `"false" has no effect: its fleet/fleet-secret values ask for the credential`,
+			Expected: "githubSecret: false there, at the level of the cluster", Related: []problem.Pos{at},
+		})
+	}
 	if !asked || c.member.GitHubSecretName != "" {
 		return
 	}
