@@ -250,3 +250,51 @@ func TestSelectorFromText(t *testing.T) {
 		}
 	}
 }
+
+// A selector demands a value if no cluster without it can be selected; one part that says so is enough.
+func TestSelectorDemands(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"tenant=a":                          true,
+		"tenant==b":                         true,
+		"tenant in (a,b)":                   true,
+		"tenant in (a,c)":                   false,
+		"tenant=c":                          false,
+		"tenant=a,environment!=x":           true,
+		"tenant=c,tenant=a":                 true, // selects nothing
+		"tenant!=c":                         false,
+		"tenant notin (c)":                  false,
+		"tenant":                            false,
+		"!tenant":                           false,
+		"environment=a":                     false,
+		"tenants=a":                         false,
+		"environment in (x),tenant in (a)":  true,
+		"environment in (x),tenant in (ab)": false,
+	} {
+		v, err := SelectorFromText(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ParseSelector(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Demands("tenant", []string{"a", "b"}); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+		if !want {
+			continue
+		}
+		for _, tenant := range []string{"c", "", "ab"} {
+			if s.Matches(map[string]string{"tenant": tenant, "environment": "x"}) {
+				t.Errorf("%s selects tenant %q", text, tenant)
+			}
+		}
+		if s.Matches(map[string]string{"environment": "x"}) {
+			t.Errorf("%s selects what has no tenant", text)
+		}
+	}
+	if all, err := ParseSelector(nil); err != nil || all.Demands("tenant", []string{"a"}) {
+		t.Errorf("everything: %v", err)
+	}
+}

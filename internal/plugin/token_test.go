@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -85,7 +86,16 @@ func TestNewRefuses(t *testing.T) {
 		}
 		return path
 	}
-	good := plugin.Options{Source: newScript(), Hub: "hub-1", TokenFile: file("good", secret)}
+	certify(t, 1, filepath.Join(dir, "good.crt"), filepath.Join(dir, "good.key"))
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	cert, key := read("good.crt"), read("good.key")
+	good := plugin.Options{Source: newScript(), Hub: "hub-1", TokenFile: file("good", secret), Logger: slog.New(slog.DiscardHandler)}
 	if _, err := plugin.New(good); err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +115,18 @@ func TestNewRefuses(t *testing.T) {
 		{func(o *plugin.Options) { o.TLSCert = "cert" }, "both a certificate and a key"},
 		{func(o *plugin.Options) { o.TLSCert, o.TLSKey = "cert", "key" }, `TLS certificate "cert": no such file`},
 		{func(o *plugin.Options) { o.TLSCert, o.TLSKey = file("cert", "x"), file("key", "y") }, "failed to find any PEM data"},
+		{func(o *plugin.Options) { o.TLSClientCA = "ca" }, "client certificates need TLS"},
+		{func(o *plugin.Options) {
+			o.TLSCert, o.TLSKey, o.TLSClientCA = file("c.crt", cert), file("c.key", key), "ca"
+		}, `TLS client CA "ca": no such file`},
+		{func(o *plugin.Options) {
+			o.TLSCert, o.TLSKey, o.TLSClientCA = file("c.crt", cert), file("c.key", key), file("ca", "x")
+		}, "it has no PEM certificate"},
+		{func(o *plugin.Options) { o.TokensFile = "f" }, "both a file that declares them and a folder"},
+		{func(o *plugin.Options) { o.TokensFile, o.TokensDir = filepath.Join(dir, "none"), dir }, "no such file"},
+		{func(o *plugin.Options) { o.TokenRate = -1 }, "the token rate cannot be negative"},
+		{func(o *plugin.Options) { o.FailureBurst = -1 }, "the failure burst cannot be negative"},
+		{func(o *plugin.Options) { o.IdleTimeout = -1 }, "the time to wait for a request cannot be negative"},
 		{func(o *plugin.Options) { o.MaxRequestBytes = -1 }, "the largest request cannot be negative"},
 		{func(o *plugin.Options) { o.DrainDelay = -1 }, "the drain delay cannot be negative"},
 	} {

@@ -68,7 +68,14 @@ func parseAddress(location string) (address, string) {
 	if u.RawQuery != "" { // may hold a token
 		u.RawQuery = "..."
 	}
+	if u.Fragment != "" {
+		u.Fragment, u.RawFragment = "...", ""
+	}
 	a.display = u.String()
+	if a.scope != "" && (u.RawQuery != "" || u.Fragment != "") {
+		// Git hands the URL to git-remote-https as an argument, whatever way it has come by it, for all processes to read.
+		return a, "the URL has a query or a fragment, which stands on a command line of git's"
+	}
 	return a, ""
 }
 

@@ -19,7 +19,8 @@
 //     They never hold credentials. Their reasons (Reason) are stable codes.
 //  8. Git runs without prompts, hooks and the configuration of user and system, but with the environment's proxies,
 //     certificates and ssh settings. Credentials reach it through a credential helper bound to the repository's host
-//     or through ssh's identity file: no secret is on a command line, in a URL or in a configuration file.
+//     or through ssh's identity file: no secret is on a command line, in a URL or in a configuration file. Git hands
+//     a URL on as an argument, so one with a query or a fragment, where secrets may be, is refused.
 //  9. All methods may be called concurrently.
 //  10. Revision reads any revision of a local repository by Git's objects alone, under the same rules.
 package source

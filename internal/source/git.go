@@ -77,7 +77,11 @@ func NewGit(o Options) (*Git, error) {
 		return nil, &Error{Reason: InvalidOptions, Source: g.name, Detail: detail, Hint: hint}
 	}
 	if wrong != "" {
-		return invalid(wrong, "")
+		hint := ""
+		if a.url != "" {
+			hint = "credentials belong into the credentials folder"
+		}
+		return invalid(wrong, hint)
 	}
 	if !validRef(ref) {
 		return invalid(fmt.Sprintf("ref %q is no valid name", ref), "give a branch, a tag or a commit id")

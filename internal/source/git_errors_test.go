@@ -69,7 +69,6 @@ func TestG5_ServerErrors(t *testing.T) {
 		{private.URL + "/.git", private.URL + "/.git", "authentication failed; check the credentials folder", Authentication},
 		{with(private, "fleet:wrong-secret") + "/.git", private.URL + "/.git", "authentication failed; check the credentials folder", Authentication},
 		{with(private, "wrong-secret") + "/.git", private.URL + "/.git", "authentication failed; check the credentials folder", Authentication},
-		{private.URL + "/.git?token=wrong-secret", private.URL + "/.git?...", "authentication failed; check the credentials folder", Authentication},
 		{with(closed, "fleet:wrong-secret") + "/.git", closed.URL + "/.git", "the server cannot be reached", Unreachable},
 		{"https://host.invalid/fleet.git", "https://host.invalid/fleet.git", "host not found; check the URL and the name service", Unreachable},
 		{failing.URL + "/x", failing.URL + "/x", "the server cannot be reached", Unreachable},
@@ -108,6 +107,8 @@ func TestNewGit_Refuses(t *testing.T) {
 		o    Options
 		want string
 	}{
+		{Options{Location: "https://user:secret@host/x.git?token=secret"}, `git "https://host/x.git?...": the URL has a query or a fragment, which stands on a command line of git's; credentials belong into the credentials folder`},
+		{Options{Location: "http://host/x.git#secret"}, `git "http://host/x.git#...": the URL has a query or a fragment, which stands on a command line of git's; credentials belong into the credentials folder`},
 		{Options{Location: "ftp://user:secret@host/x"}, `git "?": the URL's scheme is none of https, http, ssh, git and file`},
 		{Options{Location: "https://user:sec%zz@host/x"}, `git "?": the URL cannot be parsed`},
 		{Options{Location: "ext::sh -c touch% x"}, `git "?": remote helpers (helper::address) are not supported`},

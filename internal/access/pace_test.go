@@ -1,0 +1,132 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Rule 9: however many addresses fail, no more than so many are remembered, and those that go on failing stay among them.
+func TestAttemptsAreBounded(t *testing.T) {
+	t.Parallel()
+	a := NewAttempts(0.001, 2)
+	const busy = "10.0.0.1:1"
+	for range 2 {
+		if _, tooMany := a.Failed(busy); tooMany {
+			t.Fatal("too soon")
+		}
+	}
+	for i := range 3 * maxAddresses {
+		if _, tooMany := a.Failed(fmt.Sprintf("192.%d.%d.%d:99", i>>16, i>>8&255, i&255)); tooMany {
+			t.Fatal("an address that failed once")
+		}
+		if i%(maxAddresses/2) == 0 {
+			if retry, tooMany := a.Failed(busy); !tooMany || retry <= 0 {
+				t.Fatalf("after %d others: forgotten", i)
+			}
+		}
+	}
+	if a.recent.Len() != maxAddresses || len(a.byPlace) != maxAddresses {
+		t.Errorf("%d addresses are remembered, %d in the list", len(a.byPlace), a.recent.Len())
+	}
+}
+
+// One site of IPv6 is one address, and so is what is none.
+func TestAttemptsByPlace(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"10.0.0.1:1", "10.0.0.1:2", true},
+		{"10.0.0.1:1", "10.0.0.2:1", false},
+		{"10.0.0.1:1", "[::ffff:10.0.0.1]:1", true},
+		{"[2001:db8::1]:1", "[2001:db8::2:3:4:5]:1", true},
+		{"[2001:db8::1]:1", "[2001:db8:0:1::1]:1", false},
+		{"[fe80::1%eth0]:1", "[fe80::1%eth1]:1", true},
+		{"@", "", true},
+		{"@", "10.0.0.1:1", false},
+	} {
+		if got := prefixOf(c.a) == prefixOf(c.b); got != c.same {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
+	}
+}
+
+func TestPace(t *testing.T) {
+	t.Parallel()
+	g := &Grant{limiter: rate.NewLimiter(0.01, 1)}
+	if _, ok := g.Pace(t.Context(), time.Hour); !ok {
+		t.Error("the first")
+	}
+	for range 3 { // a refusal takes nothing from those who come later
+		if retry, ok := g.Pace(t.Context(), time.Second); ok || retry < 90*time.Second || retry > 100*time.Second {
+			t.Errorf("%s %v", retry, ok)
+		}
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for range 3 {
+		if retry, ok := g.Pace(gone, time.Hour); ok || retry > 100*time.Second {
+			t.Errorf("who has gone: %s %v", retry, ok)
+		}
+	}
+	var nobody *Grant
+	if _, ok := nobody.Pace(t.Context(), time.Hour); ok {
+		t.Error("nobody")
+	}
+}
+
+// Nothing is allowed to nobody: what forgets to ask whose request it is, answers nothing.
+func TestNobodyMayNothing(t *testing.T) {
+	t.Parallel()
+	var g *Grant
+	if g.Sees("h", "c", "t") || g.Hub("") == nil || g.Route(Explain) == nil || g.Label() != "" {
+		t.Error("nobody sees something")
+	}
+}
+
+// The tokens folder is looked at once in a while, not with every request: those may come from anybody.
+func TestTokensAreLookedAtOnceInAWhile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	o := Options{TokenFile: write("token", "x"), TokensDir: dir, Log: slog.New(slog.DiscardHandler)}
+	o.TokensFile = write("tokens.yaml", "apiVersion: argosy.dev/v1alpha1\nkind: Tokens\ntokens:\n- {name: a, files: [a], allow: {routes: [fleet]}}\n")
+	const old, next = "the-old-value-of-a", "the-next-value-of-a"
+	write("a", old)
+	tokens, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := tokens.looked
+	tokens.now = func() time.Time { return clock }
+	write("a", next)
+	for after, want := range map[time.Duration]string{0: old, DefaultReload - 1: old} {
+		clock = tokens.looked.Add(after)
+		if tokens.Find(want) == nil || tokens.Find(next) != nil {
+			t.Errorf("after %s it has been looked at", after)
+		}
+	}
+	clock = tokens.looked.Add(DefaultReload)
+	if tokens.Find(old) != nil || tokens.Find(next) == nil {
+		t.Error("it has not been looked at")
+	}
+	clock = clock.Add(-time.Hour) // the clock has been set back
+	write("a", old)
+	if tokens.Find(old) == nil {
+		t.Error("it waits for the old time to come again")
+	}
+}
