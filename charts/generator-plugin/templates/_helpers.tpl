@@ -175,6 +175,19 @@ annotations:
 {{- if and $v.tls.secretName (not (include "generator-plugin.bool" $v.tls.enabled)) -}}
 {{- fail "tls.secretName has no effect with tls.enabled: false" -}}
 {{- end -}}
+{{- if and $v.tls.clientCASecret (not (include "generator-plugin.bool" $v.tls.enabled)) -}}
+{{- fail "tls.clientCASecret has no effect with tls.enabled: false" -}}
+{{- end -}}
+{{- if and $v.tls.clientCASecret (eq $v.engine "argocd") (not $v.plugin.baseUrl) -}}
+{{- fail "tls.clientCASecret: Argo CD's plugin client has no certificate to present, so no ApplicationSet would get an answer: set plugin.baseUrl to a proxy that has one" -}}
+{{- end -}}
+{{- $names := list "token-file" -}}
+{{- range $token := $v.tokens -}}
+{{- if has $token.name $names -}}
+{{- fail (printf "tokens: the name %s is taken: each token has its own, and token-file is that of the token" $token.name) -}}
+{{- end -}}
+{{- $names = append $names $token.name -}}
+{{- end -}}
 {{- if and (eq $v.state.type "emptyDir") $v.state.existingClaim -}}
 {{- fail "state.existingClaim needs state.type: persistentVolumeClaim" -}}
 {{- end -}}
@@ -189,7 +202,7 @@ annotations:
 {{- end -}}
 {{- range $arg := $v.extraArgs -}}
 {{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
-{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "facts" "namespace" "flux-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
+{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
 {{- fail (printf "extraArgs: --%s is set by the chart: use its value" $flag) -}}
 {{- end -}}
 {{- end -}}
