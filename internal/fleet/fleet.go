@@ -238,9 +238,13 @@ func (f *Fleet) duplicates(hubName string, h *hub) {
 			first[declared] = m
 			continue
 		}
+		wrong := m // the other one may be right: a file that was copied, and a name forgotten
+		if m.Name == declared {
+			wrong = other
+		}
 		f.ofHubs = append(f.ofHubs, problem.Problem{
 			Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("member %q of hub %q", declared, hubName),
-			Found: "declared by two files", Expected: "each cluster once", Related: []problem.Pos{other.Pos}, Hub: hubName,
+			Found: "declared by two files", Expected: "each cluster once", Related: []problem.Pos{other.Pos}, Hub: hubName, Cluster: wrong.Name,
 		})
 	}
 }
@@ -249,7 +253,7 @@ func (f *Fleet) duplicates(hubName string, h *hub) {
 func (f *Fleet) ProblemsOf(hubName string) []problem.Problem {
 	var out []problem.Problem
 	for _, p := range f.Problems {
-		if p.Hub == hubName {
+		if p.Hub == hubName && p.Cluster == "" {
 			out = append(out, p)
 		}
 	}

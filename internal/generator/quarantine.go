@@ -84,13 +84,13 @@ func (st *State) quarantined(c *cluster) (Quarantined, bool) {
 	return q, true
 }
 
-// Lost are the problems of those members of a hub that an earlier state can answer for and this one cannot, because of
+// Lost are the problems of those members of a hub that an earlier state answers for and this one does not, because of
 // the facts: a snapshot alone leaves them at home. An empty hub means all.
 func (st *State) Lost(before *State, hub string) []problem.Problem {
 	var out []problem.Problem
 	for _, q := range st.Quarantined(hub) {
 		old := before.Fleet.Member(q.Hub, q.Name)
-		if q.Standing != Refused || old == nil {
+		if q.Standing == Kept || old == nil {
 			continue
 		}
 		if c := before.clusters[old]; c.home != nil || len(c.wrong()) == 0 {

@@ -175,7 +175,7 @@ func TestG4_NoFluxInputsBeforeTheFirstState(t *testing.T) {
 	s.say(repository(nil))
 	before := s.inputs(provider{query: dnsInputs})
 	s.say(map[string]string{"README.md": "everything is gone\n"})
-	s.say(repository(map[string]string{fileA: "clusterName: [\n"}))
+	s.say(repository(map[string]string{"versions/applicationSets.yaml": "releases: [\n"}))
 	if diff := cmp.Diff(before, s.inputs(provider{query: dnsInputs})); len(before) != 3 || diff != "" {
 		t.Errorf("%d inputs, then %s", len(before), diff)
 	}

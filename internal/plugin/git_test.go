@@ -90,17 +90,19 @@ func TestGitSource(t *testing.T) {
 	if !strings.Contains(before.body, `"replicas: 2\n"`) {
 		t.Errorf("%s", before.body)
 	}
-	broken := w.push(map[string]string{fileA: "clusterName: [\n"})
+	const versions = "versions/applicationSets.yaml"
+	good := repository(nil)[versions]
+	broken := w.push(map[string]string{versions: "releases: [\n"})
 	webhook()
 	s.until("refused", func(st refresh.Status) bool { return len(st.Refused) == 1 && st.Refused[0].Revision == broken })
 	if r := s.ask(`{"view":"components","group":"addons"}`); r.code != 200 || r.body != before.body {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	mended := w.push(map[string]string{fileA: memberA})
+	mended := w.push(map[string]string{versions: good})
 	webhook()
 	after := serves(s, mended)
 	// Broken again, and then the service is restarted: what was accepted goes on being served.
-	worse := w.push(map[string]string{fileA: "clusterName: [\n"})
+	worse := w.push(map[string]string{versions: "releases: [\n"})
 	webhook()
 	s.until("refused again", func(st refresh.Status) bool { return len(st.Refused) == 1 && st.Refused[0].Revision == worse })
 	if err := s.Stop(t.Context()); err != nil {

@@ -28,7 +28,7 @@ const (
 	fileA   = "fleet/fleet-members/hub-1/a.yaml"
 )
 
-// repository is a good fleet of two hubs with the files given on top.
+// repository is a good fleet of two hubs with the files given on top; an empty text leaves one out.
 func repository(files map[string]string) map[string]string {
 	const chart = "chartRepoUrl: https://example.org/repo, chartRepoPath: charts/x, chartRepoRevision: main, use_helm_repo_path: \"true\""
 	all := map[string]string{
@@ -43,6 +43,7 @@ func repository(files map[string]string) map[string]string {
 		"addons/defaults/addons/dns/values.yaml": "replicas: 1\nname: \"<&>\"\n",
 	}
 	maps.Copy(all, files)
+	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
 	return all
 }
 

@@ -22,6 +22,8 @@ type Readiness struct {
 	LastRefresh *time.Time `json:"lastRefresh,omitempty"`
 	// Refused is what is newer than the revision being served, and why it is not served.
 	Refused []refresh.Refusal `json:"refused"`
+	// Quarantined are the hub's members that cannot be computed as they are in the revision, and what becomes of each.
+	Quarantined []refresh.Quarantined `json:"quarantined"`
 }
 
 // healthz tells that the process answers.
@@ -35,7 +37,10 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 	st := s.refresher.Status()
 	body := Readiness{
 		Ready: st.Ready(), Source: st.Source, Hub: s.o.Hub, Revision: st.Revision,
-		Since: known(st.Since), LastRefresh: known(st.LastSuccess), Refused: st.Refused,
+		Since: known(st.Since), LastRefresh: known(st.LastSuccess), Refused: st.Refused, Quarantined: st.Quarantined,
+	}
+	if body.Quarantined == nil {
+		body.Quarantined = []refresh.Quarantined{}
 	}
 	if body.Refused == nil {
 		body.Refused = []refresh.Refusal{}

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
@@ -109,12 +110,14 @@ var (
 	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not being served.", []string{"cause"}, nil)
 	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens, or files of tokens, that are not as their files say now: what was good last counts.", nil, nil)
 	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the revision that is being served.", []string{"reason"}, nil)
-	membersDesc  = prometheus.NewDesc("argosy_members", "Members in the revision that is being served.", []string{"hub"}, nil)
+	quarantine   = prometheus.NewDesc("argosy_quarantined_members",
+		"Members of the hub that cannot be computed in the revision that is being served, by what becomes of them.", []string{"standing"}, nil)
+	membersDesc = prometheus.NewDesc("argosy_members", "Members in the revision that is being served.", []string{"hub"}, nil)
 )
 
 // Describe names the metrics.
 func (status) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, membersDesc} {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, quarantine, membersDesc} {
 		ch <- d
 	}
 }
@@ -151,6 +154,13 @@ func (c status) Collect(ch chan<- prometheus.Metric) {
 	}
 	for reason, n := range problems {
 		gauge(problemsDesc, n, reason)
+	}
+	standings := map[generator.Standing]float64{generator.Kept: 0, generator.LeftOut: 0, generator.Refused: 0}
+	for _, q := range st.Quarantined {
+		standings[q.Standing]++
+	}
+	for standing, n := range standings {
+		gauge(quarantine, n, string(standing))
 	}
 	for _, hub := range state.Fleet.Hubs() {
 		gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)

@@ -88,11 +88,9 @@ func TestBrokenCommitKeepsTheOldAnswers(t *testing.T) {
 	}
 	good := s.Refresher().State().Revision
 	for what, files := range map[string]map[string]string{
-		"member":   {fileA: memberA + "tenant: twice\n"},
-		"values":   {"addons/defaults/addons/dns/values.yaml": "a: [\n"},
 		"versions": {"versions/applicationSets.yaml": "releases: [\n"},
-		"release":  {fileA: memberA + "labels: {addonsRelease: nosuch}\n"},
 		"layout":   {"fleet/layout.yaml": "kind: [\n"},
+		"folders":  {"addons/defaults/application-sets/addons.yaml": "", "addons/defaults/addons/dns/values.yaml": ""},
 	} {
 		bad := s.say(repository(files))
 		for i, q := range questions {
@@ -295,11 +293,12 @@ func TestMetrics(t *testing.T) {
 	}
 	s.script.says <- said{err: errors.New("script: away")}
 	s.until("away", func(st refresh.Status) bool { return len(st.Refused) == 1 })
-	s.say(repository(map[string]string{fileA: memberA + "tenant: twice\n"}))
+	s.say(repository(map[string]string{"versions/applicationSets.yaml": "releases: []\nreleases: []\n"}))
 	m = s.get("/metrics").body
 	for _, line := range []string{
 		`argosy_refresh_failures_total{cause="source",reason="git-failed"} 1`,
 		`argosy_refresh_failures_total{cause="commit",reason="duplicate-key"} 1`,
+		`argosy_quarantined_members{standing="kept"} 0`,
 	} {
 		if !strings.Contains(m, line+"\n") {
 			t.Errorf("metrics lack %s", line)

@@ -1,6 +1,8 @@
 package refresh
 
 import (
+	"slices"
+
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -50,7 +52,7 @@ func (r *Refresher) advance(l look) result {
 	return out
 }
 
-// first builds the first state (rule 1); errors of single members are accepted (rule 3). What was accepted before a
+// first builds the first state (rule 1). What was accepted before a
 // restart is gone on from, once the source has been looked at: it may be older than what others serve (rule 8).
 func (r *Refresher) first(l look, known facts.Set, synced bool, out *result) {
 	switch {
@@ -68,8 +70,8 @@ func (r *Refresher) first(l look, known facts.Set, synced bool, out *result) {
 		return
 	}
 	if r.accepted != nil {
-		if candidate, refused := r.try(r.accepted, known); len(refused) == 0 {
-			r.serving, out.swapped = candidate, true
+		if candidate, refused := r.restored(known); len(refused) == 0 {
+			r.serving, out.swapped, r.homes = candidate, true, nil
 			if l.snapshot != nil && l.snapshot.Revision != r.accepted.Revision {
 				r.next(l.snapshot, known, out)
 			}
@@ -157,12 +159,12 @@ func (r *Refresher) try(s *snapshot.Snapshot, known facts.Set) (_ *serving, refu
 	if r.serving != nil {
 		previous = r.serving.state
 	}
-	st, err := r.build(previous, s, known)
+	st, err := r.build(func() (*generator.State, error) { return generator.Build(previous, s, known) })
 	if err != nil {
 		return nil, problem.From(err, internal, problem.Pos{})
 	}
 	if previous != nil {
-		refused = append(added(previous.Errors(r.o.Hub), st.Errors(r.o.Hub)), st.LostFolders(previous)...)
+		refused = slices.Concat(added(ofAll(previous.Errors(r.o.Hub)), ofAll(st.Errors(r.o.Hub))), st.Lost(previous, r.o.Hub), st.LostFolders(previous))
 		if len(refused) > 0 {
 			return nil, refused
 		}
@@ -170,9 +172,23 @@ func (r *Refresher) try(s *snapshot.Snapshot, known facts.Set) (_ *serving, refu
 	return &serving{state: st, snapshot: s, facts: known}, nil
 }
 
-func (r *Refresher) build(previous *generator.State, s *snapshot.Snapshot, known facts.Set) (st *generator.State, err error) {
+// restored builds the state from before the restart, with the members that were at home then.
+func (r *Refresher) restored(known facts.Set) (_ *serving, refused []problem.Problem) {
+	st, err := r.build(func() (*generator.State, error) { return generator.Restore(r.accepted, known, r.homes) })
+	if err != nil {
+		return nil, problem.From(err, internal, problem.Pos{})
+	}
+	return &serving{state: st, snapshot: r.accepted, facts: known}, nil
+}
+
+func (r *Refresher) build(build func() (*generator.State, error)) (st *generator.State, err error) {
 	defer r.recovered(&err)
-	return generator.Build(previous, s, known)
+	return build()
+}
+
+// ofAll are the problems that are not a single member's: those leave it at home.
+func ofAll(ps []problem.Problem) []problem.Problem {
+	return slices.DeleteFunc(ps, func(p problem.Problem) bool { return p.Cluster != "" })
 }
 
 func withoutCause(refused []Refusal, cause Cause) []Refusal {

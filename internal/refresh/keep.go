@@ -3,14 +3,20 @@ package refresh
 import (
 	"archive/tar"
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -21,10 +27,96 @@ const (
 	digestRecord   = "ARGOSY.digest"
 	errorRecord    = "ARGOSY.error"
 	countRecord    = "ARGOSY.files"
+	homesRecord    = "ARGOSY.homes"
 )
 
-// save writes a snapshot into a file, in one step: whoever reads it finds the old one or the new one.
-func save(path string, s *snapshot.Snapshot) (err error) {
+// kept is what is written down: it is written again when it is something else.
+type kept struct {
+	revision string
+	homes    []home
+	written  map[string]bool // revisions of homes whose files are there, and good
+}
+
+// home is the last snapshot that some members could be computed from; those without one have no revision.
+type home struct {
+	Revision string      `json:"revision,omitempty"`
+	Members  [][2]string `json:"members"` // hub and name
+}
+
+// homesOf are the homes, by revision.
+func homesOf(homes generator.Homes) []home {
+	members := map[string][][2]string{}
+	for id, s := range homes {
+		revision := ""
+		if s != nil {
+			revision = s.Revision
+		}
+		members[revision] = append(members[revision], [2]string{id.Hub, id.Name})
+	}
+	var out []home
+	for _, revision := range slices.Sorted(maps.Keys(members)) {
+		slices.SortFunc(members[revision], func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+		out = append(out, home{revision, members[revision]})
+	}
+	return out
+}
+
+func (h home) equal(g home) bool {
+	return h.Revision == g.Revision && slices.Equal(h.Members, g.Members)
+}
+
+// homeFile is where the snapshot of a home is kept, beside the state file.
+func homeFile(path, revision string) string {
+	sum := sha256.Sum256([]byte(revision))
+	return path + homeInfix + hex.EncodeToString(sum[:8]) + ".tar"
+}
+
+const homeInfix = ".home-"
+
+// save writes down a snapshot and the homes of its members that cannot be computed. The snapshots of homes come first,
+// each in a file of its own; then, in one step, the accepted one, which names them: whoever reads finds the state of
+// before or this one.
+func save(path string, s *snapshot.Snapshot, homes generator.Homes, k *kept) error {
+	named := homesOf(homes)
+	if k.revision == s.Revision && slices.EqualFunc(k.homes, named, home.equal) {
+		return nil
+	}
+	written := map[string]bool{}
+	for _, h := range homes {
+		if h == nil || written[h.Revision] {
+			continue
+		}
+		if !k.written[h.Revision] {
+			if err := writeFile(homeFile(path, h.Revision), h, nil); err != nil {
+				return err
+			}
+		}
+		written[h.Revision] = true
+	}
+	if err := writeFile(path, s, named); err != nil {
+		return err
+	}
+	k.revision, k.homes, k.written = s.Revision, named, written
+	return removeHomes(path, written)
+}
+
+// removeHomes removes the files of homes but for those of some revisions.
+func removeHomes(path string, but map[string]bool) error {
+	needed := map[string]bool{}
+	for revision := range but {
+		needed[filepath.Base(homeFile(path, revision))] = true
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+homeInfix) && !needed[e.Name()] {
+			err = errors.Join(err, os.Remove(filepath.Join(filepath.Dir(path), e.Name())))
+		}
+	}
+	return err
+}
+
+// writeFile writes a snapshot into a file, in one step: whoever reads it finds the old one or the new one.
+func writeFile(path string, s *snapshot.Snapshot, homes []home) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".accepted-")
 	if err != nil {
 		return err
@@ -35,18 +127,23 @@ func save(path string, s *snapshot.Snapshot) (err error) {
 		}
 	}()
 	b := bufio.NewWriterSize(f, 1<<20)
-	err = errors.Join(write(b, s), b.Flush(), f.Sync(), f.Close())
+	err = errors.Join(write(b, s, homes), b.Flush(), f.Sync(), f.Close())
 	if err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
 }
 
-func write(w io.Writer, s *snapshot.Snapshot) error {
+func write(w io.Writer, s *snapshot.Snapshot, homes []home) error {
 	t := tar.NewWriter(w)
 	head := map[string]string{revisionRecord: s.Revision, countRecord: fmt.Sprint(s.Len())}
 	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "snapshot", PAXRecords: head}); err != nil {
 		return err
+	}
+	if len(homes) > 0 { // as a file of its own: there may be too many members for a header
+		if err := writeHomes(t, homes); err != nil {
+			return err
+		}
 	}
 	for _, p := range s.Paths() {
 		file := s.File(p)
@@ -68,50 +165,115 @@ func write(w io.Writer, s *snapshot.Snapshot) error {
 	return t.Close()
 }
 
-// restore reads what save has written; nil when there is nothing.
-func restore(path string) (*snapshot.Snapshot, error) {
+func writeHomes(t *tar.Writer, homes []home) error {
+	text, err := json.Marshal(homes)
+	if err != nil {
+		return err
+	}
+	records := map[string]string{homesRecord: digestOf(text)}
+	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "homes", Mode: 0o600, Size: int64(len(text)), Format: tar.FormatPAX, PAXRecords: records}); err != nil {
+		return err
+	}
+	_, err = t.Write(text)
+	return err
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// restore reads what save has written; nil when there is nothing. A home that cannot be read is an error beside what can
+// be used: its members are as at a first start.
+func restore(path string, k *kept) (*snapshot.Snapshot, generator.Homes, error) {
+	accepted, named, err := readKept(path)
+	if err != nil || accepted == nil {
+		return nil, nil, err
+	}
+	homes := generator.Homes{}
+	k.revision, k.homes, k.written = accepted.Revision, named, map[string]bool{}
+	for _, h := range named {
+		var s *snapshot.Snapshot
+		if h.Revision != "" {
+			var failure error
+			if s, _, failure = readKept(homeFile(path, h.Revision)); failure == nil && (s == nil || s.Revision != h.Revision) {
+				failure = errors.New("it is not there")
+			}
+			if failure != nil {
+				err = errors.Join(err, fmt.Errorf("revision %s, which %d members were last computed from, in %s: %w", h.Revision, len(h.Members), homeFile(path, h.Revision), failure))
+				k.revision = "" // to be written again, without it
+				continue
+			}
+			k.written[h.Revision] = true
+		}
+		for _, m := range h.Members {
+			homes[generator.ID{Hub: m[0], Name: m[1]}] = s
+		}
+	}
+	return accepted, homes, err
+}
+
+// readKept reads what writeFile has written; nil when there is nothing.
+func readKept(path string) (*snapshot.Snapshot, []home, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	t := tar.NewReader(bufio.NewReaderSize(f, 1<<20))
 	head, err := t.Next()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	revision, count := head.PAXRecords[revisionRecord], head.PAXRecords[countRecord]
 	files := map[string]*snapshot.File{}
+	var homes []home
 	for {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		data, err := io.ReadAll(t)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		file := snapshot.NewFile(h.Name, data, int64(len(data)))
-		if text := h.PAXRecords[errorRecord]; text != "" {
-			var p problem.Problem
-			if err := json.Unmarshal([]byte(text), &p); err != nil {
-				return nil, err
+		if digest := h.PAXRecords[homesRecord]; digest != "" {
+			if digest != digestOf(data) {
+				return nil, nil, errors.New("the list of homes is damaged")
 			}
-			file = &snapshot.File{Path: h.Name, Digest: h.PAXRecords[digestRecord], Err: p}
+			if err := json.Unmarshal(data, &homes); err != nil {
+				return nil, nil, err
+			}
+			continue
 		}
-		if file.Digest != h.PAXRecords[digestRecord] { // tar has checksums of headers alone
-			return nil, fmt.Errorf("the content of %q is damaged", h.Name)
+		if files[h.Name], err = readEntry(h, data); err != nil {
+			return nil, nil, err
 		}
-		files[h.Name] = file
 	}
 	if revision == "" || count != fmt.Sprint(len(files)) {
-		return nil, errors.New("it is no whole snapshot")
+		return nil, nil, errors.New("it is no whole snapshot")
 	}
-	return snapshot.New(revision, files), nil
+	return snapshot.New(revision, files), homes, nil
+}
+
+// readEntry is one file of a snapshot.
+func readEntry(h *tar.Header, data []byte) (*snapshot.File, error) {
+	file := snapshot.NewFile(h.Name, data, int64(len(data)))
+	if text := h.PAXRecords[errorRecord]; text != "" {
+		var p problem.Problem
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			return nil, err
+		}
+		file = &snapshot.File{Path: h.Name, Digest: h.PAXRecords[digestRecord], Err: p}
+	}
+	if file.Digest != h.PAXRecords[digestRecord] { // tar has checksums of headers alone
+		return nil, fmt.Errorf("the content of %q is damaged", h.Name)
+	}
+	return file, nil
 }

@@ -24,7 +24,8 @@ type Options struct {
 	Facts FactsProvider
 	// Hub is the hub whose errors make a revision refused; empty means all.
 	Hub string
-	// StateFile keeps the last accepted snapshot across restarts; without it, a restart takes what the source has.
+	// StateFile keeps the last accepted snapshot across restarts; without it, a restart takes what the source has. Beside it
+	// are files of its name and more, for the members that were at home.
 	StateFile string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
@@ -58,9 +59,11 @@ type Refresher struct {
 	status  Status
 	changed chan struct{}
 
-	// serving and accepted belong to the worker; accepted is what was served before a restart.
+	// What follows belongs to the worker: what is served, what was served before a restart, and what is written down.
 	serving  *serving
 	accepted *snapshot.Snapshot
+	homes    generator.Homes
+	kept     kept
 }
 
 // look is what the source said last.
@@ -93,8 +96,12 @@ func New(o Options) (*Refresher, error) {
 	}
 	if o.StateFile != "" {
 		var err error
-		if r.accepted, err = restore(o.StateFile); err != nil {
-			o.Logger.Error("the state of before cannot be used", "file", o.StateFile, "error", err)
+		if r.accepted, r.homes, err = restore(o.StateFile, &r.kept); err != nil {
+			what := "the state of before cannot be used"
+			if r.accepted != nil {
+				what = "a part of the state of before cannot be used: members are as at a first start"
+			}
+			o.Logger.Error(what, "file", o.StateFile, "error", err)
 		}
 	}
 	return r, nil
@@ -138,7 +145,7 @@ func (r *Refresher) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.status
-	s.Refused = slices.Clone(s.Refused)
+	s.Refused, s.Quarantined = slices.Clone(s.Refused), slices.Clone(s.Quarantined)
 	if l, ok := r.o.Source.(looker); ok && s.Ready() && len(s.Refused) == 0 && l.Looked().After(s.LastSuccess) {
 		s.LastSuccess = l.Looked()
 	}
@@ -217,6 +224,10 @@ func (r *Refresher) turn() {
 			}
 		}
 	}
+	next.Quarantined = before.Quarantined
+	if result.swapped {
+		next.Quarantined = quarantined(r.serving.state, r.o.Hub, before.Quarantined, began)
+	}
 	if next.Ready() && len(next.Refused) == 0 {
 		next.LastSuccess = r.o.Now()
 	}
@@ -242,24 +253,28 @@ func (r *Refresher) turn() {
 	}
 }
 
-// keep writes the accepted snapshot down. A disk that is full does not stop the service.
+// keep writes down what a restart goes on from. A disk that is full does not stop the service.
 func (r *Refresher) keep() {
-	s := r.serving.snapshot
-	if r.o.StateFile == "" || r.accepted != nil && r.accepted.Revision == s.Revision {
+	r.accepted = nil // it has been gone on from
+	if r.o.StateFile == "" {
 		return
 	}
-	if err := save(r.o.StateFile, s); err != nil {
+	if err := save(r.o.StateFile, r.serving.snapshot, r.serving.state.Homes(), &r.kept); err != nil {
 		r.o.Logger.Error("the accepted state cannot be kept for a restart", "file", r.o.StateFile, "error", err)
-		return
 	}
-	r.accepted = s
 }
 
 func (r *Refresher) log(before, next Status, result result) {
 	if result.swapped {
 		st := r.serving.state
 		r.o.Logger.Info("serving", "revision", next.Revision, "source", next.Source, "hub", r.o.Hub,
-			"members", len(st.Fleet.Members(r.o.Hub)), "errors", len(st.Errors(r.o.Hub)))
+			"members", len(st.Fleet.Members(r.o.Hub)), "errors", len(st.Errors(r.o.Hub)), "quarantined", len(next.Quarantined))
+	}
+	for _, q := range next.Quarantined {
+		if !slices.ContainsFunc(before.Quarantined, q.same) {
+			r.o.Logger.Warn("quarantined", "member", q.Member, "hub", q.Hub, "standing", q.Standing, "reason", q.Reason, "problem", q.Problem,
+				"problems", q.Problems, "revision", q.Revision, "serving", next.Revision)
+		}
 	}
 	for _, n := range next.Refused {
 		known := false

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/source"
 )
@@ -43,6 +44,47 @@ func (r Refusal) same(q Refusal) bool {
 	return r == q
 }
 
+// Quarantined is a member that cannot be computed (rule G2 of the design).
+type Quarantined struct {
+	Hub    string `json:"hub"`
+	Member string `json:"member"`
+	// Standing is what becomes of it: kept, left-out or refused.
+	Standing generator.Standing `json:"standing"`
+	// Revision is what its sets are computed from; empty unless they are kept.
+	Revision string `json:"revision,omitempty"`
+	// Reason is a stable code, Problem the first problem's text and Problems the number of all.
+	Reason   string `json:"reason"`
+	Problem  string `json:"problem"`
+	Problems int    `json:"problems"`
+	// Since is when it was first seen as it is.
+	Since time.Time `json:"since"`
+}
+
+func (q Quarantined) same(p Quarantined) bool {
+	q.Since, p.Since = time.Time{}, time.Time{}
+	return q == p
+}
+
+// quarantined are the members of a hub that a state cannot compute. Those that were so before are so since then.
+func quarantined(st *generator.State, hub string, before []Quarantined, now time.Time) []Quarantined {
+	known := make(map[generator.ID]Quarantined, len(before))
+	for _, q := range before {
+		known[generator.ID{Hub: q.Hub, Name: q.Member}] = q
+	}
+	var out []Quarantined
+	for _, q := range st.Quarantined(hub) {
+		one := Quarantined{
+			Hub: q.Hub, Member: q.Name, Standing: q.Standing, Revision: q.Revision, Reason: string(q.Problems[0].Reason),
+			Problem: limit(q.Problems[0].Error()), Problems: len(q.Problems), Since: now,
+		}
+		if old, ok := known[q.ID]; ok && old.same(one) {
+			one.Since = old.Since
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
 // Status is what is being served, and why it is not the newest.
 type Status struct {
 	// Source names the repository, without credentials.
@@ -54,6 +96,8 @@ type Status struct {
 	LastSuccess time.Time
 	// Refused is empty when the newest of everything is being served; at most one for each cause, in order of causes.
 	Refused []Refusal
+	// Quarantined are the members of Options.Hub that cannot be computed as they are in Revision, by hub and name.
+	Quarantined []Quarantined
 	// Waiting tells, before the first state, what is being waited for.
 	Waiting string
 }

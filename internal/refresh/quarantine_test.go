@@ -1,0 +1,245 @@
+package refresh_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// quarantined checks who is, what becomes of each, and from which revision it is answered.
+func (h *harness) quarantined(want ...string) {
+	h.Helper()
+	got := []string{}
+	for _, q := range h.r.Status().Quarantined {
+		if q.Reason == "" || q.Problem == "" || q.Problems < 1 || q.Since.IsZero() {
+			h.Errorf("%+v", q)
+		}
+		got = append(got, strings.TrimSpace(q.Member+" "+string(q.Standing)+" "+q.Revision))
+	}
+	if !slices.Equal(got, want) {
+		h.Errorf("quarantined %q, want %q", got, want)
+	}
+}
+
+// answer is the answer about all members.
+func (h *harness) answer() string {
+	h.Helper()
+	b, err := h.r.State().Answer(generator.Request{View: generator.Members, Hub: "hub-1"})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return string(b)
+}
+
+// Rule G2: a commit that breaks a member is taken, and leaves that member at its last good revision.
+func TestG2_ABrokenMemberDoesNotHoldUpTheOthers(t *testing.T) {
+	for name, files := range map[string]map[string]string{
+		"file":    {"fleet/fleet-members/hub-1/a.yaml": broken},
+		"release": {"fleet/fleet-members/hub-1/a.yaml": member + "labels: {addonsRelease: nosuch}\n"},
+		"values":  {"addons/tenants/retail/clusters/a/fleet/fleet-secret/values.yaml": "a: [\n"},
+		"twin":    {"fleet/fleet-members/hub-1/a.yaml": strings.ReplaceAll(member, ": a\n", ": b\n")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, nil)
+			files["addons/defaults/addons/dns/values.yaml"] = "a: 1\n"
+			good := fleet(map[string]string{"addons/defaults/addons/dns/values.yaml": "a: 1\n"})
+			h.say(good, nil)
+			h.serving(good)
+			files["fleet/fleet-members/hub-1/b.yaml"] = strings.ReplaceAll(member, ": a\n", ": b\n") + "labels: {tier: gold}\n"
+			bad := fleet(files)
+			h.say(bad, nil)
+			h.serving(bad)
+			h.quarantined("a kept " + good.Revision)
+			first := h.r.Status().Quarantined[0]
+			if h.label("b", "tier") != "gold" {
+				t.Error("b is held up")
+			}
+			// The next commit leaves it where it is, since then.
+			files["README.md"] = "# more\n"
+			next := fleet(files)
+			h.say(next, nil)
+			h.serving(next)
+			if again := h.r.Status().Quarantined; len(again) != 1 || again[0] != first {
+				t.Errorf("%+v, then %+v", first, again)
+			}
+			h.say(good, nil)
+			h.serving(good)
+			h.quarantined()
+		})
+	}
+}
+
+// What a Secret says reaches a member at home as any other.
+func TestFactsReachAQuarantinedMember(t *testing.T) {
+	k := newKnown(true, cluster("a"), cluster("b"))
+	h := start(t, k)
+	good := fleet(nil)
+	h.say(good, nil)
+	h.serving(good)
+	bad := fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": broken})
+	h.say(bad, nil)
+	h.serving(bad)
+	k.say(cluster("a", "tier", "gold"), cluster("b"))
+	h.until("gold", func(refresh.Status) bool { return h.label("a", "tier") == "gold" })
+	h.quarantined("a kept " + good.Revision)
+	// Facts that break it at home, too, are refused for it alone.
+	k.say(cluster("a", "tier", "lead", "addonsRelease", "nosuch"), cluster("b", "tier", "gold"))
+	h.refused(refresh.Facts)
+	if a, b := h.label("a", "tier"), h.label("b", "tier"); a != "gold" || b != "gold" {
+		t.Errorf("a has %s, b has %s", a, b)
+	}
+	h.quarantined("a kept " + good.Revision)
+}
+
+// Facts that break a member which has no Applications are no reason to leave it out: it is answered for until now.
+func TestFactsDoNotLeaveAMemberOut(t *testing.T) {
+	k := newKnown(true)
+	k.set = facts.NewSet(true, cluster("a"), cluster("b")).WithApplications()
+	h := start(t, k)
+	good := fleet(nil)
+	h.say(good, nil)
+	h.serving(good)
+	k.sayAll(facts.NewSet(true, cluster("a", "addonsRelease", "nosuch"), cluster("b")).WithApplications())
+	h.refused(refresh.Facts)
+	h.quarantined()
+}
+
+// A member that is broken from its first commit has nothing to lose.
+func TestANewMemberThatIsBrokenIsLeftOut(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "accepted.tar")
+	h := startWith(t, nil, file)
+	good := fleet(nil)
+	h.say(good, nil)
+	h.serving(good)
+	before := h.answer()
+	bad := fleet(map[string]string{"fleet/fleet-members/hub-1/n.yaml": "clusterName: [\n"})
+	h.say(bad, nil)
+	h.serving(bad)
+	h.quarantined("n left-out")
+	if got := strings.ReplaceAll(h.answer(), bad.Revision, good.Revision); got != before {
+		t.Errorf("%s, then %s", before, got)
+	}
+	// So it is after a restart: that nothing is lost is known only from before it.
+	if err := h.r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	h = startWith(t, nil, file)
+	h.say(nil, errors.New("script: away"))
+	h.until("serving", func(st refresh.Status) bool { return st.Revision == bad.Revision })
+	h.quarantined("n left-out")
+	h.answer()
+}
+
+// A restart goes on with the members that were at home, whatever the source has of their revisions.
+func TestG4_RestartWithAQuarantinedMember(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "accepted.tar")
+	homes := func() []string {
+		t.Helper()
+		found, err := filepath.Glob(file + ".home-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	const fileB = "fleet/fleet-members/hub-1/b.yaml"
+	first := fleet(map[string]string{"docs/large.yaml": strings.Repeat("x", snapshot.MaxFileSize+1)})
+	files := map[string]string{"fleet/fleet-members/hub-1/a.yaml": broken}
+	second := fleet(files)
+	files[fileB] = "clusterName: [\n"
+	third := fleet(files)
+	h := startWith(t, nil, file)
+	for _, s := range []*snapshot.Snapshot{first, second, third} {
+		h.say(s, nil)
+		h.serving(s)
+	}
+	h.quarantined("a kept "+first.Revision, "b kept "+second.Revision)
+	want := h.answer()
+	if err := h.r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if len(homes()) != 2 {
+		t.Fatalf("kept %q", homes())
+	}
+	restarted := func() *harness {
+		t.Helper()
+		h := startWith(t, nil, file)
+		h.say(nil, errors.New("script: away"))
+		h.until("serving what was accepted", func(st refresh.Status) bool { return st.Revision == third.Revision })
+		return h
+	}
+	h = restarted()
+	h.quarantined("a kept "+first.Revision, "b kept "+second.Revision)
+	if got := h.answer(); got != want {
+		t.Errorf("%s, after a restart %s", want, got)
+	}
+	// It goes on from there; what nobody needs any more is removed.
+	delete(files, fileB)
+	fourth := fleet(files)
+	h.say(fourth, nil)
+	h.serving(fourth)
+	h.quarantined("a kept " + first.Revision)
+	if err := h.r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if len(homes()) != 1 {
+		t.Errorf("kept %q", homes())
+	}
+	// Half a home, another's, or one whose content is not what was written, is not used: its member is refused.
+	data, err := os.ReadFile(homes()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := homes()[0]
+	changed := bytes.Replace(data, []byte("tenant: retail"), []byte("tenant: resale"), 1)
+	if bytes.Equal(changed, data) {
+		t.Fatal("nothing to damage")
+	}
+	for what, damaged := range map[string][]byte{"gone": nil, "empty": {}, "half": data[:len(data)/2], "another": accepted, "changed": changed} {
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, accepted, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if what != "gone" {
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := startWith(t, nil, file)
+		h.say(nil, errors.New("script: away"))
+		h.until("serving "+what, func(st refresh.Status) bool { return st.Revision == fourth.Revision })
+		h.quarantined("a refused")
+		if _, err := h.r.State().Answer(generator.Request{View: generator.Members, Hub: "hub-1"}); err == nil {
+			t.Errorf("%s: an answer without a", what)
+		}
+		if err := h.r.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A list of homes that is damaged makes the whole state unusable: who was left out or kept is not known.
+	changed = bytes.Replace(accepted, []byte(`["hub-1","a"]`), []byte(`["hub-1","b"]`), 1)
+	if bytes.Equal(changed, accepted) {
+		t.Fatal("nothing to damage")
+	}
+	if err := os.WriteFile(file, changed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h = startWith(t, nil, file)
+	h.say(nil, errors.New("script: away"))
+	h.until("waiting for the source", func(st refresh.Status) bool { return st.Waiting == "script: away" })
+}
