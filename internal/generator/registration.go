@@ -87,15 +87,24 @@ func (st *State) readsFor(c *cluster) bool {
 	if here, ok := c.registration.At([]string{keyGitHub, keyLocal}).Truth(); ok {
 		return here
 	}
-	var hubs map[string]string
-	if self := st.hubs[m.Hub]; self != nil {
-		hubs = st.clusters[self].annotations.All
-	}
-	return slices.ContainsFunc(st.Fleet.Layout.GroupNames(), func(group string) bool {
+	hubs := st.hubAnnotations(c)
+	return slices.ContainsFunc(st.of(c).Fleet.Layout.GroupNames(), func(group string) bool {
 		repository := group + "_repo_url"
 		url := c.annotations.All[repository]
 		return m.Owner(group) == fleet.OwnerHub && url != "" && url != hubs[repository]
 	})
+}
+
+// hubAnnotations are the annotations of the hub of a member. One at home sees the hub as it was then.
+func (st *State) hubAnnotations(c *cluster) map[string]string {
+	self := st.of(c).Fleet.HubMember(c.member.Hub)
+	switch {
+	case self == nil:
+		return nil
+	case c.home != nil:
+		return c.home.newCluster(self, nil, st.facts).annotations.All
+	}
+	return st.clusters[self].annotations.All
 }
 
 // pushValues switch on that the chart writes the credentials into the cluster. Where, and whether the token of the
