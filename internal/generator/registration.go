@@ -55,7 +55,7 @@ func (st *State) registrationValues(c *cluster) *yamldoc.Node {
 		}
 		computed[gitCredentials] = map[string]any{fleetCredentials: notHere}
 	}
-	if c.asksForGitHub() && !st.readsFor(c) {
+	if _, asks := c.asksForGitHubAt(); asks && !st.readsFor(c) {
 		if push {
 			computed[keyGitHub] = map[string]any{keyLocal: false}
 		} else {
@@ -69,12 +69,6 @@ func (st *State) registrationValues(c *cluster) *yamldoc.Node {
 		computed[keyKubeconfig] = map[string]any{keyEnabled: true}
 	}
 	return c.computedOver(computed)
-}
-
-// asksForGitHub tells whether the member is to have repository credentials of its own (githubSecret).
-func (c *cluster) asksForGitHub() bool {
-	asked, _ := c.registration.At([]string{keyGitHubSecret}).Truth()
-	return asked || c.member.GitHubSecret
 }
 
 // readsFor tells whether the hub's own engine has a use for the member's repository credentials (githubSecret): the hub
