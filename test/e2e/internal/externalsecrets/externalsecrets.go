@@ -115,8 +115,7 @@ func specification(o Options) (process.Spec, error) {
 			// stores looked at when they change only.
 			"--concurrent", "1", "--store-requeue-interval", "24h",
 			// nothing in the fleet uses these
-			"--enable-push-secret-reconciler=false", "--enable-cluster-push-secret-reconciler=false",
-			"--enable-cluster-external-secret-reconciler=false",
+			"--enable-cluster-push-secret-reconciler=false", "--enable-cluster-external-secret-reconciler=false",
 			"--zap-time-encoding", "rfc3339",
 		},
 		Ports: []int{metrics, live},
