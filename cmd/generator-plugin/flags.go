@@ -51,6 +51,24 @@ Flags:
 // parse reads the command line. Help goes to out.
 func parse(args []string, out io.Writer) (*flags, error) {
 	f := &flags{}
+	fs := flagSet(f)
+	if err := fs.Parse(join(args)); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			help(fs, out)
+		}
+		return nil, twoDashes(err)
+	}
+	if f.version {
+		return f, nil
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return f, f.check()
+}
+
+// flagSet are the flags with their defaults; what is parsed goes into f.
+func flagSet(f *flags) *flag.FlagSet {
 	fs := flag.NewFlagSet("generator-plugin", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&f.source, "source", "", "the fleet's repository: a `folder`, which is watched, or a Git URL (required)")
@@ -83,19 +101,7 @@ func parse(args []string, out io.Writer) (*flags, error) {
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.BoolVar(&f.version, "version", false, "print the version and leave")
-	if err := fs.Parse(join(args)); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			help(fs, out)
-		}
-		return nil, twoDashes(err)
-	}
-	if f.version {
-		return f, nil
-	}
-	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	}
-	return f, f.check()
+	return fs
 }
 
 // join makes one argument of `--source git URL`.

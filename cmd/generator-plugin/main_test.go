@@ -50,6 +50,16 @@ func TestUsageErrors(t *testing.T) {
 		{with("--log-format", "xml"), `--log-format "xml"; expected text or json`},
 		{with("--log-level", "loud"), `--log-level "loud"; expected debug, info, warn or error`},
 		{with("--facts", ""), "--facts is empty"},
+		{with("--tls-client-ca", "c"), "--tls-client-ca needs --tls-cert and --tls-key"},
+		{with("--tokens-file", "t"), "--tokens-file and --tokens-dir belong together"},
+		{with("--tokens-dir", "t"), "--tokens-file and --tokens-dir belong together"},
+		{with("--tokens-file", "/nosuch/tokens.yaml", "--tokens-dir", "/"), `tokens file "/nosuch/tokens.yaml": no such file or directory`},
+		{with("--token-rate", "0"), "--token-rate 0; expected more than 0"},
+		{with("--token-rate", "NaN"), "--token-rate NaN; expected more than 0"},
+		{with("--token-burst", "0"), "--token-burst 0; expected at least 1"},
+		{with("--failure-rate", "-1"), "--failure-rate -1; expected more than 0"},
+		{with("--failure-burst", "0"), "--failure-burst 0; expected at least 1"},
+		{[]string{"--source", "https://example.org/x.git?access_token=hidden", "--hub", "h", "--token-file", token}, `git "https://example.org/x.git?...": the URL has a query`},
 		{with("--plugin-configmap", ""), "--plugin-configmap is empty"},
 		{with("--max-request-bytes", "0"), "--max-request-bytes 0; expected at least 1"},
 		{with("--max-response-bytes", "-1"), "--max-response-bytes -1; expected at least 1"},
@@ -83,7 +93,8 @@ func TestHelpAndVersion(t *testing.T) {
 		t.Errorf("status %d, %s", code, stderr.String())
 	}
 	for _, flag := range []string{
-		"source", "ref", "interval", "hub", "listen", "token-file", "facts", "namespace", "flux-namespace", "refresh-applicationsets", "plugin-configmap", "state-dir", "git-credentials", "tls-cert", "tls-key",
+		"source", "ref", "interval", "hub", "listen", "token-file", "tokens-file", "tokens-dir", "token-rate", "token-burst",
+		"failure-rate", "failure-burst", "tls-client-ca", "facts", "namespace", "flux-namespace", "refresh-applicationsets", "plugin-configmap", "state-dir", "git-credentials", "tls-cert", "tls-key",
 		"max-request-bytes", "max-response-bytes", "drain-delay", "log-format",
 	} {
 		if !strings.Contains(stdout.String(), "  --"+flag+" ") {

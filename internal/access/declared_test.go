@@ -222,7 +222,7 @@ func TestTokensRotate(t *testing.T) {
 			t.Errorf("%s is in the log:\n%s", s, w.log)
 		}
 	}
-	for _, want := range []string{"a token has no value yet", `msg="values of a token have changed" token=a`, "tokens are as their files say again", "tokens file has been read again"} {
+	for _, want := range []string{"a token has no value", `msg="values of a token have changed" token=a`, "tokens are as their files say again", "tokens file has been read again"} {
 		if !strings.Contains(w.log.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, w.log)
 		}

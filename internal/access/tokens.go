@@ -114,12 +114,8 @@ func Open(o Options) (*Tokens, error) {
 	if o.TokensFile == "" {
 		return t, nil
 	}
-	problems, missing := t.look()
-	if len(problems) > 0 {
+	if problems := t.look(); len(problems) > 0 {
 		return nil, errors.New(problems[0] + more(len(problems)-1))
-	}
-	for _, m := range missing {
-		t.o.Log.Warn("a token has no value yet", "problem", m)
 	}
 	return t, nil
 }
@@ -189,7 +185,7 @@ func (t *Tokens) table() []value {
 
 // look reads the tokens file and all values. What is wrong changes as little as can be (rule 6). The caller holds the
 // lock, if there is anybody else.
-func (t *Tokens) look() (problems, missing []string) {
+func (t *Tokens) look() (problems []string) {
 	t.looked = t.now()
 	if err := t.declare(); err != nil {
 		problems = append(problems, err.Error())
@@ -207,7 +203,7 @@ func (t *Tokens) look() (problems, missing []string) {
 	problems = append(problems, bad...)
 	problems = append(problems, t.apart(before)...)
 	t.tell(problems, missing, before)
-	return problems, missing
+	return problems
 }
 
 // remembered is the last good content of a file.
@@ -346,12 +342,17 @@ func (t *Tokens) apart(before []value) (problems []string) {
 
 // tell logs what is new.
 func (t *Tokens) tell(problems, missing []string, before []value) {
-	all := slices.Concat(problems, missing)
-	for _, p := range all {
+	for _, p := range problems {
 		if !slices.Contains(t.problems, p) {
 			t.o.Log.Error("tokens are not as their files say; what was good last stays", "error", p)
 		}
 	}
+	for _, m := range missing {
+		if !slices.Contains(t.problems, m) {
+			t.o.Log.Warn("a token has no value", "problem", m)
+		}
+	}
+	all := slices.Concat(problems, missing)
 	if len(all) == 0 && len(t.problems) > 0 {
 		t.o.Log.Info("tokens are as their files say again")
 	}

@@ -108,7 +108,7 @@ var (
 	successDesc  = prometheus.NewDesc("argosy_refresh_last_success_timestamp_seconds",
 		"When the source was last looked at with nothing to refuse.", nil, nil)
 	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not being served.", []string{"cause"}, nil)
-	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens, or files of tokens, that are not as their files say now: what was good last counts.", nil, nil)
+	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens that are not as their files say now, where what was good last counts, or that have no value.", nil, nil)
 	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the revision that is being served.", []string{"reason"}, nil)
 	quarantine   = prometheus.NewDesc("argosy_quarantined_members",
 		"Members of the hub that cannot be computed in the revision that is being served, by what becomes of them.", []string{"standing"}, nil)

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/reference/service.md")
+
+// The reference of the service's flags is what the command says of itself.
+func TestServiceDocIsUpToDate(t *testing.T) {
+	const path = "../../docs/reference/service.md"
+	var b strings.Builder
+	b.WriteString("<!-- Generated from the command: go test ./cmd/generator-plugin -update -->\n# The command generator-plugin\n\n" +
+		"The service. What it answers is in the [HTTP API](api.md); which files of tokens look how, [there](api.md#tokens). Exit status: 0\n" +
+		"good, 2 wrong usage or failing input or output.\n\n| flag | meaning | default |\n|---|---|---|\n")
+	if _, err := parse([]string{"--help"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Fatal(err)
+	}
+	flagSet(&flags{}).VisitAll(func(f *flag.Flag) {
+		name, text := flag.UnquoteUsage(f)
+		b.WriteString("| `" + strings.TrimRight("--"+f.Name+" "+name, " ") + "` | " + text + " | " + code(f.DefValue) + " |\n")
+	})
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != b.String() {
+		t.Errorf("%s is out of date: run go test ./cmd/generator-plugin -update", path)
+	}
+}
+
+func code(value string) string {
+	if value == "" {
+		return ""
+	}
+	return "`" + value + "`"
+}
