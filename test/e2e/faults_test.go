@@ -34,12 +34,14 @@ type fault struct {
 func faults(t *testing.T, e *environment) {
 	wrong := 0
 	for _, f := range []fault{
-		broken("a member file that is no YAML", memberFile("retail-prod-eu-1"), func(string) string { return "clusterName: [\n" }),
-		broken("an unknown key", memberFile("retail-dev-eu-1"), func(text string) string { return text + "enviroment: prod\n" }),
-		broken("a template that fails", "addons/defaults/addons/external-dns/values.yaml.gotmpl", func(text string) string { return text + "\nx: {{ .nothing }}\n" }),
+		broken("a member file that is no YAML", memberFile("retail-prod-eu-1"), func(string) string { return "clusterName: [\n" }, "retail-prod-eu-1"),
+		broken("an unknown key", memberFile("retail-dev-eu-1"), func(text string) string { return text + "enviroment: prod\n" }, "retail-dev-eu-1"),
+		broken("the hub's own file", memberFile(hub.Name), func(string) string { return "clusterName: [\n" }, hub.Name, "retail-dev-eu-1", "retail-prod-eu-1"),
+		broken("a template that fails", "addons/defaults/addons/external-dns/values.yaml.gotmpl", func(text string) string { return text + "\nx: {{ .nothing }}\n" },
+			"retail-dev-eu-1", "retail-prod-eu-1"),
 		broken("a release that does not exist", memberFile("retail-prod-eu-1"), func(text string) string {
 			return strings.Replace(text, "labels:\n", "labels:\n  addonsRelease: nowhere\n", 1)
-		}),
+		}, "retail-prod-eu-1"),
 		broken("a versions file that is no YAML", "versions/applicationSets.yaml", func(string) string { return "<<<<<<< HEAD\n" }),
 		{
 			name: "generator-plugin killed",
@@ -144,8 +146,9 @@ func faults(t *testing.T, e *environment) {
 	t.Logf("Applications and deployed objects deleted or changed by a fault: %d", wrong)
 }
 
-// broken is a commit that must be refused as a whole, and the commit that mends it.
-func broken(name, path string, edit func(string) string) fault {
+// broken is a commit with an error, and the commit that mends it. Members that are named stay as they were, and the
+// service goes on with the commit for all others; without any it must be refused as a whole.
+func broken(name, path string, edit func(string) string, members ...string) fault {
 	var before string
 	return fault{
 		name: name,
@@ -156,6 +159,10 @@ func broken(name, path string, edit func(string) string) fault {
 			e.push(t, "Break "+path)
 			head, err := e.Fleet.Head(t.Context())
 			must(t, err)
+			if len(members) > 0 {
+				e.eventually(t, "the service takes it, without the members that it breaks", func() string { return e.keeps(t, head, served, members) })
+				return
+			}
 			e.eventually(t, "the service refuses it", func() string { return e.refuses(t, head) })
 			if now := e.revision(t); now != served {
 				t.Errorf("the service answers from %s; expected %s, the commit before", now, served)
@@ -164,16 +171,31 @@ func broken(name, path string, edit func(string) string) fault {
 		end: func(t *testing.T, e *environment) {
 			e.write(t, path, before)
 			e.push(t, "Mend "+path)
-			e.eventually(t, "the service takes the mended commit", func() string {
-				head, err := e.Fleet.Head(t.Context())
-				must(t, err)
-				if now := e.revision(t); now != head {
-					return "it answers from " + now
-				}
-				return ""
-			})
+			head, err := e.Fleet.Head(t.Context())
+			must(t, err)
+			e.eventually(t, "the service takes the mended commit", func() string { return e.keeps(t, head, "", nil) })
 		},
 	}
+}
+
+// keeps says so while the service does not answer from a commit, and for some members from another. When none are given,
+// there must not be any such.
+func (e *environment) keeps(t *testing.T, commit, before string, members []string) string {
+	t.Helper()
+	var out struct {
+		Revision    string
+		Quarantined []struct{ Member, Standing, Revision string }
+	}
+	e.ask(t, e.Plugin, http.MethodGet, "/readyz", nil, &out)
+	kept := map[string]bool{}
+	for _, q := range out.Quarantined {
+		kept[q.Member] = q.Standing == "kept" && q.Revision == before
+	}
+	missing := slices.ContainsFunc(members, func(m string) bool { return !kept[m] })
+	if out.Revision == commit && !missing && (len(members) > 0 || len(kept) == 0) {
+		return ""
+	}
+	return fmt.Sprintf("it answers from %s; quarantined: %v", out.Revision, out.Quarantined)
 }
 
 // refuses says so while the service does not refuse a commit.
