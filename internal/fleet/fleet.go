@@ -20,6 +20,10 @@ type Fleet struct {
 	FleetSecrets *release.List
 	// Problems are those of the repository and of hubs as a whole; those of members are in the members.
 	Problems []problem.Problem
+	// Approvals are the removals that have been approved, by file. ApprovalProblems are what is wrong with their files: it
+	// stops nothing else.
+	Approvals        []Approval
+	ApprovalProblems []problem.Problem
 
 	hubs   map[string]*hub
 	byPath map[string]*Member
@@ -41,6 +45,7 @@ func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet
 	}
 	f.loadVersions(s, cache, previous)
 	f.loadMembers(s, cache, previous)
+	f.loadApprovals(s, cache)
 	if len(f.byPath) == 0 {
 		f.Problems = append(f.Problems, noMembers(s, f.Layout))
 	}

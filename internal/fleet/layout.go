@@ -52,6 +52,8 @@ type Layout struct {
 	Values, Catalog *FileTemplate
 	// Merge are the rules of H4.
 	Merge hierarchy.Rules
+	// Guard is the removal budget, and where approvals are (G3).
+	Guard Guard
 	// reserved are names that a tenant, environment or cluster cannot have, because a level's own folder is called so.
 	reserved map[string][]string
 }
@@ -118,7 +120,6 @@ func (p layoutParser) parse() *Layout {
 	versions.Known("applicationSets", "fleetSecrets")
 	files := p.root.Map("files")
 	files.Known("values", "catalog")
-	p.root.Map("guard").Known("maxRemovals")
 
 	l := &Layout{Groups: map[string]Group{}}
 	l.Members = p.members()
@@ -131,6 +132,7 @@ func (p layoutParser) parse() *Layout {
 	l.Levels, dirs = p.levels("levels")
 	l.HubLevels, hubDirs = p.levels("hubLevels")
 	l.Merge = p.merge()
+	l.Guard = p.guard()
 	l.reserved = reservedNames(append(dirs, hubDirs...))
 	return l
 }

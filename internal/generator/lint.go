@@ -19,7 +19,7 @@ import (
 // do not change an answer but are most likely not meant.
 func (st *State) Lint() []problem.Problem {
 	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}}
-	l.problems = slices.Concat(st.Problems, st.Fleet.Problems)
+	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems)
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
 			l.member(m)
@@ -28,6 +28,9 @@ func (st *State) Lint() []problem.Problem {
 	l.reach(st.Fleet.Layout.ApplicationSets)
 	l.reach(st.Fleet.Layout.FleetSecrets)
 	l.reach(fleet.LayoutFile)
+	for _, p := range st.now.snapshot.Under(st.Fleet.Layout.Guard.Approvals) {
+		l.reach(p)
+	}
 	for _, c := range st.now.catalogs {
 		l.reach(c.Path)
 	}
