@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Application is one component on one cluster as the asking engine has it: an Application of Argo CD, or a HelmRelease of
@@ -33,6 +34,9 @@ type applications struct {
 	sorted    []Application
 	byName    map[string]int32
 	ofCluster map[string][2]int32 // from, to
+
+	controlling  sync.Once
+	controlledBy map[string][]int32
 }
 
 // WithApplications is the set with all Applications there are; there may be none, which is not the same as knowing of
@@ -96,6 +100,25 @@ func (s Set) ApplicationsOf(cluster string) []Application {
 	}
 	r := s.applications.ofCluster[cluster]
 	return s.applications.sorted[r[0]:r[1]:r[1]]
+}
+
+// ControlledBy are the Applications that an ApplicationSet controls, sorted by cluster, then name.
+func (s Set) ControlledBy(applicationSet string) []Application {
+	k := s.applications
+	if k == nil || applicationSet == "" {
+		return nil
+	}
+	k.controlling.Do(func() {
+		k.controlledBy = map[string][]int32{}
+		for i, a := range k.sorted {
+			k.controlledBy[a.Controller] = append(k.controlledBy[a.Controller], int32(i)) //nolint:gosec // far fewer fit into a cluster
+		}
+	})
+	out := make([]Application, 0, len(k.controlledBy[applicationSet]))
+	for _, i := range k.controlledBy[applicationSet] {
+		out = append(out, k.sorted[i])
+	}
+	return out
 }
 
 // ApplicationsDiffer calls f for every Application that is in one of two sets and not in the other, as it was and as it

@@ -127,7 +127,8 @@ func (st *State) keepAnswers(previous *State) {
 	defer old.mu.Unlock()
 	for key, b := range old.known {
 		if unchanged(b.about) {
-			st.answers.put(key, b)
+			// Whoever judged it may have looked at the Applications.
+			st.answers.put(key, rememberedAnswer{b.about, &Told{Bytes: b.told.Bytes, Subjects: b.told.Subjects}})
 		}
 	}
 	for key, p := range old.prints {
@@ -188,7 +189,7 @@ func (st *State) answer(r Request) (*Told, *Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	return &Told{joined(`{"output":{"parameters":[`, texts, "]}}\n"), subjects(sets)}, nil
+	return &Told{Bytes: joined(`{"output":{"parameters":[`, texts, "]}}\n"), Subjects: subjects(sets)}, nil
 }
 
 // sets are the parameter sets of a request, sorted by cluster, then component or release.

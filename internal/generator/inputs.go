@@ -37,7 +37,7 @@ func (st *State) ToldInputs(r Request) (*Told, error) {
 	for i, s := range sets { // beside the set: its digest is that of Answer
 		texts[i] = append([]byte(`{"id":`+strconv.Quote(s.common().ApplicationName)+`,`), texts[i][1:]...)
 	}
-	return &Told{joined(`{"inputs":[`, texts, "]}\n"), subjects(sets)}, nil
+	return &Told{Bytes: joined(`{"inputs":[`, texts, "]}\n"), Subjects: subjects(sets)}, nil
 }
 
 // distinct says which sets have one name, as those of component a-b on c and of a on b-c do.

@@ -1,6 +1,11 @@
 package generator
 
-import "github.com/argosy-hub/argosy/internal/fleet"
+import (
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+)
 
 // Told is an answer, and what it is about.
 type Told struct {
@@ -8,6 +13,8 @@ type Told struct {
 	Bytes []byte
 	// Subjects are those of its sets, in order.
 	Subjects []Subject
+
+	notes sync.Map
 }
 
 // Subject is what one parameter set is about.
@@ -25,8 +32,12 @@ type Subject struct {
 	Leaves bool
 }
 
-// Agent is the component that stands for a member's agent.
-const Agent = agent
+// The components that stand for what registers a member, and for its agent, both of group FleetGroup.
+const (
+	FleetGroup   = fleetGroup
+	Registration = fleetSecret
+	Agent        = agent
+)
 
 // subjects are those of sets.
 func subjects(sets []set) []Subject {
@@ -48,3 +59,13 @@ func subjects(sets []set) []Subject {
 	}
 	return out
 }
+
+// Note is what somebody has put down for an answer, as long as the answer is remembered. An answer that is taken over
+// into the next state has none.
+func (t *Told) Note(key any) (any, bool) { return t.notes.Load(key) }
+
+// SetNote puts something down for an answer.
+func (t *Told) SetNote(key, value any) { t.notes.Store(key, value) }
+
+// Facts are what the state was built from.
+func (st *State) Facts() facts.Set { return st.facts }

@@ -15,7 +15,8 @@ var layers = [][]string{
 	{"fleet"},
 	{"generator", "hub", "source"},
 	{"flux", "plan"},
-	{"access", "appsets", "refresh", "report"},
+	{"access", "appsets", "guard", "refresh"},
+	{"report"},
 	{"plugin"},
 }
 

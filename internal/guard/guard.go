@@ -1,0 +1,179 @@
+package guard
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// Asked is what is known of the questions of an ApplicationSet.
+type Asked struct {
+	// Requests are its questions.
+	Requests []generator.Request
+	// All tells that it asks no others.
+	All bool
+}
+
+// Options say what is known beside states. Hub is required.
+type Options struct {
+	// Hub is the hub whose Applications the facts know.
+	Hub string
+	// Questions are those of an ApplicationSet; default nothing is known.
+	Questions func(applicationSet string) Asked
+	// Dir keeps the last good answers where the facts know no Applications; default memory alone.
+	Dir string
+	// Now defaults to time.Now.
+	Now func() time.Time
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+}
+
+// Guard answers questions, or refuses to. It may be used by several goroutines.
+type Guard struct {
+	o     Options
+	store *store
+
+	mu       sync.Mutex
+	refusals map[question]*Reported
+}
+
+// New opens the folder. Records that cannot be used are told, and no error.
+func New(o Options) (*Guard, error) {
+	if o.Hub == "" {
+		return nil, errors.New("guard: no hub")
+	}
+	if o.Questions == nil {
+		o.Questions = func(string) Asked { return Asked{} }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	s, err := openStore(o.Dir, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	return &Guard{o: o, store: s, refusals: map[question]*Reported{}}, nil
+}
+
+// Answer is the state's answer to Argo CD's request, or an error: the state's own *generator.Error, or a *Refusal.
+func (g *Guard) Answer(st *generator.State, r generator.Request) ([]byte, error) {
+	told, err := st.Told(r)
+	if err != nil {
+		return nil, err
+	}
+	return g.answer(ask{st, r, told, toArgoCD})
+}
+
+// Inputs is Answer for Flux Operator.
+func (g *Guard) Inputs(st *generator.State, r generator.Request) ([]byte, error) {
+	told, err := st.ToldInputs(r)
+	if err != nil {
+		return nil, err
+	}
+	return g.answer(ask{st, r, told, toFlux})
+}
+
+// Fingerprint is a text that is the same for two states if Answer answers a request alike, but for the revision.
+func (g *Guard) Fingerprint(st *generator.State, r generator.Request) string {
+	told, err := st.Told(r)
+	if err != nil {
+		return st.Fingerprint(r)
+	}
+	if v := g.judge(ask{st, r, told, toArgoCD}); v.err != nil {
+		return "error: " + v.err.Error()
+	}
+	return st.Fingerprint(r)
+}
+
+// Engines that ask. They are told different things.
+const (
+	toArgoCD = "argocd"
+	toFlux   = "flux"
+)
+
+// ask is a question that a state has an answer to.
+type ask struct {
+	st     *generator.State
+	r      generator.Request
+	told   *generator.Told
+	engine string
+}
+
+// answer gives the answer, or refuses it, and takes note of which.
+func (g *Guard) answer(a ask) ([]byte, error) {
+	v := g.judge(a)
+	var refused *Refusal
+	if errors.As(v.err, &refused) {
+		g.report(a, refused)
+		return nil, v.err
+	}
+	if v.err != nil {
+		return nil, v.err
+	}
+	if !v.known { // found just now
+		g.settle(a)
+		if v.remember {
+			g.store.put(a.question(), a.st.Revision, subjects(a.told))
+		}
+		if v.keep {
+			a.told.SetNote(a.note(), v.until)
+		}
+	}
+	return a.told.Bytes, nil
+}
+
+// note names the verdict of a question among those that are kept with its answer: ApplicationSets that ask alike share
+// answers, but not Applications.
+func (a ask) note() note { return note{a.engine, a.r.ApplicationSet} }
+
+type note struct{ engine, applicationSet string }
+
+// verdict is what is to become of an answer.
+type verdict struct {
+	// err is why it is not given.
+	err error
+	// known tells that the verdict is an earlier one.
+	known bool
+	// remember tells to compare the next answer to the question with this one.
+	remember bool
+	// keep tells to keep the verdict with the answer, until then if that is a time.
+	keep  bool
+	until time.Time
+}
+
+// judge finds the verdict, or the one that is known. It changes nothing.
+func (g *Guard) judge(a ask) verdict {
+	now := g.o.Now()
+	if kept, ok := a.told.Note(a.note()); ok {
+		if until, ok := kept.(time.Time); ok && (until.IsZero() || now.Before(until)) {
+			return verdict{known: true}
+		}
+	}
+	b := g.baseline(a)
+	c := comparison{st: a.st, r: a.r, now: now, baseline: b.had, told: [][]generator.Subject{subjects(a.told)}}
+	out := verdict{remember: b.remembered, keep: true}
+	found := c.compare()
+	if found.over() && b.others != nil {
+		// What the ApplicationSet's other questions are answered is not lost.
+		out.keep = false
+		for _, r := range b.others() {
+			told, err := a.st.Told(r)
+			if err != nil {
+				return verdict{err: err} // Argo CD makes nothing of an ApplicationSet's answers if one is an error
+			}
+			c.told = append(c.told, subjects(told))
+		}
+		found = c.compare()
+	}
+	out.until = found.until
+	if found.over() {
+		out.err = &Refusal{question: a.question(), found: found, message: found.message(a.r), revision: a.st.Revision}
+	}
+	return out
+}

@@ -1,0 +1,286 @@
+package guard
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+const (
+	// format is the first word of a record, version the second: what a later version writes, an earlier one leaves unread.
+	format  = "argosy-baseline"
+	version = "1"
+	// maxRecords and maxHeld bound what is remembered, maxRecordBytes what is read of one record.
+	maxRecords     = 4096
+	maxHeld        = 1_000_000
+	maxRecordBytes = 64 << 20
+
+	recordSuffix = ".baseline"
+	tempPrefix   = ".baseline-"
+)
+
+// store remembers the last good answers, each by its question: cluster, component and release of each set. With a folder,
+// each is a file that is written in one step and has a checksum.
+type store struct {
+	dir string
+	log *slog.Logger
+
+	mu      sync.Mutex
+	records map[question]*record
+	held    int    // of all records
+	turn    uint64 // counts uses
+	figures Stats
+
+	writing sync.Mutex // so that what was put last is written last
+}
+
+// record is what a question was answered last.
+type record struct {
+	had  []had
+	sum  [sha256.Size]byte
+	used uint64
+	// saved tells that the folder has it.
+	saved bool
+}
+
+// content is a record in its file.
+type content struct {
+	Question question `json:"question"`
+	Revision string   `json:"revision"`
+	// Had are cluster, group, component and release.
+	Had [][4]string `json:"had"`
+}
+
+// openStore reads a folder's records; without a folder there are none.
+func openStore(dir string, log *slog.Logger) (*store, error) {
+	s := &store{dir: dir, log: log, records: map[question]*record{}}
+	if dir == "" {
+		return s, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("guard: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("guard: %w", err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), tempPrefix): // of a process that ended while it wrote
+			_ = os.Remove(path)
+		case strings.HasSuffix(e.Name(), recordSuffix):
+			if err := s.read(path); err != nil {
+				s.figures.Damaged++
+				log.Error("a remembered answer cannot be used: the next answer to its question is compared with nothing", "file", path, "error", err)
+			}
+		}
+	}
+	return s, nil
+}
+
+// read takes a record in, whole or not at all.
+func (s *store) read(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Size() > maxRecordBytes {
+		return fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), maxRecordBytes)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	head, body, _ := bytes.Cut(data, []byte{'\n'})
+	words := strings.Fields(string(head))
+	switch {
+	case len(words) != 3 || words[0] != format:
+		return errors.New("it is no record")
+	case words[1] != version:
+		return fmt.Errorf("it is of format %q; expected %q", words[1], version)
+	case words[2] != checksum(body):
+		return errors.New("its checksum is wrong")
+	}
+	var c content
+	if err := json.Unmarshal(body, &c); err != nil {
+		return err
+	}
+	if filepath.Base(path) != fileOf(c.Question) {
+		return errors.New("it has another question's name")
+	}
+	r := &record{had: make([]had, len(c.Had))}
+	for i, h := range c.Had {
+		r.had[i] = had{cluster: h[0], group: h[1], component: h[2], release: h[3]}
+	}
+	r.sum, r.saved = sumOf(r.had), true
+	s.add(c.Question, r)
+	return nil
+}
+
+// get is what a question was answered last; it must not be changed.
+func (s *store) get(q question) []had {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.records[q]
+	if r == nil {
+		return nil
+	}
+	s.turn++
+	r.used = s.turn
+	return r.had
+}
+
+// put remembers what a question is answered. What cannot be written is remembered in memory.
+func (s *store) put(q question, revision string, subjects []generator.Subject) {
+	r := &record{had: make([]had, 0, len(subjects))}
+	for _, x := range subjects {
+		r.had = append(r.had, had{cluster: x.Cluster, group: x.Group, component: x.Component, release: x.Release})
+	}
+	r.sum = sumOf(r.had)
+	s.mu.Lock()
+	if last := s.records[q]; last != nil && last.sum == r.sum {
+		r.saved = last.saved
+	}
+	s.add(q, r)
+	s.mu.Unlock()
+	if s.dir != "" && !r.saved {
+		s.save(q, revision)
+	}
+}
+
+// save writes what a question was answered last.
+func (s *store) save(q question, revision string) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	r := s.records[q]
+	s.mu.Unlock()
+	if r == nil {
+		return
+	}
+	err := s.write(q, revision, r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.figures.Failures++
+		s.log.Error("an answer cannot be remembered across a restart", "folder", s.dir, "error", err)
+		return
+	}
+	r.saved = true
+}
+
+// add takes a record in; when there is no more room, the ones that were not used for the longest time go. The caller
+// holds the lock, or is alone.
+func (s *store) add(q question, r *record) {
+	if old := s.records[q]; old != nil {
+		s.held -= len(old.had)
+	}
+	s.turn++
+	r.used = s.turn
+	s.records[q] = r
+	s.held += len(r.had)
+	if len(s.records) <= maxRecords && s.held <= maxHeld {
+		return
+	}
+	oldest := make([]question, 0, len(s.records))
+	for other := range s.records {
+		oldest = append(oldest, other)
+	}
+	slices.SortFunc(oldest, func(a, b question) int { return cmp.Compare(s.records[a].used, s.records[b].used) })
+	for _, other := range oldest {
+		if other == q || len(s.records) <= maxRecords*9/10 && s.held <= maxHeld*9/10 {
+			break
+		}
+		s.held -= len(s.records[other].had)
+		delete(s.records, other)
+		s.figures.Evicted++
+		if s.dir != "" {
+			_ = os.Remove(filepath.Join(s.dir, fileOf(other)))
+		}
+	}
+	s.log.Error("too many answers to remember: the next answers to some questions are compared with nothing", "records", maxRecords, "sets", maxHeld)
+}
+
+// write writes a record in one step.
+func (s *store) write(q question, revision string, r *record) (err error) {
+	c := content{Question: q, Revision: revision, Had: make([][4]string, len(r.had))}
+	for i, h := range r.had {
+		c.Had[i] = [4]string{h.cluster, h.group, h.component, h.release}
+	}
+	body, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.dir, tempPrefix)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, failed := fmt.Fprintf(f, "%s %s %s\n%s", format, version, checksum(body), body)
+	if err := errors.Join(failed, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), filepath.Join(s.dir, fileOf(q))); err != nil {
+		return err
+	}
+	return syncFolder(s.dir)
+}
+
+// syncFolder makes a name that was given last.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) { // some file systems sync no folders
+		return err
+	}
+	return nil
+}
+
+func (s *store) stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.figures
+	out.Baselines = len(s.records)
+	return out
+}
+
+func fileOf(q question) string { return checksum([]byte(q))[:32] + recordSuffix }
+
+func checksum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// sumOf tells whether two answers are about the same.
+func sumOf(all []had) (out [sha256.Size]byte) {
+	h := sha256.New()
+	for _, x := range all {
+		for _, text := range []string{x.cluster, x.group, x.component, x.release} {
+			h.Write([]byte(text))
+			h.Write([]byte{0})
+		}
+	}
+	h.Sum(out[:0])
+	return out
+}
