@@ -75,7 +75,7 @@ func flagSet(f *flags) *flag.FlagSet {
 	fs.StringVar(&f.ref, "ref", "main", "branch, tag or commit of a Git `source`")
 	fs.DurationVar(&f.interval, "interval", time.Minute, "how often a Git source is asked for something new")
 	fs.StringVar(&f.credentials, "git-credentials", "", "`folder` with the files username and password, or identity and known_hosts")
-	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and what was accepted last; without it, both are lost")
+	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and what was accepted and answered last; without it, all are lost")
 	fs.StringVar(&f.hub, "hub", "", "`name` of the hub whose members are served (required)")
 	fs.StringVar(&f.facts, "facts", "none", "what is known of clusters: kubernetes, none, or a `file` of kind Facts")
 	fs.StringVar(&f.namespace, "namespace", "argocd", "namespace of Argo CD: its cluster Secrets, Applications and ApplicationSets, with --facts kubernetes")
@@ -202,7 +202,7 @@ func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
 	if o.Facts, o.ApplicationSets, err = f.known(log); err != nil {
 		return o, err
 	}
-	if o.StateFile, err = f.stateFile(); err != nil {
+	if o.StateFile, o.AnswersDir, err = f.state(); err != nil {
 		return o, err
 	}
 	o.Source, err = source.Open(source.Options{
@@ -211,20 +211,21 @@ func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
 	return o, err
 }
 
-// stateFile is where the last accepted snapshot is kept; another source or hub has another one.
-func (f *flags) stateFile() (string, error) {
+// state is where the last accepted snapshot and the last answers are kept; another source or hub has others.
+func (f *flags) state() (accepted, answers string, err error) {
 	if f.stateDir == "" {
-		return "", nil
+		return "", "", nil
 	}
 	if err := os.MkdirAll(f.stateDir, 0o700); err != nil {
-		return "", fmt.Errorf("--state-dir: %w", err)
+		return "", "", fmt.Errorf("--state-dir: %w", err)
 	}
 	location := f.source
 	if dir, err := filepath.Abs(f.source); err == nil && !strings.Contains(location, ":") {
 		location = dir
 	}
 	sum := sha256.Sum256([]byte(location + "\x00" + f.ref + "\x00" + f.hub))
-	return filepath.Join(f.stateDir, "accepted-"+hex.EncodeToString(sum[:8])+".tar"), nil
+	own := hex.EncodeToString(sum[:8])
+	return filepath.Join(f.stateDir, "accepted-"+own+".tar"), filepath.Join(f.stateDir, "answers-"+own), nil
 }
 
 func (f *flags) logger(w io.Writer) *slog.Logger {

@@ -51,6 +51,8 @@ type Options struct {
 	Client Client
 	// Hub is the hub of requests that name none.
 	Hub string
+	// Fingerprint is the same text for two states that are answered from alike; default generator.State's own.
+	Fingerprint func(*generator.State, generator.Request) string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Observe is called after each request to refresh.
@@ -86,6 +88,9 @@ func New(o Options) (*Notifier, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Fingerprint == nil {
+		o.Fingerprint = (*generator.State).Fingerprint
 	}
 	if o.Observe == nil {
 		o.Observe = func(error) {}
@@ -252,7 +257,7 @@ func (n *Notifier) fingerprint(st *generator.State, r generator.Request) (text s
 			text = "panic"
 		}
 	}()
-	return st.Fingerprint(r)
+	return n.o.Fingerprint(st, r)
 }
 
 // first is the request that is due first, if any.

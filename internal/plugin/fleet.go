@@ -2,8 +2,10 @@ package plugin
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -16,6 +18,8 @@ type Fleet struct {
 	RestrictedTo *Restriction `json:"restrictedTo,omitempty"`
 	// Clusters are all members, by hub and name; with ?hub= those of one hub.
 	Clusters []generator.Summary `json:"clusters"`
+	// RefusedRemovals are the answers that are not given, as they are beyond the removal budget, and what would be lost.
+	RefusedRemovals []guard.Reported `json:"refusedRemovals"`
 }
 
 // Restriction is what a token's bearer sees; what is left out is not restricted.
@@ -35,7 +39,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denied(grant(r).Hub(hub)); f != nil {
 		return f
 	}
-	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []generator.Summary{}}
+	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []generator.Summary{}, RefusedRemovals: []guard.Reported{}}
 	if only := grant(r).Restricted(); only != nil {
 		body.RestrictedTo = &Restriction{Hubs: only.Hubs, Owners: only.Owners, Tenants: only.Tenants}
 	}
@@ -48,6 +52,21 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 		}
 		c.Problems = problem.Cut(c.Problems, maxProblems)
 		body.Clusters = append(body.Clusters, c)
+	}
+	for _, refused := range s.refusedRemovals(true) {
+		if hub != "" && refused.Hub != hub {
+			continue
+		}
+		if grant(r).Restricted() != nil {
+			refused.Losses = slices.DeleteFunc(slices.Clone(refused.Losses), func(l guard.Loss) bool {
+				m := st.Fleet.Member(refused.Hub, l.Cluster) // whose a cluster was that is gone, nobody knows
+				return m == nil || !grant(r).Sees(m.Hub, m.Name, m.Tenant)
+			})
+			if len(refused.Losses) == 0 {
+				continue
+			}
+		}
+		body.RefusedRemovals = append(body.RefusedRemovals, refused)
 	}
 	respond(w, http.StatusOK, encode(body))
 	return nil

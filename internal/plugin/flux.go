@@ -42,7 +42,7 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denied(grant(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}
-	answer, err := st.Inputs(request)
+	answer, err := s.guard.Inputs(st, request)
 	if err != nil {
 		return s.failedFor(r, st, err)
 	}

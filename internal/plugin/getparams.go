@@ -34,7 +34,7 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denied(grant(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}
-	answer, err := st.Answer(request)
+	answer, err := s.guard.Answer(st, request)
 	if err != nil {
 		return s.failedFor(r, st, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
@@ -24,6 +25,9 @@ type Readiness struct {
 	Refused []refresh.Refusal `json:"refused"`
 	// Quarantined are the hub's members that cannot be computed as they are in the revision, and what becomes of each.
 	Quarantined []refresh.Quarantined `json:"quarantined"`
+	// RefusedRemovals are the answers that are not given, as they are beyond the removal budget; /api/v1/fleet says what would
+	// be lost.
+	RefusedRemovals []guard.Reported `json:"refusedRemovals"`
 }
 
 // healthz tells that the process answers.
@@ -38,6 +42,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 	body := Readiness{
 		Ready: st.Ready(), Source: st.Source, Hub: s.o.Hub, Revision: st.Revision,
 		Since: known(st.Since), LastRefresh: known(st.LastSuccess), Refused: st.Refused, Quarantined: st.Quarantined,
+		RefusedRemovals: s.refusedRemovals(false),
 	}
 	if body.Quarantined == nil {
 		body.Quarantined = []refresh.Quarantined{}

@@ -48,6 +48,10 @@ type Options struct {
 
 	// StateFile keeps the last accepted snapshot across restarts; default none.
 	StateFile string
+	// AnswersDir keeps what was answered last across restarts, for the removal budget; default none.
+	AnswersDir string
+	// Now is the removal budget's clock; default time.Now.
+	Now func() time.Time
 
 	// Listen is the address to listen on; default DefaultListen. Port 0 takes a free one.
 	Listen string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
@@ -21,6 +22,7 @@ import (
 type Server struct {
 	o         Options
 	refresher *refresh.Refresher
+	guard     *guard.Guard
 	notifier  *appsets.Notifier // nil without ApplicationSets
 	notifying func()            // ends the notifier
 	tokens    *access.Tokens
@@ -55,9 +57,13 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.guard, err = guard.New(guard.Options{Hub: o.Hub, Questions: questions(o), Dir: o.AnswersDir, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
 	s.metrics = newMetrics()
 	if o.ApplicationSets != nil {
-		s.notifier, err = appsets.New(appsets.Options{Client: o.ApplicationSets, Hub: o.Hub, Logger: o.Logger, Observe: s.metrics.notified})
+		s.notifier, err = appsets.New(appsets.Options{Client: o.ApplicationSets, Hub: o.Hub, Fingerprint: s.guard.Fingerprint, Logger: o.Logger, Observe: s.metrics.notified})
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,505 @@
+package plugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/plugin"
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+const (
+	askDNS     = `{"view":"components","group":"addons","component":"dns","release":"default"}`
+	askWeb     = `{"view":"components","group":"addons","component":"web","release":"default"}`
+	askMembers = `{"view":"members"}`
+	ofDNS      = "addons-default-dns"
+	ofWeb      = "addons-default-web"
+	ofMembers  = "members"
+	dozen      = 12
+	approval   = "fleet/approvals/cleanup.yaml"
+)
+
+// today is the clock of the tests.
+var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func member(i int) string     { return fmt.Sprintf("m%02d", i) }
+func memberPath(i int) string { return "fleet/fleet-members/hub-1/" + member(i) + ".yaml" }
+
+// twelve is a fleet of twelve members that run dns, the last of which runs web, too; with the files given on top, and
+// without those that are empty.
+func twelve(change map[string]string) map[string]string {
+	files := repository(nil)
+	delete(files, fileA)
+	delete(files, "fleet/fleet-members/hub-1/b.yaml")
+	for i := 1; i <= dozen; i++ {
+		files[memberPath(i)] = "clusterName: " + member(i) + "\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: x\n"
+	}
+	files["addons/defaults/application-sets/addons.yaml"] += "web: {enabled: false, chart: {repoURL: r, path: p, version: v1}}\n"
+	files["addons/control-plane/defaults/application-sets/addons.yaml"] = "dns: {enabled: false}\n"
+	files["addons/tenants/retail/clusters/"+member(dozen)+"/application-sets/addons.yaml"] = "web: {enabled: true}\n"
+	files["versions/applicationSets.yaml"] = strings.Replace(files["versions/applicationSets.yaml"], "- type: default\n", "- type: default\n  - type: next\n", 1)
+	maps.Copy(files, change)
+	maps.DeleteFunc(files, func(_, text string) bool { return text == "" })
+	return files
+}
+
+// half is the loss of half of the member files.
+func half() map[string]string {
+	out := map[string]string{}
+	for i := 1; i <= dozen/2; i++ {
+		out[memberPath(i)] = ""
+	}
+	return out
+}
+
+// each changes the files of members.
+func each(from, to int, edit func(text string) string) map[string]string {
+	out := map[string]string{}
+	for i := from; i <= to; i++ {
+		out[memberPath(i)] = edit(twelve(nil)[memberPath(i)])
+	}
+	return out
+}
+
+func with(all ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, m := range all {
+		maps.Copy(out, m)
+	}
+	return out
+}
+
+// approved approves the removal of all of the first six members.
+func approved(expires string) map[string]string {
+	var names []string
+	for i := 1; i <= dozen/2; i++ {
+		names = append(names, member(i))
+	}
+	return map[string]string{approval: "apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: " + expires +
+		"\nremovals:\n- clusters: [" + strings.Join(names, ", ") + "]\n  components: [\"*\"]\n  reason: the data centre is closed\n"}
+}
+
+// running are the Applications that Argo CD has made of the dozen.
+func running() facts.Set {
+	var apps []facts.Application
+	for i := 1; i <= dozen; i++ {
+		apps = append(apps,
+			facts.Application{Name: "dns-" + member(i), Cluster: member(i), Group: "addons", Component: "dns", Release: "default", Controller: ofDNS},
+			facts.Application{Name: "fleet-secret-" + member(i), Cluster: member(i), Controller: ofMembers})
+	}
+	apps = append(apps, facts.Application{Name: "web-" + member(dozen), Cluster: member(dozen), Group: "addons", Component: "web", Release: "default", Controller: ofWeb})
+	return facts.NewSet(false).WithApplications(apps...)
+}
+
+// worlds are where a baseline comes from.
+var worlds = []struct {
+	name  string
+	known *facts.Set
+}{{"last answers", nil}, {"Applications", ptr(running())}}
+
+func ptr[T any](v T) *T { return &v }
+
+// guarded is a service in a world, which has been asked everything once.
+func guarded(t *testing.T, known *facts.Set, change ...func(*plugin.Options)) *server {
+	t.Helper()
+	s := start(t, append(change, func(o *plugin.Options) {
+		if o.Now == nil {
+			o.Now = func() time.Time { return today }
+		}
+		if known != nil {
+			o.Facts = &told{running: make(chan struct{}), set: *known}
+		}
+	})...)
+	s.say(twelve(nil))
+	s.gives(ofDNS, askDNS, dozen)
+	s.gives(ofMembers, askMembers, dozen)
+	s.gives(ofWeb, askWeb, 1)
+	return s
+}
+
+func (s *server) askAs(applicationSet, parameters string) reply {
+	s.Helper()
+	return s.do(s.request("POST", getparams, `{"applicationSetName":"`+applicationSet+`","input":{"parameters":`+parameters+`}}`))
+}
+
+// sets are an answer's, cluster by cluster, with what is said of their deletion.
+func (s *server) sets(r reply) map[string]string {
+	s.Helper()
+	if r.code != http.StatusOK {
+		s.Fatalf("%d %s", r.code, r.body)
+	}
+	var answer struct {
+		Output struct {
+			Parameters []struct{ Name, Deletion string }
+		}
+	}
+	if err := json.Unmarshal([]byte(r.body), &answer); err != nil {
+		s.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, set := range answer.Output.Parameters {
+		out[set.Name] = set.Deletion
+	}
+	return out
+}
+
+// gives checks that there is an answer with so many sets.
+func (s *server) gives(applicationSet, parameters string, want int) {
+	s.Helper()
+	if got := s.sets(s.askAs(applicationSet, parameters)); len(got) != want {
+		s.Errorf("%s: %d sets, want %d", applicationSet, len(got), want)
+	}
+}
+
+// refuses checks the whole text of a refusal, twice (G5).
+func (s *server) refuses(applicationSet, parameters, message string) {
+	s.Helper()
+	for range 2 {
+		if r := s.askAs(applicationSet, parameters); r.code != http.StatusServiceUnavailable || r.message() != message {
+			s.Errorf("%s: %d %s, want 503 %q", applicationSet, r.code, r.body, message)
+		}
+	}
+}
+
+const (
+	refusedDNS     = "removal budget: 6 of 12 members would lose addons/dns; 1 may go without approval (docs/how-to/approve-a-removal.md)"
+	refusedMembers = "removal budget: 6 of 12 members would lose their registration; 1 may go without approval (docs/how-to/approve-a-removal.md)"
+)
+
+// TestG3HalfOfTheMemberFiles: what a commit would remove beyond the budget is refused, whatever the baseline is; all else
+// goes on, and an approval lets it pass until it expires.
+func TestG3HalfOfTheMemberFiles(t *testing.T) {
+	for _, w := range worlds {
+		t.Run(w.name, func(t *testing.T) {
+			var mu sync.Mutex
+			now := today
+			s := guarded(t, w.known, func(o *plugin.Options) { o.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now } })
+			s.say(twelve(half()))
+			s.refuses(ofDNS, askDNS, refusedDNS)
+			s.refuses(ofMembers, askMembers, refusedMembers)
+			s.gives(ofWeb, askWeb, 1)
+			if r := s.askAs("x", `{"view":"releases","group":"addons"}`); r.code != http.StatusOK {
+				t.Errorf("the release, which stays: %d %s", r.code, r.body)
+			}
+			s.say(twelve(with(half(), map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 2\n"})))
+			s.refuses(ofDNS, askDNS, refusedDNS) // another commit changes no letter of it
+
+			s.say(twelve(with(half(), approved("2026-11-20"))))
+			s.refuses(ofDNS, askDNS, refusedDNS) // expired yesterday
+			s.say(twelve(with(half(), approved("2026-11-21"))))
+			s.gives(ofDNS, askDNS, dozen/2) // today is its last day
+			s.gives(ofMembers, askMembers, dozen/2)
+			if w.known == nil {
+				return // the last answer is another one now
+			}
+			mu.Lock()
+			now = today.Add(24 * time.Hour)
+			mu.Unlock()
+			s.refuses(ofDNS, askDNS, refusedDNS) // the same state, a day later; the Applications are still there
+		})
+	}
+}
+
+// TestG3BudgetOfTheLayout: the budget is the layout's; with all of it, the guard is off, and the commit of the test above
+// does remove.
+func TestG3BudgetOfTheLayout(t *testing.T) {
+	for budget, want := range map[string]string{
+		"100%": "", "50%": "", "6": "", "12": "",
+		"49%": "6 of 12 members would lose addons/dns; 5 may go without approval",
+		"5":   "6 of 12 members would lose addons/dns; 5 may go without approval",
+		"0":   "6 of 12 members would lose addons/dns; none may go without approval",
+		"0%":  "6 of 12 members would lose addons/dns; none may go without approval",
+		"1%":  "6 of 12 members would lose addons/dns; 1 may go without approval",
+	} {
+		for _, w := range worlds {
+			s := guarded(t, w.known)
+			s.say(twelve(with(half(), map[string]string{"fleet/layout.yaml": "guard: {maxRemovals: " + budget + "}\n"})))
+			if want == "" {
+				s.gives(ofDNS, askDNS, dozen/2)
+				continue
+			}
+			s.refuses(ofDNS, askDNS, "removal budget: "+want+" (docs/how-to/approve-a-removal.md)")
+		}
+	}
+}
+
+// TestG3OneMemberMayGo: 10 % of twelve members is one.
+func TestG3OneMemberMayGo(t *testing.T) {
+	for _, w := range worlds {
+		s := guarded(t, w.known)
+		s.say(twelve(map[string]string{memberPath(1): ""}))
+		s.gives(ofDNS, askDNS, dozen-1)
+		s.say(twelve(map[string]string{memberPath(1): "", memberPath(2): ""}))
+		if w.known == nil { // the next one, after the first
+			s.gives(ofDNS, askDNS, dozen-2)
+		} else { // both at once, as far as Argo CD has come
+			s.refuses(ofDNS, askDNS, "removal budget: 2 of 12 members would lose addons/dns; 1 may go without approval (docs/how-to/approve-a-removal.md)")
+		}
+	}
+}
+
+// TestG3Causes: what retires or moves is no removal that counts; what is switched off is, before any finalizer is set.
+func TestG3Causes(t *testing.T) {
+	off := map[string]string{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"}
+	for _, c := range []struct {
+		name    string
+		change  map[string]string
+		left    map[string]int // sets by world
+		refused string
+	}{
+		{"retired", each(1, 6, func(s string) string { return s + "lifecycle: retired\n" }), map[string]int{"last answers": 6, "Applications": 6}, ""},
+		{"retired with what runs", each(1, 6, func(s string) string { return s + "lifecycle: retired\ndeletion: cascade\n" }), map[string]int{"last answers": 6, "Applications": 12}, ""},
+		{"moved to another release", each(1, 12, func(s string) string { return s + "labels: {addonsRelease: next}\n" }), map[string]int{}, ""},
+		{"moved to another engine", each(1, 12, func(s string) string { return s + "use_remote_argo: true\nenable_remote_addons: true\n" }), map[string]int{}, ""},
+		{"switched off", off, nil, "12 of 12 members would lose addons/dns"},
+		{"lost from the catalog", map[string]string{"addons/defaults/application-sets/addons.yaml": "dns: {chart: {repoURL: r, path: p, version: v1}}\n"}, nil, "12 of 12 members would lose addons/dns"},
+		{"switched off, and approved", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {tenant: retail, component: addons/dns, reason: r}\n"}),
+			map[string]int{"Applications": 12}, ""},
+		{"approved for some", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {clusters: [m01, m02], component: addons/*, reason: r}\n"}),
+			nil, "10 of 12 members would lose addons/dns"},
+		{"another component approved", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: \"*\", component: addons/web, reason: r}\n"}),
+			nil, "12 of 12 members would lose addons/dns"},
+		{"a broken approval", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: \"*\", component: \"*\", reazon: r}\n"}),
+			nil, "12 of 12 members would lose addons/dns"},
+	} {
+		for _, w := range worlds {
+			t.Run(c.name+", "+w.name, func(t *testing.T) {
+				s := guarded(t, w.known)
+				s.say(twelve(c.change))
+				if c.refused != "" {
+					s.refuses(ofDNS, askDNS, "removal budget: "+c.refused+"; 1 may go without approval (docs/how-to/approve-a-removal.md)")
+					return
+				}
+				s.gives(ofDNS, askDNS, c.left[w.name])
+			})
+		}
+	}
+}
+
+// TestG3SecondStep: a set that is answered with cascade and one that is left out then are the same removal: what was
+// within the budget at first stays so as Argo CD proceeds.
+func TestG3SecondStep(t *testing.T) {
+	known := &told{running: make(chan struct{}), set: running()}
+	s := start(t, func(o *plugin.Options) { o.Facts = known })
+	s.say(twelve(map[string]string{"addons/tenants/retail/clusters/m01/application-sets/addons.yaml": "dns: {enabled: false}\n"}))
+	if got := s.sets(s.askAs(ofDNS, askDNS)); got["m01"] != "cascade" || len(got) != dozen {
+		t.Fatalf("first step: %v", got)
+	}
+	apps, _ := running().Applications()
+	apps = slices.Clone(apps)
+	for i := range apps {
+		apps[i].Cascade = apps[i].Name == "dns-m01"
+	}
+	known.tell(facts.NewSet(false).WithApplications(apps...))
+	s.until("the finalizer has been seen", func(refresh.Status) bool { return len(s.sets(s.askAs(ofDNS, askDNS))) == dozen-1 })
+}
+
+// TestG3Restart: a baseline survives a restart, in the state's folder or as Applications; without either, the first
+// answer is compared with nothing.
+func TestG3Restart(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name    string
+		known   *facts.Set
+		dir     string
+		refused bool
+	}{{"state folder", nil, dir, true}, {"Applications", ptr(running()), "", true}, {"neither", nil, "", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			keep := func(o *plugin.Options) { o.AnswersDir = c.dir }
+			guarded(t, c.known, keep)
+			s := start(t, keep, func(o *plugin.Options) {
+				o.Now = func() time.Time { return today }
+				if c.known != nil {
+					o.Facts = &told{running: make(chan struct{}), set: *c.known}
+				}
+			})
+			s.say(twelve(half()))
+			if !c.refused {
+				s.gives(ofDNS, askDNS, dozen/2)
+				return
+			}
+			s.refuses(ofDNS, askDNS, refusedDNS)
+			s.refuses(ofMembers, askMembers, refusedMembers)
+		})
+	}
+}
+
+// TestG3DamagedRecord: a record that is damaged, cut off or of another version is told, and not used; the others are.
+func TestG3DamagedRecord(t *testing.T) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"a byte":          func(b []byte) []byte { b[len(b)-10] ^= 1; return b },
+		"cut off":         func(b []byte) []byte { return b[:len(b)-1] },
+		"empty":           func([]byte) []byte { return nil },
+		"another version": func(b []byte) []byte { return []byte(strings.Replace(string(b), " 1 ", " 2 ", 1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			keep := func(o *plugin.Options) { o.AnswersDir = dir }
+			guarded(t, nil, keep)
+			damaged := 0
+			for _, path := range records(t, dir) {
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !strings.Contains(string(data), `\"View\":\"members\"`) && strings.Contains(string(data), `\"Component\":\"dns\"`) {
+					damaged++
+					if err := os.WriteFile(path, damage(data), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if damaged != 1 {
+				t.Fatalf("%d records of dns", damaged)
+			}
+			s := start(t, keep)
+			s.say(twelve(half()))
+			s.refuses(ofMembers, askMembers, refusedMembers)
+			s.gives(ofDNS, askDNS, dozen/2)
+			if log := s.log.String(); strings.Count(log, "a remembered answer cannot be used") != 1 {
+				t.Errorf("the log does not tell it once: %s", log)
+			}
+			if m := s.get("/metrics").body; !strings.Contains(m, `argosy_removal_baseline_failures_total{failure="damaged"} 1`) {
+				t.Error("no metric tells it")
+			}
+		})
+	}
+}
+
+func records(t *testing.T, dir string) []string {
+	t.Helper()
+	out, err := filepath.Glob(filepath.Join(dir, "*.baseline"))
+	if err != nil || len(out) == 0 {
+		t.Fatal(out, err)
+	}
+	return out
+}
+
+// TestG3IsTold: who is refused, what would be lost and why is in the log once, in /readyz, /api/v1/fleet and a metric, until
+// it is over.
+func TestG3IsTold(t *testing.T) {
+	s := guarded(t, ptr(running()))
+	refused := s.say(twelve(half()))
+	s.refuses(ofDNS, askDNS, refusedDNS)
+	const line = "an answer is beyond the removal budget"
+	if log := s.log.String(); strings.Count(log, line) != 1 || !strings.Contains(log, "m01 addons/dns: lost, its member file is gone") {
+		t.Errorf("log: %s", log)
+	}
+	_, ready := s.readiness()
+	if len(ready.RefusedRemovals) != 1 || ready.RefusedRemovals[0].Message != refusedDNS || ready.RefusedRemovals[0].Revision != refused.Revision || !ready.Ready {
+		t.Errorf("readyz: %+v", ready)
+	}
+	var fleet plugin.Fleet
+	if err := json.Unmarshal([]byte(s.get("/api/v1/fleet").body), &fleet); err != nil {
+		t.Fatal(err)
+	}
+	if len(fleet.RefusedRemovals) != 1 || len(fleet.RefusedRemovals[0].Losses) != 6 || fleet.RefusedRemovals[0].Losses[5].Cluster != "m06" {
+		t.Errorf("fleet: %+v", fleet.RefusedRemovals)
+	}
+	metric := func(n string) {
+		t.Helper()
+		if m := s.get("/metrics").body; !strings.Contains(m, `argosy_removals_refused{view="components"} `+n+"\n") {
+			t.Errorf("the metric is not %s", n)
+		}
+	}
+	metric("1")
+	s.say(twelve(with(half(), map[string]string{"README.yaml": "x: 1\n"})))
+	s.refuses(ofDNS, askDNS, refusedDNS)
+	if _, ready := s.readiness(); len(ready.RefusedRemovals) != 1 || ready.RefusedRemovals[0].Revision != refused.Revision {
+		t.Errorf("after another commit: %+v, want the first revision that was refused", ready.RefusedRemovals)
+	}
+	s.say(twelve(nil))
+	s.gives(ofDNS, askDNS, dozen)
+	metric("0")
+	if _, ready := s.readiness(); len(ready.RefusedRemovals) != 0 {
+		t.Errorf("after the files are back: %+v", ready.RefusedRemovals)
+	}
+}
+
+// TestG3FluxInputs: Flux Operator garbage-collects what an answer leaves out.
+func TestG3FluxInputs(t *testing.T) {
+	s := guarded(t, nil)
+	const path = "/api/v1/flux/inputs?view=components&group=addons&component=dns"
+	if r := s.get(path); r.code != http.StatusOK {
+		t.Fatal(r.code, r.body)
+	}
+	s.say(twelve(half()))
+	if r := s.get(path); r.code != http.StatusServiceUnavailable || r.message() != refusedDNS {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}
+
+// asking are ApplicationSets that a test makes up.
+type asking struct {
+	mu        sync.Mutex
+	sets      []appsets.ApplicationSet
+	refreshed chan string
+}
+
+func (a *asking) Run(ctx context.Context, changed func()) { changed(); <-ctx.Done() }
+func (a *asking) List() ([]appsets.ApplicationSet, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sets, true
+}
+
+func (a *asking) Refresh(_ context.Context, name string) error {
+	a.refreshed <- name
+	return nil
+}
+
+// TestG3SeveralQuestions: an ApplicationSet that asks by two generators is judged by both answers, and one whose
+// questions Argo CD alone knows by its last answers. Either is told when an approval lets its answer pass.
+func TestG3SeveralQuestions(t *testing.T) {
+	const some, others = `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"ring":"a"}}}`,
+		`{"view":"components","group":"addons","component":"dns","selector":{"matchExpressions":[{"key":"ring","operator":"NotIn","values":["a"]}]}}`
+	ring := each(1, 4, func(s string) string { return s + "labels: {ring: a}\n" })
+	known := running()
+	for _, templated := range []bool{false, true} {
+		asks := appsets.ApplicationSet{Name: ofDNS, Requests: []json.RawMessage{[]byte(some), []byte(others)}}
+		if templated {
+			asks = appsets.ApplicationSet{Name: ofDNS, Templated: true}
+		}
+		sets := &asking{refreshed: make(chan string, 100), sets: []appsets.ApplicationSet{asks}}
+		s := start(t, func(o *plugin.Options) {
+			o.Facts, o.ApplicationSets = &told{running: make(chan struct{}), set: known}, sets
+			o.Now = func() time.Time { return today }
+		})
+		s.say(twelve(ring))
+		<-sets.refreshed // all are at the first state
+		s.gives(ofDNS, some, 4)
+		s.gives(ofDNS, others, 8)
+		s.say(twelve(with(ring, each(1, 2, func(s string) string { return s })))) // two change their ring
+		if !templated {
+			s.gives(ofDNS, some, 2)
+			s.gives(ofDNS, others, 10)
+		}
+		s.say(twelve(with(ring, half())))
+		if r := s.askAs(ofDNS, others); r.code != http.StatusServiceUnavailable {
+			t.Errorf("%d %s", r.code, r.body)
+		}
+		s.say(twelve(with(ring, half(), approved("2026-11-30"))))
+		s.gives(ofDNS, some, 0)
+		s.gives(ofDNS, others, 6)
+		deadline := time.After(patient)
+		for n := 0; n < 3; n++ { // the two commits before have changed the answers, the approval lets them pass
+			select {
+			case <-sets.refreshed:
+			case <-deadline:
+				t.Fatalf("told %d times", n)
+			}
+		}
+	}
+}
