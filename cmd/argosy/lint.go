@@ -1,10 +1,14 @@
 package main
 
 import (
+	"slices"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
 )
@@ -82,5 +86,5 @@ func writeLint(cmd *cobra.Command, r report.LintReport, output string) error {
 
 // findings are all that is to be said of a state, also of what its members' engines cannot express.
 func findings(st *generator.State) []problem.Problem {
-	return generator.OnePerPlace(problem.Sorted(append(st.Lint(), flux.Lint(st)...)))
+	return generator.OnePerPlace(problem.Sorted(slices.Concat(st.Lint(), flux.Lint(st), guard.Lint(st, time.Now()))))
 }

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
@@ -33,6 +36,10 @@ A revision is whatever Git takes for a commit: a branch, a tag, HEAD~1, origin/m
 Git's objects; the working tree is not touched. Without --head, the base is compared with the folder
 as it is, uncommitted changes included.
 
+Where the change would remove more than the removal budget allows (layout: guard.maxRemovals), plan
+says which answers the service would refuse, and prints a file that approves them; -o approval prints
+that file alone.
+
 A revision with errors has no plan: they are printed as lint would, and the exit status is 1. It is 0
 otherwise, whether there are changes or not; with --exit-code it is 1 if there are any.
 
@@ -40,10 +47,11 @@ A release's new version is one change of the release. What the catalog of that v
 looked up.`,
 		Example: `  argosy plan --base origin/main                    # before a commit
   argosy plan --base origin/main --head HEAD -o markdown > comment.md
-  argosy plan --base v1.4.0 --head v1.5.0 --hub hub-eu`,
+  argosy plan --base v1.4.0 --head v1.5.0 --hub hub-eu
+  argosy plan --base origin/main -o approval > fleet/approvals/cleanup.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkChoice("output", output, "text", "json", "markdown"); err != nil {
+			if err := checkChoice("output", output, "text", "json", "markdown", "approval"); err != nil {
 				return err
 			}
 			if q.base == "" {
@@ -59,6 +67,11 @@ looked up.`,
 				err = report.WriteJSON(w, p)
 			case "markdown":
 				err = report.WritePlanMarkdown(w, p, report.MaxMarkdown)
+			case "approval":
+				if p.Guard.Approval == nil {
+					return &failure{status: exitFindings, err: errors.New("nothing to approve: what is removed is within the removal budget")}
+				}
+				err = report.WriteApproval(w, p.Guard.Approval)
 			default:
 				err = report.WritePlan(w, p, styleOf(w))
 			}
@@ -73,7 +86,7 @@ looked up.`,
 	cmd.Flags().StringVar(&q.hub, "hub", "", "show this hub alone")
 	cmd.Flags().StringVar(&q.facts, "facts", "", "what is known of the clusters: a `file` of kind Facts, for both revisions")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")
-	outputFlag(cmd, &output, "text", "json", "markdown")
+	outputFlag(cmd, &output, "text", "json", "markdown", "approval")
 	o.completeFleet(cmd, "hub", hubs)
 	return cmd
 }
@@ -101,7 +114,7 @@ func (o *options) plan(ctx context.Context, q planQuestion) (report.Plan, error)
 	}
 	base := report.PlanRevision{Name: q.base, Revision: before.Revision}
 	head := report.PlanRevision{Name: q.head, Revision: after.Revision}
-	found, err := comparePlan(before, after, f)
+	found, foreseen, err := comparePlan(before, after, f, time.Now())
 	if err != nil {
 		return report.Plan{}, planError(err, base, head)
 	}
@@ -114,21 +127,38 @@ func (o *options) plan(ctx context.Context, q planQuestion) (report.Plan, error)
 			return report.Plan{}, usageError(problem.Nearest(q.hub, names), "hub %q has no member files in either revision", q.hub)
 		}
 		found.Hubs = slices.DeleteFunc(found.Hubs, func(h plan.Hub) bool { return h.Name != q.hub })
+		foreseen.all = slices.DeleteFunc(foreseen.all, func(f guard.Foreseen) bool { return f.Hub != q.hub })
 	}
-	return report.NewPlan(base, head, found), nil
+	out := report.NewPlan(base, head, found)
+	expires := time.Now().UTC().AddDate(0, 0, approvalDays).Format(time.DateOnly)
+	out.Guard = report.NewPlanGuard(foreseen.all, guard.Approval(foreseen.all, foreseen.after), expires)
+	return out, nil
+}
+
+// approvalDays is how long an approval is good for that plan writes.
+const approvalDays = 7
+
+// foreseen is what the guard would do.
+type foreseen struct {
+	all   []guard.Foreseen
+	after *fleet.Fleet
 }
 
 // comparePlan builds both states, the second from the first.
-func comparePlan(before, after *snapshot.Snapshot, f facts.Set) (*plan.Plan, error) {
+func comparePlan(before, after *snapshot.Snapshot, f facts.Set, now time.Time) (*plan.Plan, foreseen, error) {
 	base, err := generator.Build(nil, before, f)
 	if err != nil {
-		return nil, &plan.StateError{Base: true, Err: err}
+		return nil, foreseen{}, &plan.StateError{Base: true, Err: err}
 	}
 	head, err := generator.Build(base, after, f)
 	if err != nil {
-		return nil, &plan.StateError{Err: err}
+		return nil, foreseen{}, &plan.StateError{Err: err}
 	}
-	return plan.Compare(base, head)
+	p, err := plan.Compare(base, head)
+	if err != nil {
+		return nil, foreseen{}, err
+	}
+	return p, foreseen{guard.Foresee(base, head, now), head.Fleet}, nil
 }
 
 // planError is the failure of a revision with errors: its problems, and whose they are.

@@ -16,6 +16,8 @@ const (
 	KindExplanation = "Explanation"
 	KindPlan        = "Plan"
 	KindVersion     = "Version"
+	// KindRemovalApproval is that of a file that people write, not of an output.
+	KindRemovalApproval = "RemovalApproval"
 )
 
 // Position is a place in a file of the repository. Line and column count from 1 and are absent when unknown.

@@ -3,6 +3,7 @@ package report
 import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/plan"
 )
 
@@ -15,6 +16,8 @@ type Plan struct {
 	Summary    PlanSummary  `json:"summary"`
 	// Hubs are all hubs compared, by name, also those without changes.
 	Hubs []PlanHub `json:"hubs"`
+	// Guard is what the removal budget would do.
+	Guard PlanGuard `json:"guard"`
 }
 
 // PlanRevision is one of the two revisions.
@@ -49,6 +52,30 @@ type PlanRemovals struct {
 	Disabled int `json:"disabled"`
 	Retired  int `json:"retired"`
 	Lost     int `json:"lost"`
+}
+
+// PlanGuard is what the service would do with the answers that remove something.
+type PlanGuard struct {
+	// Refused are the answers beyond the removal budget, by hub and question.
+	Refused []PlanRefusal `json:"refused"`
+	// Approval is a file that would let them pass; absent if nothing is refused.
+	Approval *RemovalApproval `json:"approval,omitempty"`
+}
+
+// PlanRefusal is an answer that the service would not give.
+type PlanRefusal struct {
+	Hub       string `json:"hub"`
+	Owner     string `json:"owner"`
+	View      string `json:"view" jsonschema:"enum=members,enum=components,enum=agents"`
+	Group     string `json:"group,omitempty"`
+	Component string `json:"component,omitempty"`
+	Release   string `json:"release,omitempty"`
+	// Message says in a few words what would be lost.
+	Message string `json:"message"`
+	// Members are those that have something, Losing those that would lose something without approval, Allowed how many may.
+	Members int `json:"members"`
+	Losing  int `json:"losing"`
+	Allowed int `json:"allowed"`
 }
 
 // PlanHub is what changes for the members of one hub.
@@ -118,9 +145,9 @@ type PlanSide struct {
 	Position *Position `json:"position,omitempty"`
 }
 
-// NewPlan is the envelope of a plan.
+// NewPlan is the envelope of a plan; without foreseen refusals.
 func NewPlan(base, head PlanRevision, p *plan.Plan) Plan {
-	out := Plan{APIVersion: APIVersion, Kind: KindPlan, Base: base, Head: head, Hubs: []PlanHub{}}
+	out := Plan{APIVersion: APIVersion, Kind: KindPlan, Base: base, Head: head, Hubs: []PlanHub{}, Guard: PlanGuard{Refused: []PlanRefusal{}}}
 	s := &out.Summary
 	for _, hub := range p.Hubs {
 		h := PlanHub{Name: hub.Name, Clusters: []PlanCluster{}}
@@ -138,6 +165,24 @@ func NewPlan(base, head PlanRevision, p *plan.Plan) Plan {
 			h.Clusters = append(h.Clusters, newPlanCluster(cluster))
 		}
 		out.Hubs = append(out.Hubs, h)
+	}
+	return out
+}
+
+// NewPlanGuard is what is foreseen of the removal budget. What would have to be approved is wanted, until the day given.
+func NewPlanGuard(all []guard.Foreseen, wanted []guard.Wanted, expires string) PlanGuard {
+	out := PlanGuard{Refused: []PlanRefusal{}}
+	for _, f := range all {
+		if !f.Over() {
+			continue
+		}
+		out.Refused = append(out.Refused, PlanRefusal{
+			Hub: f.Hub, Owner: f.Owner, View: string(f.View), Group: f.Group, Component: f.Component, Release: f.Release,
+			Message: f.Sum, Members: f.Members, Losing: f.Losing, Allowed: f.Allowed,
+		})
+	}
+	if len(out.Refused) > 0 {
+		out.Approval = NewRemovalApproval(wanted, expires)
 	}
 	return out
 }

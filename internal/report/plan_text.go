@@ -26,6 +26,7 @@ func WritePlan(w io.Writer, p Plan, s Style) error {
 		out.line("")
 	}
 	out.line("%s", p.Summary.text())
+	out.guard(p.Guard)
 	return out.err
 }
 

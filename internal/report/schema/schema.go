@@ -22,6 +22,8 @@ var envelopes = map[string]any{
 	"lint-report.json": report.LintReport{},
 	"plan.json":        report.Plan{},
 	"version.json":     report.Version{},
+
+	"removal-approval.json": report.RemovalApproval{},
 }
 
 // Generate returns the schemas by the names of their files. Sources is the folder of package report, whose comments
