@@ -134,8 +134,8 @@ func (s *server) askAs(applicationSet, parameters string) reply {
 	return s.do(s.request("POST", getparams, `{"applicationSetName":"`+applicationSet+`","input":{"parameters":`+parameters+`}}`))
 }
 
-// sets are an answer's, cluster by cluster, with what is said of their deletion.
-func (s *server) sets(r reply) map[string]string {
+// deletions are an answer's, cluster by cluster, with what is said of their deletion.
+func (s *server) deletions(r reply) map[string]string {
 	s.Helper()
 	if r.code != http.StatusOK {
 		s.Fatalf("%d %s", r.code, r.body)
@@ -158,7 +158,7 @@ func (s *server) sets(r reply) map[string]string {
 // gives checks that there is an answer with so many sets.
 func (s *server) gives(applicationSet, parameters string, want int) {
 	s.Helper()
-	if got := s.sets(s.askAs(applicationSet, parameters)); len(got) != want {
+	if got := s.deletions(s.askAs(applicationSet, parameters)); len(got) != want {
 		s.Errorf("%s: %d sets, want %d", applicationSet, len(got), want)
 	}
 }
@@ -294,7 +294,7 @@ func TestG3SecondStep(t *testing.T) {
 	known := &told{running: make(chan struct{}), set: running()}
 	s := start(t, func(o *plugin.Options) { o.Facts = known })
 	s.say(twelve(map[string]string{"addons/tenants/retail/clusters/m01/application-sets/addons.yaml": "dns: {enabled: false}\n"}))
-	if got := s.sets(s.askAs(ofDNS, askDNS)); got["m01"] != "cascade" || len(got) != dozen {
+	if got := s.deletions(s.askAs(ofDNS, askDNS)); got["m01"] != "cascade" || len(got) != dozen {
 		t.Fatalf("first step: %v", got)
 	}
 	apps, _ := running().Applications()
@@ -303,7 +303,7 @@ func TestG3SecondStep(t *testing.T) {
 		apps[i].Cascade = apps[i].Name == "dns-m01"
 	}
 	known.tell(facts.NewSet(false).WithApplications(apps...))
-	s.until("the finalizer has been seen", func(refresh.Status) bool { return len(s.sets(s.askAs(ofDNS, askDNS))) == dozen-1 })
+	s.until("the finalizer has been seen", func(refresh.Status) bool { return len(s.deletions(s.askAs(ofDNS, askDNS))) == dozen-1 })
 }
 
 // TestG3Restart: a baseline survives a restart, in the state's folder or as Applications; without either, the first
