@@ -69,7 +69,7 @@ func (m member) checkGroups(l *fleet.Layout) error {
 
 // path is the file's place. A name that is none would give another path than it reads, so it is refused here.
 func (m member) path(l *fleet.Layout) (string, error) {
-	path, err := l.Members.Path(m.hub, m.name)
+	path, err := l.Members.Path(m.hub, m.tenant, m.name)
 	if err != nil {
 		return "", usageError(nil, "%w", err)
 	}

@@ -54,6 +54,12 @@ type Layout struct {
 	Merge hierarchy.Rules
 	// Guard is the removal budget, and where approvals are (G3).
 	Guard Guard
+	// SecretNames are the secrets that tenants may name.
+	SecretNames SecretNames
+	// dirs are the folders of the spokes' levels, in parts, with sentinels for the facts; tenantLevels those among the
+	// levels that are a tenant's.
+	dirs         [][]string
+	tenantLevels map[string]bool
 	// reserved are names that a tenant, environment or cluster cannot have, because a level's own folder is called so.
 	reserved map[string][]string
 }
@@ -113,7 +119,7 @@ type layoutParser struct {
 }
 
 func (p layoutParser) parse() *Layout {
-	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard")
+	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames")
 	p.root.Const("apiVersion", apiVersion)
 	p.root.Const("kind", layoutKind)
 	versions := p.root.Map("versions")
@@ -133,7 +139,9 @@ func (p layoutParser) parse() *Layout {
 	l.HubLevels, hubDirs = p.levels("hubLevels")
 	l.Merge = p.merge()
 	l.Guard = p.guard()
-	l.reserved = reservedNames(append(dirs, hubDirs...))
+	l.reserved = reservedNames(slices.Concat(dirs, hubDirs))
+	l.SecretNames = p.secretNames()
+	l.dirs, l.tenantLevels = dirs, p.tenantLevels()
 	return l
 }
 

@@ -131,7 +131,7 @@ func TestLayoutErrors(t *testing.T) {
 		{"catalog without group", "files: {catalog: catalog.yaml}\n", `invalid-layout fleet/layout.yaml:1:18: key "catalog": "catalog.yaml" does not use {{ .group }}; expected a path that differs for each group`},
 		{"members without cluster", "members: 'm/{{ .hub }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: key "members": "m/{{ .hub }}.yaml" uses {{ .cluster }} 0 times; expected once, so that the name can be read from the path`},
 		{"members in one part", "members: 'm/{{ .hub }}-{{ .cluster }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: key "members": "m/{{ .hub }}-{{ .cluster }}.yaml" has {{ .hub }} and {{ .cluster }} in one part; expected a slash between them, so that the names can be told apart`},
-		{"members with another fact", "members: '{{ .tenant }}/{{ .hub }}/{{ .cluster }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: template <.tenant>: no fact "tenant" is known; for facts that not every cluster has, write {{ index .annotations "x" }} or {{ dig }} with a default`},
+		{"members with another fact", "members: '{{ .environment }}/{{ .hub }}/{{ .cluster }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: template <.environment>: no fact "environment" is known; for facts that not every cluster has, write {{ index .annotations "x" }} or {{ dig }} with a default`},
 		{
 			"merge", "merge: [{path: a, strategy: add}, {path: a..b, strategy: append}, {path: a, strategy: {by: x}}, {paths: a}]\n",
 			"invalid-layout fleet/layout.yaml:1:9: merge rule 1: rule for \"a\": unknown strategy \"add\"; expected append, unique, by-key or replace\ninvalid-layout fleet/layout.yaml:1:35: merge rule 2: path \"a..b\": empty part at 3\ninvalid-layout fleet/layout.yaml:1:67: merge rule 3: rule for \"a\": strategy by-key needs a key\nunknown-key fleet/layout.yaml:1:88: key \"by\": not known in key \"strategy\"; expected one of by-key\ninvalid-layout fleet/layout.yaml:1:97: merge rule 4: empty path\nunknown-key fleet/layout.yaml:1:98: key \"paths\": not known in merge rule 4; did you mean \"path\"?",
@@ -198,7 +198,7 @@ func TestPattern(t *testing.T) {
 			t.Errorf("%s: %q %q %t", path, hub, cluster, ok)
 		}
 		if ok {
-			if back, err := p.Path(hub, cluster); err != nil || back != path {
+			if back, err := p.Path(hub, "t", cluster); err != nil || back != path {
 				t.Errorf("%s: %s %v", path, back, err)
 			}
 		}

@@ -172,6 +172,7 @@ func (mr *memberReader) read() {
 	mr.out.SecretManagerSecret = mr.m.String("secretManagerSecretName")
 	mr.out.GitHubSecretName = mr.m.String("githubSecretName")
 	mr.out.GitHubSecret = mr.m.Bool("githubSecret", false)
+	mr.walls()
 }
 
 func (mr *memberReader) identity() {

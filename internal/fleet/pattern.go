@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
-// Pattern is the path of member files: a template over .hub and .cluster that can be read in both directions.
+// Pattern is the path of member files: a template over .hub, .cluster and, if wanted, .tenant that can be read in both directions.
 type Pattern struct {
 	text   string
 	t      *tmpl.Template
@@ -19,29 +19,37 @@ type Pattern struct {
 }
 
 // NewPattern compiles a path such as fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml: each of the two facts exactly
-// once, and only these.
+// once. The tenant may be a third: then the folder says whose member it is, and not the file alone.
 func NewPattern(text string) (*Pattern, error) {
 	t, err := tmpl.Parse(problem.Pos{}, text)
 	if err != nil {
 		return nil, err
 	}
-	out, err := t.Execute(map[string]any{"hub": sentinel("hub"), "cluster": sentinel("cluster")})
+	out, err := t.Execute(map[string]any{"hub": sentinel("hub"), "cluster": sentinel("cluster"), "tenant": sentinel("tenant")})
 	if err != nil {
 		return nil, err
 	}
 	if _, err := snapshot.CleanPath(out); err != nil {
 		return nil, err
 	}
-	for _, fact := range []string{"hub", "cluster"} {
+	facts := []string{"hub", "cluster"}
+	if strings.Contains(out, sentinel("tenant")) {
+		facts = append(facts, "tenant")
+	}
+	for _, fact := range facts {
 		if n := strings.Count(out, sentinel(fact)); n != 1 {
 			return nil, fmt.Errorf("%q uses {{ .%s }} %d times; expected once, so that the name can be read from the path", text, fact, n)
 		}
 	}
-	if from, to := order(strings.Index(out, sentinel("hub")), strings.Index(out, sentinel("cluster"))); !strings.Contains(out[from:to], "/") {
-		return nil, fmt.Errorf("%q has {{ .hub }} and {{ .cluster }} in one part; expected a slash between them, so that the names can be told apart", text)
+	for i, a := range facts {
+		for _, b := range facts[:i] {
+			if from, to := order(strings.Index(out, sentinel(a)), strings.Index(out, sentinel(b))); !strings.Contains(out[from:to], "/") {
+				return nil, fmt.Errorf("%q has {{ .%s }} and {{ .%s }} in one part; expected a slash between them, so that the names can be told apart", text, b, a)
+			}
+		}
 	}
 	expr := regexp.QuoteMeta(out)
-	for _, fact := range []string{"hub", "cluster"} {
+	for _, fact := range facts {
 		expr = strings.Replace(expr, regexp.QuoteMeta(sentinel(fact)), "(?P<"+fact+">[^/]+)", 1)
 	}
 	re, err := regexp.Compile("^" + expr + "$")
@@ -58,8 +66,17 @@ func order(a, b int) (int, int) { return min(a, b), max(a, b) }
 func (p *Pattern) String() string { return p.text }
 
 // Path is the path of a member's file.
-func (p *Pattern) Path(hub, cluster string) (string, error) {
-	return p.t.Execute(map[string]any{"hub": hub, "cluster": cluster})
+func (p *Pattern) Path(hub, tenant, cluster string) (string, error) {
+	return p.t.Execute(map[string]any{"hub": hub, "tenant": tenant, "cluster": cluster})
+}
+
+// Tenant reads the tenant's name from a path, if the pattern has it.
+func (p *Pattern) Tenant(path string) (string, bool) {
+	m, i := p.re.FindStringSubmatch(path), p.re.SubexpIndex("tenant")
+	if m == nil || i < 0 {
+		return "", false
+	}
+	return m[i], true
 }
 
 // Match reads the hub's and the cluster's name from a path.

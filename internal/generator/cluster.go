@@ -168,6 +168,7 @@ func (b *ground) labels(c *cluster) {
 			return
 		}
 		c.registration = b.merge(layers, fleetGroup, fleetSecret)
+		c.broken = append(c.broken, b.forbiddenSecrets(c)...)
 		secret := c.registration.At([]string{"externalSecret"})
 		var problemsL, problemsA []problem.Problem
 		declaredLabels, problemsL = labels.FromNode(labels.Label, secret.Get("labels"))

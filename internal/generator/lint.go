@@ -38,6 +38,7 @@ func (st *State) Lint() []problem.Problem {
 	l.strayMembers()
 	l.unreachable()
 	l.documents()
+	l.plaintext()
 	return OnePerPlace(problem.Sorted(l.problems))
 }
 

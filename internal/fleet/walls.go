@@ -1,0 +1,168 @@
+package fleet
+
+import (
+	"fmt"
+	slashpath "path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/tmpl"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Kinds of secrets in the secret store that a member may name.
+const (
+	ClusterSecrets = "cluster" // the cluster's own credential
+	GitSecrets     = "git"     // credentials of repositories
+)
+
+// SecretNames say which secrets of the store the files of a tenant may name: patterns over the member's identity. A kind
+// without patterns is not checked.
+type SecretNames map[string][]*namePattern
+
+// namePattern is a template of names, in which * stands for any text without a slash and ? for one character.
+type namePattern struct {
+	text string
+	t    *tmpl.Template
+}
+
+// secretNames reads the layout's rules and tries them.
+func (p layoutParser) secretNames() SecretNames {
+	m := p.root.Map("secretNames")
+	m.Known(ClusterSecrets, GitSecrets)
+	out := SecretNames{}
+	for _, kind := range []string{ClusterSecrets, GitSecrets} {
+		for _, item := range m.List(kind) {
+			subject := fmt.Sprintf("key %q", "secretNames."+kind)
+			if item.Kind != yamldoc.String || item.Text == "" || strings.ContainsAny(item.Text, `[\`) {
+				p.r.Add(problem.InvalidLayout, item, subject, "is no pattern", "text such as {{ .hub }}/{{ .cluster }}, with * and ? for what may differ")
+				continue
+			}
+			t, err := tmpl.Parse(item.Pos(), item.Text)
+			if err == nil {
+				_, err = t.Execute(memberFacts(sentinel("hub"), sentinel("cluster"), sentinel("tenant"), sentinel("environment")))
+			}
+			if err != nil {
+				p.fail(item, subject, err)
+				continue
+			}
+			out[kind] = append(out[kind], &namePattern{item.Text, t})
+		}
+	}
+	return out
+}
+
+// memberFacts are what patterns of names know: neither labels nor anything else that a member file sets as it likes.
+func memberFacts(hub, cluster, tenant, environment string) map[string]any {
+	return map[string]any{"hub": hub, "cluster": cluster, "tenant": tenant, "environment": environment}
+}
+
+// Check reports a name that the member's tenant may not give to a secret of the kind.
+func (s SecretNames) Check(kind string, m *Member, name string) (expected string, ok bool) {
+	if len(s[kind]) == 0 || name == "" {
+		return "", true
+	}
+	var allowed []string
+	for _, p := range s[kind] {
+		pattern, err := p.t.Execute(memberFacts(m.Hub, m.Name, m.Tenant, m.Environment))
+		if err != nil {
+			continue // tried when the layout was loaded; what cannot be computed allows nothing
+		}
+		if match, err := slashpath.Match(pattern, name); match && err == nil {
+			return "", true
+		}
+		allowed = append(allowed, pattern)
+	}
+	return strings.Join(allowed, " or "), false
+}
+
+// Forbidden is the problem of a name that Check reports.
+func Forbidden(key, name, expected string) (subject, found, want string, hints []string) {
+	return fmt.Sprintf("key %q", key), fmt.Sprintf("%q is not among the secrets that the tenant may name", name), expected,
+		[]string{"secretNames of " + LayoutFile + " says which"}
+}
+
+// walls checks what a member file may not say although its form is right: it is most likely written by the tenant. A hub
+// is nobody's tenant.
+func (mr *memberReader) walls() {
+	out := mr.out
+	if out.IsHub {
+		return
+	}
+	for key, kind := range map[string]string{"secretManagerSecretName": ClusterSecrets, "githubSecretName": GitSecrets} {
+		if expected, ok := mr.layout.SecretNames.Check(kind, out, mr.m.String(key)); !ok {
+			subject, found, want, hints := Forbidden(key, mr.m.String(key), expected)
+			mr.r.Add(problem.ForbiddenSecret, mr.m.Node().Get(key), subject, found, want, hints...)
+		}
+	}
+	if t, ok := mr.layout.Members.Tenant(out.Pos.File); ok && out.Tenant != "" && t != out.Tenant {
+		mr.r.Add(problem.NameMismatch, mr.m.Node().Get("tenant"), `key "tenant"`, fmt.Sprintf("%q", out.Tenant), fmt.Sprintf("%q, as the folder is named", t))
+	}
+	for _, g := range mr.layout.GroupNames() {
+		if tenant := mr.layout.tenantOf(out.repositoryRoots[g]); tenant != "" {
+			key := g + "_repo_basepath"
+			mr.r.Add(problem.ForbiddenFolder, mr.m.Node().Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("lies in the folder of tenant %q", tenant),
+				"a folder with levels of its own", "a tenant's folder has no system's defaults: they would be the tenant's")
+		}
+	}
+}
+
+// tenantOf is whose folder a path is in: that of the tenant which a level names in this place, or "".
+func (l *Layout) tenantOf(file string) string {
+	if file == "" {
+		return ""
+	}
+	parts := strings.Split(file, "/")
+	for _, dir := range l.dirs {
+		i := slices.Index(dir, sentinel("tenant"))
+		if i < 0 || i >= len(parts) || slices.Contains(l.reserved["tenant"], parts[i]) {
+			continue
+		}
+		if l.under(parts[:i], dir[:i]) {
+			return parts[i]
+		}
+	}
+	return ""
+}
+
+// under reports whether a path is what a level's folder begins with, for some group and some cluster.
+func (l *Layout) under(parts, dir []string) bool {
+	if len(dir) > 0 && dir[0] == sentinel("root") {
+		for _, g := range l.Groups {
+			root := strings.Split(g.Root, "/")
+			if len(parts) >= len(root) && slices.Equal(parts[:len(root)], root) && l.under(parts[len(root):], dir[1:]) {
+				return true
+			}
+		}
+		return false
+	}
+	if len(parts) != len(dir) {
+		return false
+	}
+	for i := range parts {
+		if dir[i] != parts[i] && !strings.Contains(dir[i], "<") {
+			return false
+		}
+	}
+	return true
+}
+
+// tenantLevels are the spokes' levels whose folders name the tenant or the cluster.
+func (p layoutParser) tenantLevels() map[string]bool {
+	out := map[string]bool{}
+	for _, item := range p.root.List("levels") {
+		m := p.r.Map(item, "level")
+		t, err := tmpl.Parse(item.Pos(), m.String("dir"))
+		if err != nil {
+			continue // reported
+		}
+		dir, err := try(t)
+		out[m.String("name")] = err == nil && (strings.Contains(dir, sentinel("tenant")) || strings.Contains(dir, sentinel("cluster")))
+	}
+	return out
+}
+
+// OfTenant reports whether a level's folder belongs to a tenant or to less than a tenant: whoever owns the tenant's
+// folder writes its files.
+func (l *Layout) OfTenant(level string) bool { return l.tenantLevels[level] }
