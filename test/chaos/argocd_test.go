@@ -1,0 +1,126 @@
+package chaos
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// parameters are input.parameters of a request.
+type parameters map[string]any
+
+// argoCD is what of Argo CD's ApplicationSet controller decides over life and death (v2.14 and v3.2,
+// applicationset_controller.go, Reconcile): an error leaves everything as it is; an Application that another
+// ApplicationSet controls is an error, and nothing is deleted then; what an answer leaves out is deleted.
+type argoCD struct {
+	service *service
+	sets    map[string]parameters // ApplicationSets, by name
+	apps    map[string]app
+	asked   int
+	refused int
+}
+
+// app is an Application.
+type app struct {
+	owner   string // the ApplicationSet that controls it
+	cascade bool   // what it runs goes with it
+}
+
+// set is what Argo CD reads of a parameter set.
+type set struct {
+	ApplicationName string            `json:"applicationName"`
+	Deletion        string            `json:"deletion"`
+	Group           string            `json:"group"`
+	Release         map[string]string `json:"-"`
+}
+
+// newArgoCD is an Argo CD with a hub's root ApplicationSets.
+func newArgoCD(s *service, hub string, groups []string) *argoCD {
+	a := &argoCD{service: s, sets: map[string]parameters{}, apps: map[string]app{}}
+	for _, view := range []string{"members", "agents"} {
+		a.sets[view] = parameters{"view": view, "hub": hub}
+	}
+	for _, g := range groups {
+		a.sets[g] = parameters{"view": "releases", "hub": hub, "group": g}
+	}
+	return a
+}
+
+// loss is an Application that a reconciliation deleted or marked.
+type loss struct{ app, set, how string }
+
+func (l loss) String() string { return fmt.Sprintf("%s: %s by ApplicationSet %s", l.app, l.how, l.set) }
+
+// reconcile asks for every ApplicationSet twice, so that what moves from one to another has arrived, and gives what was
+// lost on the way: what has been deleted and is not there again, and what is marked now and was not.
+func (a *argoCD) reconcile() ([]loss, error) {
+	before := maps.Clone(a.apps)
+	deleted := map[string]loss{}
+	for range 2 {
+		for again := true; again; {
+			known := len(a.sets)
+			for _, name := range slices.Sorted(maps.Keys(a.sets)) {
+				if err := a.one(name, deleted); err != nil {
+					return nil, err
+				}
+			}
+			again = len(a.sets) > known // releases bring ApplicationSets
+		}
+	}
+	var out []loss
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		now, there := a.apps[name]
+		switch {
+		case !there:
+			out = append(out, deleted[name])
+		case now.cascade && !before[name].cascade:
+			out = append(out, loss{name, now.owner, "marked for deletion with what it runs"})
+		}
+	}
+	return out, nil
+}
+
+// one reconciles one ApplicationSet.
+func (a *argoCD) one(name string, deleted map[string]loss) error {
+	code, sets, err := a.service.ask(name, a.sets[name])
+	if err != nil {
+		return err
+	}
+	a.asked++
+	if code < 200 || code > 299 {
+		a.refused++
+		if code != http.StatusServiceUnavailable && code != http.StatusBadRequest {
+			return fmt.Errorf("ApplicationSet %s: status %d", name, code)
+		}
+		return nil
+	}
+	wanted := map[string]bool{}
+	for _, s := range sets {
+		if owner := a.apps[s.ApplicationName].owner; owner != "" && owner != name {
+			return nil
+		}
+		wanted[s.ApplicationName] = true
+	}
+	for _, s := range sets {
+		a.apps[s.ApplicationName] = app{owner: name, cascade: s.Deletion == "cascade"}
+		if a.sets[name]["view"] == "releases" {
+			release := s.Release["type"]
+			a.sets[s.Group+"-"+release] = parameters{"view": "components", "hub": a.sets[name]["hub"], "group": s.Group, "release": release}
+		}
+	}
+	for app, is := range a.apps {
+		if is.owner == name && !wanted[app] {
+			how := "deleted"
+			if is.cascade {
+				how = "deleted with what it runs"
+			}
+			deleted[app] = loss{app, name, how}
+			delete(a.apps, app)
+		}
+	}
+	return nil
+}
+
+// names are those of all Applications, sorted.
+func (a *argoCD) names() []string { return slices.Sorted(maps.Keys(a.apps)) }

@@ -1,0 +1,204 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	token    = "the-token-of-a-campaign"
+	patience = time.Minute
+	poll     = 5 * time.Millisecond
+)
+
+// service is the program, which may be killed and started again on the same address and state directory.
+type service struct {
+	binary, repo, state, token, log string
+	address, hub                    string
+	cmd                             *exec.Cmd
+	client                          *http.Client
+}
+
+// build compiles the program, as `make build` does.
+func build(dir string) (string, error) {
+	binary := filepath.Join(dir, "generator-plugin")
+	out, err := exec.Command("go", "build", "-o", binary, "../../cmd/generator-plugin").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return binary, nil
+}
+
+func newService(t *testing.T, binary, repo, hub string) *service {
+	t.Helper()
+	dir := t.TempDir()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := &service{
+		binary: binary, repo: repo, hub: hub, address: address, state: filepath.Join(dir, "state"), token: filepath.Join(dir, "token"),
+		log: filepath.Join(dir, "log"), client: &http.Client{Timeout: patience},
+	}
+	if err := os.WriteFile(s.token, []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.kill() })
+	return s
+}
+
+// start starts the program; it may not be ready yet.
+func (s *service) start() error {
+	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.cmd = exec.Command(s.binary, "--source", "file://"+s.repo, "--ref", "main", "--interval", "1h", "--hub", s.hub,
+		"--listen", s.address, "--token-file", s.token, "--state-dir", s.state, "--log-level", "warn")
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	return s.cmd.Start()
+}
+
+// kill ends it as a crash would.
+func (s *service) kill() error {
+	if s.cmd == nil {
+		return nil
+	}
+	err := s.cmd.Process.Kill()
+	var exit *exec.ExitError
+	if waited := s.cmd.Wait(); waited != nil && !errors.As(waited, &exit) {
+		err = errors.Join(err, waited)
+	}
+	s.cmd = nil
+	return err
+}
+
+// request is one with the token.
+func (s *service) request(method, path string, body any) (int, []byte, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return 0, nil, err
+	}
+	r, err := http.NewRequestWithContext(context.Background(), method, "http://"+s.address+path, bytes.NewReader(text))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, content, err
+}
+
+// ask asks for parameter sets, as an ApplicationSet does.
+func (s *service) ask(applicationSet string, p parameters) (int, []set, error) {
+	code, content, err := s.request(http.MethodPost, "/api/v1/getparams.execute", map[string]any{
+		"applicationSetName": applicationSet, "input": map[string]any{"parameters": p},
+	})
+	if err != nil || code != http.StatusOK {
+		return code, nil, err
+	}
+	var answer struct {
+		Output struct {
+			Parameters []json.RawMessage `json:"parameters"`
+		} `json:"output"`
+	}
+	if err := json.Unmarshal(content, &answer); err != nil {
+		return code, nil, err
+	}
+	out := make([]set, len(answer.Output.Parameters))
+	for i, raw := range answer.Output.Parameters {
+		if err := json.Unmarshal(raw, &out[i]); err != nil {
+			return code, nil, err
+		}
+		var release struct {
+			Release any `json:"release"`
+		}
+		if err := json.Unmarshal(raw, &release); err != nil {
+			return code, nil, err
+		}
+		if keys, ok := release.Release.(map[string]any); ok {
+			out[i].Release = map[string]string{"type": fmt.Sprint(keys["type"])}
+		}
+		if out[i].Deletion == "" {
+			out[i].Deletion = "orphan"
+		}
+	}
+	return code, out, nil
+}
+
+// readiness is what /readyz says.
+type readiness struct {
+	Revision string
+	Refused  []struct{ Cause, Reason, Revision string }
+}
+
+// decided reports whether the service serves a commit, or says why it does not. A commit without a single file is refused
+// by the source, which knows no revision of nothing.
+func (r readiness) decided(commit string, nothing bool) bool {
+	if r.Revision == commit {
+		return true
+	}
+	for _, refused := range r.Refused {
+		if refused.Revision == commit || nothing && refused.Cause == "source" && refused.Reason == "empty" {
+			return true
+		}
+	}
+	return false
+}
+
+// considered waits until the service has decided about a commit, which may have nothing in it.
+func (s *service) considered(commit string, nothing bool) error {
+	deadline, told := time.Now().Add(patience), false
+	for {
+		if !told { // it may be starting yet
+			code, _, err := s.request(http.MethodPost, "/api/v1/webhook", map[string]any{})
+			told = err == nil && code == http.StatusAccepted
+		}
+		_, content, err := s.request(http.MethodGet, "/readyz", nil)
+		if err == nil && told {
+			var r readiness
+			if err := json.Unmarshal(content, &r); err != nil {
+				return err
+			}
+			if r.decided(commit, nothing) {
+				return nil
+			}
+		}
+		if time.Now().After(deadline) {
+			return errors.Join(fmt.Errorf("commit %s is not considered within %s: %s\n%s", commit, patience, content, s.tail()), err)
+		}
+		<-time.After(poll) // between two looks at another process
+	}
+}
+
+// tail is the end of the log.
+func (s *service) tail() string {
+	content, err := os.ReadFile(s.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}
