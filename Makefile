@@ -64,6 +64,14 @@ e2e: build bin/hub ## Run the flows on a whole hub of real components
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
 	cd test/e2e && ARGOCD=$(ARGOCD) $(GO) test -count=1 -timeout 60m -v $(TESTFLAGS) .
 
+# How many accidents `make chaos` has happen, and the seed that they come from.
+ACCIDENTS ?= 1000
+SEED      ?= 42
+
+.PHONY: chaos
+chaos: ## Try to make the service lose something: 1,000 accidents in the repository, the service killed among them
+	$(GO) test -count=1 -timeout 120m -v -run TestG3 ./test/chaos -accidents $(ACCIDENTS) -seed $(SEED)
+
 .PHONY: bench
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./internal/...

@@ -12,6 +12,7 @@
 //  2. Accidents come from a seed, which a failure prints: the same seed gives the same commits.
 //  3. What should exist is what the last good commit asks for. An Application that an accident makes Argo CD delete, or
 //     mark for deletion with what it runs, is a wrong deletion. One that another ApplicationSet has taken over by the
-//     time all have been asked twice is not: it has moved (D4).
+//     time all have been asked twice is not: it has moved (D4). Nor is the Application of a release that no cluster is on
+//     any more: the ApplicationSets that it made stay (docs/design/0011), and each cluster is on another release.
 //  4. A campaign without the removal budget does find wrong deletions: otherwise this one would prove nothing.
 package chaos
