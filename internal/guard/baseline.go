@@ -27,10 +27,31 @@ func (g *Guard) baseline(a ask) baseline {
 		// Two questions of an ApplicationSet may differ in their selectors alone: its Applications do not tell which of them
 		// each came of. Where not all of its questions are known, its own answer is what a selector is judged by.
 		if a.r.Selector == nil || g.o.Questions(a.r.ApplicationSet).All {
-			return baseline{had: controlled(a.st, a.r), others: func() []generator.Request { return g.others(a.r) }}
+			// A template of one's own may give its Applications no labels by which they would be known.
+			if had := controlled(a.st, a.r); len(had) > 0 {
+				return baseline{had: had, others: func() []generator.Request { return g.others(a.r) }}
+			}
 		}
 	}
 	return baseline{had: g.store.get(a.question()), remembered: true}
+}
+
+// everyone are all clusters of the hub that have anything: Applications, or where nothing is known of them a registration.
+func (g *Guard) everyone(a ask, b baseline) func() map[string]bool {
+	return func() map[string]bool {
+		out := map[string]bool{}
+		if !b.remembered {
+			apps, _ := a.st.Facts().Applications()
+			for _, app := range apps {
+				out[app.Cluster] = true
+			}
+			return out
+		}
+		for _, h := range g.store.registered(a.r.Hub) {
+			out[h.cluster] = true
+		}
+		return out
+	}
 }
 
 // others are an ApplicationSet's questions but one.
@@ -107,6 +128,16 @@ func questionOf(r generator.Request, engine string) question {
 		return question(engine + err.Error())
 	}
 	return question(text)
+}
+
+// asksForMembers reports whether a question is for all members of a hub.
+func (q question) asksForMembers(hub string) bool {
+	var asked struct{ Request generator.Request }
+	if err := json.Unmarshal([]byte(q), &asked); err != nil {
+		return false
+	}
+	r := asked.Request
+	return r.View == generator.Members && r.Hub == hub && r.Selector == nil && (r.Owner == "" || r.Owner == fleet.OwnerHub)
 }
 
 // subjects are those of an answer, a release's cluster by cluster.

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -33,12 +34,17 @@ type comparison struct {
 	baseline []had
 	// told are the subjects of the answers to all questions of the asker; the first is the one that is judged.
 	told [][]generator.Subject
+	// everyone are all clusters of the hub that have anything, where that is known.
+	everyone func() map[string]bool
 }
 
 // found is what a comparison finds.
 type found struct {
 	// members are those of the baseline, losing those that would lose something without approval, and allowed how many may.
 	members, losing, allowed int
+	// gone are members whose files are gone without approval, of so many of the whole hub, of which so many may go. They are
+	// looked for if the answer loses one of them.
+	gone, everyone, mayGo int
 	// unapproved and approved are sorted by cluster, then component.
 	unapproved, approved []Loss
 	// until is when the first approval that counts ends; zero without one.
@@ -46,7 +52,10 @@ type found struct {
 }
 
 // over reports whether more would be lost than the budget allows.
-func (f found) over() bool { return f.losing > f.allowed }
+func (f found) over() bool { return f.losing > f.allowed || f.exodus() }
+
+// exodus reports whether members are gone from the whole hub beyond the budget.
+func (f found) exodus() bool { return f.gone > f.mayGo }
 
 // compare finds what is lost (rule 3).
 func (c comparison) compare() found {
@@ -87,12 +96,36 @@ func (c comparison) compare() found {
 		}
 	}
 	out.losing = len(losing)
+	if slices.ContainsFunc(slices.Collect(maps.Keys(losing)), c.isGone) {
+		c.exodus(&out)
+	}
 	for _, ls := range [][]Loss{out.unapproved, out.approved} {
 		slices.SortFunc(ls, func(a, b Loss) int {
 			return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Group, b.Group), strings.Compare(a.Component, b.Component))
 		})
 	}
 	return out
+}
+
+// isGone reports whether a cluster has no member file any more.
+func (c comparison) isGone(cluster string) bool { return c.st.Fleet.Member(c.r.Hub, cluster) == nil }
+
+// exodus counts the members that are gone from the hub (rule 5).
+func (c comparison) exodus(out *found) {
+	if c.everyone == nil {
+		return
+	}
+	everyone := c.everyone()
+	for cluster := range everyone {
+		if !c.isGone(cluster) {
+			continue
+		}
+		whole := Loss{Cluster: cluster, Group: generator.FleetGroup, Component: generator.Registration}
+		if _, approved := approvedUntil(c.st.Fleet, c.r.Hub, whole, c.now); !approved {
+			out.gone++
+		}
+	}
+	out.everyone, out.mayGo = len(everyone), c.st.Fleet.Layout.Guard.MaxRemovals.Of(len(everyone))
 }
 
 // lost are those of the baseline that are answered no more, and those that are answered for their removal alone.

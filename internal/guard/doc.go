@@ -6,22 +6,24 @@
 //
 //  1. An answer is compared with what the asker has. Where the facts know the Applications, that is those that the asking
 //     ApplicationSet controls: exactly what Argo CD deletes if they are left out. It takes no memory, and replicas agree.
-//  2. Where they do not, it is the last good answer to the same question, remembered in memory and in a folder. The first
+//  2. Where they do not, or know none of the asker's, it is the last good answer to the same question, remembered in memory and in a folder. The first
 //     answer to a question is compared with nothing.
 //  3. What is left out, or answered for its removal alone (deletion cascade), is a removal. What moves is none (D4), what
 //     retires is approved by its member file, and an approval of the repository that has not expired approves what it
 //     names. All else counts, by members: one that loses several components in one answer counts once.
 //  4. The budget is the layout's, of the members that the baseline of this answer has (fleet.Budget).
-//  5. Beyond it there is no answer but an error, the same text for the same cause (G5): it names no revision, which would
+//  5. Many ApplicationSets have few members, each of which may go alone. So the members whose files are gone are counted for
+//     the whole hub as well: beyond the budget there, no answer that loses one of them is given.
+//  6. Beyond it there is no answer but an error, the same text for the same cause (G5): it names no revision, which would
 //     change with each commit and sooner or later name an innocent one. What would be lost, why, where that stands and
 //     since which revision goes to the log once, and is to be had from Refusals.
-//  6. A release's ApplicationSets outlive it, but where somebody prunes them their Applications go too: a release that is
+//  7. A release's ApplicationSets outlive it, but where somebody prunes them their Applications go too: a release that is
 //     not answered any more counts for the members that still have Applications of it.
-//  7. Answers that are given are those of the state that was judged, byte for byte. A verdict is found once for a state
+//  8. Answers that are given are those of the state that was judged, byte for byte. A verdict is found once for a state
 //     and a question, and kept with the answer. An ApplicationSet that asks several questions is judged by all of them.
-//  8. A record of the folder that is damaged, or of another version, is told and left unread: its question is answered as
+//  9. A record of the folder that is damaged, or of another version, is told and left unread: its question is answered as
 //     at a first start.
-//  9. The clock is the guard's: states and answers know no time.
+//  10. The clock is the guard's: states and answers know no time.
 //
 // It knows neither HTTP nor Kubernetes.
 package guard

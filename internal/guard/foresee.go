@@ -36,7 +36,7 @@ func Foresee(before, after *generator.State, now time.Time) []Foreseen {
 	for _, hub := range before.Fleet.Hubs() {
 		for _, owner := range owners(before.Fleet, hub) {
 			for _, q := range questions(before, hub, owner) {
-				c := comparison{st: after, r: q.r, now: now, told: [][]generator.Subject{toldOf(after, q)}}
+				c := comparison{st: after, r: q.r, now: now, told: [][]generator.Subject{toldOf(after, q)}, everyone: members(before, hub)}
 				for _, s := range toldOf(before, q) {
 					c.baseline = append(c.baseline, had{cluster: s.Cluster, group: s.Group, component: s.Component, release: s.Release})
 				}
@@ -56,6 +56,18 @@ func Foresee(before, after *generator.State, now time.Time) []Foreseen {
 		}
 	}
 	return out
+}
+
+// members are those that are registered.
+func members(st *generator.State, hub string) func() map[string]bool {
+	return func() map[string]bool {
+		out := map[string]bool{}
+		for _, m := range st.Fleet.Members(hub) {
+			out[m.Name] = out[m.Name] || !m.IsHub && m.Lifecycle != fleet.Retired
+		}
+		maps.DeleteFunc(out, func(_ string, registered bool) bool { return !registered })
+		return out
+	}
 }
 
 // owners are the engines of a hub's members that ask by themselves.

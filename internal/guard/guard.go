@@ -120,6 +120,8 @@ func (g *Guard) answer(a ask) ([]byte, error) {
 		g.settle(a)
 		if v.remember {
 			g.store.put(a.question(), a.st.Revision, subjects(a.told))
+		} else {
+			g.store.drop(a.question()) // it would be old when the Applications are no more
 		}
 		if v.keep {
 			a.told.SetNote(a.note(), v.until)
@@ -156,7 +158,7 @@ func (g *Guard) judge(a ask) verdict {
 		}
 	}
 	b := g.baseline(a)
-	c := comparison{st: a.st, r: a.r, now: now, baseline: b.had, told: [][]generator.Subject{subjects(a.told)}}
+	c := comparison{st: a.st, r: a.r, now: now, baseline: b.had, told: [][]generator.Subject{subjects(a.told)}, everyone: g.everyone(a, b)}
 	out := verdict{remember: b.remembered, keep: true}
 	found := c.compare()
 	if found.over() && b.others != nil {

@@ -41,6 +41,9 @@ func (f found) message(r generator.Request) string {
 
 // sum says in a few words what would be lost.
 func (f found) sum(r generator.Request) string {
+	if f.losing <= f.allowed {
+		return fmt.Sprintf("the files of %d of %d members are gone; %s may go without approval", f.gone, f.everyone, atMost(f.mayGo))
+	}
 	what := "components of " + r.Group
 	switch {
 	case r.View == generator.Members:
@@ -52,11 +55,14 @@ func (f found) sum(r generator.Request) string {
 	case r.Component != "":
 		what = r.Group + "/" + r.Component
 	}
-	may := "none"
-	if f.allowed > 0 {
-		may = fmt.Sprint(f.allowed)
+	return fmt.Sprintf("%d of %d members would lose %s; %s may go without approval", f.losing, f.members, what, atMost(f.allowed))
+}
+
+func atMost(n int) string {
+	if n == 0 {
+		return "none"
 	}
-	return fmt.Sprintf("%d of %d members would lose %s; %s may go without approval", f.losing, f.members, what, may)
+	return fmt.Sprint(n)
 }
 
 // Reported is a refusal that lasts.

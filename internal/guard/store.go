@@ -144,6 +144,19 @@ func (s *store) get(q question) []had {
 	return r.had
 }
 
+// registered are all members of a hub as they were answered last.
+func (s *store) registered(hub string) []had {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []had
+	for q, r := range s.records {
+		if q.asksForMembers(hub) {
+			out = append(out, r.had...)
+		}
+	}
+	return out
+}
+
 // put remembers what a question is answered. What cannot be written is remembered in memory.
 func (s *store) put(q question, revision string, subjects []generator.Subject) {
 	r := &record{had: make([]had, 0, len(subjects))}
@@ -159,6 +172,22 @@ func (s *store) put(q question, revision string, subjects []generator.Subject) {
 	s.mu.Unlock()
 	if s.dir != "" && !r.saved {
 		s.save(q, revision)
+	}
+}
+
+// drop forgets what a question was answered.
+func (s *store) drop(q question) {
+	s.mu.Lock()
+	r := s.records[q]
+	if r != nil {
+		s.held -= len(r.had)
+		delete(s.records, q)
+	}
+	s.mu.Unlock()
+	if r != nil && s.dir != "" {
+		s.writing.Lock()
+		defer s.writing.Unlock()
+		_ = os.Remove(filepath.Join(s.dir, fileOf(q)))
 	}
 }
 

@@ -212,6 +212,29 @@ func TestG3HalfOfTheMemberFiles(t *testing.T) {
 	}
 }
 
+// TestG3AnswersOfFew: a member that is alone in an answer may go alone, but not when half of the fleet's files are gone.
+func TestG3AnswersOfFew(t *testing.T) {
+	const gone = "removal budget: the files of 6 of 12 members are gone; 1 may go without approval (docs/how-to/approve-a-removal.md)"
+	upper := map[string]string{memberPath(dozen): ""}
+	for i := 1; i < dozen/2; i++ {
+		upper[memberPath(i)] = ""
+	}
+	for _, w := range worlds {
+		t.Run(w.name, func(t *testing.T) {
+			s := guarded(t, w.known)
+			s.say(twelve(upper))
+			s.refuses(ofWeb, askWeb, gone)
+			s.say(twelve(with(upper, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: m12, component: \"*\", reason: r}\n"})))
+			s.gives(ofWeb, askWeb, 0)
+		})
+		t.Run(w.name+", alone", func(t *testing.T) {
+			s := guarded(t, w.known)
+			s.say(twelve(map[string]string{memberPath(dozen): ""}))
+			s.gives(ofWeb, askWeb, 0)
+		})
+	}
+}
+
 // TestG3BudgetOfTheLayout: the budget is the layout's; with all of it, the guard is off, and the commit of the test above
 // does remove.
 func TestG3BudgetOfTheLayout(t *testing.T) {
@@ -241,6 +264,7 @@ func TestG3OneMemberMayGo(t *testing.T) {
 		s := guarded(t, w.known)
 		s.say(twelve(map[string]string{memberPath(1): ""}))
 		s.gives(ofDNS, askDNS, dozen-1)
+		s.gives(ofMembers, askMembers, dozen-1)
 		s.say(twelve(map[string]string{memberPath(1): "", memberPath(2): ""}))
 		if w.known == nil { // the next one, after the first
 			s.gives(ofDNS, askDNS, dozen-2)
@@ -265,14 +289,23 @@ func TestG3Causes(t *testing.T) {
 		{"moved to another engine", each(1, 12, func(s string) string { return s + "use_remote_argo: true\nenable_remote_addons: true\n" }), map[string]int{}, ""},
 		{"switched off", off, nil, "12 of 12 members would lose addons/dns"},
 		{"lost from the catalog", map[string]string{"addons/defaults/application-sets/addons.yaml": "dns: {chart: {repoURL: r, path: p, version: v1}}\n"}, nil, "12 of 12 members would lose addons/dns"},
-		{"switched off, and approved", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {tenant: retail, component: addons/dns, reason: r}\n"}),
-			map[string]int{"Applications": 12}, ""},
-		{"approved for some", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {clusters: [m01, m02], component: addons/*, reason: r}\n"}),
-			nil, "10 of 12 members would lose addons/dns"},
-		{"another component approved", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: \"*\", component: addons/web, reason: r}\n"}),
-			nil, "12 of 12 members would lose addons/dns"},
-		{"a broken approval", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: \"*\", component: \"*\", reazon: r}\n"}),
-			nil, "12 of 12 members would lose addons/dns"},
+		{
+			"switched off, and approved", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {tenant: retail, component: addons/dns, reason: r}\n"}),
+			map[string]int{"Applications": 12},
+			"",
+		},
+		{
+			"approved for some", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {clusters: [m01, m02], component: addons/*, reason: r}\n"}),
+			nil, "10 of 12 members would lose addons/dns",
+		},
+		{
+			"another component approved", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: \"*\", component: addons/web, reason: r}\n"}),
+			nil, "12 of 12 members would lose addons/dns",
+		},
+		{
+			"a broken approval", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: \"*\", component: \"*\", reazon: r}\n"}),
+			nil, "12 of 12 members would lose addons/dns",
+		},
 	} {
 		for _, w := range worlds {
 			t.Run(c.name+", "+w.name, func(t *testing.T) {
@@ -494,7 +527,7 @@ func TestG3SeveralQuestions(t *testing.T) {
 		s.gives(ofDNS, some, 0)
 		s.gives(ofDNS, others, 6)
 		deadline := time.After(patient)
-		for n := 0; n < 3; n++ { // the two commits before have changed the answers, the approval lets them pass
+		for n := range 3 { // the two commits before have changed the answers, the approval lets them pass
 			select {
 			case <-sets.refreshed:
 			case <-deadline:

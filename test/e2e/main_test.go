@@ -37,6 +37,7 @@ func TestFlows(t *testing.T) {
 		{"release", releaseFlow},
 		{"rollout", rollout},
 		{"removal", removal},
+		{"guard", removalBudget},
 		{"tenancy", tenancy},
 		{"faults", faults},
 	} {

@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+)
+
+// removalBudget proves G3 on Argo CD: a commit that takes most member files away deletes nothing, not even where a member
+// is alone in an answer; approved by another commit, they go, and what they run stays.
+func removalBudget(t *testing.T, e *environment) {
+	const stays = "retail-prod-eu-1"
+	var leaving []string
+	files, uids := map[string]string{}, map[string]int{}
+	for _, name := range e.spokes() {
+		if name != stays {
+			leaving = append(leaving, name)
+			files[name] = e.read(t, memberFile(name))
+			uids[name] = len(e.ledger.uids(name))
+		}
+	}
+	mark, applications := e.ledger.mark(), len(e.ledger.all(hub.Name, "Application"))
+
+	t.Run("refused", func(t *testing.T) {
+		for _, name := range leaving {
+			must(t, e.Fleet.Remove(memberFile(name)))
+		}
+		began := e.push(t, "Lose most member files")
+		head, err := e.Fleet.Head(t.Context())
+		must(t, err)
+		e.eventually(t, "the service serves the commit", func() string {
+			if now := e.revision(t); now != head {
+				return "it answers from " + now
+			}
+			return ""
+		})
+		e.refresh(t, false)
+		e.eventually(t, "Argo CD is refused what registers the members", func() string {
+			if message := e.condition("members", "ErrorOccurred"); !strings.Contains(message, "removal budget: 3 of 4 members would lose their registration; 1 may go") {
+				return message
+			}
+			return ""
+		})
+		e.eventually(t, "each ApplicationSet that makes one of theirs is refused", func() string { return unrefused(t, e, leaving) })
+		e.timed("guard", "push to refusals", began)
+		e.only(t, mark, func(c change) bool {
+			return c.what != "deleted" && (c.kind == "ApplicationSet" || strings.HasPrefix(c.name, "application-sets-"))
+		})
+		if now := len(e.ledger.all(hub.Name, "Application")); now != applications {
+			t.Errorf("%d Applications; there were %d", now, applications)
+		}
+	})
+
+	t.Run("approved", func(t *testing.T) {
+		const approval = "fleet/approvals/most.yaml"
+		e.add(t, approval, "apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: "+time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly)+
+			"\nremovals:\n  - clusters: ["+strings.Join(leaving, ", ")+"]\n    components: [\"*\"]\n    reason: the end of the flow\n")
+		began := e.push(t, "Approve it")
+		e.within(t, 2*patience, "their Applications are gone", func() string { return strings.Join(applicationsOf(e, leaving), ", ") })
+		e.timed("guard", "approval to Applications gone", began)
+		for _, name := range leaving {
+			if left := len(e.ledger.uids(name)); left < uids[name] {
+				t.Errorf("%s: %d of %d objects still run; expected all, as nothing said that they go", name, left, uids[name])
+			}
+		}
+		for _, name := range leaving {
+			e.write(t, memberFile(name), files[name])
+		}
+		must(t, e.Fleet.Remove(approval))
+		e.push(t, "They come back")
+		for _, name := range leaving {
+			e.within(t, 2*patience, name+" is registered again", func() string { return missing(e.ledger.get(hub.Name, "Secret", name)) })
+		}
+		e.within(t, 2*patience, "as many Applications as before", func() string {
+			if now := len(e.ledger.all(hub.Name, "Application")); now < applications {
+				return strings.Join(applicationsOf(e, leaving), ", ")
+			}
+			return ""
+		})
+		e.settle(t)
+		e.expected(t)
+	})
+}
+
+// applicationsOf are the Applications of clusters.
+func applicationsOf(e *environment, clusters []string) []string {
+	var out []string
+	for name, app := range e.ledger.all(hub.Name, "Application") {
+		if slices.Contains(clusters, app.GetLabels()["argosy.dev/cluster"]) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// unrefused names an ApplicationSet with Applications of those clusters that the service does not tell to be refused.
+func unrefused(t *testing.T, e *environment, clusters []string) string {
+	t.Helper()
+	var ready struct {
+		RefusedRemovals []struct{ ApplicationSet string }
+	}
+	e.ask(t, e.Plugin, http.MethodGet, "/readyz", nil, &ready)
+	for _, name := range applicationsOf(e, clusters) {
+		owner := e.owner(name)
+		if !slices.ContainsFunc(ready.RefusedRemovals, func(r struct{ ApplicationSet string }) bool { return r.ApplicationSet == owner }) {
+			return owner + " of " + name + " is not refused"
+		}
+	}
+	return ""
+}
