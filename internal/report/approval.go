@@ -91,14 +91,29 @@ func (p *printer) guard(g PlanGuard) {
 	}
 	p.line("")
 	p.line("%s", p.bold(p.red(g.headline())))
-	for _, r := range g.Refused {
-		p.line("  %s: %s", r.question(), r.Message)
+	for _, text := range g.texts() {
+		p.line("  %s", text)
 	}
 	p.line("To approve, commit this with a reason, as a file in the folder of approvals:")
 	p.line("")
 	if p.err == nil {
 		p.err = WriteApproval(p.w, g.Approval)
 	}
+}
+
+// maxRefused is how many refusals text and Markdown list before they count.
+const maxRefused = 8
+
+// texts are the first refusals, and how many more there are.
+func (g PlanGuard) texts() []string {
+	var out []string
+	for _, r := range g.Refused {
+		if len(out) == maxRefused && len(g.Refused) > maxRefused+1 {
+			return append(out, fmt.Sprintf("and %d more", len(g.Refused)-maxRefused))
+		}
+		out = append(out, r.question()+": "+r.Message)
+	}
+	return out
 }
 
 func (g PlanGuard) headline() string {
@@ -112,8 +127,8 @@ func (m *markdown) guard(g PlanGuard) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n**%s**\n\n", escape(g.headline()))
-	for _, r := range g.Refused {
-		fmt.Fprintf(&b, "- %s: %s\n", escape(r.question()), escape(r.Message))
+	for _, text := range g.texts() {
+		fmt.Fprintf(&b, "- %s\n", escape(text))
 	}
 	m.add(b.String())
 	b.Reset()
