@@ -12,9 +12,9 @@ import (
 // when it is deleted (v1.6.4, helmrelease_controller.go, reconcileDelete). What others may need too, namespaces and
 // HelmRepositories, is not among them, and stays. Nil where Flux could not express them: they stay as well, and hold up
 // nothing else (rule 8).
-func (r *renderer) departing(c generator.ComponentSet) []object {
+func (r *renderer) departing(c generator.ComponentSet, own bool) []object {
 	alone := renderer{Options: r.Options, owned: r.owned, shared: map[string]object{}}
-	objects := alone.component(c, c.Name == r.owned.Self.Name)
+	objects := alone.component(c, own)
 	if len(problem.Errors(alone.problems)) > 0 {
 		return nil
 	}

@@ -74,8 +74,13 @@ func Render(o generator.Owned, options Options) ([]File, []problem.Problem) {
 		files["registrations/"+c.ApplicationName+".yaml"] = r.component(c, true)
 	}
 	for _, c := range o.Departing {
-		if objects := r.departing(c); objects != nil {
+		if objects := r.departing(c, c.Name == o.Self.Name); objects != nil {
 			files["components/"+c.ApplicationName+".yaml"] = objects
+		}
+	}
+	for _, c := range o.Deregistrations {
+		if objects := r.departing(c, true); objects != nil {
+			files["registrations/"+c.ApplicationName+".yaml"] = objects
 		}
 	}
 	if o.Self.Name != "" {

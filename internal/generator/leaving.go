@@ -22,7 +22,7 @@ func (st *State) departing(hub, owner string, runs []ComponentSet) []ComponentSe
 	}
 	var out []ComponentSet
 	for _, r := range releases {
-		if stays[r.Name] || r.Owner != facts.OwnerOf(hub, owner) {
+		if stays[r.Name] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) {
 			continue
 		}
 		if s := st.departure(hub, owner, r); s != nil {

@@ -122,6 +122,66 @@ func TestDeletionOfHelmReleases(t *testing.T) {
 	}
 }
 
+// TestDeregistrations: with a hub that runs Flux, the registration of a member that retires goes last, and is marked first;
+// whatever the member's deletion says.
+func TestDeregistrations(t *testing.T) {
+	const fluxHub = "clusterName: hub\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n"
+	registration := facts.Application{Name: "fleet-secret-one", Cluster: "one", Group: "fleet", Component: "fleet-secret", Owner: "hub/hub"}
+	dns, ofMember, ofTwo := helmRelease("dns", "one", "hub"), helmRelease("dns", "one", "one"), helmRelease("dns", "two", "hub")
+	named := registration
+	named.Name = "fleet-secret-two"
+	const retired = "lifecycle: retired\n"
+	for _, c := range []struct {
+		name, hub, more string
+		there           []facts.Application
+		want            string
+	}{
+		{"active", "remote_engine: flux\n", "", []facts.Application{registration}, ""},
+		{"a component is left", "remote_engine: flux\n", retired + "deletion: cascade\n", []facts.Application{registration, toBeRemoved(dns)}, ""},
+		{"nothing is left", "remote_engine: flux\n", retired + "deletion: cascade\n", []facts.Application{registration, ofTwo}, "fleet-secret-one:cascade"},
+		{"nothing is left, orphan", "remote_engine: flux\n", retired, []facts.Application{registration}, "fleet-secret-one:cascade"},
+		{"another owner's is left", "remote_engine: flux\n", retired, []facts.Application{registration, ofMember}, "fleet-secret-one:cascade"},
+		{"the mark shows", "remote_engine: flux\n", retired, []facts.Application{toBeRemoved(registration)}, ""},
+		{"never there", "remote_engine: flux\n", retired, []facts.Application{ofTwo}, ""},
+		{"another cluster's", "remote_engine: flux\n", retired, []facts.Application{named}, ""},
+		{"a hub that does not say that it runs Flux", "", retired, []facts.Application{registration}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// The member's file says nothing of secrets: a retired one needs none.
+			files := small().with(tree{"fleet/fleet-members/hub/hub.yaml": fluxHub + c.hub, member("one"): spoke("one", c.more)})
+			st, err := Build(nil, snap(files), facts.NewSet(false).WithHelmReleases(c.there...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := st.Owned("hub", "hub")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range o.Deregistrations {
+				got = append(got, r.ApplicationName+":"+r.Deletion)
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			for _, d := range o.Departing {
+				if d.Component == "fleet-secret" {
+					t.Errorf("%s departs as a component", d.ApplicationName)
+				}
+			}
+			registered := 0
+			for _, r := range o.Registrations {
+				if r.Name == "one" {
+					registered++
+				}
+			}
+			if want := c.hub != "" && c.more == ""; (registered == 1) != want {
+				t.Errorf("registered %d times", registered)
+			}
+		})
+	}
+}
+
 // TestD1HelmReleasesUnknown: where nothing is known of HelmReleases there is one step, whatever Git says: out, and what
 // is out stays. An owner that has no Flux has no artifact, either.
 func TestD1HelmReleasesUnknown(t *testing.T) {

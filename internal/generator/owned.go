@@ -23,8 +23,8 @@ type Owned struct {
 	// name: with the Deletion cascade if what runs is to go (D3), with orphan if it is to stay (D4).
 	Departing []ComponentSet
 	// Registrations are what registers the members with a hub that runs Flux, sorted by cluster; they run on the hub
-	// itself. Those of members that are retired are left out, and stay (D1).
-	Registrations []ComponentSet
+	// itself. Of retired members, those that are to go and whose HelmReleases do not say so yet are Deregistrations.
+	Registrations, Deregistrations []ComponentSet
 }
 
 // Identity is what is known of a cluster.
@@ -92,7 +92,7 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.labels, Annotations: c.annotations, Pos: self.Pos,
 		}
 	}
-	out.Departing = st.departing(hub, out.Owner, out.Components)
+	out.Departing, out.Deregistrations = st.departing(hub, out.Owner, out.Components), st.deregistrations(hub, out.Owner)
 	return out, nil
 }
 

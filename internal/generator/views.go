@@ -22,23 +22,30 @@ func (st *State) memberSets(q query) ([]set, []problem.Problem) {
 		if !is {
 			continue
 		}
-		rel, err := st.of(c).Fleet.FleetSecrets.Choose(c.labels.All)
-		if err != nil {
-			problems = append(problems, c.concerns(c.unknownRelease(err, release.FleetSecretsLabel))...)
-			continue
+		s, faults := st.memberSet(c, deletion)
+		problems = append(problems, c.concerns(faults)...)
+		if s != nil {
+			sets = append(sets, s)
 		}
-		text, err := st.registrationValues(c).YAML()
-		if err != nil {
-			problems = append(problems, c.concerns(c.own(problem.From(err, problem.InvalidValue, c.member.Pos)))...)
-			continue
-		}
-		sets = append(sets, &MemberSet{
-			Common: c.common(applicationName(fleetSecret, c.member.Name)), SecretManagerSecretName: c.member.SecretManagerSecret,
-			SecretLabels: c.labels.Declared, SecretAnnotations: c.annotations.Declared,
-			Release: rel.Keys, Source: rel.Source, HelmValues: string(text), ValueFiles: files(c.registration.Layers()), Deletion: deletion,
-		})
 	}
 	return sets, problems
+}
+
+// memberSet is what registers a member.
+func (st *State) memberSet(c *cluster, deletion string) (*MemberSet, []problem.Problem) {
+	rel, err := st.of(c).Fleet.FleetSecrets.Choose(c.labels.All)
+	if err != nil {
+		return nil, c.unknownRelease(err, release.FleetSecretsLabel)
+	}
+	text, err := st.registrationValues(c).YAML()
+	if err != nil {
+		return nil, c.own(problem.From(err, problem.InvalidValue, c.member.Pos))
+	}
+	return &MemberSet{
+		Common: c.common(applicationName(fleetSecret, c.member.Name)), SecretManagerSecretName: c.member.SecretManagerSecret,
+		SecretLabels: c.labels.Declared, SecretAnnotations: c.annotations.Declared,
+		Release: rel.Keys, Source: rel.Source, HelmValues: string(text), ValueFiles: files(c.registration.Layers()), Deletion: deletion,
+	}, nil
 }
 
 // files are the paths of the layers that are there, in order.

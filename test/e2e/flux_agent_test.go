@@ -33,6 +33,7 @@ func TestFluxAgent(t *testing.T) { //nolint:tparallel // its steps follow one an
 		{"switched off, without the permission to see", fluxNotPermitted},
 		{"switched off", fluxRemoved},
 		{"moved to the hub and back", fluxMovedAway},
+		{"retired", fluxRetired},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, m) }) {
 			return // the steps go on from each other

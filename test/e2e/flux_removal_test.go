@@ -54,7 +54,7 @@ func fluxNotPermitted(t *testing.T, m *fluxAgent) {
 }
 
 // fluxRemoved lets the service see HelmReleases: what has been switched off is marked, its HelmRelease deleted and its
-// release uninstalled (D3), and all else stays as it is.
+// release uninstalled (D3), and all else stays as it is. Switched on again, it is installed anew.
 func fluxRemoved(t *testing.T, m *fluxAgent) {
 	mark := m.ledger.mark()
 	m.suspend(t, fluxService, false)
@@ -74,6 +74,19 @@ func fluxRemoved(t *testing.T, m *fluxAgent) {
 	m.timed("the permission given back, to a component uninstalled", began)
 	m.settle(t)
 	m.only(t, mark, func(c change) bool { return strings.HasPrefix(c.name, fluxOff) })
+
+	path, text, err := m.fleet.MemberFile(fluxMember) // as it was before
+	must(t, err)
+	must(t, m.fleet.Write(path, text))
+	began = m.push(t, "Switch "+fluxOff+" on again")
+	m.served(t)
+	answered := m.answered(t)
+	if _, is := answered[fluxOff+"-"+fluxMember]; !is {
+		t.Fatalf("%s is not answered", fluxOff)
+	}
+	m.allReady(t, answered)
+	m.timed("push to the component installed again", began)
+	m.hasValues(t, answered)
 }
 
 // fluxMovedAway moves a group to the hub: its HelmReleases are suspended and then deleted, with all that belongs to them,
@@ -126,6 +139,29 @@ func fluxMovedAway(t *testing.T, m *fluxAgent) {
 	m.timed("push to the group taken over again", began)
 	m.settle(t)
 	m.notRecreated(t, runs)
+}
+
+// fluxRetired retires the member with all that runs on it: every release is uninstalled, and the service, which the hub has
+// brought, is left.
+func fluxRetired(t *testing.T, m *fluxAgent) {
+	m.settle(t)
+	if len(m.ledger.uids(fluxMember)) == 0 {
+		t.Fatal("there is nothing to retire")
+	}
+	path, text, err := m.fleet.MemberFile(fluxMember)
+	must(t, err)
+	must(t, m.fleet.Write(path, text+"lifecycle: retired\ndeletion: cascade\n"))
+	began := m.push(t, "Retire "+fluxMember)
+	m.eventually(t, "everything is uninstalled", func() string {
+		left := m.ledger.uids(fluxMember)
+		return strings.Join(slices.Sorted(maps.Keys(left)), "\n")
+	})
+	m.timed("push to a retired member's last release uninstalled", began)
+	releases, err := m.Client.List(t.Context(), flux.HelmReleases, flux.Namespace, "")
+	must(t, err)
+	if len(releases) != 1 || releases[fluxService] == nil {
+		t.Errorf("HelmReleases: %v; expected %s alone", slices.Sorted(maps.Keys(releases)), fluxService)
+	}
 }
 
 // suspend has helm-controller leave a HelmRelease alone, or look after it at once.
