@@ -104,7 +104,8 @@ func TestDeletionOfHelmReleases(t *testing.T) {
 
 		{"another owner's is none of one's own", off, []facts.Application{ofHub}, "one", ""},
 		{"another hub's is none of one's own", off, []facts.Application{other(func(r *facts.Application) { r.Owner = "other/one" })}, "one", ""},
-		{"a name that says another component", off, []facts.Application{other(func(r *facts.Application) { r.Component = "cert" })}, "one", ""},
+		{"a name that says another component", flux("").with(tree{systemCatalog: "cert: {enabled: false, " + dnsChart + "}\n"}), []facts.Application{other(func(r *facts.Application) { r.Component = "cert" })}, "one", ""},
+		{"a name that another has, which runs", tree{member("two-one"): spoke("two-one", ""), oneCatalog: "dns-two: {enabled: false, " + dnsChart + "}\n"}, []facts.Application{helmRelease("dns-two", "one", "hub")}, "hub", "dns-hub dns-one dns-two dns-two-one"},
 		{"a group that the layout does not have", off, []facts.Application{other(func(r *facts.Application) { r.Group = "gone" })}, "one", ""},
 		{"Argo CD's Applications are no HelmReleases", off, nil, "one", ""},
 	} {

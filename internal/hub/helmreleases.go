@@ -55,7 +55,6 @@ func NewFlux(o Options) (*Flux, error) {
 		watch:    resource.Watch,
 		expected: &metav1.PartialObjectMetadata{},
 		trim:     trimHelmRelease,
-		same:     func(old, updated any) bool { return helmRelease(old) == helmRelease(updated) },
 		changed:  func() { poke(f.dirty) },
 	})
 	return f, err
