@@ -72,6 +72,16 @@ SEED      ?= 42
 chaos: ## Try to make the service lose something: 1,000 accidents in the repository, the service killed among them
 	$(GO) test -count=1 -timeout 120m -v -run TestG3 ./test/chaos -accidents $(ACCIDENTS) -seed $(SEED)
 
+# How long each parser is fuzzed; what is found is kept in its testdata/fuzz and is a case of `make test` from then on.
+FUZZTIME ?= 10s
+
+.PHONY: fuzz
+fuzz: ## Fuzz every parser for FUZZTIME (default 10s each)
+	@set -e; grep -rlE '^func Fuzz' --include='*_test.go' internal | sort | while read -r file; do \
+		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z]+)\(.*/\1/p' "$$file"); do \
+			echo "== $${file%/*} $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "./$${file%/*}"; \
+		done; done
+
 .PHONY: bench
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./internal/...

@@ -1,0 +1,103 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// told fails when problems are without a reason, or too many (H10).
+func told(t *testing.T, ps []problem.Problem) {
+	t.Helper()
+	if len(ps) > 4*(problem.OfFile+1) {
+		t.Errorf("%d problems", len(ps))
+	}
+	for _, p := range ps {
+		if p.Reason == "" || p.Severity == "" || p.Error() == "" {
+			t.Errorf("%#v", p)
+		}
+	}
+}
+
+// FuzzMember: no member file makes the reader panic; one without errors has an identity of names, lies in the repository
+// with all its levels, and reads the same again.
+func FuzzMember(f *testing.F) {
+	for _, s := range []string{
+		"", "clusterName: c\ntenant: t\nenvironment: e\n", "{clusterName: c, tenant: ../x, environment: \"\"}", "- x\n", "clusterName: [c]\n",
+		"clusterName: c\ntenant: t\nenvironment: e\naddons_repo_basepath: ../../etc\nlabels: {a: b, tenant: x}\n",
+		"clusterName: c\ntenant: t\nenvironment: e\nuse_remote_argo: yes\nremote_engine: flux\nlifecycle: retired\ndeletion: cascade\n",
+	} {
+		f.Add(s)
+	}
+	layout := DefaultLayout()
+	f.Fuzz(func(t *testing.T, text string) {
+		read := func() *Member {
+			file := snapshot.NewFile("fleet/fleet-members/h/c.yaml", []byte(text), snapshot.MaxFileSize)
+			doc, err := yamldoc.Parse(file.Path, file.Data)
+			return readMember(layout, "h", "c", file, doc, err)
+		}
+		m, again := read(), read()
+		told(t, m.Problems)
+		if a, b := problem.List(m.Problems).Error(), problem.List(again.Problems).Error(); a != b {
+			t.Fatalf("%q has problems %q, then %q", text, a, b)
+		}
+		if len(problem.Errors(m.Problems)) > 0 {
+			return
+		}
+		if m.Name != "c" || m.Tenant == "" || m.Environment == "" || strings.ContainsAny(m.Tenant+m.Environment, "./ ") {
+			t.Fatalf("%q is accepted: %q %q", text, m.Tenant, m.Environment)
+		}
+		dirs, err := layout.LevelsOf(m).Dirs(map[string]any{"root": "addons", "tenant": m.Tenant, "environment": m.Environment, "cluster": m.Name})
+		if err != nil {
+			t.Fatalf("%q has no levels: %v", text, err)
+		}
+		for _, d := range dirs {
+			if _, err := snapshot.CleanPath(d.Path); err != nil || !strings.HasPrefix(d.Path, "addons/") {
+				t.Fatalf("%q has the level %q: %v", text, d.Path, err)
+			}
+		}
+	})
+}
+
+// FuzzLayout: no layout makes the reader panic; one that is accepted can be used: its levels give paths in the repository
+// or a problem, and its paths of members read back what they are made of.
+func FuzzLayout(f *testing.F) {
+	for _, s := range []string{
+		"", "members: m/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml\n", "levels: [{name: a, dir: \"{{ .labels.x }}/{{ .root }}\"}]\n", "groups: {addons: null}\n",
+		"secretNames: {cluster: [\"{{ .hub }}/*\"], git: [x]}\n", "merge: [{path: a.b, strategy: {by-key: name}}]\n", "guard: {maxRemovals: 10%}\n", "files: {values: \"{{ .group }}/{{ .component }}\"}\n",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, err := yamldoc.Parse(LayoutFile, []byte(text))
+		if err != nil {
+			return
+		}
+		l, err := ParseLayout(doc)
+		if err != nil {
+			told(t, problem.From(err, "", problem.Pos{}))
+			return
+		}
+		path, err := l.Members.Path("h", "t", "c")
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if hub, cluster, ok := l.Members.Match(path); !ok || hub != "h" || cluster != "c" {
+			t.Fatalf("%q: %q is read as %q, %q, %t", text, path, hub, cluster, ok)
+		}
+		for _, h := range []*hierarchy.Hierarchy{l.Levels, l.HubLevels} {
+			dirs, err := h.Dirs(map[string]any{"root": "r", "hub": "h", "tenant": "t", "environment": "e", "cluster": "c", "labels": map[string]any{}})
+			told(t, problem.From(err, "", problem.Pos{}))
+			for _, d := range dirs {
+				if _, err := snapshot.CleanPath(d.Path); err != nil {
+					t.Fatalf("%q: level %q: %v", text, d.Path, err)
+				}
+			}
+		}
+		l.SecretNames.Check(GitSecrets, &Member{Hub: "h", Name: "c", Tenant: "t"}, "x")
+	})
+}

@@ -1,0 +1,49 @@
+package generator
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+)
+
+// FuzzRequest: no input of getparams makes the engine panic; what is accepted is answered with JSON or refused with an
+// error of a known kind, in the same way twice (G5, G6).
+func FuzzRequest(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"view":"members"}`, `{"view":"components","group":"addons","component":"dns"}`, `{"view":"releases","group":"addons","release":"canary"}`,
+		`{"view":"agents","owner":"one"}`, `{"view":"components","group":"addons","selector":{"matchExpressions":[{"key":"a","operator":"In","values":["b"]}]}}`,
+		`{"view":"components","group":"addons","component":"x","base":{"enabled":true,"chart":{"repoURL":"r","name":"n","version":"1"},"values":{"a":"{{ .cluster }}"}}}`,
+		`{"view":1}`, `[]`, `null`, `{"view":"components","group":"addons","base":{"values":{"a":"{{ range 9999999999 }}{{ end }}"}}}`,
+	} {
+		f.Add(s)
+	}
+	st, err := Build(nil, snap(small()), facts.NewSet(false))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, parameters string) {
+		r, err := ParseRequest([]byte(parameters), "hub")
+		if err == nil {
+			var first, second []byte
+			first, err = st.Answer(r)
+			again, parseErr := ParseRequest([]byte(parameters), "hub")
+			if parseErr != nil {
+				t.Fatal(parseErr)
+			}
+			var err2 error
+			second, err2 = st.Answer(again)
+			if string(first) != string(second) || (err == nil) != (err2 == nil) || err != nil && err.Error() != err2.Error() {
+				t.Fatalf("%q: %s %v, then %s %v", parameters, first, err, second, err2)
+			}
+			if err == nil && !json.Valid(first) {
+				t.Fatalf("%q is answered %q", parameters, first)
+			}
+		}
+		var known *Error
+		if err != nil && (!errors.As(err, &known) || err.Error() == "" || len(err.Error()) > 64<<10) {
+			t.Fatalf("%q: %T of %d bytes", parameters, err, len(err.Error()))
+		}
+	})
+}
