@@ -170,7 +170,7 @@ func (st *State) Summaries() []Summary {
 				s.Releases[name] = g.release.Type
 			}
 			if q, is := st.quarantined(c); is {
-				s.Quarantine = &Quarantine{Standing: q.Standing, Revision: q.Revision, Reason: string(q.Problems[0].Reason), Problem: q.Problems[0].Error()}
+				s.Quarantine = &Quarantine{Standing: q.Standing, Revision: q.Revision, Reason: string(q.First().Reason), Problem: q.First().Error()}
 			}
 			out = append(out, s)
 		}

@@ -55,6 +55,11 @@ type Quarantined struct {
 	Problems []problem.Problem
 }
 
+// First is the first of the problems that says where it is: counts of those that are not listed come before it.
+func (q Quarantined) First() problem.Problem {
+	return q.Problems[max(0, slices.IndexFunc(q.Problems, func(p problem.Problem) bool { return p.Pos.Line > 0 }))]
+}
+
 // Quarantined are a hub's members that cannot be computed, by hub and name. An empty hub means all.
 func (st *State) Quarantined(hub string) []Quarantined {
 	var out []Quarantined

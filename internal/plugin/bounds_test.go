@@ -8,7 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
-// TestH10_ManyProblemsAreAFewLines: a commit with tens of thousands of problems is refused in a few lines, in /readyz as
+// TestH10_ManyProblemsAreAFewLines: a commit with tens of thousands of problems is told in a few lines, in /readyz as
 // in the log, with how many there are; the same holds for a repository that begins like that.
 func TestH10_ManyProblemsAreAFewLines(t *testing.T) {
 	hostile := map[string]string{"addons/defaults/addons/dns/values.yaml": strings.Repeat("a: 1\n", 20_000)}
@@ -18,10 +18,10 @@ func TestH10_ManyProblemsAreAFewLines(t *testing.T) {
 	s := serving(t)
 	before := len(s.log.String())
 	s.say(repository(hostile))
-	s.until("refused", func(st refresh.Status) bool { return len(st.Refused) == 1 })
+	s.until("quarantined", func(st refresh.Status) bool { return len(st.Quarantined) > 0 })
 	ready, body := s.readiness()
-	if len(ready.body) > 4096 || body.Refused[0].Problems < 500 {
-		t.Errorf("%d bytes of /readyz, %d problems", len(ready.body), body.Refused[0].Problems)
+	if len(ready.body) > 16<<10 || body.QuarantinedMembers != 503 || len(body.Quarantined) != 20 || body.Quarantined[0].Problems < 100 || !strings.Contains(body.Quarantined[0].Problem, ".yaml:2:1:") {
+		t.Errorf("%d bytes of /readyz, %d members", len(ready.body), body.QuarantinedMembers)
 	}
 	if logged := len(s.log.String()) - before; logged > 8192 {
 		t.Errorf("%d bytes are logged", logged)

@@ -8,6 +8,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
+// maxListed bounds the members that /readyz lists: a probe asks for it every few seconds.
+const maxListed = 20
+
 // Readiness is the body of /readyz.
 type Readiness struct {
 	// Ready tells whether requests are answered, and should be sent here.
@@ -23,8 +26,10 @@ type Readiness struct {
 	LastRefresh *time.Time `json:"lastRefresh,omitempty"`
 	// Refused is what is newer than the revision being served, and why it is not served.
 	Refused []refresh.Refusal `json:"refused"`
-	// Quarantined are the hub's members that cannot be computed as they are in the revision, and what becomes of each.
-	Quarantined []refresh.Quarantined `json:"quarantined"`
+	// QuarantinedMembers is how many of the hub's members cannot be computed as they are in the revision; Quarantined are the
+	// first of them, and what becomes of each.
+	QuarantinedMembers int                   `json:"quarantinedMembers"`
+	Quarantined        []refresh.Quarantined `json:"quarantined"`
 	// RefusedRemovals are the answers that are not given, as they are beyond the removal budget; /api/v1/fleet says what would
 	// be lost.
 	RefusedRemovals []guard.Reported `json:"refusedRemovals"`
@@ -41,7 +46,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 	st := s.refresher.Status()
 	body := Readiness{
 		Ready: st.Ready(), Source: st.Source, Hub: s.o.Hub, Revision: st.Revision,
-		Since: known(st.Since), LastRefresh: known(st.LastSuccess), Refused: st.Refused, Quarantined: st.Quarantined,
+		Since: known(st.Since), LastRefresh: known(st.LastSuccess), Refused: st.Refused, Quarantined: st.Quarantined[:min(len(st.Quarantined), maxListed)], QuarantinedMembers: len(st.Quarantined),
 		RefusedRemovals: s.refusedRemovals(false),
 	}
 	if body.Quarantined == nil {

@@ -97,11 +97,7 @@ func New(o Options) (*Refresher, error) {
 	if o.StateFile != "" {
 		var err error
 		if r.accepted, r.homes, err = restore(o.StateFile, &r.kept); err != nil {
-			what := "the state of before cannot be used"
-			if r.accepted != nil {
-				what = "a part of the state of before cannot be used: members are as at a first start"
-			}
-			o.Logger.Error(what, "file", o.StateFile, "error", err)
+			o.Logger.Error("the state of before cannot be used", "file", o.StateFile, "as a whole", r.accepted == nil, "error", err)
 		}
 	}
 	return r, nil
@@ -264,17 +260,31 @@ func (r *Refresher) keep() {
 	}
 }
 
+// maxTold bounds the members that one turn writes into the log.
+const maxTold = 10
+
 func (r *Refresher) log(before, next Status, result result) {
 	if result.swapped {
 		st := r.serving.state
 		r.o.Logger.Info("serving", "revision", next.Revision, "source", next.Source, "hub", r.o.Hub,
 			"members", len(st.Fleet.Members(r.o.Hub)), "errors", len(st.Errors(r.o.Hub)), "quarantined", len(next.Quarantined))
 	}
+	known := make(map[generator.ID]Quarantined, len(before.Quarantined))
+	for _, q := range before.Quarantined {
+		known[generator.ID{Hub: q.Hub, Name: q.Member}] = q
+	}
+	told := 0
 	for _, q := range next.Quarantined {
-		if !slices.ContainsFunc(before.Quarantined, q.same) {
+		if known[generator.ID{Hub: q.Hub, Name: q.Member}].same(q) {
+			continue
+		}
+		if told++; told <= maxTold {
 			r.o.Logger.Warn("quarantined", "member", q.Member, "hub", q.Hub, "standing", q.Standing, "reason", q.Reason, "problem", q.Problem,
 				"problems", q.Problems, "revision", q.Revision, "serving", next.Revision)
 		}
+	}
+	if told > maxTold {
+		r.o.Logger.Warn("quarantined", "moreMembers", told-maxTold, "serving", next.Revision)
 	}
 	for _, n := range next.Refused {
 		known := false

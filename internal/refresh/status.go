@@ -74,8 +74,8 @@ func quarantined(st *generator.State, hub string, before []Quarantined, now time
 	var out []Quarantined
 	for _, q := range st.Quarantined(hub) {
 		one := Quarantined{
-			Hub: q.Hub, Member: q.Name, Standing: q.Standing, Revision: q.Revision, Reason: string(q.Problems[0].Reason),
-			Problem: limit(q.Problems[0].Error()), Problems: len(q.Problems), Since: now,
+			Hub: q.Hub, Member: q.Name, Standing: q.Standing, Revision: q.Revision, Reason: string(q.First().Reason),
+			Problem: limit(q.First().Error()), Problems: len(q.Problems), Since: now,
 		}
 		if old, ok := known[q.ID]; ok && old.same(one) {
 			one.Since = old.Since

@@ -225,6 +225,38 @@ func TestMissingField(t *testing.T) {
 	}
 }
 
+// TestQuarantineAsAnAnnotation: the field is in the sets of members that cannot be computed alone, and a template with
+// missingkey=error takes it as docs/reference/api.md shows.
+func TestQuarantineAsAnAnnotation(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repo, "docs", "reference", "api.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, patch, _ := strings.Cut(string(text), "templatePatch: |\n")
+	patch, _, found := strings.Cut(patch, "```")
+	if !found {
+		t.Fatal("the page has no template")
+	}
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"output":{"parameters":[{"name":"a","applicationName":"app-a"},{"name":"b","applicationName":"app-b","quarantine":"unknown-key: b.yaml"}]}}`))
+	})
+	set := minimalSet(t)
+	set.Spec.Template = v1alpha1.ApplicationSetTemplate{ApplicationSetTemplateMeta: v1alpha1.ApplicationSetTemplateMeta{Name: "{{ .applicationName }}"}}
+	set.Spec.TemplatePatch = &patch
+	apps, err := newArgoCD(t, url).applications(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]map[string]string{}
+	for _, app := range apps {
+		got[app.Name] = app.Annotations
+	}
+	want := map[string]map[string]string{"app-a": nil, "app-b": {"argosy.dev/quarantine": "unknown-key: b.yaml"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
 // TestEmptyAnswers: what Argo CD reads as "no Applications", and would delete all for (G1).
 // These are facts about Argo CD that the plugin has to know.
 func TestEmptyAnswers(t *testing.T) {
