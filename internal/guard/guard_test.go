@@ -1,0 +1,295 @@
+package guard
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+var (
+	now   = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	quiet = slog.New(slog.DiscardHandler)
+)
+
+// hubOf is a hub with members of which each runs dns; gone are left out, and files added.
+func hubOf(t *testing.T, members int, known facts.Set, gone map[int]bool, files map[string]string) *generator.State {
+	t.Helper()
+	all := map[string]string{
+		"fleet/fleet-members/hub/hub.yaml":                       "{clusterName: hub, tenant: p, environment: prod, fleet_member: hub-cluster}\n",
+		"addons/tenants/t/defaults/application-sets/addons.yaml": "dns: {enabled: true, chart: {repoURL: r, name: dns, version: v1}}\n",
+	}
+	for i := range members {
+		if !gone[i] {
+			all[fmt.Sprintf("fleet/fleet-members/hub/%s.yaml", cluster(i))] = "{clusterName: " + cluster(i) + ", tenant: t, environment: dev}\n"
+		}
+	}
+	for p, text := range files {
+		all[p] = text
+	}
+	st, err := generator.Build(nil, snapshot.FromMap(all), known)
+	if err != nil || len(st.Problems) > 0 {
+		t.Fatal(err, st.Problems)
+	}
+	return st
+}
+
+func cluster(i int) string { return fmt.Sprintf("c%04d", i) }
+
+func dns(applicationSet string) generator.Request {
+	return generator.Request{View: generator.Components, Hub: "hub", Group: "addons", Component: "dns", Release: "default", ApplicationSet: applicationSet}
+}
+
+// controlledBy are the Applications of members that an ApplicationSet has made, named as its template likes.
+func controlledBy(applicationSet, prefix string, members int, labelled bool) facts.Set {
+	var apps []facts.Application
+	for i := range members {
+		a := facts.Application{Name: prefix + cluster(i), Cluster: cluster(i), Controller: applicationSet}
+		if labelled {
+			a.Group, a.Component, a.Release = "addons", "dns", "default"
+		}
+		apps = append(apps, a)
+	}
+	return facts.NewSet(false).WithApplications(apps...)
+}
+
+func open(t *testing.T, o Options) *Guard {
+	t.Helper()
+	o.Hub, o.Logger, o.Now = "hub", quiet, func() time.Time { return now }
+	g, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// TestApplicationsAreKnownByNameOrLabels: the names of Applications are the template's to give (rule 1).
+func TestApplicationsAreKnownByNameOrLabels(t *testing.T) {
+	for name, known := range map[string]facts.Set{
+		"name":         controlledBy("a", "dns-", 10, true),
+		"labels":       controlledBy("a", "other-", 10, true),
+		"cluster only": controlledBy("a", "other-", 10, false),
+	} {
+		g := open(t, Options{})
+		if _, err := g.Answer(hubOf(t, 10, known, nil, nil), dns("a")); err != nil {
+			t.Errorf("%s: nothing is lost: %v", name, err)
+		}
+		if _, err := g.Answer(hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil), dns("a")); err == nil {
+			t.Errorf("%s: two are lost, and nobody minds", name)
+		}
+		if _, err := g.Answer(hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil), dns("b")); err != nil {
+			t.Errorf("%s: an ApplicationSet that has none: %v", name, err)
+		}
+	}
+}
+
+// TestAnotherEnginesQuestion: a member's own engine asks the hub's service under the name of one of the hub's
+// ApplicationSets; the hub's Applications are none of its own.
+func TestAnotherEnginesQuestion(t *testing.T) {
+	known := controlledBy("a", "dns-", 10, true)
+	st := hubOf(t, 10, known, nil, map[string]string{
+		"fleet/fleet-members/hub/own.yaml": "{clusterName: own, tenant: t, environment: dev, use_remote_argo: true, enable_remote_addons: true}\n",
+	})
+	r := dns("a")
+	r.Owner = "own"
+	if _, err := open(t, Options{}).Answer(st, r); err != nil {
+		t.Error(err)
+	}
+	r.Owner, r.Hub = "", "hub"
+	g, err := New(Options{Hub: "another", Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Answer(hubOf(t, 10, known, map[int]bool{1: true, 2: true, 3: true}, nil), r); err != nil {
+		t.Errorf("another hub's question, whose Applications the facts do not know: %v", err)
+	}
+}
+
+// TestTheFirstWithApplicationsForgetsTheRecord: a record is no older than what it stands for.
+func TestTheFirstWithApplicationsForgetsTheRecord(t *testing.T) {
+	g := open(t, Options{Dir: t.TempDir()})
+	none := facts.NewSet(false).WithApplications()
+	for _, st := range []*generator.State{
+		hubOf(t, 10, none, nil, nil), // nothing is there yet
+		hubOf(t, 10, controlledBy("a", "dns-", 10, true), nil, nil),
+	} {
+		if _, err := g.Answer(st, dns("a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := g.Stats().Baselines; n != 0 {
+		t.Fatalf("%d records", n)
+	}
+	if _, err := g.Answer(hubOf(t, 10, none, map[int]bool{1: true, 2: true}, nil), dns("a")); err != nil {
+		t.Errorf("all its Applications have gone since: %v", err)
+	}
+}
+
+// TestStoreIsBounded: the questions that were asked least recently go, in memory and in the folder.
+func TestStoreIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	s, err := openStore("", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxRecords + 1 {
+		s.put(question(fmt.Sprint(i)), "r", []generator.Subject{{Cluster: "c"}})
+		s.get("0")
+	}
+	if f := s.stats(); f.Baselines > maxRecords || f.Evicted == 0 || s.get("0") == nil || s.get("1") != nil || s.get(question(fmt.Sprint(maxRecords))) == nil {
+		t.Errorf("%+v", f)
+	}
+	if s, err = openStore(dir, quiet); err != nil {
+		t.Fatal(err)
+	}
+	big := make([]generator.Subject, maxHeld*2/3)
+	s.put("small", "r", []generator.Subject{{Cluster: "c"}})
+	s.put("old", "r", big[:maxHeld/2])
+	s.put("new", "r", big)
+	if s.get("old") != nil || s.get("new") == nil || s.held > maxHeld {
+		t.Errorf("%d sets are held, at most %d", s.held, maxHeld)
+	}
+	if _, err := os.Stat(filepath.Join(dir, fileOf("old"))); err == nil {
+		t.Error("a record that was given up is still there")
+	}
+}
+
+// TestStoreReadsWhatItWrote, and is written once for what stays the same; what a process that ended left half-written goes.
+func TestStoreReadsWhatItWrote(t *testing.T) {
+	dir := t.TempDir()
+	s, err := openStore(dir, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjects := []generator.Subject{{Cluster: "a", Group: "g", Component: "c", Release: "r"}, {Cluster: "b\"\n", Group: "g"}}
+	s.put("q", "r1", subjects)
+	path := filepath.Join(dir, fileOf("q"))
+	written, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.put("q", "r2", subjects)
+	if again, _ := os.ReadFile(path); !bytes.Equal(again, written) {
+		t.Error("the same answer of another revision is written again")
+	}
+	if err := os.WriteFile(filepath.Join(dir, tempPrefix+"123"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next, err := openStore(dir, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(s.get("q"), next.get("q"), cmp.AllowUnexported(had{})); diff != "" {
+		t.Error(diff)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+// TestUnwritableFolder: an answer is given and remembered in memory, and the failure is counted; the next one tries again.
+func TestUnwritableFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "answers")
+	g := open(t, Options{Dir: dir})
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(gone map[int]bool) error {
+		_, err := g.Answer(hubOf(t, 10, facts.Set{}, gone, nil), dns("a"))
+		return err
+	}
+	if err := ask(nil); err != nil || g.Stats().Failures != 1 {
+		t.Fatalf("%v, %+v", err, g.Stats())
+	}
+	if err := ask(map[int]bool{1: true, 2: true}); err == nil {
+		t.Error("memory does not hold what the folder could not")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(nil); err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%d records when the folder is back", len(files))
+	}
+}
+
+// TestConcurrentQuestions: states come and go while many ask; whatever is answered is of the state that was asked, and
+// nothing beyond the budget is.
+func TestConcurrentQuestions(t *testing.T) {
+	g := open(t, Options{Dir: t.TempDir()})
+	good, bad := hubOf(t, 20, facts.Set{}, nil, nil), hubOf(t, 20, facts.Set{}, map[int]bool{1: true, 2: true, 3: true}, nil)
+	if _, err := g.Answer(good, dns("a")); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 50 {
+				answer, err := g.Answer(good, dns("a"))
+				if err != nil || strings.Count(string(answer), `"applicationName"`) != 20 {
+					t.Errorf("the good state: %v", err)
+				}
+				if _, err := g.Answer(bad, dns("a")); err == nil {
+					t.Error("the bad state is answered")
+				}
+				if i == 0 {
+					g.Refusals()
+					g.Stats()
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// BenchmarkWarmAnswer is what the guard adds to an answer that has been given before: x-alone is its cost by that of the
+// state's answer alone.
+func BenchmarkWarmAnswer(b *testing.B) {
+	files := map[string]string{}
+	for i := range 1000 {
+		files[fmt.Sprintf("fleet/fleet-members/hub/%s.yaml", cluster(i))] = "{clusterName: " + cluster(i) + ", tenant: t, environment: dev}\n"
+	}
+	files["addons/tenants/t/defaults/application-sets/addons.yaml"] = "dns: {enabled: true, chart: {repoURL: r, name: dns, version: v1}}\n"
+	st, err := generator.Build(nil, snapshot.FromMap(files), controlledBy("a", "dns-", 1000, true))
+	if err != nil {
+		b.Fatal(err)
+	}
+	g, err := New(Options{Hub: "hub", Logger: quiet})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := dns("a")
+	r.Base = map[string]any{"chart": map[string]any{"repoURL": "r", "name": "dns", "version": "v1"}, "enabled": true, "values": map[string]any{"a": "b"}}
+	took := func(answer func() ([]byte, error)) time.Duration {
+		start := time.Now()
+		if _, err := answer(); err != nil {
+			b.Fatal(err)
+		}
+		return time.Since(start)
+	}
+	var alone, guarded []time.Duration
+	for b.Loop() { // alone, guarded, guarded, alone: neither has the caches warmed by the other
+		alone = append(alone, took(func() ([]byte, error) { return st.Answer(r) }))
+		guarded = append(guarded, took(func() ([]byte, error) { return g.Answer(st, r) }))
+		guarded = append(guarded, took(func() ([]byte, error) { return g.Answer(st, r) }))
+		alone = append(alone, took(func() ([]byte, error) { return st.Answer(r) }))
+	}
+	slices.Sort(alone)
+	slices.Sort(guarded)
+	b.ReportMetric(float64(guarded[len(guarded)/2])/float64(alone[len(alone)/2]), "x-alone") // medians
+}
