@@ -17,7 +17,8 @@ const (
 	maxTokensFile = 1 << 20
 	maxTokens     = 256
 	maxFiles      = 8
-	// maxSigning is how many values a webhook's signature may have been made with: each takes a pass over the body.
+	// maxSigning is how many values a webhook's signature may have been made with, the token file's included: each takes a
+	// pass over the body.
 	maxSigning = 16
 )
 

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -284,5 +285,32 @@ func TestShortTokenFile(t *testing.T) {
 	w.write("token", "short")
 	if g := w.open().Find("short"); g.Label() != "token-file" || !strings.Contains(w.log.String(), "can be guessed") {
 		t.Errorf("%s %s", g.Label(), w.log)
+	}
+}
+
+// H10: each value that a signature may have been made with takes a pass over the webhook's body, so there are few.
+func TestFewTokensSignWebhooks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	text := head
+	for i := range 16 {
+		name := fmt.Sprintf("forge-%d", i)
+		text += "- {name: " + name + ", files: [" + name + "], allow: {routes: [webhook]}}\n"
+		if i < 15 {
+			w.write("tokens/"+name, "the-value-of-the-token-"+name)
+		}
+	}
+	w.write("tokens.yaml", text)
+	tokens := w.open()
+	if secrets, grants := tokens.Signing(); len(secrets) != 16 || len(grants) != 16 {
+		t.Errorf("%d values sign, with the token file's", len(secrets))
+	}
+	w.write("tokens/forge-15", "the-value-of-the-token-forge-15")
+	if secrets, _ := tokens.Signing(); len(secrets) != 16 {
+		t.Errorf("%d values sign", len(secrets))
+	}
+	want := `token "forge-15": more than 15 values are good for the route webhook`
+	if p := tokens.Problems(); len(p) != 1 || p[0] != want {
+		t.Errorf("got %q, want %s", p, want)
 	}
 }

@@ -330,7 +330,7 @@ func (t *Tokens) apart(before []value) (problems []string) {
 		}
 		if v.grant.Route(Webhook) == nil {
 			if signing++; signing > maxSigning {
-				problems = append(problems, fmt.Sprintf("token %q: more than %d values are good for the route webhook", v.grant.Name, maxSigning))
+				problems = append(problems, fmt.Sprintf("token %q: more than %d values are good for the route webhook", v.grant.Name, maxSigning-1))
 				continue
 			}
 		}
