@@ -24,6 +24,7 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -52,6 +53,7 @@ const (
 	fleetSecret        = repo + "/charts/fleet-secret"
 	generatorPlugin    = repo + "/charts/generator-plugin"
 	storageClasses     = repo + "/charts/storage-classes"
+	fleetPolicies      = repo + "/charts/fleet-policies"
 	agentFlux          = repo + "/charts/agent-flux"
 	karpenterNodePools = repo + "/charts/karpenter-node-pools"
 	argocdIngress      = repo + "/charts/argocd-ingress"
@@ -218,6 +220,12 @@ var kinds = map[string]func() runtime.Object{
 	"karpenter.sh/v1/NodePool":                         nil,
 	"karpenter.k8s.aws/v1/EC2NodeClass":                nil,
 	"monitoring.coreos.com/v1/ServiceMonitor":          nil,
+	"admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy": func() runtime.Object {
+		return &admissionv1.ValidatingAdmissionPolicy{}
+	},
+	"admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding": func() runtime.Object {
+		return &admissionv1.ValidatingAdmissionPolicyBinding{}
+	},
 	"generators.external-secrets.io/v1alpha1/ECRAuthorizationToken": func() runtime.Object {
 		return &genv1alpha1.ECRAuthorizationToken{}
 	},
