@@ -5,8 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+)
+
+// What the charts of this repository make.
+var (
+	storageClasses = schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}
+	nodePools      = schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}
 )
 
 const (
@@ -20,12 +28,12 @@ const (
 // would have put onto the member once (charts/agent-flux), and Git.
 func TestFluxAgent(t *testing.T) { //nolint:tparallel // its steps follow one another
 	t.Parallel()
-	m := startFluxAgent(t)
+	m := startFlux(t, fluxMember, []string{fluxMember}, []string{fluxMember})
 	t.Cleanup(func() { t.Logf("\n%s", m.table()) })
 	fluxDeploys(t, m) // no step of its own: what it watches is watched until the test ends
 	for _, step := range []struct {
 		name string
-		run  func(*testing.T, *fluxAgent)
+		run  func(*testing.T, *fluxEngine)
 	}{
 		{"change", fluxChange},
 		{"service away", fluxServiceAway},
@@ -43,9 +51,10 @@ func TestFluxAgent(t *testing.T) { //nolint:tparallel // its steps follow one an
 
 // fluxDeploys brings up the member: all components of the groups that it owns, with the values that the hub answers for
 // it, from Helm repositories and from Git.
-func fluxDeploys(t *testing.T, m *fluxAgent) {
+func fluxDeploys(t *testing.T, m *fluxEngine) {
 	began := time.Now()
-	m.deliver(t)
+	given, _ := m.agentSet(t)
+	m.deliver(t, given)
 	m.startService(t)
 	m.timed("charts/agent-flux applied, to the service serving", began)
 	answered := m.answered(t)
@@ -61,10 +70,10 @@ func fluxDeploys(t *testing.T, m *fluxAgent) {
 	m.allReady(t, answered)
 	m.timed("charts/agent-flux applied, to all HelmReleases ready", began)
 	m.hasValues(t, answered)
-	if got := m.value(t, "aws-load-balancer-controller", "vpcId"); got != "vpc-4ee02f550984421a0" {
+	if got := m.value(t, fluxMember, "aws-load-balancer-controller", "vpcId"); got != "vpc-4ee02f550984421a0" {
 		t.Errorf("vpcId is %v; expected the fact that the hub knows by the cluster's annotation", got)
 	}
-	if receivers, ok := m.value(t, "opentelemetry-collector", "config", "receivers").(map[string]any); !ok {
+	if receivers, ok := m.value(t, fluxMember, "opentelemetry-collector", "config", "receivers").(map[string]any); !ok {
 		t.Error("opentelemetry-collector has no receivers")
 	} else if v, ok := receivers["jaeger"]; !ok || v != nil {
 		t.Errorf("the receiver jaeger is %v (%v); expected an explicit null", v, ok)
@@ -78,14 +87,14 @@ func fluxDeploys(t *testing.T, m *fluxAgent) {
 }
 
 // fluxChange changes one component's values at the cluster's own level, and takes one away by a null that was not there.
-func fluxChange(t *testing.T, m *fluxAgent) {
+func fluxChange(t *testing.T, m *fluxEngine) {
 	const component = "metrics-server"
 	m.settle(t)
-	mark, before := m.ledger.mark(), m.ledger.uids(fluxMember)
+	mark, before := m.ledger.mark(), m.uids()
 	must(t, m.fleet.Write(fluxLevel+component+"/values.yaml", "podLabels: {level: cluster}\nargs: null\n"))
 	began := m.push(t, "Other values for "+component)
 	m.eventually(t, "the value on the cluster", func() string {
-		if m.value(t, component, "podLabels", "level") != "cluster" {
+		if m.value(t, fluxMember, component, "podLabels", "level") != "cluster" {
 			return "it is not there"
 		}
 		return ""
@@ -107,11 +116,11 @@ func fluxChange(t *testing.T, m *fluxAgent) {
 
 // fluxServiceAway kills the service. Flux says that it cannot pull, and leaves everything as it is. The service comes
 // back while Git is away, with what it accepted last (G4).
-func fluxServiceAway(t *testing.T, m *fluxAgent) {
+func fluxServiceAway(t *testing.T, m *fluxEngine) {
 	m.settle(t)
 	mark, revision := m.ledger.mark(), m.pulled(t)
 	began := time.Now()
-	must(t, m.service.Kill())
+	must(t, m.plugin.Process.Kill())
 	m.eventually(t, "Flux notices", func() string {
 		if ready := fluxReady(m.get(t, flux.OCIRepositories, "argosy")); ready != "" {
 			m.timed("service killed, to OCIRepository failing: "+ready, began)
@@ -125,7 +134,7 @@ func fluxServiceAway(t *testing.T, m *fluxAgent) {
 	m.allReady(t, m.answered(t))
 	must(t, m.git.Down())
 	began = time.Now()
-	must(t, m.service.Restart(t.Context()))
+	must(t, m.plugin.Process.Restart(t.Context()))
 	m.eventually(t, "OCIRepository argosy is ready", func() string { return fluxReady(m.get(t, flux.OCIRepositories, "argosy")) })
 	m.timed("service restarted without Git, to OCIRepository ready", began)
 	must(t, m.git.Up())
@@ -138,7 +147,7 @@ func fluxServiceAway(t *testing.T, m *fluxAgent) {
 }
 
 // fluxBrokenCommit pushes a commit that the service refuses: Flux goes on with what it has (G1).
-func fluxBrokenCommit(t *testing.T, m *fluxAgent) {
+func fluxBrokenCommit(t *testing.T, m *fluxEngine) {
 	m.settle(t)
 	mark, revision, answered := m.ledger.mark(), m.pulled(t), m.answered(t)
 	path, text, err := m.fleet.MemberFile(fluxMember)
@@ -160,10 +169,10 @@ func fluxBrokenCommit(t *testing.T, m *fluxAgent) {
 }
 
 // fluxSwitchedOff switches a component off: it leaves the artifact, and stays on the cluster (D1).
-func fluxSwitchedOff(t *testing.T, m *fluxAgent) {
+func fluxSwitchedOff(t *testing.T, m *fluxEngine) {
 	const component = "kyverno"
 	m.settle(t)
-	mark, before, revision := m.ledger.mark(), m.ledger.uids(fluxMember), m.pulled(t)
+	mark, before, revision := m.ledger.mark(), m.uids(), m.pulled(t)
 	path, text, err := m.fleet.MemberFile(fluxMember)
 	must(t, err)
 	must(t, m.fleet.Write(path, strings.Replace(text, "labels:\n", "labels:\n  enable_kyverno: \"false\"\n", 1)))
@@ -184,7 +193,7 @@ func fluxSwitchedOff(t *testing.T, m *fluxAgent) {
 	m.only(t, mark, func(change) bool { return false })
 	m.notRecreated(t, before)
 	for _, o := range []string{"HelmRelease/" + flux.Namespace + "/" + component + "-" + fluxMember, "Deployment/kyverno/kyverno"} {
-		if before[o] == "" {
+		if before[fluxMember][o] == "" {
 			t.Errorf("there was no %s to stay", o)
 		}
 	}

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -29,33 +28,24 @@ const (
 	fluxMoved = "resources"
 )
 
-// serviceAccount is a kubeconfig with what the service's ServiceAccount may do: a container would find its token in a
-// volume, and no container runs here.
-func (m *fluxAgent) serviceAccount(t *testing.T, name string) string {
-	t.Helper()
-	path := filepath.Join(m.Dir, "service.kubeconfig")
-	must(t, m.Cluster.Cluster.ServiceAccountKubeconfig(t.Context(), flux.Namespace, name, path))
-	return path
-}
-
 // fluxNotPermitted takes the service's permission to see HelmReleases away, and switches a component off: it leaves the
 // artifact at once, and stays on the cluster (D1). It ends with the component switched off and there.
 // (Helm would give the permission back with the next commit, which is a new version of the service's chart.)
-func fluxNotPermitted(t *testing.T, m *fluxAgent) {
+func fluxNotPermitted(t *testing.T, m *fluxEngine) {
 	binding := m.get(t, roleBindings, fluxService+"-flux")
 	if binding.GetName() == "" {
 		t.Fatal("charts/generator-plugin has bound no Role in Flux's namespace")
 	}
 	m.suspend(t, fluxService, true)
 	must(t, m.Client.Delete(t.Context(), roleBindings, flux.Namespace, binding.GetName(), metav1.DeletePropagationBackground))
-	must(t, m.service.Kill()) // its watch would go on
-	must(t, m.service.Restart(t.Context()))
+	must(t, m.plugin.Process.Kill()) // its watch would go on
+	must(t, m.plugin.Process.Restart(t.Context()))
 	fluxSwitchedOff(t, m)
 }
 
 // fluxRemoved lets the service see HelmReleases: what has been switched off is marked, its HelmRelease deleted and its
 // release uninstalled (D3), and all else stays as it is. Switched on again, it is installed anew.
-func fluxRemoved(t *testing.T, m *fluxAgent) {
+func fluxRemoved(t *testing.T, m *fluxEngine) {
 	mark := m.ledger.mark()
 	m.suspend(t, fluxService, false)
 	began := time.Now()
@@ -91,9 +81,9 @@ func fluxRemoved(t *testing.T, m *fluxAgent) {
 
 // fluxMovedAway moves a group to the hub: its HelmReleases are suspended and then deleted, with all that belongs to them,
 // and what they ran stays as it was, for another to take over (D4). Then it moves back, and Flux takes it over.
-func fluxMovedAway(t *testing.T, m *fluxAgent) {
+func fluxMovedAway(t *testing.T, m *fluxEngine) {
 	m.settle(t)
-	mark, before := m.ledger.mark(), m.ledger.uids(fluxMember)
+	mark, before := m.ledger.mark(), m.uids()
 	path, text, err := m.fleet.MemberFile(fluxMember)
 	must(t, err)
 	flag := "enable_remote_" + fluxMoved + ": \"true\"\n"
@@ -116,13 +106,13 @@ func fluxMovedAway(t *testing.T, m *fluxAgent) {
 	m.only(t, mark, func(c change) bool {
 		return c.kind == "HelmRelease" && slices.ContainsFunc(moved, func(component string) bool { return c.name == component+"-"+fluxMember })
 	})
-	runs := maps.Clone(before)
-	maps.DeleteFunc(runs, func(key string, _ types.UID) bool {
+	runs := map[string]map[string]types.UID{fluxMember: maps.Clone(before[fluxMember])}
+	maps.DeleteFunc(runs[fluxMember], func(key string, _ types.UID) bool {
 		return slices.ContainsFunc(moved, func(component string) bool {
 			return key == "HelmRelease/"+flux.Namespace+"/"+component+"-"+fluxMember
 		})
 	})
-	if len(moved) == 0 || len(runs) != len(before)-len(moved) {
+	if len(moved) == 0 || len(runs[fluxMember]) != len(before[fluxMember])-len(moved) {
 		t.Fatalf("of %v, %v are HelmReleases to move", before, moved)
 	}
 	m.notRecreated(t, runs)
@@ -143,7 +133,7 @@ func fluxMovedAway(t *testing.T, m *fluxAgent) {
 
 // fluxRetired retires the member with all that runs on it: every release is uninstalled, and the service, which the hub has
 // brought, is left.
-func fluxRetired(t *testing.T, m *fluxAgent) {
+func fluxRetired(t *testing.T, m *fluxEngine) {
 	m.settle(t)
 	if len(m.ledger.uids(fluxMember)) == 0 {
 		t.Fatal("there is nothing to retire")
@@ -165,7 +155,7 @@ func fluxRetired(t *testing.T, m *fluxAgent) {
 }
 
 // suspend has helm-controller leave a HelmRelease alone, or look after it at once.
-func (m *fluxAgent) suspend(t *testing.T, name string, suspended bool) {
+func (m *fluxEngine) suspend(t *testing.T, name string, suspended bool) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, suspended)
 	_, err := m.Client.Dynamic.Resource(flux.HelmReleases).Namespace(flux.Namespace).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
@@ -173,7 +163,7 @@ func (m *fluxAgent) suspend(t *testing.T, name string, suspended bool) {
 }
 
 // left is what Flux still has of a component.
-func (m *fluxAgent) left(t *testing.T, component string) string {
+func (m *fluxEngine) left(t *testing.T, component string) string {
 	t.Helper()
 	name := component + "-" + fluxMember
 	var out []string

@@ -5,7 +5,7 @@
 //     values say, and the ConfigMap <release>-values, whose key values.yaml holds all values that the chart was given.
 //     So what a hierarchy of values came to can be read on a cluster. The templates are in chart/.
 //  2. Charts whose custom resources other charts of this repository use bring their definitions along (crds/<name>/),
-//     with schemas that accept anything.
+//     with schemas that accept anything. What others are to bring, as its own release has them, Define says.
 //  3. One repository stands for all: names are unique among the catalogs' charts.
 //  4. The same charts give the same bytes: packages and index hold no time but a fixed one.
 package chartserver
@@ -18,6 +18,9 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -40,12 +43,13 @@ type Server struct {
 
 	mu       sync.RWMutex // guards what follows
 	packages map[Chart][]byte
+	defined  map[string]map[string][]byte // by a chart's name: what Define was given
 	index    []byte
 }
 
 // Start serves stand-ins for the charts on a free port of 127.0.0.1, until Close or until the context ends.
 func Start(ctx context.Context, charts []Chart) (*Server, error) {
-	s := &Server{packages: map[Chart][]byte{}}
+	s := &Server{packages: map[Chart][]byte{}, defined: map[string]map[string][]byte{}}
 	if err := s.Add(charts...); err != nil {
 		return nil, err
 	}
@@ -75,18 +79,57 @@ func (s *Server) Add(charts ...Chart) error {
 		if packages[chart] != nil {
 			continue
 		}
-		data, err := pack(chart)
+		data, err := pack(chart, s.defined[chart.Name])
 		if err != nil {
 			return fmt.Errorf("chart server: add %s %s: %w", chart.Name, chart.Version, err)
 		}
 		packages[chart] = data
 	}
+	return s.publish(packages)
+}
+
+// publish serves packages in place of those before; the caller has the lock.
+func (s *Server) publish(packages map[Chart][]byte) error {
 	index, err := index(packages)
 	if err != nil {
 		return fmt.Errorf("chart server: index: %w", err)
 	}
 	s.packages, s.index = packages, index
 	return nil
+}
+
+// Define has all versions of a chart bring along the definitions of custom resources in the YAML files of some folders.
+func (s *Server) Define(name string, dirs ...string) error {
+	files := map[string][]byte{}
+	for _, dir := range dirs {
+		found, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+		if err != nil {
+			return fmt.Errorf("chart server: define %s: %w", name, err)
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("chart server: define %s: %s: expected definitions of custom resources, found no YAML file", name, dir)
+		}
+		for _, file := range found {
+			if files[path.Join("crds", filepath.Base(file))], err = os.ReadFile(file); err != nil {
+				return fmt.Errorf("chart server: define %s: %w", name, err)
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.defined[name] = files
+	packages := maps.Clone(s.packages)
+	for chart := range packages {
+		if chart.Name != name {
+			continue
+		}
+		data, err := pack(chart, files)
+		if err != nil {
+			return fmt.Errorf("chart server: define %s: %w", name, err)
+		}
+		packages[chart] = data
+	}
+	return s.publish(packages)
 }
 
 // Charts are what is served, in order.

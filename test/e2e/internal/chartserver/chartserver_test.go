@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -164,6 +165,35 @@ func TestAdd(t *testing.T) {
 		if err := s.Add(bad); err == nil {
 			t.Errorf("add %v: no error", bad)
 		}
+	}
+}
+
+// A chart brings the definitions that it was given, in each of its versions, and no other chart does (2).
+func TestDefine(t *testing.T) {
+	t.Parallel()
+	s := serve(t, charts...)
+	other := get(t, s.URL()+"/charts/metrics-server-3.13.0.tgz")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "issuers.yaml"), []byte("kind: CustomResourceDefinition\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Define("cert-manager", dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(chartserver.Chart{Name: "cert-manager", Version: "v1.21.0"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"v1.19.1", "v1.20.2", "v1.21.0"} {
+		content := files(t, get(t, s.URL()+"/charts/cert-manager-"+version+".tgz"))
+		if content["cert-manager/crds/issuers.yaml"] != "kind: CustomResourceDefinition\n" || content["cert-manager/Chart.yaml"] == "" {
+			t.Errorf("%s has %v, expected the definition beside what a stand-in has", version, slices.Sorted(maps.Keys(content)))
+		}
+	}
+	if !bytes.Equal(other, get(t, s.URL()+"/charts/metrics-server-3.13.0.tgz")) {
+		t.Error("another chart has changed")
+	}
+	if err := s.Define("cert-manager", t.TempDir()); err == nil {
+		t.Error("define from an empty folder: no error")
 	}
 }
 

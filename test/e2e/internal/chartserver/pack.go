@@ -58,8 +58,8 @@ func (c Chart) metadata() metadata {
 	}
 }
 
-// pack makes a stand-in's package.
-func pack(chart Chart) ([]byte, error) {
+// pack makes a stand-in's package, with further files of its own.
+func pack(chart Chart, own map[string][]byte) ([]byte, error) {
 	switch {
 	case !chartName.MatchString(chart.Name):
 		return nil, fmt.Errorf("name %q: expected letters, digits and any of '._-'", chart.Name)
@@ -67,6 +67,7 @@ func pack(chart Chart) ([]byte, error) {
 		return nil, fmt.Errorf("version %q: expected an exact version, such as 1.2.3; ranges have no package", chart.Version)
 	}
 	files := map[string][]byte{}
+	maps.Copy(files, own)
 	about, err := yaml.Marshal(chart.metadata())
 	if err != nil {
 		return nil, err

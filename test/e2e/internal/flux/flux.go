@@ -1,7 +1,8 @@
 // Package flux runs Flux's controllers on a cluster: source-controller, kustomize-controller and helm-controller, each a
 // process of this machine.
 //
-//  1. The CRDs are those of the controllers' releases. There is no notification-controller: events go to the API server
+//  1. The CRDs are those of the controllers' releases, which Start applies, or waits for where somebody else delivers them
+//     (Options.Delivered). There is no notification-controller: events go to the API server
 //     alone, and a push is noticed after Reconcile or else at the source's interval.
 //  2. All that listens does so on 127.0.0.1. The controllers are told artifacts' addresses by source-controller, which has
 //     the same port after each Restart, and its artifacts too: they are in Options.Dir.
@@ -62,7 +63,7 @@ func Components() []string {
 // componentOf a controller: the module it is built in.
 func componentOf(controller string) string { return "flux-" + controller }
 
-// Options say what to run and where. All but the last two are required.
+// Options say what to run and where. All up to Dir are required.
 type Options struct {
 	Binaries component.Binaries // with Components
 	Group    *process.Group
@@ -72,6 +73,11 @@ type Options struct {
 
 	Kubeconfig string // the controllers'; the default is the cluster's administrator's
 	Concurrent int    // Kustomizations, and HelmReleases, reconciled at once; the default is 4
+	Delivered  bool   // namespace and CRDs come from elsewhere
+
+	// HTTPProxy is where source-controller asks for what is not on 127.0.0.1: there is no DNS of a cluster here that
+	// would know a Service's name.
+	HTTPProxy string
 }
 
 // Flux is what runs. Each of its processes may be killed and restarted.
@@ -101,7 +107,7 @@ func (f *Flux) start(ctx context.Context, o Options) error {
 		return err
 	}
 	f.Versions = s.versions
-	if err := f.install(ctx, o.Binaries); err != nil {
+	if err := f.install(ctx, o); err != nil {
 		return fmt.Errorf("install: %w", err)
 	}
 	return f.run(ctx, s)

@@ -32,18 +32,30 @@ const (
 	stopTimeout  = 5 * time.Second
 )
 
-// install puts onto the cluster what the controllers need there (rule 1).
-func (f *Flux) install(ctx context.Context, b component.Binaries) error {
-	if err := f.client.Namespace(ctx, Namespace); err != nil {
+// install puts onto the cluster what the controllers need there, or waits for it (rule 1).
+func (f *Flux) install(ctx context.Context, o Options) error {
+	define := f.client.Define
+	if o.Delivered {
+		define = f.client.Defined
+	} else if err := f.client.Namespace(ctx, Namespace); err != nil {
 		return err
 	}
 	var wg sync.WaitGroup
 	errs := make([]error, len(Components()))
-	for i, name := range Components() {
-		wg.Go(func() { errs[i] = f.client.Define(ctx, filepath.Join(b.Files(name), "crds")) })
+	for i, dir := range Definitions(o.Binaries) {
+		wg.Go(func() { errs[i] = define(ctx, dir) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// Definitions are the folders with the CRDs of the controllers' releases.
+func Definitions(b component.Binaries) []string {
+	var dirs []string
+	for _, name := range Components() {
+		dirs = append(dirs, filepath.Join(b.Files(name), "crds"))
+	}
+	return dirs
 }
 
 // run starts the controllers, all at once: none waits for another.
@@ -125,6 +137,9 @@ func (s *setup) source() (process.Spec, error) {
 	)
 	if err != nil {
 		return process.Spec{}, err
+	}
+	if s.HTTPProxy != "" {
+		spec.Env = append(spec.Env, "HTTP_PROXY="+s.HTTPProxy, "HTTPS_PROXY="+s.HTTPProxy)
 	}
 	spec.Ports = append(spec.Ports, artifacts)
 	healthy, serves := spec.Ready, process.WaitTCP(address(artifacts)) // which begins last

@@ -13,8 +13,10 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/argocd"
 	"github.com/argosy-hub/argosy/test/e2e/internal/controlplane"
 	"github.com/argosy-hub/argosy/test/e2e/internal/externalsecrets"
+	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/plugin"
+	"github.com/argosy-hub/argosy/test/e2e/internal/services"
 )
 
 // delivery is how long the hub may take to deliver anything to an agent on two busy cores.
@@ -26,37 +28,65 @@ const (
 // appCredentials is the key of those that the members' files name (githubSecretName).
 const appCredentials = "github/payments/app-creds"
 
-// credentials are the secrets of the tenant payments besides its clusters': what its repositories are read with, by key.
-// The Git server here asks for none.
+// fleetRead is the key of those that the hub pushes to a member that pulls none by itself.
+const fleetRead = "github/analytics/fleet-read"
+
+// credentials are the secrets of the tenants besides their clusters': what their repositories are read with, by key. The Git
+// server here asks for none.
 var credentials = map[string]string{
 	appCredentials:               `{"githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "of the demo"}`,
 	"github/payments/fleet-read": `{"username": "reader", "password": "of the demo"}`,
+	fleetRead:                    `{"username": "reader", "password": "pushed by the hub"}`,
 }
 
-// Agent is what runs on a member that deploys for itself.
+// Agent is what runs on a member that deploys for itself: one of the two engines, and External Secrets if its file wants it.
 type Agent struct {
 	Cluster *controlplane.Cluster
 	Kube    *kube.Client
 	Secrets *externalsecrets.Operator
 	ArgoCD  *argocd.ArgoCD
+	Flux    *flux.Flux
 	Plugin  *plugin.Plugin
 }
 
-// AddAgent writes the file of a member of the agent model, and has its secrets come from the demonstration's store: the
-// fleet's own has them in another account. The caller commits.
+// agentFile is what this package needs of such a member's file.
+type agentFile struct {
+	Tenant             string `json:"tenant"`
+	Engine             string `json:"remote_engine"`
+	UseExternalSecrets string `json:"use_external_secrets"`
+}
+
+func (f agentFile) pullsSecrets() bool { return f.UseExternalSecrets != "false" }
+
+func (h *Hub) agentFile(name string) (agentFile, error) {
+	path, text, err := h.Fleet.MemberFile(name)
+	if err != nil {
+		return agentFile{}, err
+	}
+	var f agentFile
+	if err := yaml.Unmarshal([]byte(text), &f); err != nil {
+		return agentFile{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// AddAgent writes the file of a member of the agent model. If it pulls its secrets by itself, they come from the
+// demonstration's store: the fleet's own has them in another account. If not, the hub pushes it a credential of the fleet's
+// repository, which the fleet itself has no need of, being public. The caller commits.
 func (h *Hub) AddAgent(name string) error {
 	if err := h.Fleet.AddMember(name); err != nil {
 		return err
 	}
-	_, text, err := h.Fleet.MemberFile(name)
+	member, err := h.agentFile(name)
 	if err != nil {
 		return err
 	}
-	var member struct{ Tenant string }
-	if err := yaml.Unmarshal([]byte(text), &member); err != nil {
-		return err
+	values := fmt.Sprintf("addons/tenants/%s/clusters/%s/fleet/fleet-secret/values.yaml", member.Tenant, name)
+	if !member.pullsSecrets() {
+		return h.Fleet.Write(values, fmt.Sprintf("# What its service and its Flux read the fleet with.\ngitCredentials:\n"+
+			"  fleet: {type: http, kind: repository, url: %q, secretName: %s}\n", h.Git.URL(Repository), fleetRead))
 	}
-	return h.Fleet.Write(fmt.Sprintf("addons/tenants/%s/clusters/%s/fleet/fleet-secret/values.yaml", member.Tenant, name),
+	return h.Fleet.Write(values,
 		"# The demonstration has no other account.\nsecretStore:\n  create: false\n  kind: ClusterSecretStore\n  name: "+externalsecrets.Store+"\n")
 }
 
@@ -66,19 +96,39 @@ func (h *Hub) StartAgent(ctx context.Context, name string) (*Agent, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, delivery, fmt.Errorf("not within %s", delivery))
 	defer cancel()
 	a := &Agent{Cluster: h.Spokes[name], Kube: h.Spoke[name]}
-	services := &services{client: a.Kube}
-	err := together([]func() error{
-		func() error { return h.startSecrets(ctx, a) },
-		func() error { return h.startEngine(ctx, a, services) },
-		func() error { return h.startOwnPlugin(ctx, a, services) },
-	}, func(start func() error) error { return start() })
-	if err != nil {
+	if err := h.startAgent(ctx, a); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", name, err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.agents = append(h.agents, a)
 	return a, nil
+}
+
+func (h *Hub) startAgent(ctx context.Context, a *Agent) error {
+	member, err := h.agentFile(a.Cluster.Name)
+	if err != nil {
+		return err
+	}
+	proxy, err := services.Start(ctx, a.Kube)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.closers = append(h.closers, proxy.Close)
+	h.mu.Unlock()
+	engine, namespace := h.startArgoCD, argocd.Namespace
+	if member.Engine == "flux" {
+		engine, namespace = h.startFlux, flux.Namespace
+	}
+	starts := []func() error{
+		func() error { return engine(ctx, a, proxy.URL) },
+		func() error { return h.startOwnPlugin(ctx, a, namespace, proxy) },
+	}
+	if member.pullsSecrets() {
+		starts = append(starts, func() error { return h.startSecrets(ctx, a) })
+	}
+	return together(starts, func(start func() error) error { return start() })
 }
 
 // running are the agents that have been started.
@@ -106,17 +156,11 @@ func (h *Hub) startSecrets(ctx context.Context, a *Agent) (err error) {
 	return nil
 }
 
-func (h *Hub) startEngine(ctx context.Context, a *Agent, services *services) error {
-	if err := delivered(ctx, a.Kube, Namespace, "argo-cd"); err != nil {
+func (h *Hub) startArgoCD(ctx context.Context, a *Agent, proxy string) error {
+	if err := delivered(ctx, a.Kube, argocd.Namespace, "argo-cd"); err != nil {
 		return err
 	}
-	proxy, err := services.serve(ctx)
-	if err != nil {
-		return err
-	}
-	h.mu.Lock()
-	h.closers = append(h.closers, services.server.Close)
-	h.mu.Unlock()
+	var err error
 	a.ArgoCD, err = argocd.Start(ctx, argocd.Options{
 		Binaries: h.binaries, Group: h.group, Version: h.o.ArgoCD, Cluster: a.Cluster,
 		Dir: filepath.Join(h.o.Dir, a.Cluster.Name, "argocd"), Prefix: a.Cluster.Name + "-", HTTPProxy: proxy,
@@ -124,13 +168,25 @@ func (h *Hub) startEngine(ctx context.Context, a *Agent, services *services) err
 	return err
 }
 
-func (h *Hub) startOwnPlugin(ctx context.Context, a *Agent, services *services) (err error) {
+func (h *Hub) startFlux(ctx context.Context, a *Agent, proxy string) error {
+	if err := delivered(ctx, a.Kube, flux.Namespace, "flux2"); err != nil {
+		return err
+	}
+	var err error
+	a.Flux, err = flux.Start(ctx, flux.Options{
+		Binaries: h.binaries, Group: h.group, Cluster: a.Cluster, Client: a.Kube,
+		Dir: filepath.Join(h.o.Dir, a.Cluster.Name, "flux"), Delivered: true, HTTPProxy: proxy,
+	})
+	return err
+}
+
+func (h *Hub) startOwnPlugin(ctx context.Context, a *Agent, namespace string, proxy *services.Proxy) (err error) {
 	a.Plugin, err = plugin.Delivered(ctx, plugin.Options{
 		Name: a.Cluster.Name + "-generator-plugin", Binary: h.bin("generator-plugin"), Group: h.group,
-		Cluster: a.Cluster, Client: a.Kube, Dir: filepath.Join(h.o.Dir, a.Cluster.Name, "generator-plugin"),
+		Cluster: a.Cluster, Client: a.Kube, Dir: filepath.Join(h.o.Dir, a.Cluster.Name, "generator-plugin"), Namespace: namespace,
 	})
 	if err == nil {
-		services.pod.Store(a.Plugin)
+		proxy.Serve(a.Plugin.URL, a.Plugin.Labels())
 	}
 	return err
 }

@@ -11,11 +11,12 @@
 //     by hand; everything else comes from Git.
 //  5. A push tells generator-plugin and the root Application at once, as a forge's webhook does.
 //  6. A member of the agent model has processes of its own (StartAgent). What runs there is what the hub has delivered:
-//     Argo CD and External Secrets once the stand-ins of their charts are on the member, and generator-plugin from the
-//     very Deployment, Secrets and RBAC that the hub's Argo CD has put there. Its secret store is another than the
-//     hub's, under the same name, and holds no more than the member's credentials.
-//  7. The member's ApplicationSet controller finds its plugin by the Service's name, as the ConfigMap delivered says. No DNS
-//     of a cluster knows that name here: it is asked through a proxy, which does.
+//     Argo CD or Flux, and External Secrets, once the stand-ins of their charts are on the member, and generator-plugin
+//     from the very Deployment, Secrets and RBAC that the hub's Argo CD, or the member's Flux, has put there. Flux's
+//     custom resources are those that its chart delivers. A secret store of the member's own is another than the hub's,
+//     under the same name, and holds no more than the member's credentials.
+//  7. The member's engine finds its plugin by the Service's name, as what was delivered says. No DNS of a cluster knows that
+//     name here: it is asked through a proxy, which does (package services).
 package hub
 
 import (
@@ -39,6 +40,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/controlplane"
 	"github.com/argosy-hub/argosy/test/e2e/internal/externalsecrets"
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
+	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/plugin"
@@ -70,6 +72,7 @@ type Options struct {
 	// Members are the spokes that are registered from the start, Spares those that run and are no members yet; the
 	// defaults are Members and Spare.
 	Members, Spares []string
+	Flux            bool // the fleet's chart of Flux brings the kinds of Flux, for members that run it
 	// Progress is told what is being done, a line at a time.
 	Progress func(line string)
 }
@@ -144,7 +147,11 @@ func (h *Hub) prepare(ctx context.Context) error {
 		return fmt.Errorf("%w: build it with `make build`", err)
 	}
 	var err error
-	if h.binaries, err = Build(ctx, h.o.Checkout, h.o.Progress, Components(h.o.ArgoCD)...); err != nil {
+	components := Components(h.o.ArgoCD)
+	if h.o.Flux {
+		components = append(components, flux.Components()...)
+	}
+	if h.binaries, err = Build(ctx, h.o.Checkout, h.o.Progress, components...); err != nil {
 		return err
 	}
 	h.facts, err = readFacts(filepath.Join(h.o.Checkout, "examples", "facts.yaml"))
@@ -201,6 +208,11 @@ func (h *Hub) serveRepositories(ctx context.Context) error {
 	}
 	if h.Charts, err = chartserver.Start(ctx, charts); err != nil {
 		return err
+	}
+	if h.o.Flux {
+		if err := h.Charts.Define("flux2", flux.Definitions(h.binaries)...); err != nil {
+			return err
+		}
 	}
 	h.Fleet, err = fleetrepo.New(ctx, fleetrepo.Options{
 		Source: h.o.Checkout, Remote: h.Git.URL(Repository), ChartRepo: h.Charts.URL(), Hub: Name, Members: h.o.Members,
@@ -306,7 +318,12 @@ func (h *Hub) fillStore(ctx context.Context) error {
 			return err
 		}
 	}
-	return h.Secrets.Put(ctx, appCredentials, credentials[appCredentials]) // the hub has no use for the others
+	for _, key := range []string{appCredentials, fleetRead} { // the hub has no use for the others
+		if err := h.Secrets.Put(ctx, key, credentials[key]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // startPlugin starts our own service, and has it told of each push.

@@ -21,6 +21,16 @@ var CustomResourceDefinitions = schema.GroupVersionResource{Group: "apiextension
 // are created, and applied only if they are there already: with a megabyte of schema, applying takes the API server twice
 // as long. None converts between versions, as no webhook runs here.
 func (c *Client) Define(ctx context.Context, dir string) error {
+	return c.eachDefinition(ctx, dir, c.define)
+}
+
+// Defined returns when all custom resources that are defined in a folder's YAML files are served, whoever has made them.
+func (c *Client) Defined(ctx context.Context, dir string) error {
+	return c.eachDefinition(ctx, dir, func(context.Context, *unstructured.Unstructured) error { return nil })
+}
+
+// eachDefinition does something with each definition in a folder's YAML files, and returns when all of them are served.
+func (c *Client) eachDefinition(ctx context.Context, dir string, do func(context.Context, *unstructured.Unstructured) error) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
 		return err
@@ -36,7 +46,7 @@ func (c *Client) Define(ctx context.Context, dir string) error {
 		wg.Go(func() {
 			busy <- struct{}{}
 			defer func() { <-busy }()
-			if kinds[i], errs[i] = c.defineFile(ctx, file); errs[i] != nil {
+			if kinds[i], errs[i] = eachOf(ctx, file, do); errs[i] != nil {
 				errs[i] = fmt.Errorf("%s: %w", file, errs[i])
 			}
 		})
@@ -55,8 +65,8 @@ func (c *Client) Define(ctx context.Context, dir string) error {
 	return nil
 }
 
-// defineFile returns the kinds that are defined.
-func (c *Client) defineFile(ctx context.Context, file string) ([]schema.GroupVersionKind, error) {
+// eachOf does something with each definition of a file, and returns the kinds that are defined.
+func eachOf(ctx context.Context, file string, do func(context.Context, *unstructured.Unstructured) error) ([]schema.GroupVersionKind, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -72,16 +82,21 @@ func (c *Client) defineFile(ctx context.Context, file string) ([]schema.GroupVer
 			return nil, err
 		}
 		kinds = append(kinds, kind)
-		unstructured.RemoveNestedField(o.Object, "spec", "conversion")
-		_, err = c.Dynamic.Resource(CustomResourceDefinitions).Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})
-		if apierrors.IsAlreadyExists(err) {
-			err = c.ApplyObject(ctx, "", o)
-		}
-		if err != nil {
+		if err := do(ctx, o); err != nil {
 			return nil, err
 		}
 	}
 	return kinds, nil
+}
+
+// define makes a definition, or changes the one that is there.
+func (c *Client) define(ctx context.Context, o *unstructured.Unstructured) error {
+	unstructured.RemoveNestedField(o.Object, "spec", "conversion")
+	_, err := c.Dynamic.Resource(CustomResourceDefinitions).Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		err = c.ApplyObject(ctx, "", o)
+	}
+	return err
 }
 
 // defined is the kind that a definition makes, in a version that is served.

@@ -2,14 +2,15 @@
 //
 //  1. There is no kubelet here, so this package stands in for one, and for nothing else: a program is started with the
 //     arguments of a Deployment's only container. Its volumes become folders with what the Secrets and ConfigMaps hold,
-//     its listening address a port of 127.0.0.1, and the ServiceAccount's token reaches it as a kubeconfig. So what the
-//     program may see of a cluster is what the RBAC there allows, and no more.
+//     its listening address a port of 127.0.0.1, and the ServiceAccount's token, if the pod mounts it,
+//     reaches it as a kubeconfig. So what the program may see of a cluster is what the RBAC there allows, and no more.
 //  2. On a hub (Start) the chart's objects are applied by this package, all but the Deployment, as somebody's Helm would.
 //  3. On a member (Delivered) nothing is applied: the Deployment, its RBAC, Secrets and ConfigMaps are those that are there.
 //  4. A Deployment's pods are alike: one of them runs, however many it wants.
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -32,7 +33,7 @@ import (
 )
 
 const (
-	namespace   = "argocd"
+	argocd      = "argocd"
 	release     = "generator-plugin"
 	tokenSecret = "generator-plugin-token"
 	tokenKey    = "token"
@@ -41,7 +42,7 @@ const (
 	waitInterval = 200 * time.Millisecond
 )
 
-// Options say what to run, and where. All are required.
+// Options say what to run, and where. All but the last are required.
 type Options struct {
 	Name    string // of the process
 	Binary  string // generator-plugin
@@ -49,6 +50,8 @@ type Options struct {
 	Cluster *controlplane.Cluster
 	Client  *kube.Client // of the cluster
 	Dir     string       // for volumes and the kubeconfig; not shared with another
+
+	Namespace string // where it is installed; the default is Argo CD's
 }
 
 // Chart is what a hub's installation is made of. All are required.
@@ -77,6 +80,7 @@ func newPlugin(o Options) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Namespace = cmp.Or(o.Namespace, argocd)
 	return &Plugin{o: o, port: port, URL: fmt.Sprintf("http://127.0.0.1:%d", port)}, os.MkdirAll(o.Dir, 0o700)
 }
 
@@ -107,7 +111,7 @@ func Delivered(ctx context.Context, o Options) (*Plugin, error) {
 	var last error
 	err = wait.PollUntilContextCancel(ctx, waitInterval, true, func(ctx context.Context) (bool, error) {
 		var deployment *unstructured.Unstructured
-		if deployment, last = o.Client.Get(ctx, kube.Deployments, namespace, release); last == nil && deployment == nil {
+		if deployment, last = o.Client.Get(ctx, kube.Deployments, p.o.Namespace, release); last == nil && deployment == nil {
 			last = errors.New("there is none")
 		}
 		if last == nil {
@@ -116,7 +120,7 @@ func Delivered(ctx context.Context, o Options) (*Plugin, error) {
 		return last == nil, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: Deployment %s/%s: %w: %w", o.Cluster.Name, namespace, release, context.Cause(ctx), last)
+		return nil, fmt.Errorf("%s: Deployment %s/%s: %w: %w", o.Cluster.Name, p.o.Namespace, release, context.Cause(ctx), last)
 	}
 	return p, p.start(ctx)
 }
@@ -131,21 +135,24 @@ func (p *Plugin) run(ctx context.Context, deployment *unstructured.Unstructured)
 
 // mount makes the pod's volumes.
 func (p *Plugin) mount(ctx context.Context, deployment *unstructured.Unstructured) (err error) {
-	if p.pod, err = newPod(deployment, filepath.Join(p.o.Dir, "volumes")); err != nil {
+	if p.pod, err = newPod(deployment, p.o.Namespace, filepath.Join(p.o.Dir, "volumes")); err != nil {
 		return err
 	}
 	return p.pod.mount(ctx, p.o.Client)
 }
 
 func (p *Plugin) start(ctx context.Context) error {
-	kubeconfig := filepath.Join(p.o.Dir, "kubeconfig")
-	if err := p.o.Cluster.ServiceAccountKubeconfig(ctx, namespace, p.pod.spec.ServiceAccountName, kubeconfig); err != nil {
-		return err
-	}
 	spec := process.Spec{
 		Name: p.o.Name, Path: p.o.Binary, Dir: p.o.Dir, Ports: []int{p.port},
 		Ready: process.WaitHTTP(p.URL+"/readyz", http.DefaultClient), ReadyTimeout: readyWithin,
-		Env: append(p.pod.env(), "PATH="+os.Getenv("PATH"), "KUBECONFIG="+kubeconfig),
+		Env: append(p.pod.env(), "PATH="+os.Getenv("PATH")),
+	}
+	if mounts := p.pod.spec.AutomountServiceAccountToken; mounts != nil && *mounts { // the chart's ServiceAccount does not
+		kubeconfig := filepath.Join(p.o.Dir, "kubeconfig")
+		if err := p.o.Cluster.ServiceAccountKubeconfig(ctx, p.o.Namespace, p.pod.spec.ServiceAccountName, kubeconfig); err != nil {
+			return err
+		}
+		spec.Env = append(spec.Env, "KUBECONFIG="+kubeconfig)
 	}
 	for _, a := range p.pod.args() {
 		if strings.HasPrefix(a, "--listen=") {
@@ -182,7 +189,7 @@ func (p *Plugin) install(ctx context.Context, c Chart) (*unstructured.Unstructur
 		return nil, err
 	}
 	helm := exec.CommandContext(ctx, c.Helm, "template", release, c.Folder,
-		"--namespace", namespace, "--values", file, "--kube-version", version.GitVersion)
+		"--namespace", p.o.Namespace, "--values", file, "--kube-version", version.GitVersion)
 	helm.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.o.Dir}
 	manifests, err := helm.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -202,7 +209,7 @@ func (p *Plugin) install(ctx context.Context, c Chart) (*unstructured.Unstructur
 		if o.GetKind() == "Deployment" {
 			continue // nothing here pulls images
 		}
-		if err := p.o.Client.ApplyObject(ctx, namespace, o); err != nil {
+		if err := p.o.Client.ApplyObject(ctx, p.o.Namespace, o); err != nil {
 			return nil, err
 		}
 	}
@@ -211,7 +218,7 @@ func (p *Plugin) install(ctx context.Context, c Chart) (*unstructured.Unstructur
 
 // writeToken makes the Secret that Argo CD and the program read.
 func (p *Plugin) writeToken(ctx context.Context, token string) error {
-	return p.o.Client.Apply(ctx, namespace, fmt.Appendf(nil, `apiVersion: v1
+	return p.o.Client.Apply(ctx, p.o.Namespace, fmt.Appendf(nil, `apiVersion: v1
 kind: Secret
 metadata:
   name: %s

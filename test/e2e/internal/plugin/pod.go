@@ -20,6 +20,7 @@ import (
 
 // pod is a Deployment's, with folders for its volumes (rule 1).
 type pod struct {
+	namespace string
 	spec      corev1.PodSpec
 	container corev1.Container
 	labels    map[string]string
@@ -27,7 +28,7 @@ type pod struct {
 	folders   map[string]string // of the container's -> here
 }
 
-func newPod(deployment *unstructured.Unstructured, dir string) (pod, error) {
+func newPod(deployment *unstructured.Unstructured, namespace, dir string) (pod, error) {
 	template, _, err := unstructured.NestedMap(deployment.Object, "spec", "template", "spec")
 	if err != nil {
 		return pod{}, err
@@ -36,7 +37,7 @@ func newPod(deployment *unstructured.Unstructured, dir string) (pod, error) {
 	if err != nil {
 		return pod{}, err
 	}
-	p := pod{dir: dir, folders: map[string]string{}, labels: labels}
+	p := pod{namespace: namespace, dir: dir, folders: map[string]string{}, labels: labels}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &p.spec); err != nil {
 		return pod{}, err
 	}
@@ -77,7 +78,7 @@ func (p pod) mount(ctx context.Context, client *kube.Client) error {
 
 // fill writes an object's keys, or those that items name, into a volume's folder, each at once.
 func (p pod) fill(ctx context.Context, client *kube.Client, volume string, r schema.GroupVersionResource, name string, items []corev1.KeyToPath) error {
-	o, err := client.Get(ctx, r, namespace, name)
+	o, err := client.Get(ctx, r, p.namespace, name)
 	if err != nil {
 		return err
 	}

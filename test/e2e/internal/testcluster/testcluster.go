@@ -2,9 +2,11 @@
 package testcluster
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/component"
@@ -24,6 +26,12 @@ type Cluster struct {
 
 // Start starts a control plane, and builds it and other components before if need be.
 func Start(t *testing.T, components ...string) *Cluster {
+	t.Helper()
+	return StartNamed(t, []string{"one"}, components...)[0]
+}
+
+// StartNamed starts several control planes side by side, in the order of their names, which share all but API servers.
+func StartNamed(t *testing.T, names []string, components ...string) []*Cluster {
 	t.Helper()
 	root, err := moduleFolder("components")
 	if err != nil {
@@ -46,15 +54,24 @@ func Start(t *testing.T, components ...string) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := controlplane.Start(t.Context(), o, etcd, "one")
-	if err != nil {
+	clusters, errs := make([]*Cluster, len(names)), make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			cluster, err := controlplane.Start(t.Context(), o, etcd, name)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			client, err := kube.New(cluster.Config())
+			clusters[i], errs[i] = &Cluster{Cluster: cluster, Client: client, Binaries: binaries, Group: o.Group, Dir: dir}, err
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	client, err := kube.New(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Cluster{Cluster: cluster, Client: client, Binaries: binaries, Group: o.Group, Dir: dir}
+	return clusters
 }
 
 // moduleFolder is a folder of the module that the test's package, the working directory, is in.

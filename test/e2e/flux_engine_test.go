@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,15 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -30,12 +25,13 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
-	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+	"github.com/argosy-hub/argosy/test/e2e/internal/plugin"
+	"github.com/argosy-hub/argosy/test/e2e/internal/services"
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
 const (
-	// fluxHub is the hub that is not there.
+	// fluxHub is the hub of the fleet that Flux's engines are of.
 	fluxHub = "hub-eu"
 	// fluxService is the release of charts/generator-plugin, and what its objects are called.
 	fluxService = "generator-plugin"
@@ -43,36 +39,30 @@ const (
 	fluxPatience = 3 * time.Minute
 )
 
-// fluxAgent is a member's cluster with Flux, and what it reads.
-type fluxAgent struct {
+// fluxEngine is a cluster with Flux, the other clusters that it deploys to, and what it reads. There is no Argo CD.
+type fluxEngine struct {
 	*testcluster.Cluster
-	flux    *flux.Flux
-	git     *gitserver.Server
-	fleet   *fleetrepo.Repo
-	service *process.Process
-	ledger  *ledger
-	spans   []string
-
+	others   []*testcluster.Cluster
+	owner    string // whose engine it is, as the service calls it
+	flux     *flux.Flux
+	git      *gitserver.Server
+	fleet    *fleetrepo.Repo
+	services *services.Proxy
+	plugin   *plugin.Plugin
+	ledger   *ledger
+	spans    []string
 	checkout string
-	port     int // of the service
-	token    string
 }
 
-// fluxComponent is a component of the hub's answer.
-type fluxComponent struct {
-	Group, Component, ReleaseName, Namespace, HelmValues string
-	Chart                                                struct{ Path string }
-}
-
-// startFluxAgent starts Git, charts, and a cluster with Flux.
-func startFluxAgent(t *testing.T) *fluxAgent {
+// startFlux starts Git, charts, clusters of these names, and Flux on the first of them. The fleet has these members.
+func startFlux(t *testing.T, owner string, clusters, members []string) *fluxEngine {
 	t.Helper()
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))
 	must(t, err)
 	began := time.Now()
 	// Helm is built with Argo CD's component.
-	cluster := testcluster.Start(t, append(flux.Components(), "argocd-v2")...)
-	m := &fluxAgent{Cluster: cluster, ledger: newLedger(), checkout: checkout}
+	all := testcluster.StartNamed(t, clusters, append(flux.Components(), "argocd-v2")...)
+	m := &fluxEngine{Cluster: all[0], others: all[1:], owner: owner, ledger: newLedger(), checkout: checkout}
 	charts, err := fleetrepo.Charts(t.Context(), checkout)
 	must(t, err)
 	server, err := chartserver.Start(t.Context(), charts)
@@ -82,71 +72,86 @@ func startFluxAgent(t *testing.T) *fluxAgent {
 	_, err = m.git.Create("fleet")
 	must(t, err)
 	m.fleet, err = fleetrepo.New(t.Context(), fleetrepo.Options{
-		Source: checkout, Remote: m.git.URL("fleet"), ChartRepo: server.URL(), Hub: fluxHub, Members: []string{fluxMember},
+		Source: checkout, Remote: m.git.URL("fleet"), ChartRepo: server.URL(), Hub: fluxHub, Members: members,
 		Dir: filepath.Join(m.Dir, "fleet"),
 	})
 	must(t, err)
+	m.services, err = services.Start(t.Context(), m.Client)
+	must(t, err)
+	t.Cleanup(func() { _ = m.services.Close() })
 	m.flux, err = flux.Start(t.Context(), flux.Options{
 		Binaries: m.Binaries, Group: m.Group, Cluster: m.Cluster.Cluster, Client: m.Client, Dir: filepath.Join(m.Dir, "flux"),
+		HTTPProxy: m.services.URL,
 	})
 	must(t, err)
-	m.port, err = process.FreePort()
-	must(t, err)
-	m.timed("cluster, Flux, Git and charts running", began)
+	m.timed("clusters, Flux, Git and charts running", began)
 	return m
 }
 
-// agentSet is the hub's answer for the member (view agents), as its Argo CD would have it, with the facts that Terraform
-// writes onto cluster Secrets.
-func (m *fluxAgent) agentSet(t *testing.T) (helmValues string, components []fluxComponent) {
+// params is the answer to a question, with the facts that Terraform writes onto cluster Secrets.
+func (m *fluxEngine) params(t *testing.T, into any, question ...string) {
 	t.Helper()
-	text := m.command(t, filepath.Join(m.checkout, "bin", "argosy"), "params", "--repo", m.fleet.Path(), "--hub", fluxHub, "--view", "agents",
-		"--facts", filepath.Join(m.checkout, "examples", "facts.yaml"))
-	var answer struct {
-		Output struct {
-			Parameters []struct {
-				Name, HelmValues string
-				Components       []fluxComponent
-			}
-		}
-	}
+	text := m.command(t, filepath.Join(m.checkout, "bin", "argosy"), append([]string{
+		"params", "--repo", m.fleet.Path(), "--hub", fluxHub, "--facts", m.facts(),
+	}, question...)...)
+	answer := struct {
+		Output struct{ Parameters any }
+	}{}
+	answer.Output.Parameters = into
 	must(t, json.Unmarshal(text, &answer))
-	for _, s := range answer.Output.Parameters {
-		if s.Name == fluxMember {
+}
+
+func (m *fluxEngine) facts() string { return filepath.Join(m.checkout, "examples", "facts.yaml") }
+
+// agentSet is the hub's answer for the member (view agents), as its Argo CD would have it.
+func (m *fluxEngine) agentSet(t *testing.T) (helmValues string, components []set) {
+	t.Helper()
+	var answer []struct {
+		Name, HelmValues string
+		Components       []set
+	}
+	m.params(t, &answer, "--view", "agents")
+	for _, s := range answer {
+		if s.Name == m.owner {
 			return s.HelmValues, s.Components
 		}
 	}
-	t.Fatalf("the hub's answer has no %s", fluxMember)
+	t.Fatalf("the hub's answer has no %s", m.owner)
 	return "", nil
 }
 
-// answered are the components that the hub says the member runs, by the name of Application and HelmRelease.
-func (m *fluxAgent) answered(t *testing.T) map[string]fluxComponent {
+// answered are the components that the engine runs, by the name of Application and HelmRelease: for a member, what the hub
+// says of it.
+func (m *fluxEngine) answered(t *testing.T) map[string]set {
 	t.Helper()
-	_, components := m.agentSet(t)
-	out := map[string]fluxComponent{}
+	var components []set
+	if m.owner == hubOwner {
+		for _, group := range groups {
+			var more []set
+			m.params(t, &more, "--view", "components", "--group", group, "--owner", m.owner)
+			components = append(components, more...)
+		}
+	} else {
+		_, components = m.agentSet(t)
+	}
+	out := map[string]set{}
 	for _, c := range components {
-		out[c.Component+"-"+fluxMember] = c
+		out[c.ApplicationName] = c
 	}
 	return out
 }
 
-// deliver applies charts/agent-flux as the hub does (fleet/bootstrap/hub-eu/agents-flux.yaml), but for two things: what
-// would be asked for each minute is asked for every 5 seconds, and the service's address is not that of its Service,
-// as no container runs here, but one of this machine, with a Secret of its own for it.
-func (m *fluxAgent) deliver(t *testing.T) {
+// deliver applies charts/agent-flux as the hub does (fleet/bootstrap/hub-eu/agents-flux.yaml), but that what would be asked
+// for each minute is asked for every 5 seconds. given are the values of charts/generator-plugin.
+func (m *fluxEngine) deliver(t *testing.T, given any) {
 	t.Helper()
-	given, _ := m.agentSet(t)
 	values, err := yaml.Marshal(map[string]any{
 		"plugin": map[string]any{
 			"values":      given,
 			"chart":       map[string]any{"url": m.git.URL("fleet"), "ref": map[string]any{"branch": fleetrepo.Main}},
 			"extraValues": map[string]any{"replicas": 1, "drainDelay": "0s", "logFormat": "text", "source": map[string]any{"git": map[string]any{"interval": "5s"}}},
 		},
-		"artifact": map[string]any{
-			"url": fmt.Sprintf("oci://127.0.0.1:%d/flux/%s/%s", m.port, fluxHub, fluxMember), "insecure": true, "interval": "5s",
-			"secretName": fluxService + "-local",
-		},
+		"artifact": map[string]any{"interval": "5s"},
 	})
 	must(t, err)
 	file := filepath.Join(m.Dir, "agent-flux.yaml")
@@ -158,85 +163,40 @@ func (m *fluxAgent) deliver(t *testing.T) {
 	must(t, m.Client.Apply(t.Context(), flux.Namespace, manifests))
 }
 
-// startService waits for Flux to have installed charts/generator-plugin and stands in for the kubelet: it starts the
-// program with the container's arguments, whose volumes are folders here.
-func (m *fluxAgent) startService(t *testing.T) {
+// startService starts the program of the Deployment that Flux makes of charts/generator-plugin; its Service leads to it.
+func (m *fluxEngine) startService(t *testing.T) {
 	t.Helper()
 	m.eventually(t, "HelmRelease "+fluxService+" ready", func() string { return fluxReady(m.get(t, flux.HelmReleases, fluxService)) })
-	var pod corev1.PodSpec
-	template, _, err := unstructured.NestedMap(m.get(t, kube.Deployments, fluxService).Object, "spec", "template", "spec")
-	must(t, err)
-	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(template, &pod))
-	dir := filepath.Join(m.Dir, "service")
-	for _, v := range pod.Volumes {
-		folder := filepath.Join(dir, v.Name)
-		must(t, os.MkdirAll(folder, 0o700))
-		switch {
-		case v.Secret != nil:
-			for key, value := range m.data(t, kube.Secrets, v.Secret.SecretName) {
-				text, err := base64.StdEncoding.DecodeString(value)
-				must(t, err)
-				must(t, os.WriteFile(filepath.Join(folder, key), text, 0o600))
-			}
-		case v.ConfigMap != nil:
-			for key, value := range m.data(t, kube.ConfigMaps, v.ConfigMap.Name) {
-				must(t, os.WriteFile(filepath.Join(folder, key), []byte(value), 0o600))
-			}
-		}
-	}
-	mounts := slices.SortedFunc(slices.Values(pod.Containers[0].VolumeMounts), func(a, b corev1.VolumeMount) int {
-		return cmp.Compare(len(b.MountPath), len(a.MountPath)) // /tmp last: the folders here may be below it
+	ctx, cancel := context.WithTimeout(t.Context(), fluxPatience)
+	defer cancel()
+	var err error
+	m.plugin, err = plugin.Delivered(ctx, plugin.Options{
+		Name: fluxService, Binary: filepath.Join(m.checkout, "bin", fluxService), Group: m.Group,
+		Cluster: m.Cluster.Cluster, Client: m.Client, Dir: filepath.Join(m.Dir, "service"), Namespace: flux.Namespace,
 	})
-	local := func(text string) string {
-		for _, v := range mounts {
-			if i := strings.Index(text, v.MountPath); i >= 0 {
-				return text[:i] + filepath.Join(dir, v.Name) + text[i+len(v.MountPath):]
-			}
-		}
-		return text
-	}
-	spec := process.Spec{
-		Name: fluxService, Path: filepath.Join(m.checkout, "bin", fluxService), Ports: []int{m.port}, Dir: dir,
-		Ready: process.WaitHTTP(m.url("/readyz"), nil), ReadyTimeout: fluxPatience,
-	}
-	for _, a := range pod.Containers[0].Args {
-		if strings.HasPrefix(a, "--listen=") {
-			a = fmt.Sprintf("--listen=127.0.0.1:%d", m.port)
-		}
-		spec.Args = append(spec.Args, local(a))
-	}
-	spec.Args = append(spec.Args, "--kubeconfig="+m.serviceAccount(t, pod.ServiceAccountName))
-	for _, e := range pod.Containers[0].Env {
-		spec.Env = append(spec.Env, e.Name+"="+local(e.Value))
-	}
-	token, err := os.ReadFile(filepath.Join(dir, "token", "token"))
 	must(t, err)
-	m.token = string(token)
-	auths, err := json.Marshal(map[string]any{"auths": map[string]any{
-		fmt.Sprintf("127.0.0.1:%d", m.port): map[string]any{"username": "flux", "password": m.token},
-	}})
-	must(t, err)
-	must(t, m.Client.Apply(t.Context(), flux.Namespace, fmt.Appendf(nil,
-		"{apiVersion: v1, kind: Secret, metadata: {name: %s-local}, type: kubernetes.io/dockerconfigjson, data: {.dockerconfigjson: %s}}",
-		fluxService, base64.StdEncoding.EncodeToString(auths))))
-	m.service, err = m.Group.Start(t.Context(), spec)
-	must(t, err)
+	m.services.Serve(m.plugin.URL, m.plugin.Labels())
 }
 
 // watch has the ledger note what happens to HelmReleases and to what their charts made. But the service's Deployment: as
 // its chart is in the fleet's repository, each commit is a version of it, which is in a label.
-func (m *fluxAgent) watch(t *testing.T) {
+func (m *fluxEngine) watch(t *testing.T) {
 	t.Helper()
-	m.ledger.watch(t.Context(), t, fluxMember, m.Client, func(o *unstructured.Unstructured) bool {
-		return isDeployed(o) && o.GetName() != fluxService
-	}, flux.HelmReleases, kube.ConfigMaps, kube.Deployments,
-		schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"},
-		schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"})
+	m.ledger.watch(t.Context(), t, m.Name, m.Client, func(*unstructured.Unstructured) bool { return true }, flux.HelmReleases)
+	for _, c := range append([]*testcluster.Cluster{m.Cluster}, m.others...) {
+		resources := []schema.GroupVersionResource{kube.ConfigMaps, kube.Deployments, storageClasses}
+		if c != m.Cluster || len(m.others) == 0 { // a hub has no Karpenter
+			resources = append(resources, nodePools)
+		}
+		m.ledger.watch(t.Context(), t, c.Name, c.Client, func(o *unstructured.Unstructured) bool {
+			return isDeployed(o) && o.GetName() != fluxService
+		}, resources...)
+	}
 }
 
 // allReady waits until the HelmReleases of all components are ready. One whose chart needs another's definitions fails
 // until those are there, and is tried again after half a minute: this has it tried again as soon as the others are ready.
-func (m *fluxAgent) allReady(t *testing.T, components map[string]fluxComponent) {
+func (m *fluxEngine) allReady(t *testing.T, components map[string]set) {
 	t.Helper()
 	asked := false
 	m.eventually(t, "all HelmReleases ready", func() string {
@@ -264,40 +224,50 @@ func (m *fluxAgent) allReady(t *testing.T, components map[string]fluxComponent) 
 	})
 }
 
-// hasValues compares what the stand-in charts were given with the hub's answer. Charts in Git are real and do not show
-// their values.
-func (m *fluxAgent) hasValues(t *testing.T, components map[string]fluxComponent) {
+// hasValues compares what the stand-in charts were given with the answers. Charts in Git are real and do not show their
+// values.
+func (m *fluxEngine) hasValues(t *testing.T, components map[string]set) {
 	t.Helper()
 	for name, c := range components {
 		if c.Chart.Path != "" {
 			continue
 		}
-		var want map[string]any
-		must(t, yaml.Unmarshal([]byte(c.HelmValues), &want))
-		if got := m.values(t, c.Component); !reflect.DeepEqual(got, want) {
+		if got, want := m.values(t, c.Name, c.ReleaseName), c.parsed(t); !sameTree(got, want) {
 			t.Errorf("%s was given %v; expected %v", name, got, want)
 		}
 	}
 }
 
-// values are what a component's chart was given; value is one of them.
-func (m *fluxAgent) values(t *testing.T, component string) map[string]any {
+// client is a cluster's, by its name.
+func (m *fluxEngine) client(t *testing.T, cluster string) *kube.Client {
 	t.Helper()
-	all, err := m.Client.List(t.Context(), kube.ConfigMaps, "", "app.kubernetes.io/instance="+component)
+	for _, c := range append([]*testcluster.Cluster{m.Cluster}, m.others...) {
+		if c.Name == cluster {
+			return c.Client
+		}
+	}
+	t.Fatalf("there is no cluster %s", cluster)
+	return nil
+}
+
+// values are what a release's chart was given on a cluster; value is one of them.
+func (m *fluxEngine) values(t *testing.T, cluster, release string) map[string]any {
+	t.Helper()
+	all, err := m.client(t, cluster).List(t.Context(), kube.ConfigMaps, "", "app.kubernetes.io/instance="+release)
 	must(t, err)
 	var out map[string]any
-	must(t, yaml.Unmarshal([]byte(fluxText(all[component+"-values"], "data", "values.yaml")), &out))
+	must(t, yaml.Unmarshal([]byte(fluxText(all[release+"-values"], "data", "values.yaml")), &out))
 	return out
 }
 
-func (m *fluxAgent) value(t *testing.T, component string, path ...string) any {
+func (m *fluxEngine) value(t *testing.T, cluster, release string, path ...string) any {
 	t.Helper()
-	out, _, _ := unstructured.NestedFieldNoCopy(m.values(t, component), path...)
+	out, _, _ := unstructured.NestedFieldNoCopy(m.values(t, cluster, release), path...)
 	return out
 }
 
 // push commits what was changed in the fleet, and gives the moment before.
-func (m *fluxAgent) push(t *testing.T, message string) time.Time {
+func (m *fluxEngine) push(t *testing.T, message string) time.Time {
 	t.Helper()
 	began := time.Now()
 	_, err := m.fleet.Commit(t.Context(), message)
@@ -306,13 +276,13 @@ func (m *fluxAgent) push(t *testing.T, message string) time.Time {
 }
 
 // pulled is the revision of the artifact that Flux has: its digest.
-func (m *fluxAgent) pulled(t *testing.T) string {
+func (m *fluxEngine) pulled(t *testing.T) string {
 	t.Helper()
 	return fluxText(m.get(t, flux.OCIRepositories, "argosy"), "status", "artifact", "revision")
 }
 
 // reconcile has Flux ask the service now, and waits until it has.
-func (m *fluxAgent) reconcile(t *testing.T) {
+func (m *fluxEngine) reconcile(t *testing.T) {
 	t.Helper()
 	must(t, m.flux.Reconcile(t.Context(), flux.OCIRepositories, flux.Namespace, "argosy"))
 	m.eventually(t, "Flux has asked the service", func() string {
@@ -325,12 +295,12 @@ func (m *fluxAgent) reconcile(t *testing.T) {
 }
 
 // served waits until the service answers from the last commit.
-func (m *fluxAgent) served(t *testing.T) {
+func (m *fluxEngine) served(t *testing.T) {
 	t.Helper()
 	head, err := m.fleet.Head(t.Context())
 	must(t, err)
 	m.eventually(t, "the service takes the last commit", func() string {
-		answer := m.ask(t, fmt.Sprintf("/v2/flux/%s/%s/manifests/latest", fluxHub, fluxMember))
+		answer := m.ask(t, fmt.Sprintf("/v2/flux/%s/%s/manifests/latest", fluxHub, m.owner))
 		if now := answer.header.Get("X-Argosy-Revision"); now != head {
 			return "it answers " + answer.text + " from " + now
 		}
@@ -339,7 +309,7 @@ func (m *fluxAgent) served(t *testing.T) {
 }
 
 // refuses waits until the service refuses the last commit, and goes on with the one before.
-func (m *fluxAgent) refuses(t *testing.T) {
+func (m *fluxEngine) refuses(t *testing.T) {
 	t.Helper()
 	head, err := m.fleet.Head(t.Context())
 	must(t, err)
@@ -358,23 +328,21 @@ func (m *fluxAgent) refuses(t *testing.T) {
 	})
 }
 
-func (m *fluxAgent) url(path string) string {
-	return fmt.Sprintf("http://127.0.0.1:%d%s", m.port, path)
-}
-
 // fluxAnswer is the service's to a request.
 type fluxAnswer struct {
 	header http.Header
 	text   string
 }
 
-func (m *fluxAgent) ask(t *testing.T, path string) fluxAnswer {
+func (m *fluxEngine) ask(t *testing.T, path string) fluxAnswer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url(path), http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.plugin.URL+path, http.NoBody)
 	must(t, err)
-	request.SetBasicAuth("flux", m.token)
+	token, err := m.plugin.Token()
+	must(t, err)
+	request.SetBasicAuth("flux", token)
 	response, err := http.DefaultClient.Do(request)
 	must(t, err)
 	defer func() { _ = response.Body.Close() }()
@@ -384,7 +352,7 @@ func (m *fluxAgent) ask(t *testing.T, path string) fluxAnswer {
 }
 
 // get is an object in Flux's namespace; an empty one when there is none.
-func (m *fluxAgent) get(t *testing.T, r schema.GroupVersionResource, name string) *unstructured.Unstructured {
+func (m *fluxEngine) get(t *testing.T, r schema.GroupVersionResource, name string) *unstructured.Unstructured {
 	t.Helper()
 	o, err := m.Client.Get(t.Context(), r, flux.Namespace, name)
 	must(t, err)
@@ -394,19 +362,8 @@ func (m *fluxAgent) get(t *testing.T, r schema.GroupVersionResource, name string
 	return o
 }
 
-// data is that of a Secret or a ConfigMap.
-func (m *fluxAgent) data(t *testing.T, r schema.GroupVersionResource, name string) map[string]string {
-	t.Helper()
-	data, _, err := unstructured.NestedStringMap(m.get(t, r, name).Object, "data")
-	must(t, err)
-	if len(data) == 0 {
-		t.Fatalf("%s %s has no data; expected it of charts/generator-plugin", r.Resource, name)
-	}
-	return data
-}
-
 // eventually waits until pending has nothing to say any more.
-func (m *fluxAgent) eventually(t *testing.T, what string, pending func() string) {
+func (m *fluxEngine) eventually(t *testing.T, what string, pending func() string) {
 	t.Helper()
 	deadline, tick := time.After(fluxPatience), time.NewTicker(100*time.Millisecond)
 	defer tick.Stop()
@@ -427,7 +384,7 @@ func (m *fluxAgent) eventually(t *testing.T, what string, pending func() string)
 }
 
 // settle waits until nothing has happened for longer than Flux takes to ask the service again and to apply what it gets.
-func (m *fluxAgent) settle(t *testing.T) {
+func (m *fluxEngine) settle(t *testing.T) {
 	t.Helper()
 	const quiet = 3 * time.Second
 	m.reconcile(t)
@@ -441,25 +398,36 @@ func (m *fluxAgent) settle(t *testing.T) {
 }
 
 // only fails for everything that happened since a mark and that allowed does not take.
-func (m *fluxAgent) only(t *testing.T, mark int, allowed func(change) bool) {
+func (m *fluxEngine) only(t *testing.T, mark int, allowed func(change) bool) {
 	t.Helper()
 	if wrong := slices.DeleteFunc(m.ledger.since(mark), allowed); len(wrong) > 0 {
 		t.Errorf("these should not have happened:\n%s", lines(wrong))
 	}
 }
 
-// notRecreated fails where an object has gone, or has been made anew, since its UID was taken.
-func (m *fluxAgent) notRecreated(t *testing.T, before map[string]types.UID) {
+// uids are those of everything that is watched, by cluster.
+func (m *fluxEngine) uids() map[string]map[string]types.UID {
+	out := map[string]map[string]types.UID{m.Name: m.ledger.uids(m.Name)}
+	for _, c := range m.others {
+		out[c.Name] = m.ledger.uids(c.Name)
+	}
+	return out
+}
+
+// notRecreated fails where an object has gone, or has been made anew, since the UIDs were taken.
+func (m *fluxEngine) notRecreated(t *testing.T, before map[string]map[string]types.UID) {
 	t.Helper()
-	now := m.ledger.uids(fluxMember)
-	for object, uid := range before {
-		if now[object] != uid {
-			t.Errorf("%s was recreated or deleted: its UID was %s and is %q", object, uid, now[object])
+	now := m.uids()
+	for cluster, objects := range before {
+		for object, uid := range objects {
+			if now[cluster][object] != uid {
+				t.Errorf("%s: %s was recreated or deleted: its UID was %s and is %q", cluster, object, uid, now[cluster][object])
+			}
 		}
 	}
 }
 
-func (m *fluxAgent) command(t *testing.T, path string, args ...string) []byte {
+func (m *fluxEngine) command(t *testing.T, path string, args ...string) []byte {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), path, args...)
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.Dir}
@@ -472,12 +440,12 @@ func (m *fluxAgent) command(t *testing.T, path string, args ...string) []byte {
 }
 
 // timed notes how long something took that began at a time.
-func (m *fluxAgent) timed(span string, began time.Time) {
+func (m *fluxEngine) timed(span string, began time.Time) {
 	m.spans = append(m.spans, fmt.Sprintf("%6.1f s  %s", time.Since(began).Seconds(), span))
 }
 
 // table is the measured times.
-func (m *fluxAgent) table() string { return strings.Join(m.spans, "\n") }
+func (m *fluxEngine) table() string { return strings.Join(m.spans, "\n") }
 
 // fluxReady says why an object of Flux is not ready; nothing if it is.
 func fluxReady(o *unstructured.Unstructured) string {

@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+)
+
+// hubOwner is what the service calls the hub's own engine.
+const hubOwner = "hub"
+
+// TestFluxHub proves a hub whose own engine is Flux: one artifact with the HelmReleases of the hub itself and of the members
+// that it deploys to, which it reaches with a kubeconfig. There is no Argo CD.
+func TestFluxHub(t *testing.T) { //nolint:tparallel // its steps follow one another
+	t.Parallel()
+	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour})
+	t.Cleanup(func() { t.Logf("\n%s", m.table()) })
+	fluxHubDeploys(t, m)
+	if t.Run("override", func(t *testing.T) { fluxHubOverride(t, m) }) {
+		t.Run("spoke away", func(t *testing.T) { fluxHubSpokeAway(t, m) })
+	}
+}
+
+// fluxHubDeploys brings up the hub as docs/how-to/flux-agents.md says, and waits for all components of both clusters, with the values
+// that are answered for them.
+func fluxHubDeploys(t *testing.T, m *fluxEngine) {
+	const facts = "fleet-facts"
+	began := time.Now()
+	text, err := os.ReadFile(m.facts())
+	must(t, err)
+	kubeconfig, err := os.ReadFile(m.others[0].Kubeconfig)
+	must(t, err)
+	must(t, m.Client.Apply(t.Context(), flux.Namespace, fmt.Appendf(nil,
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {facts.yaml: %q}}\n---\n"+
+			"{apiVersion: v1, kind: Secret, metadata: {name: %s-kubeconfig}, data: {value: %s}}\n",
+		facts, text, neighbour, base64.StdEncoding.EncodeToString(kubeconfig))))
+	m.deliver(t, map[string]any{
+		"hub": fluxHub, "owner": hubOwner, "facts": map[string]any{"from": "file", "configMap": facts},
+		"source": map[string]any{"git": map[string]any{"url": m.git.URL("fleet")}},
+	})
+	m.startService(t)
+	m.timed("charts/agent-flux applied, to the service serving", began)
+	answered := m.answered(t)
+	clusters := map[string]int{}
+	for _, c := range answered {
+		clusters[c.Name]++
+	}
+	if clusters[fluxHub] == 0 || clusters[neighbour] == 0 || len(clusters) != 2 {
+		t.Fatalf("components by cluster are %v; expected some of %s and of %s, and of no others", clusters, fluxHub, neighbour)
+	}
+	m.allReady(t, answered)
+	m.timed(fmt.Sprintf("charts/agent-flux applied, to all %d HelmReleases ready", len(answered)), began)
+	m.hasValues(t, answered)
+	m.onlyTheirs(t, answered)
+	if got := m.value(t, neighbour, "aws-load-balancer-controller", "vpcId"); got == nil || got == "" {
+		t.Errorf("vpcId is %v; expected the fact that is known of the spoke", got)
+	}
+	m.watch(t)
+	for _, kind := range []string{"StorageClass", "NodePool"} {
+		if len(m.ledger.all(neighbour, kind)) == 0 {
+			t.Errorf("the spoke has no %s: expected it of a chart in Git", kind)
+		}
+	}
+}
+
+// onlyTheirs fails where a cluster has what the answer has for the other.
+func (m *fluxEngine) onlyTheirs(t *testing.T, components map[string]set) {
+	t.Helper()
+	for _, cluster := range []string{fluxHub, neighbour} {
+		wanted := map[string]bool{fluxService: cluster == m.Name}
+		for _, c := range components {
+			if c.Name == cluster {
+				wanted[c.ReleaseName] = true
+			}
+		}
+		deployments, err := m.client(t, cluster).List(t.Context(), kube.Deployments, "", "app.kubernetes.io/instance")
+		must(t, err)
+		for name := range deployments {
+			if !wanted[name] {
+				t.Errorf("%s runs %s, which is not answered for it", cluster, name)
+			}
+		}
+	}
+}
+
+// fluxHubOverride sets a value at one cluster's own level: its HelmRelease changes and what that deploys, and nothing else
+// on either cluster (H1).
+func fluxHubOverride(t *testing.T, m *fluxEngine) {
+	const component = "metrics-server"
+	m.settle(t)
+	mark, before := m.ledger.mark(), m.uids()
+	must(t, m.fleet.Write("addons/tenants/payments/clusters/"+neighbour+"/addons/"+component+"/values.yaml", "podLabels: {level: cluster}\n"))
+	began := m.push(t, "A label for "+component+" of "+neighbour)
+	m.eventually(t, "the value on the spoke", func() string {
+		if m.value(t, neighbour, component, "podLabels", "level") != "cluster" {
+			return "it is not there"
+		}
+		return ""
+	})
+	m.timed("push to the value on the spoke", began)
+	answered := m.answered(t)
+	m.allReady(t, answered)
+	m.settle(t)
+	m.hasValues(t, answered)
+	m.only(t, mark, func(c change) bool {
+		return c.what == "changed" && (c.cluster == m.Name && c.kind == "HelmRelease" && c.name == component+"-"+neighbour ||
+			c.cluster == neighbour && c.kind == "ConfigMap" && c.name == component+"-values")
+	})
+	if seen := m.ledger.since(mark); len(seen) != 2 {
+		t.Errorf("%d changes were seen; expected those of the HelmRelease and of what it deploys:\n%s", len(seen), lines(seen))
+	}
+	m.notRecreated(t, before)
+}
+
+// fluxHubSpokeAway ends the spoke's API server. The hub's own components take a change meanwhile; the spoke takes it when it
+// is back.
+func fluxHubSpokeAway(t *testing.T, m *fluxEngine) {
+	const component = "metrics-server"
+	m.settle(t)
+	mark, before := m.ledger.mark(), m.uids()
+	must(t, m.others[0].APIServer.Kill())
+	must(t, m.fleet.Replace("addons/defaults/addons/"+component+"/values.yaml", "--kubelet-request-timeout=20s", "--kubelet-request-timeout=30s"))
+	began := m.push(t, "Another argument of "+component+" of all")
+	m.eventually(t, "the value on the hub itself", func() string {
+		if args, _ := m.value(t, m.Name, component, "args").([]any); !slices.Contains(args, any("--kubelet-request-timeout=30s")) {
+			return fmt.Sprintf("it has %v", args)
+		}
+		return ""
+	})
+	m.timed("spoke away: push to the value on the hub itself", began)
+	began = time.Now()
+	must(t, m.others[0].APIServer.Restart(t.Context()))
+	answered := m.answered(t)
+	m.allReady(t, answered)
+	m.timed("spoke back, to all HelmReleases ready", began)
+	m.settle(t)
+	m.hasValues(t, answered)
+	m.only(t, mark, func(c change) bool {
+		return c.what == "changed" && (c.name == component+"-"+neighbour || c.name == component+"-"+fluxHub || c.name == component+"-values")
+	})
+	m.notRecreated(t, before)
+}
