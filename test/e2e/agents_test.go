@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,8 +12,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
@@ -27,63 +29,98 @@ const (
 	engine = agent + "'s Argo CD"
 )
 
-// agents is the environment with a member that deploys for itself.
+// agents is the environment with two members that deploy for themselves, one with each engine.
 type agents struct {
 	*environment
-	agent *hub.Agent
+	agent *hub.Agent // with Argo CD
+	flux  *hub.Agent
 }
 
-// TestAgents proves the agent model: what the hub delivers makes the member's own Argo CD deploy the groups that it owns,
-// and no others (M1, M2); it goes on without the hub; and a group changes hands with nothing on the cluster recreated
-// (D4).
+// TestAgents proves the agent model, with an Argo CD agent, a Flux agent and a member without an engine of its own beside
+// each other on one hub: what the hub delivers makes a member's own engine deploy the groups that it owns, and no others
+// (M1, M2); they go on without the hub; and a group changes hands with nothing on the cluster recreated (D4).
 func TestAgents(t *testing.T) { //nolint:tparallel // its steps follow one another
 	t.Parallel() // mostly, both wait
-	a := &agents{environment: start(t, hub.Options{Members: []string{neighbour}, Spares: []string{agent}})}
+	a := &agents{environment: start(t, hub.Options{Members: []string{neighbour}, Spares: []string{agent, fluxMember}, Flux: true})}
 	t.Cleanup(func() { t.Logf("\n%s", a.table()) })
 	must(t, a.Bootstrap(t.Context()))
 	// While the rest comes up, as there is a lot to wait for in both; at the end all of it is looked at.
 	a.eventually(t, "the first member's cluster Secret", func() string { return missing(a.ledger.get(hub.Name, "Secret", neighbour)) })
 	a.onboard(t)
 	t.Run("credentials", a.credentials)
+	t.Run("flux credentials", a.fluxCredentials)
 	t.Run("outage", a.outage)
 	t.Run("flip", a.flip)
 }
 
-// onboard pushes the member's file, starts what the hub delivers there, and waits for the member to run.
+// onboard pushes the members' files, starts what the hub delivers there, and waits for the members to run.
 func (a *agents) onboard(t *testing.T) {
 	mark := a.ledger.mark()
+	must(t, a.AddAgent(fluxMember))
+	fluxBegan := a.push(t, "Add "+fluxMember)
+	other := make(chan joined, 1)
+	go func() { other <- a.join(t.Context(), fluxMember, fluxBegan) }()
 	must(t, a.AddAgent(agent))
 	began := a.push(t, "Add "+agent)
-	a.eventually(t, "its cluster Secret", func() string { return missing(a.ledger.get(hub.Name, "Secret", agent)) })
-	a.timed("agents", "push to cluster Secret", began)
-	a.eventually(t, "the Application that delivers its engine's part", func() string { return missing(a.app("agent-" + agent)) })
-	a.timed("agents", "push to Application agent-"+agent, began)
-	var err error
-	if a.agent, err = a.StartAgent(t.Context(), agent); err != nil {
-		t.Fatal(err)
+	first, second := a.join(t.Context(), agent, began), <-other
+	a.timings = slices.Concat(a.timings, first.timings, second.timings)
+	if err := errors.Join(first.err, second.err); err != nil {
+		a.failed(t, err)
 	}
-	a.timed("agents", "push to the member's generator-plugin serving", began)
+	a.agent, a.flux = first.agent, second.agent
 	everything := func(*unstructured.Unstructured) bool { return true }
 	a.ledger.watch(t.Context(), t, engine, a.agent.Kube, everything, kube.Applications, kube.ApplicationSets)
-	a.ledger.watch(t.Context(), t, agent, a.agent.Kube, everything, schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"})
+	a.ledger.watch(t.Context(), t, agent, a.agent.Kube, everything, storageClasses)
+	a.ledger.watch(t.Context(), t, fluxMember, a.flux.Kube, everything, flux.HelmReleases, storageClasses)
 	// Its root ApplicationSets were there before the service could be asked: they do not wait for Argo CD's next try.
 	a.eventually(t, "its first Application", func() string { return missing(a.ledger.get(engine, "Application", "metrics-server-"+agent)) })
 	a.timed("agents", "push to the first Application of its own", began)
+	a.fluxAllReady(t)
+	a.fluxTimings(t, fluxBegan)
 	a.owned(t, "addons", "resources")
-	a.timed("agents", "push to everything synced by both engines", began)
+	a.timed("agents", "push to everything synced by all engines", began)
+	a.fluxOwned(t)
 	a.registered(t, agent)
+	a.registered(t, fluxMember)
 	a.expected(t)
 	a.undeleted(t, mark, func(change) bool { return false })
 }
 
-// parts are the answers for the member by Application's name: the hub's part and its own.
-func (a *agents) parts(t *testing.T) (hubs, own map[string]set) {
+// joined is a member that deploys for itself, from its file to its service, and how long that took.
+type joined struct {
+	agent   *hub.Agent
+	timings []timing
+	err     error
+}
+
+// join waits for what the hub does for a member whose file was pushed, and starts what it delivers there.
+func (a *agents) join(ctx context.Context, name string, began time.Time) (j joined) {
+	span := func(what string) {
+		j.timings = append(j.timings, timing{"agents", name + ": push to " + what, time.Since(began)})
+	}
+	if j.err = a.await(ctx, patience, name+"'s cluster Secret", func() string { return missing(a.ledger.get(hub.Name, "Secret", name)) }); j.err != nil {
+		return j
+	}
+	span("cluster Secret")
+	if j.err = a.await(ctx, patience, "the Application that delivers its engine's part", func() string { return missing(a.app("agent-" + name)) }); j.err != nil {
+		return j
+	}
+	span("Application agent-" + name)
+	if j.agent, j.err = a.StartAgent(ctx, name); j.err != nil {
+		return j
+	}
+	span("the member's generator-plugin serving")
+	return j
+}
+
+// parts are the answers for a member by Application's name: the hub's part and its own.
+func (a *agents) parts(t *testing.T, member string) (hubs, own map[string]set) {
 	t.Helper()
 	hubs, own = map[string]set{}, map[string]set{}
 	for _, group := range groups {
-		for owner, sets := range map[string]map[string]set{"hub": hubs, agent: own} {
+		for owner, sets := range map[string]map[string]set{hubOwner: hubs, member: own} {
 			for _, s := range a.answer(t, map[string]any{"view": "components", "hub": hub.Name, "group": group, "owner": owner}) {
-				if s.Name == agent {
+				if s.Name == member {
 					sets[s.ApplicationName] = s
 				}
 			}
@@ -92,11 +129,11 @@ func (a *agents) parts(t *testing.T) (hubs, own map[string]set) {
 	return hubs, own
 }
 
-// of are the Applications of the member's components in one of the two Argo CDs.
-func (a *agents) of(argoCD string) map[string]*unstructured.Unstructured {
+// of are the Applications of a member's components in one of the two Argo CDs.
+func (a *agents) of(argoCD, member string) map[string]*unstructured.Unstructured {
 	out := a.ledger.all(argoCD, "Application")
 	maps.DeleteFunc(out, func(_ string, o *unstructured.Unstructured) bool {
-		return o.GetLabels()["argosy.dev/cluster"] != agent || o.GetLabels()["argosy.dev/component"] == ""
+		return o.GetLabels()["argosy.dev/cluster"] != member || o.GetLabels()["argosy.dev/component"] == ""
 	})
 	return out
 }
@@ -107,7 +144,7 @@ func (a *agents) of(argoCD string) map[string]*unstructured.Unstructured {
 func (a *agents) owned(t *testing.T, remote ...string) {
 	t.Helper()
 	a.within(t, 4*patience, "one owner of each component, all synced, and nothing happening", func() string {
-		hubs, own := a.parts(t)
+		hubs, own := a.parts(t, agent)
 		for name, s := range own {
 			if !slices.Contains(remote, s.Group) {
 				return name + " is still the member's"
@@ -118,7 +155,7 @@ func (a *agents) owned(t *testing.T, remote ...string) {
 				return name + " is still the hub's"
 			}
 		}
-		if differ := different(hub.Name, hubs, a.of(hub.Name)) + different(engine, own, a.of(engine)); differ != "" {
+		if differ := different(hub.Name, hubs, a.of(hub.Name, agent)) + different(engine, own, a.of(engine, agent)); differ != "" {
 			return differ
 		}
 		for _, group := range groups {
@@ -139,7 +176,7 @@ func (a *agents) owned(t *testing.T, remote ...string) {
 		}
 		return ""
 	})
-	hubs, own := a.parts(t)
+	hubs, own := a.parts(t, agent)
 	if len(hubs) == 0 || len(own) == 0 {
 		t.Errorf("%d components of the hub and %d of the member; expected some of each", len(hubs), len(own))
 	}
@@ -247,34 +284,63 @@ func sources(app *unstructured.Unstructured) []map[string]any {
 	return out
 }
 
-// outage ends the hub's Argo CD and its service. What is pushed reaches the member all the same.
+// outage ends the hub's Argo CD and its service. What is pushed reaches the members with an engine of their own all the same.
 func (a *agents) outage(t *testing.T) {
 	processes := []*process.Process{a.ArgoCD.Redis, a.ArgoCD.RepoServer, a.ArgoCD.Controller, a.ArgoCD.ApplicationSets, a.Plugin.Process}
 	for _, p := range slices.Backward(processes) {
 		must(t, p.Kill())
 	}
-	mark, uids := a.ledger.mark(), a.ledger.uids(agent)
+	mark, uids, fluxUIDs := a.ledger.mark(), a.ledger.uids(agent), a.ledger.uids(fluxMember)
 	a.write(t, "addons/tenants/payments/clusters/"+agent+"/addons/metrics-server/values.yaml", "podLabels:\n  hub: away\n")
+	a.write(t, fluxLevel+"metrics-server/values.yaml", "podLabels:\n  hub: away\n")
 	began := a.push(t, "Label metrics-server while the hub is away")
-	a.eventually(t, "the value on the spoke", func() string {
-		if v := a.value(agent, "metrics-server", "podLabels", "hub"); v != "away" {
-			return fmt.Sprintf("it is %v", v)
-		}
-		return ""
-	})
-	a.timed("agents", "hub away: push to the value on the spoke", began)
+	for member, limit := range map[string]time.Duration{agent: patience, fluxMember: 2 * patience} {
+		a.within(t, limit, "the value on the spoke", func() string {
+			if v := a.value(member, "metrics-server", "podLabels", "hub"); v != "away" {
+				return fmt.Sprintf("on %s it is %v", member, v)
+			}
+			return ""
+		})
+	}
+	for _, member := range []string{agent, fluxMember} {
+		a.timings = append(a.timings, timing{"agents", "hub away: push to the value on " + member, a.changed(t, mark, member, "metrics-server-values").Sub(began)})
+	}
+	a.fluxAllReady(t)
+	inGit := func(c change) bool { // each commit is a version of the chart of the member's service, which is in a label of it
+		return c.cluster == fluxMember && c.kind == "Deployment" && c.name == fluxService && c.what == "changed"
+	}
+	ofFlux := func(c change) bool {
+		return c.cluster == fluxMember && c.what == "changed" && (c.kind == "HelmRelease" && c.name == "metrics-server-"+fluxMember || c.kind == "ConfigMap" && c.name == "metrics-server-values") || inGit(c)
+	}
 	a.only(t, mark, func(c change) bool {
 		return (c.cluster == agent || c.cluster == engine) && c.what == "changed" && strings.HasPrefix(c.name, "metrics-server") ||
-			c.cluster == engine && c.what == "changed" // the sets' answers hold the revision
+			c.cluster == engine && c.what == "changed" || // the sets' answers hold the revision
+			ofFlux(c)
 	})
 	for _, p := range processes {
 		must(t, p.Restart(t.Context()))
 	}
 	a.owned(t, "addons", "resources")
 	a.timed("agents", "hub away: push to the hub back and everything synced", began)
+	a.fluxOwned(t)
 	a.notRecreated(t, agent, uids)
-	a.only(t, mark, func(c change) bool { return c.what == "changed" && c.cluster != neighbour })
+	a.notRecreated(t, fluxMember, fluxUIDs)
+	a.only(t, mark, func(c change) bool {
+		return c.what == "changed" && c.cluster != neighbour && (c.cluster != fluxMember || ofFlux(c))
+	})
 	a.expected(t)
+}
+
+// changed is when an object of a cluster was changed first after a mark.
+func (a *agents) changed(t *testing.T, mark int, cluster, name string) time.Time {
+	t.Helper()
+	for _, c := range a.ledger.since(mark) {
+		if c.cluster == cluster && c.name == name && c.what == "changed" {
+			return c.at
+		}
+	}
+	t.Fatalf("%s on %s has not changed", name, cluster)
+	return time.Time{}
 }
 
 // flip gives addons to the hub and back to the member.
@@ -290,7 +356,7 @@ func (a *agents) flip(t *testing.T) {
 		{"to the member", `"false"`, `"true"`, []string{"addons", "resources"}, hub.Name, engine},
 	} {
 		t.Run(turn.name, func(t *testing.T) {
-			mark, uids, moving := a.ledger.mark(), a.ledger.uids(agent), a.of(turn.from)
+			mark, uids, moving := a.ledger.mark(), a.ledger.uids(agent), a.of(turn.from, agent)
 			maps.DeleteFunc(moving, func(_ string, o *unstructured.Unstructured) bool {
 				return o.GetLabels()["argosy.dev/group"] != "addons"
 			})
@@ -299,7 +365,9 @@ func (a *agents) flip(t *testing.T) {
 			a.owned(t, turn.remote...)
 			a.timed("agents", "flip "+turn.name+": push to one owner each, all synced, and quiet", began)
 			a.notRecreated(t, agent, uids)
-			a.only(t, mark, func(c change) bool { return c.cluster != neighbour })
+			a.only(t, mark, func(c change) bool {
+				return c.cluster != neighbour && (c.cluster != fluxMember || c.kind == "Deployment" && c.name == fluxService && c.what == "changed")
+			})
 			a.undeleted(t, mark, func(c change) bool {
 				return c.cluster == turn.from && (moving[c.name] != nil || c.cluster == engine && (c.name == "addons" || c.name == "application-sets-addons-default"))
 			})

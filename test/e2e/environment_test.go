@@ -114,7 +114,21 @@ func (e *environment) eventually(t *testing.T, what string, pending func() strin
 
 func (e *environment) within(t *testing.T, limit time.Duration, what string, pending func() string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	if err := e.await(t.Context(), limit, what, pending); err != nil {
+		e.failed(t, err)
+	}
+}
+
+// failed ends a test whose wait took too long.
+func (e *environment) failed(t *testing.T, err error) {
+	t.Helper()
+	late.add(t.Name() + ": " + err.Error() + "\n" + e.diagnose(t))
+	t.Fatal(err)
+}
+
+// await is within for what happens beside a test, which cannot end it.
+func (e *environment) await(ctx context.Context, limit time.Duration, what string, pending func() string) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(500 * time.Millisecond) // for what the ledger does not watch
 	defer tick.Stop()
@@ -122,13 +136,11 @@ func (e *environment) within(t *testing.T, limit time.Duration, what string, pen
 		next := e.ledger.next()
 		missing := pending()
 		if missing == "" {
-			return
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			text := fmt.Sprintf("%s: not within %s: %s", what, limit, missing)
-			late.add(t.Name() + ": " + text + "\n" + e.diagnose(t))
-			t.Fatal(text)
+			return fmt.Errorf("%s: not within %s: %s", what, limit, missing)
 		case <-next:
 		case <-tick.C:
 		}
