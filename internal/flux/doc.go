@@ -21,6 +21,8 @@
 //  8. Unless it is to go: then it is left out, and stays.
 //  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides (generator.Owned.Registrations),
 //     on the hub itself: it brings the kubeconfigs that the others name.
+//  10. A GitRepository names the Secret with its credentials that is on the member (charts/fleet-secret), chosen as Argo CD
+//     chooses: the repository's own, else the one with the longest URL above it.
 //
 // It is pure: it knows neither HTTP nor Kubernetes clients nor Flux's modules.
 package flux

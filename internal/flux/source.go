@@ -36,9 +36,9 @@ func (r *renderer) source(c generator.ComponentSet, spec object) object {
 			"reconcileStrategy": "Revision",
 			"sourceRef":         object{"kind": "GitRepository", "name": c.ApplicationName},
 		}}
-		return object{"apiVersion": sourceAPI, "kind": "GitRepository", "metadata": r.metadata(c.ApplicationName, c), "spec": object{
-			"url": url, "interval": interval, "timeout": "1m", "ref": gitRef(chart.Version),
-		}}
+		repository := object{"url": url, "interval": interval, "timeout": "1m", "ref": gitRef(chart.Version)}
+		r.gitCredentials(c, chart.RepoURL, repository)
+		return object{"apiVersion": sourceAPI, "kind": "GitRepository", "metadata": r.metadata(c.ApplicationName, c), "spec": repository}
 	case !hasScheme: // a registry (release.WithoutScheme)
 		spec["chartRef"] = object{"kind": "OCIRepository", "name": c.ApplicationName}
 		return object{"apiVersion": sourceAPI, "kind": "OCIRepository", "metadata": r.metadata(c.ApplicationName, c), "spec": object{
@@ -59,6 +59,26 @@ func (r *renderer) source(c generator.ComponentSet, spec object) object {
 		return nil
 	}
 	return unsupported(fmt.Sprintf("chart.repoURL %q is none that Flux reads charts from", chart.RepoURL), "https://, http://, or a registry without a scheme", "chart", "repoURL")
+}
+
+// gitCredentials names the Secret that charts/fleet-secret makes of the credentials of a repository, for Argo CD: a user and a
+// token have the same keys for Flux, and so has a GitHub App, but a deploy key has not.
+func (r *renderer) gitCredentials(c generator.ComponentSet, url string, spec object) {
+	secret, found := r.owned.GitSecretFor(url)
+	switch {
+	case !found:
+		return
+	case secret.Type == "githubApp":
+		spec["provider"] = "github"
+	case secret.Type != "http":
+		r.problems = append(r.problems, problem.Problem{
+			Reason: problem.UnsupportedEngine, Severity: problem.Warning, Pos: secret.Pos, Hub: c.Hub, Cluster: c.Name,
+			Subject: fmt.Sprintf("Git credentials %s", secret.Name), Found: fmt.Sprintf("are of type %q: Flux does not know its keys, and reads %s without", secret.Type, url),
+			Expected: "type http or githubApp", Hints: []string{"or a Secret of your own, named in credentials.gitRepositories of charts/agent-flux"},
+		})
+		return
+	}
+	spec["secretRef"] = object{"name": secret.Name}
 }
 
 var (

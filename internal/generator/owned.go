@@ -25,6 +25,8 @@ type Owned struct {
 	// Registrations are what registers the members with a hub that runs Flux, sorted by cluster; they run on the hub
 	// itself. Of retired members, those that are to go and whose HelmReleases do not say so yet are Deregistrations.
 	Registrations, Deregistrations []ComponentSet
+	// GitSecrets are the credentials that are beside the engine, by name.
+	GitSecrets []GitSecret
 }
 
 // Identity is what is known of a cluster.
@@ -87,6 +89,9 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 		c := st.cluster(hub, self.Name)
 		if broken := c.cannot(); len(broken) > 0 {
 			return Owned{}, unavailable(broken)
+		}
+		if out.Owner != fleet.OwnerHub { // a hub's engine has the credentials that somebody gave it
+			out.GitSecrets = c.gitSecrets()
 		}
 		out.Self = Identity{
 			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.labels, Annotations: c.annotations, Pos: self.Pos,

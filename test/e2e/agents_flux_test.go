@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,39 +14,25 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/plugin"
 )
 
 // What TestAgents looks at on the member that runs Flux.
 
 // fluxAllReady waits until the HelmReleases of all components that the Flux member owns are ready. One whose chart needs
-// another's definitions fails until those are there, and is tried again after two minutes: this has it tried again as soon
-// as the others are ready.
+// another's definitions fails until those are there, and is tried again after half a minute.
 func (a *agents) fluxAllReady(t *testing.T) {
 	t.Helper()
 	_, own := a.parts(t, fluxMember)
-	asked := false
 	a.within(t, 4*patience, "all HelmReleases of "+fluxMember+" ready", func() string {
-		var pending, failed []string
+		var pending []string
 		for _, name := range slices.Sorted(maps.Keys(own)) {
 			o := a.ledger.get(fluxMember, "HelmRelease", name)
-			state := "there is none"
-			if o != nil {
-				state = fluxReady(o)
-			}
-			if state == "" {
-				continue
-			}
-			pending = append(pending, name+": "+state)
-			if strings.HasPrefix(state, "InstallFailed") {
-				failed = append(failed, name)
-			}
-		}
-		if !asked && len(failed) > 0 && len(failed) == len(pending) {
-			asked = true
-			t.Logf("tried again: %v", pending)
-			for _, name := range failed {
-				must(t, a.flux.Flux.Reconcile(t.Context(), flux.HelmReleases, flux.Namespace, name))
+			if o == nil {
+				pending = append(pending, name+": there is none")
+			} else if state := fluxReady(o); state != "" {
+				pending = append(pending, name+": "+state)
 			}
 		}
 		return strings.Join(pending, "\n")
@@ -125,16 +112,43 @@ func (a *agents) artifact(t *testing.T, p *plugin.Plugin) string {
 	return digest
 }
 
-// fluxCredentials: of each Git repository that the Flux member reads, its Flux and its service alike, there is a credential on
-// the member.
+// fluxCredentials: of each Git repository that the Flux member reads there is a credential on the member, which its hub has
+// pushed there: it has no External Secrets.
 func (a *agents) fluxCredentials(t *testing.T) {
 	sources, err := a.flux.Kube.List(t.Context(), flux.GitRepositories, flux.Namespace, "")
 	must(t, err)
 	if len(sources) < 2 {
 		t.Errorf("the member reads %d Git repositories; expected that of charts/generator-plugin and those of charts in Git", len(sources))
 	}
+	secrets, err := a.flux.Kube.List(t.Context(), kube.Secrets, flux.Namespace, "")
+	must(t, err)
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		secret, _, _ := unstructured.NestedString(sources[name].Object, "spec", "secretRef", "name")
-		t.Logf("GitRepository %s: Secret %q", name, secret)
+		a.reads(t, "GitRepository "+name, secret, secrets[secret])
+	}
+	volumes, _, err := unstructured.NestedSlice(a.ledger.get(fluxMember, "Deployment", fluxService).Object, "spec", "template", "spec", "volumes")
+	must(t, err)
+	for _, v := range volumes {
+		volume, _ := v.(map[string]any)
+		if secret, _, _ := unstructured.NestedString(volume, "secret", "secretName"); volume["name"] == "git" {
+			a.reads(t, "the service", secret, secrets[secret])
+			return
+		}
+	}
+	t.Error("the member's service has no credential of the fleet's repository")
+}
+
+// reads fails where a reader's Secret is not what the hub's store holds of the fleet's repository.
+func (a *agents) reads(t *testing.T, reader, name string, secret *unstructured.Unstructured) {
+	t.Helper()
+	if secret == nil {
+		t.Errorf("%s reads with the Secret %q, which is not there", reader, name)
+		return
+	}
+	for key, want := range map[string]string{"url": a.Git.URL(hub.Repository), "username": "reader", "password": "pushed by the hub"} {
+		encoded, _, _ := unstructured.NestedString(secret.Object, "data", key)
+		if got, err := base64.StdEncoding.DecodeString(encoded); err != nil || string(got) != want {
+			t.Errorf("%s reads with the Secret %s: %s is %q (%v); expected %q", reader, name, key, got, err, want)
+		}
 	}
 }

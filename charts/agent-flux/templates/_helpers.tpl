@@ -48,7 +48,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 {{- $fleet := dict "url" (.Values.fleet.url | default $git.url) "ref" $ref "secretName" (.Values.fleet.secretName | default $git.credentialsSecret) "interval" .Values.fleet.interval -}}
 {{- $charts := $fleet -}}
 {{- if .Values.plugin.chart.url -}}
-{{- $charts = dict "url" .Values.plugin.chart.url "ref" (.Values.plugin.chart.ref | default (dict "branch" "main")) "secretName" .Values.plugin.chart.secretName "interval" "10m" -}}
+{{- $same := eq (.Values.plugin.chart.url | trimSuffix "/" | trimSuffix ".git") ($fleet.url | default "" | trimSuffix "/" | trimSuffix ".git") -}}
+{{- $charts = dict "url" .Values.plugin.chart.url "ref" (.Values.plugin.chart.ref | default (dict "branch" "main")) "secretName" (.Values.plugin.chart.secretName | default (ternary $fleet.secretName "" $same)) "interval" "10m" -}}
 {{- end -}}
 {{- if and $create (not $charts.url) -}}{{- fail "plugin.chart.url is required: the repository with charts/generator-plugin, as plugin.values has no source.git.url" -}}{{- end -}}
 {{- if and .Values.fleet.kustomizations (not $fleet.url) -}}{{- fail "fleet.url is required with fleet.kustomizations" -}}{{- end -}}
