@@ -178,19 +178,18 @@ func (m *fluxEngine) startService(t *testing.T) {
 	m.services.Serve(m.plugin.URL, m.plugin.Labels())
 }
 
-// watch has the ledger note what happens to HelmReleases and to what their charts made. But the service's Deployment: as
-// its chart is in the fleet's repository, each commit is a version of it, which is in a label.
+// watch has the ledger note what happens to HelmReleases and to what their charts made. But the service's own: as its chart is
+// in the fleet's repository, each commit is a version of it, which is in a label.
 func (m *fluxEngine) watch(t *testing.T) {
 	t.Helper()
-	m.ledger.watch(t.Context(), t, m.Name, m.Client, func(*unstructured.Unstructured) bool { return true }, flux.HelmReleases)
+	counts := func(o *unstructured.Unstructured) bool { return isDeployed(o) && o.GetName() != fluxService }
+	m.ledger.watch(t.Context(), t, m.Name, m.Client, counts, flux.HelmReleases)
 	for _, c := range append([]*testcluster.Cluster{m.Cluster}, m.others...) {
 		resources := []schema.GroupVersionResource{kube.ConfigMaps, kube.Deployments, storageClasses}
 		if c != m.Cluster || len(m.others) == 0 { // a hub has no Karpenter
 			resources = append(resources, nodePools)
 		}
-		m.ledger.watch(t.Context(), t, c.Name, c.Client, func(o *unstructured.Unstructured) bool {
-			return isDeployed(o) && o.GetName() != fluxService
-		}, resources...)
+		m.ledger.watch(t.Context(), t, c.Name, c.Client, counts, resources...)
 	}
 }
 

@@ -70,10 +70,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("%s: %v", r.URL.Host, err), http.StatusBadGateway)
 		return
 	}
-	(&httputil.ReverseProxy{Rewrite: func(out *httputil.ProxyRequest) {
-		out.SetURL(target)
-		out.Out.Host = r.Host
-	}}).ServeHTTP(w, r)
+	(&httputil.ReverseProxy{
+		Rewrite: func(out *httputil.ProxyRequest) {
+			out.SetURL(target)
+			out.Out.Host = r.Host
+		},
+		// The pod is away: whoever asks says so.
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, err.Error(), http.StatusBadGateway) },
+	}).ServeHTTP(w, r)
 }
 
 // resolve is where a Service's only pod is.
