@@ -22,9 +22,8 @@ import (
 
 // fluxAllReady waits until the HelmReleases of all components that the Flux member owns are ready. One whose chart needs
 // another's definitions fails until those are there, and is tried again after half a minute.
-func (a *agents) fluxAllReady(t *testing.T) {
+func (a *agents) fluxAllReady(t *testing.T, own map[string]set) {
 	t.Helper()
-	_, own := a.parts(t, fluxMember)
 	a.within(t, 4*patience, "all HelmReleases of "+fluxMember+" ready", func() string {
 		var pending []string
 		for _, name := range slices.Sorted(maps.Keys(own)) {
@@ -40,9 +39,8 @@ func (a *agents) fluxAllReady(t *testing.T) {
 }
 
 // fluxTimings notes when the Flux member's components became ready, as their HelmReleases say, to the second.
-func (a *agents) fluxTimings(t *testing.T, began time.Time) {
+func (a *agents) fluxTimings(t *testing.T, own map[string]set, began time.Time) {
 	t.Helper()
-	_, own := a.parts(t, fluxMember)
 	var first, last time.Time
 	for name := range own {
 		since, _ := fluxCondition(a.ledger.get(fluxMember, "HelmRelease", name), "Ready")["lastTransitionTime"].(string)
@@ -65,8 +63,8 @@ func (a *agents) fluxTimings(t *testing.T, began time.Time) {
 // hub's (M1).
 func (a *agents) fluxOwned(t *testing.T) {
 	t.Helper()
-	a.fluxAllReady(t)
 	hubs, own := a.parts(t, fluxMember)
+	a.fluxAllReady(t, own)
 	if len(hubs) == 0 || len(own) == 0 {
 		t.Errorf("%s: %d components of the hub and %d of its own; expected some of each", fluxMember, len(hubs), len(own))
 	}

@@ -75,8 +75,9 @@ func (a *agents) onboard(t *testing.T) {
 	// Its root ApplicationSets were there before the service could be asked: they do not wait for Argo CD's next try.
 	a.eventually(t, "its first Application", func() string { return missing(a.ledger.get(engine, "Application", "metrics-server-"+agent)) })
 	a.timed("agents", "push to the first Application of its own", began)
-	a.fluxAllReady(t)
-	a.fluxTimings(t, fluxBegan)
+	_, own := a.parts(t, fluxMember)
+	a.fluxAllReady(t, own)
+	a.fluxTimings(t, own, fluxBegan)
 	a.owned(t, "addons", "resources")
 	a.timed("agents", "push to everything synced by all engines", began)
 	a.fluxOwned(t)
@@ -286,6 +287,7 @@ func sources(app *unstructured.Unstructured) []map[string]any {
 
 // outage ends the hub's Argo CD and its service. What is pushed reaches the members with an engine of their own all the same.
 func (a *agents) outage(t *testing.T) {
+	_, own := a.parts(t, fluxMember)
 	processes := []*process.Process{a.ArgoCD.Redis, a.ArgoCD.RepoServer, a.ArgoCD.Controller, a.ArgoCD.ApplicationSets, a.Plugin.Process}
 	for _, p := range slices.Backward(processes) {
 		must(t, p.Kill())
@@ -305,7 +307,7 @@ func (a *agents) outage(t *testing.T) {
 	for _, member := range []string{agent, fluxMember} {
 		a.timings = append(a.timings, timing{"agents", "hub away: push to the value on " + member, a.changed(t, mark, member, "metrics-server-values").Sub(began)})
 	}
-	a.fluxAllReady(t)
+	a.fluxAllReady(t, own)
 	inGit := func(c change) bool { // each commit is a version of the chart of the member's service, which is in a label of it
 		return c.cluster == fluxMember && c.kind == "Deployment" && c.name == fluxService && c.what == "changed"
 	}

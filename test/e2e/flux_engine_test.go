@@ -54,14 +54,15 @@ type fluxEngine struct {
 	checkout string
 }
 
-// startFlux starts Git, charts, clusters of these names, and Flux on the first of them. The fleet has these members.
-func startFlux(t *testing.T, owner string, clusters, members []string) *fluxEngine {
+// startFlux starts Git, charts, clusters of these names, and Flux on the first of them. The fleet has these members; more is
+// built besides.
+func startFlux(t *testing.T, owner string, clusters, members []string, more ...string) *fluxEngine {
 	t.Helper()
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))
 	must(t, err)
 	began := time.Now()
 	// Helm is built with Argo CD's component.
-	all := testcluster.StartNamed(t, clusters, append(flux.Components(), "argocd-v2")...)
+	all := testcluster.StartNamed(t, clusters, slices.Concat(flux.Components(), []string{"argocd-v2"}, more)...)
 	m := &fluxEngine{Cluster: all[0], others: all[1:], owner: owner, ledger: newLedger(), checkout: checkout}
 	charts, err := fleetrepo.Charts(t.Context(), checkout)
 	must(t, err)

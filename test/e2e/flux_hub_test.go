@@ -1,13 +1,14 @@
 package e2e
 
 import (
-	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/test/e2e/internal/externalsecrets"
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
@@ -15,11 +16,12 @@ import (
 // hubOwner is what the service calls the hub's own engine.
 const hubOwner = "hub"
 
-// TestFluxHub proves a hub whose own engine is Flux: one artifact with the HelmReleases of the hub itself and of the members
-// that it deploys to, which it reaches with a kubeconfig. There is no Argo CD.
+// TestFluxHub proves a hub whose own engine is Flux: one artifact that registers the hub's members, and has the HelmReleases of
+// the hub itself and of the members that it deploys to, which it reaches with the kubeconfigs of their registration. There is
+// no Argo CD.
 func TestFluxHub(t *testing.T) { //nolint:tparallel // its steps follow one another
 	t.Parallel()
-	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour})
+	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour}, "external-secrets")
 	t.Cleanup(func() { t.Logf("\n%s", m.table()) })
 	fluxHubDeploys(t, m)
 	if t.Run("override", func(t *testing.T) { fluxHubOverride(t, m) }) {
@@ -27,19 +29,20 @@ func TestFluxHub(t *testing.T) { //nolint:tparallel // its steps follow one anot
 	}
 }
 
-// fluxHubDeploys brings up the hub as docs/how-to/flux-agents.md says, and waits for all components of both clusters, with the values
-// that are answered for them.
+// fluxHubDeploys brings up the hub as docs/how-to/flux-agents.md says, and waits for all components of both clusters, with the
+// values that are answered for them.
 func fluxHubDeploys(t *testing.T, m *fluxEngine) {
 	const facts = "fleet-facts"
-	began := time.Now()
-	text, err := os.ReadFile(m.facts())
+	m.store(t)
+	path, text, err := m.fleet.MemberFile(fluxHub)
 	must(t, err)
-	kubeconfig, err := os.ReadFile(m.others[0].Kubeconfig)
+	must(t, m.fleet.Write(path, text+"remote_engine: flux\n"))
+	m.push(t, "The hub's engine is Flux")
+	began := time.Now()
+	known, err := os.ReadFile(m.facts())
 	must(t, err)
 	must(t, m.Client.Apply(t.Context(), flux.Namespace, fmt.Appendf(nil,
-		"{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {facts.yaml: %q}}\n---\n"+
-			"{apiVersion: v1, kind: Secret, metadata: {name: %s-kubeconfig}, data: {value: %s}}\n",
-		facts, text, neighbour, base64.StdEncoding.EncodeToString(kubeconfig))))
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {facts.yaml: %q}}\n", facts, known)))
 	m.deliver(t, map[string]any{
 		"hub": fluxHub, "owner": hubOwner, "facts": map[string]any{"from": "file", "configMap": facts},
 		"source": map[string]any{"git": map[string]any{"url": m.git.URL("fleet")}},
@@ -54,8 +57,10 @@ func fluxHubDeploys(t *testing.T, m *fluxEngine) {
 	if clusters[fluxHub] == 0 || clusters[neighbour] == 0 || len(clusters) != 2 {
 		t.Fatalf("components by cluster are %v; expected some of %s and of %s, and of no others", clusters, fluxHub, neighbour)
 	}
+	m.registered(t)
+	m.timed("charts/agent-flux applied, to the member's kubeconfig", began)
 	m.allReady(t, answered)
-	m.timed(fmt.Sprintf("charts/agent-flux applied, to all %d HelmReleases ready", len(answered)), began)
+	m.timed(fmt.Sprintf("charts/agent-flux applied, to all %d HelmReleases of components ready", len(answered)), began)
 	m.hasValues(t, answered)
 	m.onlyTheirs(t, answered)
 	if got := m.value(t, neighbour, "aws-load-balancer-controller", "vpcId"); got == nil || got == "" {
@@ -66,6 +71,40 @@ func fluxHubDeploys(t *testing.T, m *fluxEngine) {
 		if len(m.ledger.all(neighbour, kind)) == 0 {
 			t.Errorf("the spoke has no %s: expected it of a chart in Git", kind)
 		}
+	}
+}
+
+// store starts External Secrets on the hub, with what Terraform would have written of the spoke.
+func (m *fluxEngine) store(t *testing.T) {
+	t.Helper()
+	operator, err := externalsecrets.Start(t.Context(), externalsecrets.Options{Binaries: m.Binaries, Group: m.Group, Cluster: m.Cluster.Cluster})
+	must(t, err)
+	for _, c := range m.others {
+		text, err := json.Marshal(map[string]any{"cluster_name": c.Name, "server": c.URL, "config": json.RawMessage(c.ArgoConfig())})
+		must(t, err)
+		must(t, operator.Put(t.Context(), m.fleet.SecretKeys()[c.Name], string(text)))
+	}
+}
+
+// registered waits for the kubeconfig of each member, which its registration brings: an External Secret that the hub's own
+// Flux has deployed.
+func (m *fluxEngine) registered(t *testing.T) {
+	t.Helper()
+	var members []struct{ Name, ApplicationName string }
+	m.params(t, &members, "--view", "members")
+	if len(members) != len(m.others) {
+		t.Fatalf("the view members has %d members; expected %d", len(members), len(m.others))
+	}
+	for _, member := range members {
+		m.eventually(t, "the registration of "+member.Name, func() string {
+			if state := fluxReady(m.get(t, flux.HelmReleases, member.ApplicationName)); state != "" {
+				return member.ApplicationName + ": " + state
+			}
+			if fluxText(m.get(t, kube.Secrets, member.Name+"-kubeconfig"), "data", "value") == "" {
+				return "it has brought no kubeconfig"
+			}
+			return ""
+		})
 	}
 }
 
