@@ -21,7 +21,7 @@ import (
 
 // delivery is how long the hub may take to deliver anything to an agent on two busy cores.
 const (
-	delivery      = 4 * time.Minute
+	delivery      = 6 * time.Minute
 	deliveryCheck = 200 * time.Millisecond
 )
 
