@@ -46,4 +46,6 @@ func cutName(full string, limit int) string {
 }
 
 // releaseName is the name of the Application of a group's release.
-func releaseName(group, release string) string { return applicationName("application-sets-"+group, release) }
+func releaseName(group, release string) string {
+	return applicationName("application-sets-"+group, release)
+}
