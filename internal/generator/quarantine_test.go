@@ -249,6 +249,28 @@ func TestABrokenFileOfTheHubItself(t *testing.T) {
 	}
 }
 
+// A member at home sees its hub as it was then: whether the hub reads with its credentials depends on the hub's
+// repositories.
+func TestAMemberAtHomeSeesItsHubAsItWas(t *testing.T) {
+	hub := func(url string) string {
+		return "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_url: " + url + "}\n"
+	}
+	one := spoke("one", "use_remote_argo: true\ngithubSecret: true\ngithubSecretName: g\naddons_repo_url: https://git.example/a\nsecretManagerSecretName: s\n")
+	files := small().with(tree{member("hub"): hub("https://git.example/a"), member("one"): one})
+	values := func(st *State) string {
+		return ask(t, st, `{"view":"members"}`)["fleet-secret-one"].text("helmValues")
+	}
+	first := noProblems(t, next(t, nil, commitOf("first", files), facts.Set{}))
+	moved := files.with(tree{member("hub"): hub("https://git.example/b")})
+	if values(noProblems(t, next(t, first, commitOf("moved", moved), facts.Set{}))) == values(first) {
+		t.Fatal("the hub's repositories make no difference")
+	}
+	second := next(t, first, commitOf("second", moved.with(tree{member("one"): "a: ["})), facts.Set{})
+	if diff := cmp.Diff(values(first), values(second)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A layout that changes while a member is at home does not change what it runs, even that of a group that is gone.
 func TestALayoutThatChangesWhileAMemberIsAtHome(t *testing.T) {
 	files := small().with(tree{
@@ -339,11 +361,16 @@ func TestG1_WhoIsLeftOut(t *testing.T) {
 	}
 	// Applications that appear while it is left out count at once, remembered answers or not.
 	st := next(t, next(t, nil, commitOf("good", files), none), broken, none)
-	if _, err := st.Answer(hubs); err != nil {
-		t.Fatal(err)
+	agents := request(t, `{"view":"agents"}`) // depends on no component's Application
+	for _, r := range []Request{hubs, agents} {
+		if _, err := st.Answer(r); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if b, err := next(t, st, broken, one).Answer(hubs); err == nil {
-		t.Errorf("%s", b)
+	for _, r := range []Request{hubs, agents} {
+		if b, err := next(t, st, broken, one).Answer(r); err == nil {
+			t.Errorf("%s", b)
+		}
 	}
 }
 
