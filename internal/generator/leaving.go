@@ -73,12 +73,12 @@ func (st *State) departure(hub, owner string, release facts.Application) *Compon
 }
 
 // whereabouts is a cluster of a hub; of another hub, when its file has moved there; nil when it has no file.
-func (st *State) whereabouts(hub, name string) (c *cluster, away bool) {
-	if c = st.cluster(hub, name); c != nil {
+func (st *State) whereabouts(hub, name string) (found *cluster, away bool) {
+	if c := st.cluster(hub, name); c != nil {
 		return c, false
 	}
 	for _, other := range st.Fleet.Hubs() {
-		if c = st.cluster(other, name); c != nil {
+		if c := st.cluster(other, name); c != nil {
 			return c, true
 		}
 	}
