@@ -64,9 +64,10 @@ type memberAPI struct {
 	writes  int
 }
 
-const memberToken = "of the member" //nolint:gosec // not a credential
+const memberToken = "of the member"
 
 func newMember(t *testing.T, namespace string) *memberAPI {
+	t.Helper()
 	m := &memberAPI{secrets: map[string]*corev1.Secret{}}
 	m.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.mu.Lock()
