@@ -308,21 +308,23 @@ func (m *fluxEngine) served(t *testing.T) {
 	})
 }
 
-// refuses waits until the service refuses the last commit, and goes on with the one before.
-func (m *fluxEngine) refuses(t *testing.T) {
+// keeps waits until the service answers from the last commit, but for the member, which it keeps as it was before.
+func (m *fluxEngine) keeps(t *testing.T) {
 	t.Helper()
 	head, err := m.fleet.Head(t.Context())
 	must(t, err)
-	m.eventually(t, "the service refuses the last commit", func() string {
+	m.eventually(t, "the service keeps the member as it was before the last commit", func() string {
 		text := m.ask(t, "/readyz").text
 		var says struct {
-			Ready    bool
-			Revision string
-			Refused  []struct{ Revision string }
+			Ready       bool
+			Revision    string
+			Quarantined []struct{ Member, Standing, Revision string }
 		}
 		must(t, json.Unmarshal([]byte(text), &says))
-		if says.Ready && says.Revision != head && len(says.Refused) == 1 && says.Refused[0].Revision == head {
-			return ""
+		if says.Ready && says.Revision == head && len(says.Quarantined) == 1 {
+			if q := says.Quarantined[0]; q.Member == m.owner && q.Standing == "kept" && q.Revision != head {
+				return ""
+			}
 		}
 		return text
 	})

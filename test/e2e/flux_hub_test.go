@@ -74,11 +74,13 @@ func fluxHubDeploys(t *testing.T, m *fluxEngine) {
 	}
 }
 
-// store starts External Secrets on the hub, with what Terraform would have written of the spoke.
+// store starts External Secrets on the hub, with what Terraform would have written of the spoke, and the credentials that its
+// member file names.
 func (m *fluxEngine) store(t *testing.T) {
 	t.Helper()
 	operator, err := externalsecrets.Start(t.Context(), externalsecrets.Options{Binaries: m.Binaries, Group: m.Group, Cluster: m.Cluster.Cluster})
 	must(t, err)
+	must(t, operator.Put(t.Context(), "github/payments/app-creds", `{"githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "of the test"}`))
 	for _, c := range m.others {
 		text, err := json.Marshal(map[string]any{"cluster_name": c.Name, "server": c.URL, "config": json.RawMessage(c.ArgoConfig())})
 		must(t, err)

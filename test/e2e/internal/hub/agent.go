@@ -187,6 +187,7 @@ func (h *Hub) startOwnPlugin(ctx context.Context, a *Agent, namespace string, pr
 	})
 	if err == nil {
 		proxy.Serve(a.Plugin.URL, a.Plugin.Labels())
+		go a.Plugin.Follow(h.life)
 	}
 	return err
 }

@@ -95,6 +95,7 @@ type Hub struct {
 	binaries component.Binaries
 	group    *process.Group
 	facts    map[string]Facts
+	life     context.Context // of what goes on beside the calls, until Stop
 	ended    func()
 
 	mu      sync.Mutex // guards what follows
@@ -117,7 +118,7 @@ func Start(ctx context.Context, o Options) (_ *Hub, err error) {
 	h := &Hub{o: o, Spokes: map[string]*controlplane.Cluster{}, Spoke: map[string]*kube.Client{}}
 	// Requests of servers that are still running are ended with the hub, not with the caller's context.
 	life, ended := context.WithCancel(context.WithoutCancel(ctx))
-	h.ended = ended
+	h.life, h.ended = life, ended
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Stop())

@@ -39,7 +39,8 @@ const (
 	tokenKey    = "token"
 	readyWithin = time.Minute
 
-	waitInterval = 200 * time.Millisecond
+	waitInterval   = 200 * time.Millisecond
+	followInterval = 5 * time.Second
 )
 
 // Options say what to run, and where. All but the last are required.
@@ -226,6 +227,15 @@ metadata:
 data:
   %s: %s
 `, tokenSecret, tokenKey, base64.StdEncoding.EncodeToString([]byte(token))))
+}
+
+// Follow has the volumes follow their Secrets and ConfigMaps until the context ends, as the kubelet does within a minute: a
+// token that is made twice in a row is the first to a pod that was fast, and the second to everybody else.
+func (p *Plugin) Follow(ctx context.Context) {
+	_ = wait.PollUntilContextCancel(ctx, followInterval, true, func(ctx context.Context) (bool, error) {
+		_ = p.pod.mount(ctx, p.o.Client) // what cannot be read now is read next time
+		return false, nil
+	})
 }
 
 // Labels are those of the Deployment's pods, by which a Service finds them.

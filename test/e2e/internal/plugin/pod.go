@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -106,6 +107,9 @@ func (p pod) fill(ctx context.Context, client *kube.Client, volume string, r sch
 			}
 		}
 		file := filepath.Join(p.volume(volume), item.Path)
+		if had, err := os.ReadFile(file); err == nil && bytes.Equal(had, text) {
+			continue
+		}
 		if err := os.WriteFile(file+".new", text, 0o600); err != nil {
 			return err
 		}
