@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -34,7 +35,7 @@ func FuzzRequest(f *testing.F) {
 			}
 			var err2 error
 			second, err2 = st.Answer(again)
-			if string(first) != string(second) || (err == nil) != (err2 == nil) || err != nil && err.Error() != err2.Error() {
+			if !bytes.Equal(first, second) || (err == nil) != (err2 == nil) || err != nil && err.Error() != err2.Error() {
 				t.Fatalf("%q: %s %v, then %s %v", parameters, first, err, second, err2)
 			}
 			if err == nil && !json.Valid(first) {

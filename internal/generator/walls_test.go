@@ -17,7 +17,8 @@ import (
 
 // twoTenants is a fleet of the tenants red and blue on one hub, each with files at every level of theirs.
 func twoTenants() tree {
-	files := small().with(tree{member("one"): "", member("two"): "",
+	files := small().with(tree{
+		member("one"): "", member("two"): "",
 		"addons/defaults/application-sets/addons.yaml": `dns: {enabled: true, chart: {repoURL: https://charts.example, name: dns, version: 1.0.0}}
 web: {enabled: true, chart: {repoURL: https://charts.example, name: web, version: 1.0.0}}
 `,
