@@ -13,7 +13,7 @@ type Cause string
 
 // The causes.
 const (
-	Moved    Cause = "moved"    // to another release, owner or engine
+	Moved    Cause = "moved"    // to another release, owner or engine, where it is to run on
 	Disabled Cause = "disabled" // switched off for the cluster, or a label keeps it from being selected
 	Retired  Cause = "retired"  // the member file says so
 	Lost     Cause = "lost"     // the files, or what switched it on, are gone, and nothing says why
@@ -76,6 +76,10 @@ func (d *Departures) Why(name, component string) Departure {
 		return Departure{Cause: Disabled, Deletion: orphan, Detail: "it is no agent any more", Pos: m.KeyPos("use_remote_argo")}
 	}
 	if out, is := d.elsewhere(c); is {
+		if component != "" && !d.runs(c, component) { // there is nobody that it could have moved to
+			out = d.component(c, component)
+			out.Deletion = orphan
+		}
 		return out
 	}
 	switch {
@@ -106,6 +110,16 @@ func (d *Departures) elsewhere(c *cluster) (Departure, bool) {
 		return Departure{Moved, orphan, fmt.Sprintf("it is on release %q", g.release.Type), c.labels.Origins[release.LabelOf(g.name)]}, true
 	}
 	return Departure{}, false
+}
+
+// runs reports whether a component is to run on a cluster, whoever answers for it.
+func (d *Departures) runs(c *cluster, component string) bool {
+	g := c.groups[d.q.Group]
+	if g == nil {
+		return false
+	}
+	r, problems := d.st.of(c).resolve(c, g, component, d.base)
+	return len(problems) == 0 && r.enabled
 }
 
 // component is why a component does not run on a cluster.

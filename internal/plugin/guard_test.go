@@ -277,6 +277,8 @@ func TestG3OneMemberMayGo(t *testing.T) {
 // TestG3Causes: what retires or moves is no removal that counts; what is switched off is, before any finalizer is set.
 func TestG3Causes(t *testing.T) {
 	off := map[string]string{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"}
+	lost := map[string]string{"addons/defaults/application-sets/addons.yaml": "dns: {chart: {repoURL: r, path: p, version: v1}}\n"}
+	next := each(1, 12, func(s string) string { return s + "labels: {addonsRelease: next}\n" })
 	for _, c := range []struct {
 		name    string
 		change  map[string]string
@@ -285,10 +287,12 @@ func TestG3Causes(t *testing.T) {
 	}{
 		{"retired", each(1, 6, func(s string) string { return s + "lifecycle: retired\n" }), map[string]int{"last answers": 6, "Applications": 6}, ""},
 		{"retired with what runs", each(1, 6, func(s string) string { return s + "lifecycle: retired\ndeletion: cascade\n" }), map[string]int{"last answers": 6, "Applications": 12}, ""},
-		{"moved to another release", each(1, 12, func(s string) string { return s + "labels: {addonsRelease: next}\n" }), map[string]int{}, ""},
+		{"moved to another release", next, map[string]int{}, ""},
+		{"moved to another release, and lost there", with(next, lost), nil, "12 of 12 members would lose addons/dns"},
+		{"moved to another release, and switched off", with(next, off), nil, "12 of 12 members would lose addons/dns"},
 		{"moved to another engine", each(1, 12, func(s string) string { return s + "use_remote_argo: true\nenable_remote_addons: true\n" }), map[string]int{}, ""},
 		{"switched off", off, nil, "12 of 12 members would lose addons/dns"},
-		{"lost from the catalog", map[string]string{"addons/defaults/application-sets/addons.yaml": "dns: {chart: {repoURL: r, path: p, version: v1}}\n"}, nil, "12 of 12 members would lose addons/dns"},
+		{"lost from the catalog", lost, nil, "12 of 12 members would lose addons/dns"},
 		{
 			"switched off, and approved", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {tenant: retail, component: addons/dns, reason: r}\n"}),
 			map[string]int{"Applications": 12},
