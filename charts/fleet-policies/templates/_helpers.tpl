@@ -14,27 +14,39 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* The forms of a text inside a base64 text, as JSON: by where it begins, without the characters that depend on what stands
-before and behind it. */}}
+{{/* The forms of a text inside a base64 text, as a regular expression: by where it begins, without the characters that depend
+on what stands before and behind it. Letters count in both cases, as they do to who reads the keys (Go's encoding/json): the case is
+one bit, which is in one character of the three forms each. */}}
 {{- define "fleet-policies.encoded" -}}
 {{- $out := list -}}
-{{- range $before := list 0 1 2 -}}
-{{- $text := printf "%s%s" (repeat $before "x") $.text -}}
-{{- $encoded := b64enc $text | trimSuffix "=" | trimSuffix "=" -}}
-{{- $from := index (list 0 2 3) $before -}}
-{{- $to := div (mul (len $text) 8) 6 | int -}}
-{{- $out = append $out (substr $from $to $encoded) -}}
+{{- range $before := list "" "x" "xx" -}}
+{{- $lower := printf "%s%s" $before (lower $.text) | b64enc -}}
+{{- $upper := printf "%s%s" $before (upper $.text) | b64enc -}}
+{{- $from := index (list 0 2 3) (len $before) -}}
+{{- $to := div (mul (add (len $before) (len $.text)) 8) 6 | int -}}
+{{- $form := "" -}}
+{{- range $i := untilStep $from $to 1 -}}
+{{- $one := substr $i (int (add1 $i)) $lower -}}
+{{- $other := substr $i (int (add1 $i)) $upper -}}
+{{- $form = printf "%s%s" $form (eq $one $other | ternary $one (printf "[%s%s]" $one $other)) -}}
 {{- end -}}
-{{- toJson $out -}}
+{{- $out = append $out $form -}}
+{{- end -}}
+{{- join "|" $out -}}
 {{- end -}}
 
-{{/* A CEL expression: the variable `config`, which is base64, holds the text. */}}
+{{/* A CEL expression: the variable `config`, which is base64, holds the key. */}}
 {{- define "fleet-policies.holds" -}}
-{{- $any := list -}}
-{{- range include "fleet-policies.encoded" (dict "text" .) | fromJsonArray -}}
-{{- $any = append $any (printf "variables.config.contains('%s')" .) -}}
+variables.config.matches('{{ include "fleet-policies.encoded" (dict "text" (printf "\"%s\"" .)) }}')
 {{- end -}}
-({{ join " || " $any }})
+
+{{/* Regular expressions over groups of four base64 characters, which are three bytes: one of the bytes is a backslash (0x5c), or has
+the highest bit. */}}
+{{- define "fleet-policies.escape" -}}
+^(.{4})*(X[A-P]|.[FVl1][w-z]|..[BFJNRVZdhlptx159]c)
+{{- end -}}
+{{- define "fleet-policies.beyondASCII" -}}
+^(.{4})*([g-z0-9+/]|.[I-PY-fo-v4-9+/]|..[CDGHKLOPSTWXabefijmnqruvyz2367+/])
 {{- end -}}
 
 {{/* Where and when the policies hold. */}}

@@ -1,0 +1,208 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
+)
+
+const (
+	// Who writes. All may by RBAC: what refuses one is a policy.
+	fleetWriter = "system:serviceaccount:external-secrets:external-secrets"
+	somebody    = "somebody"
+
+	secretType = "argocd.argoproj.io/secret-type"
+
+	role     = `{"awsAuthConfig":{"clusterName":"c","roleARN":"arn:aws:iam::123456789012:role/argocd"},"tlsClientConfig":{"caData":"Q0E="}}`
+	longLife = ` has %s, a credential that does not expire: use a role (awsAuthConfig or execProviderConfig) instead`
+)
+
+// policies are charts/fleet-policies on an API server.
+type policies struct {
+	*testcluster.Cluster
+	users map[string]kubernetes.Interface
+}
+
+// TestPolicies: with validationActions Deny, the API server refuses what charts/fleet-policies is there to refuse, says
+// what to do, and admits the rest.
+func TestPolicies(t *testing.T) {
+	p := &policies{Cluster: testcluster.Start(t, "argocd-v2"), users: map[string]kubernetes.Interface{}} // Helm is built with Argo CD's component
+	for _, user := range []string{fleetWriter, somebody} {
+		config := p.Config()
+		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+		client, err := kubernetes.NewForConfig(config)
+		must(t, err)
+		p.users[user] = client
+	}
+	for _, namespace := range []string{hub.Namespace, "elsewhere"} {
+		must(t, p.Client.Namespace(t.Context(), namespace))
+	}
+	// What was there before the policies were.
+	_, err := p.secrets(somebody, hub.Namespace).Create(t.Context(), secret("old", "repository", ""), metav1.CreateOptions{})
+	must(t, err)
+	p.install(t)
+
+	t.Run("cluster", p.cluster)
+	t.Run("repository", p.repository)
+	t.Run("writer", p.writer)
+	t.Run("update", p.update)
+	t.Run("elsewhere", p.elsewhere)
+}
+
+// install applies the chart and waits until both policies refuse.
+func (p *policies) install(t *testing.T) {
+	t.Helper()
+	version, err := p.Client.Typed.Discovery().ServerVersion()
+	must(t, err)
+	chart, err := filepath.Abs(filepath.Join("..", "..", "charts", "fleet-policies"))
+	must(t, err)
+	helm := exec.CommandContext(t.Context(), p.Binaries.Path("helm"), "template", "fleet-policies", chart,
+		"--set", "validationActions={Deny}", "--set", "clusterSecrets.inCluster=in-cluster", "--kube-version", version.GitVersion)
+	helm.Stderr = os.Stderr
+	manifests, err := helm.Output()
+	must(t, err)
+	must(t, p.Client.Apply(t.Context(), "", manifests))
+
+	var seen []error
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		seen = []error{
+			p.create(t, somebody, secret("probe", "repository", "")),
+			p.create(t, fleetWriter, secret("probe", "cluster", `{"bearerToken":"t"}`)),
+		}
+		return seen[0] != nil && seen[1] != nil, nil
+	})
+	if err != nil {
+		t.Fatalf("the policies are not in force: %v; somebody's repository: %v; a cluster's token: %v", err, seen[0], seen[1])
+	}
+	t.Logf("in force on Kubernetes %s", version.GitVersion)
+}
+
+// cluster: the credentials of a cluster's Secret expire, however its config is written.
+func (p *policies) cluster(t *testing.T) {
+	with := func(more string) string { return strings.TrimSuffix(role, "}") + "," + more + "}" }
+	escape := "has an escape or a character outside of ASCII, by which a key could be hidden"
+	for name, c := range map[string]struct{ config, refused string }{
+		"role":            {role, ""},
+		"program":         {`{"execProviderConfig":{"command":"argocd-k8s-auth","args":["gcp"]}}`, ""},
+		"token":           {with(`"bearerToken":"t"`), fmt.Sprintf(longLife, "bearerToken")},
+		"token-first":     {`{ "bearerToken" : "t",` + role[1:], fmt.Sprintf(longLife, "bearerToken")},
+		"token-case":      {with(`"BEARERtoken":"t"`), fmt.Sprintf(longLife, "bearerToken")},
+		"token-escaped":   {with(`"bearer\u0054oken":"t"`), escape},
+		"token-folded":    {with(`"bearerTo` + "\u212a" + `en":"t"`), escape},
+		"user-folded":     {with(`"u\u017fername":"t"`), escape},
+		"user":            {with(`"username":"u"`), fmt.Sprintf(longLife, "username")},
+		"password":        {with(`"password":"p"`), fmt.Sprintf(longLife, "password")},
+		"key":             {`{"awsAuthConfig":{},"tlsClientConfig":{"keyData":"a"}}`, fmt.Sprintf(longLife, "keyData")},
+		"nothing":         {`{"tlsClientConfig":{"caData":"Q0E="}}`, "config has none of awsAuthConfig, execProviderConfig: give the cluster a role"},
+		"without-config":  {"", "config has none of awsAuthConfig, execProviderConfig: give the cluster a role"},
+		"in-cluster":      {"", ""},
+		"large-authority": {strings.Replace(role, "Q0E=", strings.Repeat("Q0FD", 8<<10), 1), ""},
+	} {
+		p.expect(t, name, p.create(t, fleetWriter, secret(name, "cluster", c.config)), c.refused)
+	}
+	written := secret("text", "cluster", "") // as kubectl and Helm write: the API server makes data of it before it asks
+	written.StringData = map[string]string{"config": with(`"bearerToken":"t"`)}
+	p.expect(t, "stringData", p.create(t, fleetWriter, written), fmt.Sprintf(longLife, "bearerToken"))
+}
+
+// repository: only the kinds that the fleet has.
+func (p *policies) repository(t *testing.T) {
+	for kind, refused := range map[string]string{
+		"repository":       "",
+		"repo-creds":       "",
+		"repo-write-creds": "the fleet has no Secrets of this argocd.argoproj.io/secret-type: use cluster, repository, repo-creds",
+		"repository-write": "the fleet has no Secrets of this argocd.argoproj.io/secret-type: use cluster, repository, repo-creds",
+	} {
+		p.expect(t, kind, p.create(t, fleetWriter, secret("r", kind, "")), refused)
+	}
+}
+
+// writer: nobody but the fleet's controllers writes what Argo CD deploys with, and everybody what it does not.
+func (p *policies) writer(t *testing.T) {
+	p.expect(t, "a cluster's Secret", p.create(t, somebody, secret("w", "cluster", role)), notAWriter)
+	p.expect(t, "a repository's Secret", p.create(t, somebody, secret("w", "repository", "")), notAWriter)
+	p.expect(t, "a Secret without the label", p.create(t, somebody, secret("w", "", `{"bearerToken":"t"}`)), "")
+
+	err := p.secrets(somebody, hub.Namespace).Delete(t.Context(), "old", metav1.DeleteOptions{})
+	p.expect(t, "deletion", err, notAWriter)
+}
+
+const notAWriter = somebody + " may not write Secrets that Argo CD deploys with: change them in Git or in the store, and the fleet's controllers write them"
+
+// update: what must not be created must not come by a change, nor by a label.
+func (p *policies) update(t *testing.T) {
+	for name, kind := range map[string]string{"member": "cluster", "plain": ""} {
+		_, err := p.secrets(fleetWriter, hub.Namespace).Create(t.Context(), secret(name, kind, role), metav1.CreateOptions{})
+		must(t, err)
+	}
+	update := func(user string, s *corev1.Secret) error {
+		_, err := p.secrets(user, hub.Namespace).Update(t.Context(), s, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+	token := strings.TrimSuffix(role, "}") + `,"bearerToken":"t"}`
+	p.expect(t, "another role", update(fleetWriter, secret("member", "cluster", role+" ")), "")
+	p.expect(t, "a token", update(fleetWriter, secret("member", "cluster", token)), fmt.Sprintf(longLife, "bearerToken"))
+	p.expect(t, "somebody's change", update(somebody, secret("member", "cluster", role+" ")), notAWriter)
+	p.expect(t, "the label taken away", update(somebody, secret("member", "", role)), notAWriter)
+	p.expect(t, "the label taken away by a controller", update(fleetWriter, secret("member", "", role)), "")
+	p.expect(t, "the label added", update(somebody, secret("plain", "cluster", role)), notAWriter)
+	p.expect(t, "the label added to a token", update(fleetWriter, secret("plain", "cluster", token)), fmt.Sprintf(longLife, "bearerToken"))
+	p.expect(t, "another kind", update(fleetWriter, secret("old", "repo-write-creds", "")), "the fleet has no Secrets of this")
+	p.expect(t, "no label before and after", update(somebody, secret("plain", "", token)), "")
+	p.expect(t, "a controller's deletion", p.secrets(fleetWriter, hub.Namespace).Delete(t.Context(), "member", metav1.DeleteOptions{}), "")
+}
+
+// elsewhere: the policies hold in Argo CD's namespace.
+func (p *policies) elsewhere(t *testing.T) {
+	_, err := p.secrets(somebody, "elsewhere").Create(t.Context(), secret("any", "cluster", `{"bearerToken":"t"}`), metav1.CreateOptions{})
+	p.expect(t, "a Secret of another namespace", err, "")
+}
+
+func (p *policies) secrets(user, namespace string) typedv1.SecretInterface {
+	return p.users[user].CoreV1().Secrets(namespace)
+}
+
+// create asks the API server as a user, and leaves nothing there.
+func (p *policies) create(t *testing.T, user string, s *corev1.Secret) error {
+	t.Helper()
+	_, err := p.secrets(user, hub.Namespace).Create(t.Context(), s, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+// expect wants a policy's refusal with this text, or none.
+func (p *policies) expect(t *testing.T, what string, err error, refused string) {
+	t.Helper()
+	switch {
+	case refused == "" && err != nil:
+		t.Errorf("%s: %v; expected it to be admitted", what, err)
+	case refused != "" && (!(apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) || !strings.Contains(err.Error(), refused)):
+		t.Errorf("%s: %v; expected a refusal with %q", what, err, refused)
+	}
+}
+
+func secret(name, kind, config string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{"name": []byte(name)}}
+	if kind != "" {
+		s.Labels = map[string]string{secretType: kind}
+	}
+	if config != "" {
+		s.Data["config"] = []byte(config)
+	}
+	return s
+}
