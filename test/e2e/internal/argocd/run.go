@@ -176,16 +176,16 @@ func (s setup) applicationController() (process.Spec, error) {
 		"--repo-server", address(s.ports.repo), "--repo-server-plaintext",
 		"--app-resync", strconv.Itoa(seconds(s.Resync)), "--app-resync-jitter", "0",
 		"--status-processors", comparisons, "--operation-processors", syncs, "--kubectl-parallelism-limit", applies,
-		// Of two changes by hand soon after another, the second is otherwise left as it is for up to five minutes.
-		"--self-heal-backoff-timeout-seconds", "1", "--self-heal-backoff-cap-seconds", "5", "--self-heal-backoff-cooldown-seconds", "10",
+		// Of two changes by hand soon after another, the second is otherwise left as it is for up to five minutes. The cap is
+		// longer than --app-resync: what was compared while a kind was new, and its schema not there yet, is remembered as out
+		// of sync until an Application has not been looked at for that long (controller/state.go, useDiffCache), and healing
+		// looks at it each time.
+		"--self-heal-backoff-timeout-seconds", "1", "--self-heal-backoff-cap-seconds", strconv.Itoa(seconds(s.Resync) + 5), "--self-heal-backoff-cooldown-seconds", "10",
 	}, append([]string{
 		"ARGOCD_SYNC_WAVE_DELAY=0",
 		"ARGOCD_CLUSTER_CACHE_LIST_SEMAPHORE=10",          // all clusters are listed at once at the start
 		"ARGOCD_CLUSTER_SYNC_RETRY_TIMEOUT_DURATION=5s",   // until a cluster that did not answer is asked again
 		"ARGOCD_CLUSTER_CACHE_WATCH_RESYNC_DURATION=1h0m", // until a watch begins anew
-		// A kind whose definition is new is never watched if its first list fails, as it does while the API server does not
-		// serve it yet (gitops-engine, startMissingWatches): its objects count as missing until everything is listed anew.
-		"ARGOCD_CLUSTER_CACHE_RESYNC_DURATION=1m0s",
 	}, s.release.controller...)...)
 	spec.Forward = append([]int{apiServer, s.ports.redis, s.ports.repo}, s.Forward...)
 	return spec, nil
