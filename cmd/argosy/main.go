@@ -7,11 +7,22 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
+
+// grace is how long a command has to end by itself after a signal. What it computes does not look at the context, only
+// what it waits for does; and whatever is written is written in one step.
+const grace = time.Second
+
+// exitInterrupted is the exit status of a command that a signal has ended: 128 and SIGINT's number, as shells have it.
+const exitInterrupted = 130
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends it at once
+		time.AfterFunc(grace, func() { os.Exit(exitInterrupted) })
+	})
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
 	os.Exit(status)
 }

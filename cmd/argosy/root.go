@@ -93,7 +93,7 @@ func newRoot() *cobra.Command {
 		Long: `Argosy computes, from one Git repository, what every cluster of a fleet should run. This
 command answers questions about such a repository; it needs no cluster and changes none.
 
-Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output.`,
+Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 ended by a signal.`,
 		Example: `  argosy lint
   argosy explain retail-prod-eu-1 addons/external-dns
   argosy plan --base origin/main
