@@ -27,7 +27,13 @@ type Departure struct {
 	// Detail says more about the cause, and Pos where it stands; both may be empty.
 	Detail string
 	Pos    problem.Pos
+	// To is who answers from now on for what has moved.
+	To Destination
 }
+
+// Destination is who answers for what has moved: an owner, as Request.Owner says it, for a release. Hub is another hub,
+// empty for the one that was asked.
+type Destination struct{ Hub, Owner, Release string }
 
 // Departures tells why sets are not in the answer to a request, or are in it for their removal alone.
 type Departures struct {
@@ -54,7 +60,7 @@ func (st *State) Departures(r Request) (*Departures, error) {
 func (d *Departures) Why(name, component string) Departure {
 	m := d.st.Fleet.Member(d.q.Hub, name)
 	if m == nil {
-		return Departure{Cause: Lost, Deletion: orphan, Detail: "its member file is gone"}
+		return d.away(name, component)
 	}
 	c := d.st.clusters[m]
 	m = c.member
@@ -105,11 +111,39 @@ func (d *Departures) elsewhere(c *cluster) (Departure, bool) {
 	case g == nil:
 		return Departure{}, false
 	case !d.q.owns(c, d.q.Group):
-		return Departure{Moved, orphan, "another engine owns its group", c.member.KeyPos("enable_remote_" + d.q.Group)}, true
+		to := Destination{Owner: c.member.Owner(d.q.Group), Release: g.release.Type}
+		return Departure{Moved, orphan, "another engine owns its group", c.member.KeyPos("enable_remote_" + d.q.Group), to}, true
 	case d.q.Release != "" && g.release.Type != "" && g.release.Type != d.q.Release:
-		return Departure{Moved, orphan, fmt.Sprintf("it is on release %q", g.release.Type), c.labels.Origins[release.LabelOf(g.name)]}, true
+		to := Destination{Owner: d.q.owner, Release: g.release.Type}
+		return Departure{Moved, orphan, fmt.Sprintf("it is on release %q", g.release.Type), c.labels.Origins[release.LabelOf(g.name)], to}, true
 	}
 	return Departure{}, false
+}
+
+// away is the departure of a cluster that has no file under its hub any more. If its file has moved to another hub, the
+// cluster has, with what is to run there.
+func (d *Departures) away(name, component string) Departure {
+	c := d.st.emigrant(d.q.Hub, name)
+	if c == nil {
+		return Departure{Cause: Lost, Deletion: orphan, Detail: "its member file is gone"}
+	}
+	m := c.member
+	if c.retired() {
+		return Departure{Cause: Retired, Deletion: orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
+	}
+	stays := true
+	switch {
+	case d.q.View == Members:
+		stays = !m.IsHub
+	case d.q.View == Agents:
+		stays = m.Remote
+	case component != "":
+		stays = d.runs(c, component)
+	}
+	if !stays {
+		return Departure{Cause: Lost, Deletion: orphan, Detail: fmt.Sprintf("its member file has moved to hub %q, which is not to run it", m.Hub), Pos: m.Pos}
+	}
+	return Departure{Moved, orphan, fmt.Sprintf("its member file has moved to hub %q", m.Hub), m.Pos, Destination{Hub: m.Hub}}
 }
 
 // runs reports whether a component is to run on a cluster, whoever answers for it.

@@ -40,7 +40,9 @@ type State struct {
 	groups   []string                     // all that answers know, sorted
 	// unsettled are the names of members that cannot be computed and have no home.
 	unsettled map[string]bool
-	answers   answers
+	// moves are the hubs that members' files have moved to, by what they were before.
+	moves   map[ID]string
+	answers answers
 }
 
 // Build computes the state of a snapshot with facts. What did not change since the previous state, which may be nil,
@@ -66,6 +68,7 @@ func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes Homes) (
 	}
 	st := &State{Revision: s.Revision, Fleet: now.Fleet, now: now, facts: f, answers: newAnswers()}
 	st.buildClusters(previous, newPast(st, previous, homes))
+	st.moves = st.movesSince(previous)
 	now.cache.Trim(s)
 	st.keepAnswers(previous)
 	return st, nil

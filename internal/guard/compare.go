@@ -47,6 +47,8 @@ type found struct {
 	gone, everyone, mayGo int
 	// unapproved and approved are sorted by cluster, then component.
 	unapproved, approved []Loss
+	// moves are what others answer for from now on.
+	moves []move
 	// until is when the first approval that counts ends; zero without one.
 	until time.Time
 }
@@ -81,6 +83,7 @@ func (c comparison) compare() found {
 		}
 		switch d.Cause {
 		case generator.Moved: // nothing is lost
+			out.moves = append(out.moves, move{h.cluster, l.Group, l.Component, d.To})
 		case generator.Retired:
 			out.approved = append(out.approved, l)
 		default:
@@ -107,8 +110,8 @@ func (c comparison) compare() found {
 	return out
 }
 
-// isGone reports whether a cluster has no member file any more.
-func (c comparison) isGone(cluster string) bool { return c.st.Fleet.Member(c.r.Hub, cluster) == nil }
+// isGone reports whether a cluster has no member file any more, under no hub.
+func (c comparison) isGone(cluster string) bool { return c.st.HasLeft(c.r.Hub, cluster) }
 
 // exodus counts the members that are gone from the hub (rule 5).
 func (c comparison) exodus(out *found) {

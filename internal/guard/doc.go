@@ -24,6 +24,9 @@
 //  9. A record of the folder that is damaged, or of another version, is told and left unread: its question is answered as
 //     at a first start.
 //  10. The clock is the guard's: states and answers know no time.
+//  11. What moves is let go of when whoever it moves to has an answer: until then the answer without it is refused. Who that
+//     is say the ApplicationSets, else the questions that are remembered. A cluster whose file has moved to another hub has
+//     moved as well; what its service answers is not known here.
 //
 // It knows neither HTTP nor Kubernetes.
 package guard

@@ -23,6 +23,8 @@ type Options struct {
 	Hub string
 	// Questions are those of an ApplicationSet; default nothing is known.
 	Questions func(applicationSet string) Asked
+	// Asking are all ApplicationSets whose questions are known, by name; default none.
+	Asking func() map[string]Asked
 	// Dir keeps the last good answers where the facts know no Applications; default memory alone.
 	Dir string
 	// Now defaults to time.Now.
@@ -47,6 +49,9 @@ func New(o Options) (*Guard, error) {
 	}
 	if o.Questions == nil {
 		o.Questions = func(string) Asked { return Asked{} }
+	}
+	if o.Asking == nil {
+		o.Asking = func() map[string]Asked { return nil }
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -151,23 +156,36 @@ type verdict struct {
 
 // judge finds the verdict, or the one that is known. It changes nothing.
 func (g *Guard) judge(a ask) verdict {
+	v, found := g.budget(a)
+	if v.err != nil || len(found.moves) == 0 {
+		return v
+	}
+	v.keep = false // it is one of other answers, too
+	if refused := g.handover(a, found.moves); refused != nil {
+		v.err = refused
+	}
+	return v
+}
+
+// budget is the verdict on what is lost, with what was found; of a verdict that is known, nothing.
+func (g *Guard) budget(a ask) (verdict, found) {
 	now := g.o.Now()
 	if kept, ok := a.told.Note(a.note()); ok {
 		if until, ok := kept.(time.Time); ok && (until.IsZero() || now.Before(until)) {
-			return verdict{known: true}
+			return verdict{known: true}, found{}
 		}
 	}
 	b := g.baseline(a)
 	c := comparison{st: a.st, r: a.r, now: now, baseline: b.had, told: [][]generator.Subject{subjects(a.told)}, everyone: g.everyone(a, b)}
 	out := verdict{remember: b.remembered, keep: true}
 	found := c.compare()
-	if found.over() && b.others != nil {
+	if (found.over() || len(found.moves) > 0) && b.others != nil {
 		// What the ApplicationSet's other questions are answered is not lost.
 		out.keep = false
 		for _, r := range b.others() {
 			told, err := a.st.Told(r)
 			if err != nil {
-				return verdict{err: err} // Argo CD makes nothing of an ApplicationSet's answers if one is an error
+				return verdict{err: err}, found // Argo CD makes nothing of an ApplicationSet's answers if one is an error
 			}
 			c.told = append(c.told, subjects(told))
 		}
@@ -177,5 +195,5 @@ func (g *Guard) judge(a ask) verdict {
 	if found.over() {
 		out.err = &Refusal{question: a.question(), found: found, message: found.message(a.r), revision: a.st.Revision}
 	}
-	return out
+	return out, found
 }

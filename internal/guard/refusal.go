@@ -23,12 +23,15 @@ const (
 	forgotten = 15 * time.Minute
 )
 
-// Refusal is why an answer is not given: it would remove more than the budget allows.
+// Refusal is why an answer is not given: it would remove more than the budget allows, or let go of what nobody else can be
+// told of yet.
 type Refusal struct {
 	question question
 	found    found
 	message  string
 	revision string
+	// waits tells of the latter.
+	waits bool
 }
 
 // Error is short, and the same for the same cause (G5).
@@ -119,6 +122,10 @@ func (g *Guard) report(a ask, r *Refusal) {
 	if more := len(losses) - maxLogged; more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
+	if r.waits {
+		g.o.Logger.Error("an answer waits for another one; nothing is let go of until then", "applicationSet", a.r.ApplicationSet, "revision", r.revision, "refusal", r.message)
+		return
+	}
 	g.o.Logger.Error("an answer is beyond the removal budget; nothing is removed until a commit approves it",
 		"applicationSet", a.r.ApplicationSet, "revision", r.revision, "refusal", r.message, "losses", strings.Join(texts, "; "))
 }
@@ -147,7 +154,7 @@ func (g *Guard) settle(a ask) {
 	delete(g.refusals, q)
 	g.mu.Unlock()
 	if last != nil {
-		g.o.Logger.Info("an answer is within the removal budget again, or approved", "applicationSet", a.r.ApplicationSet, "revision", a.st.Revision)
+		g.o.Logger.Info("an answer that was refused is given again", "applicationSet", a.r.ApplicationSet, "revision", a.st.Revision)
 	}
 }
 

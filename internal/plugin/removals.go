@@ -3,11 +3,12 @@ package plugin
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
 )
 
-// questions are those of the ApplicationSets that ask this service, as far as they are known.
+// questions are those of the ApplicationSet of a name, as far as they are known.
 func questions(o Options) func(string) guard.Asked {
 	return func(name string) (out guard.Asked) {
 		if o.ApplicationSets == nil {
@@ -15,20 +16,40 @@ func questions(o Options) func(string) guard.Asked {
 		}
 		sets, complete := o.ApplicationSets.List()
 		for _, s := range sets {
-			if s.Name != name {
-				continue
-			}
-			out.All = complete && !s.Templated
-			for _, parameters := range s.Requests {
-				r, err := generator.ParseRequest(parameters, o.Hub)
-				if err != nil {
-					continue // it has no answer: nobody makes anything of the others
-				}
-				out.Requests = append(out.Requests, r)
+			if s.Name == name {
+				out = asked(o, s, complete)
 			}
 		}
 		return out
 	}
+}
+
+// asking are the questions of all ApplicationSets that ask this service, by name.
+func asking(o Options) func() map[string]guard.Asked {
+	return func() map[string]guard.Asked {
+		out := map[string]guard.Asked{}
+		if o.ApplicationSets == nil {
+			return out
+		}
+		sets, complete := o.ApplicationSets.List()
+		for _, s := range sets {
+			out[s.Name] = asked(o, s, complete)
+		}
+		return out
+	}
+}
+
+// asked are the questions of an ApplicationSet.
+func asked(o Options, s appsets.ApplicationSet, complete bool) guard.Asked {
+	out := guard.Asked{All: complete && !s.Templated}
+	for _, parameters := range s.Requests {
+		r, err := generator.ParseRequest(parameters, o.Hub)
+		if err != nil {
+			continue // it has no answer: nobody makes anything of the others
+		}
+		out.Requests = append(out.Requests, r)
+	}
+	return out
 }
 
 // refusedRemovals are the answers that are beyond the removal budget, without the losses one by one unless they are

@@ -57,7 +57,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.guard, err = guard.New(guard.Options{Hub: o.Hub, Questions: questions(o), Dir: o.AnswersDir, Now: o.Now, Logger: o.Logger})
+	s.guard, err = guard.New(guard.Options{Hub: o.Hub, Questions: questions(o), Asking: asking(o), Dir: o.AnswersDir, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}

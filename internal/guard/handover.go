@@ -1,0 +1,197 @@
+package guard
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// move is something of a member that another owner or release answers for from now on.
+type move struct {
+	cluster, group, component string
+	to                        generator.Destination
+}
+
+// maxWhy bounds what a refusal repeats of another answer's, in bytes.
+const maxWhy = 200
+
+// handover is why an answer cannot let go of what moves (rule 11): whoever it moves to has no answer itself, or waits for
+// somebody who has none. Nil if all of them have.
+func (g *Guard) handover(a ask, moves []move) *Refusal {
+	if len(moves) == 0 {
+		return nil
+	}
+	seen := map[question]bool{a.question(): true}
+	for _, to := range destinations(moves) {
+		err := g.unanswered(a, to, seen)
+		if err == nil {
+			continue
+		}
+		members := map[string]bool{}
+		for _, m := range moves {
+			members[m.cluster] = true
+		}
+		message := fmt.Sprintf("handover: %s of %d members moves, but %s has no answer: %s", what(a.r), len(members), to, cut(err.Error()))
+		return &Refusal{question: a.question(), found: found{members: len(members)}, message: message, revision: a.st.Revision, waits: true}
+	}
+	return nil
+}
+
+// what names what a request asks for.
+func what(r generator.Request) string {
+	if r.Component != "" {
+		return r.Group + "/" + r.Component
+	}
+	return "group " + r.Group
+}
+
+func cut(s string) string {
+	if len(s) <= maxWhy {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxWhy-3], "") + "..."
+}
+
+// destination is where something of one component moves to.
+type destination struct {
+	group, component string
+	generator.Destination
+}
+
+func (d destination) String() string {
+	if d.Owner != fleet.OwnerHub {
+		return fmt.Sprintf("member %q", d.Owner)
+	}
+	return fmt.Sprintf("release %q", d.Release)
+}
+
+// destinations are those of moves, sorted. Another hub's service answers for what moves there: it knows what is there.
+func destinations(moves []move) []destination {
+	seen := map[destination]bool{}
+	var out []destination
+	for _, m := range moves {
+		d := destination{m.group, m.component, m.to}
+		if m.to.Hub == "" && m.to.Owner != "" && !seen[d] {
+			seen[d] = true
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b destination) int {
+		return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.Owner, b.Owner), strings.Compare(a.Release, b.Release), strings.Compare(a.component, b.component))
+	})
+	return out
+}
+
+// unanswered is why one of those who answer for a destination has no answer, or one that it moves something to itself.
+// What has been looked at is not looked at again: two releases that exchange members wait for each other only if one of
+// them is refused.
+func (g *Guard) unanswered(a ask, to destination, seen map[question]bool) error {
+	if m := a.st.Fleet.Member(a.r.Hub, to.Owner); m != nil && m.Remote && m.Engine == fleet.EngineFlux {
+		_, err := a.st.Owned(a.r.Hub, to.Owner)
+		return err
+	}
+	for _, s := range g.successors(a, to) {
+		q := questionOf(s.r, toArgoCD)
+		if seen[q] {
+			continue
+		}
+		seen[q] = true
+		told, err := a.st.Told(s.r)
+		var refused *generator.Error
+		if s.guessed && errors.As(err, &refused) && refused.Kind == generator.BadRequest {
+			continue // nobody has asked so
+		}
+		if err != nil {
+			return err
+		}
+		next := ask{a.st, s.r, told, toArgoCD}
+		v, found := g.budget(next)
+		if v.err != nil {
+			return v.err
+		}
+		for _, further := range destinations(found.moves) {
+			if err := g.unanswered(next, further, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// successor is a question whose answer has what moves.
+type successor struct {
+	r generator.Request
+	// guessed tells that nobody is known to ask it.
+	guessed bool
+}
+
+// successors are the questions that are asked of a destination: those of ApplicationSets, those that are remembered, or
+// else what would be asked, and whether its release is answered, without which there is nobody to ask.
+func (g *Guard) successors(a ask, to destination) []successor {
+	wide := generator.Request{View: generator.Components, Hub: a.r.Hub, Group: to.group, Component: to.component, Owner: to.Owner, Release: to.Release}
+	var out []successor
+	for name, asked := range g.o.Asking() {
+		for _, r := range asked.Requests {
+			r.ApplicationSet = name
+			if name != a.r.ApplicationSet && covers(r, wide) {
+				out = append(out, successor{r: r})
+			}
+		}
+	}
+	if len(out) == 0 {
+		for _, r := range g.store.asked() {
+			if r.ApplicationSet != a.r.ApplicationSet && covers(r.Request, wide) {
+				if r.Based {
+					r.Base = a.r.Base // the best that is known of it
+				}
+				out = append(out, successor{r.Request, r.Based})
+			}
+		}
+	}
+	if len(out) == 0 {
+		releases := generator.Request{View: generator.Releases, Hub: a.r.Hub, Group: to.group, Owner: to.Owner}
+		wide.Base = a.r.Base
+		out = []successor{{wide, true}, {releases, true}}
+	}
+	slices.SortFunc(out, func(a, b successor) int {
+		return strings.Compare(string(questionOf(a.r, toArgoCD)), string(questionOf(b.r, toArgoCD)))
+	})
+	return out
+}
+
+// covers reports whether the answer to a request has what another one asks for, as far as names say.
+func covers(r, wide generator.Request) bool {
+	owner := cmp.Or(r.Owner, fleet.OwnerHub)
+	return r.View == generator.Components && r.Hub == wide.Hub && r.Group == wide.Group && owner == wide.Owner &&
+		(r.Component == "" || r.Component == wide.Component) && (r.Release == "" || r.Release == wide.Release)
+}
+
+// remembered is a question of a record.
+type remembered struct {
+	generator.Request
+	Based bool
+}
+
+// asked are the questions of Argo CD's that are remembered.
+func (s *store) asked() []remembered {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []remembered
+	for q := range s.records {
+		var x struct {
+			Engine  string
+			Request generator.Request
+			Based   bool
+		}
+		if json.Unmarshal([]byte(q), &x) == nil && x.Engine == toArgoCD {
+			out = append(out, remembered{x.Request, x.Based})
+		}
+	}
+	return out
+}
