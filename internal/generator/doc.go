@@ -38,6 +38,9 @@
 //     of all its members. Without a home, a member that has no Applications is left out, as nothing can be lost; else the
 //     answer is an *Error. Of a release, what the snapshot says wins; one that only members at home are on is as it was
 //     there. A snapshot, its Homes and the facts are all that a State depends on (G6).
+//  11. A member file that goes from one hub's folder to another's from one State to the next has moved (D2).
+//  12. A draining member stays at home, too: on the last snapshot before it was draining, or the first with it. Its sets are
+//     as they were, without a `quarantine`. It takes all changes when it is active again, or retired.
 //
 // It knows neither HTTP nor Kubernetes clients nor Git, and does no I/O.
 package generator

@@ -20,8 +20,10 @@ type Explanation struct {
 	Known, Enabled, Selected bool
 	// Deletion is what becomes of what runs of a component that is not to run: cascade if it is switched off or its
 	// member is retired with cascade, else orphan (D2, D3).
-	Deletion               string
-	Registered             bool
+	Deletion   string
+	Registered bool
+	// Lifecycle is the member's as the snapshot has it, which a draining one is not computed from.
+	Lifecycle              string
 	Release                string
 	Owner                  string
 	Chart                  Chart
@@ -49,6 +51,7 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	if broken := c.cannot(); len(broken) > 0 {
 		return nil, unavailable(broken)
 	}
+	lifecycle := m.Lifecycle
 	if c.home != nil {
 		m = c.member
 	}
@@ -58,7 +61,7 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	}
 	e := &Explanation{
 		Member: m, Group: group, Component: component, Revision: ground.snapshot.Revision, Registered: c.registered,
-		Release: g.release.Type, Owner: m.Owner(group), Labels: c.labels.All, LabelOrigins: c.labels.Origins,
+		Lifecycle: lifecycle, Release: g.release.Type, Owner: m.Owner(group), Labels: c.labels.All, LabelOrigins: c.labels.Origins,
 	}
 	if group == fleetGroup && component == fleetSecret {
 		e.Known, e.Enabled, e.Selected, e.Values = true, true, true, c.registration
@@ -135,6 +138,8 @@ type Summary struct {
 	Releases    map[string]string `json:"releases"`
 	File        string            `json:"file"`
 	Problems    []problem.Problem `json:"problems"`
+	// Keeps is the revision whose sets a draining member keeps.
+	Keeps string `json:"keeps,omitempty"`
 	// Quarantine is there for a member that cannot be computed (rule 10); Problems say why, all else is as it is answered.
 	Quarantine *Quarantine `json:"quarantine,omitempty"`
 }
@@ -155,12 +160,12 @@ func (st *State) Summaries() []Summary {
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
 			c := st.clusters[m]
-			file := m.Pos.File
+			file, lifecycle, keeps := m.Pos.File, m.Lifecycle, st.keeps(m)
 			if c.home != nil {
 				m = c.member
 			}
 			s := Summary{
-				Hub: hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, Model: m.Model(), Lifecycle: m.Lifecycle,
+				Hub: hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, Model: m.Model(), Lifecycle: lifecycle, Keeps: keeps,
 				IsHub: m.IsHub, Registered: c.registered, Releases: map[string]string{}, File: file, Problems: c.problems,
 			}
 			if m.Remote {

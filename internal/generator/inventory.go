@@ -21,6 +21,8 @@ type Inventory struct {
 	Clusters []Cluster
 	// Applications are sorted by cluster, view, name and group.
 	Applications []Application
+	// Waiting is what draining members do not take, by name; those are not there that keep what the snapshot has.
+	Waiting map[string]Waiting
 }
 
 // Cluster is a member with its labels and annotations.
@@ -94,7 +96,9 @@ func (st *State) inventory(hub string) (Inventory, []problem.Problem) {
 		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(string(a.View), string(b.View)),
 			strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))
 	})
-	return inv, slices.Concat(slices.Concat(problems...), faults)
+	var unknown []problem.Problem
+	inv.Waiting, unknown = st.waiting(hub)
+	return inv, slices.Concat(slices.Concat(problems...), faults, unknown)
 }
 
 // applicationsOf are the Applications deployed to one cluster, but for those of its releases.

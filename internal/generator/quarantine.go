@@ -200,34 +200,34 @@ func (p *past) member(id ID) *fleet.Member {
 }
 
 // last is a member's cluster by the last files that it could be computed from and by the facts of now, nil if there are
-// none.
-func (p *past) last(id ID) (*cluster, *ground) {
+// none. Problems are those that the facts bring to it.
+func (p *past) last(id ID) (*cluster, *ground, []problem.Problem) {
 	old, home := p.previous()[id], p.homes[id]
 	if old != nil {
 		switch {
 		case old.home != nil:
 			home = old.home
 		case len(old.wrong()) > 0:
-			return nil, nil
+			return nil, nil, nil
 		default:
 			home = p.ground
 		}
 	}
 	if home == nil || home.snapshot == p.st.now.snapshot {
-		return nil, nil
+		return nil, nil, nil
 	}
 	m := p.member(id)
 	if m == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if f, registered := p.st.facts.Of(id.Name); old != nil && old.registered == registered && old.facts.Equal(f) {
-		return old, home
+		return old, home, nil
 	}
 	c := home.newCluster(m, nil, p.st.facts)
-	if len(home.check(c)) > 0 || len(home.faults(m.Hub)) > 0 {
-		return nil, nil
+	if problems := slices.Concat(home.check(c), home.faults(m.Hub)); len(problems) > 0 {
+		return nil, nil, problem.Cut(problems, problem.OfCluster)
 	}
-	return c, home
+	return c, home, nil
 }
 
 // faults are the errors of the hub's own member file.
@@ -271,11 +271,14 @@ func (p *past) settle(attempt *cluster) *cluster {
 		}
 	}
 	wrong := attempt.wrong()
-	if len(wrong) == 0 {
+	switch {
+	case attempt.drains():
+		return p.drained(attempt)
+	case len(wrong) == 0:
 		return attempt
 	}
 	id := ID{attempt.member.Hub, attempt.member.Name}
-	last, home := p.last(id)
+	last, home, _ := p.last(id)
 	if last == nil {
 		attempt.newcomer = p.newcomer(id)
 		return attempt

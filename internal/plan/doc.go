@@ -16,6 +16,7 @@
 //	 7. What another version of a release's chart holds is not looked up: a release's new version is one difference of
 //	    the release.
 //	 8. Plans are deterministic: sorted by hub, cluster, then Application.
+//	 9. A draining member keeps what it has: what the head would change of it is no change, and told apart, as waiting.
 //
 // It is pure, as the engine is.
 package plan

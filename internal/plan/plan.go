@@ -46,6 +46,17 @@ type Hub struct {
 	Clusters []Cluster
 	// UnchangedClusters and UnchangedApplications count all others.
 	UnchangedClusters, UnchangedApplications int
+	// Waiting are draining members for which something would change, by name.
+	Waiting []Waiting
+}
+
+// Waiting is a draining member, which keeps what it has (rule 9).
+type Waiting struct {
+	// Member is the head's.
+	Member *fleet.Member
+	// Itself tells that its own labels, annotations or settings would change; Applications, how many of its would.
+	Itself       bool
+	Applications int
 }
 
 // Cluster is what changes for one cluster.
@@ -98,6 +109,13 @@ func Compare(base, head *generator.State) (*Plan, error) {
 	p := &Plan{}
 	for _, hub := range union(c.before, c.after) {
 		p.Hubs = append(p.Hubs, c.hub(hub))
+	}
+	for _, inv := range after {
+		for i := range p.Hubs {
+			if p.Hubs[i].Name == inv.Hub {
+				p.Hubs[i].Waiting = waiting(inv, c.after[inv.Hub])
+			}
+		}
 	}
 	return p, nil
 }
@@ -228,6 +246,28 @@ func (c *comparison) cluster(hub, name string, before, after *fleetOf) Cluster {
 		out.Action = Create
 	case wasThere:
 		out.Action, out.Member, out.Cause = Remove, a.Member, c.clusterCause(hub, name)
+	}
+	return out
+}
+
+// waiting are draining members for which the head has something else.
+func waiting(inv generator.Inventory, has *fleetOf) []Waiting {
+	var out []Waiting
+	for _, name := range slices.Sorted(maps.Keys(inv.Waiting)) {
+		w := inv.Waiting[name]
+		would := index(generator.Inventory{Applications: w.Applications}).applications[name]
+		differs := slices.DeleteFunc(clusterDifferences(has.clusters[name], w.Cluster), func(d Difference) bool { return d.Name == "lifecycle" })
+		x := Waiting{Member: w.Cluster.Member, Itself: len(differs) > 0}
+		for k := range merged(has.applications[name], would) {
+			a, is := has.applications[name][k]
+			b, wouldBe := would[k]
+			if k.view != generator.Releases && (is != wouldBe || len(differences(a, b)) > 0) {
+				x.Applications++
+			}
+		}
+		if x.Itself || x.Applications > 0 {
+			out = append(out, x)
+		}
 	}
 	return out
 }

@@ -136,7 +136,7 @@ func NewExplanation(e *generator.Explanation, path []string) (Explanation, error
 	out := Explanation{
 		APIVersion: APIVersion, Kind: KindExplanation, Revision: e.Revision,
 		Hub: m.Hub, Cluster: m.Name, Tenant: m.Tenant, Environment: m.Environment, Member: Position{File: m.Pos.File},
-		Model: m.Model(), Lifecycle: m.Lifecycle, Group: e.Group, Component: e.Component,
+		Model: m.Model(), Lifecycle: e.Lifecycle, Group: e.Group, Component: e.Component,
 		State: state(e), Owner: e.Owner, Engine: fleet.EngineArgoCD,
 		Release: ReleaseChoice{Type: e.Release, Label: release.LabelOf(e.Group)},
 		Path:    hierarchy.FormatPath(path), Values: []Value{}, Conflicts: findings(e.Conflicts),

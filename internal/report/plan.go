@@ -83,6 +83,8 @@ type PlanHub struct {
 	Name string `json:"name"`
 	// Clusters are those that change themselves or whose Applications do, by name.
 	Clusters []PlanCluster `json:"clusters"`
+	// Waiting are draining members for which something would change, by name; absent if there are none.
+	Waiting []PlanWaiting `json:"waiting,omitempty"`
 }
 
 // PlanCluster is what changes for one cluster.
@@ -150,7 +152,7 @@ func NewPlan(base, head PlanRevision, p *plan.Plan) Plan {
 	out := Plan{APIVersion: APIVersion, Kind: KindPlan, Base: base, Head: head, Hubs: []PlanHub{}, Guard: PlanGuard{Refused: []PlanRefusal{}}}
 	s := &out.Summary
 	for _, hub := range p.Hubs {
-		h := PlanHub{Name: hub.Name, Clusters: []PlanCluster{}}
+		h := PlanHub{Name: hub.Name, Clusters: []PlanCluster{}, Waiting: newPlanWaiting(hub.Waiting)}
 		s.Clusters.Unchanged += hub.UnchangedClusters
 		s.Applications.Unchanged += hub.UnchangedApplications
 		for _, cluster := range hub.Clusters {

@@ -16,6 +16,9 @@ const MaxMarkdown = 60_000
 func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
 	m := markdown{room: limit - 200} // the rest is for the note
 	m.add(fmt.Sprintf("### Plan: %s → %s\n\n**%s**\n", escape(p.Base.String()), escape(p.Head.String()), escape(p.Summary.text())))
+	for _, line := range p.waiting() {
+		m.add("\nwaiting: " + escape(line) + "\n")
+	}
 	m.guard(p.Guard)
 	for _, h := range p.Hubs {
 		all := sections(h)

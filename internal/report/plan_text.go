@@ -26,6 +26,9 @@ func WritePlan(w io.Writer, p Plan, s Style) error {
 		out.line("")
 	}
 	out.line("%s", p.Summary.text())
+	for _, line := range p.waiting() {
+		out.line("waiting: %s", line)
+	}
 	out.guard(p.Guard)
 	return out.err
 }
