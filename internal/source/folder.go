@@ -363,7 +363,7 @@ func (w *walk) list(rel string) (listing, error) {
 		switch entry.Type() {
 		case fs.ModeDir:
 		case 0:
-			e.node, e.wanted = &node{path: e.path}, wanted(e.path)
+			e.node, e.wanted = &node{path: e.path}, w.limits.wanted(e.path)
 		case fs.ModeSymlink:
 			target, err := os.Readlink(w.full(e.path))
 			if err != nil {

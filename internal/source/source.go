@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -32,6 +33,8 @@ type Limits struct {
 	FileSize int64 // bytes of one file; default snapshot.MaxFileSize
 	Files    int   // files in a snapshot; default 100,000. Ten times as many entries of any kind are looked at
 	Bytes    int64 // bytes of all files of a snapshot; default 512 MiB
+	// Charts adds what charts hold besides (rule 4): for whoever renders them.
+	Charts bool
 }
 
 func (l Limits) withDefaults() Limits {
@@ -39,6 +42,7 @@ func (l Limits) withDefaults() Limits {
 		FileSize: cmp.Or(l.FileSize, snapshot.MaxFileSize),
 		Files:    cmp.Or(l.Files, 100_000),
 		Bytes:    cmp.Or(l.Bytes, 512<<20),
+		Charts:   l.Charts,
 	}
 }
 
@@ -118,6 +122,23 @@ func wanted(name string) bool {
 	switch name[dot:] {
 	case ".yaml", ".yml", ".json", ".gotmpl":
 		return true
+	}
+	return false
+}
+
+// wanted reports whether a file of that name is part of a snapshot.
+func (l Limits) wanted(name string) bool { return wanted(name) || l.Charts && inChart(name) }
+
+// inChart reports whether a path is one that charts have: a template, or a file that templates read.
+func inChart(p string) bool {
+	switch path.Ext(p) {
+	case ".tpl", ".tgz":
+		return true
+	}
+	for _, folder := range []string{"/templates/", "/files/", "/crds/"} {
+		if strings.Contains("/"+p, folder) {
+			return true
+		}
 	}
 	return false
 }

@@ -70,7 +70,7 @@ func (t *tree) place() (files []placed, broken []*snapshot.File, err error) {
 		case hidden(p):
 		case n.link:
 			links = append(links, n)
-		case wanted(p):
+		case t.limits.wanted(p):
 			files = append(files, placed{p, n})
 		}
 	}
@@ -109,13 +109,13 @@ func (t *tree) placeLink(files []placed, broken []*snapshot.File, at string, lin
 	case errors.Is(err, errOutside):
 		return files, append(broken, snapshot.Outside(at, link.target)), nil
 	case err != nil:
-		if wanted(at) {
+		if t.limits.wanted(at) {
 			broken = append(broken, brokenLink(at, link.target, err))
 		}
 		return files, broken, nil
 	}
 	if n := t.nodes[final]; n != nil {
-		if wanted(at) {
+		if t.limits.wanted(at) {
 			files = append(files, placed{at, n})
 		}
 		return files, broken, nil
@@ -136,7 +136,7 @@ func (t *tree) placeLink(files []placed, broken []*snapshot.File, at string, lin
 			if files, broken, err = t.placeLink(files, broken, place, n, within); err != nil {
 				return nil, nil, err
 			}
-		case wanted(place):
+		case t.limits.wanted(place):
 			files = append(files, placed{place, n})
 		}
 	}

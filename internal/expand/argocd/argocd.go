@@ -1,0 +1,208 @@
+// Package argocd is Argo CD's ApplicationSet controller as a function: its own generators, renderer and patches.
+//
+// The generator plugin's client is the one part that is ours: instead of a server it asks the engine.
+package argocd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"time"
+
+	"github.com/argoproj/argo-cd/v2/applicationset/controllers/template"
+	"github.com/argoproj/argo-cd/v2/applicationset/generators"
+	"github.com/argoproj/argo-cd/v2/applicationset/utils"
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	"github.com/jeremywohl/flatten"
+	"github.com/sirupsen/logrus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+)
+
+// ApplicationSets is the controller.
+type ApplicationSets struct{ log *logrus.Entry }
+
+var _ expand.ApplicationSets = (*ApplicationSets)(nil)
+
+// New makes the controller. What Argo CD logs is thrown away: errors are returned.
+func New() *ApplicationSets {
+	logrus.SetOutput(io.Discard)
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard)
+	quiet.SetLevel(logrus.PanicLevel)
+	return &ApplicationSets{log: logrus.NewEntry(quiet)}
+}
+
+// Parameters runs an ApplicationSet's generators.
+func (a *ApplicationSets) Parameters(tree expand.Tree, ask expand.Ask) ([]expand.Parameters, error) {
+	set, err := decode(tree)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]generators.Generator{"Plugin": &plugin{ask: ask, name: set.Name}, "List": generators.NewListGenerator()}
+	nested := maps.Clone(known)
+	nested["Matrix"], nested["Merge"] = generators.NewMatrixGenerator(maps.Clone(known)), generators.NewMergeGenerator(maps.Clone(known))
+	known["Matrix"], known["Merge"] = generators.NewMatrixGenerator(nested), generators.NewMergeGenerator(nested)
+	var out []expand.Parameters
+	index := 0
+	for _, g := range set.Spec.Generators {
+		results, err := generators.Transform(g, known, set.Spec.Template, set, map[string]any{}, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range results {
+			one := *set
+			one.Spec.Template = r.Template
+			one.Spec.Generators = []v1alpha1.ApplicationSetGenerator{{List: &v1alpha1.ListGenerator{}}}
+			for _, p := range r.Params {
+				out = append(out, expand.Parameters{Values: p, Template: &one, Index: index})
+			}
+			index++
+		}
+	}
+	return out, nil
+}
+
+// Application renders one parameter set that Parameters has returned. The renderer copies what it changes.
+func (a *ApplicationSets) Application(p expand.Parameters) (expand.Tree, error) {
+	set, ok := p.Template.(*v1alpha1.ApplicationSet)
+	if !ok {
+		return nil, errors.New("not a parameter set of an ApplicationSet")
+	}
+	known := map[string]generators.Generator{"List": given{p.Values}}
+	apps, _, err := template.GenerateApplications(a.log, *set, known, &utils.Render{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(apps) != 1 {
+		return nil, fmt.Errorf("%d Applications of one parameter set", len(apps))
+	}
+	return encode(&apps[0])
+}
+
+// decode reads an ApplicationSet as the API server has it: unknown keys are dropped.
+func decode(tree expand.Tree) (*v1alpha1.ApplicationSet, error) {
+	data, err := json.Marshal(tree)
+	if err != nil {
+		return nil, err
+	}
+	var set v1alpha1.ApplicationSet
+	if err := json.Unmarshal(data, &set); err != nil {
+		return nil, fmt.Errorf("not an ApplicationSet: %w", err)
+	}
+	return &set, nil
+}
+
+// encode is an Application without what the API server and controllers fill in.
+func encode(app *v1alpha1.Application) (expand.Tree, error) {
+	app.APIVersion, app.Kind = "argoproj.io/v1alpha1", "Application"
+	data, err := json.Marshal(app)
+	if err != nil {
+		return nil, err
+	}
+	var out expand.Tree
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil, err
+	}
+	delete(out, "status")
+	if metadata, ok := out["metadata"].(expand.Tree); ok {
+		delete(metadata, "creationTimestamp")
+	}
+	return out, nil
+}
+
+// given is a generator that yields one set.
+type given struct{ values map[string]any }
+
+func (g given) GenerateParams(*v1alpha1.ApplicationSetGenerator, *v1alpha1.ApplicationSet, client.Client) ([]map[string]any, error) {
+	return []map[string]any{g.values}, nil
+}
+
+func (given) GetRequeueAfter(*v1alpha1.ApplicationSetGenerator) time.Duration { return 0 }
+
+func (given) GetTemplate(*v1alpha1.ApplicationSetGenerator) *v1alpha1.ApplicationSetTemplate {
+	return &v1alpha1.ApplicationSetTemplate{}
+}
+
+// plugin is Argo CD's plugin generator (v2.14, applicationset/generators/plugin.go) without its HTTP client.
+type plugin struct {
+	ask  expand.Ask
+	name string
+}
+
+func (g *plugin) GetRequeueAfter(*v1alpha1.ApplicationSetGenerator) time.Duration { return 0 }
+
+func (g *plugin) GetTemplate(of *v1alpha1.ApplicationSetGenerator) *v1alpha1.ApplicationSetTemplate {
+	return &of.Plugin.Template
+}
+
+func (g *plugin) GenerateParams(of *v1alpha1.ApplicationSetGenerator, set *v1alpha1.ApplicationSet, _ client.Client) ([]map[string]any, error) {
+	if of == nil || of.Plugin == nil {
+		return nil, errors.New("no plugin generator")
+	}
+	request, err := json.Marshal(of.Plugin.Input.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	body, err := g.ask(g.name, request)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Output struct {
+			Parameters []map[string]any `json:"parameters"`
+		} `json:"output"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, fmt.Errorf("the plugin's answer: %w", err)
+	}
+	for i, found := range answer.Output.Parameters {
+		if answer.Output.Parameters[i], err = parameters(of.Plugin, set.Spec, found); err != nil {
+			return nil, err
+		}
+	}
+	return answer.Output.Parameters, nil
+}
+
+// parameters adds what Argo CD adds to each set; without Go templates the set is flattened.
+func parameters(of *v1alpha1.PluginGenerator, spec v1alpha1.ApplicationSetSpec, found map[string]any) (map[string]any, error) {
+	params := found
+	if !spec.GoTemplate {
+		flat, err := flatten.Flatten(found, "", flatten.DotStyle)
+		if err != nil {
+			return nil, err
+		}
+		params = make(map[string]any, len(flat)+1)
+		for k, v := range flat {
+			params[k] = fmt.Sprintf("%v", v)
+		}
+	}
+	params["generator"] = map[string]any{"input": map[string]v1alpha1.PluginParameters{"parameters": of.Input.Parameters}}
+	return params, values(of.Values, params, spec)
+}
+
+// values are the generator's own, which are templates over the set (generators/value_interpolation.go).
+func values(of map[string]string, params map[string]any, spec v1alpha1.ApplicationSetSpec) error {
+	if len(of) == 0 {
+		return nil
+	}
+	rendered := map[string]any{}
+	for k, v := range of {
+		text, err := (&utils.Render{}).Replace(v, params, spec.GoTemplate, spec.GoTemplateOptions)
+		if err != nil {
+			return fmt.Errorf("value %s: %w", k, err)
+		}
+		if spec.GoTemplate {
+			rendered[k] = text
+		} else {
+			params["values."+k] = text
+		}
+	}
+	if spec.GoTemplate {
+		params["values"] = rendered
+	}
+	return nil
+}

@@ -1,0 +1,343 @@
+package expand
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// Pair is an object before and after, nil where there is none.
+type Pair struct{ Before, After *Object }
+
+// Any is the object after, or if it is gone before.
+func (p Pair) Any() *Object {
+	if p.After != nil {
+		return p.After
+	}
+	return p.Before
+}
+
+// Compare visits what differs between two revisions of one hub (rule 5). What an ApplicationSet makes that cannot be
+// expanded at one of them is not compared: that is a problem of that one. An object that another one makes afterwards is
+// still the same object.
+func Compare(before, after *Hub, visit func(Pair)) {
+	c := &comparison{before: before, after: after, visit: visit, gone: map[Key]once{}, come: map[Key]once{}, seen: map[Key]bool{}}
+	c.followed = c.worthFollowing()
+	c.lists(nil, nil, before.roots, after.roots, false)
+	c.finish()
+}
+
+type comparison struct {
+	before, after *Hub
+	visit         func(Pair)
+	// followed are the folders whose contents live or have changed: what names one of them is looked into.
+	followed map[string]bool
+	// gone and come are what one parent has no more, and another one may have.
+	gone, come map[Key]once
+	seen       map[Key]bool
+}
+
+// once makes an object anew: those that are gone or have come are many, when a release moves.
+type once func() *Object
+
+// worthFollowing are all folders above files that live or have changed.
+func (c *comparison) worthFollowing() map[string]bool {
+	out := map[string]bool{}
+	add := func(p string) {
+		for dir := path.Dir(p); !out[dir]; dir = path.Dir(dir) {
+			out[dir] = true
+		}
+	}
+	for _, p := range snapshot.Changed(c.before.o.Snapshot, c.after.o.Snapshot) {
+		add(p)
+	}
+	for _, s := range []*snapshot.Snapshot{c.before.o.Snapshot, c.after.o.Snapshot} {
+		for _, p := range s.Paths() {
+			if isManifest(p) || strings.HasSuffix(p, ".tpl") {
+				if lives(s.File(p).Data) {
+					add(p)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// lists pairs the objects of two parents. Of those that are the same, only what is below may differ.
+func (c *comparison) lists(bp, ap *Object, before, after []*Object, followedOnly bool) {
+	names := func(objects []*Object) (map[Key]*Object, []Key) {
+		by, order := map[Key]*Object{}, []Key(nil)
+		for _, o := range objects {
+			if _, twin := by[o.Key()]; !twin && (!followedOnly || follows(o)) {
+				by[o.Key()] = o
+				order = append(order, o.Key())
+			}
+		}
+		return by, order
+	}
+	b, border := names(before)
+	a, aorder := names(after)
+	for _, k := range border {
+		if a[k] == nil {
+			o := b[k]
+			c.gone[k] = func() *Object { return o }
+		}
+	}
+	for _, k := range aorder {
+		if o := a[k]; b[k] == nil {
+			c.come[k] = func() *Object { return o }
+		} else {
+			c.objects(b[k], o)
+		}
+	}
+}
+
+// objects compares an object that is in both revisions.
+func (c *comparison) objects(b, a *Object) {
+	if follows(a) {
+		if c.seen[a.Key()] {
+			return
+		}
+		c.seen[a.Key()] = true
+	}
+	if b.Digest() != a.Digest() {
+		c.visit(Pair{b, a})
+	}
+	switch {
+	case a.ApplicationSet():
+		c.sets(b, a)
+	case a.Application():
+		c.applications(b, a)
+	default:
+		before, after := fluxOwner(b), fluxOwner(a)
+		if before != nil && after != nil {
+			c.lists(b, a, c.before.artifact(b, *before), c.after.artifact(a, *after), false)
+		}
+	}
+}
+
+// applications compares what two Applications make.
+func (c *comparison) applications(b, a *Object) {
+	before, after := c.before.parts(b), c.after.parts(a)
+	unchanged := map[string]bool{}
+	for _, p := range before {
+		if slices.ContainsFunc(after, func(q part) bool { return q.key == p.key }) {
+			unchanged[p.key] = true
+		}
+	}
+	gather := func(h *Hub, o *Object, parts []part, same bool) (out []*Object) {
+		for _, p := range parts {
+			if unchanged[p.key] == same && (!same || p.lives()) {
+				out = append(out, h.objects(o, p)...)
+			}
+		}
+		return out
+	}
+	c.lists(b, a, gather(c.before, b, before, true), gather(c.after, a, after, true), true)
+	c.lists(b, a, gather(c.before, b, before, false), gather(c.after, a, after, false), false)
+}
+
+// sets compares what two ApplicationSets make.
+func (c *comparison) sets(b, a *Object) {
+	same := b.Digest() == a.Digest()
+	look := !same || c.looksInto(a)
+	if same && !look && c.alike(a) {
+		return
+	}
+	before, readable := c.before.sets(b)
+	after, ok := c.after.sets(a)
+	if !readable || !ok {
+		return
+	}
+	old, was := bySetName(before)
+	updated, is := bySetName(after)
+	for _, name := range was {
+		if _, stays := updated[name]; !stays {
+			c.single(c.gone, c.before, b, old[name])
+		}
+	}
+	type pair struct{ b, a set }
+	var both []pair
+	for _, name := range is {
+		s, ok := old[name]
+		switch t := updated[name]; {
+		case !ok:
+			c.single(c.come, c.after, a, t)
+		case s.key != t.key || look:
+			both = append(both, pair{s, t})
+		}
+	}
+	for some := range slices.Chunk(both, batch) {
+		olds, news := make([]*Object, len(some)), make([]*Object, len(some))
+		parallel(len(some), func(i int) {
+			olds[i], news[i] = c.before.application(b, some[i].b), c.after.application(a, some[i].a)
+		})
+		for i := range some {
+			x, y := olds[i], news[i]
+			switch {
+			case x == nil || y == nil: // named
+			case x.Key() == y.Key():
+				c.objects(x, y)
+			default:
+				c.single(c.gone, c.before, b, some[i].b)
+				c.single(c.come, c.after, a, some[i].a)
+			}
+		}
+	}
+}
+
+// single puts down an Application that one ApplicationSet has in one revision alone.
+func (c *comparison) single(in map[Key]once, h *Hub, parent *Object, s set) {
+	o := h.application(parent, s)
+	if o != nil {
+		in[o.Key()] = func() *Object { return h.application(parent, s) }
+	}
+}
+
+// bySetName are sets by a name for each, and the names in order.
+func bySetName(sets []set) (map[string]set, []string) {
+	out, order := make(map[string]set, len(sets)), make([]string, 0, len(sets))
+	for i, s := range sets {
+		name := text(s.parameters.Values, "applicationName") + " " + s.name
+		if name == " " {
+			name = fmt.Sprint(i)
+		}
+		if _, twin := out[name]; twin {
+			name += fmt.Sprint(" ", i)
+		}
+		out[name] = s
+		order = append(order, name)
+	}
+	return out, order
+}
+
+// alike reports whether the engine answers all that an ApplicationSet asks alike in both revisions.
+func (c *comparison) alike(o *Object) bool {
+	if !onlyPlugin(o) || readsRevision(o) {
+		return false
+	}
+	for _, p := range questions(o) {
+		r, err := c.after.request(o.Name(), p)
+		if err != nil || c.before.o.State.Fingerprint(r) != c.after.o.State.Fingerprint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// questions are what an ApplicationSet's own plugin generators send.
+func questions(o *Object) []json.RawMessage {
+	generators, _ := at(o.Tree, "spec", "generators").([]any)
+	var out []json.RawMessage
+	for _, g := range generators {
+		if parameters := at(g, "plugin", "input", "parameters"); parameters != nil {
+			out = append(out, canonical(parameters))
+		}
+	}
+	return out
+}
+
+// pathValue is a folder that a source names, in JSON.
+var pathValue = regexp.MustCompile(`"path":"((?:[^"\\]|\\.)*)"`)
+
+// looksInto reports whether an ApplicationSet's Applications may name a folder that is worth following. Paths stand in its
+// template, or in the answers.
+func (c *comparison) looksInto(o *Object) bool {
+	if !onlyPlugin(o) {
+		return true
+	}
+	if c.names(canonical(at(o.Tree, "spec", "template"))) {
+		return true
+	}
+	for _, q := range questions(o) {
+		answer, err := c.after.ask(o.Name(), q)
+		if err != nil || lives(answer) || c.names(answer) {
+			return true
+		}
+	}
+	return false
+}
+
+// names reports whether a text names a folder that is followed, or one that only the renderer knows.
+func (c *comparison) names(text []byte) bool {
+	for _, m := range pathValue.FindAllSubmatch(text, -1) {
+		p := string(m[1])
+		if strings.Contains(p, "{{") {
+			if strings.Count(p, "{{") > 1 || !strings.HasPrefix(p, "{{") || !strings.HasSuffix(p, "}}") {
+				return true
+			}
+			continue // the answer's own, which is looked at
+		}
+		if p != "" && c.followed[path.Clean(p)] {
+			return true
+		}
+	}
+	return false
+}
+
+// finish pairs what has another parent now, and visits what has none, with all that is below it.
+func (c *comparison) finish() {
+	for len(c.gone)+len(c.come) > 0 {
+		gone, come := c.gone, c.come
+		c.gone, c.come = map[Key]once{}, map[Key]once{}
+		keys := slices.SortedFunc(maps.Keys(merged(gone, come)), compareKeys)
+		for _, k := range keys {
+			was, is := gone[k], come[k]
+			switch {
+			case was != nil && is != nil:
+				if b, a := was(), is(); b != nil && a != nil {
+					c.objects(b, a)
+				}
+			case was != nil:
+				c.alone(c.before, was(), c.gone, func(o *Object) { c.visit(Pair{Before: o}) })
+			default:
+				c.alone(c.after, is(), c.come, func(o *Object) { c.visit(Pair{After: o}) })
+			}
+		}
+	}
+}
+
+// alone visits an object of one revision; what is below it may be below another one in the other revision.
+func (c *comparison) alone(h *Hub, o *Object, below map[Key]once, visit func(*Object)) {
+	if o == nil || c.seen[o.Key()] {
+		return
+	}
+	if follows(o) {
+		c.seen[o.Key()] = true
+	}
+	visit(o)
+	switch owner := fluxOwner(o); {
+	case o.ApplicationSet():
+		sets, _ := h.sets(o)
+		for _, s := range sets {
+			c.single(below, h, o, s)
+		}
+	case o.Application():
+		for _, p := range h.parts(o) {
+			if !p.lives() {
+				continue
+			}
+			for _, x := range h.objects(o, p) {
+				if follows(x) {
+					below[x.Key()] = func() *Object { return x }
+				}
+			}
+		}
+	case owner != nil:
+		for _, x := range h.artifact(o, *owner) {
+			below[x.Key()] = func() *Object { return x }
+		}
+	}
+}
+
+func merged(a, b map[Key]once) map[Key]once {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}

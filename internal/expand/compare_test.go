@@ -1,0 +1,153 @@
+package expand_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+)
+
+// changes are real changes to this repository's fleet, and what each renders at most of some 150 Applications.
+func changes(t *testing.T) map[string]edit {
+	t.Helper()
+	return map[string]edit{
+		"nothing": func(map[string]string) {},
+		"tenant override": func(f map[string]string) {
+			f["addons/tenants/retail/defaults/addons/external-dns/values.yaml"] += "\nlogLevel: debug\n"
+		},
+		"new member": func(f map[string]string) {
+			f["fleet/fleet-members/hub-eu/retail-dev-eu-9.yaml"] = strings.ReplaceAll(f["fleet/fleet-members/hub-eu/retail-dev-eu-1.yaml"], "retail-dev-eu-1", "retail-dev-eu-9")
+		},
+		"retired member": func(f map[string]string) {
+			f["fleet/fleet-members/hub-eu/retail-dev-eu-1.yaml"] += "lifecycle: retired\n"
+		},
+		"deleted member":     func(f map[string]string) { delete(f, "fleet/fleet-members/hub-eu/retail-dev-eu-1.yaml") },
+		"release bump":       replace(t, "versions/applicationSets.yaml", "  addons:\n    - type: default\n", "  addons:\n    - type: default\n      chartRepoRevision: v2\n"),
+		"label change":       replace(t, "fleet/fleet-members/hub-eu/payments-dev-eu-1.yaml", "labels:\n", "labels:\n  addonsRelease: canary\n"),
+		"root template":      replace(t, "fleet/bootstrap/hub-eu/addons.yaml", "      project: platform", "      project: default"),
+		"root generator":     replace(t, "fleet/bootstrap/hub-eu/addons.yaml", "requeueAfterSeconds: 600", "requeueAfterSeconds: 60"),
+		"chart's template":   replace(t, "charts/application-sets/templates/applicationsets.yaml", "      project: {{ $entry.project | toYaml }}", "      project: {{ $entry.project | toYaml }}\n      revisionHistoryLimit: 3"),
+		"catalog":            replace(t, "charts/application-sets/catalogs/addons.yaml", "components:", "defaults: {syncPolicy: {automated: {selfHeal: false}}}\ncomponents:"),
+		"registration chart": replace(t, "charts/fleet-secret/templates/cluster-secret.yaml", "metadata:", "metadata:\n  annotations: {example.com/changed: \"true\"}"),
+		"leaf chart": func(f map[string]string) {
+			f["charts/storage-classes/templates/more.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"
+		},
+		"agent chart": replace(t, "charts/agent-bootstrap/values.yaml", "requeueAfterSeconds:", "requeueAfterSeconds: 60 #"),
+		"moved root": func(f map[string]string) {
+			f["fleet/bootstrap/hub-eu/plus.yaml"] = f["fleet/bootstrap/hub-eu/addons.yaml"]
+			delete(f, "fleet/bootstrap/hub-eu/addons.yaml")
+		},
+		"deleted root": func(f map[string]string) { delete(f, "fleet/bootstrap/hub-eu/monitoring.yaml") },
+		"becomes an agent": func(f map[string]string) {
+			f["fleet/fleet-members/hub-eu/retail-prod-eu-2.yaml"] += "use_remote_argo: true\nenable_remote_addons: true\n"
+		},
+		"reads its revision": replace(t, "fleet/bootstrap/hub-eu/addons.yaml", "        argosy.dev/group: addons\n", "        argosy.dev/group: addons\n        rev: 'r-{{ .revision | trunc 8 | replace \":\" \"-\" }}'\n"),
+		"component elsewhere": func(f map[string]string) {
+			f["addons/tenants/payments/clusters/payments-prod-eu-1/application-sets/addons.yaml"] = "components:\n  external-dns: {enabled: false}\n"
+		},
+	}
+}
+
+// everything is all that a revision comes to.
+func everything(t *testing.T, h *expand.Hub) map[expand.Key]*expand.Object {
+	t.Helper()
+	out := map[expand.Key]*expand.Object{}
+	h.Walk(true, func(o *expand.Object) bool {
+		out[o.Key()] = o
+		return true
+	})
+	return out
+}
+
+// brute is what differs between everything and everything. What a chart makes goes and comes with its Application.
+func brute(b, a map[expand.Key]*expand.Object) map[expand.Key]string {
+	out := map[expand.Key]string{}
+	single := func(o *expand.Object, other map[expand.Key]*expand.Object, what string) {
+		leaf := o.Parent != nil && o.Parent.Application() && !o.Application() && !o.ApplicationSet() && o.Kind() != "OCIRepository"
+		if other[o.Key()] == nil && (!leaf || other[o.Parent.Key()] != nil) {
+			out[o.Key()] = what
+		}
+	}
+	for k, o := range b {
+		single(o, a, gone)
+		if x := a[k]; x != nil && x.Digest() != o.Digest() {
+			out[k] = changed
+		}
+	}
+	for _, o := range a {
+		single(o, b, come)
+	}
+	return out
+}
+
+// What becomes of an object.
+const (
+	gone    = "gone"
+	come    = "come"
+	changed = "changed"
+)
+
+// same are the changes that only move text.
+var same = []string{"nothing", "moved root"}
+
+// Compare finds what a comparison of everything finds, nothing else, and each once (rule 5).
+func TestCompareFindsAll(t *testing.T) {
+	base, memo := commit(t, nil), &expand.Memo{}
+	st := state(t, nil, base)
+	for _, hub := range hubs {
+		before := everything(t, revision(t, st, base, hub, memo))
+		for name, change := range changes(t) {
+			t.Run(hub+"/"+name, func(t *testing.T) {
+				head := commit(t, change)
+				next := state(t, st, head)
+				got := map[expand.Key]string{}
+				expand.Compare(revision(t, st, base, hub, memo), revision(t, next, head, hub, memo), func(p expand.Pair) {
+					what := changed
+					switch {
+					case p.Before == nil:
+						what = come
+					case p.After == nil:
+						what = gone
+					}
+					if _, twice := got[p.Any().Key()]; twice {
+						t.Errorf("%s is visited twice", p.Any().Key())
+					}
+					got[p.Any().Key()] = what
+				})
+				want := brute(before, everything(t, revision(t, next, head, hub, memo)))
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-everything +Compare):\n%s", diff)
+				}
+				if hub == "hub-eu" && (len(want) == 0) != slices.Contains(same, name) {
+					t.Errorf("%d objects differ", len(want))
+				}
+			})
+		}
+	}
+}
+
+// A change of one file renders what it concerns, and not the fleet (rule 5).
+func TestCompareIsLazy(t *testing.T) {
+	base := commit(t, nil)
+	st := state(t, nil, base)
+	whole := &expand.Memo{}
+	revision(t, st, base, "hub-eu", whole).All(false)
+	all, _ := whole.Counts()
+	head := commit(t, changes(t)["tenant override"])
+	memo := &expand.Memo{}
+	found := map[string]bool{}
+	expand.Compare(revision(t, st, base, "hub-eu", memo), revision(t, state(t, st, head), head, "hub-eu", memo), func(p expand.Pair) { found[p.Any().Name()] = true })
+	want := []string{"external-dns-retail-dev-eu-1", "external-dns-retail-prod-eu-1", "external-dns-retail-prod-eu-2", "external-dns-retail-staging-eu-1"}
+	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
+		t.Errorf("differ: %v, want %v", got, want)
+	}
+	applications, charts := memo.Counts()
+	t.Logf("rendered %d Applications and %d charts; all of it is %d", applications, charts, all)
+	if applications > all/4 {
+		t.Errorf("rendered %d of %d Applications for a change of %d", applications, all, len(want))
+	}
+}

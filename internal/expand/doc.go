@@ -1,0 +1,26 @@
+// Package expand follows a hub's pipeline to its end, offline: from the files that are applied by hand to every
+// Application, as Argo CD would.
+//
+//	State + Snapshot + hub -> Hub;  Hub.All() -> objects;  Compare(before, after) -> what differs
+//
+// Its rules:
+//
+//  1. It begins with fleet/bootstrap/<hub>.yaml, or where there is none with the files of fleet/bootstrap/<hub>, and goes
+//     on until nothing new appears: an ApplicationSet becomes Applications, by Argo CD's own generators and renderer and
+//     the engine's answers; an Application whose source lies in this repository becomes its objects, by Helm's library or
+//     as they are written; an artifact for Flux becomes the objects that are in it.
+//  2. Each object knows whose engine runs it (the hub's, or a member's), which object it came from, and where its text
+//     stands: the file of the root, or the chart's template.
+//  3. What is in this repository is told by the root Application: its repoURL, at its targetRevision. Another revision of
+//     this repository is asked for; it is the same before and after.
+//  4. What cannot be followed is named, as a problem with its place, and everything else is. An error is something that
+//     fails in Argo CD, too; a warning, what lies beyond this repository or this program.
+//  5. An object is computed when it is asked for. Compare asks for what may differ alone: where the template is the same
+//     and the engine answers alike (Fingerprint), nothing below differs, unless a chart or folder has changed that is
+//     named there, or what is named there makes further objects of these kinds.
+//  6. Renderings are remembered by the digests of all that they depend on, and are shared by the revisions of a Memo.
+//  7. Same input, same objects in the same order. Objects must not be changed.
+//
+// It links neither Argo CD nor Helm: internal/expand/argocd and internal/expand/helm do, which only cmd/argosy imports. The
+// service must not (a program that links Argo CD has 1,400 packages).
+package expand

@@ -1,0 +1,99 @@
+package expand_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// What the engine says is to run is what comes out at the end of the pipeline, each Application once, under the same name,
+// for the same cluster, by the same engine, of the same chart (rule 1). Flux's HelmReleases included.
+func TestExpansionIsWhatTheEngineSays(t *testing.T) {
+	base := commit(t, nil)
+	st := state(t, nil, base)
+	inventories, err := st.Inventories()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type run struct{ Engine, Cluster, Chart, Version string }
+	for _, inv := range inventories {
+		t.Run(inv.Hub, func(t *testing.T) {
+			want := map[string]run{}
+			for _, a := range inv.Applications {
+				if a.View == generator.Components {
+					chart := a.Chart.Name
+					if chart == "" {
+						chart = a.Chart.Path
+					}
+					want[a.Name] = run{a.Owner, a.Cluster, chart, a.Chart.Version}
+				}
+			}
+			h := revision(t, st, base, inv.Hub, nil)
+			got := map[string]run{}
+			h.Walk(false, func(o *expand.Object) bool {
+				switch {
+				case o.Application() && o.Label("argosy.dev/component") != "":
+					chart, version := path(o, "spec", "source", "chart"), path(o, "spec", "source", "targetRevision")
+					if chart == "" {
+						chart = path(o, "spec", "source", "path")
+					}
+					got[o.Name()] = run{o.Engine, path(o, "spec", "destination", "name"), chart, version}
+				case o.Kind() == "HelmRelease" && o.Label("argosy.dev/component") != "":
+					got[o.Name()] = run{o.Engine, o.Label("argosy.dev/cluster"), want[o.Name()].Chart, want[o.Name()].Version}
+				}
+				return true
+			})
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-engine +expansion):\n%s", diff)
+			}
+			noProblems(t, h)
+		})
+	}
+}
+
+func path(o *expand.Object, keys ...string) string {
+	var v any = o.Tree
+	for _, k := range keys {
+		m, _ := v.(map[string]any)
+		v = m[k]
+	}
+	s, _ := v.(string)
+	return s
+}
+
+// A component's Application has what the ApplicationSet's chart says and the engine does not: project, labels, sync policy.
+// Each object knows where it came from (rule 2).
+func TestOrigins(t *testing.T) {
+	base := commit(t, nil)
+	h := revision(t, state(t, nil, base), base, "hub-eu", nil)
+	var found *expand.Object
+	h.Walk(false, func(o *expand.Object) bool {
+		if o.Name() == "external-dns-retail-prod-eu-1" {
+			found = o
+		}
+		return found == nil
+	})
+	if found == nil {
+		t.Fatal("no such Application")
+	}
+	var chain []string
+	for o := found; o != nil; o = o.Parent {
+		chain = append(chain, o.Engine+" "+o.Key().String()+" "+o.Pos.String())
+	}
+	want := []string{
+		"hub Application external-dns-retail-prod-eu-1 charts/application-sets/templates/applicationsets.yaml",
+		"hub ApplicationSet addons-default-external-dns charts/application-sets/templates/applicationsets.yaml",
+		"hub Application application-sets-addons-default fleet/bootstrap/hub-eu/addons.yaml:2:1",
+		"hub ApplicationSet addons fleet/bootstrap/hub-eu/addons.yaml:2:1",
+		"hub Application fleet-bootstrap fleet/bootstrap/hub-eu.yaml:3:1",
+	}
+	if diff := cmp.Diff(want, chain); diff != "" {
+		t.Errorf("origins (-want +got):\n%s", diff)
+	}
+	if got := path(found, "spec", "project"); got != "retail" {
+		t.Errorf("project %q, want the cluster's tenant", got)
+	}
+}

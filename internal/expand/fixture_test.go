@@ -1,0 +1,126 @@
+package expand_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/argocd"
+	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// hubs are those of this repository's fleet.
+var hubs = []string{"hub-eu", "hub-us"}
+
+// tools are real: Argo CD's packages, and Helm's library.
+var tools = sync.OnceValue(func() expand.Tools {
+	return expand.Tools{ApplicationSets: argocd.New(), Charts: &helm.Charts{}}
+})
+
+// repository is this repository, as far as a fleet's goes.
+var repository = sync.OnceValues(func() (map[string]*snapshot.File, error) {
+	folder, err := source.NewFolder("../..", source.Limits{Charts: true})
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	s, err := folder.Snapshot(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]*snapshot.File{}
+	for _, p := range s.Paths() {
+		for _, root := range []string{"fleet/", "addons/", "resources/", "versions/", "charts/"} {
+			if strings.HasPrefix(p, root) {
+				out[p] = s.File(p)
+			}
+		}
+	}
+	return out, nil
+})
+
+// edit is what a commit does to files; an empty text removes one.
+type edit func(map[string]string)
+
+// commit is this repository's fleet after an edit.
+func commit(t *testing.T, e edit) *snapshot.Snapshot {
+	t.Helper()
+	files, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e == nil {
+		return snapshot.New("base", maps.Clone(files))
+	}
+	texts := map[string]string{}
+	for p, f := range files {
+		texts[p] = string(f.Data)
+	}
+	e(texts)
+	out := map[string]*snapshot.File{}
+	for p, text := range texts {
+		if old := files[p]; old != nil && string(old.Data) == text {
+			out[p] = old
+		} else {
+			out[p] = snapshot.NewFile(p, []byte(text), snapshot.MaxFileSize)
+		}
+	}
+	return snapshot.New(snapshot.RevisionOf(out), out)
+}
+
+// replace is an edit of one file; it fails if the text is not there.
+func replace(t *testing.T, p, old, updated string) edit {
+	t.Helper()
+	return func(files map[string]string) {
+		if !strings.Contains(files[p], old) {
+			t.Fatalf("%s has no %q", p, old)
+		}
+		files[p] = strings.Replace(files[p], old, updated, 1)
+	}
+}
+
+func state(t *testing.T, previous *generator.State, s *snapshot.Snapshot) *generator.State {
+	t.Helper()
+	st, err := generator.Build(previous, s, facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// revision expands a hub at a snapshot; the branch of the canary releases is as the base.
+func revision(t *testing.T, st *generator.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
+	t.Helper()
+	files, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(string) (*snapshot.Snapshot, error) { return snapshot.New("canary", files), nil }
+	return expand.New(expand.Options{State: st, Snapshot: s, Hub: hub, Tools: tools(), Memo: memo, At: at})
+}
+
+// noProblems fails on any.
+func noProblems(t *testing.T, h *expand.Hub) {
+	t.Helper()
+	for _, p := range h.Problems() {
+		t.Error(p)
+	}
+}
+
+func texts(ps []problem.Problem) []string {
+	var out []string
+	for _, p := range ps {
+		out = append(out, string(p.Severity)+": "+p.Error())
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,160 @@
+package expand
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// Bootstrap is the folder of the roots: a file and a folder for each hub.
+const Bootstrap = "fleet/bootstrap"
+
+// Options say what to expand. State, Snapshot, which the state was built from, Hub and Tools are required.
+type Options struct {
+	State    *generator.State
+	Snapshot *snapshot.Snapshot
+	Hub      string
+	Tools    Tools
+	// Memo is shared with other revisions; default one of its own.
+	Memo *Memo
+	// At is another revision of this repository, for what names one; default none can be had.
+	At func(revision string) (*snapshot.Snapshot, error)
+}
+
+// Hub is the expansion of a hub at one revision. It may be used by several goroutines.
+type Hub struct {
+	o     Options
+	roots []*Object
+	urls  map[string]string // the tracked revision, by this repository's addresses
+
+	mu       sync.Mutex
+	problems []problem.Problem
+	known    map[string]bool // problems that have been named
+	folders  map[folderKey]*folder
+}
+
+// New reads the roots of a hub. A hub without any has no objects: that is a problem of it.
+func New(o Options) *Hub {
+	if o.Memo == nil {
+		o.Memo = &Memo{}
+	}
+	h := &Hub{o: o, urls: map[string]string{}, known: map[string]bool{}, folders: map[folderKey]*folder{}}
+	file, dir := path.Join(Bootstrap, o.Hub+".yaml"), path.Join(Bootstrap, o.Hub)
+	if f := o.Snapshot.File(file); f != nil {
+		h.roots = h.written(f, nil, ownerHub)
+		h.adopt(dir)
+	}
+	if len(h.roots) == 0 {
+		for _, p := range o.Snapshot.Under(dir) {
+			if isManifest(p) && path.Dir(p) == dir {
+				h.roots = append(h.roots, h.written(o.Snapshot.File(p), nil, ownerHub)...)
+			}
+		}
+	}
+	if len(h.roots) == 0 {
+		h.fault(problem.Problem{
+			Reason: problem.NotExpanded, Severity: problem.Warning, Pos: problem.Pos{File: dir}, Hub: o.Hub,
+			Subject: fmt.Sprintf("hub %q", o.Hub), Found: "has no roots", Expected: "Applications or ApplicationSets in " + file + " or " + dir,
+		})
+	}
+	return h
+}
+
+// adopt learns this repository's addresses from the Applications that point to the hub's own folder (rule 3).
+func (h *Hub) adopt(dir string) {
+	for _, o := range h.roots {
+		if !o.Application() {
+			continue
+		}
+		for _, s := range sources(o) {
+			if path.Clean(s.path) == dir {
+				h.urls[address(s.repoURL)] = s.revision
+			}
+		}
+	}
+}
+
+// Roots are the objects that are applied by hand, in order.
+func (h *Hub) Roots() []*Object { return h.roots }
+
+// Name is the hub's.
+func (h *Hub) Name() string { return h.o.Hub }
+
+// Problems are those of all that has been computed so far, in order.
+func (h *Hub) Problems() []problem.Problem {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return problem.Sorted(slices.Clone(h.problems))
+}
+
+// fault names a problem once.
+func (h *Hub) fault(p problem.Problem) {
+	if p.Hub == "" {
+		p.Hub = h.o.Hub
+	}
+	key := p.Cluster + " " + p.Error()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.known[key] {
+		h.known[key] = true
+		h.problems = append(h.problems, p)
+	}
+}
+
+// faultOf names a problem of an object.
+func (h *Hub) faultOf(o *Object, severity problem.Severity, found string, hints ...string) {
+	reason := problem.ExpansionFailed
+	if severity == problem.Warning {
+		reason = problem.NotExpanded
+	}
+	h.fault(problem.Problem{
+		Reason: reason, Severity: severity, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()), Found: found, Hints: hints,
+		Cluster: o.Label("argosy.dev/cluster"),
+	})
+}
+
+// failed names what made an object's expansion fail: the engine's own problems, if it is the engine that refuses.
+func (h *Hub) failed(o *Object, err error) {
+	var refused *generator.Error
+	if errors.As(err, &refused) && len(refused.Problems) > 0 {
+		for _, p := range problem.Cut(refused.Problems, problem.OfCluster) {
+			h.fault(p)
+		}
+		h.faultOf(o, problem.Error, "makes nothing: the plugin refuses to answer, and what there is stays as it is")
+		return
+	}
+	h.faultOf(o, problem.Error, oneLine(err))
+}
+
+// oneLine is an error's text, bounded and without line breaks.
+func oneLine(err error) string {
+	const limit = 600
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit-3], "") + "..."
+	}
+	return text
+}
+
+// ask is the plugin.
+func (h *Hub) ask(applicationSet string, parameters json.RawMessage) (json.RawMessage, error) {
+	r, err := h.request(applicationSet, parameters)
+	if err != nil {
+		return nil, err
+	}
+	return h.o.State.Answer(r)
+}
+
+func (h *Hub) request(applicationSet string, parameters json.RawMessage) (generator.Request, error) {
+	r, err := generator.ParseRequest(parameters, h.o.Hub)
+	r.ApplicationSet = applicationSet
+	return r, err
+}

@@ -1,0 +1,226 @@
+package expand
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+const ownerHub = fleet.OwnerHub
+
+// inCluster is the cluster that an Argo CD runs on.
+const inCluster = "https://kubernetes.default.svc"
+
+// source is one of an Application's sources.
+type source struct {
+	repoURL, revision, path, chart string
+	helm                           Tree
+	recurse                        bool
+}
+
+func sources(application *Object) []source {
+	spec, _ := at(application.Tree, "spec").(Tree)
+	list, _ := spec["sources"].([]any)
+	if len(list) == 0 {
+		list = []any{spec["source"]}
+	}
+	var out []source
+	for _, item := range list {
+		s, ok := item.(Tree)
+		if !ok {
+			continue
+		}
+		helm, _ := s["helm"].(Tree)
+		recurse, _ := at(s, "directory", "recurse").(bool)
+		out = append(out, source{
+			repoURL: text(s, "repoURL"), revision: text(s, "targetRevision"), path: text(s, "path"), chart: text(s, "chart"), helm: helm, recurse: recurse,
+		})
+	}
+	return out
+}
+
+// address is what the forms of a repository's URL have in common.
+func address(url string) string {
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		url = rest
+	} else if host, rest, ok := strings.Cut(url, ":"); ok { // git@host:path
+		url = host + "/" + rest
+	}
+	if user, rest, ok := strings.Cut(url, "@"); ok && !strings.Contains(user, "/") {
+		url = rest
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git"))
+}
+
+// local is the snapshot that a source names; nil with an empty reason where it is none of this repository's, and with one
+// where it is but cannot be had.
+func (h *Hub) local(s source) (snap *snapshot.Snapshot, missing string) {
+	tracked, ours := h.urls[address(s.repoURL)]
+	switch {
+	case !ours || s.chart != "" || s.path == "":
+		return nil, ""
+	case s.revision == tracked, s.revision == "", s.revision == "HEAD":
+		return h.o.Snapshot, ""
+	case h.o.At == nil:
+		return nil, "other revisions of this repository cannot be read here"
+	}
+	snap, err := h.o.At(s.revision)
+	if err != nil {
+		return nil, oneLine(err)
+	}
+	return snap, ""
+}
+
+// folder is a folder of a snapshot, with what it holds.
+type folder struct {
+	snap  *snapshot.Snapshot
+	dir   string
+	files []*snapshot.File // all below it, by paths relative to the repository
+	// digest is the same for folders that hold the same. Helm and kustomize tell what the folder is.
+	digest          string
+	helm, kustomize bool
+	// lives tells that its text names kinds that expansion follows.
+	lives bool
+}
+
+type folderKey struct {
+	snap *snapshot.Snapshot
+	dir  string
+}
+
+func (h *Hub) folder(snap *snapshot.Snapshot, dir string) *folder {
+	key := folderKey{snap, dir}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f := h.folders[key]; f != nil {
+		return f
+	}
+	f := &folder{snap: snap, dir: dir}
+	var digests []any
+	for _, p := range snap.Under(dir) {
+		file := snap.File(p)
+		f.files = append(f.files, file)
+		relative := below(dir, p)
+		digests = append(digests, relative, file.Digest)
+		switch relative {
+		case "Chart.yaml":
+			f.helm = true
+		case "kustomization.yaml", "kustomization.yml", "Kustomization":
+			f.kustomize = true
+		}
+		f.lives = f.lives || !strings.HasSuffix(p, ".md") && lives(file.Data)
+	}
+	f.digest = digestOf(digests...)
+	h.folders[key] = f
+	return f
+}
+
+// below is a path relative to a folder that it is in.
+func below(dir, p string) string {
+	if dir == "." {
+		return p
+	}
+	return strings.TrimPrefix(p, dir+"/")
+}
+
+// lives reports whether a text may make objects that expansion follows: they name their API.
+func lives(text []byte) bool {
+	return bytes.Contains(text, []byte("argoproj.io/v1")) || bytes.Contains(text, []byte("source.toolkit.fluxcd.io/v"))
+}
+
+func isManifest(p string) bool {
+	switch path.Ext(p) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// written are the objects of a file as they are written.
+func (h *Hub) written(f *snapshot.File, parent *Object, engine string) []*Object {
+	if f.Err != nil {
+		for _, p := range problem.From(f.Err, problem.InvalidYAML, problem.Pos{File: f.Path}) {
+			h.fault(p)
+		}
+		return nil
+	}
+	docs, err := documents(f)
+	if err != nil {
+		for _, p := range problem.From(err, problem.InvalidYAML, problem.Pos{File: f.Path}) {
+			h.fault(p)
+		}
+	}
+	var out []*Object
+	for _, doc := range docs {
+		tree, ok := doc.Root.Any().(Tree)
+		if !ok || text(tree, "kind") == "" {
+			continue
+		}
+		out = append(out, &Object{Engine: engine, Tree: plain(tree), Parent: parent, Pos: doc.Pos(doc.Root)})
+	}
+	return out
+}
+
+// Documents are a file's documents, each at its lines. The error is of the first that cannot be read; then there are none,
+// as Argo CD takes a file as a whole.
+func documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
+	var out []*yamldoc.Doc
+	var from int
+	lines := strings.SplitAfter(string(f.Data), "\n")
+	add := func(to int) error {
+		body := strings.Join(lines[from:to], "")
+		if strings.TrimSpace(body) == "" {
+			return nil
+		}
+		numbers := make([]int, to-from+1)
+		for i := range numbers {
+			numbers[i] = from + i + 1
+		}
+		doc, err := yamldoc.ParseLines(f.Path, []byte(body), numbers)
+		if err != nil {
+			return err
+		}
+		if !doc.Root.IsNull() {
+			out = append(out, doc)
+		}
+		return nil
+	}
+	for i, line := range lines {
+		if strings.TrimRight(line, " \t\r\n") != "---" {
+			continue
+		}
+		if err := add(i); err != nil {
+			return nil, err
+		}
+		from = i + 1
+	}
+	if err := add(len(lines)); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// runsOn is whose engine runs what an Application deploys.
+func (h *Hub) runsOn(o *Object) string {
+	name, server := text(o.Tree, "spec", "destination", "name"), text(o.Tree, "spec", "destination", "server")
+	switch self := h.o.State.Fleet.HubMember(h.o.Hub); {
+	case name == "in-cluster", name == "" && (server == inCluster || server == ""):
+		return o.Engine
+	case self != nil && name == self.Name:
+		return ownerHub
+	case name != "":
+		return name
+	}
+	return server
+}
+
+// missingFolder is the problem of a source that names a folder which is not there.
+func missingFolder(s source, where *snapshot.Snapshot) string {
+	return fmt.Sprintf("path %q is not in this repository at revision %s", s.path, where.Revision)
+}
