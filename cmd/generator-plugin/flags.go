@@ -81,7 +81,7 @@ func flagSet(f *flags) *flag.FlagSet {
 	fs.StringVar(&f.namespace, "namespace", "argocd", "namespace of Argo CD: its cluster Secrets, Applications and ApplicationSets, with --facts kubernetes")
 	fs.BoolVar(&f.refreshSets, "refresh-applicationsets", true, "with --facts kubernetes: make Argo CD ask at once for the ApplicationSets whose answer has changed")
 	fs.StringVar(&f.pluginConfigMap, "plugin-configmap", "generator-plugin", "`name` of the ConfigMap by which ApplicationSets refer to this service")
-	fs.StringVar(&f.fluxNamespace, "flux-namespace", "", "`namespace` of Flux: its HelmReleases are watched, so that an artifact can remove what is to go in two steps; without it, everything stays")
+	fs.StringVar(&f.fluxNamespace, "flux-namespace", "", "`namespace` of Flux: its HelmReleases and Kustomizations are watched, so that an artifact can remove what is to go in two steps; without it, everything stays")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` to reach the API server with; default: KUBECONFIG, the pod's service account, ~/.kube/config")
 	fs.StringVar(&f.listen, "listen", plugin.DefaultListen, "`address` to listen on")
 	fs.StringVar(&f.tokenFile, "token-file", "", "`file` with the bearer token that may ask everything (required); read again when it changes")

@@ -7,10 +7,12 @@ import (
 	"sync"
 )
 
-// Application is one component on one cluster as the asking engine has it: an Application of Argo CD, or a HelmRelease of
-// Flux, which are called the same (N1). What its labels do not say is empty.
+// Application is one component on one cluster as the asking engine has it: an Application of Argo CD, or a HelmRelease or
+// Kustomization of Flux, which are called the same (N1). What its labels do not say is empty.
 type Application struct {
-	Name      string
+	Name string
+	// Kind is Kustomization for a folder of manifests that Flux applies; empty for everything else.
+	Kind      string
 	Cluster   string // label argosy.dev/cluster
 	Group     string // label argosy.dev/group
 	Component string // label argosy.dev/component
@@ -32,7 +34,7 @@ type Application struct {
 // applications are sorted by cluster, then name.
 type applications struct {
 	sorted    []Application
-	byName    map[string]int32
+	byName    map[string]int32    // by key
 	ofCluster map[string][2]int32 // from, to
 
 	controlling  sync.Once
@@ -46,22 +48,22 @@ func (s Set) WithApplications(apps ...Application) Set {
 	return s
 }
 
-// newApplications sorts them; of several with one name the last counts.
+// newApplications sorts them; of several of one kind with one name the last counts.
 func newApplications(apps []Application) *applications {
 	byName := make(map[string]int32, len(apps))
 	for i, a := range apps {
-		byName[a.Name] = int32(i) //nolint:gosec // far fewer fit into a cluster
+		byName[a.key()] = int32(i) //nolint:gosec // far fewer fit into a cluster
 	}
 	k := &applications{sorted: make([]Application, 0, len(byName)), byName: byName, ofCluster: map[string][2]int32{}}
 	for i, a := range apps {
-		if byName[a.Name] == int32(i) { //nolint:gosec // as above
+		if byName[a.key()] == int32(i) { //nolint:gosec // as above
 			k.sorted = append(k.sorted, a)
 		}
 	}
 	slices.SortFunc(k.sorted, Application.compare)
 	for i, a := range k.sorted {
 		at := int32(i) //nolint:gosec // as above
-		byName[a.Name] = at
+		byName[a.key()] = at
 		r, ok := k.ofCluster[a.Cluster]
 		if !ok {
 			r[0] = at
@@ -151,7 +153,15 @@ func ApplicationsDiffer(s, t Set, f func(Application)) {
 
 // compare is the order of Set.Applications.
 func (a Application) compare(b Application) int {
-	return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Name, b.Name))
+	return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
+}
+
+// key is the name, for one of another kind its own: no name begins with a slash.
+func (a Application) key() string {
+	if a.Kind == "" {
+		return a.Name
+	}
+	return "/" + a.Kind + "/" + a.Name
 }
 
 func (k *applications) equal(l *applications) bool {

@@ -11,7 +11,7 @@ import (
 // Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, clusters with name, server, labels and
 // annotations; and, if it is to say anything of what engines have, applications with name, cluster, group, component,
 // release, cascade and controller, and helmReleases with name, cluster, group, component, release, owner, cascade and
-// suspended. All that is wrong comes back as a problem.List.
+// suspended; kustomizations have the same keys. All that is wrong comes back as a problem.List.
 func Parse(file string, data []byte) (Set, error) {
 	doc, err := yamldoc.Parse(file, data)
 	if err != nil {
@@ -19,7 +19,7 @@ func Parse(file string, data []byte) (Set, error) {
 	}
 	r := yamldoc.NewReader(doc)
 	root := r.Map(doc.Root, "the facts file")
-	root.Known("apiVersion", "kind", "clusters", "applications", "helmReleases")
+	root.Known("apiVersion", "kind", "clusters", "applications", "helmReleases", "kustomizations")
 	root.Const("apiVersion", "argosy.dev/v1alpha1")
 	root.Const("kind", "Facts")
 	f := fileReader{r: r, doc: doc}
@@ -37,8 +37,13 @@ func Parse(file string, data []byte) (Set, error) {
 	if root.Has("applications") {
 		set = set.WithApplications(f.applications("application", root.List("applications"), "controller")...)
 	}
-	if root.Has("helmReleases") {
-		set = set.WithHelmReleases(f.applications("HelmRelease", root.List("helmReleases"), "owner", "suspended")...)
+	if root.Has("helmReleases") || root.Has("kustomizations") {
+		releases := f.applications("HelmRelease", root.List("helmReleases"), "owner", "suspended")
+		for _, k := range f.applications(Kustomization, root.List("kustomizations"), "owner", "suspended") {
+			k.Kind = Kustomization
+			releases = append(releases, k)
+		}
+		set = set.WithHelmReleases(releases...)
 	}
 	if err := r.Err(); err != nil {
 		return Set{}, err

@@ -14,6 +14,10 @@ const (
 	PruneDisabled   = "disabled"
 )
 
+// Kustomization is the Application.Kind of one of Flux's Kustomizations, which are among the HelmReleases of a Set: Flux has
+// them for components that are manifests.
+const Kustomization = "Kustomization"
+
 // OwnerOf is Application.Owner: a hub, and whose engine of it, "hub" or a member's name.
 func OwnerOf(hub, owner string) string { return hub + "/" + owner }
 

@@ -1,6 +1,8 @@
 package flux
 
 import (
+	"slices"
+
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
@@ -8,8 +10,9 @@ import (
 )
 
 // departing are the objects of a component that is to go, as they were but for three things: they may be pruned, they say
-// so, and a HelmRelease whose Deletion is orphan is suspended, so that helm-controller neither deploys it nor uninstalls it
-// when it is deleted (v1.6.4, helmrelease_controller.go, reconcileDelete). What others may need too, namespaces and
+// so, and one whose Deletion is orphan is suspended, so that helm-controller neither deploys it nor uninstalls it when it is
+// deleted (v1.6.4, helmrelease_controller.go, reconcileDelete), nor kustomize-controller (v1.9.5, kustomization_controller.go,
+// finalizerShouldDeleteResources). What others may need too, namespaces and
 // HelmRepositories, is not among them, and stays. Nil where Flux could not express them: they stay as well, and hold up
 // nothing else (rule 8).
 func (r *renderer) departing(c generator.ComponentSet, own bool) []object {
@@ -19,8 +22,11 @@ func (r *renderer) departing(c generator.ComponentSet, own bool) []object {
 		return nil
 	}
 	release := objects[len(objects)-1]
+	spec, _ := release["spec"].(object)
+	if c.Deletion == fleet.Cascade && c.Kind == generator.KindManifests {
+		spec["deletionPolicy"] = "WaitForTermination" // what reaches the cluster is needed until all has gone
+	}
 	if c.Deletion == fleet.Orphan {
-		spec, _ := release["spec"].(object)
 		spec["suspend"] = true
 		if template, ok := spec["chart"].(object); ok {
 			objects = append(objects, r.helmChart(c, template["spec"]))
@@ -36,6 +42,18 @@ func (r *renderer) departing(c generator.ComponentSet, own bool) []object {
 		return nil
 	}
 	return objects
+}
+
+// without are objects but for those that have a kind and name of others.
+func without(objects, others []object) []object {
+	return slices.DeleteFunc(objects, func(x object) bool {
+		return slices.ContainsFunc(others, func(y object) bool { return x["kind"] == y["kind"] && nameOf(x) == nameOf(y) })
+	})
+}
+
+func nameOf(x object) any {
+	metadata, _ := x["metadata"].(object)
+	return metadata["name"]
 }
 
 // helmChart is what helm-controller has made of a HelmRelease's chart (helmchart_template.go, buildHelmChartFromTemplate),

@@ -5,7 +5,8 @@
 // Its rules:
 //
 //  1. A HelmRelease for each component, called by the Application's name (N1), so that one owner may follow another.
-//     What the component's chart needs beside it is called the same: only HelmRepositories are shared.
+//     What the component's chart needs beside it is called the same: only HelmRepositories are shared. A component that is
+//     manifests has a Kustomization instead, by the same rules.
 //  2. Values travel as a text in a ConfigMap, not in spec.values, where kustomize-controller drops a null
 //     (fluxcd/kustomize-controller#372). As valuesFrom they are read as Helm reads `-f` (H2). The key's name has the values'
 //     digest, so that a chart's version and its values change in one step.
@@ -14,7 +15,8 @@
 //     is left out when that has been seen on the cluster (D3). What another owner takes over is suspended besides (D4).
 //  4. A failed installation or upgrade is tried again as it is. It is not remediated by uninstalling: what is being
 //     installed may have run before under another owner (D4).
-//  5. Flux's variable substitution does not touch the objects: `${...}` in values is the chart's.
+//  5. Flux's variable substitution does not touch the objects: `${...}` in values is the chart's. Manifests have the facts of
+//     their cluster for variables if their entry says so.
 //  6. Same input, same bytes (G6). The revision is nowhere in the artifact: an artifact's digest changes when what runs
 //     changes, and only then.
 //  7. What Flux cannot express is a problem with the place of its cause, and then there is no artifact (G1).

@@ -252,3 +252,33 @@ warning: fleet/fleet-members/hub/three.yaml:7:23: label "a_b": is label_a_b in C
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// An order that leads back to itself would never end: Flux waits for each before the other. Of one kind alone, and on one
+// cluster: nothing else is waited for.
+func TestOrderWithoutEnd(t *testing.T) {
+	t.Parallel()
+	entry := func(name, kind, dependsOn string) string {
+		return fmt.Sprintf("%s: {enabled: true, kind: %s, chart: {repoURL: \"https://git.example/fleet\", path: x, version: main}, dependsOn: [%s]}\n", name, kind, dependsOn)
+	}
+	for catalog, want := range map[string]string{
+		entry("a", "manifests", "a"): `addons/defaults/application-sets/addons.yaml:1:119: dependsOn of component "a": leads back to itself: neither would ever be deployed; expected an order`,
+		entry("a", "manifests", "b") + entry("b", "manifests", "c") + entry("c", "manifests", "b"): `addons/defaults/application-sets/addons.yaml:2:119: dependsOn of component "b": leads back to itself: neither would ever be deployed; expected an order
+addons/defaults/application-sets/addons.yaml:3:119: dependsOn of component "c": leads back to itself: neither would ever be deployed; expected an order`,
+		entry("a", "chart", "b") + entry("b", "chart", "a"):     "2",
+		entry("a", "manifests", "b") + entry("b", "chart", "a"): "",
+	} {
+		st := state(t, fleet(map[string]string{"one": agent}, catalog, nil))
+		owned, err := st.Owned("hub", "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, problems := flux.Render(owned, flux.Options{Pos: st.EntryPos})
+		var got []string
+		for _, p := range problem.Errors(problems) {
+			got = append(got, p.Error())
+		}
+		if text := strings.Join(got, "\n"); text != want && fmt.Sprint(len(got)) != want {
+			t.Errorf("%s\ngot  %s\nwant %s", catalog, text, want)
+		}
+	}
+}

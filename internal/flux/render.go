@@ -53,7 +53,7 @@ type File struct {
 // Render writes what an engine runs as Flux's objects: one file for each component and one for what they share, sorted
 // by name. With a problem of severity error there are no files (rule 7).
 func Render(o generator.Owned, options Options) ([]File, []problem.Problem) {
-	r := renderer{Options: options, owned: o, shared: map[string]object{}}
+	r := renderer{Options: options, owned: o, all: byName(o.Components), shared: map[string]object{}}
 	if r.Namespace == "" {
 		r.Namespace = DefaultNamespace
 	}
@@ -75,7 +75,11 @@ func Render(o generator.Owned, options Options) ([]File, []problem.Problem) {
 	}
 	for _, c := range o.Departing {
 		if objects := r.departing(c, c.Name == o.Self.Name); objects != nil {
-			files["components/"+c.ApplicationName+".yaml"] = objects
+			file := "components/" + c.ApplicationName + ".yaml"
+			if running, is := files[file]; is { // as the other kind
+				file, objects = "departing/"+c.ApplicationName+".yaml", without(objects, running)
+			}
+			files[file] = objects
 		}
 	}
 	for _, c := range o.Deregistrations {
@@ -84,7 +88,7 @@ func Render(o generator.Owned, options Options) ([]File, []problem.Problem) {
 		}
 	}
 	if o.Self.Name != "" {
-		files[ClusterInfo+".yaml"] = []object{r.clusterInfo()}
+		files[ClusterInfo+".yaml"] = []object{r.clusterInfo(ClusterInfo, o.Self)}
 	}
 	for name, x := range r.shared {
 		files[name] = []object{x}
@@ -122,6 +126,7 @@ type object = map[string]any
 type renderer struct {
 	Options
 	owned    generator.Owned
+	all      components
 	shared   map[string]object // by file
 	problems []problem.Problem
 }
@@ -139,9 +144,12 @@ func (r *renderer) fault(c generator.ComponentSet, reason problem.Reason, subjec
 // component is a component's objects, in the order in which they are of use; own tells whether it runs on the engine's own
 // cluster. Else Helm makes the namespace, on the other cluster.
 func (r *renderer) component(c generator.ComponentSet, own bool) []object {
+	if c.Kind == generator.KindManifests {
+		return r.manifests(c, own)
+	}
 	var out []object
-	if own && c.Namespace != r.Namespace && !slices.Contains(everywhere, c.Namespace) {
-		r.shared["namespaces/"+c.Namespace+".yaml"] = r.namespace(c)
+	if own {
+		r.ownNamespace(c)
 	}
 	key, values := r.values(c)
 	spec := object{
@@ -161,6 +169,7 @@ func (r *renderer) component(c generator.ComponentSet, own bool) []object {
 	if len(validation.IsDNS1123Label(c.Namespace)) > 0 {
 		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is none that Kubernetes takes", "a DNS-1123 label", "namespace")
 	}
+	r.dependsOn(c, spec)
 	source := r.source(c, spec)
 	out = append(out, values)
 	if source != nil {
@@ -200,6 +209,13 @@ func (r *renderer) values(c generator.ComponentSet) (key string, x object) {
 
 // everywhere are namespaces that every cluster has; they are nobody's to label.
 var everywhere = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
+
+// ownNamespace has a component's namespace made on the engine's own cluster.
+func (r *renderer) ownNamespace(c generator.ComponentSet) {
+	if c.Namespace != r.Namespace && !slices.Contains(everywhere, c.Namespace) {
+		r.shared["namespaces/"+c.Namespace+".yaml"] = r.namespace(c)
+	}
+}
 
 // namespace is a component's namespace, made if it is not there and otherwise left as it is.
 func (r *renderer) namespace(c generator.ComponentSet) object {

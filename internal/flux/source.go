@@ -26,19 +26,13 @@ func (r *renderer) source(c generator.ComponentSet, spec object) object {
 	case chart == (generator.Chart{}):
 		return unsupported("has no chart", "chart coordinates: Flux's members have no ApplicationSets to give them", "chart")
 	case chart.Path != "":
-		url, ok := gitURL(chart.RepoURL)
-		if !ok {
-			return unsupported(fmt.Sprintf("chart.repoURL %q is none that Flux reads Git from", chart.RepoURL), "https://, http:// or ssh://", "chart", "repoURL")
-		}
 		spec["chart"] = object{"spec": object{
 			"chart": "./" + strings.TrimPrefix(chart.Path, "./"), "interval": interval,
 			// What is in Git changes without a new version of the chart.
 			"reconcileStrategy": "Revision",
 			"sourceRef":         object{"kind": "GitRepository", "name": c.ApplicationName},
 		}}
-		repository := object{"url": url, "interval": interval, "timeout": "1m", "ref": gitRef(chart.Version)}
-		r.gitCredentials(c, chart.RepoURL, repository)
-		return object{"apiVersion": sourceAPI, "kind": "GitRepository", "metadata": r.metadata(c.ApplicationName, c), "spec": repository}
+		return r.gitRepository(c)
 	case !hasScheme: // a registry (release.WithoutScheme)
 		spec["chartRef"] = object{"kind": "OCIRepository", "name": c.ApplicationName}
 		return object{"apiVersion": sourceAPI, "kind": "OCIRepository", "metadata": r.metadata(c.ApplicationName, c), "spec": object{
@@ -59,6 +53,19 @@ func (r *renderer) source(c generator.ComponentSet, spec object) object {
 		return nil
 	}
 	return unsupported(fmt.Sprintf("chart.repoURL %q is none that Flux reads charts from", chart.RepoURL), "https://, http://, or a registry without a scheme", "chart", "repoURL")
+}
+
+// gitRepository is the source of a component that is a folder in Git, nil where Flux cannot read it.
+func (r *renderer) gitRepository(c generator.ComponentSet) object {
+	url, ok := gitURL(c.Chart.RepoURL)
+	if !ok {
+		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group),
+			fmt.Sprintf("chart.repoURL %q is none that Flux reads Git from", c.Chart.RepoURL), "https://, http:// or ssh://", "chart", "repoURL")
+		return nil
+	}
+	repository := object{"url": url, "interval": interval, "timeout": "1m", "ref": gitRef(c.Chart.Version)}
+	r.gitCredentials(c, c.Chart.RepoURL, repository)
+	return object{"apiVersion": sourceAPI, "kind": "GitRepository", "metadata": r.metadata(c.ApplicationName, c), "spec": repository}
 }
 
 // gitCredentials names the Secret that charts/fleet-secret makes of the credentials of a repository, for Argo CD: a user and a

@@ -22,9 +22,12 @@ const (
 	keyReleaseName = "releaseName"
 	keySelector    = "selector"
 	keyValues      = "values"
+	keyKind        = "kind"
+	keyDependsOn   = "dependsOn"
+	keySubstitute  = "substitute"
 )
 
-var entryKeys = []string{keyEnabled, keyChart, keyNamespace, keyReleaseName, keySelector, keyValues}
+var entryKeys = []string{keyEnabled, keyChart, keyNamespace, keyReleaseName, keySelector, keyValues, keyKind, keyDependsOn, keySubstitute}
 
 var chartKeys = []string{"repoURL", "name", "version", "path"}
 
@@ -59,6 +62,10 @@ type entry struct {
 	selector  labels.Selector
 	problems  []problem.Problem
 	node      *yamldoc.Node // all but values, for templates
+	// kind is KindManifests, or empty for a chart.
+	kind       string
+	dependsOn  []string
+	substitute bool
 }
 
 // entryLayers are a component's entries in catalog layers: without values (they are merged by other rules), in the
@@ -143,6 +150,7 @@ func readEntry(n *yamldoc.Node) *entry {
 	if v := c.Node().Get("version"); v != nil && v.Kind == yamldoc.Number {
 		r.Add(problem.InvalidValue, v, `key "chart.version"`, "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
 	}
+	e.readKind(r, m)
 	if v := m.Node().Get(keyValues); v != nil { // maps and null have been taken out
 		r.Add(problem.InvalidValue, v, `key "values"`, "is a "+v.Kind.String(), "a map")
 	}

@@ -132,7 +132,7 @@ func (st *State) removing(q query, c *cluster, g *clusterGroup, kept map[string]
 		}
 		// A component that no catalog describes any more must not be switched on: its ApplicationSet could not be rendered.
 		if _, catalogued := ground.catalogs[g.name]; catalogued {
-			if found, _ := e.chart.incomplete(true); found != "" {
+			if found, _ := e.incomplete(e.chart, true); found != "" {
 				continue
 			}
 		}

@@ -119,14 +119,14 @@ func (st *State) applicationsOf(c *cluster) (out []Application, problems []probl
 			r, faults := st.of(c).resolve(c, g, component, nil)
 			problems = append(problems, faults...)
 			if len(faults) == 0 && r.enabled {
-				out = append(out, componentApplication(c, g, component, r))
+				out = append(out, st.componentApplication(c, g, component, r))
 			}
 		}
 	}
 	return out, problems
 }
 
-func componentApplication(c *cluster, g *clusterGroup, component string, r resolved) Application {
+func (st *State) componentApplication(c *cluster, g *clusterGroup, component string, r resolved) Application {
 	a := Application{
 		View: Components, Name: applicationName(component, c.member.Name), Cluster: c.member.Name,
 		Group: g.name, Component: component, Release: g.release.Type, Chart: r.chart,
@@ -140,6 +140,12 @@ func componentApplication(c *cluster, g *clusterGroup, component string, r resol
 	a.set("engine", a.Engine, c.member.KeyPos("remote_engine"))
 	a.set("group", g.name, problem.Pos{})
 	a.set("release", a.Release, c.labels.Origins[release.LabelOf(g.name)])
+	e := st.of(c).memo.entry(r.entry)
+	a.set("kind", e.kind, at(keyKind))
+	a.set("dependsOn", strings.Join(e.dependsOn, ", "), at(keyDependsOn))
+	if e.substitute {
+		a.set("substitute", true, at(keySubstitute))
+	}
 	a.set("chart.repoURL", r.chart.RepoURL, at(keyChart, "repoURL"))
 	a.set("chart.name", r.chart.Name, at(keyChart, "name"))
 	a.set("chart.path", r.chart.Path, at(keyChart, "path"))

@@ -16,13 +16,14 @@ import (
 // among them. Where nothing is known of HelmReleases, there are none.
 func (st *State) departing(hub, owner string, runs []ComponentSet) []ComponentSet {
 	releases, _ := st.facts.HelmReleases()
-	stays := make(map[string]bool, len(runs))
+	type object struct{ kind, name string }
+	stays := make(map[object]bool, len(runs))
 	for _, c := range runs {
-		stays[c.ApplicationName] = true
+		stays[object{c.Kind, c.ApplicationName}] = true
 	}
 	var out []ComponentSet
 	for _, r := range releases {
-		if stays[r.Name] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) {
+		if stays[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) {
 			continue
 		}
 		if s := st.departure(hub, owner, r); s != nil {
@@ -57,7 +58,7 @@ func (st *State) departure(hub, owner string, release facts.Application) *Compon
 	switch {
 	case c.goes(r.entry, ground.memo.entry(r.entry)):
 		deletion, marked = cascade, release.Cascade
-	case c.retired(), r.enabled && (away || !fluxRuns(c.member, owner, g.name)):
+	case c.retired(), r.enabled && (away || ground.memo.entry(r.entry).kind != componentKind(release) || !fluxRuns(c.member, owner, g.name)):
 		deletion, marked = orphan, release.Suspended
 	}
 	if deletion == "" || marked {
@@ -69,7 +70,22 @@ func (st *State) departure(hub, owner string, release facts.Application) *Compon
 		}
 	}
 	s, _ := ground.newComponentSet(c, g, release.Component, r, deletion)
+	if s != nil {
+		// What is there, even if the catalog has changed it; a chart is never without a namespace.
+		s.Kind = componentKind(release)
+		if s.Kind == "" && s.Namespace == "" {
+			s.Namespace = s.Component
+		}
+	}
 	return s
+}
+
+// componentKind is the ComponentSet.Kind of what Flux has.
+func componentKind(of facts.Application) string {
+	if of.Kind == facts.Kustomization {
+		return KindManifests
+	}
+	return ""
 }
 
 // whereabouts is a cluster of a hub; of another hub, when its file has moved there; nil when it has no file.

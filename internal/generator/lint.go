@@ -93,7 +93,7 @@ func (l *linter) deployable(component string, r resolved) {
 	if len(r.relName) > maxReleaseName || len(validation.IsDNS1123Subdomain(r.relName)) > 0 {
 		fault(keyReleaseName, r.relName, fmt.Sprintf("a DNS-1123 name of at most %d characters", maxReleaseName))
 	}
-	if !labels.IsName(r.ns) {
+	if r.ns != "" && !labels.IsName(r.ns) {
 		fault(keyNamespace, r.ns, "a DNS-1123 label")
 	}
 }
@@ -128,6 +128,7 @@ func (l *linter) member(m *fleet.Member) {
 				if r.enabled && m.Lifecycle != fleet.Retired {
 					l.component(m, name, component)
 					l.deployable(component, r)
+					l.dependencies(c, component, r)
 				}
 			}
 		}

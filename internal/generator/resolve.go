@@ -60,6 +60,9 @@ func (b *ground) resolve(c *cluster, g *clusterGroup, component string, base *ya
 func (b *ground) whole(c *cluster, g *clusterGroup, component string, base *yamldoc.Node, out resolved) (resolved, []problem.Problem) {
 	facts := c.data.lazy(g, component)
 	e := b.memo.entry(out.entry)
+	if problems := b.kindFaults(c, g, component, e, out.entry); len(problems) > 0 {
+		return out, problems
+	}
 	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out); len(problems) > 0 {
 		return out, problems
 	}
@@ -76,7 +79,13 @@ func (b *ground) whole(c *cluster, g *clusterGroup, component string, base *yaml
 	if len(problems) > 0 {
 		return out, problems
 	}
-	out.values = b.merge(append(layers, files...), g.name, component)
+	layers = append(layers, files...)
+	if e.kind == KindManifests {
+		if problems := c.valueless(component, layers); len(problems) > 0 {
+			return out, problems
+		}
+	}
+	out.values = b.merge(layers, g.name, component)
 	return out, nil
 }
 
@@ -139,13 +148,13 @@ func (b *ground) coordinates(c *cluster, g *clusterGroup, component string, e *e
 	}
 	out.chart.RepoURL = release.WithoutScheme(out.chart.RepoURL)
 	_, catalogued := b.catalogs[g.name]
-	if found, expected := out.chart.incomplete(catalogued && !based); found != "" {
+	if found, expected := e.incomplete(out.chart, catalogued && !based); found != "" {
 		return c.own([]problem.Problem{{
 			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: e.node.Pos(),
 			Subject: fmt.Sprintf("component %q of group %q", component, g.name), Found: found, Expected: expected,
 		}})
 	}
-	if out.ns == "" {
+	if out.ns == "" && e.kind != KindManifests { // manifests say theirs
 		out.ns = component
 	}
 	if out.relName == "" {

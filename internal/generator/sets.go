@@ -64,7 +64,7 @@ type ReleaseSet struct {
 	HelmValues string         `json:"helmValues"`
 }
 
-// ComponentSet is one element of the answer to view components.
+// ComponentSet is one element of the answer to view components. Kind and what follows it are absent for a plain chart.
 type ComponentSet struct {
 	Common
 	Component   string   `json:"component"`
@@ -76,6 +76,11 @@ type ComponentSet struct {
 	HelmValues  string   `json:"helmValues"`
 	ValueFiles  []string `json:"valueFiles"`
 	Deletion    string   `json:"deletion"`
+	// Kind is KindManifests for a folder in Git, Chart.Path, that is applied as it is.
+	Kind string `json:"kind,omitempty"`
+	// DependsOn are components of the same cluster that Flux waits for, Substitute has Flux put the facts for variables.
+	DependsOn  []string `json:"dependsOn,omitempty"`
+	Substitute bool     `json:"substitute,omitempty"`
 }
 
 // AgentSet is one element of the answer to view agents.

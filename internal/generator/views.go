@@ -311,9 +311,11 @@ func (b *ground) newComponentSet(c *cluster, g *clusterGroup, component string, 
 			Reason: problem.InvalidValue, Severity: problem.Error, Pos: c.member.Pos, Subject: fmt.Sprintf("component %q", component), Found: err.Error(),
 		}})
 	}
+	e := b.memo.entry(r.entry)
 	return &ComponentSet{
 		Common: c.common(applicationName(component, c.member.Name)), Component: component, Group: g.name, Release: g.release.Type,
 		Chart: r.chart, Namespace: r.ns, ReleaseName: r.relName, HelmValues: text, ValueFiles: valueFiles(r.values), Deletion: deletion,
+		Kind: e.kind, DependsOn: e.dependsOn, Substitute: e.substitute,
 	}, nil
 }
 

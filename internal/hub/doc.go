@@ -25,4 +25,6 @@
 //     that failed are kept.
 //  10. Flux's HelmReleases are watched where there is Flux (type Flux), by rules 1, 5, 6 and 8, beside and apart from what
 //     Argo CD has: those labelled with the artifact that they came with (argosy.dev/hub, argosy.dev/owner).
+//     Kustomizations so labelled are watched with them; where they may not be, or there is no such resource, HelmReleases
+//     are all that is known.
 package hub

@@ -49,7 +49,7 @@ type event struct {
 }
 
 // resources are those that the server knows.
-var resources = []string{"secrets", "applications", "applicationsets", "helmreleases"}
+var resources = []string{"secrets", "applications", "applicationsets", "helmreleases", "kustomizations"}
 
 const password = "bearerToken-of-the-cluster"
 

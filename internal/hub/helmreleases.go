@@ -2,8 +2,10 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,11 +17,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
-var helmReleases = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
+var (
+	helmReleases   = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
+	kustomizations = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
+)
 
 // FluxState is what is known of Flux at one time.
 type FluxState struct {
-	// HelmReleases are those of our artifacts, sorted by name; Known tells that these are all there are.
+	// HelmReleases are those of our artifacts, and their Kustomizations, sorted by name; Known tells that these are all there
+	// are, but for Kustomizations where those may not be asked for.
 	HelmReleases []facts.Application
 	Known        bool
 	// Synced tells that it is known whether they can be asked for. Before, nothing must be acted upon.
@@ -28,11 +34,11 @@ type FluxState struct {
 	Err error
 }
 
-// Flux watches the HelmReleases of one namespace (rule 10).
+// Flux watches the HelmReleases and Kustomizations of one namespace (rule 10).
 type Flux struct {
-	releases *follower
-	dirty    chan struct{}
-	state    atomic.Pointer[FluxState]
+	releases, kustomizations *follower
+	dirty                    chan struct{}
+	state                    atomic.Pointer[FluxState]
 }
 
 // NewFlux makes a Flux of the namespace that Flux's objects are in, which is required; nothing is asked of the API server
@@ -47,17 +53,22 @@ func NewFlux(o Options) (*Flux, error) {
 	}
 	f := &Flux{dirty: make(chan struct{}, 1)}
 	f.state.Store(&FluxState{})
-	resource := client.Resource(helmReleases).Namespace(o.Namespace)
-	f.releases, err = newFollower(followed{
-		what: "HelmReleases", permission: "list and watch on helmreleases.helm.toolkit.fluxcd.io", of: "Flux",
-		namespace: o.Namespace, log: o.Log, selector: facts.OwnerLabel,
-		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, o) },
-		watch:    resource.Watch,
-		expected: &metav1.PartialObjectMetadata{},
-		trim:     trimHelmRelease,
-		changed:  func() { poke(f.dirty) },
-	})
-	return f, err
+	follow := func(what string, which schema.GroupVersionResource) (*follower, error) {
+		resource := client.Resource(which).Namespace(o.Namespace)
+		return newFollower(followed{
+			what: what, permission: "list and watch on " + which.GroupResource().String(), of: "Flux",
+			namespace: o.Namespace, log: o.Log, selector: facts.OwnerLabel,
+			list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, o) },
+			watch:    resource.Watch,
+			expected: &metav1.PartialObjectMetadata{},
+			trim:     trimHelmRelease,
+			changed:  func() { poke(f.dirty) },
+		})
+	}
+	var failed error
+	f.releases, err = follow("HelmReleases", helmReleases)
+	f.kustomizations, failed = follow("Kustomizations", kustomizations)
+	return f, errors.Join(err, failed)
 }
 
 // State is what is known now; its contents must not be changed.
@@ -70,7 +81,10 @@ func (f *Flux) Run(ctx context.Context, changed func()) {
 	defer func() { <-done }()
 	go func() {
 		defer close(done)
-		f.releases.run(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() { f.releases.run(ctx) })
+		wg.Go(func() { f.kustomizations.run(ctx) })
+		wg.Wait()
 	}()
 	for settled(ctx, f.dirty) {
 		if f.update() {
@@ -83,13 +97,21 @@ func (f *Flux) Run(ctx context.Context, changed func()) {
 func (f *Flux) update() bool {
 	old := f.state.Load()
 	denied, err := f.releases.failure()
-	next := &FluxState{HelmReleases: old.HelmReleases, Known: f.releases.synced()}
-	if next.Known || !denied { // rule 8: what was never allowed is no failure
+	without, failed := f.kustomizations.failure()
+	without = without && !f.kustomizations.synced()
+	next := &FluxState{HelmReleases: old.HelmReleases}
+	// Half of what there is must not be taken for all: what is to go would look as if it had gone.
+	next.Known = f.releases.synced() && (old.Known || f.kustomizations.synced() || without)
+	if f.releases.synced() || !denied { // rule 8: what was never allowed is no failure
 		next.Err = err
 	}
-	next.Synced = old.Synced || next.Known || denied
+	if next.Err == nil && !without {
+		next.Err = failed
+	}
+	next.Synced = old.Synced || next.Known || denied && !f.releases.synced()
 	if next.Known {
-		next.HelmReleases = readHelmReleases(f.releases.objects())
+		next.HelmReleases = slices.Concat(readFlux("", f.releases.objects()), readFlux(facts.Kustomization, f.kustomizations.objects()))
+		slices.SortStableFunc(next.HelmReleases, func(a, b facts.Application) int { return strings.Compare(a.Name, b.Name) })
 	}
 	if next.Known == old.Known && next.Synced == old.Synced && textOf(next.Err) == textOf(old.Err) && slices.Equal(next.HelmReleases, old.HelmReleases) {
 		return false
@@ -123,9 +145,9 @@ func only(of map[string]string, keys ...string) map[string]string {
 	return out
 }
 
-// helmRelease is the fact that a HelmRelease is; the zero value when it is none of an artifact's. What it says of its end
+// fluxObject is the fact that a HelmRelease is, or a Kustomization; the zero value when it is none of an artifact's. What it says of its end
 // counts if kustomize-controller may delete it, too: both have to have come with the artifact that said so.
-func helmRelease(o any) facts.Application {
+func fluxObject(kind string, o any) facts.Application {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok || m.Labels[clusterLabel] == "" || m.Labels[facts.HubLabel] == "" || m.Labels[facts.OwnerLabel] == "" {
 		return facts.Application{}
@@ -133,17 +155,17 @@ func helmRelease(o any) facts.Application {
 	prunable := m.Annotations[facts.PruneAnnotation] != facts.PruneDisabled
 	said := m.Annotations[facts.DeletionAnnotation]
 	return facts.Application{
-		Name: m.Name, Cluster: m.Labels[clusterLabel], Group: m.Labels[groupLabel], Component: m.Labels[componentLabel],
+		Name: m.Name, Kind: kind, Cluster: m.Labels[clusterLabel], Group: m.Labels[groupLabel], Component: m.Labels[componentLabel],
 		Release: m.Labels[releaseLabel], Owner: facts.OwnerOf(m.Labels[facts.HubLabel], m.Labels[facts.OwnerLabel]),
 		Cascade: prunable && said == fleet.Cascade, Suspended: prunable && said == fleet.Orphan,
 	}
 }
 
-// readHelmReleases makes facts of the HelmReleases that are there, sorted by name.
-func readHelmReleases(objects []any) []facts.Application {
+// readFlux makes facts of the objects of a kind that are there, sorted by name.
+func readFlux(kind string, objects []any) []facts.Application {
 	out := make([]facts.Application, 0, len(objects))
 	for _, o := range objects {
-		if r := helmRelease(o); r.Name != "" {
+		if r := fluxObject(kind, o); r.Name != "" {
 			out = append(out, r)
 		}
 	}

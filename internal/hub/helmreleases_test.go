@@ -119,7 +119,7 @@ func TestFlux_FactsOfHelmReleases(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, path := range a.paths {
-		if path != "GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/flux-system/helmreleases argosy.dev/owner" || !onlyMetadata(a.accepts[i]) {
+		if !slices.Contains([]string{"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/flux-system/helmreleases argosy.dev/owner", "GET /apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations argosy.dev/owner"}, path) || !onlyMetadata(a.accepts[i]) {
 			t.Errorf("asked %s, accepting %s", path, a.accepts[i])
 		}
 	}
@@ -132,6 +132,50 @@ func onlyMetadata(accept string) bool {
 		}
 	}
 	return true
+}
+
+// Rule 10: Kustomizations are facts beside HelmReleases, of the same names even, and say the same of their end.
+func TestFlux_Kustomizations(t *testing.T) {
+	a := newAPI(t)
+	a.write("helmreleases", release("dns-one", nil, protected), release("zone-one", nil, protected))
+	a.write("kustomizations", release("dns-one", nil, protected), release("quotas-one", nil, cascades), release("kept-one", nil, orphans))
+	_, states := watching(t, a, nil)
+	of := func(kind, name string) facts.Application {
+		return facts.Application{Name: name, Kind: kind, Cluster: "one", Owner: "hub-eu/one"}
+	}
+	dns, zone, same := of("", "dns-one"), of("", "zone-one"), of(facts.Kustomization, "dns-one")
+	goes, kept := of(facts.Kustomization, "quotas-one"), of(facts.Kustomization, "kept-one")
+	goes.Cascade, kept.Suspended = true, true
+	becomes(t, states, "both kinds", releases(dns, same, kept, goes, zone))
+	a.removeFrom("kustomizations", "quotas-one")
+	becomes(t, states, "what is left", releases(dns, same, kept, zone))
+}
+
+// Rules 5, 8 and 10: half of what there is is not taken for all of it. Where Kustomizations cannot be asked for at present,
+// nothing is known; where they may not be, or do not exist, HelmReleases are all; once they may, they are known, too.
+func TestFlux_KustomizationsUnknown(t *testing.T) {
+	t.Parallel()
+	x := facts.Application{Name: "x", Cluster: "one", Owner: "hub-eu/one"}
+	y := facts.Application{Name: "y", Kind: facts.Kustomization, Cluster: "one", Owner: "hub-eu/one"}
+	for _, status := range []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel() // client-go waits between attempts
+			a := newAPI(t)
+			a.write("helmreleases", release("x", nil))
+			a.write("kustomizations", release("y", nil))
+			a.failFor(status, "kustomizations")
+			_, states := watching(t, a, nil)
+			if status == http.StatusInternalServerError {
+				if s, _ := becomes(t, states, "the error", func(s FluxState) bool { return s.Err != nil }); s.Known || s.Synced {
+					t.Errorf("%+v", s)
+				}
+			} else {
+				becomes(t, states, "the HelmReleases", releases(x))
+			}
+			a.failFor(0, "kustomizations")
+			becomes(t, states, "all", releases(x, y))
+		})
+	}
 }
 
 // Rule 6: Flux writes a HelmRelease's status all the time; that is not told.

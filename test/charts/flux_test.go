@@ -9,6 +9,7 @@ import (
 
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -99,6 +100,28 @@ func TestDepartingObjectsAreFluxObjects(t *testing.T) {
 	artifact := custom(t, inFlux("agent-flux").objects(t, agentFlux, "plugin: {values: {hub: h, owner: a, source: {git: {url: https://g.example/f}}}}"), "Kustomization", "argosy")
 	if field(t, artifact, "spec", "prune") != true || field(t, artifact, "spec", "deletionPolicy") != "Orphan" {
 		t.Errorf("Kustomization: %v", artifact.Object["spec"])
+	}
+}
+
+// What internal/flux is tested with is accepted, too: what this repository's fleet has none of, as manifests.
+func TestFluxGoldensAreFluxObjects(t *testing.T) {
+	kinds := map[string]int{}
+	for _, path := range glob(t, filepath.Join(repo, "internal/flux/testdata/*.txtar")) {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			if base := filepath.Base(f.Name); !strings.HasPrefix(f.Name, "want/") || base == "kustomization.yaml" || base == "problems" {
+				continue
+			}
+			for _, object := range decodeObjects(t, documents(string(f.Data))) {
+				kinds[object.GetObjectKind().GroupVersionKind().Kind]++
+			}
+		}
+	}
+	if kinds["Kustomization"] < 6 || kinds["HelmRelease"] < 10 || kinds["GitRepository"] < 6 {
+		t.Errorf("%v", kinds)
 	}
 }
 

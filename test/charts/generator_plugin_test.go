@@ -271,7 +271,10 @@ func TestGeneratorPluginRBACForFlux(t *testing.T) {
 				continue
 			}
 			got = append(got, "flux-role")
-			rules := []rbacv1.PolicyRule{{APIGroups: []string{"helm.toolkit.fluxcd.io"}, Resources: []string{"helmreleases"}, Verbs: []string{"list", "watch"}}}
+			rules := []rbacv1.PolicyRule{
+				{APIGroups: []string{"helm.toolkit.fluxcd.io"}, Resources: []string{"helmreleases"}, Verbs: []string{"list", "watch"}},
+				{APIGroups: []string{"kustomize.toolkit.fluxcd.io"}, Resources: []string{"kustomizations"}, Verbs: []string{"list", "watch"}},
+			}
 			binding := one[*rbacv1.RoleBinding](t, objects, role.Name)
 			if diff := cmp.Diff(rules, role.Rules); diff != "" || !slices.Contains(got, "--flux-namespace="+role.Namespace) || binding.Namespace != role.Namespace ||
 				binding.RoleRef.Name != role.Name || binding.Subjects[0].Name != pod.ServiceAccountName || binding.Subjects[0].Namespace != "argosy" {

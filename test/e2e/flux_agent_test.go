@@ -36,6 +36,7 @@ func TestFluxAgent(t *testing.T) { //nolint:tparallel // its steps follow one an
 		run  func(*testing.T, *fluxEngine)
 	}{
 		{"change", fluxChange},
+		{"manifests", fluxManifests},
 		{"service away", fluxServiceAway},
 		{"broken commit", fluxBrokenCommit},
 		{"switched off, without the permission to see", fluxNotPermitted},

@@ -201,8 +201,8 @@ func (m *fluxEngine) allReady(t *testing.T, components map[string]set) {
 	asked := false
 	m.eventually(t, "all HelmReleases ready", func() string {
 		var pending, failed []string
-		for name := range components {
-			o := m.get(t, flux.HelmReleases, name)
+		for name, c := range components {
+			o := m.get(t, fluxKind(c), name)
 			state := fluxReady(o)
 			if state == "" {
 				continue
@@ -224,12 +224,20 @@ func (m *fluxEngine) allReady(t *testing.T, components map[string]set) {
 	})
 }
 
+// fluxKind is what Flux has of a component.
+func fluxKind(c set) schema.GroupVersionResource {
+	if c.Kind == "manifests" {
+		return flux.Kustomizations
+	}
+	return flux.HelmReleases
+}
+
 // hasValues compares what the stand-in charts were given with the answers. Charts in Git are real and do not show their
 // values.
 func (m *fluxEngine) hasValues(t *testing.T, components map[string]set) {
 	t.Helper()
 	for name, c := range components {
-		if c.Chart.Path != "" {
+		if c.Chart.Path != "" { // also a folder of manifests, which has none
 			continue
 		}
 		if got, want := m.values(t, c.Name, c.ReleaseName), c.parsed(t); !sameTree(got, want) {

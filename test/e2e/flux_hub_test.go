@@ -24,8 +24,13 @@ func TestFluxHub(t *testing.T) { //nolint:tparallel // its steps follow one anot
 	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour}, "external-secrets")
 	t.Cleanup(func() { t.Logf("\n%s", m.table()) })
 	fluxHubDeploys(t, m)
-	if t.Run("override", func(t *testing.T) { fluxHubOverride(t, m) }) {
-		t.Run("spoke away", func(t *testing.T) { fluxHubSpokeAway(t, m) })
+	for _, step := range []struct {
+		name string
+		run  func(*testing.T, *fluxEngine)
+	}{{"override", fluxHubOverride}, {"manifests", fluxHubManifests}, {"spoke away", fluxHubSpokeAway}} {
+		if !t.Run(step.name, func(t *testing.T) { step.run(t, m) }) {
+			return
+		}
 	}
 }
 

@@ -92,13 +92,14 @@ func fluxMovedAway(t *testing.T, m *fluxEngine) {
 	}
 	var moved []string
 	for name, c := range m.answered(t) {
-		if c.Group == fluxMoved {
+		if c.Group == fluxMoved && c.Kind == "" {
 			moved = append(moved, strings.TrimSuffix(name, "-"+fluxMember))
 		}
 	}
 	must(t, m.fleet.Write(path, strings.Replace(text, flag, "", 1)))
 	began := m.push(t, "Move "+fluxMoved+" to the hub")
-	for _, component := range moved {
+	notice, _ := m.notice(t, fluxMember, "first")
+	for _, component := range append([]string{fluxNotices}, moved...) {
 		m.eventually(t, "nothing of "+component+" is left", func() string { return m.left(t, component) })
 	}
 	m.timed(fmt.Sprintf("push to %d HelmReleases let go", len(moved)), began)
@@ -122,12 +123,19 @@ func fluxMovedAway(t *testing.T, m *fluxEngine) {
 		}
 	}
 
+	if now, _ := m.notice(t, fluxMember, "first"); now != notice || now == "" {
+		t.Errorf("the notice was %q, and is %q: its Kustomization has taken it along", notice, now)
+	}
+
 	must(t, m.fleet.Write(path, text))
 	began = m.push(t, "Move "+fluxMoved+" back")
 	m.served(t)
 	m.allReady(t, m.answered(t))
 	m.timed("push to the group taken over again", began)
 	m.settle(t)
+	if now, _ := m.notice(t, fluxMember, "first"); now != notice {
+		t.Errorf("the notice was %q, and is %q", notice, now)
+	}
 	m.notRecreated(t, runs)
 }
 
@@ -147,6 +155,8 @@ func fluxRetired(t *testing.T, m *fluxEngine) {
 		return strings.Join(slices.Sorted(maps.Keys(left)), "\n")
 	})
 	m.timed("push to a retired member's last release uninstalled", began)
+	m.says(t, fluxMember, "first", "")
+	m.eventually(t, "nothing of the manifests is left", func() string { return m.leftOf(t, fluxNotices+"-"+fluxMember) })
 	releases, err := m.Client.List(t.Context(), flux.HelmReleases, flux.Namespace, "")
 	must(t, err)
 	if len(releases) != 1 || releases[fluxService] == nil {
@@ -165,10 +175,15 @@ func (m *fluxEngine) suspend(t *testing.T, name string, suspended bool) {
 // left is what Flux still has of a component.
 func (m *fluxEngine) left(t *testing.T, component string) string {
 	t.Helper()
-	name := component + "-" + fluxMember
+	return m.leftOf(t, component+"-"+fluxMember)
+}
+
+// leftOf is what Flux still has of an Application's name.
+func (m *fluxEngine) leftOf(t *testing.T, name string) string {
+	t.Helper()
 	var out []string
 	for what, r := range map[string]schema.GroupVersionResource{
-		"HelmRelease": flux.HelmReleases, "ConfigMap": kube.ConfigMaps, "OCIRepository": flux.OCIRepositories, "GitRepository": flux.GitRepositories,
+		"HelmRelease": flux.HelmReleases, "Kustomization": flux.Kustomizations, "ConfigMap": kube.ConfigMaps, "OCIRepository": flux.OCIRepositories, "GitRepository": flux.GitRepositories,
 	} {
 		if o := m.get(t, r, name); o.GetName() != "" {
 			out = append(out, what+" "+o.GetAnnotations()["argosy.dev/deletion"]+": "+fluxReady(o))

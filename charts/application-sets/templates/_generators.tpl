@@ -7,7 +7,15 @@ switch it on for all the others.
 {{- define "application-sets.base" -}}
 {{- $chart := pick .entry.chart "repoURL" "name" "version" "path" -}}
 {{- $_ := set $chart "repoURL" (trimPrefix "oci://" $chart.repoURL) -}}
-{{- dict "chart" $chart "namespace" .entry.namespace "releaseName" (.entry.releaseName | default .component) "selector" (.entry.selector | default dict) "values" (.entry.values | default dict) | toYaml -}}
+{{- $base := dict "chart" $chart "selector" (.entry.selector | default dict) -}}
+{{- range $key := list "kind" "namespace" "dependsOn" "substitute" -}}
+  {{- with get $.entry $key }}{{ $_ := set $base $key . }}{{ end -}}
+{{- end -}}
+{{- if ne (.entry.kind | default "chart") "manifests" -}}
+  {{- $_ := set $base "releaseName" (.entry.releaseName | default .component) -}}
+  {{- $_ := set $base "values" (.entry.values | default dict) -}}
+{{- end -}}
+{{- toYaml $base -}}
 {{- end }}
 
 {{/* application-sets.pluginGenerators: one call a component. */}}

@@ -4,6 +4,9 @@ of them renders empty: Argo CD drops an empty one, and a level of the hierarchy 
 chart from a Helm repository to Git.
 */}}
 {{- define "application-sets.source" -}}
+{{- if eq (.entry.kind | default "chart") "manifests" -}}
+{{- include "application-sets.folder" . -}}
+{{- else -}}
 {{- $helm := dict -}}
 {{- range $k, $v := (.entry.helm | default dict) }}{{ $_ := set $helm $k $v }}{{ end -}}
 {{- if .plugin -}}
@@ -25,13 +28,29 @@ chart from a Helm repository to Git.
   {{- with .entry.chart.path }}{{ $_ := set $source "path" . }}{{ end -}}
   {{- toYaml $source -}}
 {{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/*
+application-sets.folder: a folder of manifests. Argo CD finds out whether it is a kustomization,
+unless the entry says `directory` or `kustomize`.
+*/}}
+{{- define "application-sets.folder" -}}
+{{- $source := dict "repoURL" .entry.chart.repoURL "path" .entry.chart.path "targetRevision" .entry.chart.version -}}
+{{- if .plugin -}}
+  {{- $source = dict "repoURL" "{{ .chart.repoURL }}" "path" "{{ .chart.path }}" "targetRevision" "{{ .chart.version }}" -}}
+{{- end -}}
+{{- range $tool := list "directory" "kustomize" -}}
+  {{- with get $.entry $tool }}{{ $_ := set $source $tool . }}{{ end -}}
+{{- end -}}
+{{- toYaml $source -}}
 {{- end }}
 
 {{/* application-sets.sources: `source` or `sources` of the Application. */}}
 {{- define "application-sets.sources" -}}
 {{- $main := include "application-sets.source" . | fromYaml -}}
 {{- $more := .entry.additionalSources | default list -}}
-{{- if not .plugin -}}
+{{- if and (not .plugin) (ne (.entry.kind | default "chart") "manifests") -}}
   {{- with .root.Values.hierarchy.repoURL -}}
     {{- $more = append $more (dict "repoURL" . "targetRevision" $.root.Values.hierarchy.revision "ref" "values") -}}
   {{- end -}}

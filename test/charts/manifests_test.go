@@ -1,0 +1,70 @@
+package charts_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// A folder of manifests by way of Argo CD's own generator and renderer: an Application whose source says nothing of Helm, so
+// that Argo CD looks at the folder itself, and which leaves the namespace to the manifests unless the entry says one.
+func TestManifestsForArgoCD(t *testing.T) {
+	state, err := generator.Build(nil, snapshot.FromMap(map[string]string{
+		"versions/applicationSets.yaml":                "releases: {addons: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]}\n",
+		"versions/fleetSecrets.yaml":                   "releases: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]\n",
+		"fleet/fleet-members/hub-eu/hub-eu.yaml":       "{clusterName: hub-eu, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
+		"fleet/fleet-members/hub-eu/one.yaml":          "{clusterName: one, tenant: retail, environment: dev}\n",
+		"addons/defaults/application-sets/addons.yaml": "{quotas: {enabled: true}, network: {enabled: true}, issuers: {enabled: true}}\n",
+	}), facts.NewSet(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newArgoCD(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		out, err := answer(state, body)
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = w.Write(out)
+	}))
+	const values = `
+group: addons
+hub: hub-eu
+components:
+  quotas: {enabled: true, kind: manifests, chart: {repoURL: https://g.example/r, path: 'policies/{{ .environment }}', version: main}}
+  network: {enabled: true, kind: manifests, chart: {repoURL: https://g.example/r, path: network, version: main}, namespace: net, kustomize: {namePrefix: a-}}
+  issuers: {enabled: true, kind: manifests, chart: {repoURL: https://g.example/r, path: issuers, version: main}, directory: {recurse: true}}
+`
+	got := map[string][]string{}
+	for _, set := range renderSets(t, valuesFile(t, values)) {
+		for _, app := range generate(t, a, set) {
+			source := app.Spec.GetSource()
+			tool, err := source.ExplicitType()
+			if err != nil {
+				t.Error(err)
+			}
+			is := "found out"
+			if tool != nil {
+				is = string(*tool)
+			}
+			got[app.Name] = []string{source.Path, app.Spec.Destination.Namespace, is}
+		}
+	}
+	want := map[string][]string{
+		"quotas-one": {"policies/dev", "", "found out"}, "quotas-hub-eu": {"policies/prod", "", "found out"},
+		"network-one": {"network", "net", "Kustomize"}, "network-hub-eu": {"network", "net", "Kustomize"},
+		"issuers-one": {"issuers", "", "Directory"}, "issuers-hub-eu": {"issuers", "", "Directory"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

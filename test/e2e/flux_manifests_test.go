@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"cmp"
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
+	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+)
+
+// fluxNotices is a component that is a folder of manifests in the fleet's own repository.
+const fluxNotices = "notices"
+
+// notices has catalog files switch a folder on, with further keys of its entry, and the folders of the environments hold these
+// notices: ConfigMaps of the namespace notices, which they make themselves.
+func (m *fluxEngine) notices(t *testing.T, catalogs []string, keys string, notices ...string) {
+	t.Helper()
+	for _, catalog := range catalogs {
+		must(t, m.fleet.Write(catalog, fmt.Sprintf("%s: {enabled: true, kind: manifests, chart: {repoURL: %q, path: 'notices/{{ .environment }}', version: %s}%s}\n",
+			fluxNotices, m.git.URL("fleet"), fleetrepo.Main, keys)))
+	}
+	for _, folder := range []string{"notices/prod/", "notices/dev/"} {
+		resources := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [namespace.yaml"
+		must(t, m.fleet.Write(folder+"namespace.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: notices}}\n"))
+		for _, name := range notices {
+			resources += ", " + name + ".yaml"
+			must(t, m.fleet.Write(folder+name+".yaml", fmt.Sprintf(
+				"{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: notices}, data: {cluster: '${cluster}', vpc: '${annotation_aws_vpc_id:=none}'}}\n", name)))
+		}
+		must(t, m.fleet.Write(folder+"kustomization.yaml", resources+"]\n"))
+	}
+}
+
+// notice is the UID of a notice on a cluster, and the cluster that it names; empty when it is not there.
+func (m *fluxEngine) notice(t *testing.T, cluster, name string) (uid types.UID, names string) {
+	t.Helper()
+	o, err := m.client(t, cluster).Get(t.Context(), kube.ConfigMaps, "notices", name)
+	must(t, err)
+	if o == nil {
+		return "", ""
+	}
+	return o.GetUID(), fluxText(o, "data", "cluster") + " " + fluxText(o, "data", "vpc")
+}
+
+// says waits until a notice is on a cluster, or is not where want is empty, and names what it is to name.
+func (m *fluxEngine) says(t *testing.T, cluster, name, want string) types.UID {
+	t.Helper()
+	var uid types.UID
+	m.eventually(t, fmt.Sprintf("notice %s on %s: %q", name, cluster, want), func() string {
+		var names string
+		if uid, names = m.notice(t, cluster, name); names != want {
+			return fmt.Sprintf("it is %q; Kustomization: %s", names, fluxReady(m.get(t, flux.Kustomizations, fluxNotices+"-"+cluster)))
+		}
+		return ""
+	})
+	return uid
+}
+
+// fluxManifests switches a folder of manifests on: Flux applies it as it is, as the entry does not ask for variables, and
+// waits for it. What is taken out of the folder is pruned, and nothing else changes. It ends with the folder applied.
+func fluxManifests(t *testing.T, m *fluxEngine) {
+	catalog := []string{"resources/tenants/analytics/clusters/" + fluxMember + "/application-sets/resources.yaml"}
+	m.settle(t)
+	mark, before := m.ledger.mark(), m.uids()
+	m.notices(t, catalog, "", "first", "second")
+	began := m.push(t, "Notices for "+fluxMember)
+	first := m.says(t, fluxMember, "first", "${cluster} ${annotation_aws_vpc_id:=none}")
+	m.timed("push to manifests on the cluster", began)
+	m.says(t, fluxMember, "second", "${cluster} ${annotation_aws_vpc_id:=none}")
+	m.allReady(t, m.answered(t))
+	m.timed("push to Kustomization ready", began)
+
+	m.notices(t, catalog, "", "first")
+	must(t, m.fleet.Remove("notices/prod/second.yaml"))
+	m.push(t, "One notice less")
+	// A source is asked for every 10 minutes.
+	must(t, m.flux.Reconcile(t.Context(), flux.GitRepositories, flux.Namespace, fluxNotices+"-"+fluxMember))
+	m.says(t, fluxMember, "second", "")
+	if uid, _ := m.notice(t, fluxMember, "first"); uid != first {
+		t.Errorf("the first notice was made anew: %s, then %s", first, uid)
+	}
+	m.settle(t)
+	m.only(t, mark, func(change) bool { return false })
+	m.notRecreated(t, before)
+}
+
+// fluxHubManifests switches a folder on for the hub itself and for the spoke, with variables: each has its own cluster's facts,
+// the spoke's by a kubeconfig. Switched off for the spoke, it goes there and nowhere else (D3).
+func fluxHubManifests(t *testing.T, m *fluxEngine) {
+	const (
+		hubs   = "resources/control-plane/clusters/" + fluxHub + "/application-sets/resources.yaml"
+		spokes = "resources/tenants/payments/clusters/" + neighbour + "/application-sets/resources.yaml"
+	)
+	m.settle(t)
+	mark, before := m.ledger.mark(), m.uids()
+	m.notices(t, []string{hubs, spokes}, ", substitute: true", "first")
+	began := m.push(t, "Notices for all")
+	answered := m.answered(t)
+	vpc := func(cluster string) string {
+		return cmp.Or(answered[fluxNotices+"-"+cluster].Metadata.Annotations["aws_vpc_id"], "none")
+	}
+	if vpc(neighbour) == "none" {
+		t.Fatal("nothing is known of the spoke's VPC")
+	}
+	m.says(t, neighbour, "first", neighbour+" "+vpc(neighbour))
+	m.timed("push to manifests on the spoke", began)
+	uid := m.says(t, fluxHub, "first", fluxHub+" "+vpc(fluxHub))
+	m.allReady(t, answered)
+
+	must(t, m.fleet.Write(spokes, fluxNotices+": {enabled: false}\n"))
+	began = m.push(t, "No notices for "+neighbour)
+	m.says(t, neighbour, "first", "")
+	m.eventually(t, "nothing of it is left", func() string { return m.leftOf(t, fluxNotices+"-"+neighbour) })
+	m.timed("push to manifests removed from the spoke", began)
+	if now, _ := m.notice(t, fluxHub, "first"); now != uid {
+		t.Errorf("the hub's own notice was %s, and is %q", uid, now)
+	}
+	m.settle(t)
+	m.only(t, mark, func(change) bool { return false })
+	m.notRecreated(t, before)
+}
