@@ -10,13 +10,16 @@ import (
 	"time"
 )
 
-// flux is an API server with one HelmRelease, or one that does not allow to see it.
+// flux is an API server with one HelmRelease and one Kustomization, or one that does not allow to see it.
 func flux(t *testing.T, allowed bool) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		name := map[string]string{
+			"/apis/helm.toolkit.fluxcd.io/v2/namespaces/fl/helmreleases": "dns-one", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/fl/kustomizations": "quotas-one",
+		}[r.URL.Path]
 		switch {
-		case r.URL.Path != "/apis/helm.toolkit.fluxcd.io/v2/namespaces/fl/helmreleases":
+		case name == "":
 			t.Errorf("asked for %s", r.URL.Path)
 		case !allowed:
 			w.WriteHeader(http.StatusForbidden)
@@ -25,9 +28,9 @@ func flux(t *testing.T, allowed bool) *httptest.Server {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		default:
-			fmt.Fprint(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[
-				{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"dns-one","namespace":"fl","resourceVersion":"1",
-					"labels":{"argosy.dev/cluster":"one","argosy.dev/hub":"h","argosy.dev/owner":"one"}}}]}`)
+			fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[
+				{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":%q,"namespace":"fl","resourceVersion":"1",
+					"labels":{"argosy.dev/cluster":"one","argosy.dev/hub":"h","argosy.dev/owner":"one"}}}]}`, name)
 		}
 	}))
 	t.Cleanup(s.Close)
@@ -37,7 +40,7 @@ func flux(t *testing.T, allowed bool) *httptest.Server {
 // With --flux-namespace, facts are complete when it is known what Flux has, or that this may not be known; what a file says
 // of clusters is there as well.
 func TestFactsOfFlux(t *testing.T) {
-	for allowed, want := range map[bool]string{true: "[{dns-one one    h/one false false }] true", false: "[] false"} {
+	for allowed, want := range map[bool]string{true: "[{dns-one  one    h/one false false } {quotas-one Kustomization one    h/one false false }] true", false: "[] false"} {
 		server := flux(t, allowed)
 		config := file(t, `{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: x}}], clusters: [{name: x, cluster: {server: "`+server.URL+`"}}]}`)
 		f, err := parse([]string{

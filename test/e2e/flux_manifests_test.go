@@ -111,7 +111,7 @@ func fluxHubManifests(t *testing.T, m *fluxEngine) {
 	uid := m.says(t, fluxHub, "first", fluxHub+" "+vpc(fluxHub))
 	m.allReady(t, answered)
 
-	must(t, m.fleet.Write(spokes, fluxNotices+": {enabled: false}\n"))
+	must(t, m.fleet.Replace(spokes, "enabled: true", "enabled: false"))
 	began = m.push(t, "No notices for "+neighbour)
 	m.says(t, neighbour, "first", "")
 	m.eventually(t, "nothing of it is left", func() string { return m.leftOf(t, fluxNotices+"-"+neighbour) })
