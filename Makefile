@@ -82,8 +82,18 @@ fuzz: ## Fuzz every parser for FUZZTIME (default 10s each)
 			echo "== $${file%/*} $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "./$${file%/*}"; \
 		done; done
 
+# Which fleets `make bench` measures, how often, and what else to tell it: BENCHFLAGS='-save before.json', and after a
+# change BENCHFLAGS='-compare before.json'. -clock wall measures the time that passes, for a machine that does nothing else.
+CLUSTERS   ?= 100,1000,10000
+ROUNDS     ?= 5
+BENCHFLAGS ?=
+
 .PHONY: bench
-bench: ## Run the benchmarks
+bench: ## Measure the engine on generated fleets: goals and figures side by side
+	@$(GO) test -count=1 -timeout 60m -run TestFigures ./test/bench -v -args -clusters $(CLUSTERS) -rounds $(ROUNDS) -load 3s $(BENCHFLAGS)
+
+.PHONY: microbench
+microbench: ## Run the packages' own benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./internal/...
 
 .PHONY: lint

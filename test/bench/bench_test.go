@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	sizes   = flag.String("clusters", "20,30", "sizes of the fleets, separated by commas")
+	rounds  = flag.Int("rounds", 1, "rounds of each measurement; half as many, at least 3, on fleets of 5,000 clusters and more")
+	saveTo  = flag.String("save", "", "write the figures to a `file`")
+	against = flag.String("compare", "", "compare with the figures of an earlier run in a `file`")
+	loadFor = flag.Duration("load", 200*time.Millisecond, "how long clients ask in each round")
+	clock   = flag.String("clock", "cpu", "cpu measures processor time, wall the time that passes; latencies over HTTP are the latter always")
+	hubTook = flag.Float64("hub", 0, "the median of a push to an updated Application that test/e2e prints, in `seconds`")
+)
+
+// bench gathers figures.
+type bench struct {
+	*testing.T
+	clusters  int
+	program   string // the built argosy
+	figures   []figure
+	oneCommit map[int]float64 // by size: how long one commit takes
+}
+
+func (b *bench) add(f figure) {
+	b.figures = append(b.figures, f)
+	fmt.Fprintf(os.Stderr, "%s, %s: %s%s (%s) %s\n", f.what, f.fleet, number(f.value()), f.goal.unit, f.detail, f.goal.verdict(f.value()))
+}
+
+func (b *bench) rounds() int {
+	if b.clusters >= 5000 {
+		return min(*rounds, max(3, *rounds/2))
+	}
+	return *rounds
+}
+
+// TestFigures measures everything and prints the table.
+func TestFigures(t *testing.T) {
+	b := &bench{T: t, oneCommit: map[int]float64{}}
+	var all []int
+	for _, text := range strings.Split(*sizes, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			t.Fatalf("-clusters %s: expected numbers separated by commas", *sizes)
+		}
+		all = append(all, n)
+	}
+	b.program = b.build()
+	for _, b.clusters = range all {
+		b.measure()
+	}
+	if smallest, largest := all[0], all[len(all)-1]; largest > smallest {
+		b.add(figure{
+			what: "a commit of one cluster's file", fleet: fmt.Sprintf("%d clusters", largest), against: fmt.Sprintf("the same on %d", smallest),
+			goal: atMost(2, "x"), rounds: []float64{b.oneCommit[largest] / b.oneCommit[smallest]},
+		})
+	}
+	if *hubTook > 0 {
+		b.add(figure{what: "push to Application updated", fleet: "test/e2e", against: "Argo CD's 3 min (Git), 30 min (plugin)", goal: atMost(2, " s"), rounds: []float64{*hubTook}})
+	}
+	fmt.Println(machine())
+	table(os.Stdout, b.figures)
+	b.files()
+}
+
+func (b *bench) files() {
+	if *against != "" {
+		old, err := load(*against)
+		if err != nil {
+			b.Fatal(err)
+		}
+		fmt.Println()
+		compare(os.Stdout, old, b.figures)
+	}
+	if *saveTo != "" {
+		if err := save(*saveTo, b.figures); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// measure measures fleets of one size. The dense one is there where it has no more than the files that are read by default.
+func (b *bench) measure() {
+	f := newFleet(b.T, sparse, b.clusters)
+	cold := median(b.resolve(f))
+	st := f.build(nil, f.read())
+	b.members(f, st)
+	b.commits(f, st, cold)
+	b.warm(f)
+	if b.clusters <= 1000 {
+		b.throughput(f, *loadFor)
+	}
+	b.memory(f)
+	b.commands(f, b.program)
+	if b.clusters <= 1000 {
+		b.resolve(newFleet(b.T, dense, b.clusters))
+	}
+}

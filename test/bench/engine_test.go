@@ -1,0 +1,208 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// helmSample is how many clusters Helm merges at most in a round: it remembers nothing from one to the next, so that all
+// take so many times longer.
+const helmSample = 20
+
+// sample are clusters from all over the fleet.
+func (f *fleet) sample() []int {
+	n := min(f.o.Clusters, helmSample)
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i * f.o.Clusters / n
+	}
+	return out
+}
+
+// resolve reads a fleet from disk and merges the values of every component of every cluster, all rules checked; and lets
+// Helm merge the same files. It returns how long the first takes, round by round.
+func (b *bench) resolve(f *fleet) (cold []float64) {
+	b.Helper()
+	row := figure{what: "resolve every (cluster, component), cold", fleet: f.name, against: "Helm's own merge", goal: atLeast(100, "x")}
+	clusters := f.sample()
+	var helms []float64
+	for i := range b.rounds() {
+		var st *generator.State
+		cold = append(cold, timed(func() { st = f.build(nil, f.read()) }))
+		if i == 0 {
+			f.sameAsHelm(st, clusters)
+		}
+		st = nil
+		helm := timed(func() { f.helmMerges(clusters) }) * float64(f.o.Clusters) / float64(len(clusters))
+		helms = append(helms, helm)
+		row.rounds = append(row.rounds, helm/cold[i])
+	}
+	row.detail = fmt.Sprintf("%s, Helm %s", seconds(median(cold)), seconds(median(helms)))
+	if len(clusters) < f.o.Clusters {
+		row.detail += fmt.Sprintf(" (by %d clusters)", len(clusters))
+	}
+	b.add(row)
+	return cold
+}
+
+// sameAsHelm checks that what is served is what Helm merges (rule 3).
+func (f *fleet) sameAsHelm(st *generator.State, clusters []int) {
+	f.Helper()
+	ours := make([]map[string]string, components)
+	for c := range components {
+		ours[c] = map[string]string{}
+		for _, s := range f.sets(f.answer(st, oneComponent(c))) {
+			name, _ := s["name"].(string)
+			ours[c][name], _ = s["helmValues"].(string)
+		}
+	}
+	for i, merged := range f.helmMerges(clusters) {
+		for c, want := range merged {
+			var got map[string]any
+			if err := yaml.Unmarshal([]byte(ours[c][fleettest.Cluster(clusters[i])]), &got); err != nil {
+				f.Fatal(err)
+			}
+			if text := ours[c][fleettest.Cluster(clusters[i])]; !reflect.DeepEqual(plain(f, got), plain(f, want)) {
+				f.Fatalf("%s on %s: Helm merges\n%v\nand we serve\n%s", fleettest.Component(c), fleettest.Cluster(clusters[i]), want, text)
+			}
+		}
+	}
+}
+
+// plain is a value as JSON has it.
+func plain(f *fleet, v any) any {
+	f.Helper()
+	text, err := json.Marshal(v)
+	var out any
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	return out
+}
+
+// sets are those of an answer.
+func (f *fleet) sets(answer []byte) []map[string]any {
+	f.Helper()
+	var out struct {
+		Output struct {
+			Parameters []map[string]any `json:"parameters"`
+		} `json:"output"`
+	}
+	if err := json.Unmarshal(answer, &out); err != nil {
+		f.Fatal(err)
+	}
+	return out.Output.Parameters
+}
+
+// members asks for all members, for the first time in a state; Argo CD's own matrix finds the same.
+func (b *bench) members(f *fleet, st *generator.State) {
+	b.Helper()
+	row := figure{what: "members, first answer", fleet: f.name, against: "Argo CD's matrix, per member", goal: atLeast(50, "x")}
+	s := f.read()
+	argo := newMatrix(b.T, s)
+	var ours, theirs []float64
+	for i := range b.rounds() {
+		st = f.build(st, f.commit(s, always, f.clusterFile(0)))
+		var answer []byte
+		ours = append(ours, timed(func() { answer = f.answer(st, generator.Request{View: generator.Members}) }))
+		var found []map[string]any
+		theirs = append(theirs, timed(func() { found = argo.params(b.T) }))
+		if i == 0 {
+			f.sameMembers(answer, found)
+		}
+		row.rounds = append(row.rounds, theirs[i]/ours[i])
+	}
+	perMember := func(v []float64) string { return seconds(median(v) / float64(f.o.Clusters)) }
+	row.detail = fmt.Sprintf("%s a member, Argo CD %s", perMember(ours), perMember(theirs))
+	b.add(row)
+}
+
+func always(string) bool { return true }
+
+// sameMembers checks that the matrix finds the members that are answered, and the hub's own file beside them (rule 3).
+func (f *fleet) sameMembers(answer []byte, found []map[string]any) {
+	f.Helper()
+	ours := map[any]bool{fleettest.Hub: true}
+	for _, s := range f.sets(answer) {
+		ours[s["name"]] = true
+	}
+	if len(found) != f.o.Clusters+1 || len(ours) != len(found) {
+		f.Fatalf("Argo CD finds %d members, and we answer %d and the hub", len(found), len(ours)-1)
+	}
+	for _, m := range found {
+		if !ours[m["clusterName"]] {
+			f.Fatalf("Argo CD finds %v, which is not answered", m["clusterName"])
+		}
+	}
+}
+
+// commits changes files and asks for one component in the state that comes of it: of one cluster's file, and of all
+// system-wide ones. Cold is how long the cold resolve takes.
+func (b *bench) commits(f *fleet, st *generator.State, cold float64) {
+	b.Helper()
+	s := f.read()
+	st = f.build(st, s)
+	f.answer(st, oneComponent(0))
+	one := figure{what: "a commit of one cluster's file", fleet: f.name, against: "the cold resolve", goal: atMost(1, "%")}
+	var took []float64
+	for i := range 4 * b.rounds() {
+		path := f.clusterFile(i % f.o.Clusters)
+		var next = f.commit(s, always, path)
+		took = append(took, timed(func() {
+			st = f.build(st, next)
+			f.answer(st, oneComponent(i%components))
+		}))
+		one.rounds = append(one.rounds, 100*took[i]/cold)
+		s = next
+		f.changed(st, oneComponent(i%components), next.Revision)
+	}
+	one.detail = seconds(median(took))
+	b.add(one)
+	b.oneCommit[f.o.Clusters] = median(took)
+
+	all := figure{what: "a commit of all system-wide files", fleet: f.name, against: "the cold resolve", goal: atMost(1, "x")}
+	took = nil
+	for i := range b.rounds() {
+		next := f.commit(s, func(p string) bool { return strings.HasPrefix(p, "addons/defaults/"+fleettest.Group+"/") }, s.Paths()...)
+		took = append(took, timed(func() {
+			st = f.build(st, next)
+			f.answer(st, oneComponent(i%components))
+		}))
+		all.rounds = append(all.rounds, took[i]/cold)
+		s = next
+		f.changed(st, oneComponent(i%components), next.Revision)
+	}
+	all.detail = seconds(median(took))
+	b.add(all)
+}
+
+// changed checks that a commit has come through.
+func (f *fleet) changed(st *generator.State, r generator.Request, revision string) {
+	f.Helper()
+	answer := string(f.answer(st, r))
+	number := strings.TrimPrefix(revision, "revision-")
+	if !strings.Contains(answer, revision) || !strings.Contains(answer, `revised: `+number+`\n`) {
+		f.Fatalf("what %s changes is not answered", revision)
+	}
+}
+
+// seconds is a duration as people read it.
+func seconds(s float64) string {
+	switch {
+	case s >= 1:
+		return fmt.Sprintf("%.2f s", s)
+	case s >= 1e-3:
+		return fmt.Sprintf("%.3g ms", s*1e3)
+	}
+	return fmt.Sprintf("%.3g µs", s*1e6)
+}
