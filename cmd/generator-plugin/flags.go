@@ -34,7 +34,8 @@ type flags struct {
 	tokenBurst, failureBurst           int
 	tlsCert, tlsKey, tlsClientCA       string
 	maxRequest, maxResponse            int64
-	maxConcurrent                      int
+	maxConcurrent, maxConnections      int
+	maxWebhook                         int64
 	drainDelay                         time.Duration
 	logFormat, logLevel                string
 	version                            bool
@@ -96,6 +97,8 @@ func flagSet(f *flags) *flag.FlagSet {
 	fs.StringVar(&f.tlsClientCA, "tls-client-ca", "", "PEM `file` of authorities: clients have to present a certificate of one, but for probes and metrics; read again when it changes")
 	fs.Int64Var(&f.maxRequest, "max-request-bytes", plugin.DefaultMaxRequestBytes, "largest request, in `bytes`")
 	fs.Int64Var(&f.maxResponse, "max-response-bytes", plugin.DefaultMaxResponseBytes, "largest answer, in `bytes`; beyond, 503")
+	fs.Int64Var(&f.maxWebhook, "max-webhook-bytes", plugin.DefaultMaxWebhookBytes, "largest body of a signed webhook, in `bytes`")
+	fs.IntVar(&f.maxConnections, "max-connections", plugin.DefaultMaxConnections, "how many connections are open at once; beyond, the one that has waited for longest is closed")
 	fs.IntVar(&f.maxConcurrent, "max-concurrent", plugin.DefaultMaxConcurrent, "how many requests are worked on at once; beyond, 429 after a short wait")
 	fs.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to go on answering after a signal, while /readyz already says 503")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
@@ -172,6 +175,10 @@ func (f *flags) check() error {
 		return fmt.Errorf("--max-request-bytes %d; expected at least 1", f.maxRequest)
 	case f.maxResponse <= 0:
 		return fmt.Errorf("--max-response-bytes %d; expected at least 1", f.maxResponse)
+	case f.maxWebhook <= 0:
+		return fmt.Errorf("--max-webhook-bytes %d; expected at least 1", f.maxWebhook)
+	case f.maxConnections < plugin.MinConnections:
+		return fmt.Errorf("--max-connections %d; expected at least %d", f.maxConnections, plugin.MinConnections)
 	case f.maxConcurrent <= 0:
 		return fmt.Errorf("--max-concurrent %d; expected at least 1", f.maxConcurrent)
 	case f.interval <= 0:
@@ -196,6 +203,7 @@ func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
 		TokensFile: f.tokensFile, TokensDir: f.tokensDir, TokenRate: f.tokenRate, TokenBurst: f.tokenBurst,
 		FailureRate: f.failureRate, FailureBurst: f.failureBurst,
 		MaxRequestBytes: f.maxRequest, MaxResponseBytes: f.maxResponse, MaxConcurrent: f.maxConcurrent,
+		MaxWebhookBytes: f.maxWebhook, MaxConnections: f.maxConnections,
 		DrainDelay: f.drainDelay, Logger: log,
 	}
 	var err error

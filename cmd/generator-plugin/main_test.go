@@ -64,6 +64,8 @@ func TestUsageErrors(t *testing.T) {
 		{with("--max-request-bytes", "0"), "--max-request-bytes 0; expected at least 1"},
 		{with("--max-response-bytes", "-1"), "--max-response-bytes -1; expected at least 1"},
 		{with("--max-concurrent", "0"), "--max-concurrent 0; expected at least 1"},
+		{with("--max-connections", "7"), "--max-connections 7; expected at least 8"},
+		{with("--max-webhook-bytes", "0"), "--max-webhook-bytes 0; expected at least 1"},
 		{with("--drain-delay", "-1s"), "--drain-delay -1s; expected 0s or more"},
 		{with("--facts", "/nosuch/facts.yaml"), `facts file "/nosuch/facts.yaml": no such file or directory`},
 		{with("--facts", facts), facts + ":1:7"},
@@ -95,7 +97,7 @@ func TestHelpAndVersion(t *testing.T) {
 	for _, flag := range []string{
 		"source", "ref", "interval", "hub", "listen", "token-file", "tokens-file", "tokens-dir", "token-rate", "token-burst",
 		"failure-rate", "failure-burst", "tls-client-ca", "facts", "namespace", "flux-namespace", "refresh-applicationsets", "plugin-configmap", "state-dir", "git-credentials", "tls-cert", "tls-key",
-		"max-request-bytes", "max-response-bytes", "drain-delay", "log-format",
+		"max-request-bytes", "max-response-bytes", "max-webhook-bytes", "max-connections", "drain-delay", "log-format",
 	} {
 		if !strings.Contains(stdout.String(), "  --"+flag+" ") {
 			t.Errorf("help does not tell of --%s", flag)

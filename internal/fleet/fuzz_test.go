@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,5 +100,45 @@ func FuzzLayout(f *testing.F) {
 			}
 		}
 		l.SecretNames.Check(GitSecrets, &Member{Hub: "h", Name: "c", Tenant: "t"}, "x")
+	})
+}
+
+// FuzzApproval: no approval makes the reader panic; one without errors has a last day, and approves nothing of a cluster or
+// a component that it does not name (G3). One with errors approves nothing at all.
+func FuzzApproval(f *testing.F) {
+	const head = "apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: 2026-12-01\n"
+	for _, s := range []string{
+		"", head, head + "removals: [{cluster: a, component: addons/dns, reason: r}]\n", head + "removals: [{clusters: [a, '*'], components: ['*'], reason: r}]\n",
+		head + "removals: [{tenant: t, environment: e, component: addons/*, reason: r}, {hub: h, cluster: b, component: x, reason: ' '}]\n",
+		"kind: RemovalApproval\nexpires: 2026-13-01\nremovals: x\n", head + "removals: [null, [], {clusters: {a: b}, components: [1, ~]}]\n",
+	} {
+		f.Add(s)
+	}
+	stranger := Removal{Hub: "a-hub", Cluster: "nobody", Group: "no-group", Component: "nothing"}
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, err := yamldoc.Parse("fleet/approvals/x.yaml", []byte(text))
+		if err != nil {
+			return
+		}
+		a, problems := readApproval(doc)
+		told(t, problems)
+		if len(problem.Errors(problems)) > 0 {
+			return
+		}
+		if a.Expires.IsZero() && !strings.Contains(text, "0001-01-01") || !a.ExpiredAt(a.Ends()) || a.ExpiredAt(a.Expires) {
+			t.Fatalf("%q expires %s, ends %s", text, a.Expires, a.Ends())
+		}
+		everything := false
+		for _, r := range a.Removals {
+			clusters := slices.Contains(r.Clusters, Any) || slices.Contains(r.Clusters, stranger.Cluster) || len(r.Clusters) == 0
+			components := slices.Contains(r.Components, Any) || slices.Contains(r.Components, "no-group/*") || slices.Contains(r.Components, "no-group/nothing")
+			everything = everything || clusters && components
+			if strings.TrimSpace(r.Reason) == "" || len(r.Components) == 0 {
+				t.Fatalf("%q is accepted: %+v", text, r)
+			}
+		}
+		if !everything && a.Approves(stranger) {
+			t.Fatalf("%q approves what it does not name", text)
+		}
 	})
 }

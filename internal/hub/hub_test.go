@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -80,7 +81,7 @@ func await(t *testing.T, states <-chan State, what string, wanted func(State) bo
 
 func TestMain(m *testing.M) {
 	CaptureLogs(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func synced(s State) bool { return s.Synced && s.Err == nil }

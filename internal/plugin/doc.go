@@ -32,4 +32,6 @@
 //     whether its bearer may ask this; a refusal is 403 and names what is not allowed. A good token is never refused for
 //     what others do: failed attempts are counted by address, apart.
 //  12. Every answer forbids caches and browsers to make something of it.
+//  13. Connections are bounded. Beyond the bound the one that has waited for longest goes, and requests are refused before
+//     there is no room for probes and metrics. Before a token is known to be good nothing is kept of a request but its header.
 package plugin

@@ -77,7 +77,7 @@ func (s *script) Watch(ctx context.Context, update func(*snapshot.Snapshot, erro
 
 // server is a running service, and the world around it.
 type server struct {
-	*testing.T
+	testing.TB
 	*plugin.Server
 	script    *script // nil with another source
 	tokenFile string
@@ -100,7 +100,13 @@ func (l *lockedBuffer) String() string { l.mu.Lock(); defer l.mu.Unlock(); retur
 // start runs a service; without a source, it is a script that has said nothing yet.
 func start(t *testing.T, change ...func(*plugin.Options)) *server {
 	t.Helper()
-	s := &server{T: t, tokenFile: filepath.Join(t.TempDir(), "token"), log: &lockedBuffer{}, client: &http.Client{Timeout: patient}}
+	return launch(t, change...)
+}
+
+// launch is start for tests, fuzz targets and benchmarks.
+func launch(t testing.TB, change ...func(*plugin.Options)) *server {
+	t.Helper()
+	s := &server{TB: t, tokenFile: filepath.Join(t.TempDir(), "token"), log: &lockedBuffer{}, client: &http.Client{Timeout: patient}}
 	s.writeToken(secret + "\n")
 	o := plugin.Options{
 		Hub: "hub-1", Listen: "127.0.0.1:0", TokenFile: s.tokenFile,

@@ -68,7 +68,7 @@ func TestH10_SlowBodiesEnd(t *testing.T) {
 	if !strings.HasPrefix(answer, "HTTP/1.1 400 ") || !strings.Contains(answer, "the request's body broke off") {
 		t.Errorf("%q", answer)
 	}
-	answer = s.sent(s.dial(), "POST /api/v1/webhook HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: sha256=00\r\nContent-Length: 100\r\n\r\n{")
+	answer = s.sent(s.dial(), "POST /api/v1/webhook HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: "+signed("wrong", "")+"\r\nContent-Length: 100\r\n\r\n{")
 	if !strings.HasPrefix(answer, "HTTP/1.1 400 ") {
 		t.Errorf("webhook: %q", answer)
 	}

@@ -65,7 +65,7 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) register(r prometheus.Registerer, s *Server) error {
-	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, m.notices, m.unnoticed, status{s}, removals{s.guard}} {
+	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, m.notices, m.unnoticed, status{s}, removals{s.guard}, crowd{s.listener}} {
 		if err := r.Register(c); err != nil {
 			return err
 		}
@@ -173,4 +173,25 @@ func seconds(t time.Time) float64 {
 		return 0
 	}
 	return float64(t.UnixMilli()) / 1000
+}
+
+// crowd are the metrics of connections.
+type crowd struct{ c *connections }
+
+var (
+	openDesc   = prometheus.NewDesc("argosy_http_connections", "Connections that are open.", nil, nil)
+	closedDesc = prometheus.NewDesc("argosy_http_connections_closed_total", "Connections that were closed without a request under way, to make room for others.", nil, nil)
+)
+
+// Describe names the metrics.
+func (crowd) Describe(ch chan<- *prometheus.Desc) {
+	ch <- openDesc
+	ch <- closedDesc
+}
+
+// Collect looks the metrics up.
+func (c crowd) Collect(ch chan<- prometheus.Metric) {
+	open, closed := c.c.figures()
+	ch <- prometheus.MustNewConstMetric(openDesc, prometheus.GaugeValue, float64(open))
+	ch <- prometheus.MustNewConstMetric(closedDesc, prometheus.CounterValue, float64(closed))
 }

@@ -148,6 +148,20 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
+// roomy refuses what is beyond the room for requests, so that probes and metrics always have some (rule 13).
+func (s *Server) roomy(next handle) handle {
+	return func(w http.ResponseWriter, r *http.Request) *failure {
+		if !s.listener.begin() {
+			return &failure{
+				code: http.StatusServiceUnavailable, header: map[string]string{"Retry-After": "5", "Connection": "close"},
+				message: fmt.Sprintf("too many connections at once; the limit is %d (--max-connections)", s.o.MaxConnections),
+			}
+		}
+		defer s.listener.end()
+		return next(w, r)
+	}
+}
+
 // limited bounds how many requests are worked on at once.
 func (s *Server) limited(next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {

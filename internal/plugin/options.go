@@ -20,19 +20,29 @@ const (
 	DefaultListen           = "127.0.0.1:4355"
 	DefaultMaxRequestBytes  = 1 << 20
 	DefaultMaxResponseBytes = 64 << 20
+	DefaultMaxWebhookBytes  = 25 << 20
 	DefaultMaxConcurrent    = 32
+	DefaultMaxConnections   = 1024
 	DefaultMaxWait          = 5 * time.Second
 	DefaultShutdownTimeout  = 15 * time.Second
 )
 
-// Defaults of the time limits and of the size of a request's header. Argo CD gives up after 30 seconds by default.
+// Defaults of the time limits and of the size of a request's header. Argo CD gives up after 30 seconds by default; GitHub
+// does after 10, with a webhook (docs.github.com, "Best practices for using webhooks").
 const (
 	DefaultReadHeaderTimeout = 5 * time.Second
 	DefaultReadTimeout       = 30 * time.Second
+	DefaultWebhookTimeout    = 10 * time.Second
 	DefaultWriteTimeout      = 60 * time.Second
 	DefaultIdleTimeout       = 2 * time.Minute
 	DefaultMaxHeaderBytes    = 32 << 10
 )
+
+// MinConnections is the least MaxConnections that leaves room for probes beside requests.
+const MinConnections = 8
+
+// maxStreams bounds the requests that one HTTP/2 connection makes at once.
+const maxStreams = 32
 
 // Options say what to serve. Source, Hub and TokenFile are required; everything else has a default.
 type Options struct {
@@ -75,8 +85,13 @@ type Options struct {
 
 	// MaxRequestBytes and MaxResponseBytes bound bodies.
 	MaxRequestBytes, MaxResponseBytes int64
+	// MaxWebhookBytes bounds a webhook's signed body, which is read before anybody is known to have sent it. It is not
+	// kept. The default is GitHub's own limit.
+	MaxWebhookBytes int64
 	// MaxHeaderBytes bounds headers (net/http adds 4 KiB); beyond, 431.
 	MaxHeaderBytes int
+	// WebhookTimeout is how long a webhook's signed body may take.
+	WebhookTimeout time.Duration
 	// ReadHeaderTimeout, ReadTimeout and WriteTimeout are how long a header, a whole request and an answer may take;
 	// IdleTimeout, how long a connection waits for the next request.
 	ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout time.Duration
@@ -84,6 +99,10 @@ type Options struct {
 	// turn before it is refused with 429. A negative MaxWait does not wait.
 	MaxConcurrent int
 	MaxWait       time.Duration
+	// MaxConnections bounds how many connections are open at once, at least MinConnections. Beyond, the one that has waited
+	// for longest for its next request or a whole header is closed. Some are kept for probes and metrics: other requests
+	// than those are refused with 503 when only 64 are left, or a quarter of fewer than 256.
+	MaxConnections int
 
 	// DrainDelay is how long Stop goes on answering after /readyz has turned to 503; default none.
 	DrainDelay time.Duration
@@ -121,6 +140,7 @@ func (o Options) withDefaults() (Options, error) {
 	}{
 		{"largest request", o.MaxRequestBytes},
 		{"largest answer", o.MaxResponseBytes},
+		{"largest webhook", o.MaxWebhookBytes},
 		{"number of concurrent requests", int64(o.MaxConcurrent)},
 		{"token rate", int64(math.Floor(o.TokenRate))},
 		{"token burst", int64(o.TokenBurst)},
@@ -129,6 +149,7 @@ func (o Options) withDefaults() (Options, error) {
 		{"largest header", int64(o.MaxHeaderBytes)},
 		{"time to read a header", int64(o.ReadHeaderTimeout)},
 		{"time to read a request", int64(o.ReadTimeout)},
+		{"time to read a webhook", int64(o.WebhookTimeout)},
 		{"time to write an answer", int64(o.WriteTimeout)},
 		{"time to wait for a request", int64(o.IdleTimeout)},
 		{"drain delay", int64(o.DrainDelay)},
@@ -141,13 +162,19 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Listen, DefaultListen)
 	setDefault(&o.MaxRequestBytes, DefaultMaxRequestBytes)
 	setDefault(&o.MaxResponseBytes, DefaultMaxResponseBytes)
+	setDefault(&o.MaxWebhookBytes, DefaultMaxWebhookBytes)
 	setDefault(&o.MaxConcurrent, DefaultMaxConcurrent)
+	setDefault(&o.MaxConnections, DefaultMaxConnections)
+	if o.MaxConnections < MinConnections {
+		return o, fmt.Errorf("%d connections at once are too few; expected at least %d", o.MaxConnections, MinConnections)
+	}
 	setDefault(&o.MaxWait, DefaultMaxWait)
 	setDefault(&o.ShutdownTimeout, DefaultShutdownTimeout)
 	setDefault(&o.TokenRate, access.DefaultRate)
 	setDefault(&o.MaxHeaderBytes, DefaultMaxHeaderBytes)
 	setDefault(&o.ReadHeaderTimeout, DefaultReadHeaderTimeout)
 	setDefault(&o.ReadTimeout, DefaultReadTimeout)
+	setDefault(&o.WebhookTimeout, DefaultWebhookTimeout)
 	setDefault(&o.WriteTimeout, DefaultWriteTimeout)
 	setDefault(&o.IdleTimeout, DefaultIdleTimeout)
 	if o.Logger == nil {

@@ -27,10 +27,10 @@ func (s *server) sets(parameters string) map[string]map[string]any {
 	if r.code != 200 {
 		s.Fatalf("%s: %d %s", parameters, r.code, r.body)
 	}
-	return setsIn(s.T, r.body)
+	return setsIn(s.TB, r.body)
 }
 
-func setsIn(t *testing.T, body string) map[string]map[string]any {
+func setsIn(t testing.TB, body string) map[string]map[string]any {
 	t.Helper()
 	var answer struct {
 		Output struct{ Parameters []map[string]any }

@@ -57,7 +57,7 @@ func (g *registry) serve(w http.ResponseWriter, r *http.Request) {
 		f = &failure{code: http.StatusMethodNotAllowed, message: "the registry is read-only", header: map[string]string{"Allow": "GET, HEAD"}}
 	}
 	if f == nil {
-		f = g.server.limited(g.pull)(w, r)
+		f = g.server.roomy(g.server.limited(g.pull))(w, r)
 	}
 	if f == nil {
 		return

@@ -76,10 +76,10 @@ func (s *server) pulled(name, reference string) (map[string]string, string) {
 		s.Fatalf("manifest %+v", m)
 	}
 	layer := s.get("/v2/" + name + "/blobs/" + m.Layers[0].Digest)
-	return untar(s.T, layer.body), manifest.Digest.String()
+	return untar(s.TB, layer.body), manifest.Digest.String()
 }
 
-func untar(t *testing.T, layer string) map[string]string {
+func untar(t testing.TB, layer string) map[string]string {
 	t.Helper()
 	z, err := gzip.NewReader(strings.NewReader(layer))
 	if err != nil {

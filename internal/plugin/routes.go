@@ -11,7 +11,7 @@ import (
 // handler is everything the server answers.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	route := func(method, path, name string, h http.Handler) {
+	open := func(method, path, name string, h http.Handler) {
 		mux.Handle(method+" "+path, named(name, h))
 		allow := method
 		if method == http.MethodGet {
@@ -21,14 +21,15 @@ func (s *Server) handler() http.Handler {
 			return &failure{code: http.StatusMethodNotAllowed, message: "method not allowed; expected " + method, header: map[string]string{"Allow": allow}}
 		})))
 	}
+	route := func(method, path, name string, h handle) { open(method, path, name, s.roomy(h)) }
 	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.authorized(access.GetParams, bearer, s.limited(s.getparams)))
-	route(http.MethodPost, "/api/v1/webhook", "webhook", handle(s.webhook))
+	route(http.MethodPost, "/api/v1/webhook", "webhook", s.webhook)
 	route(http.MethodGet, "/api/v1/fleet", "fleet", s.authorized(access.FleetRoute, bearer, s.limited(s.fleet)))
 	route(http.MethodGet, "/api/v1/explain", "explain", s.authorized(access.Explain, bearer, s.limited(s.explain)))
 	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.authorized(access.FluxInputs, bearerOrPassword, s.limited(s.fluxInputs)))
-	route(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
-	route(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
-	route(http.MethodGet, "/metrics", "metrics", promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{
+	open(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
+	open(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
+	open(http.MethodGet, "/metrics", "metrics", promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{
 		ErrorLog: logError{s.o.Logger}, MaxRequestsInFlight: 4,
 	}))
 	mux.Handle("/v2/", named("registry", http.HandlerFunc((&registry{server: s}).serve)))

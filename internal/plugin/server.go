@@ -30,8 +30,9 @@ type Server struct {
 	clients   *clientAuthorities // nil where clients need no certificate
 	metrics   *metrics
 	slots     chan struct{}
+	webhooks  chan struct{} // signed bodies that are being read
 	http      *http.Server
-	listener  net.Listener
+	listener  *connections // what it listens on comes with Start
 	draining  atomic.Bool
 	failed    chan error
 	stop      sync.Once
@@ -44,7 +45,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), failed: make(chan error, 1), notifying: func() {}}
+	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), webhooks: make(chan struct{}, maxWebhooks), failed: make(chan error, 1), notifying: func() {}, listener: newConnections(o.MaxConnections)}
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
 		Rate: o.TokenRate, Burst: o.TokenBurst, Log: o.Logger,
@@ -80,7 +81,7 @@ func New(o Options) (*Server, error) {
 	s.http = &http.Server{
 		Handler: s.handler(), TLSConfig: config, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true,
+		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.listener.changed, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 	}
 	return s, nil
 }
@@ -109,10 +110,11 @@ func (s *Server) tls() (*tls.Config, error) {
 // there is something to answer.
 func (s *Server) Start(ctx context.Context) error {
 	var lc net.ListenConfig
-	var err error
-	if s.listener, err = lc.Listen(ctx, "tcp", s.o.Listen); err != nil {
+	listener, err := lc.Listen(ctx, "tcp", s.o.Listen)
+	if err != nil {
 		return err
 	}
+	s.listener.on(listener)
 	s.notify(context.WithoutCancel(ctx))
 	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
 	go func() {

@@ -2,13 +2,16 @@ package plugin
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
 )
 
-// maxWebhook bounds a signed body; GitHub's own limit is 25 MB. It is streamed, not kept.
-const maxWebhook = 32 << 20
+// A signed body has to be read before its signature can be judged, from whoever sends it. So few are read at once, each for
+// a short time.
+const maxWebhooks = 16
 
 // webhook makes the source look for something new at once. What a forge says in the body is not read, but for its
 // signature: the repository tells best what is new.
@@ -34,11 +37,24 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 	if f := s.certified(r); f != nil {
 		return s.refused(r, f)
 	}
-	by, err := signer(s.tokens, signature, http.MaxBytesReader(w, r.Body, maxWebhook))
+	limit := s.o.MaxWebhookBytes
+	if r.ContentLength > limit {
+		return tooLarge(fmt.Sprintf("the webhook's body has %d bytes; the limit is %d (--max-webhook-bytes)", r.ContentLength, limit))
+	}
+	select {
+	case s.webhooks <- struct{}{}:
+		defer func() { <-s.webhooks }()
+	default:
+		return busy(s.o.MaxWait, fmt.Sprintf("too many signed webhooks at once; the limit is %d", maxWebhooks))
+	}
+	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(s.o.WebhookTimeout, s.o.ReadTimeout))); err != nil {
+		return &failure{code: http.StatusInternalServerError, message: "the connection has no time limit", cause: err.Error()}
+	}
+	by, err := signer(s.tokens, signature, http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return tooLarge("the webhook's body is larger than 32 MiB")
+		return tooLarge(fmt.Sprintf("the webhook's body is larger than the limit of %d bytes (--max-webhook-bytes)", limit))
 	case err != nil:
 		return &failure{code: http.StatusBadRequest, message: "the request's body broke off"}
 	case by == nil:

@@ -349,7 +349,7 @@ func TestGeneratorPluginFlags(t *testing.T) {
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 		"all": {onHub + `
-limits: {maxRequestBytes: 1048576, maxResponseBytes: 20000000, maxConcurrent: 8}
+limits: {maxRequestBytes: 1048576, maxResponseBytes: 20000000, maxConcurrent: 8, maxWebhookBytes: 2000000, maxConnections: 100}
 tls: {enabled: true, secretName: tls}
 facts: {from: file, configMap: facts}
 token: {existingSecret: t, key: bearer}
@@ -361,7 +361,7 @@ extraArgs: [--kubeconfig=/x]
 			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
 			"--token-file=/etc/argosy/token/bearer", "--facts=/etc/argosy/facts/facts.yaml", "--state-dir=/var/lib/argosy",
 			"--tls-cert=/etc/argosy/tls/tls.crt", "--tls-key=/etc/argosy/tls/tls.key", "--max-request-bytes=1048576",
-			"--max-response-bytes=20000000", "--max-concurrent=8", "--drain-delay=1s", "--log-format=text", "--log-level=debug", "--kubeconfig=/x",
+			"--max-response-bytes=20000000", "--max-concurrent=8", "--max-webhook-bytes=2000000", "--max-connections=100", "--drain-delay=1s", "--log-format=text", "--log-level=debug", "--kubeconfig=/x",
 		}},
 		"access": {onHub + tokensValues + `
 limits: {tokenRate: 2.5, tokenBurst: 10, failureRate: 1, failureBurst: 20}
