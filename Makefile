@@ -27,7 +27,7 @@ TESTFLAGS ?=
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z0-9-]*:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z0-9-]*:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: bin/generator-plugin bin/summary ## Serve this repository's own fleet on 127.0.0.1:4355 and print a curl that works
@@ -56,6 +56,7 @@ bin/hub:
 .PHONY: test
 test: ## Run every test but e2e, and go vet
 	$(GO) vet ./...
+	cd test/accidents && $(GO) vet ./...
 	$(GO) test $(TESTFLAGS) ./...
 
 .PHONY: e2e
@@ -69,7 +70,12 @@ ACCIDENTS ?= 1000
 SEED      ?= 42
 
 .PHONY: chaos
-chaos: ## Try to make the service lose something: 1,000 accidents in the repository, the service killed among them
+chaos: build bin/hub ## Try to lose something: 1,000 accidents in the repository under a real Argo CD, the service killed among them
+	bin/hub --build --argocd $(ARGOCD)
+	cd test/e2e && ARGOCD=$(ARGOCD) $(GO) test -count=1 -timeout 240m -v -run 'TestChaos$$' . -accidents $(ACCIDENTS) -seed $(SEED)
+
+.PHONY: chaos-model
+chaos-model: ## The same accidents under an Argo CD in small, which needs nothing but Go and Git
 	$(GO) test -count=1 -timeout 120m -v -run TestG3 ./test/chaos -accidents $(ACCIDENTS) -seed $(SEED)
 
 # How long each parser is fuzzed; what is found is kept in its testdata/fuzz and is a case of `make test` from then on.
@@ -101,6 +107,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters (.golangci.yml); the first time builds
 	$(GOLANGCI_LINT) run
 	$(GO) mod tidy -diff
 	cd test/e2e && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
+	cd test/accidents && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code

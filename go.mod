@@ -6,6 +6,7 @@ require (
 	github.com/Masterminds/semver/v3 v3.4.0
 	github.com/Masterminds/sprig/v3 v3.3.0
 	github.com/argoproj/argo-cd/v2 v2.14.21
+	github.com/argosy-hub/argosy/test/accidents v0.0.0
 	github.com/external-secrets/external-secrets v0.19.2
 	github.com/google/go-cmp v0.7.0
 	github.com/invopop/jsonschema v0.13.0
@@ -289,3 +290,5 @@ replace github.com/google/gnostic-models => github.com/google/gnostic-models v0.
 replace github.com/cyphar/filepath-securejoin => github.com/cyphar/filepath-securejoin v0.3.6
 
 replace go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc => go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.56.0
+
+replace github.com/argosy-hub/argosy/test/accidents => ./test/accidents

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+
+	"github.com/argosy-hub/argosy/test/accidents"
 )
 
 // parameters are input.parameters of a request.
@@ -19,6 +21,7 @@ type argoCD struct {
 	apps    map[string]app
 	asked   int
 	refused int
+	lately  int // refused of those that were asked last
 }
 
 // app is an Application.
@@ -47,16 +50,13 @@ func newArgoCD(s *service, hub string, groups []string) *argoCD {
 	return a
 }
 
-// loss is an Application that a reconciliation deleted or marked.
-type loss struct{ app, set, how string }
-
-func (l loss) String() string { return fmt.Sprintf("%s: %s by ApplicationSet %s", l.app, l.how, l.set) }
-
-// reconcile asks for every ApplicationSet twice, so that what moves from one to another has arrived, and gives what was
+// Reconcile asks for every ApplicationSet twice, so that what moves from one to another has arrived, and gives what was
 // lost on the way: what has been deleted and is not there again, and what is marked now and was not.
-func (a *argoCD) reconcile() ([]loss, error) {
+func (a *argoCD) Reconcile() ([]accidents.Loss, error) {
+	refused := a.refused
+	defer func() { a.lately = a.refused - refused }()
 	before := maps.Clone(a.apps)
-	deleted := map[string]loss{}
+	deleted := map[string]accidents.Loss{}
 	for range 2 {
 		for again := true; again; {
 			known := len(a.sets)
@@ -68,21 +68,21 @@ func (a *argoCD) reconcile() ([]loss, error) {
 			again = len(a.sets) > known // releases bring ApplicationSets
 		}
 	}
-	var out []loss
+	var out []accidents.Loss
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		now, there := a.apps[name]
 		switch {
 		case !there:
 			out = append(out, deleted[name])
 		case now.cascade && !before[name].cascade:
-			out = append(out, loss{name, now.owner, "marked for deletion with what it runs"})
+			out = append(out, a.loss(name, now.owner, "marked for deletion with what it runs"))
 		}
 	}
 	return out, nil
 }
 
 // one reconciles one ApplicationSet.
-func (a *argoCD) one(name string, deleted map[string]loss) error {
+func (a *argoCD) one(name string, deleted map[string]accidents.Loss) error {
 	code, sets, err := a.service.ask(name, a.sets[name])
 	if err != nil {
 		return err
@@ -115,12 +115,32 @@ func (a *argoCD) one(name string, deleted map[string]loss) error {
 			if is.cascade {
 				how = "deleted with what it runs"
 			}
-			deleted[app] = loss{app, name, how}
+			deleted[app] = a.loss(app, name, how)
 			delete(a.apps, app)
 		}
 	}
 	return nil
 }
 
-// names are those of all Applications, sorted.
-func (a *argoCD) names() []string { return slices.Sorted(maps.Keys(a.apps)) }
+func (a *argoCD) loss(app, set, how string) accidents.Loss {
+	return accidents.Loss{Application: app, Owner: set, How: how, OfRelease: a.sets[set]["view"] == "releases"}
+}
+
+// Crash kills the service and starts it again.
+func (a *argoCD) Crash() error {
+	if err := a.service.kill(); err != nil {
+		return err
+	}
+	return a.service.start()
+}
+
+// Consider waits until the service has decided about a commit.
+func (a *argoCD) Consider(commit string, nothing bool) error {
+	return a.service.considered(commit, nothing)
+}
+
+// Refused is how many of the requests of the last Reconcile were refused.
+func (a *argoCD) Refused() int { return a.lately }
+
+// Applications are the names of all, sorted.
+func (a *argoCD) Applications() ([]string, error) { return slices.Sorted(maps.Keys(a.apps)), nil }

@@ -1,18 +1,12 @@
-// Package chaos tries to make the service lose something. A campaign pushes accidents to a copy of this repository's own
-// fleet, one commit after another: files cut short, conflict markers, folders gone, tenants renamed, files exchanged,
-// history rewritten; and kills and restarts the service among them. After each commit an Argo CD in small asks all that
-// it would ask, and deletes what a 2xx answer leaves out, as the real one does. Nothing that ran before an accident may
-// be gone after it.
+// Package chaos runs a campaign of accidents (package accidents, its rules) against the service and an Argo CD in small.
+// After each commit that asks all that it would ask, and deletes what a 2xx answer leaves out, as the real one does. It is
+// what `make test` can run anywhere; test/e2e runs the same accidents against a real Argo CD.
 //
-// `make test` runs a short campaign, `make chaos` a long one.
+// `make test` runs a short campaign, `make chaos-model` a long one.
 //
 // Rules:
 //  1. The service is the real program, started as in production, with a Git source and a state directory; it is killed
 //     with SIGKILL.
-//  2. Accidents come from a seed, which a failure prints: the same seed gives the same commits.
-//  3. What should exist is what the last good commit asks for. An Application that an accident makes Argo CD delete, or
-//     mark for deletion with what it runs, is a wrong deletion. One that another ApplicationSet has taken over by the
-//     time all have been asked twice is not: it has moved (D4). Nor is the Application of a release that no cluster is on
-//     any more: the ApplicationSets that it made stay (docs/design/0011), and each cluster is on another release.
-//  4. A campaign without the removal budget does find wrong deletions: otherwise this one would prove nothing.
+//  2. One that another ApplicationSet has taken over by the time all have been asked twice has moved (D4).
+//  3. A campaign without the removal budget does find wrong deletions: otherwise this one would prove nothing.
 package chaos

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/test/accidents"
 )
 
 const (
@@ -148,26 +150,6 @@ func (s *service) ask(applicationSet string, p parameters) (int, []set, error) {
 	return code, out, nil
 }
 
-// readiness is what /readyz says.
-type readiness struct {
-	Revision string
-	Refused  []struct{ Cause, Reason, Revision string }
-}
-
-// decided reports whether the service serves a commit, or says why it does not. A commit without a single file is refused
-// by the source, which knows no revision of nothing.
-func (r readiness) decided(commit string, nothing bool) bool {
-	if r.Revision == commit {
-		return true
-	}
-	for _, refused := range r.Refused {
-		if refused.Revision == commit || nothing && refused.Cause == "source" && refused.Reason == "empty" {
-			return true
-		}
-	}
-	return false
-}
-
 // considered waits until the service has decided about a commit, which may have nothing in it.
 func (s *service) considered(commit string, nothing bool) error {
 	deadline, told := time.Now().Add(patience), false
@@ -178,12 +160,8 @@ func (s *service) considered(commit string, nothing bool) error {
 		}
 		_, content, err := s.request(http.MethodGet, "/readyz", nil)
 		if err == nil && told {
-			var r readiness
-			if err := json.Unmarshal(content, &r); err != nil {
+			if decided, err := accidents.Decided(content, commit, nothing); decided || err != nil {
 				return err
-			}
-			if r.decided(commit, nothing) {
-				return nil
 			}
 		}
 		if time.Now().After(deadline) {

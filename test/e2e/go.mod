@@ -3,6 +3,7 @@ module github.com/argosy-hub/argosy/test/e2e
 go 1.26.0
 
 require (
+	github.com/argosy-hub/argosy/test/accidents v0.0.0
 	github.com/google/go-cmp v0.7.0
 	go.yaml.in/yaml/v3 v3.0.4
 	golang.org/x/sys v0.49.0
@@ -49,3 +50,5 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v4 v4.6.0 // indirect
 )
+
+replace github.com/argosy-hub/argosy/test/accidents => ../accidents

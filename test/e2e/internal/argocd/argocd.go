@@ -54,6 +54,9 @@ type Options struct {
 type ArgoCD struct {
 	Controller, ApplicationSets, RepoServer, Redis *process.Process
 
+	// SetsMetrics is where the ApplicationSet controller's metrics are.
+	SetsMetrics string
+
 	client *kube.Client
 	hub    string // address of the hub's API server
 }

@@ -75,6 +75,7 @@ func (a *ArgoCD) run(ctx context.Context, o Options, r release) error {
 	if err != nil {
 		return err
 	}
+	a.SetsMetrics = "http://" + address(s.setsMetrics) + "/metrics"
 	var controllerErr, setsErr error
 	var wg sync.WaitGroup
 	wg.Go(func() { a.Controller, controllerErr = startController(ctx, o.Group, controller) })
@@ -200,6 +201,8 @@ func (s setup) applicationSetController() process.Spec {
 		"--enable-progressive-syncs",
 		"--concurrent-reconciliations", sets,
 	})
+	// It lists all clusters once for each Application that it validates, and otherwise waits for its own limit of 50 requests a second.
+	spec.Env = append(spec.Env, "ARGOCD_K8S_CLIENT_QPS=500")
 	if s.HTTPProxy != "" {
 		spec.Env = append(spec.Env, "HTTP_PROXY="+s.HTTPProxy)
 	}

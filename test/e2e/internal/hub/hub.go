@@ -72,6 +72,9 @@ type Options struct {
 	// Members are the spokes that are registered from the start, Spares those that run and are no members yet; the
 	// defaults are Members and Spare.
 	Members, Spares []string
+	// Absent are more members that are registered from the start, and whose clusters nobody reaches: their Applications are
+	// there, and what they would deploy is not.
+	Absent []string
 	Flux            bool // the fleet's chart of Flux brings the kinds of Flux, for members that run it
 	// Progress is told what is being done, a line at a time.
 	Progress func(line string)
@@ -216,7 +219,7 @@ func (h *Hub) serveRepositories(ctx context.Context) error {
 		}
 	}
 	h.Fleet, err = fleetrepo.New(ctx, fleetrepo.Options{
-		Source: h.o.Checkout, Remote: h.Git.URL(Repository), ChartRepo: h.Charts.URL(), Hub: Name, Members: h.o.Members,
+		Source: h.o.Checkout, Remote: h.Git.URL(Repository), ChartRepo: h.Charts.URL(), Hub: Name, Members: slices.Concat(h.o.Members, h.o.Absent),
 		Dir: filepath.Join(h.o.Dir, "fleet"),
 	})
 	return err
@@ -305,17 +308,13 @@ func portOf(address string) (int, error) {
 
 // fillStore writes what Terraform would.
 func (h *Hub) fillStore(ctx context.Context) error {
-	keys := h.Fleet.SecretKeys()
 	for name, cluster := range h.Spokes {
-		known := h.facts[name]
-		text, err := json.Marshal(map[string]any{
-			"cluster_name": name, "server": cluster.URL, "config": json.RawMessage(cluster.ArgoConfig()),
-			"metadata": known.Annotations, "addons": known.Labels,
-		})
-		if err != nil {
+		if err := h.putCluster(ctx, name, cluster.URL, cluster.ArgoConfig()); err != nil {
 			return err
 		}
-		if err := h.Secrets.Put(ctx, keys[name], string(text)); err != nil {
+	}
+	for i, name := range h.o.Absent { // each an address of its own, by which Argo CD tells clusters apart
+		if err := h.putCluster(ctx, name, fmt.Sprintf("https://127.0.0.1:%d", i+1), `{"tlsClientConfig":{"insecure":true}}`); err != nil {
 			return err
 		}
 	}
@@ -325,6 +324,19 @@ func (h *Hub) fillStore(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// putCluster writes what Terraform would of one cluster.
+func (h *Hub) putCluster(ctx context.Context, name, server, config string) error {
+	known := h.facts[name]
+	text, err := json.Marshal(map[string]any{
+		"cluster_name": name, "server": server, "config": json.RawMessage(config),
+		"metadata": known.Annotations, "addons": known.Labels,
+	})
+	if err != nil {
+		return err
+	}
+	return h.Secrets.Put(ctx, h.Fleet.SecretKeys()[name], string(text))
 }
 
 // startPlugin starts our own service, and has it told of each push.
@@ -365,6 +377,9 @@ func (h *Hub) Bootstrap(ctx context.Context) error {
 
 // Members are the spokes that are registered from the start.
 func (h *Hub) Members() []string { return h.o.Members }
+
+// Absent are the members whose clusters nobody reaches.
+func (h *Hub) Absent() []string { return h.o.Absent }
 
 // Facts are what Terraform wrote of a cluster.
 func (h *Hub) Facts(name string) Facts { return h.facts[name] }

@@ -1,4 +1,4 @@
-package chaos
+package accidents
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 // an empty text means that there was nothing to do it to.
 type accident struct {
 	name string
-	do   func(*repository, *rand.Rand) (string, error)
+	do   func(*Repository, *rand.Rand) (string, error)
 }
 
 var accidents = []accident{
@@ -29,64 +29,65 @@ var accidents = []accident{
 	{"an alias bomb", onFile(func(_ *rand.Rand, b []byte) []byte { return append(b, bomb...) })},
 	{"a line lost", onFile(lineLost)},
 	{"two files exchanged", exchanged},
-	{"a file deleted", func(r *repository, rng *rand.Rand) (string, error) {
+	{"a file deleted", func(r *Repository, rng *rand.Rand) (string, error) {
 		name, err := pick(r.files, rng, "fleet", "addons", "resources", "versions")
 		if name == "" || err != nil {
 			return "", err
 		}
-		return name, os.Remove(r.path(name))
+		return name, os.Remove(r.Path(name))
 	}},
-	{"a folder deleted", func(r *repository, rng *rand.Rand) (string, error) {
+	{"a folder deleted", func(r *Repository, rng *rand.Rand) (string, error) {
 		name, err := pick(r.directories, rng, "fleet", "addons", "resources", "versions")
 		if name == "" || err != nil {
 			return "", err
 		}
-		return name, os.RemoveAll(r.path(name))
+		return name, os.RemoveAll(r.Path(name))
 	}},
-	{"a folder renamed", func(r *repository, rng *rand.Rand) (string, error) {
+	{"a folder renamed", func(r *Repository, rng *rand.Rand) (string, error) {
 		name, err := pick(r.directories, rng, "fleet", "addons", "resources", "versions")
 		if name == "" || err != nil {
 			return "", err
 		}
-		return name, os.Rename(r.path(name), r.path(name+"-old"))
+		return name, os.Rename(r.Path(name), r.Path(name+"-old"))
 	}},
-	{"a member renamed", func(r *repository, rng *rand.Rand) (string, error) {
+	{"a member renamed", func(r *Repository, rng *rand.Rand) (string, error) {
 		name, err := pick(r.files, rng, "fleet/fleet-members")
 		if name == "" || err != nil {
 			return "", err
 		}
-		return name, os.Rename(r.path(name), r.path(strings.TrimSuffix(name, ".yaml")+"-x.yaml"))
+		return name, os.Rename(r.Path(name), r.Path(strings.TrimSuffix(name, ".yaml")+"-x.yaml"))
 	}},
-	{"everything deleted", func(r *repository, _ *rand.Rand) (string, error) {
+	{"everything deleted", func(r *Repository, _ *rand.Rand) (string, error) {
 		for _, f := range folders {
-			if err := os.RemoveAll(r.path(f)); err != nil {
+			if err := os.RemoveAll(r.Path(f)); err != nil {
 				return "", err
 			}
 		}
 		return "all folders", nil
 	}},
-	{"the branch forced back", func(r *repository, rng *rand.Rand) (string, error) {
+	{"the branch forced back", func(r *Repository, rng *rand.Rand) (string, error) {
 		to := "HEAD~" + string(rune('1'+rng.IntN(5)))
-		if _, err := r.git("rev-parse", "--verify", "-q", to); err != nil {
+		if _, err := r.Git("rev-parse", "--verify", "-q", to); err != nil {
 			return "", nil
 		}
-		_, err := r.git("reset", "-q", "--hard", to)
+		_, err := r.Git("reset", "-q", "--hard", to)
 		return to, err
 	}},
-	{"another history", func(r *repository, _ *rand.Rand) (string, error) {
-		empty, err := r.git("hash-object", "-t", "tree", "-w", "/dev/null")
+	{"another history", func(r *Repository, _ *rand.Rand) (string, error) {
+		empty, err := r.Git("hash-object", "-t", "tree", "-w", "/dev/null")
 		if err != nil {
 			return "", err
 		}
-		root, err := r.git("commit-tree", "-m", "nothing", empty)
+		root, err := r.Git("commit-tree", "-m", "nothing", empty)
 		if err != nil {
 			return "", err
 		}
-		_, err = r.git("reset", "-q", "--hard", root)
+		_, err = r.Git("reset", "-q", "--hard", root)
 		return root, err
 	}},
 }
 
+//nolint:dupword // it is what makes it a bomb
 const bomb = `
 a0: &a0 [x, x, x, x, x, x, x, x, x, x]
 a1: &a1 [*a0, *a0, *a0, *a0, *a0, *a0, *a0, *a0, *a0, *a0]
@@ -107,17 +108,17 @@ func pick(find func(...string) ([]string, error), rng *rand.Rand, below ...strin
 }
 
 // onFile is an accident to the content of one file.
-func onFile(change func(*rand.Rand, []byte) []byte) func(*repository, *rand.Rand) (string, error) {
-	return func(r *repository, rng *rand.Rand) (string, error) {
+func onFile(change func(*rand.Rand, []byte) []byte) func(*Repository, *rand.Rand) (string, error) {
+	return func(r *Repository, rng *rand.Rand) (string, error) {
 		name, err := pick(r.files, rng, folders...)
 		if name == "" || err != nil {
 			return "", err
 		}
-		content, err := os.ReadFile(r.path(name))
+		content, err := os.ReadFile(r.Path(name))
 		if err != nil {
 			return "", err
 		}
-		return name, os.WriteFile(r.path(name), change(rng, content), 0o600)
+		return name, os.WriteFile(r.Path(name), change(rng, content), 0o600)
 	}
 }
 
@@ -137,7 +138,7 @@ func lineLost(rng *rand.Rand, b []byte) []byte {
 }
 
 // exchanged swaps the contents of two files of one folder's kind: members with members, values with values.
-func exchanged(r *repository, rng *rand.Rand) (string, error) {
+func exchanged(r *Repository, rng *rand.Rand) (string, error) {
 	below := folders[rng.IntN(len(folders))]
 	a, err := pick(r.files, rng, below)
 	if a == "" || err != nil {
@@ -147,16 +148,16 @@ func exchanged(r *repository, rng *rand.Rand) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	first, err := os.ReadFile(r.path(a))
+	first, err := os.ReadFile(r.Path(a))
 	if err != nil {
 		return "", err
 	}
-	second, err := os.ReadFile(r.path(b))
+	second, err := os.ReadFile(r.Path(b))
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(r.path(a), second, 0o600); err != nil {
+	if err := os.WriteFile(r.Path(a), second, 0o600); err != nil {
 		return "", err
 	}
-	return path.Join(a) + " and " + b, os.WriteFile(r.path(b), first, 0o600)
+	return path.Join(a) + " and " + b, os.WriteFile(r.Path(b), first, 0o600)
 }
