@@ -75,7 +75,7 @@ type Options struct {
 	// Absent are more members that are registered from the start, and whose clusters nobody reaches: their Applications are
 	// there, and what they would deploy is not.
 	Absent []string
-	Flux            bool // the fleet's chart of Flux brings the kinds of Flux, for members that run it
+	Flux   bool // the fleet's chart of Flux brings the kinds of Flux, for members that run it
 	// Progress is told what is being done, a line at a time.
 	Progress func(line string)
 }
