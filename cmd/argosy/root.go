@@ -91,7 +91,7 @@ func newRoot() *cobra.Command {
 		Use:   "argosy",
 		Short: "What every cluster of a fleet should run, computed from one Git repository",
 		Long: `Argosy computes, from one Git repository, what every cluster of a fleet should run. This
-command answers questions about such a repository; it needs no cluster and changes none.
+command answers questions about such a repository; it changes no cluster, and only facts export asks one.
 
 Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 ended by a signal.`,
 		Example: `  argosy lint
@@ -108,7 +108,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
-	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newNew(o), newVersion())
+	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newNew(o), newFacts(), newVersion())
 	return root
 }
 

@@ -4,7 +4,7 @@
 //
 //  1. Facts never hold credentials: Kubernetes is asked for metadata alone, and a facts file has no place for them.
 //  2. A Set is immutable; a change makes a new one.
-//  3. In an open Set (no facts, or a file) every member counts as registered; in a closed one (Kubernetes) a member
+//  3. In an open Set (no facts, or a file that does not say closed) every member counts as registered; in a closed one (Kubernetes) a member
 //     is registered when its Secret has been seen.
 //  4. A Set knows all Applications of the engine that asks, or says that it knows of none (Set.Applications): that
 //     there is no Application is a fact, too. So it is with HelmReleases (Set.HelmReleases). The two are apart: where an

@@ -8,8 +8,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, clusters with name, server, labels and
-// annotations; and, if it is to say anything of what engines have, applications with name, cluster, group, component,
+// Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, closed (only the clusters listed are registered),
+// clusters with name, server, labels and annotations; and, if it is to say anything of what engines have, applications with name, cluster, group, component,
 // release, cascade and controller, and helmReleases with name, cluster, group, component, release, owner, cascade and
 // suspended; kustomizations have the same keys. All that is wrong comes back as a problem.List.
 func Parse(file string, data []byte) (Set, error) {
@@ -19,7 +19,7 @@ func Parse(file string, data []byte) (Set, error) {
 	}
 	r := yamldoc.NewReader(doc)
 	root := r.Map(doc.Root, "the facts file")
-	root.Known("apiVersion", "kind", "clusters", "applications", "helmReleases", "kustomizations")
+	root.Known("apiVersion", "kind", "closed", "clusters", "applications", "helmReleases", "kustomizations")
 	root.Const("apiVersion", "argosy.dev/v1alpha1")
 	root.Const("kind", "Facts")
 	f := fileReader{r: r, doc: doc}
@@ -33,7 +33,7 @@ func Parse(file string, data []byte) (Set, error) {
 			clusters = append(clusters, c)
 		}
 	}
-	set := NewSet(false, clusters...)
+	set := NewSet(root.Bool("closed", false), clusters...)
 	if root.Has("applications") {
 		set = set.WithApplications(f.applications("application", root.List("applications"), "controller")...)
 	}

@@ -113,6 +113,22 @@ func (s *secretScan) node(key string, n *yamldoc.Node) {
 	}
 }
 
+// LooksSecret says what a text looks like that holds a secret, by the name of its key or by its format; empty for any other.
+func LooksSecret(key, value string) string {
+	if _, name, found := strings.Cut(key, "/"); found {
+		key = name
+	}
+	if value != "" && !noSecret.MatchString(value) && isSecretKey(nil, key) {
+		return "a secret by its name"
+	}
+	for _, f := range secretFormats {
+		if f.re.MatchString(value) {
+			return f.what
+		}
+	}
+	return ""
+}
+
 // isSecretKey goes by the key's name. Where a secret is taken from a store, secretKey is the name of a key there.
 func isSecretKey(in *yamldoc.Node, key string) bool {
 	name := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key))

@@ -45,6 +45,21 @@ func lower(level slog.Level) slog.Level {
 	return level
 }
 
+// LoadContext is a context of a kubeconfig: of the file given, else of the variable KUBECONFIG, else of ~/.kube/config. An empty
+// context is the current one.
+func LoadContext(kubeconfig, name string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name}).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("no kubernetes configuration: give --kubeconfig, or set KUBECONFIG")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes configuration: %w", err)
+	}
+	return c, nil
+}
+
 // LoadConfig finds the API server: by the file given, else by the variable KUBECONFIG, else by the Pod's service
 // account, else by ~/.kube/config.
 func LoadConfig(kubeconfig string) (*rest.Config, error) {

@@ -27,4 +27,5 @@
 //     Argo CD has: those labelled with the artifact that they came with (argosy.dev/hub, argosy.dev/owner).
 //     Kustomizations so labelled are watched with them; where they may not be, or there is no such resource, HelmReleases
 //     are all that is known.
+//  11. List asks for the same once, for a file: what it asks for and cannot have is an error, and nothing is sticky.
 package hub

@@ -3,8 +3,10 @@ package hub
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +35,7 @@ type api struct {
 	patches  []string
 	watchers int
 	stopped  bool
+	page     int // objects in one list at most; 0 is no limit
 }
 
 // thing is an object; spec is an ApplicationSet's.
@@ -220,8 +223,16 @@ func (a *api) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	items := []any{}
-	for _, o := range a.objects[resource] {
-		items = append(items, object(resource, o, accept))
+	next := ""
+	for _, name := range slices.Sorted(maps.Keys(a.objects[resource])) {
+		if name <= q.URL.Query().Get("continue") {
+			continue
+		}
+		if a.page > 0 && len(items) == a.page {
+			next = items[len(items)-1].(map[string]any)["metadata"].(metav1.ObjectMeta).Name
+			break
+		}
+		items = append(items, object(resource, a.objects[resource][name], accept))
 	}
 	kind, version := "PartialObjectMetadataList", "meta.k8s.io/v1"
 	if !strings.Contains(accept, "as=PartialObjectMetadata") {
@@ -229,7 +240,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"kind": kind, "apiVersion": version,
-		"metadata": map[string]string{"resourceVersion": strconv.Itoa(a.version)}, "items": items,
+		"metadata": map[string]string{"resourceVersion": strconv.Itoa(a.version), "continue": next}, "items": items,
 	})
 }
 

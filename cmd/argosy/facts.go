@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/hub"
+)
+
+func newFacts() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "facts",
+		Short: "Facts of clusters, for places that cannot ask the hub",
+		Args:  noCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newFactsExport())
+	return cmd
+}
+
+// factsExport are the flags of argosy facts export.
+type factsExport struct {
+	kubeconfig, context, namespace, out string
+	also                                hub.Also
+	timeout                             time.Duration
+}
+
+func newFactsExport() *cobra.Command {
+	var f factsExport
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the facts of a live hub to a file",
+		Long: `Export asks a hub's API server once for what it knows of its clusters, and writes it as a file of
+kind Facts, for the --facts of other commands and of the service, where the hub cannot be asked: on a
+laptop, in a pipeline, in a review.
+
+It asks for metadata alone: labels and annotations of Argo CD's cluster Secrets. Their data, which is
+credentials, never leaves the API server. Annotations that repeat an object's content are left out, and
+so is, with a warning, what looks like a secret by its key or its format.
+
+Only clusters that have a Secret count as registered with such a file, as with the hub itself
+(closed: true). The same facts give the same bytes. The file is written as a whole or not at all.`,
+		Example: `  argosy facts export --context hub-eu > facts.yaml
+  argosy facts export --context hub-eu --out facts/hub-eu.yaml
+  argosy facts export --applications --flux-namespace flux-system --out facts.yaml
+  argosy plan --base origin/main --facts facts.yaml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError([]string{"--out says where to"}, "facts export takes no arguments; there is %q", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the hub's configuration; default: KUBECONFIG, or ~/.kube/config")
+	cmd.Flags().StringVar(&f.context, "context", "", "`name` of the context in it; default: the current one")
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "argocd", "`namespace` of Argo CD")
+	cmd.Flags().BoolVar(&f.also.Applications, "applications", false, "also what is known of Argo CD's Applications: answers say what is being removed")
+	cmd.Flags().StringVar(&f.also.FluxNamespace, "flux-namespace", "", "also what is known of Flux's HelmReleases and Kustomizations in this `namespace`")
+	cmd.Flags().StringVar(&f.out, "out", "", "`file` to write; default: standard output")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "how long the API server may take for all of it")
+	return cmd
+}
+
+func (f factsExport) run(cmd *cobra.Command) error {
+	config, err := hub.LoadContext(f.kubeconfig, f.context)
+	if err != nil {
+		return usageError(nil, "%w", err)
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
+	defer cancel()
+	known, problems, err := hub.List(ctx, hub.Options{Config: config, Namespace: f.namespace}, f.also)
+	if err != nil {
+		hints := []string{"--context and --namespace say where Argo CD is"}
+		if full := errors.Unwrap(err); f.out != "" && full != nil {
+			hints = append(hints, "nothing was written")
+		}
+		return usageError(hints, "%w", err)
+	}
+	for _, p := range problems {
+		fmt.Fprintf(cmd.ErrOrStderr(), "argosy: warning: %s\n", p.Error())
+	}
+	known, left := withoutSecrets(known)
+	for _, text := range left {
+		fmt.Fprintf(cmd.ErrOrStderr(), "argosy: warning: %s\n", text)
+	}
+	data, err := known.File()
+	if err != nil {
+		return usageError(nil, "%w", err)
+	}
+	if f.out == "" {
+		_, err = cmd.OutOrStdout().Write(data)
+		return err
+	}
+	return replace(f.out, data)
+}
+
+// withoutSecrets takes out what looks like a secret, and says what.
+func withoutSecrets(s facts.Set) (clean facts.Set, left []string) {
+	var clusters []facts.Cluster
+	for _, name := range s.Names() {
+		c, _ := s.Of(name)
+		strip := func(what string, from map[string]string) map[string]string {
+			out := maps.Clone(from)
+			for _, key := range slices.Sorted(maps.Keys(from)) {
+				if looks := generator.LooksSecret(key, from[key]); looks != "" {
+					left = append(left, fmt.Sprintf("cluster %q: %s %q looks like %s: left out", name, what, key, looks))
+					delete(out, key)
+				}
+			}
+			return out
+		}
+		c.Labels, c.Annotations = strip("label", c.Labels), strip("annotation", c.Annotations)
+		clusters = append(clusters, c)
+	}
+	return s.WithClusters(clusters...), left
+}
+
+// replace writes a file, all of it or nothing; what was there before is replaced in one step.
+func replace(name string, data []byte) error {
+	failed := func(err error) error {
+		return usageError([]string{"what was there before is untouched"}, "write %s: %w", name, err)
+	}
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return failed(err)
+	}
+	defer root.Close()
+	temporary := ".argosy-" + rand.Text()
+	if err = writeSynced(root, temporary, data); err == nil {
+		err = root.Rename(temporary, filepath.Base(name))
+	}
+	if err != nil {
+		_ = root.Remove(temporary)
+		return failed(err)
+	}
+	return nil
+}

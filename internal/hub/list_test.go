@@ -1,0 +1,104 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Rule 11: List says what a Hub would, and no more is asked for than metadata (rule 1).
+func TestList_SaysWhatAHubKnows(t *testing.T) {
+	a := newAPI(t)
+	applied := map[string]string{"kubectl.kubernetes.io/last-applied-configuration": password, "aws_region": "eu-west-1"}
+	a.put(secret("one", applied, "team=a"), secret("uno", map[string]string{"cluster_name": "one"}), secret("two", nil))
+	a.write("applications", app("dns-one", []string{"resources-finalizer.argocd.argoproj.io"}, "cluster=one", "group=addons", "component=dns"))
+	a.write("helmreleases", release("dns-one", nil))
+	a.write("kustomizations", release("quotas-one", nil))
+	h, err := New(Options{Config: a.config()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan struct{})
+	go func() { defer close(ran); h.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ran })
+	told := make(chan State, 100)
+	go h.Watch(ctx, func(s State) { told <- s })
+	var live State
+	for !live.Synced {
+		live = <-told
+	}
+	got, problems, err := List(t.Context(), Options{Config: a.config()}, Also{Applications: true})
+	if err != nil || !got.Equal(live.Facts) || len(problems) != 1 || len(live.Problems) != 1 || problems[0].Error() != live.Problems[0].Error() {
+		t.Errorf("%v %v\n%+v\n%+v", err, problems, got, live.Facts)
+	}
+	if clusters, _, err := List(t.Context(), Options{Config: a.config()}, Also{}); err != nil || !clusters.EqualClusters(live.Facts) {
+		t.Errorf("%v", err)
+	} else if _, known := clusters.Applications(); known {
+		t.Error("Applications are known, and were not asked for")
+	}
+	flux, _, err := List(t.Context(), Options{Config: a.config()}, Also{FluxNamespace: "flux-system"})
+	if releases, known := flux.HelmReleases(); err != nil || !known || len(releases) != 2 {
+		t.Errorf("%v %v", releases, err)
+	}
+	text, err := got.File()
+	if err != nil || bytes.Contains(text, []byte(password)) || !bytes.Contains(text, []byte("aws_region")) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, accept := range a.accepts {
+		if !onlyMetadata(accept) {
+			t.Errorf("asked %s, accepting %s", a.paths[i], accept)
+		}
+	}
+}
+
+// Rule 11: what is asked for and cannot be had is an error, which says what would mend it.
+func TestList_Fails(t *testing.T) {
+	for name, c := range map[string]struct {
+		resource string
+		status   int
+		want     string
+	}{
+		"secrets":        {"secrets", http.StatusForbidden, `cluster secrets in namespace "argocd": access denied; allow list on secrets`},
+		"applications":   {"applications", http.StatusNotFound, `applications in namespace "argocd": the API server knows no such resource; is Argo CD installed?`},
+		"kustomizations": {"kustomizations", http.StatusForbidden, `Kustomizations in namespace "flux-system": access denied; allow list on kustomizations.kustomize.toolkit.fluxcd.io`},
+		"expired":        {"secrets", http.StatusGone, `cluster secrets in namespace "argocd": the list ended half-way`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAPI(t)
+			a.put(secret("one", nil))
+			a.failFor(c.status, c.resource)
+			set, _, err := List(t.Context(), Options{Config: a.config()}, Also{Applications: true, FluxNamespace: "flux-system"})
+			if err == nil || err.Error() != c.want || len(set.Names()) > 0 {
+				t.Errorf("%v, %v", err, set.Names())
+			}
+		})
+	}
+	_, _, err := List(t.Context(), Options{}, Also{})
+	if err == nil || !strings.Contains(err.Error(), "no configuration") {
+		t.Error(err)
+	}
+}
+
+// A long list comes in pages, all of which count.
+func TestList_Pages(t *testing.T) {
+	a := newAPI(t)
+	var all []metav1.ObjectMeta
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		all = append(all, secret(name, nil))
+	}
+	a.put(all...)
+	a.mu.Lock()
+	a.page = 2
+	a.mu.Unlock()
+	set, _, err := List(t.Context(), Options{Config: a.config()}, Also{})
+	if got := strings.Join(set.Names(), ""); err != nil || got != "abcde" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
