@@ -22,6 +22,16 @@ func Parse(file string, data []byte) (*Doc, error) { return ParseLines(file, dat
 // ParseLines is Parse for a text that was made from the file: lines[i] is the file's line that the text's line i+1 comes
 // from; nil when they are the same. Places in the document, and in errors, are the file's.
 func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
+	if lines == nil {
+		if d := parseQuick(file, data); d != nil {
+			return d, nil
+		}
+	}
+	return parseWhole(file, data, lines)
+}
+
+// parseWhole is ParseLines by a parser of all of YAML.
+func parseWhole(file string, data []byte, lines []int) (*Doc, error) {
 	d := &Doc{File: file}
 	root, extra, err := decode(file, data)
 	if err != nil {
