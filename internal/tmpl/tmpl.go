@@ -43,6 +43,8 @@ type Template struct {
 	pos     problem.Pos // of the template's first line
 	text    string      // the text itself when it holds no action: executing it is free
 	pure    bool
+	// fields are the template's parts when it puts together texts and facts, and nothing else.
+	fields []part
 	// lines are those at which the literal texts start.
 	lines map[*byte]int
 	// steps are what the empty texts stand for that the writer counts by.
@@ -62,7 +64,7 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	if err != nil {
 		return nil, failure(pos, err)
 	}
-	t := &Template{pos: pos, lines: textLines(trees, text)}
+	t := &Template{pos: pos, lines: textLines(trees, text), fields: fieldsOf(trees)}
 	t.program = newProgram(trees)
 	t.steps = steps(trees)
 	return t, nil
@@ -77,6 +79,9 @@ var builtins = map[string]any{
 func (t *Template) Execute(data any) (string, error) {
 	if t.pure {
 		return t.text, nil
+	}
+	if text, ok := t.joined(data); ok {
+		return text, nil
 	}
 	out := limited{marks: t.steps}
 	if err := t.run(&out, &out, data); err != nil {
