@@ -26,6 +26,15 @@ type answers struct {
 	size  *int
 	// prints are small: they are there still when the answers of a large fleet have been too many to be kept.
 	prints map[requestKey]rememberedPrint
+	// pending are those being computed: whoever asks for one meanwhile waits for it. After a commit all ask at once.
+	pending map[requestKey]*pendingAnswer
+}
+
+// pendingAnswer is there for all who wait when done is closed; both are nil where computing it panicked.
+type pendingAnswer struct {
+	done    chan struct{}
+	told    *Told
+	failure *Error
 }
 
 // requestKey is the same for equal requests.
@@ -50,6 +59,7 @@ type rememberedPrint struct {
 func newAnswers() answers {
 	return answers{
 		mu: new(sync.Mutex), known: map[requestKey]rememberedAnswer{}, size: new(int), prints: map[requestKey]rememberedPrint{},
+		pending: map[requestKey]*pendingAnswer{},
 	}
 }
 
@@ -58,6 +68,34 @@ func (a answers) get(key requestKey) (*Told, bool) {
 	defer a.mu.Unlock()
 	b, ok := a.known[key]
 	return b.told, ok
+}
+
+// once computes an answer, or waits for whoever is computing it.
+func (a answers) once(key requestKey, compute func() (*Told, *Error)) (*Told, *Error) {
+	a.mu.Lock()
+	if b, ok := a.known[key]; ok {
+		a.mu.Unlock()
+		return b.told, nil
+	}
+	if p := a.pending[key]; p != nil {
+		a.mu.Unlock()
+		<-p.done
+		if p.told == nil && p.failure == nil {
+			return compute()
+		}
+		return p.told, p.failure
+	}
+	p := &pendingAnswer{done: make(chan struct{})}
+	a.pending[key] = p
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		delete(a.pending, key)
+		a.mu.Unlock()
+		close(p.done)
+	}()
+	p.told, p.failure = compute()
+	return p.told, p.failure
 }
 
 func (a answers) put(key requestKey, b rememberedAnswer) {
@@ -157,11 +195,16 @@ func (st *State) Told(r Request) (*Told, error) {
 	if told, ok := st.answers.get(key); ok {
 		return told, nil
 	}
-	told, failure := st.answer(r)
+	told, failure := st.answers.once(key, func() (*Told, *Error) {
+		told, failure := st.answer(r)
+		if failure == nil {
+			st.answers.put(key, rememberedAnswer{r.about(), told})
+		}
+		return told, failure
+	})
 	if failure != nil {
 		return nil, failure
 	}
-	st.answers.put(key, rememberedAnswer{r.about(), told})
 	return told, nil
 }
 

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"crypto/sha256"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,5 +121,67 @@ func TestFingerprintsOutliveAnswers(t *testing.T) {
 	}
 	if next.Fingerprint(own); len(next.answers.known) != 1 {
 		t.Error("G6: the answer that depends on the Application is not computed anew")
+	}
+}
+
+// TestAnswersAreComputedOnce: whoever asks while an answer is being computed gets the same one; if computing it panics,
+// the others do not wait for ever.
+func TestAnswersAreComputedOnce(t *testing.T) {
+	t.Parallel()
+	a := newAnswers()
+	key := requestKey{1}
+	began, release := make(chan struct{}), make(chan struct{})
+	var computed atomic.Int32
+	compute := func() (*Told, *Error) {
+		if computed.Add(1) == 1 {
+			close(began)
+		}
+		<-release
+		told := &Told{Bytes: []byte("x")}
+		a.put(key, rememberedAnswer{told: told})
+		return told, nil
+	}
+	got := make(chan *Told, 9)
+	ask := func() {
+		told, _ := a.once(key, compute)
+		got <- told
+	}
+	go ask()
+	<-began
+	for range 8 {
+		go ask()
+	}
+	close(release)
+	first := <-got
+	for range 8 {
+		if told := <-got; told != first {
+			t.Fatal("two of them got different answers")
+		}
+	}
+	if n := computed.Load(); n != 1 {
+		t.Errorf("it was computed %d times", n)
+	}
+
+	other := requestKey{2}
+	began, release = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer func() { _ = recover() }()
+		_, _ = a.once(other, func() (*Told, *Error) {
+			close(began)
+			<-release
+			panic("computing")
+		})
+	}()
+	<-began
+	go func() {
+		told, _ := a.once(other, func() (*Told, *Error) { return &Told{}, nil })
+		got <- told
+	}()
+	close(release)
+	if <-got == nil {
+		t.Error("no answer after a panic")
+	}
+	if len(a.pending) != 0 {
+		t.Error("something is still pending")
 	}
 }

@@ -68,11 +68,23 @@ func New(o Options) (*Guard, error) {
 
 // Answer is the state's answer to Argo CD's request, or an error: the state's own *generator.Error, or a *Refusal.
 func (g *Guard) Answer(st *generator.State, r generator.Request) ([]byte, error) {
+	told, err := g.Told(st, r)
+	if err != nil {
+		return nil, err
+	}
+	return told.Bytes, nil
+}
+
+// Told is Answer with what its sets are about.
+func (g *Guard) Told(st *generator.State, r generator.Request) (*generator.Told, error) {
 	told, err := st.Told(r)
 	if err != nil {
 		return nil, err
 	}
-	return g.answer(ask{st, r, told, toArgoCD})
+	if _, err := g.answer(ask{st, r, told, toArgoCD}); err != nil {
+		return nil, err
+	}
+	return told, nil
 }
 
 // Inputs is Answer for Flux Operator.

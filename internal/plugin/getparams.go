@@ -34,11 +34,11 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denied(grant(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}
-	answer, err := s.guard.Answer(st, request)
+	told, err := s.guard.Told(st, request)
 	if err != nil {
 		return s.failedFor(r, st, err)
 	}
-	return s.answered(w, r, st, answer, countSets(answer, 3), bound{s.o.MaxResponseBytes, "--max-response-bytes"})
+	return s.answered(w, r, st, told.Bytes, len(told.Subjects), bound{s.o.MaxResponseBytes, "--max-response-bytes"})
 }
 
 // bound is a limit of bytes, and whose it is.
@@ -182,8 +182,8 @@ func cut(s string) string {
 	return s
 }
 
-// countSets counts the parameter sets of an answer: the objects inside so many others, three in
-// `{"output":{"parameters":[...]}}`. It is much cheaper than parsing.
+// countSets counts the parameter sets of an answer for Flux Operator: the objects inside so many others, two in
+// `{"inputs":[...]}`. It is much cheaper than parsing.
 func countSets(answer []byte, inside int) int {
 	depth, sets, text := 0, 0, false
 	for i := 0; i < len(answer); i++ {
