@@ -30,6 +30,8 @@ type Explanation struct {
 	Namespace, ReleaseName string
 	// Entry is the merged catalog entry but for its values, Values the merged values; nil when nothing is known of them.
 	Entry, Values *hierarchy.Tree
+	// Layers are those of Values, and those that its levels do not have.
+	Layers []hierarchy.Layer
 	// Labels are the cluster's, with the place where Git declares each.
 	Labels       map[string]string
 	LabelOrigins map[string]problem.Pos
@@ -65,6 +67,8 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	}
 	if group == fleetGroup && component == fleetSecret {
 		e.Known, e.Enabled, e.Selected, e.Values = true, true, true, c.registration
+		files, _ := ground.valueLayers(c, g, fleetSecret) // it has been computed from them
+		e.Layers = allLayers(e.Values, files)
 		e.Conflicts = c.registration.Conflicts()
 		return e, nil
 	}
@@ -87,16 +91,28 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	}
 	e.Chart, e.Namespace, e.ReleaseName = r.chart, r.ns, r.relName
 	e.Entry, e.Values = r.entry, r.values
+	files, problems := ground.valueLayers(c, g, component)
+	if len(problems) > 0 {
+		return nil, unavailable(problems)
+	}
 	if r.values == nil {
 		// Switched off: its values would still be these.
-		layers, problems := ground.valueLayers(c, g, component)
-		if len(problems) > 0 {
-			return nil, unavailable(problems)
-		}
-		e.Values, e.Chart = ground.merge(layers, group, component), entry.chart
+		e.Values, e.Chart = ground.merge(files, group, component), entry.chart
 	}
+	e.Layers = allLayers(e.Values, files)
 	e.Conflicts = e.Values.Conflicts()
 	return e, nil
+}
+
+// allLayers are the layers of a tree, of which these are the files, with those that are missing.
+func allLayers(t *hierarchy.Tree, files []hierarchy.Layer) []hierarchy.Layer {
+	layers := t.Layers()
+	for _, l := range files {
+		if !l.Missing() {
+			layers = layers[:len(layers)-1]
+		}
+	}
+	return slices.Concat(layers, files)
 }
 
 func (st *State) find(hub, name string) (*fleet.Member, *Error) {

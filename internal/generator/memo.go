@@ -105,12 +105,16 @@ func remember[K comparable, V any](mu *sync.RWMutex, m map[K]V, key K, compute f
 }
 
 // merge is hierarchy.Merge, layer by layer from memory. The rules are those that concern the component named by scope.
+// Layers that are missing are left out: they change nothing, and without them clusters share what they have in common.
 func (m *memo) merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope string) *hierarchy.Tree {
 	if len(rules) == 0 {
 		scope = ""
 	}
 	var t *hierarchy.Tree
 	for _, l := range layers {
+		if l.Missing() {
+			continue
+		}
 		below := t
 		t, _ = remember(&m.mu, m.trees, treeKey{below, l.Root, l.Level, l.Path, scope}, func() (*hierarchy.Tree, error) {
 			return below.With(l, rules), nil

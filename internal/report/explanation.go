@@ -140,7 +140,7 @@ func NewExplanation(e *generator.Explanation, path []string) (Explanation, error
 		State: state(e), Owner: e.Owner, Engine: fleet.EngineArgoCD,
 		Release: ReleaseChoice{Type: e.Release, Label: release.LabelOf(e.Group)},
 		Path:    hierarchy.FormatPath(path), Values: []Value{}, Conflicts: findings(e.Conflicts),
-		Catalog: layers(e.Entry), Layers: layers(e.Values), SelectorLabels: []Label{}, Labels: []Label{},
+		Catalog: layers(e.Entry.Layers()), Layers: layers(e.Layers), SelectorLabels: []Label{}, Labels: []Label{},
 	}
 	if e.Owner == m.Name {
 		out.Engine = m.Engine
@@ -223,9 +223,9 @@ func overridden(origins []hierarchy.Origin) []Overridden {
 	return out
 }
 
-func layers(t *hierarchy.Tree) []Layer {
+func layers(all []hierarchy.Layer) []Layer {
 	out := []Layer{}
-	for _, l := range t.Layers() {
+	for _, l := range all {
 		out = append(out, Layer{Level: l.Level, Path: l.Path, Present: !l.Missing()})
 	}
 	return out
