@@ -1,15 +1,11 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -23,6 +19,7 @@ import (
 // flags are the command line, checked for its form.
 type flags struct {
 	source, ref, credentials, stateDir string
+	stateIn, stateNamespace            string
 	interval                           time.Duration
 	hub, facts, namespace, kubeconfig  string
 	fluxNamespace                      string
@@ -65,7 +62,11 @@ func parse(args []string, out io.Writer) (*flags, error) {
 	if fs.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
-	return f, f.check()
+	err := f.check()
+	if f.stateIn != kubernetesState && f.stateIn != "" {
+		f.stateDir = f.stateIn
+	}
+	return f, err
 }
 
 // flagSet are the flags with their defaults; what is parsed goes into f.
@@ -77,6 +78,8 @@ func flagSet(f *flags) *flag.FlagSet {
 	fs.DurationVar(&f.interval, "interval", time.Minute, "how often a Git source is asked for something new")
 	fs.StringVar(&f.credentials, "git-credentials", "", "`folder` with the files username and password, or identity and known_hosts")
 	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and what was accepted and answered last; without it, all are lost")
+	fs.StringVar(&f.stateIn, "state", "", "where what was accepted, answered and known last is kept: kubernetes, in ConfigMaps that replicas share, or a `folder`, as --state-dir; default: --state-dir")
+	fs.StringVar(&f.stateNamespace, "state-namespace", "", "`namespace` of these ConfigMaps, with --state kubernetes; default: the pod's own")
 	fs.StringVar(&f.hub, "hub", "", "`name` of the hub whose members are served (required)")
 	fs.StringVar(&f.facts, "facts", "none", "what is known of clusters: kubernetes, none, or a `file` of kind Facts")
 	fs.StringVar(&f.namespace, "namespace", "argocd", "namespace of Argo CD: its cluster Secrets, Applications and ApplicationSets, with --facts kubernetes")
@@ -167,6 +170,10 @@ func (f *flags) check() error {
 		return fmt.Errorf("--failure-rate %g; expected more than 0", f.failureRate)
 	case f.failureBurst <= 0:
 		return fmt.Errorf("--failure-burst %d; expected at least 1", f.failureBurst)
+	case f.stateIn != "" && f.stateIn != kubernetesState && f.stateDir != "" && f.stateDir != f.stateIn:
+		return errors.New("--state and --state-dir name two folders; expected one, or --state kubernetes")
+	case f.stateNamespace != "" && f.stateIn != kubernetesState:
+		return errors.New("--state-namespace needs --state kubernetes")
 	case f.facts == "":
 		return errors.New("--facts is empty; expected kubernetes, none or a file")
 	case f.pluginConfigMap == "":
@@ -210,30 +217,13 @@ func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
 	if o.Facts, o.ApplicationSets, err = f.known(log); err != nil {
 		return o, err
 	}
-	if o.StateFile, o.AnswersDir, err = f.state(); err != nil {
+	if err := f.state(&o); err != nil {
 		return o, err
 	}
 	o.Source, err = source.Open(source.Options{
 		Location: f.source, Ref: f.ref, Interval: f.interval, StateDir: f.stateDir, Credentials: f.credentials,
 	})
 	return o, err
-}
-
-// state is where the last accepted snapshot and the last answers are kept; another source or hub has others.
-func (f *flags) state() (accepted, answers string, err error) {
-	if f.stateDir == "" {
-		return "", "", nil
-	}
-	if err := os.MkdirAll(f.stateDir, 0o700); err != nil {
-		return "", "", fmt.Errorf("--state-dir: %w", err)
-	}
-	location := f.source
-	if dir, err := filepath.Abs(f.source); err == nil && !strings.Contains(location, ":") {
-		location = dir
-	}
-	sum := sha256.Sum256([]byte(location + "\x00" + f.ref + "\x00" + f.hub))
-	own := hex.EncodeToString(sum[:8])
-	return filepath.Join(f.stateDir, "accepted-"+own+".tar"), filepath.Join(f.stateDir, "answers-"+own), nil
 }
 
 func (f *flags) logger(w io.Writer) *slog.Logger {

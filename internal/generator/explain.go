@@ -154,6 +154,8 @@ type Summary struct {
 	Releases    map[string]string `json:"releases"`
 	File        string            `json:"file"`
 	Problems    []problem.Problem `json:"problems"`
+	// LastKnown tells that the cluster's Secret has gone, and that all is computed from what was last known of it.
+	LastKnown bool `json:"lastKnown,omitempty"`
 	// Keeps is the revision whose sets a draining member keeps.
 	Keeps string `json:"keeps,omitempty"`
 	// Quarantine is there for a member that cannot be computed (rule 10); Problems say why, all else is as it is answered.
@@ -182,7 +184,7 @@ func (st *State) Summaries() []Summary {
 			}
 			s := Summary{
 				Hub: hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, Model: m.Model(), Lifecycle: lifecycle, Keeps: keeps,
-				IsHub: m.IsHub, Registered: c.registered, Releases: map[string]string{}, File: file, Problems: c.problems,
+				IsHub: m.IsHub, Registered: c.registered, LastKnown: st.lastKnown(c), Releases: map[string]string{}, File: file, Problems: c.problems,
 			}
 			if m.Remote {
 				s.Engine = m.Engine

@@ -35,6 +35,29 @@ func (st *State) unknown(q query, c *cluster) []problem.Problem {
 	}})
 }
 
+// lastKnown reports whether a cluster's Secret has gone, and what it said is known still.
+func (st *State) lastKnown(c *cluster) bool {
+	return st.facts.Closed && c.registered && c.facts.Secret == ""
+}
+
+// LastKnown are the members of a hub that are computed from what was last known of them, as their Secrets have gone,
+// sorted. An empty hub means all.
+func (st *State) LastKnown(hub string) []string {
+	var out []string
+	for _, name := range st.Fleet.Hubs() {
+		if hub != "" && hub != name {
+			continue
+		}
+		for _, m := range st.Fleet.Members(name) {
+			if c := st.clusters[m]; st.lastKnown(c) && !c.retired() {
+				out = append(out, m.Name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // answersFor reports whether an Application of a cluster is the asker's, as far as its labels say. One that another
 // ApplicationSet controls is not deleted by this one.
 func answersFor(q query, c *cluster, a facts.Application) bool {

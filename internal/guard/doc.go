@@ -22,7 +22,8 @@
 //  8. Answers that are given are those of the state that was judged, byte for byte. A verdict is found once for a state
 //     and a question, and kept with the answer. An ApplicationSet that asks several questions is judged by all of them.
 //  9. A record of the folder that is damaged, or of another version, is told and left unread: its question is answered as
-//     at a first start.
+//     at a first start. Replicas share the records in a room (Options.State): of each question the newest answer counts,
+//     whoever gave it. Before the room has been read there is no answer.
 //  10. The clock is the guard's: states and answers know no time.
 //  11. What moves is let go of when whoever it moves to has an answer: until then the answer without it is refused. Who that
 //     is say the ApplicationSets, else the questions that are remembered. A cluster whose file has moved to another hub has

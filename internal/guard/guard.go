@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // Asked is what is known of the questions of an ApplicationSet.
@@ -27,6 +28,8 @@ type Options struct {
 	Asking func() map[string]Asked
 	// Dir keeps the last good answers where the facts know no Applications; default memory alone.
 	Dir string
+	// State keeps them in a room that replicas share, in place of Dir; Run has to be called then.
+	State state.Room
 	// Now defaults to time.Now.
 	Now func() time.Time
 	// Logger defaults to slog.Default().
@@ -59,7 +62,7 @@ func New(o Options) (*Guard, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s, err := openStore(o.Dir, o.Logger)
+	s, err := openStore(o)
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +171,9 @@ type verdict struct {
 
 // judge finds the verdict, or the one that is known. It changes nothing.
 func (g *Guard) judge(a ask) verdict {
+	if !g.store.ready() {
+		return verdict{err: errUnread}
+	}
 	v, found := g.budget(a)
 	if v.err != nil || len(found.moves) == 0 {
 		return v

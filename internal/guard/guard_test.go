@@ -140,7 +140,7 @@ func TestTheFirstWithApplicationsForgetsTheRecord(t *testing.T) {
 // TestStoreIsBounded: the questions that were asked least recently go, in memory and in the folder.
 func TestStoreIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	s, err := openStore("", quiet)
+	s, err := openStore(Options{Dir: "", Logger: quiet, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestStoreIsBounded(t *testing.T) {
 	if f := s.stats(); f.Baselines > maxRecords || f.Evicted == 0 || s.get("0") == nil || s.get("1") != nil || s.get(question(fmt.Sprint(maxRecords))) == nil {
 		t.Errorf("%+v", f)
 	}
-	if s, err = openStore(dir, quiet); err != nil {
+	if s, err = openStore(Options{Dir: dir, Logger: quiet, Now: time.Now}); err != nil {
 		t.Fatal(err)
 	}
 	big := make([]generator.Subject, maxHeld*2/3)
@@ -169,7 +169,7 @@ func TestStoreIsBounded(t *testing.T) {
 // TestStoreReadsWhatItWrote, and is written once for what stays the same; what a process that ended left half-written goes.
 func TestStoreReadsWhatItWrote(t *testing.T) {
 	dir := t.TempDir()
-	s, err := openStore(dir, quiet)
+	s, err := openStore(Options{Dir: dir, Logger: quiet, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestStoreReadsWhatItWrote(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, tempPrefix+"123"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	next, err := openStore(dir, quiet)
+	next, err := openStore(Options{Dir: dir, Logger: quiet, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

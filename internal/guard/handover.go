@@ -183,7 +183,10 @@ func (s *store) asked() []remembered {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []remembered
-	for q := range s.records {
+	for q, r := range s.records {
+		if r.gone {
+			continue
+		}
 		var x struct {
 			Engine  string
 			Request generator.Request

@@ -185,6 +185,8 @@ type Stats struct {
 	// Baselines are the last good answers that are remembered; Damaged, the records that could not be used at the start;
 	// Failures, those that could not be written; Evicted, those that were given up as there were too many.
 	Baselines, Damaged, Failures, Evicted int
+	// Problem is why the room cannot be read or written now, "" if it can.
+	Problem string
 }
 
 // Stats are the figures now.

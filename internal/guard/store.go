@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/generator"
 )
@@ -35,14 +36,19 @@ const (
 // store remembers the last good answers, each by its question: cluster, component and release of each set. With a folder,
 // each is a file that is written in one step and has a checksum.
 type store struct {
-	dir string
-	log *slog.Logger
+	dir    string
+	shared *shared // in place of a folder; nil without a room
+	now    func() time.Time
+	log    *slog.Logger
 
 	mu      sync.Mutex
 	records map[question]*record
 	held    int    // of all records
 	turn    uint64 // counts uses
 	figures Stats
+	loaded  bool   // the room has been read
+	changes uint64 // counts what Run has to write
+	problem string // with the room
 
 	writing sync.Mutex // so that what was put last is written last
 }
@@ -54,6 +60,11 @@ type record struct {
 	used uint64
 	// saved tells that the folder has it.
 	saved bool
+	// revision is of which state; at, when it was answered, in nanoseconds.
+	revision string
+	at       int64
+	// gone tells that it is to be forgotten, by replicas too.
+	gone bool
 }
 
 // content is a record in its file.
@@ -65,8 +76,14 @@ type content struct {
 }
 
 // openStore reads a folder's records; without a folder there are none.
-func openStore(dir string, log *slog.Logger) (*store, error) {
-	s := &store{dir: dir, log: log, records: map[question]*record{}}
+func openStore(o Options) (*store, error) {
+	dir, log := o.Dir, o.Logger
+	s := &store{dir: dir, log: log, now: o.Now, records: map[question]*record{}}
+	if o.State != nil {
+		s.dir, s.shared = "", &shared{room: o.State, quiet: sharedQuiet, dirty: make(chan struct{}, 1)}
+		return s, nil
+	}
+	s.loaded = true
 	if dir == "" {
 		return s, nil
 	}
@@ -122,13 +139,36 @@ func (s *store) read(path string) error {
 	if filepath.Base(path) != fileOf(c.Question) {
 		return errors.New("it has another question's name")
 	}
-	r := &record{had: make([]had, len(c.Had))}
+	r := c.record()
+	r.saved = true
+	s.add(c.Question, r)
+	return nil
+}
+
+// record is what a content says.
+func (c content) record() *record {
+	r := &record{had: make([]had, len(c.Had)), revision: c.Revision}
 	for i, h := range c.Had {
 		r.had[i] = had{cluster: h[0], group: h[1], component: h[2], release: h[3]}
 	}
-	r.sum, r.saved = sumOf(r.had), true
-	s.add(c.Question, r)
-	return nil
+	r.sum = sumOf(r.had)
+	return r
+}
+
+// content is a record as it is written.
+func (r *record) content(q question) content {
+	c := content{Question: q, Revision: r.revision, Had: make([][4]string, len(r.had))}
+	for i, h := range r.had {
+		c.Had[i] = [4]string{h.cluster, h.group, h.component, h.release}
+	}
+	return c
+}
+
+// ready tells that what was kept has been read.
+func (s *store) ready() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded
 }
 
 // get is what a question was answered last; it must not be changed.
@@ -136,7 +176,7 @@ func (s *store) get(q question) []had {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.records[q]
-	if r == nil {
+	if r == nil || r.gone {
 		return nil
 	}
 	s.turn++
@@ -150,7 +190,7 @@ func (s *store) registered(hub string) []had {
 	defer s.mu.Unlock()
 	var out []had
 	for q, r := range s.records {
-		if q.asksForMembers(hub) {
+		if !r.gone && q.asksForMembers(hub) {
 			out = append(out, r.had...)
 		}
 	}
@@ -159,19 +199,28 @@ func (s *store) registered(hub string) []had {
 
 // put remembers what a question is answered. What cannot be written is remembered in memory.
 func (s *store) put(q question, revision string, subjects []generator.Subject) {
-	r := &record{had: make([]had, 0, len(subjects))}
+	r := &record{had: make([]had, 0, len(subjects)), revision: revision, at: s.now().UnixNano()}
 	for _, x := range subjects {
 		r.had = append(r.had, had{cluster: x.Cluster, group: x.Group, component: x.Component, release: x.Release})
 	}
 	r.sum = sumOf(r.had)
 	s.mu.Lock()
-	if last := s.records[q]; last != nil && last.sum == r.sum {
-		r.saved = last.saved
+	if last := s.records[q]; last != nil && last.sum == r.sum && !last.gone {
+		r.saved, r.at, r.revision = last.saved, last.at, last.revision
 	}
 	s.add(q, r)
+	saved := r.saved
 	s.mu.Unlock()
-	if s.dir != "" && !r.saved {
-		s.save(q, revision)
+	switch {
+	case saved:
+	case s.dir != "":
+		s.save(q)
+	case s.shared != nil:
+		s.mu.Lock()
+		r.saved = true // what is not written is told by Run
+		s.changes++
+		s.mu.Unlock()
+		s.shared.changed()
 	}
 }
 
@@ -179,12 +228,20 @@ func (s *store) put(q question, revision string, subjects []generator.Subject) {
 func (s *store) drop(q question) {
 	s.mu.Lock()
 	r := s.records[q]
-	if r != nil {
+	switch {
+	case r == nil || r.gone:
+		s.mu.Unlock()
+		return
+	case s.shared != nil:
+		s.add(q, &record{gone: true, at: s.now().UnixNano()})
+		s.changes++
+		s.shared.changed()
+	default:
 		s.held -= len(r.had)
 		delete(s.records, q)
 	}
 	s.mu.Unlock()
-	if r != nil && s.dir != "" {
+	if s.dir != "" {
 		s.writing.Lock()
 		defer s.writing.Unlock()
 		_ = os.Remove(filepath.Join(s.dir, fileOf(q)))
@@ -192,7 +249,7 @@ func (s *store) drop(q question) {
 }
 
 // save writes what a question was answered last.
-func (s *store) save(q question, revision string) {
+func (s *store) save(q question) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.Lock()
@@ -201,7 +258,7 @@ func (s *store) save(q question, revision string) {
 	if r == nil {
 		return
 	}
-	err := s.write(q, revision, r)
+	err := s.write(q, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -245,12 +302,8 @@ func (s *store) add(q question, r *record) {
 }
 
 // write writes a record in one step.
-func (s *store) write(q question, revision string, r *record) (err error) {
-	c := content{Question: q, Revision: revision, Had: make([][4]string, len(r.had))}
-	for i, h := range r.had {
-		c.Had[i] = [4]string{h.cluster, h.group, h.component, h.release}
-	}
-	body, err := json.Marshal(c)
+func (s *store) write(q question, r *record) (err error) {
+	body, err := json.Marshal(r.content(q))
 	if err != nil {
 		return err
 	}
@@ -290,7 +343,12 @@ func (s *store) stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.figures
-	out.Baselines = len(s.records)
+	out.Problem = s.problem
+	for _, r := range s.records {
+		if !r.gone {
+			out.Baselines++
+		}
+	}
 	return out
 }
 

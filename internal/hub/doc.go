@@ -28,4 +28,6 @@
 //     Kustomizations so labelled are watched with them; where they may not be, or there is no such resource, HelmReleases
 //     are all that is known.
 //  11. List asks for the same once, for a file: what it asks for and cannot have is an error, and nothing is sticky.
+//  12. State is kept in ConfigMaps of one namespace whose names have a prefix (StateObjects), by a client of its own that
+//     reaches no others. A ConfigMap has no credentials, and neither has what is kept.
 package hub

@@ -112,12 +112,15 @@ var (
 	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the revision that is being served.", []string{"reason"}, nil)
 	quarantine   = prometheus.NewDesc("argosy_quarantined_members",
 		"Members of the hub that cannot be computed in the revision that is being served, by what becomes of them.", []string{"standing"}, nil)
+	lastKnownDesc = prometheus.NewDesc("argosy_last_known_members",
+		"Members of the hub that are computed from what was last known of them, as their cluster Secrets have gone.", nil, nil)
+	stateDesc   = prometheus.NewDesc("argosy_state_problems", "What of the state for a restart cannot be used, read or written now; absent if none is kept.", nil, nil)
 	membersDesc = prometheus.NewDesc("argosy_members", "Members in the revision that is being served.", []string{"hub"}, nil)
 )
 
 // Describe names the metrics.
 func (status) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, quarantine, membersDesc} {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, membersDesc} {
 		ch <- d
 	}
 }
@@ -144,6 +147,9 @@ func (c status) Collect(ch chan<- prometheus.Metric) {
 	for cause, v := range stale {
 		gauge(staleDesc, v, string(cause))
 	}
+	if kept := c.s.kept(st); kept != nil {
+		gauge(stateDesc, float64(len(kept.Problems)))
+	}
 	state := c.s.refresher.State()
 	if state == nil {
 		return
@@ -162,6 +168,7 @@ func (c status) Collect(ch chan<- prometheus.Metric) {
 	for standing, n := range standings {
 		gauge(quarantine, n, string(standing))
 	}
+	gauge(lastKnownDesc, float64(len(state.LastKnown(c.s.o.Hub))))
 	for _, hub := range state.Fleet.Hubs() {
 		gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)
 	}

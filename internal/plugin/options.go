@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // Defaults of Options.
@@ -60,6 +61,10 @@ type Options struct {
 	StateFile string
 	// AnswersDir keeps what was answered last across restarts, for the removal budget; default none.
 	AnswersDir string
+	// State keeps both in a room that replicas share, in place of StateFile and AnswersDir; default none.
+	State state.Room
+	// FactsState keeps what is known of clusters across restarts; default none.
+	FactsState state.Room
 	// Now is the removal budget's clock; default time.Now.
 	Now func() time.Time
 
@@ -131,6 +136,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("client certificates need TLS: a certificate and a key")
 	case (o.TokensFile == "") != (o.TokensDir == ""):
 		return o, errors.New("tokens need both a file that declares them and a folder that holds them")
+	case o.State != nil && (o.StateFile != "" || o.AnswersDir != ""):
+		return o, errors.New("state is kept either in a room or in files")
 	case (o.Registerer == nil) != (o.Gatherer == nil):
 		return o, errors.New("metrics need both a registerer and a gatherer")
 	}

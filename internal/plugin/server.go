@@ -23,8 +23,10 @@ type Server struct {
 	o         Options
 	refresher *refresh.Refresher
 	guard     *guard.Guard
-	notifier  *appsets.Notifier // nil without ApplicationSets
-	notifying func()            // ends the notifier
+	notifier  *appsets.Notifier  // nil without ApplicationSets
+	notifying func()             // ends the notifier
+	keptFacts *refresh.KeptFacts // nil where they are not kept
+	guarding  func()             // ends the guard
 	tokens    *access.Tokens
 	attempts  *access.Attempts
 	clients   *clientAuthorities // nil where clients need no certificate
@@ -45,7 +47,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), webhooks: make(chan struct{}, maxWebhooks), failed: make(chan error, 1), notifying: func() {}, listener: newConnections(o.MaxConnections)}
+	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), webhooks: make(chan struct{}, maxWebhooks), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
 		Rate: o.TokenRate, Burst: o.TokenBurst, Log: o.Logger,
@@ -58,7 +60,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.guard, err = guard.New(guard.Options{Hub: o.Hub, Questions: questions(o), Asking: asking(o), Dir: o.AnswersDir, Now: o.Now, Logger: o.Logger})
+	s.guard, err = guard.New(guard.Options{Hub: o.Hub, Questions: questions(o), Asking: asking(o), Dir: o.AnswersDir, State: o.State, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +71,12 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
+	if o.FactsState != nil && o.Facts != nil {
+		s.keptFacts = refresh.KeepFacts(o.Facts, o.FactsState, o.Logger)
+		o.Facts = s.keptFacts
+	}
 	s.refresher, err = refresh.New(refresh.Options{
-		Source: o.Source, Facts: o.Facts, Hub: o.Hub, StateFile: o.StateFile, Logger: o.Logger, Observe: s.refreshed,
+		Source: o.Source, Facts: o.Facts, Hub: o.Hub, StateFile: o.StateFile, State: o.State, Logger: o.Logger, Observe: s.refreshed,
 	})
 	if err != nil {
 		return nil, err
@@ -116,6 +122,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.listener.on(listener)
 	s.notify(context.WithoutCancel(ctx))
+	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run)
 	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
 	go func() {
 		var err error
@@ -145,10 +152,15 @@ func (s *Server) notify(ctx context.Context) {
 	if s.notifier == nil {
 		return
 	}
+	s.notifying = background(ctx, s.notifier.Run)
+}
+
+// background runs something until the function that it returns is called, which waits for its end.
+func background(ctx context.Context, run func(context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { s.notifier.Run(ctx) })
-	s.notifying = func() {
+	running.Go(func() { run(ctx) })
+	return func() {
 		cancel()
 		running.Wait()
 	}
@@ -189,6 +201,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		}
 		s.stopped = errors.Join(err, s.refresher.Stop())
 		s.notifying()
+		s.guarding()
 		s.o.Logger.Info("stopped")
 	})
 	return s.stopped

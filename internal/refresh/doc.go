@@ -26,6 +26,10 @@
 //     newest is refused or cannot be read (G4). It is not served before the source has been looked at. The snapshots that
 //     quarantined members are computed from are kept with it, whatever the source is: a folder has no history, and a
 //     branch that was forced has lost it. What is damaged is reported and not used; its members are as at a first start.
+//  9. What is known of clusters is kept as well (KeptFacts): a cluster whose Secret goes while nobody looks keeps its last
+//     known facts as long as its member file is there, and an API server that is away at a start is gone on without.
+//  10. In a room that replicas share (Options.State) the first who comes to a snapshot says what its homes are; the others
+//     take them over. Before the room has been read there is no State, as what is in it may say more.
 //
 // It knows nothing of HTTP and nothing of Kubernetes clients.
 package refresh

@@ -223,7 +223,12 @@ func readKept(path string) (*snapshot.Snapshot, []home, error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	t := tar.NewReader(bufio.NewReaderSize(f, 1<<20))
+	return readSnapshot(bufio.NewReaderSize(f, 1<<20))
+}
+
+// readSnapshot reads what write has written.
+func readSnapshot(r io.Reader) (*snapshot.Snapshot, []home, error) {
+	t := tar.NewReader(r)
 	head, err := t.Next()
 	if err != nil {
 		return nil, nil, err

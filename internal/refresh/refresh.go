@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // Options say what to keep fresh. Source is required.
@@ -27,6 +28,8 @@ type Options struct {
 	// StateFile keeps the last accepted snapshot across restarts; without it, a restart takes what the source has. Beside it
 	// are files of its name and more, for the members that were at home.
 	StateFile string
+	// State keeps the same in a room that replicas share, in place of StateFile. What cannot be reached is waited for.
+	State state.Room
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Now defaults to time.Now.
@@ -58,12 +61,14 @@ type Refresher struct {
 	latest  look
 	status  Status
 	changed chan struct{}
+	// stateProblem is why what is kept cannot be used, or nothing can be kept.
+	stateProblem string
 
 	// What follows belongs to the worker: what is served, what was served before a restart, and what is written down.
 	serving  *serving
 	accepted *snapshot.Snapshot
 	homes    generator.Homes
-	kept     kept
+	keeper   keeper // nil when nothing is kept
 }
 
 // look is what the source said last.
@@ -94,13 +99,69 @@ func New(o Options) (*Refresher, error) {
 		o: o, kick: make(chan struct{}, 1), changed: make(chan struct{}),
 		status: Status{Source: o.Source.String(), Waiting: waitingForSource(o.Source)},
 	}
-	if o.StateFile != "" {
-		var err error
-		if r.accepted, r.homes, err = restore(o.StateFile, &r.kept); err != nil {
-			o.Logger.Error("the state of before cannot be used", "file", o.StateFile, "as a whole", r.accepted == nil, "error", err)
-		}
+	switch {
+	case o.State != nil:
+		r.keeper = &roomKeeper{room: o.State}
+	case o.StateFile != "":
+		r.keeper = &fileKeeper{path: o.StateFile}
+		_ = r.remember(context.Background()) // a folder that cannot be read is as one that is damaged
 	}
 	return r, nil
+}
+
+// remember reads what was kept, and says what of it cannot be used. The error means that it cannot be reached.
+func (r *Refresher) remember(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, roomTimeout)
+	defer cancel()
+	accepted, homes, err := r.keeper.restore(ctx)
+	if err != nil && r.o.State != nil && !state.IsDamaged(err) {
+		return err
+	}
+	if r.accepted, r.homes = accepted, homes; err != nil {
+		r.o.Logger.Error("the state of before cannot be used", "state", r.keeper.String(), "as a whole", accepted == nil, "error", err)
+		r.damaged(err)
+	}
+	return nil
+}
+
+// roomInterval is how long it is waited before a room that could not be reached is asked again.
+const roomInterval = 2 * time.Second
+
+// rememberAll reads what was kept in a room, which may take until it can be reached; false when the context has ended. Before
+// that nothing may be answered: it could be less than others answer (G4).
+func (r *Refresher) rememberAll(ctx context.Context) bool {
+	if r.o.State == nil {
+		return true
+	}
+	for {
+		err := r.remember(ctx)
+		if err == nil {
+			return true
+		}
+		r.o.Logger.Warn("the state of before cannot be reached", "state", r.keeper.String(), "error", err)
+		r.mu.Lock()
+		r.status.Waiting = "the state of before cannot be reached: " + err.Error()
+		close(r.changed)
+		r.changed = make(chan struct{})
+		r.mu.Unlock()
+		timer := time.NewTimer(roomInterval)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-timer.C:
+		}
+	}
+}
+
+// damaged takes note of what is wrong with the state; nil of that it has been written.
+func (r *Refresher) damaged(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stateProblem = ""
+	if err != nil {
+		r.stateProblem = limit(err.Error())
+	}
 }
 
 func waitingForSource(s source.Source) string { return s.String() + " has not been read yet" }
@@ -142,6 +203,10 @@ func (r *Refresher) Status() Status {
 	defer r.mu.Unlock()
 	s := r.status
 	s.Refused, s.Quarantined = slices.Clone(s.Refused), slices.Clone(s.Quarantined)
+	s.StateProblem = r.stateProblem
+	if r.keeper != nil {
+		s.State = r.keeper.String()
+	}
 	if l, ok := r.o.Source.(looker); ok && s.Ready() && len(s.Refused) == 0 && l.Looked().After(s.LastSuccess) {
 		s.LastSuccess = l.Looked()
 	}
@@ -181,6 +246,9 @@ func (r *Refresher) wake() {
 }
 
 func (r *Refresher) work(ctx context.Context) {
+	if !r.rememberAll(ctx) {
+		return
+	}
 	r.wake() // facts may have been complete before the first change
 	for {
 		select {
@@ -191,12 +259,12 @@ func (r *Refresher) work(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.turn()
+		r.turn(ctx)
 	}
 }
 
 // turn takes in the newest of everything, and publishes what came of it.
-func (r *Refresher) turn() {
+func (r *Refresher) turn(ctx context.Context) {
 	began := r.o.Now()
 	r.mu.Lock()
 	l := r.latest
@@ -205,6 +273,10 @@ func (r *Refresher) turn() {
 
 	next := Status{Source: before.Source, Revision: before.Revision, Since: before.Since, LastSuccess: before.LastSuccess}
 	result := r.advance(l)
+	agreed := result.swapped && r.o.State != nil && len(r.serving.state.Homes()) > 0
+	if agreed { // before anybody is answered otherwise than by a replica
+		r.keep(ctx)
+	}
 	if result.swapped {
 		next.Revision, next.Since = r.serving.snapshot.Revision, r.o.Now()
 		if before.Revision == next.Revision {
@@ -237,8 +309,14 @@ func (r *Refresher) turn() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 	r.mu.Unlock()
-	if result.swapped {
-		r.keep()
+	if result.swapped && !agreed {
+		r.keep(ctx)
+		if st := r.serving.state; st != r.state.Load() { // a replica knows more of the same facts
+			r.mu.Lock()
+			r.state.Store(st)
+			r.status.Quarantined = quarantined(st, r.o.Hub, next.Quarantined, began)
+			r.mu.Unlock()
+		}
 	}
 	if result.swapped || len(result.refused) > 0 {
 		o := Outcome{Swapped: result.swapped, Refused: next.Refused, Duration: r.o.Now().Sub(began)}
@@ -249,15 +327,40 @@ func (r *Refresher) turn() {
 	}
 }
 
-// keep writes down what a restart goes on from. A disk that is full does not stop the service.
-func (r *Refresher) keep() {
+// keep writes down what a restart goes on from. A disk that is full does not stop the service. What a replica has come to
+// with the same snapshot is taken over, so that all answer the same.
+func (r *Refresher) keep(ctx context.Context) {
 	r.accepted = nil // it has been gone on from
-	if r.o.StateFile == "" {
+	if k, is := r.o.Facts.(*KeptFacts); is {
+		st := r.serving.state
+		k.Forget(func(name string) bool {
+			return slices.ContainsFunc(st.Fleet.Hubs(), func(hub string) bool { return st.Fleet.Member(hub, name) != nil })
+		})
+	}
+	if r.keeper == nil {
 		return
 	}
-	if err := save(r.o.StateFile, r.serving.snapshot, r.serving.state.Homes(), &r.kept); err != nil {
-		r.o.Logger.Error("the accepted state cannot be kept for a restart", "file", r.o.StateFile, "error", err)
+	ctx, cancel := context.WithTimeout(ctx, roomTimeout)
+	defer cancel()
+	theirs, err := r.keeper.save(ctx, r.serving.snapshot, r.serving.state.Homes())
+	if err == nil && theirs != nil {
+		err = r.adopt(theirs)
 	}
+	r.damaged(err)
+	if err != nil {
+		r.o.Logger.Error("the accepted state cannot be kept for a restart", "state", r.keeper.String(), "error", err)
+	}
+}
+
+// adopt goes on from the homes of a replica.
+func (r *Refresher) adopt(homes generator.Homes) error {
+	st, err := r.build(func() (*generator.State, error) { return generator.Restore(r.serving.snapshot, r.serving.facts, homes) })
+	if err != nil {
+		return err
+	}
+	r.o.Logger.Info("a replica has kept other revisions of some members; they are taken over", "revision", st.Revision, "state", r.keeper.String())
+	r.serving = &serving{state: st, snapshot: r.serving.snapshot, facts: r.serving.facts}
+	return nil
 }
 
 // maxTold bounds the members that one turn writes into the log.

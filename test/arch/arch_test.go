@@ -10,7 +10,7 @@ import (
 // layers are the packages below internal/, lowest first (rule 1).
 var layers = [][]string{
 	{"problem"},
-	{"snapshot", "tmpl", "yamldoc"},
+	{"snapshot", "state", "tmpl", "yamldoc"},
 	{"facts", "hierarchy", "labels", "release"},
 	{"fleet"},
 	{"generator", "hub", "source"},

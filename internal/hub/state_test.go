@@ -1,0 +1,166 @@
+package hub
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/argosy-hub/argosy/internal/state"
+)
+
+// mapsAPI serves ConfigMaps as the API server does: resource versions, conflicts, immutability and the limit of 1 MiB.
+type mapsAPI struct {
+	mu      sync.Mutex
+	maps    map[string]map[string]any
+	version int
+	status  int
+	seen    []string
+}
+
+func (a *mapsAPI) refuse(w http.ResponseWriter, code int, reason metav1.StatusReason) {
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: int32(code), Reason: reason})
+}
+
+func (a *mapsAPI) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen = append(a.seen, q.Method+" "+q.URL.Path)
+	w.Header().Set("Content-Type", "application/json")
+	name := path.Base(q.URL.Path)
+	body, _ := io.ReadAll(q.Body)
+	var given map[string]any
+	_ = json.Unmarshal(body, &given)
+	meta, _ := given["metadata"].(map[string]any)
+	old, is := a.maps[name]
+	switch {
+	case a.status != 0:
+		a.refuse(w, a.status, metav1.StatusReasonForbidden)
+		return
+	case len(body) > 1_500_000:
+		a.refuse(w, 413, metav1.StatusReasonRequestEntityTooLarge)
+		return
+	case q.Method == http.MethodPost:
+		name, _ = meta["name"].(string)
+		if _, is := a.maps[name]; is {
+			a.refuse(w, 409, metav1.StatusReasonAlreadyExists)
+			return
+		}
+	case name == "configmaps":
+		items := []any{}
+		for _, m := range a.maps {
+			items = append(items, map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": m["metadata"]})
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": map[string]any{}, "items": items})
+		return
+	case !is:
+		a.refuse(w, 404, metav1.StatusReasonNotFound)
+		return
+	case q.Method == http.MethodGet:
+		_ = json.NewEncoder(w).Encode(old)
+		return
+	case q.Method == http.MethodDelete:
+		delete(a.maps, name)
+		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Success"})
+		return
+	case old["immutable"] == true || meta["resourceVersion"] != old["metadata"].(map[string]any)["resourceVersion"]:
+		a.refuse(w, 409, metav1.StatusReasonConflict)
+		return
+	}
+	a.version++
+	meta["resourceVersion"] = strconv.Itoa(a.version)
+	a.maps[name] = given
+	_ = json.NewEncoder(w).Encode(given)
+}
+
+// Rule 12: state that is larger than an object goes into ConfigMaps and comes out of them as it was; replicas that write at
+// once get a conflict; what is not needed is removed, and nothing else is asked for.
+func TestStateInConfigMaps(t *testing.T) {
+	api := &mapsAPI{maps: map[string]map[string]any{"argocd-cm": {"metadata": map[string]any{"name": "argocd-cm"}}}}
+	server := httptest.NewServer(api)
+	defer server.Close()
+	open := func() *state.Chunked {
+		objects, err := NewStateObjects(&rest.Config{Host: server.URL}, "argosy", "argosy-state-x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.NewChunked(objects)
+	}
+	first, second := open(), open()
+	large := make([]byte, 3<<20)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range large {
+		large[i] = byte(r.Uint32())
+	}
+	if _, _, err := first.Read(t.Context(), "a"); !errors.Is(err, state.ErrNotFound) {
+		t.Fatal(err)
+	}
+	version, err := first.Write(t.Context(), "a", large, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, read, err := second.Read(t.Context(), "a")
+	if err != nil || !bytes.Equal(data, large) || read != version {
+		t.Fatalf("%d bytes of version %s, %v", len(data), read, err)
+	}
+	if len(api.maps) != 1+1+5 {
+		t.Errorf("%d ConfigMaps", len(api.maps))
+	}
+	if _, err := second.Write(t.Context(), "a", []byte("small"), read); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Write(t.Context(), "a", []byte("late"), version); !errors.Is(err, state.ErrConflict) {
+		t.Errorf("%v", err)
+	}
+	if names, err := first.Names(t.Context()); err != nil || fmt.Sprint(names) != "[a]" || len(api.maps) != 2 {
+		t.Errorf("%v %v, %d ConfigMaps", names, err, len(api.maps))
+	}
+	if err := first.Remove(t.Context(), "a"); err != nil || len(api.maps) != 1 {
+		t.Errorf("%v, %d ConfigMaps", err, len(api.maps))
+	}
+	for _, line := range api.seen {
+		if _, name, _ := strings.Cut(line, "/api/v1/namespaces/argosy/configmaps"); name != "" && !strings.HasPrefix(name, "/argosy-state-x-") {
+			t.Errorf("asked: %s", line)
+		}
+	}
+	api.status = 403
+	if _, _, err := first.Read(t.Context(), "a"); err == nil || err.Error() != `state in namespace "argosy": access denied; allow get on configmaps` {
+		t.Errorf("%v", err)
+	}
+}
+
+// Rule 12: the client reaches no other object, whoever asks.
+func TestStateReachesNothingElse(t *testing.T) {
+	guard := stateful{"/api/v1/namespaces/argosy/configmaps", "argosy-state-x", http.DefaultTransport}
+	for _, line := range []string{
+		"GET /api/v1/namespaces/argosy/configmaps/argocd-cm", "PUT /api/v1/namespaces/argosy/configmaps/argocd-rbac-cm",
+		"GET /api/v1/namespaces/argosy/secrets/argosy-state-x-a", "GET /api/v1/namespaces/other/configmaps/argosy-state-x-a",
+		"GET /api/v1/namespaces/argosy/configmaps", "DELETE /api/v1/namespaces/argosy/configmaps", "PATCH /api/v1/namespaces/argosy/configmaps/argosy-state-x-a",
+	} {
+		method, url, _ := strings.Cut(line, " ")
+		q, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1:1"+url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := guard.RoundTrip(q)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "requests are not made here") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}

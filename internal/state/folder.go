@@ -1,0 +1,151 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const (
+	folderFormat  = "argosy-record"
+	folderVersion = "1"
+	suffix        = ".record"
+	temporary     = ".record-"
+	// maxFile bounds a record of a folder, in bytes.
+	maxFile = 512 << 20
+)
+
+// Folder is a room of files, for one process. A file's first line has its format, version and checksum.
+type Folder struct {
+	dir string
+	mu  sync.Mutex
+}
+
+// NewFolder makes the folder if it is not there.
+func NewFolder(dir string) (*Folder, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	left, err := filepath.Glob(filepath.Join(dir, temporary+"*"))
+	for _, path := range left { // of a process that ended while it wrote
+		err = errors.Join(err, os.Remove(path))
+	}
+	return &Folder{dir: dir}, err
+}
+
+func (f *Folder) String() string { return "folder " + f.dir }
+
+func (f *Folder) path(name string) string { return filepath.Join(f.dir, name+suffix) }
+
+// Read reads a file, whole or not at all. The version is its checksum.
+func (f *Folder) Read(_ context.Context, name string) ([]byte, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.read(name)
+}
+
+func (f *Folder) read(name string) ([]byte, string, error) {
+	info, err := os.Stat(f.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", ErrNotFound
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if info.Size() > maxFile {
+		return nil, "", &Damaged{name, fmt.Sprintf("it has %d bytes; the limit is %d", info.Size(), maxFile)}
+	}
+	data, err := os.ReadFile(f.path(name))
+	if err != nil {
+		return nil, "", err
+	}
+	head, body, _ := bytes.Cut(data, []byte{'\n'})
+	words := strings.Fields(string(head))
+	switch {
+	case len(words) != 3 || words[0] != folderFormat:
+		return nil, "", &Damaged{name, "it is no record"}
+	case words[1] != folderVersion:
+		return nil, "", &Damaged{name, fmt.Sprintf("it is of version %q; expected %q", words[1], folderVersion)}
+	case words[2] != checksum(body):
+		return nil, "", &Damaged{name, "its checksum is wrong"}
+	}
+	return body, words[2], nil
+}
+
+// Write writes a file in one step. One that is damaged is replaced.
+func (f *Folder) Write(_ context.Context, name string, data []byte, version string) (_ string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch _, is, err := f.read(name); {
+	case IsDamaged(err):
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return "", err
+	case is != version:
+		return "", ErrConflict
+	}
+	if len(data) > maxFile {
+		return "", &TooLarge{name, len(data), maxFile}
+	}
+	file, err := os.CreateTemp(f.dir, temporary)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	sum := checksum(data)
+	_, head := fmt.Fprintf(file, "%s %s %s\n", folderFormat, folderVersion, sum)
+	_, body := file.Write(data)
+	if err := errors.Join(head, body, file.Sync(), file.Close()); err != nil {
+		return "", err
+	}
+	if err := os.Rename(file.Name(), f.path(name)); err != nil {
+		return "", err
+	}
+	return sum, syncFolder(f.dir)
+}
+
+// syncFolder makes a name that was given last.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) { // some file systems sync no folders
+		return err
+	}
+	return nil
+}
+
+// Remove removes a file.
+func (f *Folder) Remove(_ context.Context, name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Names are the records that are there.
+func (f *Folder) Names(context.Context) ([]string, error) {
+	entries, err := os.ReadDir(f.dir)
+	var out []string
+	for _, e := range entries {
+		if name, is := strings.CutSuffix(e.Name(), suffix); is {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out, err
+}
