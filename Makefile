@@ -8,6 +8,7 @@ export GOFLAGS
 # Tools are built once per version and compiler, outside the checkout.
 CACHE                 := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/argosy
 GOLANGCI_LINT_VERSION := v2.6.2
+ACTIONLINT_VERSION    := v1.7.7
 GOLANGCI_LINT_DIR     := $(CACHE)/tools/golangci-lint-$(GOLANGCI_LINT_VERSION)-$(shell $(GO) env GOVERSION)
 GOLANGCI_LINT         := $(GOLANGCI_LINT_DIR)/golangci-lint
 
@@ -106,6 +107,7 @@ microbench: ## Run the packages' own benchmarks
 lint: $(GOLANGCI_LINT) ## Run the linters (.golangci.yml); the first time builds them
 	$(GOLANGCI_LINT) run
 	$(GO) mod tidy -diff
+	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION) .github/workflows/*.yaml docs/ci/github-actions*.yaml
 	cd test/e2e && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 	cd test/accidents && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 

@@ -1,0 +1,216 @@
+package docs
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+const reviewMarker = "<!-- argosy-review -->\n"
+
+// forge has the comments of pull request 7, as GitHub or GitLab gives and takes them.
+type forge struct {
+	gitlab bool
+
+	mu       sync.Mutex
+	comments []forgeComment
+	refuses  bool
+}
+
+type forgeComment struct {
+	ID           int
+	Author, Body string
+}
+
+func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list, one, me := "/repos/acme/fleet/issues/7/comments", "/repos/acme/fleet/issues/comments/", "github-actions[bot]"
+	authorized, update := r.Header.Get("Authorization") == "Bearer s3cret", http.MethodPatch
+	if f.gitlab {
+		list, one, me = "/projects/12/merge_requests/7/notes", "/projects/12/merge_requests/7/notes/", "project_bot"
+		authorized, update = r.Header.Get("PRIVATE-TOKEN") == "s3cret", http.MethodPut
+	}
+	var sent struct{ Body string }
+	if r.Method != http.MethodGet {
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+	}
+	id, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, one))
+	switch {
+	case !authorized:
+		w.WriteHeader(http.StatusUnauthorized)
+	case f.refuses && r.Method != http.MethodGet:
+		w.WriteHeader(http.StatusForbidden)
+	case r.URL.Path == "/user" && f.gitlab:
+		fmt.Fprintf(w, `{"username":%q}`, me)
+	case r.Method == http.MethodGet && r.URL.Path == list:
+		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		size, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
+		out := []map[string]any{}
+		for _, c := range f.comments[min((page-1)*size, len(f.comments)):min(page*size, len(f.comments))] {
+			author := map[string]string{"login": c.Author}
+			if f.gitlab {
+				author = map[string]string{"username": c.Author}
+			}
+			out = append(out, map[string]any{"id": c.ID, map[bool]string{false: "user", true: "author"}[f.gitlab]: author, "body": c.Body})
+		}
+		_ = json.NewEncoder(w).Encode(out)
+	case r.Method == http.MethodPost && r.URL.Path == list:
+		f.comments = append(f.comments, forgeComment{len(f.comments) + 1, me, sent.Body})
+		w.WriteHeader(http.StatusCreated)
+	case r.Method == update && id > 0 && id <= len(f.comments):
+		f.comments[id-1].Body = sent.Body
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// docs/ci/argosy-comment.sh writes one comment and updates it, its own and no other's, however many there are; and what is not
+// taken is a failure.
+func TestReviewComment(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"sh", "curl", "jq"} {
+		if _, err := exec.LookPath(command); err != nil {
+			t.Skipf("there is no %s here", command)
+		}
+	}
+	for _, gitlab := range []bool{false, true} {
+		f := &forge{gitlab: gitlab}
+		for i := range 120 {
+			f.comments = append(f.comments, forgeComment{i + 1, "somebody", reviewMarker + "mine!"})
+		}
+		server := httptest.NewServer(f)
+		t.Cleanup(server.Close)
+		env := []string{"PATH=" + os.Getenv("PATH"), "GITHUB_API_URL=" + server.URL, "GITHUB_REPOSITORY=acme/fleet", "GITHUB_TOKEN=s3cret"}
+		if gitlab {
+			env = []string{"PATH=" + os.Getenv("PATH"), "CI_API_V4_URL=" + server.URL, "CI_PROJECT_ID=12", "ARGOSY_COMMENT_TOKEN=s3cret"}
+		}
+		comment := func(number, text string, more ...string) (string, error) {
+			file := filepath.Join(t.TempDir(), "comment.md")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "docs/ci/argosy-comment.sh"), number, file)
+			cmd.Env = append(env, more...)
+			out, err := cmd.CombinedOutput()
+			return string(out), err
+		}
+		for _, text := range []string{"first\n", "second `$(x)` \"quoted\"\n", "third " + strings.Repeat("ü", 70_000)} {
+			if out, err := comment("7", reviewMarker+text); err != nil || out != "" {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if len(f.comments) != 121 {
+				t.Fatalf("%d comments", len(f.comments))
+			}
+			got := f.comments[120].Body
+			if want := reviewMarker + text; len(text) < 1000 && got != want {
+				t.Errorf("got %q, want %q", got, want)
+			} else if n := len([]rune(got)); n > 65_000 || len(text) > 1000 && (n < 64_000 || !strings.Contains(got, "left out")) {
+				t.Errorf("%d characters", n)
+			}
+		}
+		for i, c := range f.comments[:120] {
+			if c.Body != reviewMarker+"mine!" {
+				t.Errorf("comment %d of somebody's was changed: %.40q", i, c.Body)
+			}
+		}
+		for want, fails := range map[string]func() (string, error){
+			"is no number":       func() (string, error) { return comment("7/../8", reviewMarker) },
+			"does not begin":     func() (string, error) { return comment("7", "something else") },
+			"does not take it":   func() (string, error) { return comment("8", reviewMarker) },
+			"is not set":         func() (string, error) { return comment("7", reviewMarker, "GITHUB_TOKEN=", "ARGOSY_COMMENT_TOKEN=") },
+			"the forge does not": func() (string, error) { f.refuses = true; return comment("7", reviewMarker) },
+		} {
+			if out, err := fails(); err == nil || !strings.Contains(out, want) || strings.Contains(out, "s3cret") {
+				t.Errorf("%s: %v: %s", want, err, out)
+			}
+			f.refuses = false
+		}
+	}
+}
+
+// job is as much of a workflow's job as the test looks at.
+type job struct {
+	Permissions map[string]string
+	Steps       []struct {
+		Uses, Run string
+		With      map[string]any
+	}
+}
+
+// The workflows give each job the rights that it needs and no more: what runs the change may read alone, and what may write runs
+// nothing of it. No text of the change is put into a script.
+func TestWorkflowsAreCareful(t *testing.T) {
+	t.Parallel()
+	for _, folder := range []struct{ review, comment string }{
+		{"docs/ci/github-actions.yaml", "docs/ci/github-actions-comment.yaml"},
+		{".github/workflows/fleet.yaml", ".github/workflows/fleet-comment.yaml"},
+	} {
+		for _, file := range []string{folder.review, folder.comment} {
+			var workflow struct {
+				On          map[string]any
+				Permissions map[string]string
+				Jobs        map[string]job
+			}
+			text := strings.Replace(read(t, file), "\non:", "\n\"on\":", 1) // YAML 1.1 takes it for a boolean
+			if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if workflow.Permissions == nil || len(workflow.Permissions) > 0 || len(workflow.Jobs) == 0 {
+				t.Errorf("%s: permissions %v, %d jobs", file, workflow.Permissions, len(workflow.Jobs))
+			}
+			if _, is := workflow.On["pull_request_target"]; is || strings.Contains(text, "pull_request_target") {
+				t.Errorf("%s: pull_request_target gives a fork's change rights", file)
+			}
+			_, onChange := workflow.On["pull_request"]
+			for name, j := range workflow.Jobs {
+				for permission, level := range j.Permissions {
+					if level != "read" && (onChange && permission != "security-events" || !onChange && permission != "pull-requests") {
+						t.Errorf("%s: job %s may %s %s", file, name, level, permission)
+					}
+				}
+				for _, s := range j.Steps {
+					if strings.Contains(s.Run, "${{") {
+						t.Errorf("%s: job %s has an expression in a script", file, name)
+					}
+					if strings.HasPrefix(s.Uses, "actions/checkout@") && s.With["persist-credentials"] != false {
+						t.Errorf("%s: job %s leaves the token in the checkout", file, name)
+					}
+					if ref, _ := s.With["ref"].(string); !onChange && strings.HasPrefix(s.Uses, "actions/checkout@") && strings.Contains(ref, "workflow_run") {
+						t.Errorf("%s: job %s checks out the change, and may write", file, name)
+					}
+				}
+			}
+			if onChange && workflow.Jobs["review"].Steps[0].With["fetch-depth"] != float64(0) {
+				t.Errorf("%s: the plan needs the whole history", file)
+			}
+		}
+	}
+	var gitlab map[string]struct {
+		Variables map[string]string
+		Script    []string
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "docs/ci/gitlab-ci.yaml")), &gitlab); err != nil {
+		t.Fatal(err)
+	}
+	if gitlab["fleet:review"].Variables["GIT_DEPTH"] != "0" || gitlab["fleet:comment"].Variables["GIT_STRATEGY"] != "none" || len(gitlab["fleet:comment"].Script) == 0 {
+		t.Errorf("%+v", gitlab)
+	}
+	var hooks []map[string]any
+	if err := yaml.Unmarshal([]byte(read(t, ".pre-commit-hooks.yaml")), &hooks); err != nil || len(hooks) != 1 || hooks[0]["pass_filenames"] != false {
+		t.Errorf("%v %v", hooks, err)
+	}
+}
