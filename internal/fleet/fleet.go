@@ -29,6 +29,7 @@ type Fleet struct {
 	byPath map[string]*Member
 	ofHubs []problem.Problem // those among Problems that come with the members
 	inputs map[string]string // digests of the layout and versions files
+	files  []*snapshot.File  // below the members' folder
 }
 
 type hub struct {
@@ -151,6 +152,7 @@ func (f *Fleet) loadVersions(s *snapshot.Snapshot, cache *hierarchy.Cache, previ
 }
 
 func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
+	f.files = s.FilesUnder(f.Layout.Members.Folder())
 	if previous.sameMembers(s, f.Layout) {
 		f.hubs, f.byPath, f.ofHubs = previous.hubs, previous.byPath, previous.ofHubs
 	} else {
@@ -163,6 +165,9 @@ func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 func (f *Fleet) sameMembers(s *snapshot.Snapshot, layout *Layout) bool {
 	if f == nil || f.Layout != layout {
 		return false
+	}
+	if slices.Equal(f.files, s.FilesUnder(layout.Members.Folder())) {
+		return true
 	}
 	found := 0
 	for _, path := range s.Under(layout.Members.Folder()) {
@@ -286,13 +291,16 @@ func (f *Fleet) HubMember(hubName string) *Member {
 
 // Member is a hub's member by name, nil when there is none.
 func (f *Fleet) Member(hubName, name string) *Member {
-	for _, m := range f.Members(hubName) {
-		if m.Name == name {
-			return m
-		}
+	members := f.Members(hubName)
+	i, found := slices.BinarySearchFunc(members, name, func(m *Member, name string) int { return strings.Compare(m.Name, name) })
+	if !found {
+		return nil
 	}
-	return nil
+	return members[i]
 }
+
+// HasMembersOf reports whether both fleets have the same members, by the same files.
+func (f *Fleet) HasMembersOf(other *Fleet) bool { return maps.Equal(f.hubs, other.hubs) }
 
 // Root is the folder that holds a group's levels for a member: the member's own choice, else the hub's, else the
 // layout's.

@@ -28,6 +28,8 @@ type answers struct {
 	prints map[requestKey]rememberedPrint
 	// pending are those being computed: whoever asks for one meanwhile waits for it. After a commit all ask at once.
 	pending map[requestKey]*pendingAnswer
+	// before are answers of the previous state, each until this one has its own.
+	before map[requestKey]*Told
 }
 
 // pendingAnswer is there for all who wait when done is closed; both are nil where computing it panicked.
@@ -166,7 +168,7 @@ func (st *State) keepAnswers(previous *State) {
 	for key, b := range old.known {
 		if unchanged(b.about) {
 			// Whoever judged it may have looked at the Applications.
-			st.answers.put(key, rememberedAnswer{b.about, &Told{Bytes: b.told.Bytes, Subjects: b.told.Subjects}})
+			st.answers.put(key, rememberedAnswer{b.about, &Told{Bytes: b.told.Bytes, Subjects: b.told.Subjects, origin: b.told.origin}})
 		}
 	}
 	for key, p := range old.prints {
@@ -196,7 +198,7 @@ func (st *State) Told(r Request) (*Told, error) {
 		return told, nil
 	}
 	told, failure := st.answers.once(key, func() (*Told, *Error) {
-		told, failure := st.answer(r)
+		told, failure := st.answer(r, st.answers.takeBefore(key))
 		if failure == nil {
 			st.answers.put(key, rememberedAnswer{r.about(), told})
 		}
@@ -219,11 +221,16 @@ func (r Request) key() (requestKey, error) {
 
 func (r Request) about() about { return about{r.View, r.Group, r.Component} }
 
-func (st *State) answer(r Request) (*Told, *Error) {
+// answerOpening is how an answer begins.
+const answerOpening = `{"output":{"parameters":[`
+
+// answer computes an answer. Before is that of the previous state, nil if there is none that says anything of this one.
+func (st *State) answer(r Request, before *Told) (*Told, *Error) {
 	q, failure := st.query(r)
 	if failure != nil {
 		return nil, failure
 	}
+	q.again, q.found = newAgain(before), &found{}
 	sets, failure := st.sets(q)
 	if failure != nil {
 		return nil, failure
@@ -232,7 +239,11 @@ func (st *State) answer(r Request) (*Told, *Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	return &Told{Bytes: joined(`{"output":{"parameters":[`, texts, "]}}\n"), Subjects: subjects(sets)}, nil
+	told := &Told{Bytes: joined(answerOpening, texts, "]}}\n"), Subjects: subjects(sets)}
+	if q.View == Components {
+		told.remember(st.Revision, q.found.clusters, q.found.sets, texts)
+	}
+	return told, nil
 }
 
 // sets are the parameter sets of a request, sorted by cluster, then component or release.

@@ -25,7 +25,7 @@ func of(t testing.TB, st *State, cluster, parameters string) string {
 		if s.common().Name != cluster {
 			continue
 		}
-		text, err := encode(s, st.Revision)
+		text, err := encoded(s, st.Revision)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func (st *State) ToldInputs(r Request) (*Told, error) {
 		return nil, failure
 	}
 	for i, s := range sets { // beside the set: its digest is that of Answer
-		texts[i] = append([]byte(`{"id":`+strconv.Quote(s.common().ApplicationName)+`,`), texts[i][1:]...)
+		texts[i].head = append([]byte(`{"id":`+strconv.Quote(s.common().ApplicationName)+`,`), texts[i].head[1:]...)
 	}
 	return &Told{Bytes: joined(`{"inputs":[`, texts, "]}\n"), Subjects: subjects(sets)}, nil
 }
@@ -55,8 +55,8 @@ func distinct(sets []set) *Error {
 }
 
 // encoded are sets as JSON, in order.
-func (st *State) encoded(sets []set) ([][]byte, *Error) {
-	texts, errs := make([][]byte, len(sets)), make([]error, len(sets))
+func (st *State) encoded(sets []set) ([]encodedSet, *Error) {
+	texts, errs := make([]encodedSet, len(sets)), make([]error, len(sets))
 	parallel(len(sets), func(i int) { texts[i], errs[i] = encode(sets[i], st.Revision) })
 	for i, err := range errs {
 		if err != nil {
@@ -67,17 +67,17 @@ func (st *State) encoded(sets []set) ([][]byte, *Error) {
 }
 
 // joined are the elements of a JSON list between an opening and a closing.
-func joined(opening string, elements [][]byte, closing string) []byte {
+func joined(opening string, elements []encodedSet, closing string) []byte {
 	size := len(opening) + len(elements) + len(closing)
 	for _, e := range elements {
-		size += len(e)
+		size += e.len()
 	}
 	out := append(make([]byte, 0, size), opening...)
 	for i, e := range elements {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, e...)
+		out = append(append(out, e.head...), e.tail...)
 	}
 	return append(out, closing...)
 }

@@ -19,6 +19,9 @@ func (st *State) movesSince(previous *State) map[ID]string {
 			out[id] = hub
 		}
 	}
+	if st.Fleet.HasMembersOf(previous.Fleet) {
+		return out
+	}
 	for m := range previous.clusters {
 		if st.Fleet.Member(m.Hub, m.Name) != nil {
 			continue

@@ -51,7 +51,7 @@ func setsOf(t testing.TB, st *State, parameters string) (sets map[string][]strin
 	}
 	sets, flags = map[string][]string{}, map[string]string{}
 	for _, s := range all {
-		text, err := encode(s, st.Revision)
+		text, err := encoded(s, st.Revision)
 		if err != nil {
 			t.Fatal(err)
 		}

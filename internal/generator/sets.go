@@ -102,20 +102,27 @@ func (c *Common) common() *Common { return c }
 
 type set interface{ common() *Common }
 
+// encodedSet is a set as JSON, in two parts that are written one after the other.
+type encodedSet struct{ head, tail []byte }
+
+func (e encodedSet) len() int { return len(e.head) + len(e.tail) }
+
 // encode is a set as JSON, followed by the digest of all that and the revision, which is its own or this.
-func encode(s set, revision string) ([]byte, error) {
+func encode(s set, revision string) (encodedSet, error) {
+	if s, is := s.(*said); is {
+		tail, err := tailOf(revision, s.digest)
+		return encodedSet{s.head, tail[1:]}, err
+	}
 	text, err := marshal(s)
 	if err != nil {
-		return nil, err
+		return encodedSet{}, err
 	}
-	tail, err := marshal(struct {
-		Revision string `json:"revision"`
-		Digest   string `json:"digest"`
-	}{cmp.Or(s.common().revision, revision), digest(text)})
+	tail, err := tailOf(cmp.Or(s.common().revision, revision), digest(text))
 	if err != nil {
-		return nil, err
+		return encodedSet{}, err
 	}
-	return append(append(text[:len(text)-1], ','), tail[1:]...), nil
+	text[len(text)-1] = ','
+	return encodedSet{text, tail[1:]}, nil
 }
 
 func digest(text []byte) string {

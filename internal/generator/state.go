@@ -71,6 +71,9 @@ func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes Homes) (
 	st.moves = st.movesSince(previous)
 	now.cache.Trim(s)
 	st.keepAnswers(previous)
+	if previous != nil {
+		st.answers.before = previous.answers.forNext(previous.facts, f)
+	}
 	return st, nil
 }
 

@@ -14,7 +14,9 @@ type Told struct {
 	// Subjects are those of its sets, in order.
 	Subjects []Subject
 
-	notes sync.Map
+	// origin is there in view Components.
+	origin *origin
+	notes  sync.Map
 }
 
 // Subject is what one parameter set is about.
@@ -46,6 +48,8 @@ func subjects(sets []set) []Subject {
 		c := s.common()
 		out[i] = Subject{Name: c.ApplicationName, Cluster: c.Name}
 		switch s := s.(type) {
+		case *said:
+			out[i] = s.subject
 		case *ComponentSet:
 			out[i].Group, out[i].Component, out[i].Release, out[i].Leaves = s.Group, s.Component, s.Release, s.Deletion == fleet.Cascade
 		case *MemberSet:

@@ -205,7 +205,15 @@ func (st *State) componentSets(q query) ([]set, []problem.Problem, *Error) {
 	}
 	clusters, problems := st.asked(q)
 	perCluster := make([]clusterSets, len(clusters))
-	parallel(len(clusters), func(i int) { perCluster[i] = st.clusterSets(q, clusters[i], base) })
+	parallel(len(clusters), func(i int) {
+		var as bool
+		if perCluster[i], as = q.again.of(clusters[i]); !as {
+			perCluster[i] = st.clusterSets(q, clusters[i], base)
+		}
+	})
+	if q.found != nil {
+		q.found.clusters, q.found.sets = clusters, perCluster
+	}
 	var sets []set
 	known, live := q.Component == "" || base != nil, false
 	var names []string

@@ -43,6 +43,7 @@ type Snapshot struct {
 
 	files map[string]*File
 	paths []string // sorted
+	list  []*File  // in the order of paths
 }
 
 // New builds a snapshot of files; the map is taken over and must not be changed afterwards.
@@ -52,7 +53,11 @@ func New(revision string, files map[string]*File) *Snapshot {
 		paths = append(paths, p)
 	}
 	slices.Sort(paths)
-	return &Snapshot{Revision: revision, files: files, paths: paths}
+	list := make([]*File, len(paths))
+	for i, p := range paths {
+		list[i] = files[p]
+	}
+	return &Snapshot{Revision: revision, files: files, paths: paths, list: list}
 }
 
 // FromMap builds a snapshot of path to content, its revision being a digest of both. It is meant for tests and
@@ -130,14 +135,27 @@ func (s *Snapshot) Paths() []string {
 
 // Under are the paths below a folder, sorted; "" or "." means all. The slice must not be changed.
 func (s *Snapshot) Under(dir string) []string {
+	from, to := s.under(dir)
+	return s.Paths()[from:to]
+}
+
+// FilesUnder are the files below a folder, in the order of Under. The slice must not be changed.
+func (s *Snapshot) FilesUnder(dir string) []*File {
+	if s == nil {
+		return nil
+	}
+	from, to := s.under(dir)
+	return s.list[from:to]
+}
+
+func (s *Snapshot) under(dir string) (from, to int) {
+	paths := s.Paths()
 	if dir == "" || dir == "." {
-		return s.Paths()
+		return 0, len(paths)
 	}
 	prefix := strings.TrimSuffix(dir, "/") + "/"
-	paths := s.Paths()
-	from := sort.SearchStrings(paths, prefix)
-	to := from + sort.Search(len(paths)-from, func(i int) bool { return !strings.HasPrefix(paths[from+i], prefix) })
-	return paths[from:to]
+	from = sort.SearchStrings(paths, prefix)
+	return from, from + sort.Search(len(paths)-from, func(i int) bool { return !strings.HasPrefix(paths[from+i], prefix) })
 }
 
 // HasDir reports whether any file is below the folder.
@@ -151,6 +169,9 @@ func Changed(old, updated *Snapshot) []string {
 	i, j := 0, 0
 	for i < len(a) || j < len(b) {
 		switch {
+		case i < len(a) && j < len(b) && old.list[i] == updated.list[j] && a[i] == b[j]: // most are, and have not even been read again
+			i++
+			j++
 		case j == len(b) || i < len(a) && a[i] < b[j]:
 			out = append(out, a[i])
 			i++
@@ -158,7 +179,7 @@ func Changed(old, updated *Snapshot) []string {
 			out = append(out, b[j])
 			j++
 		default:
-			if x, y := old.files[a[i]], updated.files[b[j]]; x != y && x.Digest != y.Digest {
+			if old.list[i].Digest != updated.list[j].Digest {
 				out = append(out, a[i])
 			}
 			i++

@@ -157,7 +157,7 @@ func (b *bench) commits(f *fleet, st *generator.State, cold float64) {
 	var took []float64
 	for i := range 4 * b.rounds() {
 		path := f.clusterFile(i % f.o.Clusters)
-		var next = f.commit(s, always, path)
+		next := f.commit(s, always, path)
 		took = append(took, timed(func() {
 			st = f.build(st, next)
 			f.answer(st, oneComponent(i%components))

@@ -23,9 +23,6 @@ type goal struct {
 func atLeast(v float64, unit string) goal { return goal{true, v, unit} }
 func atMost(v float64, unit string) goal  { return goal{false, v, unit} }
 
-// none is a figure for information.
-func none(unit string) goal { return goal{unit: unit} }
-
 func (g goal) String() string {
 	switch {
 	case g.value == 0:
