@@ -95,6 +95,13 @@ CLUSTERS   ?= 100,1000,10000
 ROUNDS     ?= 5
 BENCHFLAGS ?=
 
+# What `make race` looks at. CI takes what starts goroutines; everything takes long.
+RACE ?= ./...
+
+.PHONY: race
+race: ## Run the tests with the race detector (RACE names packages; default all)
+	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) $(RACE)
+
 .PHONY: bench
 bench: ## Measure the engine on generated fleets: goals and figures side by side
 	@$(GO) test -count=1 -timeout 60m -run TestFigures ./test/bench -v -args -clusters $(CLUSTERS) -rounds $(ROUNDS) -load 3s $(BENCHFLAGS)

@@ -7,12 +7,115 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"sigs.k8s.io/yaml"
 )
 
 func TestFleetPoliciesGoldens(t *testing.T) { chartGoldens(t, fleetPolicies) }
 
+var addressed = regexp.MustCompile(`variables\.url\.matches\('([^']*)'\)`)
+
 var matched = regexp.MustCompile(`variables\.config\.matches\('([^']*)'\)`)
+
+// kyvernoPolicy is what of a ClusterPolicy says what holds.
+type kyvernoPolicy struct {
+	Metadata struct{ Name string }
+	Spec     struct {
+		Rules []struct {
+			Match struct {
+				Any []struct{ Resources struct{ Operations, Namespaces []string } }
+			}
+			CELPreconditions []admissionv1.MatchCondition
+			Validate         struct {
+				CEL struct {
+					Variables   []admissionv1.Variable
+					Expressions []admissionv1.Validation
+				}
+			}
+		}
+	}
+}
+
+// Kyverno's policies say what Kubernetes' own say, word for word, of the same requests.
+func TestFleetPoliciesAreTheSameForKyverno(t *testing.T) {
+	values := "namespaces: [argocd, teams]\nrepositories: {hosts: [github.com], addresses: [git@other.example:x]}\nengine: "
+	native := rendering{}.objects(t, fleetPolicies, values+"vap")
+	docs, _, err := rendering{}.render(fleetPolicies, valuesFile(t, values+"kyverno"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, _, err := rendering{}.render(fleetPolicies, valuesFile(t, values+"both"))
+	if err != nil || len(both) != len(docs)+len(native) || len(docs) != 3 || len(native) != 6 {
+		t.Fatalf("%d objects for both, %d for Kyverno, %d for Kubernetes: %v", len(both), len(docs), len(native), err)
+	}
+	for _, doc := range docs {
+		var p kyvernoPolicy
+		if err := yaml.Unmarshal([]byte(doc), &p); err != nil || len(p.Spec.Rules) != 1 {
+			t.Fatalf("%v in\n%s", err, doc)
+		}
+		rule := p.Spec.Rules[0]
+		want := one[*admissionv1.ValidatingAdmissionPolicy](t, native, p.Metadata.Name).Spec
+		binding := one[*admissionv1.ValidatingAdmissionPolicyBinding](t, native, p.Metadata.Name).Spec
+		var operations []string
+		for _, o := range want.MatchConstraints.ResourceRules[0].Operations {
+			operations = append(operations, string(o))
+		}
+		for what, c := range map[string][2]any{
+			"conditions": {want.MatchConditions, rule.CELPreconditions}, "variables": {want.Variables, rule.Validate.CEL.Variables},
+			"validations": {want.Validations, rule.Validate.CEL.Expressions}, "operations": {operations, rule.Match.Any[0].Resources.Operations},
+			"namespaces": {binding.MatchResources.NamespaceSelector.MatchExpressions[0].Values, rule.Match.Any[0].Resources.Namespaces},
+		} {
+			if diff := cmp.Diff(c[0], c[1]); diff != "" {
+				t.Errorf("%s: %s (-Kubernetes +Kyverno):\n%s", p.Metadata.Name, what, diff)
+			}
+		}
+	}
+}
+
+// An address counts as allowed by its beginning alone, whatever follows, and no other does.
+func TestFleetPoliciesFindHostsInBase64(t *testing.T) {
+	pattern := func(values string) *regexp.Regexp {
+		policy := one[*admissionv1.ValidatingAdmissionPolicy](t, rendering{}.objects(t, fleetPolicies, values), "fleet-repository-secrets")
+		return regexp.MustCompile(addressed.FindStringSubmatch(policy.Spec.Validations[0].Expression)[1])
+	}
+	hosts := pattern("repositories: {hosts: [github.com, 'git.example:8443'], addresses: [keys@code.example:v1/]}")
+	for _, allowed := range []string{
+		"https://github.com/", "ssh://git@github.com/", "git@github.com:", "oci://github.com/", "github.com/",
+		"https://git.example:8443/", "ssh://git@git.example:8443/", "keys@code.example:v1/",
+	} {
+		for char := range 256 {
+			for after := range 4 {
+				url := allowed + strings.Repeat(string([]byte{byte(char)}), after)
+				if !hosts.MatchString(base64.StdEncoding.EncodeToString([]byte(url))) {
+					t.Fatalf("%q is refused", url)
+				}
+			}
+		}
+	}
+	for _, url := range []string{
+		"", "https://github.com", "https://github.com.evil.example/", "https://github.com@evil.example/", "https://github.com:8443/", "http://github.com/", "https://u:p@github.com/",
+		"https://evil.example/https://github.com/", " https://github.com/", "HTTPS://github.com/", "ssh://root@github.com/", "git@github.com.evil.example:x", "https://git.example/", "git@git.example:8443:x",
+		"keys@code.example:v2/", "other@code.example:v1/", "https://code.example/", "https://github.co", "file:///github.com/", "ext::https://github.com/",
+	} {
+		if hosts.MatchString(base64.StdEncoding.EncodeToString([]byte(url))) {
+			t.Errorf("%q is allowed", url)
+		}
+	}
+	// Whatever the last byte of what is allowed is: the byte before and behind it in the alphabet of bytes is another one.
+	for length := range 3 {
+		for _, last := range []byte("aop09") {
+			address := "h" + strings.Repeat("x", length) + ":" + string(last)
+			p := pattern("repositories: {addresses: ['" + address + "']}")
+			for _, other := range []byte{last - 1, last, last + 1} {
+				url := address[:len(address)-1] + string(other) + "y"
+				if p.MatchString(base64.StdEncoding.EncodeToString([]byte(url))) != (other == last) {
+					t.Errorf("%q with %q allowed", url, address)
+				}
+			}
+		}
+	}
+}
 
 // clusterPatterns are the regular expressions of each validation of fleet-cluster-secrets.
 func clusterPatterns(t *testing.T) [][]*regexp.Regexp {

@@ -200,6 +200,7 @@ var kinds = map[string]func() runtime.Object{
 	"apps/v1/Deployment":                               func() runtime.Object { return &appsv1.Deployment{} },
 	"networking.k8s.io/v1/Ingress":                     func() runtime.Object { return &networkingv1.Ingress{} },
 	"networking.k8s.io/v1/NetworkPolicy":               func() runtime.Object { return &networkingv1.NetworkPolicy{} },
+	"kyverno.io/v1/ClusterPolicy":                      nil, // Kyverno itself reads it, in test/e2e
 	"policy/v1/PodDisruptionBudget":                    func() runtime.Object { return &policyv1.PodDisruptionBudget{} },
 	"rbac.authorization.k8s.io/v1/Role":                func() runtime.Object { return &rbacv1.Role{} },
 	"rbac.authorization.k8s.io/v1/RoleBinding":         func() runtime.Object { return &rbacv1.RoleBinding{} },

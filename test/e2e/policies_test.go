@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,41 +58,51 @@ func TestPolicies(t *testing.T) {
 	// What was there before the policies were.
 	_, err := p.secrets(somebody, hub.Namespace).Create(t.Context(), secret("old", "repository", ""), metav1.CreateOptions{})
 	must(t, err)
-	p.install(t)
+	p.install(t, "Deny")
 
 	t.Run("cluster", p.cluster)
 	t.Run("repository", p.repository)
 	t.Run("writer", p.writer)
 	t.Run("update", p.update)
 	t.Run("elsewhere", p.elsewhere)
+	t.Run("warn", p.warn)
 }
 
-// install applies the chart and waits until both policies refuse.
-func (p *policies) install(t *testing.T) {
+// allowed are the values by which both engines are tested.
+var allowed = []string{"--set", "clusterSecrets.inCluster=in-cluster", "--set", "repositories.hosts={git.example,git.example:8443}"}
+
+// apply installs the chart.
+func (p *policies) apply(t *testing.T, action string) {
 	t.Helper()
 	version, err := p.Client.Typed.Discovery().ServerVersion()
 	must(t, err)
 	chart, err := filepath.Abs(filepath.Join("..", "..", "charts", "fleet-policies"))
 	must(t, err)
-	helm := exec.CommandContext(t.Context(), p.Binaries.Path("helm"), "template", "fleet-policies", chart,
-		"--set", "validationActions={Deny}", "--set", "clusterSecrets.inCluster=in-cluster", "--kube-version", version.GitVersion)
+	arguments := []string{"template", "fleet-policies", chart, "--set", "validationActions={" + action + "}", "--kube-version", version.GitVersion}
+	helm := exec.CommandContext(t.Context(), p.Binaries.Path("helm"), append(arguments, allowed...)...)
 	helm.Stderr = os.Stderr
 	manifests, err := helm.Output()
 	must(t, err)
 	must(t, p.Client.Apply(t.Context(), "", manifests))
+	t.Logf("%s on Kubernetes %s", action, version.GitVersion)
+}
 
+// install applies the chart and waits until all policies refuse.
+func (p *policies) install(t *testing.T, action string) {
+	t.Helper()
+	p.apply(t, action)
 	var seen []error
-	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		seen = []error{
 			p.create(t, somebody, secret("probe", "repository", "")),
 			p.create(t, fleetWriter, secret("probe", "cluster", `{"bearerToken":"t"}`)),
+			p.create(t, fleetWriter, repositorySecret("repository", map[string]string{"url": "https://other.example/x"})),
 		}
-		return seen[0] != nil && seen[1] != nil, nil
+		return !slices.Contains(seen, nil), nil
 	})
 	if err != nil {
-		t.Fatalf("the policies are not in force: %v; somebody's repository: %v; a cluster's token: %v", err, seen[0], seen[1])
+		t.Fatalf("the policies are not in force: %v; somebody's repository: %v; a cluster's token: %v; another host: %v", err, seen[0], seen[1], seen[2])
 	}
-	t.Logf("in force on Kubernetes %s", version.GitVersion)
 }
 
 // cluster: the credentials of a cluster's Secret expire, however its config is written.
@@ -121,22 +133,95 @@ func (p *policies) cluster(t *testing.T) {
 	p.expect(t, "stringData", p.create(t, fleetWriter, written), fmt.Sprintf(longLife, "bearerToken"))
 }
 
-// repository: only the kinds that the fleet has.
+// repositories are Secrets of repositories, and why each is refused.
+var repositories = map[string]struct {
+	kind, refused string
+	data          map[string]string
+}{
+	"repository": {"repository", "", at("https://git.example/x.git", "password", "t", "username", "u")},
+	"repo-creds": {"repo-creds", "", at("https://git.example:8443/team/", "type", "git", "githubAppPrivateKey", "k")},
+	"ssh":        {"repository", "", at("git@git.example:x/y.git", "sshPrivateKey", "k")},
+	"helm":       {"repository", "", at("https://git.example/charts", "type", "helm", "name", "charts")},
+	"app":        {"repository", "", at("https://git.example/x", "githubAppEnterpriseBaseUrl", "https://git.example/api/v3")},
+	"write":      {"repo-write-creds", "the fleet has no Secrets of this argocd.argoproj.io/secret-type: use cluster, repository, repo-creds", at("https://git.example/x")},
+	"push":       {"repository-write", "the fleet has no Secrets of this argocd.argoproj.io/secret-type: use cluster, repository, repo-creds", at("https://git.example/x")},
+	"other-host": {"repository", "url is at none of the allowed hosts", at("https://other.example/x")},
+	"prefix":     {"repo-creds", "url is at none of the allowed hosts", at("https://git.example")}, // Argo CD would use it for git.example.evil
+	"look-alike": {"repository", "url is at none of the allowed hosts", at("https://git.example.evil.example/x")},
+	"user":       {"repository", "url is at none of the allowed hosts", at("https://git.example@evil.example/x")},
+	"other-port": {"repository", "url is at none of the allowed hosts", at("https://git.example:9/x")},
+	"no-url":     {"repository", "url is at none of the allowed hosts", map[string]string{"password": "t"}},
+	"app-host":   {"repository", "githubAppEnterpriseBaseUrl, which is sent what the App signs, is at none of the allowed hosts", at("https://git.example/x", "githubAppEnterpriseBaseUrl", "https://evil.example/api")},
+	"type":       {"repository", "the fleet has no repositories of this type: use git, helm", at("https://git.example/x", "type", "oci")},
+	"bearer":     {"repository", "the fleet has no credentials of this kind: use password, sshPrivateKey, githubAppPrivateKey", at("https://git.example/x", "bearerToken", "t")},
+	"insecure":   {"repository", "insecure takes away what protects the credential on its way", at("https://git.example/x", "insecure", "true")},
+	"proxy":      {"repository", "proxy takes away what protects the credential on its way", at("https://git.example/x", "proxy", "http://evil.example")},
+}
+
+// at are the keys of a repository's Secret.
+func at(url string, more ...string) map[string]string {
+	data := map[string]string{"url": url}
+	for i := 0; i < len(more); i += 2 {
+		data[more[i]] = more[i+1]
+	}
+	return data
+}
+
+// repositorySecret is written as kubectl and Helm write: the API server makes data of it before it asks.
+func repositorySecret(kind string, data map[string]string) *corev1.Secret {
+	s := secret("r", kind, "")
+	s.Data, s.StringData = nil, data
+	return s
+}
+
+// repository: only hosts, kinds of credentials and types that the fleet has.
 func (p *policies) repository(t *testing.T) {
-	for kind, refused := range map[string]string{
-		"repository":       "",
-		"repo-creds":       "",
-		"repo-write-creds": "the fleet has no Secrets of this argocd.argoproj.io/secret-type: use cluster, repository, repo-creds",
-		"repository-write": "the fleet has no Secrets of this argocd.argoproj.io/secret-type: use cluster, repository, repo-creds",
-	} {
-		p.expect(t, kind, p.create(t, fleetWriter, secret("r", kind, "")), refused)
+	for name, c := range repositories {
+		p.expect(t, name, p.create(t, fleetWriter, repositorySecret(c.kind, c.data)), c.refused)
+	}
+}
+
+// warned are the warnings of an API server's answers.
+type warned struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// HandleWarningHeader takes one in.
+func (w *warned) HandleWarningHeader(_ int, _, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+// warn: with the chart's own actions nothing is refused, and whoever asks is told what would be.
+func (p *policies) warn(t *testing.T) {
+	p.apply(t, "Warn,Audit")
+	config := p.Config()
+	heard := &warned{}
+	config.Impersonate, config.WarningHandler = rest.ImpersonationConfig{UserName: somebody, Groups: []string{"system:masters"}}, heard
+	client, err := kubernetes.NewForConfig(config)
+	must(t, err)
+	p.users[somebody] = client
+	token := secret("warned", "cluster", `{"bearerToken":"t"}`)
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return p.create(t, somebody, token) == nil, nil
+	})
+	must(t, err)
+	heard.mu.Lock()
+	defer heard.mu.Unlock()
+	all := strings.Join(heard.texts, "\n")
+	for _, text := range []string{notAWriter, fmt.Sprintf(longLife, "bearerToken")} {
+		if !strings.Contains(all, text) {
+			t.Errorf("nobody is warned with %q:\n%s", text, all)
+		}
 	}
 }
 
 // writer: nobody but the fleet's controllers writes what Argo CD deploys with, and everybody what it does not.
 func (p *policies) writer(t *testing.T) {
 	p.expect(t, "a cluster's Secret", p.create(t, somebody, secret("w", "cluster", role)), notAWriter)
-	p.expect(t, "a repository's Secret", p.create(t, somebody, secret("w", "repository", "")), notAWriter)
+	p.expect(t, "a repository's Secret", p.create(t, somebody, repositorySecret("repository", at("https://git.example/x"))), notAWriter)
 	p.expect(t, "a Secret without the label", p.create(t, somebody, secret("w", "", `{"bearerToken":"t"}`)), "")
 
 	err := p.secrets(somebody, hub.Namespace).Delete(t.Context(), "old", metav1.DeleteOptions{})

@@ -49,18 +49,30 @@ the highest bit. */}}
 ^(.{4})*([g-z0-9+/]|.[I-PY-fo-v4-9+/]|..[CDGHKLOPSTWXabefijmnqruvyz2367+/])
 {{- end -}}
 
-{{/* Where and when the policies hold. */}}
-{{- define "fleet-policies.binding" -}}
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata:
-  name: {{ .name }}
-  {{- include "fleet-policies.metadata" .context | nindent 2 }}
-spec:
-  policyName: {{ .name }}
-  validationActions: {{ toJson .context.Values.validationActions }}
-  matchResources:
-    namespaceSelector:
-      matchExpressions:
-        - {key: kubernetes.io/metadata.name, operator: In, values: {{ toJson .context.Values.namespaces }}}
+{{/* A text at the beginning of a base64 text, as a regular expression. The last character may hold bits of what follows. */}}
+{{- define "fleet-policies.beginning" -}}
+{{- $encoded := b64enc . | trimSuffix "=" | trimSuffix "=" -}}
+{{- $part := mod (len .) 3 | int -}}
+{{- $whole := eq $part 0 | ternary (len $encoded) (sub (len $encoded) 1) | int -}}
+{{- $last := substr $whole (len $encoded) $encoded -}}
+{{- $sixteen := dict "A" "A-P" "Q" "Q-Za-f" "g" "g-v" "w" "w-z0-9+/" -}}
+{{- $four := dict "A" "A-D" "E" "E-H" "I" "I-L" "M" "M-P" "Q" "Q-T" "U" "U-X" "Y" "YZab" "c" "c-f" "g" "g-j" "k" "k-n" "o" "o-r" "s" "s-v" "w" "w-z" "0" "0-3" "4" "4-7" "8" "89+/" -}}
+{{- $class := "" -}}
+{{- if eq $part 1 }}{{ $class = printf "[%s]" (get $sixteen $last) }}{{ else if eq $part 2 }}{{ $class = printf "[%s]" (get $four $last) }}{{ end -}}
+{{- substr 0 $whole $encoded | replace "+" "[+]" }}{{ $class -}}
+{{- end -}}
+
+{{/* The addresses below the allowed hosts, and those that are allowed as they are, as one regular expression. */}}
+{{- define "fleet-policies.addresses" -}}
+{{- $out := list -}}
+{{- range .hosts -}}
+{{- $forms := list (printf "https://%s/" .) -}}
+{{- if not $.web -}}
+{{- $forms = concat $forms (list (printf "ssh://git@%s/" .) (printf "oci://%s/" .) (printf "%s/" .)) -}}
+{{- if not (contains ":" .) }}{{ $forms = append $forms (printf "git@%s:" .) }}{{ end -}}
+{{- end -}}
+{{- range $forms }}{{ $out = append $out (include "fleet-policies.beginning" .) }}{{ end -}}
+{{- end -}}
+{{- range .addresses }}{{ $out = append $out (include "fleet-policies.beginning" .) }}{{ end -}}
+^({{ join "|" $out }})
 {{- end -}}

@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	began := time.Now()
 	progress := func(line string) { fmt.Fprintf(out, "%6.1fs  %s\n", time.Since(began).Seconds(), line) }
 	if *build {
-		_, err := hub.Build(ctx, root, progress, append(hub.Components(*argoCD), flux.Components()...)...)
+		_, err := hub.Build(ctx, root, progress, slices.Concat(hub.Components(*argoCD), flux.Components(), []string{"kyverno"})...)
 		return err
 	}
 	dir, err := os.MkdirTemp("", "argosy-hub-")

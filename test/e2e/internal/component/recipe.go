@@ -50,6 +50,9 @@ var recipes = map[string]recipe{
 			"sigs.k8s.io/kwok/pkg/consts.Version": "{bare}",
 		}}},
 	},
+	"kyverno": { // its command, which has the engine in it; releases tell their version by their images' tags
+		Rename: map[string]string{"kubectl-kyverno": "kyverno"},
+	},
 	"argocd-v2": argocd("v2"),
 	"argocd-v3": argocd("v3"),
 	"external-secrets": {

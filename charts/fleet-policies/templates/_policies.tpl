@@ -1,0 +1,98 @@
+{{/* What the policies say, by name, once for all engines: the operations on Secrets that each looks at, on which Secrets
+(conditions) and what has to hold (validations). */}}
+{{- define "fleet-policies.policies" -}}
+fleet-writers:
+  title: Who writes the Secrets that Argo CD deploys with
+  operations: [CREATE, UPDATE, DELETE]
+  conditions:
+    - name: deploys-with-it
+      expression: >-
+        [object, oldObject].exists(o, o != null && has(o.metadata.labels) && 'argocd.argoproj.io/secret-type' in o.metadata.labels)
+  validations:
+    - expression: >-
+        request.userInfo.username in {{ toJson .Values.writers }}
+      messageExpression: >-
+        request.userInfo.username + ' may not write Secrets that Argo CD deploys with: change them in Git or in the store, and the fleet\'s controllers write them'
+      reason: Forbidden
+    - expression: >-
+        object == null || !has(object.metadata.labels) || !('argocd.argoproj.io/secret-type' in object.metadata.labels)
+        || object.metadata.labels['argocd.argoproj.io/secret-type'] in {{ prepend .Values.repositories.kinds "cluster" | toJson }}
+      message: {{ printf "the fleet has no Secrets of this argocd.argoproj.io/secret-type: use %s" (prepend .Values.repositories.kinds "cluster" | join ", ") | quote }}
+fleet-cluster-secrets:
+  title: How the Secrets of clusters authenticate
+  operations: [CREATE, UPDATE]
+  conditions:
+    - name: is-one-now
+      expression: >-
+        has(object.metadata.labels) && 'argocd.argoproj.io/secret-type' in object.metadata.labels
+        && object.metadata.labels['argocd.argoproj.io/secret-type'] == 'cluster'
+        {{- with .Values.clusterSecrets.inCluster }}
+        && object.metadata.name != '{{ . }}'
+        {{- end }}
+  variables:
+    - name: config
+      expression: "has(object.data) && 'config' in object.data ? string(object.data.config) : ''"
+  validations:
+    {{- $any := list }}
+    {{- range .Values.clusterSecrets.authentication }}
+    {{- $any = append $any (include "fleet-policies.holds" .) }}
+    {{- end }}
+    - expression: >-
+        {{ join " || " $any }}
+      message: {{ printf "config has none of %s: give the cluster a role to assume, in the secret of the store" (join ", " .Values.clusterSecrets.authentication) | quote }}
+    {{- range .Values.clusterSecrets.forbidden }}
+    - expression: >-
+        !{{ include "fleet-policies.holds" . }}
+      message: {{ printf "config has %s, a credential that does not expire: use a role (%s) instead" . (join " or " $.Values.clusterSecrets.authentication) | quote }}
+    {{- end }}
+    - expression: >-
+        !variables.config.matches('{{ include "fleet-policies.escape" . }}')
+        && !variables.config.matches('{{ include "fleet-policies.beyondASCII" . }}')
+      message: "config has an escape or a character outside of ASCII, by which a key could be hidden: write it as it is"
+fleet-repository-secrets:
+  title: Which repositories Argo CD has credentials for, and which credentials
+  operations: [CREATE, UPDATE]
+  conditions:
+    - name: is-one-now
+      expression: >-
+        has(object.metadata.labels) && 'argocd.argoproj.io/secret-type' in object.metadata.labels
+        && object.metadata.labels['argocd.argoproj.io/secret-type'] != 'cluster'
+  variables:
+    - name: keys
+      expression: "has(object.data) ? object.data.map(k, k) : []"
+    - name: url
+      expression: "'url' in variables.keys ? string(object.data.url) : ''"
+    - name: type
+      expression: "'type' in variables.keys ? string(object.data.type) : ''"
+    - name: app
+      expression: "'githubAppEnterpriseBaseUrl' in variables.keys ? string(object.data.githubAppEnterpriseBaseUrl) : ''"
+  validations:
+    {{- with .Values.repositories }}
+    {{- $allowed := concat (default list .hosts) (default list .addresses) }}
+    {{- if $allowed }}
+    - expression: >-
+        variables.url.matches('{{ include "fleet-policies.addresses" (dict "hosts" .hosts "addresses" .addresses "web" false) }}')
+      message: {{ printf "url is at none of the allowed hosts, or not written as https://HOST/..., ssh://git@HOST/... or git@HOST:...: use %s" (join ", " $allowed) | quote }}
+    - expression: >-
+        variables.app == '' || variables.app.matches('{{ include "fleet-policies.addresses" (dict "hosts" .hosts "addresses" .addresses "web" true) }}')
+      message: {{ printf "githubAppEnterpriseBaseUrl, which is sent what the App signs, is at none of the allowed hosts: use https:// and %s" (join ", " $allowed) | quote }}
+    {{- end }}
+    {{- $types := list "" }}
+    {{- range .types }}{{ $types = append $types (b64enc .) }}{{ end }}
+    - expression: >-
+        variables.type in {{ toJson $types }}
+      message: {{ printf "the fleet has no repositories of this type: use %s" (join ", " .types) | quote }}
+    {{- $others := list }}
+    {{- range list "password" "bearerToken" "sshPrivateKey" "tlsClientCertKey" "githubAppPrivateKey" "gcpServiceAccountKey" "useAzureWorkloadIdentity" }}
+    {{- if not (has . $.Values.repositories.credentials) }}{{ $others = append $others . }}{{ end }}
+    {{- end }}
+    - expression: >-
+        !variables.keys.exists(k, k in {{ toJson $others }})
+      message: {{ printf "the fleet has no credentials of this kind: use %s" (join ", " .credentials | default "none") | quote }}
+    {{- range .forbidden }}
+    - expression: >-
+        !('{{ . }}' in variables.keys)
+      message: {{ printf "%s takes away what protects the credential on its way: leave it out" . | quote }}
+    {{- end }}
+    {{- end }}
+{{- end -}}
