@@ -4,15 +4,24 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"time"
 )
 
 // Guard is what the layout says of removals (rule G3).
 type Guard struct {
 	// MaxRemovals is how many members may lose something in one answer without approval.
 	MaxRemovals Budget
+	// Window is how long what an answer has removed counts for the next ones, where nothing is known of Applications.
+	Window time.Duration
 	// Approvals is the folder of approvals.
 	Approvals string
 }
+
+// DefaultWindow is the window of a layout that names none, and maxWindow the longest.
+const (
+	DefaultWindow = time.Hour
+	maxWindow     = 30 * 24 * time.Hour
+)
 
 // Budget is a number of members, or a share of them. The zero value is none at all.
 type Budget struct {
@@ -63,8 +72,16 @@ func (b Budget) String() string {
 // guard reads what the layout says of removals; what it takes away by null is as by default.
 func (p layoutParser) guard() Guard {
 	m := p.root.Map("guard")
-	m.Known("maxRemovals", "approvals")
-	out := Guard{MaxRemovals: Budget{percent: 10}, Approvals: "fleet/approvals"}
+	m.Known("maxRemovals", "window", "approvals")
+	out := Guard{MaxRemovals: Budget{percent: 10}, Window: DefaultWindow, Approvals: "fleet/approvals"}
+	if m.Has("window") {
+		d, err := time.ParseDuration(m.String("window"))
+		if err != nil || d < 0 || d > maxWindow {
+			p.fail(m.Node().Get("window"), `key "window"`, fmt.Errorf("%q; expected a duration such as \"1h\", from 0s to %s", m.String("window"), maxWindow))
+		} else {
+			out.Window = d
+		}
+	}
 	if m.Has("maxRemovals") {
 		var err error
 		if out.MaxRemovals, err = ParseBudget(m.String("maxRemovals")); err != nil {

@@ -114,7 +114,7 @@ func TestLayoutErrors(t *testing.T) {
 		{"kind", "kind: Layuot\napiVersion: v1\n", "invalid-value fleet/layout.yaml:1:7: key \"kind\": \"Layuot\"; expected \"Layout\"\ninvalid-value fleet/layout.yaml:2:13: key \"apiVersion\": \"v1\"; expected \"argosy.dev/v1alpha1\""},
 		{
 			"unknown keys", "level: []\nversions: {applicationsets: x}\nfiles: {value: x}\nguard: {max: 1}\n",
-			"unknown-key fleet/layout.yaml:1:1: key \"level\": not known in the layout; did you mean \"levels\"?\nunknown-key fleet/layout.yaml:2:12: key \"applicationsets\": not known in key \"versions\"; did you mean \"applicationSets\"?\nunknown-key fleet/layout.yaml:3:9: key \"value\": not known in key \"files\"; did you mean \"values\"?\nunknown-key fleet/layout.yaml:4:9: key \"max\": not known in key \"guard\"; expected one of maxRemovals, approvals",
+			"unknown-key fleet/layout.yaml:1:1: key \"level\": not known in the layout; did you mean \"levels\"?\nunknown-key fleet/layout.yaml:2:12: key \"applicationsets\": not known in key \"versions\"; did you mean \"applicationSets\"?\nunknown-key fleet/layout.yaml:3:9: key \"value\": not known in key \"files\"; did you mean \"values\"?\nunknown-key fleet/layout.yaml:4:9: key \"max\": not known in key \"guard\"; expected one of maxRemovals, window, approvals",
 		},
 		{"unknown fact", "levels: [{name: a, dir: 'x/{{ .tenannt }}'}]\n", `invalid-layout fleet/layout.yaml:1:25: template <.tenannt>: no fact "tenannt" is known; for facts that not every cluster has, write {{ index .annotations "x" }} or {{ dig }} with a default`},
 		{"broken template", "levels:\n  - name: a\n    dir: 'x/{{ .tenant'\n", `invalid-layout fleet/layout.yaml:3:10: key "dir": unclosed action`},

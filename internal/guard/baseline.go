@@ -47,7 +47,7 @@ func (g *Guard) everyone(a ask, b baseline) func() map[string]bool {
 			}
 			return out
 		}
-		for _, h := range g.store.registered(a.r.Hub) {
+		for _, h := range g.store.registered(a.r.Hub, g.o.Now().Add(-a.st.Fleet.Layout.Guard.Window)) {
 			out[h.cluster] = true
 		}
 		return out

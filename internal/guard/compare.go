@@ -34,6 +34,8 @@ type comparison struct {
 	baseline []had
 	// told are the subjects of the answers to all questions of the asker; the first is the one that is judged.
 	told [][]generator.Subject
+	// spent is what the answers before have lost a short time ago.
+	spent []spent
 	// everyone are all clusters of the hub that have anything, where that is known.
 	everyone func() map[string]bool
 }
@@ -42,6 +44,8 @@ type comparison struct {
 type found struct {
 	// members are those of the baseline, losing those that would lose something without approval, and allowed how many may.
 	members, losing, allowed int
+	// before are those of losing that have lost something by answers of the last time, which counts for so long.
+	before int
 	// gone are members whose files are gone without approval, of so many of the whole hub, of which so many may go. They are
 	// looked for if the answer loses one of them.
 	gone, everyone, mayGo int
@@ -66,6 +70,10 @@ func (c comparison) compare() found {
 		return found{}
 	}
 	members := map[string]bool{}
+	lasting := c.lasting()
+	for _, x := range lasting {
+		members[x.cluster] = true
+	}
 	for _, h := range slices.Concat(c.baseline, lost) {
 		members[h.cluster] = true
 	}
@@ -96,6 +104,14 @@ func (c comparison) compare() found {
 			}
 			out.unapproved = append(out.unapproved, l)
 			losing[h.cluster] = true
+		}
+	}
+	if len(losing) > 0 {
+		for _, x := range lasting {
+			if !losing[x.cluster] {
+				out.before++
+			}
+			losing[x.cluster] = true
 		}
 	}
 	out.losing = len(losing)

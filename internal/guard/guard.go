@@ -139,7 +139,7 @@ func (g *Guard) answer(a ask) ([]byte, error) {
 	if !v.known { // found just now
 		g.settle(a)
 		if v.remember {
-			g.store.put(a.question(), a.st.Revision, subjects(a.told))
+			g.store.put(a.question(), a.st.Revision, subjects(a.told), v.spent)
 		} else {
 			g.store.drop(a.question()) // it would be old when the Applications are no more
 		}
@@ -167,6 +167,8 @@ type verdict struct {
 	// keep tells to keep the verdict with the answer, until then if that is a time.
 	keep  bool
 	until time.Time
+	// spent is what this answer and those before it have lost, to be remembered.
+	spent []spent
 }
 
 // judge finds the verdict, or the one that is known. It changes nothing.
@@ -195,6 +197,9 @@ func (g *Guard) budget(a ask) (verdict, found) {
 	}
 	b := g.baseline(a)
 	c := comparison{st: a.st, r: a.r, now: now, baseline: b.had, told: [][]generator.Subject{subjects(a.told)}, everyone: g.everyone(a, b)}
+	if b.remembered {
+		c.spent = g.store.spentOf(a.question(), now.Add(-a.st.Fleet.Layout.Guard.Window))
+	}
 	out := verdict{remember: b.remembered, keep: true}
 	found := c.compare()
 	if (found.over() || len(found.moves) > 0) && b.others != nil {
@@ -210,6 +215,9 @@ func (g *Guard) budget(a ask) (verdict, found) {
 		found = c.compare()
 	}
 	out.until = found.until
+	if b.remembered {
+		out.spent = c.spentWith(found)
+	}
 	if found.over() {
 		out.err = &Refusal{question: a.question(), found: found, message: found.message(a.r), revision: a.st.Revision}
 	}

@@ -145,7 +145,7 @@ func TestStoreIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range maxRecords + 1 {
-		s.put(question(fmt.Sprint(i)), "r", []generator.Subject{{Cluster: "c"}})
+		s.put(question(fmt.Sprint(i)), "r", []generator.Subject{{Cluster: "c"}}, nil)
 		s.get("0")
 	}
 	if f := s.stats(); f.Baselines > maxRecords || f.Evicted == 0 || s.get("0") == nil || s.get("1") != nil || s.get(question(fmt.Sprint(maxRecords))) == nil {
@@ -155,9 +155,9 @@ func TestStoreIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	big := make([]generator.Subject, maxHeld*2/3)
-	s.put("small", "r", []generator.Subject{{Cluster: "c"}})
-	s.put("old", "r", big[:maxHeld/2])
-	s.put("new", "r", big)
+	s.put("small", "r", []generator.Subject{{Cluster: "c"}}, nil)
+	s.put("old", "r", big[:maxHeld/2], nil)
+	s.put("new", "r", big, nil)
 	if s.get("old") != nil || s.get("new") == nil || s.held > maxHeld {
 		t.Errorf("%d sets are held, at most %d", s.held, maxHeld)
 	}
@@ -174,13 +174,13 @@ func TestStoreReadsWhatItWrote(t *testing.T) {
 		t.Fatal(err)
 	}
 	subjects := []generator.Subject{{Cluster: "a", Group: "g", Component: "c", Release: "r"}, {Cluster: "b\"\n", Group: "g"}}
-	s.put("q", "r1", subjects)
+	s.put("q", "r1", subjects, nil)
 	path := filepath.Join(dir, fileOf("q"))
 	written, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.put("q", "r2", subjects)
+	s.put("q", "r2", subjects, nil)
 	if again, _ := os.ReadFile(path); !bytes.Equal(again, written) {
 		t.Error("the same answer of another revision is written again")
 	}

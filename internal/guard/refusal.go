@@ -58,7 +58,11 @@ func (f found) sum(r generator.Request) string {
 	case r.Component != "":
 		what = r.Group + "/" + r.Component
 	}
-	return fmt.Sprintf("%d of %d members would lose %s; %s may go without approval", f.losing, f.members, what, atMost(f.allowed))
+	counted := ""
+	if f.before > 0 {
+		counted = fmt.Sprintf(", with %d that did a short time ago", f.before)
+	}
+	return fmt.Sprintf("%d of %d members would lose %s%s; %s may go without approval", f.losing, f.members, what, counted, atMost(f.allowed))
 }
 
 func atMost(n int) string {

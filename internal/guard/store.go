@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -55,8 +56,10 @@ type store struct {
 
 // record is what a question was answered last.
 type record struct {
-	had  []had
-	sum  [sha256.Size]byte
+	had []had
+	// spent is what earlier answers to it have lost without approval, and does not have again.
+	spent []spent
+	sum   [sha256.Size]byte
 	used uint64
 	// saved tells that the folder has it.
 	saved bool
@@ -73,6 +76,8 @@ type content struct {
 	Revision string   `json:"revision"`
 	// Had are cluster, group, component and release.
 	Had [][4]string `json:"had"`
+	// Spent are cluster, group, component and the time, in nanoseconds since 1970.
+	Spent [][4]string `json:"spent,omitempty"`
 }
 
 // openStore reads a folder's records; without a folder there are none.
@@ -151,6 +156,12 @@ func (c content) record() *record {
 	for i, h := range c.Had {
 		r.had[i] = had{cluster: h[0], group: h[1], component: h[2], release: h[3]}
 	}
+	for _, x := range c.Spent {
+		at, err := strconv.ParseInt(x[3], 10, 64)
+		if err == nil { // else it has a checksum, so that nobody wrote it
+			r.spent = append(r.spent, spent{had{cluster: x[0], group: x[1], component: x[2]}, time.Unix(0, at)})
+		}
+	}
 	r.sum = sumOf(r.had)
 	return r
 }
@@ -160,6 +171,9 @@ func (r *record) content(q question) content {
 	c := content{Question: q, Revision: r.revision, Had: make([][4]string, len(r.had))}
 	for i, h := range r.had {
 		c.Had[i] = [4]string{h.cluster, h.group, h.component, h.release}
+	}
+	for _, x := range r.spent {
+		c.Spent = append(c.Spent, [4]string{x.cluster, x.group, x.component, strconv.FormatInt(x.at.UnixNano(), 10)})
 	}
 	return c
 }
@@ -184,28 +198,33 @@ func (s *store) get(q question) []had {
 	return r.had
 }
 
-// registered are all members of a hub as they were answered last.
-func (s *store) registered(hub string) []had {
+// registered are all members of a hub as they were answered last, and those that were lost since.
+func (s *store) registered(hub string, since time.Time) []had {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []had
 	for q, r := range s.records {
 		if !r.gone && q.asksForMembers(hub) {
 			out = append(out, r.had...)
+			for _, x := range r.spent {
+				if x.at.After(since) {
+					out = append(out, x.had)
+				}
+			}
 		}
 	}
 	return out
 }
 
 // put remembers what a question is answered. What cannot be written is remembered in memory.
-func (s *store) put(q question, revision string, subjects []generator.Subject) {
-	r := &record{had: make([]had, 0, len(subjects)), revision: revision, at: s.now().UnixNano()}
+func (s *store) put(q question, revision string, subjects []generator.Subject, lost []spent) {
+	r := &record{had: make([]had, 0, len(subjects)), revision: revision, at: s.now().UnixNano(), spent: lost}
 	for _, x := range subjects {
 		r.had = append(r.had, had{cluster: x.Cluster, group: x.Group, component: x.Component, release: x.Release})
 	}
 	r.sum = sumOf(r.had)
 	s.mu.Lock()
-	if last := s.records[q]; last != nil && last.sum == r.sum && !last.gone {
+	if last := s.records[q]; last != nil && last.sum == r.sum && !last.gone && slices.Equal(last.spent, r.spent) {
 		r.saved, r.at, r.revision = last.saved, last.at, last.revision
 	}
 	s.add(q, r)

@@ -375,6 +375,11 @@ facts: {from: none}
 			"--tls-client-ca=/etc/argosy/client-ca/bundle.pem", "--token-rate=2.5", "--token-burst=10", "--failure-rate=1", "--failure-burst=20",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
+		"state": {onHub + "state: {type: kubernetes, namespace: argosy-state}\nfacts: {from: none}\n", []string{
+			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
+			"--token-file=/etc/argosy/token/token", "--facts=none", "--state-dir=/var/lib/argosy", "--state=kubernetes", "--state-namespace=argosy-state",
+			"--drain-delay=5s", "--log-format=json", "--log-level=info",
+		}},
 		"volume": {"hub: hub-eu\nsource: {volume: {persistentVolumeClaim: {claimName: fleet}}, path: a/b}\nfacts: {from: none}", []string{
 			"--source=/source/a/b", "--hub=hub-eu", "--listen=:8080", "--token-file=/etc/argosy/token/token", "--facts=none",
 			"--state-dir=/var/lib/argosy", "--drain-delay=5s", "--log-format=json", "--log-level=info",
@@ -390,6 +395,22 @@ facts: {from: none}
 				t.Errorf("%v: %s", err, out)
 			}
 		})
+	}
+}
+
+// State in ConfigMaps takes a Role in their namespace alone, which is never Argo CD's, and a token of the ServiceAccount.
+func TestStateInConfigMaps(t *testing.T) {
+	objects := rendering{}.objects(t, generatorPlugin, onHub+"state: {type: kubernetes, namespace: argosy-state}\nfacts: {from: none}\n")
+	role, binding := one[*rbacv1.Role](t, objects, ""), one[*rbacv1.RoleBinding](t, objects, "")
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "create", "update", "delete"}}}
+	if diff := cmp.Diff(want, role.Rules); diff != "" || role.Namespace != "argosy-state" || binding.Namespace != "argosy-state" || binding.RoleRef.Name != role.Name {
+		t.Errorf("Role in %s, %+v: %s", role.Namespace, binding.RoleRef, diff)
+	}
+	if !*one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec.AutomountServiceAccountToken {
+		t.Error("the pod has no token to write them with")
+	}
+	if roles := all[*rbacv1.Role](rendering{}.objects(t, generatorPlugin, onHub+"facts: {from: none}\n")); len(roles) != 0 {
+		t.Errorf("a Role that nobody needs: %+v", roles)
 	}
 }
 
@@ -477,6 +498,8 @@ func TestGeneratorPluginBadValues(t *testing.T) {
 		"tls: {enabled: true}":                                                          "tls.secretName is required with tls.enabled: true",
 		"tls: {secretName: x}":                                                          "tls.secretName has no effect with tls.enabled: false",
 		"state: {type: persistentVolumeClaim}":                                          "state.accessMode: ReadWriteOnce lets one pod alone write, but replicas is 2",
+		"state: {type: kubernetes}":                                                     "state.namespace: argocd is Argo CD's, whose ConfigMaps configure it",
+		"extraArgs: [--state=x]":                                                        "extraArgs: --state is set by the chart",
 		"state: {existingClaim: x}":                                                     "state.existingClaim needs state.type: persistentVolumeClaim",
 		"state: {size: big}":                                                            "state.size: Does not match pattern",
 		"podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}":                     "podDisruptionBudget: minAvailable and maxUnavailable contradict each other",

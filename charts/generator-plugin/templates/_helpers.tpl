@@ -197,13 +197,21 @@ annotations:
 {{- if and (not (kindIs "invalid" $v.podDisruptionBudget.minAvailable)) (not (kindIs "invalid" $v.podDisruptionBudget.maxUnavailable)) -}}
 {{- fail "podDisruptionBudget: minAvailable and maxUnavailable contradict each other" -}}
 {{- end -}}
+{{- if and (eq $v.state.type "kubernetes") (eq (include "generator-plugin.stateNamespace" .) (include "generator-plugin.argocdNamespace" .)) (eq $v.engine "argocd") -}}
+{{- fail (printf "state.namespace: %s is Argo CD's, whose ConfigMaps configure it: name another namespace" (include "generator-plugin.stateNamespace" .)) -}}
+{{- end -}}
 {{- if and (include "generator-plugin.localCluster" .) (not $v.owner) -}}
 {{- fail "localCluster.create needs owner: the name that the cluster gets" -}}
 {{- end -}}
 {{- range $arg := $v.extraArgs -}}
 {{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
-{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
+{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "state" "state-namespace" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
 {{- fail (printf "extraArgs: --%s is set by the chart: use its value" $flag) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* namespace of the ConfigMaps that hold state */}}
+{{- define "generator-plugin.stateNamespace" -}}
+{{- .Values.state.namespace | default .Release.Namespace -}}
 {{- end -}}
