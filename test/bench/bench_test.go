@@ -23,10 +23,11 @@ var (
 // bench gathers figures.
 type bench struct {
 	*testing.T
-	clusters  int
-	program   string // the built argosy
-	figures   []figure
-	oneCommit map[int]float64 // by size: how long one commit takes
+	clusters int
+	program  string // the built argosy
+	figures  []figure
+	// oneCommit and oneState are, by size, how long one commit takes, and the new state alone.
+	oneCommit, oneState map[int]float64
 }
 
 func (b *bench) add(f figure) {
@@ -43,7 +44,7 @@ func (b *bench) rounds() int {
 
 // TestFigures measures everything and prints the table.
 func TestFigures(t *testing.T) {
-	b := &bench{T: t, oneCommit: map[int]float64{}}
+	b := &bench{T: t, oneCommit: map[int]float64{}, oneState: map[int]float64{}}
 	var all []int
 	for _, text := range strings.Split(*sizes, ",") {
 		n, err := strconv.Atoi(text)
@@ -57,10 +58,12 @@ func TestFigures(t *testing.T) {
 		b.measure()
 	}
 	if smallest, largest := all[0], all[len(all)-1]; largest > smallest {
-		b.add(figure{
-			what: "a commit of one cluster's file", fleet: fmt.Sprintf("%d clusters", largest), against: fmt.Sprintf("the same on %d", smallest),
-			goal: atMost(2, "x"), rounds: []float64{b.oneCommit[largest] / b.oneCommit[smallest]},
-		})
+		for what, took := range map[string]map[int]float64{"a commit of one cluster's file": b.oneCommit, "a commit of one cluster's file, the state alone": b.oneState} {
+			b.add(figure{
+				what: what, fleet: fmt.Sprintf("sparse %d to %d", smallest, largest), against: fmt.Sprintf("the same on %d", smallest),
+				goal: atMost(2, "x"), rounds: []float64{took[largest] / took[smallest]}, detail: seconds(took[smallest]) + " to " + seconds(took[largest]),
+			})
+		}
 	}
 	if *hubTook > 0 {
 		b.add(figure{what: "push to Application updated", fleet: "test/e2e", against: "Argo CD's 3 min (Git), 30 min (plugin)", goal: atMost(2, " s"), rounds: []float64{*hubTook}})

@@ -1,0 +1,51 @@
+package bench
+
+import (
+	"flag"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+var simulate = flag.Int("simulate", 40, "clusters that are simulated as one state, and as hubs of a tenth of them each")
+
+// TestBeyond simulates a fleet that is too large for one hub: as one state, and as ten hubs with a repository each, of
+// which one is computed. A cluster overrides one component.
+func TestBeyond(t *testing.T) {
+	row := func(clusters int) (cold, commit float64, memory uint64) {
+		f := &fleet{T: t, o: fleettest.Options{Clusters: clusters, Components: components, Tenants: max(2, clusters/200), Overrides: 1, Seed: 1}}
+		f.files = fleettest.Files(f.o)
+		s := snapshot.FromMap(f.files)
+		before := heap()
+		var st *generator.State
+		cold = timed(func() { st = f.build(nil, s) })
+		memory = heap() - before
+		f.answer(st, oneComponent(0))
+		next := f.commit(s, always, f.clusterFile(0))
+		commit = timed(func() {
+			st = f.build(st, next)
+			f.answer(st, oneComponent(0))
+		})
+		f.changed(st, oneComponent(0), next.Revision)
+		runtime.KeepAlive(st)
+		return cold, commit, memory
+	}
+	for _, clusters := range []int{max(2, *simulate/10), *simulate} {
+		cold, commit, memory := row(clusters)
+		fmt.Printf("%d clusters: cold %s (%s a cluster), one commit %s, heap beyond the files %.0f MB\n",
+			clusters, seconds(cold), seconds(cold/float64(clusters)), seconds(commit), float64(memory)/1e6)
+	}
+}
+
+// heap is what is in use when all garbage is gone.
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
