@@ -248,7 +248,9 @@ func (p *policies) update(t *testing.T) {
 	p.expect(t, "the label taken away by a controller", update(fleetWriter, secret("member", "", role)), "")
 	p.expect(t, "the label added", update(somebody, secret("plain", "cluster", role)), notAWriter)
 	p.expect(t, "the label added to a token", update(fleetWriter, secret("plain", "cluster", token)), fmt.Sprintf(longLife, "bearerToken"))
-	p.expect(t, "another kind", update(fleetWriter, secret("old", "repo-write-creds", "")), "the fleet has no Secrets of this")
+	write := repositorySecret("repo-write-creds", at("https://git.example/x"))
+	write.Name = "old"
+	p.expect(t, "another kind", update(fleetWriter, write), "the fleet has no Secrets of this")
 	p.expect(t, "no label before and after", update(somebody, secret("plain", "", token)), "")
 	p.expect(t, "a controller's deletion", p.secrets(fleetWriter, hub.Namespace).Delete(t.Context(), "member", metav1.DeleteOptions{}), "")
 }
