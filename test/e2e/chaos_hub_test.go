@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -35,8 +37,10 @@ const (
 
 // chaosHub is the hub that accidents happen to (accidents.Hub).
 //
-//  1. A round has each ApplicationSet ask the service after it has decided about a commit, and ends when all have been
-//     answered and the controller has nothing left to do. Then the API server is asked for the Applications.
+//  1. A round has ApplicationSets ask the service after it has decided about a commit, and ends when all have been
+//     answered and the controller has nothing left to do. Then the API server is asked for the Applications. Those are made
+//     to ask that would be told something else than they were told last; after every fourth commit all are, so that
+//     nothing rests on that alone.
 //  2. An Application is lost when it is gone, or is another (by its UID) of the same ApplicationSet, or is marked to go with
 //     what it runs. It has moved when it is there again, of another ApplicationSet.
 //  3. The application controller stands still, so that an accident takes no minute. What it would do is done for it to
@@ -54,7 +58,7 @@ type chaosHub struct {
 	refused int
 	pushed  string
 
-	rounds, moved, midway, controllers int
+	commits, rounds, moved, midway, controllers int
 }
 
 // chaosApp is what of an Application says whether it is the same and whether it stays.
@@ -81,6 +85,7 @@ func (h *chaosHub) Consider(commit string, nothing bool) error {
 			return err
 		}
 		h.pushed = commit
+		h.commits++
 		if h.dice.IntN(12) == 0 {
 			h.midway++
 			if err := h.Crash(); err != nil {
@@ -119,9 +124,10 @@ func (h *chaosHub) Consider(commit string, nothing bool) error {
 func (h *chaosHub) Reconcile() ([]accidents.Loss, error) {
 	var lost []accidents.Loss
 	gone := map[string]chaosApp{} // what may have moved
-	for deadline := time.Now().Add(moves); ; {
+	first := true
+	for deadline := time.Now().Add(moves); ; first = false {
 		before := h.apps
-		if err := h.round(); err != nil {
+		if err := h.round(first && h.commits%4 == 0); err != nil {
 			return nil, err
 		}
 		lost = append(lost, h.compare(before, gone)...)
@@ -193,14 +199,22 @@ func lossOf(name string, was chaosApp, how string) accidents.Loss {
 // ofRelease tells the ApplicationSets of releases from those that releases bring: the bootstrap calls them as their groups.
 func ofRelease(set string) bool { return slices.Contains(groups, set) }
 
-// round has each ApplicationSet ask once, and looks at what is there then (rule 1).
-func (h *chaosHub) round() error {
+// round has ApplicationSets ask once, all of them or those that would be told something new, and looks at what is there
+// then (rule 1).
+func (h *chaosHub) round(all bool) error {
 	h.rounds++
 	ctx, cancel := context.WithTimeout(h.ctx, patience)
 	defer cancel()
 	began := time.Now()
+	sets, others, err := h.witness.differing(h.sets, func(question []byte) (int, []byte, error) { return h.put(ctx, question) })
+	if err != nil {
+		return err
+	}
+	if all {
+		sets, others = h.sets, 0
+	}
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, askAgain, began.Format(time.RFC3339Nano))
-	if err := together(h.sets, func(name string) error {
+	if err := together(sets, func(name string) error {
 		_, err := h.e.Kube.Dynamic.Resource(kube.ApplicationSets).Namespace(hub.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 		return err
 	}); err != nil {
@@ -208,8 +222,8 @@ func (h *chaosHub) round() error {
 	}
 	for {
 		next := h.witness.next()
-		pending, refused := h.witness.since(began, h.sets)
-		if h.refused = refused; len(pending) == 0 {
+		pending, refused := h.witness.since(began, sets)
+		if h.refused = others + refused; len(pending) == 0 {
 			break
 		}
 		select {
@@ -222,6 +236,27 @@ func (h *chaosHub) round() error {
 		return err
 	}
 	return h.list(ctx)
+}
+
+// put asks the service as Argo CD does, without the witness.
+func (h *chaosHub) put(ctx context.Context, question []byte) (int, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.e.Plugin.URL+"/api/v1/getparams.execute", bytes.NewReader(question))
+	if err != nil {
+		return 0, nil, err
+	}
+	token, err := h.e.Plugin.Token()
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(response.Body)
+	return response.StatusCode, answer, err
 }
 
 // idle waits until the ApplicationSet controller works on nothing and has nothing waiting.

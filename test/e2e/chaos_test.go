@@ -24,6 +24,7 @@ import (
 var (
 	accidentCount = flag.Int("accidents", 20, "accidents of TestChaos")
 	accidentSeed  = flag.Uint64("seed", 42, "what they come from")
+	accidentsEnd  = flag.Duration("within", 24*time.Hour, "begin no further accidents after so long, and say how many there were")
 )
 
 // unguarded is the seed of the accidents without the removal budget, and how many are tried at most until one deletes.
@@ -95,7 +96,7 @@ func (h *chaosHub) campaign(t *testing.T, maxRemovals int, seed uint64, n int, e
 	good, err := h.repo.Budget(maxRemovals)
 	must(t, err)
 	must(t, h.Consider(good, false))
-	h.should, h.rounds, h.moved, h.midway, h.controllers = nil, 0, 0, 0, 0
+	h.should, h.commits, h.rounds, h.moved, h.midway, h.controllers = nil, 0, 0, 0, 0, 0
 	_, err = h.Reconcile()
 	must(t, err)
 	c, err := accidents.New(seed, h.repo, h)
@@ -114,7 +115,7 @@ func (h *chaosHub) campaign(t *testing.T, maxRemovals int, seed uint64, n int, e
 			t.Logf("%s, %s", r, time.Since(began).Round(time.Second))
 			told = next
 		}
-		return enough != nil && enough(r)
+		return enough != nil && enough(r) || time.Since(began) > *accidentsEnd
 	}
 	if err := c.Run(n); err != nil {
 		t.Fatal(err)
@@ -123,8 +124,8 @@ func (h *chaosHub) campaign(t *testing.T, maxRemovals int, seed uint64, n int, e
 		t.Error(u)
 	}
 	total, errs := h.witness.count()
-	t.Logf("Argo CD %s, %s; %d of the service's kills while it read a commit, %d kills of Argo CD's controller, %d requests of which %d were not answered, %d rounds, %d Applications moved, %s",
-		argoCD(), c.Report, h.midway, h.controllers, total-asked, errs-refused, h.rounds, h.moved, time.Since(began).Round(time.Second))
+	t.Logf("Argo CD %s, %s; %d of the service's kills while it read a commit, %d kills of Argo CD's controller, %d requests of which %d were not answered, %d commits in %d rounds, %d Applications moved, %s",
+		argoCD(), c.Report, h.midway, h.controllers, total-asked, errs-refused, h.commits, h.rounds, h.moved, time.Since(began).Round(time.Second))
 	return c.Report
 }
 

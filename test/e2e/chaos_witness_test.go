@@ -3,12 +3,14 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -28,8 +30,10 @@ type witness struct {
 
 // asked is an ApplicationSet's last question.
 type asked struct {
-	began time.Time
-	good  bool // answered with parameter sets
+	began    time.Time
+	question []byte
+	answer   [sha256.Size]byte // its digest
+	good     bool              // answered with parameter sets
 }
 
 // witnesses starts a witness before a service; it ends with the test.
@@ -62,10 +66,12 @@ func (w *witness) pass(proxy http.Handler, rw http.ResponseWriter, r *http.Reque
 	var question struct{ ApplicationSetName string }
 	_ = json.Unmarshal(body, &question) // what has no name is nobody's
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	status := &statusWriter{ResponseWriter: rw, code: http.StatusOK}
+	copied := &copyWriter{ResponseWriter: rw, code: http.StatusOK}
 	complete := false
-	defer func() { w.note(question.ApplicationSetName, asked{began, complete && status.code < 300}) }()
-	proxy.ServeHTTP(status, r) // panics when the service breaks off: so does the answer to Argo CD
+	defer func() {
+		w.note(question.ApplicationSetName, asked{began, body, digestOf(copied.body.Bytes()), complete && copied.code < 300})
+	}()
+	proxy.ServeHTTP(copied, r) // panics when the service breaks off: so does the answer to Argo CD
 	complete = true
 }
 
@@ -112,19 +118,55 @@ func (w *witness) count() (total, errs int) {
 	return w.total, w.errs
 }
 
-// statusWriter remembers the status.
-type statusWriter struct {
+// copyWriter remembers what is answered.
+type copyWriter struct {
 	http.ResponseWriter
 
 	code int
+	body bytes.Buffer
 }
 
-func (s *statusWriter) WriteHeader(code int) {
-	s.code = code
-	s.ResponseWriter.WriteHeader(code)
+func (c *copyWriter) WriteHeader(code int) {
+	c.code = code
+	c.ResponseWriter.WriteHeader(code)
 }
 
-func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (c *copyWriter) Write(b []byte) (int, error) {
+	c.body.Write(b)
+	return c.ResponseWriter.Write(b)
+}
+
+// revisions are in each parameter set, and make no difference to the Applications of this fleet.
+var revisions = regexp.MustCompile(`"revision":"[0-9a-f]{40}"`)
+
+func digestOf(answer []byte) [sha256.Size]byte {
+	return sha256.Sum256(revisions.ReplaceAll(answer, nil))
+}
+
+// differing puts the last question of each of some ApplicationSets to the service again, and names those that would be
+// told something else now than they were told last. One that would be refused is not among them but counted: Argo CD
+// does nothing upon an error.
+func (w *witness) differing(sets []string, ask func(question []byte) (code int, answer []byte, err error)) (differ []string, refused int, err error) {
+	for _, name := range sets {
+		w.mu.Lock()
+		last, known := w.asked[name]
+		w.mu.Unlock()
+		if !known {
+			differ = append(differ, name)
+			continue
+		}
+		code, answer, err := ask(last.question)
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case code >= 300:
+			refused++
+		case !last.good || last.answer != digestOf(answer):
+			differ = append(differ, name)
+		}
+	}
+	return differ, refused, nil
+}
 
 // get is the body of an address, whatever its status is.
 func get(ctx context.Context, address string) ([]byte, error) {
