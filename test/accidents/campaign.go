@@ -113,25 +113,19 @@ func (c *Campaign) run(n int) error {
 	return nil
 }
 
-// accident lets one happen, on top of those before it. One that has nothing to happen to gives way to another.
+// accident lets one happen, on top of those before it.
 func (c *Campaign) accident() error {
-	for {
-		a := accidents[c.rng.IntN(len(accidents))]
-		what, err := a.do(c.repo, c.rng)
-		if err != nil {
-			return fmt.Errorf("%s: %w", a.name, err)
-		}
-		if what == "" {
-			continue // "another history" happens always, so that this ends
-		}
-		commit, err := c.repo.Commit(a.name)
-		if err != nil {
-			return err
-		}
-		c.Kinds[a.name]++
-		c.history = append(c.history, fmt.Sprintf("%s (%s, commit %.12s)", a.name, what, commit))
-		return c.follow(commit)
+	name, what, err := c.repo.happen(c.rng)
+	if err != nil {
+		return err
 	}
+	commit, err := c.repo.Commit(name)
+	if err != nil {
+		return err
+	}
+	c.Kinds[name]++
+	c.history = append(c.history, fmt.Sprintf("%s (%s, commit %.12s)", name, what, commit))
+	return c.follow(commit)
 }
 
 // follow has the service consider a commit, now and then over a crash, and Argo CD ask.
@@ -178,7 +172,7 @@ func (c *Campaign) reconcile() error {
 	return nil
 }
 
-// mend brings the good files back (rule 2).
+// mend brings the good files back (rule 3).
 func (c *Campaign) mend() error {
 	if err := c.restore("mended", ""); err != nil {
 		return err

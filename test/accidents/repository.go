@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,6 +96,32 @@ func (r *Repository) Commit(message string) (string, error) {
 		return "", err
 	}
 	return r.Git("rev-parse", "HEAD")
+}
+
+// happen lets one accident happen. One that changes nothing, or finds nothing to happen to, gives way to another: that the
+// history is replaced can always happen, so that this ends.
+func (r *Repository) happen(rng *rand.Rand) (name, what string, err error) {
+	before, err := r.Git("rev-parse", "HEAD")
+	if err != nil {
+		return "", "", err
+	}
+	for {
+		a := accidents[rng.IntN(len(accidents))]
+		if what, err = a.do(r, rng); err != nil {
+			return "", "", fmt.Errorf("%s: %w", a.name, err)
+		}
+		after, err := r.Git("rev-parse", "HEAD")
+		if err != nil {
+			return "", "", err
+		}
+		changed, err := r.Git("status", "--porcelain")
+		if err != nil {
+			return "", "", err
+		}
+		if what != "" && (after != before || changed != "") {
+			return a.name, what, nil
+		}
+	}
 }
 
 // mend brings back the files of the last good commit.

@@ -78,7 +78,7 @@ func TestAccidentsComeFromTheSeed(t *testing.T) {
 }
 
 // What should exist and is lost is a wrong deletion; what an accident brought about, or a release's, is none. What is not
-// there once the good files are back is told (rules 2 and 3 of package accidents).
+// there once the good files are back is told (rules 3 and 4 of package accidents).
 func TestACampaignCountsWhatShouldExist(t *testing.T) {
 	b := newBystander(t)
 	b.takes = []string{"app-03"}

@@ -27,8 +27,9 @@ var (
 	accidentsEnd  = flag.Duration("within", 24*time.Hour, "begin no further accidents after so long, and say how many there were")
 )
 
-// unguarded is the seed of the accidents without the removal budget, and how many are tried at most until one deletes.
-const unguarded, unguardedMost = 1, 30
+// unguarded is the seed of the accidents without the removal budget, which begins with a member's file that is renamed, and
+// how many are tried at most until one deletes.
+const unguarded, unguardedMost = 2, 30
 
 // TestChaos lets accidents happen to the fleet's repository (package accidents) while a real Argo CD follows it, and the
 // service and Argo CD's controller are killed among them: no Application is lost that should exist. Without the removal
