@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/hub"
+	"github.com/argosy-hub/argosy/internal/plugin"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
@@ -95,6 +96,52 @@ func (w withFlux) Run(ctx context.Context, changed func()) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { w.flux.Run(ctx, changed) })
+	w.FactsProvider.Run(ctx, changed)
+}
+
+// held adds the grants of the member that --grants says.
+func (f *flags) held(o *plugin.Options, log *slog.Logger) error {
+	if f.grants == "" {
+		return nil
+	}
+	config, err := hub.LoadConfig(f.kubeconfig)
+	if err != nil {
+		return err
+	}
+	grants, err := hub.NewGrants(hub.Options{Config: config, Namespace: f.grantsNamespace, Log: log}, f.grants)
+	if err != nil {
+		return err
+	}
+	o.Facts, o.Grants = withGrants{o.Facts, grants}, grants
+	return nil
+}
+
+// withGrants are the facts of a provider, and the grants of a member.
+type withGrants struct {
+	refresh.FactsProvider
+	grants *hub.Grants
+}
+
+// Current is what both say.
+func (w withGrants) Current() (facts.Set, bool) {
+	set, complete := w.FactsProvider.Current()
+	s := w.grants.State()
+	return set.WithGrants(w.grants.Member(), s.Grants...), complete && s.Synced
+}
+
+// Err is why one of them is not the newest.
+func (w withGrants) Err() error {
+	if err := w.FactsProvider.Err(); err != nil {
+		return err
+	}
+	return w.grants.State().Err
+}
+
+// Run keeps both up to date.
+func (w withGrants) Run(ctx context.Context, changed func()) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { w.grants.Run(ctx, changed) })
 	w.FactsProvider.Run(ctx, changed)
 }
 

@@ -23,6 +23,7 @@ type flags struct {
 	interval                           time.Duration
 	hub, facts, namespace, kubeconfig  string
 	fluxNamespace                      string
+	grants, grantsNamespace            string
 	refreshSets                        bool
 	pluginConfigMap                    string
 	listen, tokenFile                  string
@@ -86,6 +87,8 @@ func flagSet(f *flags) *flag.FlagSet {
 	fs.BoolVar(&f.refreshSets, "refresh-applicationsets", true, "with --facts kubernetes: make Argo CD ask at once for the ApplicationSets whose answer has changed")
 	fs.StringVar(&f.pluginConfigMap, "plugin-configmap", "generator-plugin", "`name` of the ConfigMap by which ApplicationSets refer to this service")
 	fs.StringVar(&f.fluxNamespace, "flux-namespace", "", "`namespace` of Flux: its HelmReleases and Kustomizations are watched, so that an artifact can remove what is to go in two steps; without it, everything stays")
+	fs.StringVar(&f.grants, "grants", "", "`name` of the member whose engine is answered: a group of its own is answered only while its hub's grant is there, and is held until the engine has nothing of it; without it, Git alone says whose it is")
+	fs.StringVar(&f.grantsNamespace, "grants-namespace", "", "`namespace` that the hub delivers the member's grants to, with --grants")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` to reach the API server with; default: KUBECONFIG, the pod's service account, ~/.kube/config")
 	fs.StringVar(&f.listen, "listen", plugin.DefaultListen, "`address` to listen on")
 	fs.StringVar(&f.tokenFile, "token-file", "", "`file` with the bearer token that may ask everything (required); read again when it changes")
@@ -174,6 +177,10 @@ func (f *flags) check() error {
 		return errors.New("--state and --state-dir name two folders; expected one, or --state kubernetes")
 	case f.stateNamespace != "" && f.stateIn != kubernetesState:
 		return errors.New("--state-namespace needs --state kubernetes")
+	case (f.grants == "") != (f.grantsNamespace == ""):
+		return errors.New("--grants and --grants-namespace belong together")
+	case f.grants != "" && f.facts != kubernetesFacts && f.fluxNamespace == "":
+		return errors.New("--grants needs --facts kubernetes or --flux-namespace: else nobody knows what the engine has")
 	case f.facts == "":
 		return errors.New("--facts is empty; expected kubernetes, none or a file")
 	case f.pluginConfigMap == "":
@@ -215,6 +222,9 @@ func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
 	}
 	var err error
 	if o.Facts, o.ApplicationSets, err = f.known(log); err != nil {
+		return o, err
+	}
+	if err := f.held(&o, log); err != nil {
 		return o, err
 	}
 	if err := f.state(&o); err != nil {

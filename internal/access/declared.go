@@ -170,7 +170,7 @@ func (p reader) scope(m *yamldoc.MapReader, token string) (s Scope) {
 			contradiction("groups", "groups with the route "+route+", which tells of all groups", "another route, or no groups")
 		}
 	}
-	for _, view := range []generator.View{generator.Members, generator.Agents} {
+	for _, view := range []generator.View{generator.Members, generator.Agents, generator.Grants} {
 		if slices.Contains(s.Views, string(view)) {
 			contradiction("groups", fmt.Sprintf("groups with the view %s, which tells of all groups", view), "the views releases and components, or no groups")
 		}

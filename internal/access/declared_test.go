@@ -103,7 +103,7 @@ func TestTokensFileIsStrict(t *testing.T) {
 		{"empty routes", head + "- {name: a, files: [a], allow: {routes: []}}\n", `key "routes": nothing that is allowed; expected at least one; leave the key out to allow all`},
 		{"null tenants", head + entry("a", "a", "tenants: null"), `key "tenants": nothing that is allowed; expected at least one`},
 		{"route", head + "- {name: a, files: [a], allow: {routes: [getparam]}}\n", `key "routes": "getparam"; expected one of getparams`},
-		{"view", head + entry("a", "a", "views: [component]"), `key "views": "component"; expected one of agents, components, members, releases; did you mean "components"?`},
+		{"view", head + entry("a", "a", "views: [component]"), `key "views": "component"; expected one of agents, components, grants, members, releases; did you mean "components"?`},
 		{"no list", head + entry("a", "a", "hubs: hub-1"), `hubs`},
 		{"no word", head + entry("a", "a", "hubs: [1]"), `key "hubs": an element that is no text`},
 		{"word twice", head + entry("a", "a", "hubs: [x, x]"), `key "hubs": "x" twice; expected each once`},

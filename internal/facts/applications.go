@@ -29,6 +29,8 @@ type Application struct {
 	// Controller is the name of the ApplicationSet that controls the Application (its ownerReference says so); empty when
 	// none does. While one does, no other can take the Application over.
 	Controller string
+	// Grant tells that it is no component's: it delivers the grant of Group to Cluster (package doc, rule 5).
+	Grant bool
 }
 
 // applications are sorted by cluster, then name.

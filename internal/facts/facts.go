@@ -9,6 +9,9 @@
 //  4. A Set knows all Applications of the engine that asks, or says that it knows of none (Set.Applications): that
 //     there is no Application is a fact, too. So it is with HelmReleases (Set.HelmReleases). The two are apart: where an
 //     engine has followed the other, both may have one of the same name.
+//  5. A member's engine may run a group while it holds the group's grant, and the hub's engine while there is none. The hub
+//     delivers a grant by an Application of its own (Application.Grant), which is there as long as the grant may be. What
+//     has arrived of it on the member is a Grant, where the member's service looks for them (Set.Grants).
 package facts
 
 import (
@@ -38,6 +41,7 @@ type Set struct {
 	clusters     map[string]Cluster
 	applications *applications // Argo CD's; nil when nothing is known of them
 	helmReleases *applications // Flux's; likewise
+	grants       *grants       // nil where nobody looks for them
 }
 
 // NewSet makes a set of clusters; closed as in Set.Closed.
@@ -63,13 +67,13 @@ func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.clusters)) }
 // WithClusters is a set of other clusters, with all else as it is.
 func (s Set) WithClusters(clusters ...Cluster) Set {
 	out := NewSet(s.Closed, clusters...)
-	out.applications, out.helmReleases = s.applications, s.helmReleases
+	out.applications, out.helmReleases, out.grants = s.applications, s.helmReleases, s.grants
 	return out
 }
 
 // Equal reports whether two sets say the same.
 func (s Set) Equal(t Set) bool {
-	return s.EqualClusters(t) && s.applications.equal(t.applications) && s.helmReleases.equal(t.helmReleases)
+	return s.EqualClusters(t) && s.EqualGrants(t) && s.applications.equal(t.applications) && s.helmReleases.equal(t.helmReleases)
 }
 
 // EqualClusters reports whether two sets say the same of clusters, whatever they say of Applications.

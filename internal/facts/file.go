@@ -10,7 +10,7 @@ import (
 
 // Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, closed (only the clusters listed are registered),
 // clusters with name, server, labels and annotations; and, if it is to say anything of what engines have, applications with name, cluster, group, component,
-// release, cascade and controller, and helmReleases with name, cluster, group, component, release, owner, cascade and
+// release, cascade, controller and grant, and helmReleases with name, cluster, group, component, release, owner, cascade and
 // suspended; kustomizations have the same keys. All that is wrong comes back as a problem.List.
 func Parse(file string, data []byte) (Set, error) {
 	doc, err := yamldoc.Parse(file, data)
@@ -35,7 +35,7 @@ func Parse(file string, data []byte) (Set, error) {
 	}
 	set := NewSet(root.Bool("closed", false), clusters...)
 	if root.Has("applications") {
-		set = set.WithApplications(f.applications("application", root.List("applications"), "controller")...)
+		set = set.WithApplications(f.applications("application", root.List("applications"), "controller", "grant")...)
 	}
 	if root.Has("helmReleases") || root.Has("kustomizations") {
 		releases := f.applications("HelmRelease", root.List("helmReleases"), "owner", "suspended")
@@ -66,7 +66,7 @@ func (f fileReader) applications(what string, items []*yamldoc.Node, more ...str
 		a := Application{
 			Name: m.String("name"), Cluster: m.String("cluster"), Group: m.String("group"), Component: m.String("component"),
 			Release: m.String("release"), Owner: m.String("owner"), Cascade: m.Bool("cascade", false), Suspended: m.Bool("suspended", false),
-			Controller: m.String("controller"),
+			Controller: m.String("controller"), Grant: m.Bool("grant", false),
 		}
 		if f.once(item, what, a.Name, seen) {
 			out = append(out, a)

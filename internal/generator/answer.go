@@ -135,13 +135,14 @@ func (a answers) putPrint(key requestKey, p rememberedPrint) {
 // depend on none of those. Applications come and go by the hundred when a component is rolled out, each time in a few
 // changes of the facts.
 func (st *State) keepAnswers(previous *State) {
-	if previous == nil || previous.now.snapshot != st.now.snapshot || previous.removes() != st.removes() || !previous.facts.EqualClusters(st.facts) {
+	if previous == nil || previous.now.snapshot != st.now.snapshot || previous.removes() != st.removes() || !previous.facts.EqualClusters(st.facts) || !previous.facts.EqualGrants(st.facts) {
 		return
 	}
-	groups, components, agents := map[string]bool{}, map[[2]string]bool{}, false
+	groups, components, granted, agents := map[string]bool{}, map[[2]string]bool{}, map[string]bool{}, false
 	leftOut := false // one that is so no more is missing in every answer
 	facts.ApplicationsDiffer(previous.facts, st.facts, func(a facts.Application) {
 		groups[a.Group], components[[2]string{a.Group, a.Component}] = true, true
+		granted[a.Group] = granted[a.Group] || a.Grant
 		agents = agents || a.Name == applicationName(agent, a.Cluster)
 		leftOut = leftOut || st.unsettled[a.Cluster]
 	})
@@ -150,13 +151,14 @@ func (st *State) keepAnswers(previous *State) {
 	}
 	unchanged := func(b about) bool {
 		// A component's set depends on its Application, which counts if it is labelled with the set's group and component;
-		// which components a release has, on those of its group; what registers a member, on all of its cluster. Of an agent
-		// it matters whether there is one at all, where its cluster is not known any more.
+		// which components a release has, on those of its group; what registers a member, on all of its cluster; all of a
+		// group, on the Applications that deliver its grants. Of an agent it matters whether there is one at all, where its
+		// cluster is not known any more.
 		switch {
 		case b.view == Agents:
 			return !agents
 		case b.view == Components && b.component != "":
-			return !components[[2]string{b.group, b.component}]
+			return !components[[2]string{b.group, b.component}] && !granted[b.group]
 		case b.view == Components, b.view == Releases:
 			return !groups[b.group]
 		}
@@ -262,6 +264,8 @@ func (st *State) sets(q query) ([]set, *Error) {
 		}
 	case Agents:
 		sets, problems = st.agentSets(q)
+	case Grants:
+		sets, problems = st.grantSets(q)
 	}
 	if len(problems) > 0 {
 		return nil, unavailable(problems)
@@ -304,9 +308,6 @@ func (st *State) asked(q query) ([]*cluster, []problem.Problem) {
 	}
 	return out, problems
 }
-
-// owns reports whether the asker's engine owns a group's Applications of a cluster (M1).
-func (q query) owns(c *cluster, group string) bool { return c.member.Owner(group) == q.owner }
 
 // common are the fields that all of a cluster's sets share.
 func (c *cluster) common(application string) Common {

@@ -19,7 +19,7 @@ func (st *State) Arrived(before *State) []string {
 
 // DeploysTo reports whether the answer to a request has a set for one of the clusters.
 func (st *State) DeploysTo(r Request, clusters []string) bool {
-	if len(clusters) == 0 || r.View != Components && r.View != Agents {
+	if len(clusters) == 0 || r.View != Components && r.View != Agents && r.View != Grants {
 		return false // the others deploy to the asker's own cluster
 	}
 	answer, err := st.Answer(r)

@@ -78,6 +78,8 @@ func (d *Departures) Why(name, component string) Departure {
 		return Departure{Cause: Lost, Deletion: orphan, Detail: c.broken[0].Message(), Pos: c.broken[0].Pos}
 	case d.q.View == Members && m.IsHub:
 		return Departure{Cause: Disabled, Deletion: orphan, Detail: "it has become the hub's own", Pos: m.KeyPos("fleet_member")}
+	case d.q.View == Grants && c.registered:
+		return Departure{Cause: Moved, Deletion: orphan, Detail: "the hub owns the group", Pos: m.Pos}
 	case d.q.View == Agents && !m.Remote:
 		return Departure{Cause: Disabled, Deletion: orphan, Detail: "it is no agent any more", Pos: m.KeyPos("use_remote_argo")}
 	}
@@ -110,7 +112,10 @@ func (d *Departures) elsewhere(c *cluster) (Departure, bool) {
 	switch {
 	case g == nil:
 		return Departure{}, false
-	case !d.q.owns(c, d.q.Group):
+	case d.st.owns(d.q, c, d.q.Group) && !d.st.may(d.q, c, d.q.Group):
+		pos := c.member.KeyPos("enable_remote_" + d.q.Group) // it comes back: nobody else is waited for
+		return Departure{Cause: Moved, Deletion: orphan, Detail: "another engine has its group still", Pos: pos}, true
+	case !d.st.may(d.q, c, d.q.Group):
 		to := Destination{Owner: c.member.Owner(d.q.Group), Release: g.release.Type}
 		return Departure{Moved, orphan, "another engine owns its group", c.member.KeyPos("enable_remote_" + d.q.Group), to}, true
 	case d.q.Release != "" && g.release.Type != "" && g.release.Type != d.q.Release:

@@ -13,7 +13,7 @@
 //  2. Path templates and the templates of fleet/fleet-secret see the live labels, the member file's and the reserved
 //     ones; all other templates see the full result of labels.Compute. (fleet/fleet-secret declares labels: it cannot
 //     depend on them.)
-//  3. For each cluster and group one engine owns the Applications: fleet.Member.Owner, asked by every view (M1, M2).
+//  3. For each cluster and group one engine is to own the Applications: fleet.Member.Owner, asked by every view (M1, M2).
 //  4. A component's values are, least specific first: the catalog entry's `values` (the request's base or the
 //     layout's catalog, then the hierarchy's application-sets/<group>.yaml level by level), then the value files level
 //     by level (H1).
@@ -41,6 +41,12 @@
 //  11. A member file that goes from one hub's folder to another's from one State to the next has moved (D2).
 //  12. A draining member stays at home, too: on the last snapshot before it was draining, or the first with it. Its sets are
 //     as they were, without a `quarantine`. It takes all changes when it is active again, or retired.
+//  13. No two engines have a group of a member at any moment (M3), although their services learn of a commit at different
+//     moments. The hub grants the group (view grants) when the facts show nothing of it on the hub any more, and has it for
+//     itself when they show no Application that delivers the grant. A member's service that watches its grants answers the
+//     group while it holds the grant, whatever Git says, and releases the grant that is to go when it answers nothing of the
+//     group and the facts show nothing of it. What waits has moved (D2). Where the facts know of none of this, Git alone
+//     decides. A retired member's grants stay, as nobody else is to have its groups.
 //
 // It knows neither HTTP nor Kubernetes clients nor Git, and does no I/O.
 package generator

@@ -58,7 +58,7 @@ func (st *State) departure(hub, owner string, release facts.Application) *Compon
 	switch {
 	case c.goes(r.entry, ground.memo.entry(r.entry)):
 		deletion, marked = cascade, release.Cascade
-	case c.retired(), r.enabled && (away || ground.memo.entry(r.entry).kind != componentKind(release) || !fluxRuns(c.member, owner, g.name)):
+	case c.retired(), r.enabled && (away || ground.memo.entry(r.entry).kind != componentKind(release) || !st.fluxRuns(c, owner, g.name)):
 		deletion, marked = orphan, release.Suspended
 	}
 	if deletion == "" || marked {
@@ -102,8 +102,11 @@ func (st *State) whereabouts(hub, name string) (found *cluster, away bool) {
 }
 
 // fluxRuns reports whether a group of a member is in the artifact of an owner.
-func fluxRuns(m *fleet.Member, owner, group string) bool {
-	return m.Owner(group) == owner && (owner == fleet.OwnerHub || isFlux(m))
+func (st *State) fluxRuns(c *cluster, owner, group string) bool {
+	if holds, known := st.holds(c, group); known && owner == c.member.Name {
+		return holds
+	}
+	return c.member.Owner(group) == owner && (owner == fleet.OwnerHub || isFlux(c.member))
 }
 
 // isFlux reports whether a member has Flux for an engine of its own.

@@ -46,7 +46,7 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 		if c := st.cluster(hub, owner); c != nil {
 			self = c.member
 		}
-		former = self != nil && !isFlux(self) && st.hasHelmReleases(hub, owner)
+		former = self != nil && !isFlux(self) && (st.hasHelmReleases(hub, owner) || st.fluxHasGrants(owner))
 		switch {
 		case self == nil, former: // the query below says so
 		case !self.Remote:
@@ -62,7 +62,7 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 			return Owned{}, failure
 		}
 		out.Owner = q.owner
-		if former {
+		if former && !st.goesOn(hub, owner, group) {
 			continue
 		}
 		q.planned = true

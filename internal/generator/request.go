@@ -22,10 +22,11 @@ const (
 	Releases   View = "releases"
 	Components View = "components"
 	Agents     View = "agents"
+	Grants     View = "grants"
 )
 
 // Views are all views, sorted.
-var Views = []string{string(Agents), string(Components), string(Members), string(Releases)}
+var Views = []string{string(Agents), string(Components), string(Grants), string(Members), string(Releases)}
 
 // Request is one question; the fields are the plugin's input.parameters.
 type Request struct {

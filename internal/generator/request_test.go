@@ -16,7 +16,7 @@ func TestRequests(t *testing.T) {
 	for parameters, want := range map[string]string{
 		`[]`: "input.parameters: expected an object", `{"view":5}`: "input.parameters.view: expected a string", `{"veiw":"x"}`: `input.parameters: unknown key "veiw", did you mean "view"?; expected view, hub, group,`,
 		`{"base":"x"}`: "input.parameters.base: expected an object, a catalog entry",
-		`{}`:           `view "" is not known; expected one of agents, components, members, releases`, `{"view":"component"}`: `view "component" is not known, did you mean "components"?; expected one of agents,`,
+		`{}`:           `view "" is not known; expected one of agents, components, grants, members, releases`, `{"view":"component"}`: `view "component" is not known, did you mean "components"?; expected one of agents,`,
 		`{"view":"members","hub":"hob"}`:                                                   `hub "hob" has no member files, did you mean "hub"?; expected fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml`,
 		`{"view":"components"}`:                                                            `view "components" needs a group; expected one of addons, fleet, monitoring, resources`,
 		`{"view":"releases","group":"addon"}`:                                              `group "addon" is not in the layout, did you mean "addons"?; expected one of addons,`,

@@ -56,6 +56,8 @@ func subjects(sets []set) []Subject {
 			out[i].Group, out[i].Component, out[i].Leaves = fleetGroup, fleetSecret, s.Deletion == fleet.Cascade
 		case *AgentSet:
 			out[i].Group, out[i].Component, out[i].Leaves = fleetGroup, agent, s.Deletion == fleet.Cascade
+		case *GrantSet:
+			out[i].Group = s.Group // no component's: what runs is not in it
 		case *ReleaseSet:
 			release, _ := s.Release["type"].(string)
 			out[i].Group, out[i].Release, out[i].Clusters = s.Group, release, s.Clusters

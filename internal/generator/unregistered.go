@@ -19,10 +19,10 @@ func (st *State) unknown(q query, c *cluster) []problem.Problem {
 	}
 	found := ""
 	switch apps := st.facts.ApplicationsOf(c.member.Name); {
-	case q.View != Agents && q.owner != fleet.OwnerHub && q.owns(c, q.Group): // a member sees itself alone
+	case q.View != Agents && q.View != Grants && q.owner != fleet.OwnerHub && st.owns(q, c, q.Group): // a member sees itself alone
 		found = "its engine asks, but it has no cluster Secret"
 	case !q.planned:
-		if i := slices.IndexFunc(apps, func(a facts.Application) bool { return answersFor(q, c, a) }); i >= 0 {
+		if i := slices.IndexFunc(apps, func(a facts.Application) bool { return st.answersFor(q, c, a) }); i >= 0 {
 			found = fmt.Sprintf("it has no cluster Secret, but Applications: %q", apps[i].Name)
 		}
 	}
@@ -60,11 +60,14 @@ func (st *State) LastKnown(hub string) []string {
 
 // answersFor reports whether an Application of a cluster is the asker's, as far as its labels say. One that another
 // ApplicationSet controls is not deleted by this one.
-func answersFor(q query, c *cluster, a facts.Application) bool {
-	if q.View == Agents {
+func (st *State) answersFor(q query, c *cluster, a facts.Application) bool {
+	switch q.View {
+	case Grants:
+		return a.Grant
+	case Agents:
 		return c.member.Remote && a.Name == applicationName(agent, c.member.Name)
 	}
-	if !q.owns(c, q.Group) || a.Group != q.Group || a.Name != applicationName(a.Component, c.member.Name) {
+	if !st.owns(q, c, q.Group) || a.Group != q.Group || a.Name != applicationName(a.Component, c.member.Name) {
 		return false
 	}
 	return (q.Component == "" || a.Component == q.Component) &&

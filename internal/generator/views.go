@@ -73,7 +73,7 @@ func (st *State) releaseUses(q query) (map[string]*releaseUse, []problem.Problem
 	clusters, problems := st.asked(q)
 	uses := map[string]*releaseUse{}
 	for _, c := range clusters {
-		if !c.registered || !q.owns(c, q.Group) {
+		if !c.registered || !st.owns(q, c, q.Group) {
 			continue
 		}
 		g := c.groups[q.Group]
@@ -240,7 +240,7 @@ type clusterSets struct {
 // clusterSets are one cluster's sets.
 func (st *State) clusterSets(q query, c *cluster, base *yamldoc.Node) (out clusterSets) {
 	g := c.groups[q.Group]
-	if g == nil || !c.registered || !q.owns(c, q.Group) {
+	if g == nil || !c.registered || !st.may(q, c, q.Group) {
 		return out
 	}
 	if len(g.errors) > 0 {

@@ -98,7 +98,12 @@ func isAbout(r generator.Request, a facts.Application) bool {
 	if r.Owner != "" && r.Owner != fleet.OwnerHub && a.Cluster != r.Owner {
 		return false
 	}
+	if a.Grant != (r.View == generator.Grants) {
+		return false
+	}
 	switch r.View {
+	case generator.Grants:
+		return true
 	case generator.Components:
 		return says(a.Group, r.Group) && says(a.Component, r.Component) && says(a.Release, r.Release)
 	case generator.Releases:

@@ -53,6 +53,8 @@ func (f found) sum(r generator.Request) string {
 		what = "their registration"
 	case r.View == generator.Agents:
 		what = "their agent"
+	case r.View == generator.Grants:
+		what = "their grants"
 	case r.View == generator.Releases:
 		what = "their release of " + r.Group
 	case r.Component != "":

@@ -35,7 +35,7 @@ func trimApplication(o any) (any, error) {
 	}
 	out := metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
-		Labels: only(m.Labels, clusterLabel, groupLabel, componentLabel, releaseLabel),
+		Labels: only(m.Labels, clusterLabel, groupLabel, componentLabel, releaseLabel, facts.GrantLabel),
 	}
 	if slices.ContainsFunc(m.Finalizers, isCascading) {
 		out.Finalizers = []string{cascading}
@@ -70,6 +70,7 @@ func application(o any) (facts.Application, bool) {
 	return facts.Application{
 		Name: m.Name, Cluster: m.Labels[clusterLabel], Group: m.Labels[groupLabel], Component: m.Labels[componentLabel],
 		Release: m.Labels[releaseLabel], Cascade: slices.ContainsFunc(m.Finalizers, isCascading), Controller: controller(m),
+		Grant: m.Labels[facts.GrantLabel] != "",
 	}, true
 }
 

@@ -30,4 +30,8 @@
 //  11. List asks for the same once, for a file: what it asks for and cannot have is an error, and nothing is sticky.
 //  12. State is kept in ConfigMaps of one namespace whose names have a prefix (StateObjects), by a client of its own that
 //     reaches no others. A ConfigMap has no credentials, and neither has what is kept.
+//  13. Of the grants of one member (ConfigMaps labelled argosy.dev/grant) the metadata alone is asked for, and nothing of
+//     them is changed but our finalizer: it is put on each that is not being deleted, and taken off one that is when its
+//     user says that the engine has nothing of its group any more. A client of its own reaches the ConfigMaps of the
+//     namespace and nothing else. Where they may not be asked for, nothing is known, ever: there is no going on without.
 package hub

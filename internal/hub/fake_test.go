@@ -36,6 +36,8 @@ type api struct {
 	watchers int
 	stopped  bool
 	page     int // objects in one list at most; 0 is no limit
+	// refusePatches is how many patches are answered with 500.
+	refusePatches int
 }
 
 // thing is an object; spec is an ApplicationSet's.
@@ -52,7 +54,7 @@ type event struct {
 }
 
 // resources are those that the server knows.
-var resources = []string{"secrets", "applications", "applicationsets", "helmreleases", "kustomizations"}
+var resources = []string{"secrets", "applications", "applicationsets", "helmreleases", "kustomizations", "configmaps"}
 
 const password = "bearerToken-of-the-cluster"
 
@@ -218,7 +220,11 @@ func (a *api) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if q.Method == http.MethodPatch {
+	switch {
+	case q.Method == http.MethodPatch && resource == "configmaps":
+		a.finalize(w, q, name)
+		return
+	case q.Method == http.MethodPatch:
 		a.patch(w, q, name)
 		return
 	}

@@ -34,6 +34,11 @@ func (p partial) RoundTrip(q *http.Request) (*http.Response, error) {
 	if q.Method != http.MethodGet {
 		return nil, fmt.Errorf("%s requests are not made here", q.Method)
 	}
+	return p.metadata(q)
+}
+
+// metadata makes a request that is answered with metadata or not at all.
+func (p partial) metadata(q *http.Request) (*http.Response, error) {
 	var kept []string
 	for _, value := range q.Header.Values("Accept") {
 		for _, media := range strings.Split(value, ",") {
@@ -56,6 +61,28 @@ func applicationSetsOnly(c *rest.Config, namespace string) *rest.Config {
 	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return narrow{collection, next} })
 }
 
+// grantsOnly is a configuration that reaches the metadata of the ConfigMaps of one namespace alone (rule 13).
+func grantsOnly(c *rest.Config, namespace string) *rest.Config {
+	collection := path.Join("/api", configMaps.Version, "namespaces", namespace, configMaps.Resource)
+	return guarded(c, func(next http.RoundTripper) http.RoundTripper {
+		return finalizing{narrow{collection, next}, partial{next}}
+	})
+}
+
+// finalizing lets through what reads metadata of a collection, and merge patches of its members, which are answered with
+// metadata, too.
+type finalizing struct {
+	narrow narrow
+	reads  partial
+}
+
+func (f finalizing) RoundTrip(q *http.Request) (*http.Response, error) {
+	if err := f.narrow.check(q); err != nil {
+		return nil, err
+	}
+	return f.reads.metadata(q)
+}
+
 // narrow lets through what reads a collection, and merge patches of its members. An API server may be below a path.
 type narrow struct {
 	collection string
@@ -63,11 +90,19 @@ type narrow struct {
 }
 
 func (n narrow) RoundTrip(q *http.Request) (*http.Response, error) {
+	if err := n.check(q); err != nil {
+		return nil, err
+	}
+	return n.next.RoundTrip(q)
+}
+
+// check refuses all other requests.
+func (n narrow) check(q *http.Request) error {
 	switch {
 	case q.Method == http.MethodGet && strings.HasSuffix(q.URL.Path, n.collection):
 	case q.Method == http.MethodPatch && q.Header.Get("Content-Type") == string(mergePatch) && strings.HasSuffix(path.Dir(q.URL.Path), n.collection):
 	default:
-		return nil, fmt.Errorf("requests are not made here but to read and annotate ApplicationSets: %s %s", q.Method, q.URL.Path)
+		return fmt.Errorf("requests are not made here but to read and change the metadata of %s: %s %s", path.Base(n.collection), q.Method, q.URL.Path)
 	}
-	return n.next.RoundTrip(q)
+	return nil
 }

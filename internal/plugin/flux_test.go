@@ -254,8 +254,8 @@ func TestFluxBadRequests(t *testing.T) {
 		query   string
 		message string
 	}{
-		{"", `view "" is not known; expected one of agents, components, members, releases`},
-		{"view=component", `view "component" is not known, did you mean "components"?; expected one of agents, components, members, releases`},
+		{"", `view "" is not known; expected one of agents, components, grants, members, releases`},
+		{"view=component", `view "component" is not known, did you mean "components"?; expected one of agents, components, grants, members, releases`},
 		{"view=components&gruop=addons", `unknown query parameter "gruop": did you mean "group"?; ` + known},
 		{"view=members&token=hunter2", `unknown query parameter "token": ` + known},
 		{"view=members&View=members", `unknown query parameter "View": did you mean "view"?; ` + known},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/state"
@@ -56,6 +57,9 @@ type Options struct {
 
 	// ApplicationSets are told to ask anew when their answer has changed; default none.
 	ApplicationSets appsets.Client
+
+	// Grants are told of which of them the member's engine has nothing any more; default none: Git alone says who owns what.
+	Grants Grants
 
 	// StateFile keeps the last accepted snapshot across restarts; default none.
 	StateFile string
@@ -119,6 +123,14 @@ type Options struct {
 	// Registerer and Gatherer default to a registry of the server's own.
 	Registerer prometheus.Registerer
 	Gatherer   prometheus.Gatherer
+}
+
+// Grants are those of the member whose engine the service answers.
+type Grants interface {
+	// Member is the member's name.
+	Member() string
+	// Release tells of grants that are to go that nothing of their groups is answered or there any more. It does not wait.
+	Release(grants []facts.Grant)
 }
 
 // withDefaults fills in what is not given and refuses what cannot be served.

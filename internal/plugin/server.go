@@ -142,6 +142,9 @@ func (s *Server) Start(ctx context.Context) error {
 // refreshed takes in a turn of the refresher. A new state is being served by now.
 func (s *Server) refreshed(o refresh.Outcome) {
 	s.metrics.refreshed(o)
+	if g := s.o.Grants; o.Swapped && g != nil {
+		g.Release(o.State.Released(s.o.Hub, g.Member()))
+	}
 	if o.Swapped && s.notifier != nil {
 		s.notifier.Serving(o.State)
 	}

@@ -127,7 +127,7 @@ func TestFleetRegistration(t *testing.T) {
 	url, _ := newEngine(t)
 	a := newArgoCD(t, url)
 	for _, hub := range []string{"hub-eu", "hub-us"} {
-		for _, view := range []string{"members", "agents"} {
+		for _, view := range []string{"members", "agents", "grants"} {
 			apps := generate(t, a, rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, view+".yaml"))[0])
 			if len(apps) == 0 {
 				t.Errorf("%s: no %s", hub, view)

@@ -15,6 +15,7 @@ import (
 
 // set is what these tests read of a parameter set.
 type set struct {
+	Group             string
 	Name              string            `json:"name"`
 	HelmValues        string            `json:"helmValues"`
 	SecretLabels      map[string]string `json:"secretLabels"`

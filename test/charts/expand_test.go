@@ -83,7 +83,7 @@ func throughThePlugin(t *testing.T, a argocd, hub string) map[string]any {
 	for _, group := range groups {
 		groupsOf("hub", rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, group+".yaml"))[0])
 	}
-	for _, file := range []string{"members.yaml", "agents.yaml", "agents-flux.yaml"} {
+	for _, file := range []string{"members.yaml", "agents.yaml", "agents-flux.yaml", "grants.yaml", "grants-flux.yaml"} {
 		apps := generate(t, a, rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, file))[0])
 		add("hub", apps...)
 		for _, app := range apps {

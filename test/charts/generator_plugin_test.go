@@ -29,6 +29,8 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/argosy-hub/argosy/internal/facts"
 )
 
 // onHub is the least that an installation on a hub needs.
@@ -283,6 +285,100 @@ func TestGeneratorPluginRBACForFlux(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: %v, want %s", values, got, want)
+		}
+	}
+}
+
+// Where a member's service waits for grants, it may see the ConfigMaps of its engine's namespace and change those of grants,
+// by name; and it is told whose they are and where.
+func TestGeneratorPluginRBACForGrants(t *testing.T) {
+	const grants = onHub + "owner: one\ngrants: {enabled: \"true\"}\n"
+	for values, want := range map[string]string{
+		"argocd: {namespace: argo}":                                                           "argo",
+		"{engine: flux, facts: {from: file}, flux: {namespace: fl}}":                          "fl",
+		"{grants: {groups: [one, two]}}":                                                      "argosy",
+		"{grants: {enabled: false}}":                                                          "",
+		"{rbac: {create: false}, grants: {enabled: true}, engine: flux, facts: {from: file}}": "argosy",
+	} {
+		objects := rendering{Namespace: "argosy"}.objects(t, generatorPlugin, grants, values)
+		pod := one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec
+		var args, expected []string
+		for _, arg := range pod.Containers[0].Args {
+			if strings.HasPrefix(arg, "--grants") {
+				args = append(args, arg)
+			}
+		}
+		if want != "" {
+			expected = []string{"--grants=one", "--grants-namespace=" + want}
+		}
+		if diff := cmp.Diff(expected, args); diff != "" || want != "" && !*pod.AutomountServiceAccountToken {
+			t.Errorf("%s: %s", values, diff)
+		}
+		var roles []*rbacv1.Role
+		for _, role := range all[*rbacv1.Role](objects) {
+			if strings.HasSuffix(role.Name, "-grants") {
+				roles = append(roles, role)
+			}
+		}
+		if want == "" || strings.Contains(values, "create: false") {
+			if len(roles) > 0 {
+				t.Errorf("%s: there is a Role", values)
+			}
+			continue
+		}
+		names := []string{"argosy-grant-addons", "argosy-grant-fleet", "argosy-grant-monitoring", "argosy-grant-resources"}
+		if strings.Contains(values, "two") {
+			names = []string{"argosy-grant-one", "argosy-grant-two"}
+		}
+		rules := []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}},
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: names, Verbs: []string{"patch"}},
+		}
+		role := roles[0]
+		binding := one[*rbacv1.RoleBinding](t, objects, role.Name)
+		if diff := cmp.Diff(rules, role.Rules); diff != "" || role.Namespace != want || binding.Namespace != want || binding.RoleRef.Name != role.Name ||
+			binding.Subjects[0].Name != pod.ServiceAccountName {
+			t.Errorf("%s: Role in %s: %s", values, role.Namespace, diff)
+		}
+	}
+	for values, want := range map[string]string{
+		"owner: ''":               "grants.enabled needs owner",
+		"facts: {from: none}":     "grants.enabled needs facts.from: kubernetes, not none",
+		"grants: {groups: []}":    "grants.groups: Array must have at least 1 items",
+		"grants: {groups: [A]}":   "grants.groups.0: Does not match pattern",
+		"extraArgs: [--grants=x]": "extraArgs: --grants is set by the chart",
+		"{engine: flux, facts: {from: file}, flux: {watch: false}}": "grants.enabled needs flux.watch",
+	} {
+		_, err := helmTemplate(generatorPlugin, valuesFile(t, grants), valuesFile(t, values))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", values, err, want)
+		}
+	}
+}
+
+// The ConfigMap of a grant is what the service looks for: its name is what it may change, and its labels are what it watches.
+func TestGrant(t *testing.T) {
+	_, state := newEngine(t)
+	groups := map[string]bool{}
+	for _, hub := range []string{"hub-eu", "hub-us"} {
+		for _, set := range asks(t, state, `{"view":"grants","hub":"`+hub+`"}`) {
+			groups[set.Group] = true
+			values := fmt.Sprintf("{hub: %s, member: %s, group: %s}", hub, set.Name, set.Group)
+			granted := one[*corev1.ConfigMap](t, rendering{Namespace: "argocd"}.objects(t, filepath.Join(repo, "charts/agent-grant"), values), "")
+			if granted.Name != "argosy-grant-"+set.Group || granted.Namespace != "argocd" || granted.Labels[facts.GrantLabel] != set.Group ||
+				granted.Labels["argosy.dev/cluster"] != set.Name || len(granted.Data) != 0 {
+				t.Errorf("%+v", granted.ObjectMeta)
+			}
+		}
+	}
+	if len(groups) < 2 {
+		t.Errorf("groups %v", groups)
+	}
+	for values, want := range map[string]string{
+		"{hub: h, member: hub, group: g}": "member: Must not validate the schema (not)", "{hub: h, member: m, group: ''}": "group: Does not match pattern",
+	} {
+		if _, err := helmTemplate(filepath.Join(repo, "charts/agent-grant"), valuesFile(t, values)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", values, err)
 		}
 	}
 }

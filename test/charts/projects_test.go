@@ -133,8 +133,10 @@ func TestProjectsPermitTheFleet(t *testing.T) {
 		for _, app := range root("members") {
 			check(app, "platform")
 		}
-		for _, app := range append(root("agents"), root("agents-flux")...) {
-			check(app, tenantOf[app.Spec.Destination.Name])
+		for _, name := range []string{"agents", "agents-flux", "grants", "grants-flux"} {
+			for _, app := range root(name) {
+				check(app, tenantOf[app.Spec.Destination.Name])
+			}
 		}
 		for _, group := range groups {
 			for _, release := range root(group) {

@@ -34,15 +34,19 @@ type agents struct {
 	*environment
 	agent *hub.Agent // with Argo CD
 	flux  *hub.Agent
+	// clashes are what rule M3 forbids.
+	clashes clashes
 }
 
 // TestAgents proves the agent model, with an Argo CD agent, a Flux agent and a member without an engine of its own beside
 // each other on one hub: what the hub delivers makes a member's own engine deploy the groups that it owns, and no others
-// (M1, M2); they go on without the hub; and a group changes hands with nothing on the cluster recreated (D4).
+// (M1, M2); they go on without the hub; and a group changes hands with nothing on the cluster recreated (D4), and with no two
+// engines having it at any moment, whichever service knows of it (M3).
 func TestAgents(t *testing.T) { //nolint:tparallel // its steps follow one another
 	t.Parallel() // mostly, both wait
 	a := &agents{environment: start(t, hub.Options{Members: []string{neighbour}, Spares: []string{agent, fluxMember}, Flux: true})}
 	t.Cleanup(func() { t.Logf("\n%s", a.table()) })
+	a.ledger.always(a.clashes.look)
 	must(t, a.Bootstrap(t.Context()))
 	// While the rest comes up, as there is a lot to wait for in both; at the end all of it is looked at.
 	a.eventually(t, "the first member's cluster Secret", func() string { return missing(a.ledger.get(hub.Name, "Secret", neighbour)) })
@@ -51,6 +55,8 @@ func TestAgents(t *testing.T) { //nolint:tparallel // its steps follow one anoth
 	t.Run("flux credentials", a.fluxCredentials)
 	t.Run("outage", a.outage)
 	t.Run("flip", a.flip)
+	t.Run("flux flip", a.fluxFlip)
+	a.exclusive(t)
 }
 
 // onboard pushes the members' files, starts what the hub delivers there, and waits for the members to run.
@@ -343,40 +349,6 @@ func (a *agents) changed(t *testing.T, mark int, cluster, name string) time.Time
 	}
 	t.Fatalf("%s on %s has not changed", name, cluster)
 	return time.Time{}
-}
-
-// flip gives addons to the hub and back to the member.
-func (a *agents) flip(t *testing.T) {
-	const flag = "enable_remote_addons: "
-	path := memberFile(agent)
-	for _, turn := range []struct {
-		name, old, with string
-		remote          []string
-		from, to        string
-	}{
-		{"to the hub", `"true"`, `"false"`, []string{"resources"}, engine, hub.Name},
-		{"to the member", `"false"`, `"true"`, []string{"addons", "resources"}, hub.Name, engine},
-	} {
-		t.Run(turn.name, func(t *testing.T) {
-			mark, uids, moving := a.ledger.mark(), a.ledger.uids(agent), a.of(turn.from, agent)
-			maps.DeleteFunc(moving, func(_ string, o *unstructured.Unstructured) bool {
-				return o.GetLabels()["argosy.dev/group"] != "addons"
-			})
-			a.replace(t, path, flag+turn.old, flag+turn.with)
-			began := a.push(t, "Addons of "+agent+" go "+turn.name)
-			a.owned(t, turn.remote...)
-			a.timed("agents", "flip "+turn.name+": push to one owner each, all synced, and quiet", began)
-			a.notRecreated(t, agent, uids)
-			a.only(t, mark, func(c change) bool {
-				return c.cluster != neighbour && (c.cluster != fluxMember || c.kind == "Deployment" && c.name == fluxService && c.what == "changed")
-			})
-			a.undeleted(t, mark, func(c change) bool {
-				return c.cluster == turn.from && (moving[c.name] != nil || c.cluster == engine && (c.name == "addons" || c.name == "application-sets-addons-default"))
-			})
-			a.expected(t)
-			a.handover(t, mark, turn.name, turn.from, turn.to, moving)
-		})
-	}
 }
 
 // undeleted fails for everything that was deleted since a mark, but for what is allowed.

@@ -61,7 +61,7 @@ func bootstrap(t *testing.T, e *environment) {
 func (e *environment) expected(t *testing.T) {
 	t.Helper()
 	want := map[string]bool{hub.Root: true}
-	ask := []map[string]any{{"view": "members"}, {"view": "agents"}}
+	ask := []map[string]any{{"view": "members"}, {"view": "agents"}, {"view": "grants"}}
 	for _, group := range groups {
 		ask = append(ask, map[string]any{"view": "releases", "group": group}, map[string]any{"view": "components", "group": group})
 	}

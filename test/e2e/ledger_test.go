@@ -43,6 +43,7 @@ type ledger struct {
 	changes []change
 	known   map[key]entry
 	told    chan struct{} // closed at the next change of anything, also of a status
+	looks   []func(map[key]entry)
 }
 
 type key struct{ cluster, kind, namespace, name string }
@@ -175,7 +176,17 @@ func (l *ledger) note(k key, what string) {
 	l.changes = append(l.changes, change{time.Now(), k.cluster, k.kind, k.name, what})
 }
 
+// always has what is there looked at after each change.
+func (l *ledger) always(look func(map[key]entry)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.looks = append(l.looks, look)
+}
+
 func (l *ledger) tell() {
+	for _, look := range l.looks {
+		look(l.known)
+	}
 	close(l.told)
 	l.told = make(chan struct{})
 }

@@ -62,6 +62,16 @@ annotations:
 {{- if eq .Values.engine "flux" -}}{{ include "generator-plugin.bool" .Values.flux.watch }}{{- end -}}
 {{- end -}}
 
+{{/* Whether the service waits for grants: "true" or nothing. */}}
+{{- define "generator-plugin.grants" -}}
+{{- include "generator-plugin.bool" .Values.grants.enabled -}}
+{{- end -}}
+
+{{/* Where the engine is whom the service answers, and so the grants. */}}
+{{- define "generator-plugin.engineNamespace" -}}
+{{- if eq .Values.engine "flux" -}}{{ include "generator-plugin.fluxNamespace" . }}{{- else -}}{{ include "generator-plugin.argocdNamespace" . }}{{- end -}}
+{{- end -}}
+
 {{- define "generator-plugin.serviceAccountName" -}}
 {{- if include "generator-plugin.bool" .Values.serviceAccount.create -}}
 {{- .Values.serviceAccount.name | default (include "generator-plugin.fullname" .) -}}
@@ -157,6 +167,17 @@ annotations:
 {{- if and $v.facts.configMap (ne $v.facts.from "file") -}}
 {{- fail (printf "facts.configMap has no effect with facts.from: %s" $v.facts.from) -}}
 {{- end -}}
+{{- if include "generator-plugin.grants" . -}}
+{{- if not $v.owner -}}
+{{- fail "grants.enabled needs owner: the member that the grants are for" -}}
+{{- end -}}
+{{- if and (eq $v.engine "argocd") (ne $v.facts.from "kubernetes") -}}
+{{- fail (printf "grants.enabled needs facts.from: kubernetes, not %s: a grant is held until the Applications have gone" $v.facts.from) -}}
+{{- end -}}
+{{- if and (eq $v.engine "flux") (not (include "generator-plugin.watchesFlux" .)) -}}
+{{- fail "grants.enabled needs flux.watch: a grant is held until the HelmReleases have gone" -}}
+{{- end -}}
+{{- end -}}
 {{- if and $v.token.existingSecret $v.token.value -}}
 {{- fail "token.existingSecret and token.value contradict each other" -}}
 {{- end -}}
@@ -205,7 +226,7 @@ annotations:
 {{- end -}}
 {{- range $arg := $v.extraArgs -}}
 {{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
-{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "state" "state-namespace" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
+{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "grants" "grants-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "state" "state-namespace" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
 {{- fail (printf "extraArgs: --%s is set by the chart: use its value" $flag) -}}
 {{- end -}}
 {{- end -}}

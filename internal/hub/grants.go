@@ -1,0 +1,228 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/metadata"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+)
+
+// again is how long a patch that failed waits, and at most waits, to be tried again.
+const (
+	again    = time.Second
+	againMax = time.Minute
+)
+
+// grantsPermission is what has to be allowed.
+const grantsPermission = "list, watch and patch on configmaps"
+
+// GrantsState is what is known of a member's grants at one time.
+type GrantsState struct {
+	// Grants are those that are there, sorted by group.
+	Grants []facts.Grant
+	// Synced tells that the first list has been complete. Before, nothing must be acted upon.
+	Synced bool
+	// Err says why the API server cannot be asked at present, nil if it can.
+	Err error
+}
+
+// Grants watches the grants of one member in one namespace, and holds them (rule 13).
+type Grants struct {
+	member   string
+	client   metadata.ResourceInterface
+	follower *follower
+	log      *slog.Logger
+	dirty    chan struct{}
+	state    atomic.Pointer[GrantsState]
+
+	mu       sync.Mutex
+	released []facts.Grant
+
+	// These belong to Run.
+	told  string // the failure that has been logged
+	delay time.Duration
+}
+
+// NewGrants makes a Grants of a member, which is required as the namespace is; nothing is asked of the API server until
+// Run.
+func NewGrants(o Options, member string) (*Grants, error) {
+	if err := o.defaults(); err != nil {
+		return nil, err
+	}
+	if member == "" {
+		return nil, errors.New("kubernetes: no member whose grants are to be watched")
+	}
+	client, err := metadata.NewForConfig(grantsOnly(o.Config, o.Namespace))
+	if err != nil {
+		return nil, err
+	}
+	g := &Grants{member: member, client: client.Resource(configMaps).Namespace(o.Namespace), log: o.Log, dirty: make(chan struct{}, 1)}
+	g.state.Store(&GrantsState{})
+	g.follower, err = newFollower(followed{
+		what: "grants", permission: grantsPermission, namespace: o.Namespace, log: o.Log, selector: facts.GrantLabel + "," + clusterLabel + "=" + member,
+		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return g.client.List(ctx, o) },
+		watch:    g.client.Watch,
+		expected: &metav1.PartialObjectMetadata{},
+		trim:     trimGrant,
+		changed:  func() { poke(g.dirty) },
+	})
+	return g, err
+}
+
+// Member is whose grants these are.
+func (g *Grants) Member() string { return g.member }
+
+// State is what is known now; its contents must not be changed.
+func (g *Grants) State() GrantsState { return *g.state.Load() }
+
+// Release says of which grants that are being deleted the engine has nothing any more. It does not wait.
+func (g *Grants) Release(released []facts.Grant) {
+	g.mu.Lock()
+	same := slices.Equal(g.released, released)
+	g.released = slices.Clone(released)
+	g.mu.Unlock()
+	if !same {
+		poke(g.dirty)
+	}
+}
+
+// Run watches and holds until the context ends, and calls changed, which must not block, after each change of State. It
+// may be called once.
+func (g *Grants) Run(ctx context.Context, changed func()) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { g.follower.run(ctx) })
+	for settled(ctx, g.dirty) {
+		if g.update() {
+			changed()
+		}
+		g.act(ctx)
+	}
+}
+
+// update makes the new state and reports whether it differs.
+func (g *Grants) update() bool {
+	old := g.state.Load()
+	_, err := g.follower.failure()
+	next := &GrantsState{Grants: old.Grants, Synced: g.follower.synced(), Err: err}
+	if next.Synced {
+		next.Grants = readGrants(g.follower.objects())
+	}
+	if next.Synced == old.Synced && textOf(next.Err) == textOf(old.Err) && slices.Equal(next.Grants, old.Grants) {
+		return false
+	}
+	g.state.Store(next)
+	return true
+}
+
+// act puts our finalizer on what lacks it and takes it off what has been released.
+func (g *Grants) act(ctx context.Context) {
+	g.mu.Lock()
+	released := g.released
+	g.mu.Unlock()
+	var failure error
+	for _, o := range g.follower.objects() {
+		m, ok := o.(*metav1.PartialObjectMetadata)
+		if !ok {
+			continue
+		}
+		f := grantOf(m)
+		finalizers := m.Finalizers
+		switch {
+		case !f.Held && !f.Leaving:
+			finalizers = append(slices.Clone(finalizers), facts.GrantFinalizer)
+		case f.Held && f.Leaving && slices.ContainsFunc(released, func(r facts.Grant) bool { return r.UID == f.UID }):
+			finalizers = slices.DeleteFunc(slices.Clone(finalizers), func(s string) bool { return s == facts.GrantFinalizer })
+		default:
+			continue
+		}
+		if err := g.finalize(ctx, m, finalizers); err != nil {
+			failure = err
+			continue
+		}
+		g.log.Info("grant", "group", f.Group, "held", !f.Held)
+	}
+	g.note(ctx, failure)
+}
+
+// finalize writes the finalizers of a ConfigMap that is still as it was seen.
+func (g *Grants) finalize(ctx context.Context, m *metav1.PartialObjectMetadata, finalizers []string) error {
+	if finalizers == nil {
+		finalizers = []string{}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": m.UID, "resourceVersion": m.ResourceVersion, "finalizers": finalizers,
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = g.client.Patch(ctx, m.Name, mergePatch, patch, metav1.PatchOptions{FieldManager: "argosy"})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // what it is now is on its way
+	}
+	return g.follower.short(err, grantsPermission)
+}
+
+// note tells a failure once, and sees to it that it is tried again.
+func (g *Grants) note(ctx context.Context, failure error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if text := textOf(failure); text != g.told {
+		g.told = text
+		if failure != nil {
+			g.log.Warn("a grant cannot be held or released; it is tried again", "problem", failure)
+		}
+	}
+	if failure == nil {
+		g.delay = 0
+		return
+	}
+	g.delay = min(max(2*g.delay, again), againMax)
+	time.AfterFunc(g.delay, func() { poke(g.dirty) })
+}
+
+// trimGrant leaves of a grant's metadata what is made of it. The finalizers of others are written back with ours.
+func trimGrant(o any) (any, error) {
+	m, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return o, nil // a tombstone
+	}
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, Labels: only(m.Labels, clusterLabel, facts.GrantLabel),
+		Finalizers: m.Finalizers, DeletionTimestamp: m.DeletionTimestamp,
+	}}, nil
+}
+
+// grantOf is the fact that a grant is.
+func grantOf(m *metav1.PartialObjectMetadata) facts.Grant {
+	return facts.Grant{
+		Group: m.Labels[facts.GrantLabel], UID: string(m.UID), Held: slices.Contains(m.Finalizers, facts.GrantFinalizer), Leaving: m.DeletionTimestamp != nil,
+	}
+}
+
+// readGrants makes facts of the grants that are there, sorted by group.
+func readGrants(objects []any) []facts.Grant {
+	out := make([]facts.Grant, 0, len(objects))
+	for _, o := range objects {
+		if m, ok := o.(*metav1.PartialObjectMetadata); ok {
+			out = append(out, grantOf(m))
+		}
+	}
+	slices.SortFunc(out, func(a, b facts.Grant) int {
+		return strings.Compare(a.Group+" "+a.UID, b.Group+" "+b.UID)
+	})
+	return out
+}

@@ -1,0 +1,291 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+)
+
+// finalize is a merge patch of a ConfigMap's finalizers: refused where the object is another or has changed, and the end of
+// one that is being deleted and has none left. The caller holds the lock.
+func (a *api) finalize(w http.ResponseWriter, q *http.Request, name string) {
+	var patch struct {
+		Metadata struct {
+			UID             types.UID
+			ResourceVersion string
+			Finalizers      []string
+		}
+	}
+	dec := json.NewDecoder(q.Body)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&patch); err != nil || patch.Metadata.Finalizers == nil || q.Header.Get("Content-Type") != "application/merge-patch+json" {
+		a.t.Errorf("patch of %s: %v, %+v, %s", name, err, patch, q.Header.Get("Content-Type"))
+	}
+	if a.refusePatches > 0 {
+		a.refusePatches--
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	a.patches = append(a.patches, name+" "+strings.Join(patch.Metadata.Finalizers, ","))
+	o, ok := a.objects["configmaps"][name]
+	if code := http.StatusNotFound; !ok || o.UID != patch.Metadata.UID || o.ResourceVersion != patch.Metadata.ResourceVersion {
+		reason := metav1.StatusReasonNotFound
+		if ok {
+			code, reason = http.StatusConflict, metav1.StatusReasonConflict
+		}
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: int32(code), Reason: reason})
+		return
+	}
+	o.Finalizers = patch.Metadata.Finalizers
+	a.set("configmaps", o)
+	if o.DeletionTimestamp != nil && len(o.Finalizers) == 0 {
+		a.version++
+		delete(a.objects["configmaps"], name)
+		a.events = append(a.events, event{a.version, "configmaps", "DELETED", o})
+	}
+	a.changed.Broadcast()
+	_ = json.NewEncoder(w).Encode(object("configmaps", o, q.Header.Get("Accept")))
+}
+
+// patched are the patches so far.
+func (a *api) patched() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.patches)
+}
+
+// there reports whether a ConfigMap is.
+func (a *api) there(name string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, is := a.objects["configmaps"][name]
+	return is
+}
+
+// arrivedGrant is the metadata of a group's grant to member one.
+func arrivedGrant(group, uid string, finalizers ...string) metav1.ObjectMeta {
+	m := app("argosy-grant-"+group, finalizers, "cluster=one", "grant="+group)
+	m.UID = types.UID(uid)
+	return m
+}
+
+// going is one that is being deleted.
+func going(m metav1.ObjectMeta) metav1.ObjectMeta {
+	now := metav1.NewTime(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
+	m.DeletionTimestamp = &now
+	return m
+}
+
+// holding runs a Grants on an API server until the test ends.
+func holding(t *testing.T, a *api, log io.Writer) (*Grants, <-chan GrantsState) {
+	t.Helper()
+	g, err := NewGrants(Options{Config: a.config(), Namespace: "argocd", Log: slog.New(slog.NewTextHandler(log, nil))}, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := g.State(); s.Synced || s.Grants != nil || s.Err != nil || g.Member() != "one" {
+		t.Errorf("before the first list: %+v", s)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ran := make(chan struct{})
+	states := make(chan GrantsState, 1000)
+	go func() {
+		defer close(ran)
+		g.Run(ctx, func() { states <- g.State() })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ran
+	})
+	return g, states
+}
+
+// grantsAre waits for exactly these grants.
+func grantsAre(t *testing.T, states <-chan GrantsState, want ...facts.Grant) GrantsState {
+	t.Helper()
+	var last GrantsState
+	for end := time.After(deadline); ; {
+		select {
+		case last = <-states:
+			if last.Synced && last.Err == nil && cmp.Equal(append([]facts.Grant{}, want...), append([]facts.Grant{}, last.Grants...)) {
+				return last
+			}
+		case <-end:
+			t.Fatalf("waited in vain for %+v; the last was %+v", want, last)
+		}
+	}
+}
+
+// TestM3AGrantIsHeldUntilItIsReleased (rule 13): each grant of the member gets the finalizer as it comes, and loses it when it
+// is being deleted and has been released, and not before. The finalizers of others stay.
+func TestM3AGrantIsHeldUntilItIsReleased(t *testing.T) {
+	const ours = facts.GrantFinalizer
+	a := newAPI(t)
+	a.write("configmaps", arrivedGrant("addons", "a"), arrivedGrant("resources", "r", "other/one"))
+	g, states := holding(t, a, io.Discard)
+	addons, resources := facts.Grant{Group: "addons", UID: "a", Held: true}, facts.Grant{Group: "resources", UID: "r", Held: true}
+	grantsAre(t, states, addons, resources)
+	if diff := cmp.Diff([]string{"argosy-grant-addons " + ours, "argosy-grant-resources other/one," + ours}, sortedCopy(a.patched())); diff != "" {
+		t.Errorf("patches:\n%s", diff)
+	}
+
+	a.write("configmaps", going(arrivedGrant("addons", "a", ours)), going(arrivedGrant("resources", "r", "other/one", ours)))
+	addons.Leaving, resources.Leaving = true, true
+	grantsAre(t, states, addons, resources)
+	g.Release([]facts.Grant{{Group: "addons", UID: "another"}, resources}) // another of the name has been released
+	resources.Held = false
+	grantsAre(t, states, addons, resources)
+	if !a.there("argosy-grant-addons") {
+		t.Fatal("a grant has gone that nobody has released")
+	}
+	g.Release([]facts.Grant{addons})
+	grantsAre(t, states, resources)
+	if a.there("argosy-grant-addons") {
+		t.Error("a released grant is there still")
+	}
+	a.write("configmaps", arrivedGrant("addons", "b"))
+	grantsAre(t, states, facts.Grant{Group: "addons", UID: "b", Held: true}, resources)
+
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, path := range a.paths {
+		method, rest, _ := strings.Cut(path, " ")
+		at, selector, _ := strings.Cut(rest, " ")
+		if !strings.Contains(a.accepts[i], "as=PartialObjectMetadata") || strings.HasSuffix(a.accepts[i], "application/json") ||
+			method == http.MethodGet && (at != "/api/v1/namespaces/argocd/configmaps" || selector != "argosy.dev/grant,argosy.dev/cluster=one") {
+			t.Errorf("%s asks for %s", path, a.accepts[i])
+		}
+	}
+}
+
+// lockedLog is a log that several goroutines write.
+type lockedLog struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func sortedCopy(texts []string) []string {
+	out := slices.Clone(texts)
+	slices.Sort(out)
+	return out
+}
+
+// TestG4GrantsStayWhileTheAPIServerIsAway: what was known stays; what cannot be written is told once and tried again.
+func TestG4GrantsStayWhileTheAPIServerIsAway(t *testing.T) {
+	a := newAPI(t)
+	log := &lockedLog{}
+	_, states := holding(t, a, log)
+	grantsAre(t, states)
+	a.fail(500)
+	a.hangUp(false)
+	for s := (GrantsState{}); s.Err == nil; {
+		select {
+		case s = <-states:
+		case <-time.After(deadline):
+			t.Fatal("nobody says that the API server is away")
+		}
+		if !s.Synced {
+			t.Errorf("not synced any more: %+v", s)
+		}
+	}
+	a.mu.Lock()
+	a.set("configmaps", thing{ObjectMeta: arrivedGrant("addons", "a")})
+	a.mu.Unlock()
+	a.fail(0)
+	grantsAre(t, states, facts.Grant{Group: "addons", UID: "a", Held: true})
+}
+
+// Without the permission nothing is known, and that is said: the service does not serve.
+func TestM3GrantsThatMayNotBeSeen(t *testing.T) {
+	a := newAPI(t)
+	a.fail(403)
+	_, states := holding(t, a, io.Discard)
+	select {
+	case s := <-states:
+		const want = `grants in namespace "argocd": access denied; allow list, watch and patch on configmaps`
+		if s.Synced || textOf(s.Err) != want {
+			t.Errorf("%+v", s)
+		}
+	case <-time.After(deadline):
+		t.Fatal("nothing is said")
+	}
+}
+
+// A patch that fails is told once, and tried again until it goes through.
+func TestM3HoldingIsTriedAgain(t *testing.T) {
+	a := newAPI(t)
+	log := &lockedLog{}
+	_, states := holding(t, a, log)
+	grantsAre(t, states)
+	a.mu.Lock()
+	a.refusePatches = 1
+	a.set("configmaps", thing{ObjectMeta: arrivedGrant("addons", "a")})
+	a.changed.Broadcast()
+	a.mu.Unlock()
+	grantsAre(t, states, facts.Grant{Group: "addons", UID: "a", Held: true})
+	if got := log.String(); strings.Count(got, "a grant cannot be held or released") != 1 {
+		t.Errorf("the log says\n%s", got)
+	}
+}
+
+// The client of grants reaches ConfigMaps of its namespace, reads their metadata and changes it, and nothing else.
+func TestGrantsReachNothingElse(t *testing.T) {
+	a := newAPI(t)
+	transport := finalizing{narrow{"/api/v1/namespaces/argocd/configmaps", http.DefaultTransport}, partial{http.DefaultTransport}}
+	const metadata, whole = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", "application/json"
+	for _, c := range []struct {
+		method, path, accept, content string
+		passes                        bool
+	}{
+		{http.MethodGet, "/api/v1/namespaces/argocd/configmaps", metadata, "", true},
+		{http.MethodGet, "/api/v1/namespaces/argocd/configmaps", whole, "", false},
+		{http.MethodGet, "/api/v1/namespaces/other/configmaps", metadata, "", false},
+		{http.MethodGet, "/api/v1/namespaces/argocd/secrets", metadata, "", false},
+		{http.MethodGet, "/api/v1/namespaces/argocd/configmaps/argocd-cm", metadata, "", false},
+		{http.MethodPatch, "/api/v1/namespaces/argocd/configmaps/x", whole, "application/merge-patch+json", false},
+		{http.MethodPatch, "/api/v1/namespaces/argocd/configmaps/x", metadata, "application/json-patch+json", false},
+		{http.MethodDelete, "/api/v1/namespaces/argocd/configmaps/x", metadata, "", false},
+		{http.MethodPut, "/api/v1/namespaces/argocd/configmaps/x", metadata, "", false},
+	} {
+		q, err := http.NewRequest(c.method, a.server.URL+c.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Accept", c.accept)
+		q.Header.Set("Content-Type", c.content)
+		r, err := transport.RoundTrip(q)
+		if err == nil {
+			_ = r.Body.Close()
+		}
+		if (err == nil) != c.passes {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
