@@ -48,6 +48,14 @@ func (s Set) Grants(member string) (all []Grant, known bool) {
 	return s.grants.sorted, true
 }
 
+// GrantsOf is whose grants are looked for, empty if nobody's are.
+func (s Set) GrantsOf() string {
+	if s.grants == nil {
+		return ""
+	}
+	return s.grants.member
+}
+
 // Holds reports whether a member may run a group: its grant is there, cannot go unseen and is not to go; and whether
 // anybody looks for its grants.
 func (s Set) Holds(member, group string) (holds, known bool) {

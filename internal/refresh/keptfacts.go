@@ -25,7 +25,7 @@ const (
 
 // KeptFacts are the facts of a provider, and what was known before a restart: a cluster whose Secret has gone meanwhile keeps
 // its last known facts, and where the API server cannot be asked at a start, what was known last is gone on from (rule 9).
-// Labels, annotations and servers of clusters are kept, and the metadata of Applications; there is nothing else in facts.
+// Labels, annotations and servers of clusters are kept, the metadata of Applications, and grants; there is nothing else in facts.
 type KeptFacts struct {
 	FactsProvider
 	room  state.Room
@@ -59,7 +59,7 @@ func (k *KeptFacts) Current() (facts.Set, bool) {
 	switch {
 	case !k.loaded:
 		return set, false
-	case !complete && k.before != nil && k.FactsProvider.Err() != nil:
+	case !complete && k.before != nil && k.before.GrantsOf() == set.GrantsOf() && k.FactsProvider.Err() != nil:
 		return *k.before, true
 	case !complete:
 		return set, false
@@ -221,7 +221,7 @@ func (k *KeptFacts) save(ctx context.Context) {
 		err = k.write(ctx, set)
 		var large *state.TooLarge
 		if errors.As(err, &large) { // Applications are the most of it
-			if smaller := k.write(ctx, facts.NewSet(set.Closed).WithClusters(clustersOf(set)...)); smaller != nil && !errors.Is(smaller, state.ErrConflict) {
+			if smaller := k.write(ctx, withoutApplications(set)); smaller != nil && !errors.Is(smaller, state.ErrConflict) {
 				err = errors.Join(err, smaller)
 			}
 		}
@@ -264,6 +264,16 @@ func (k *KeptFacts) write(ctx context.Context, set facts.Set) error {
 	return err
 }
 
+// withoutApplications are clusters and grants alone.
+func withoutApplications(set facts.Set) facts.Set {
+	out := facts.NewSet(set.Closed, clustersOf(set)...)
+	if member := set.GrantsOf(); member != "" {
+		held, _ := set.Grants(member)
+		out = out.WithGrants(member, held...)
+	}
+	return out
+}
+
 func clustersOf(set facts.Set) []facts.Cluster {
 	var out []facts.Cluster
 	for _, name := range set.Names() {
@@ -280,12 +290,17 @@ type keptFacts struct {
 	Clusters     []facts.Cluster `json:"clusters"`
 	Known        bool            `json:"applicationsKnown"`
 	Applications []facts.Application
+	// GrantsOf is whose Grants they are, empty where nobody looks for them.
+	GrantsOf string        `json:"grantsOf,omitempty"`
+	Grants   []facts.Grant `json:"grants,omitempty"`
 }
 
 // encodeFacts writes facts; the same facts are the same bytes.
 func encodeFacts(set facts.Set) ([]byte, error) {
 	k := keptFacts{Version: factsVersion, Closed: set.Closed, Clusters: clustersOf(set)}
 	k.Applications, k.Known = set.Applications()
+	k.GrantsOf = set.GrantsOf()
+	k.Grants, _ = set.Grants(k.GrantsOf)
 	return json.Marshal(k)
 }
 
@@ -305,6 +320,9 @@ func decodeFacts(data []byte) (facts.Set, error) {
 	set := facts.NewSet(k.Closed, k.Clusters...)
 	if k.Known {
 		set = set.WithApplications(k.Applications...)
+	}
+	if k.GrantsOf != "" {
+		set = set.WithGrants(k.GrantsOf, k.Grants...)
 	}
 	return set, nil
 }
