@@ -12,13 +12,16 @@ import (
 )
 
 func newExplain(o *options) *cobra.Command {
-	var hub, factsFile, output string
+	var hub, factsFile, output, app string
 	cmd := &cobra.Command{
-		Use:   "explain CLUSTER GROUP/COMPONENT [PATH]",
+		Use:   "explain {CLUSTER GROUP/COMPONENT | --app NAME} [PATH]",
 		Short: "Say where each value of a component on a cluster comes from",
 		Long: `Explain says, for one component on one cluster: whether it runs there, who switched it on, who
 owns it, which chart it is, which files its values are merged from, and for each value the level,
-file, line and column that set it and whom it overrode.
+file, line and column that set it and whom it overrode. Where the component's catalog comes from, it
+says by the release: what the versions file names, and which catalog of this repository is shown.
+
+With --app it is told by the name of its Application, or of its HelmRelease or Kustomization.
 
 With PATH, only the value there and those below it. Parts are separated by dots; put a key that has
 dots itself into brackets and quotes: controller.annotations["example.com/key"].
@@ -27,8 +30,15 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 		Example: `  argosy explain retail-prod-eu-1 addons/external-dns
   argosy explain retail-prod-eu-1 addons/ingress-nginx controller.config
   argosy explain retail-prod-eu-1 addons/ingress-nginx 'controller.config["proxy-body-size"]'
+  argosy explain --app external-dns-retail-prod-eu-1 policy
   argosy explain --facts examples/facts.yaml retail-prod-eu-1 addons/karpenter -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
+			if app != "" {
+				if len(args) > 1 {
+					return usageError([]string{"usage: argosy explain --app NAME [PATH]"}, "with --app explain takes a path at most; there are %d arguments", len(args))
+				}
+				return nil
+			}
 			if len(args) < 2 || len(args) > 3 {
 				return usageError([]string{"usage: argosy explain CLUSTER GROUP/COMPONENT [PATH]"}, "explain takes a cluster, a component and perhaps a path; there are %d arguments", len(args))
 			}
@@ -38,14 +48,19 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			if err := checkChoice("output", output, "text", "json"); err != nil {
 				return err
 			}
-			group, component, ok := strings.Cut(args[1], "/")
-			if !ok || group == "" || component == "" {
-				return usageError([]string{"for example addons/external-dns"}, "%q is no GROUP/COMPONENT", args[1])
+			about := generator.Named{Hub: hub}
+			if app == "" {
+				var ok bool
+				about.Cluster = args[0]
+				if about.Group, about.Component, ok = strings.Cut(args[1], "/"); !ok || about.Group == "" || about.Component == "" {
+					return usageError([]string{"for example addons/external-dns"}, "%q is no GROUP/COMPONENT", args[1])
+				}
+				args = args[2:]
 			}
 			var path []string
-			if len(args) == 3 {
+			if len(args) == 1 {
 				var err error
-				if path, err = hierarchy.ParsePath(args[2]); err != nil {
+				if path, err = hierarchy.ParsePath(args[0]); err != nil {
 					return usageError(nil, "%w", err)
 				}
 			}
@@ -53,7 +68,12 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			if err != nil {
 				return err
 			}
-			found, err := st.Explain(hub, args[0], group, component)
+			if app != "" {
+				if about, err = st.FindApplication(hub, app); err != nil {
+					return err
+				}
+			}
+			found, err := st.Explain(about.Hub, about.Cluster, about.Group, about.Component)
 			if err != nil {
 				return err
 			}
@@ -73,6 +93,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 		},
 	}
 	cmd.Flags().StringVar(&hub, "hub", "", "the cluster's hub; only needed when several hubs have a member of that name")
+	cmd.Flags().StringVar(&app, "app", "", "`name` of the Application, instead of its cluster and component")
 	cmd.Flags().StringVar(&factsFile, "facts", "", "what is known of the clusters: a `file` of kind Facts")
 	outputFlag(cmd, &output, "text", "json")
 	o.completeFleet(cmd, "hub", hubs)
@@ -80,6 +101,13 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 		st, err := o.state(cmd.Context(), factsFile)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		if app != "" {
+			about, err := st.FindApplication(hub, app)
+			if err != nil || len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			hub, args = about.Hub, []string{about.Cluster, about.Group + "/" + about.Component}
 		}
 		return completeExplain(st, hub, args, prefix), cobra.ShellCompDirectiveNoFileComp
 	}

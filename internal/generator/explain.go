@@ -7,6 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
 )
 
 // Explanation is where everything about one component of one cluster comes from (rule H7).
@@ -23,9 +24,15 @@ type Explanation struct {
 	Deletion   string
 	Registered bool
 	// Lifecycle is the member's as the snapshot has it, which a draining one is not computed from.
-	Lifecycle              string
-	Release                string
-	Owner                  string
+	Lifecycle string
+	Release   string
+	// Versions is that release as the versions file has it; the zero value for the registration chart.
+	Versions release.Release
+	Owner    string
+	// Engine is the owner's: fleet.EngineArgoCD or fleet.EngineFlux.
+	Engine string
+	// Kind is KindManifests, or empty for a chart.
+	Kind                   string
 	Chart                  Chart
 	Namespace, ReleaseName string
 	// Entry is the merged catalog entry but for its values, Values the merged values; nil when nothing is known of them.
@@ -63,7 +70,10 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	}
 	e := &Explanation{
 		Member: m, Group: group, Component: component, Revision: ground.snapshot.Revision, Registered: c.registered,
-		Lifecycle: lifecycle, Release: g.release.Type, Owner: m.Owner(group), Labels: c.labels.All, LabelOrigins: c.labels.Origins,
+		Lifecycle: lifecycle, Release: g.release.Type, Owner: m.Owner(group), Engine: fleet.EngineArgoCD, Labels: c.labels.All, LabelOrigins: c.labels.Origins,
+	}
+	if ground.byFlux(c, group) {
+		e.Engine = fleet.EngineFlux
 	}
 	if group == fleetGroup && component == fleetSecret {
 		e.Known, e.Enabled, e.Selected, e.Values = true, true, true, c.registration
@@ -84,6 +94,7 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 			component, group, name, hint(component, g.components()), strings.Join(g.components(), ", "))
 	}
 	entry := ground.memo.entry(r.entry)
+	e.Versions, e.Kind = g.release, entry.kind
 	e.Known, e.Enabled, e.Selected = true, entry.enabled, entry.selector.Matches(c.labels.All)
 	e.Deletion = orphan
 	if c.goes(r.entry, entry) {

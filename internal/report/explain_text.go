@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
 )
 
 // maxValue is how much of a value text shows, in characters.
@@ -28,11 +29,14 @@ func WriteExplanation(w io.Writer, e Explanation, s Style) error {
 	p.line("")
 	p.layers(e)
 	p.line("")
-	if len(e.Values) == 0 {
-		p.line("%s: none; the chart's own values.yaml applies", p.bold("values"))
-	} else {
+	switch {
+	case len(e.Values) > 0:
 		p.line("%s", p.bold("values"))
 		p.values(e.Values)
+	case isManifests(e):
+		p.line("%s: none; manifests are applied as they are", p.bold("values"))
+	default:
+		p.line("%s: none; the chart's own values.yaml applies", p.bold("values"))
 	}
 	if len(e.Conflicts) > 0 {
 		p.line("")
@@ -63,6 +67,15 @@ func (p *printer) head(e Explanation) {
 	if len(e.Catalog) == 0 {
 		return // the registration chart
 	}
+	if s := e.Release.Source; s != nil {
+		p.setting("  repoURL", s.RepoURL)
+		p.setting("  path", s.Path)
+		p.setting("  chart", s.Chart)
+		p.setting("  revision", s.TargetRevision)
+		if e.Release.Catalog != "" && s.TargetRevision != nil {
+			p.field("  catalog", fmt.Sprintf("%s as it is here; the release has that of %v", e.Release.Catalog, s.TargetRevision.Value), "")
+		}
+	}
 	p.setting("enabled", e.Enabled)
 	p.setting("selector", e.Selector)
 	for _, l := range e.SelectorLabels {
@@ -76,12 +89,22 @@ func (p *printer) head(e Explanation) {
 		}
 		p.field("  label", l.Key+" = "+value, from)
 	}
+	if isManifests(e) {
+		p.setting("kind", e.Source)
+	}
 	p.setting("chart", e.Chart.Name)
 	p.setting("path", e.Chart.Path)
 	p.setting("repoURL", e.Chart.RepoURL)
 	p.setting("version", e.Chart.Version)
 	p.setting("namespace", e.Namespace)
 	p.setting("releaseName", e.ReleaseName)
+	p.setting("dependsOn", e.DependsOn)
+	p.setting("substitute", e.Substitute)
+}
+
+// isManifests tells a folder of manifests from a chart.
+func isManifests(e Explanation) bool {
+	return e.Source != nil && e.Source.Value == generator.KindManifests
 }
 
 func (p *printer) state(e Explanation) string {

@@ -42,6 +42,11 @@ type Explanation struct {
 	Selector *Setting `json:"selector,omitempty"`
 	// SelectorLabels are the cluster's labels that the selector asks for.
 	SelectorLabels []Label `json:"selectorLabels"`
+	// Source is "manifests" for a folder in Git, chart.path, and "chart" for a chart; absent for the registration chart.
+	Source *Setting `json:"source,omitempty"`
+	// DependsOn are the components that Flux waits for, Substitute has it put the facts for variables in manifests.
+	DependsOn  *Setting `json:"dependsOn,omitempty"`
+	Substitute *Setting `json:"substitute,omitempty"`
 	// Chart are the chart's coordinates; those that are not set are absent.
 	Chart       ChartCoordinates `json:"chart"`
 	Namespace   *Setting         `json:"namespace,omitempty"`
@@ -68,6 +73,20 @@ type ReleaseChoice struct {
 	Labelled bool `json:"labelled"`
 	// Position is where Git declares it; absent when only the live cluster Secret has it.
 	Position *Position `json:"position,omitempty"`
+	// Source is the chart that brings the release's catalog, by the versions file; absent for the registration chart, and where no
+	// file mentions the group.
+	Source *ReleaseSource `json:"source,omitempty"`
+	// Catalog is the catalog that is shown, as it is in this revision of the repository: the release's ApplicationSets have that
+	// of Source. Absent where the layout names none.
+	Catalog string `json:"catalog,omitempty"`
+}
+
+// ReleaseSource is where the chart of a release comes from; those that are not set are absent.
+type ReleaseSource struct {
+	RepoURL        *Setting `json:"repoURL,omitempty"`
+	Path           *Setting `json:"path,omitempty"`
+	Chart          *Setting `json:"chart,omitempty"`
+	TargetRevision *Setting `json:"targetRevision,omitempty"`
 }
 
 // ChartCoordinates are where a chart comes from.
@@ -137,13 +156,10 @@ func NewExplanation(e *generator.Explanation, path []string) (Explanation, error
 		APIVersion: APIVersion, Kind: KindExplanation, Revision: e.Revision,
 		Hub: m.Hub, Cluster: m.Name, Tenant: m.Tenant, Environment: m.Environment, Member: Position{File: m.Pos.File},
 		Model: m.Model(), Lifecycle: e.Lifecycle, Group: e.Group, Component: e.Component,
-		State: state(e), Owner: e.Owner, Engine: fleet.EngineArgoCD,
+		State: state(e), Owner: e.Owner, Engine: e.Engine,
 		Release: ReleaseChoice{Type: e.Release, Label: release.LabelOf(e.Group)},
 		Path:    hierarchy.FormatPath(path), Values: []Value{}, Conflicts: findings(e.Conflicts),
 		Catalog: layers(e.Entry.Layers()), Layers: layers(e.Layers), SelectorLabels: []Label{}, Labels: []Label{},
-	}
-	if e.Owner == m.Name {
-		out.Engine = m.Engine
 	}
 	if out.State != stateDeployed && out.State != stateNotRegistered {
 		out.Deletion = e.Deletion
@@ -184,6 +200,16 @@ func (out *Explanation) entry(e *generator.Explanation) {
 	if e.Entry == nil {
 		return
 	}
+	out.Release.Source = releaseSource(e.Versions)
+	if l := e.Entry.Layers(); len(l) > 0 && l[0].Level == catalogLevel {
+		out.Release.Catalog = l[0].Path
+	}
+	kind := "chart"
+	if e.Kind != "" {
+		kind = e.Kind
+	}
+	out.Source = setting(e.Entry, &kind, "kind")
+	out.DependsOn, out.Substitute = setting(e.Entry, nil, "dependsOn"), setting(e.Entry, nil, "substitute")
 	out.Enabled = setting(e.Entry, nil, "enabled")
 	out.Selector = setting(e.Entry, nil, "selector")
 	for _, key := range selectorKeys(e.Entry.At([]string{"selector"})) {
@@ -195,6 +221,30 @@ func (out *Explanation) entry(e *generator.Explanation) {
 	}
 	out.Namespace = setting(e.Entry, &e.Namespace, "namespace")
 	out.ReleaseName = setting(e.Entry, &e.ReleaseName, "releaseName")
+}
+
+// catalogLevel is the level of the layout's catalog.
+const catalogLevel = "catalog"
+
+// versionsLevel is the level of what the versions file says.
+const versionsLevel = "versions"
+
+// releaseSource is where a release's chart comes from, each key with its place in the versions file.
+func releaseSource(r release.Release) *ReleaseSource {
+	of := func(value, key string) *Setting {
+		if value == "" {
+			return nil
+		}
+		return &Setting{Value: value, Level: versionsLevel, Position: position(r.Places[key])}
+	}
+	s := r.Source
+	switch {
+	case s.RepoURL == "":
+		return nil
+	case s.Chart != "":
+		return &ReleaseSource{RepoURL: of(s.RepoURL, "chartRepo"), Chart: of(s.Chart, "ecrChartName"), TargetRevision: of(s.TargetRevision, "version")}
+	}
+	return &ReleaseSource{RepoURL: of(s.RepoURL, "chartRepoUrl"), Path: of(s.Path, "chartRepoPath"), TargetRevision: of(s.TargetRevision, "chartRepoRevision")}
 }
 
 // setting is the value at a path of a catalog entry. Computed, when it is not nil and not empty, is what became of it: a

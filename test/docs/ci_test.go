@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,7 +105,7 @@ func TestReviewComment(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "docs/ci/argosy-comment.sh"), number, file)
-			cmd.Env = append(env, more...)
+			cmd.Env = slices.Concat(env, more)
 			out, err := cmd.CombinedOutput()
 			return string(out), err
 		}
