@@ -20,7 +20,11 @@ type options struct {
 
 // snapshot reads the repository.
 func (o *options) snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
-	s, err := source.Open(source.Options{Location: o.repo, Ref: o.ref})
+	return o.snapshotOf(ctx, source.Limits{})
+}
+
+func (o *options) snapshotOf(ctx context.Context, limits source.Limits) (*snapshot.Snapshot, error) {
+	s, err := source.Open(source.Options{Location: o.repo, Ref: o.ref, Limits: limits})
 	if err != nil {
 		return nil, readError(err)
 	}

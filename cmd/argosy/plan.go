@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
@@ -23,7 +21,7 @@ import (
 func newPlan(o *options) *cobra.Command {
 	var q planQuestion
 	var output string
-	var exitCode bool
+	var exitCode, detailed bool
 	cmd := &cobra.Command{
 		Use:   "plan --base REV",
 		Short: "Show what changes between two revisions, per cluster and Application",
@@ -40,11 +38,21 @@ Where the change would remove more than the removal budget allows (layout: guard
 says which answers the service would refuse, and prints a file that approves them; -o approval prints
 that file alone.
 
-A revision with errors has no plan: they are printed as lint would, and the exit status is 1. It is 0
-otherwise, whether there are changes or not; with --exit-code it is 1 if there are any.
+Plan follows the pipeline to its end, offline, as Argo CD would: the roots of fleet/bootstrap/HUB,
+the ApplicationSets, the Applications that they make, and the charts of this repository that those
+deploy. What changes there though no answer of the plugin does (a root's template, a chart's) is shown
+with the file that it comes from, and so is the order in which ApplicationSets with steps sync what
+changes. A chart of this repository at another revision is read from the clone; --revision NAME=REV
+takes another revision for it. Charts from elsewhere are compared by name, version and values.
 
-A release's new version is one change of the release. What the catalog of that version holds is not
-looked up.`,
+A member that cannot be computed keeps what it has, and the plan says so; everything else is shown.
+So is what fails or cannot be followed.
+
+Exit status: 0, or 1 if something fails so that the plan lacks it, or 2 if there is no plan. With
+--exit-code it is also 1 if there are changes. With --detailed-exit-code it is 0 without changes, 3
+with changes, 4 with removals beyond the removal budget, and 1 and 2 as before.
+
+A release's new version is one change of the release, unless its chart is in this repository.`,
 		Example: `  argosy plan --base origin/main                    # before a commit
   argosy plan --base origin/main --head HEAD -o markdown > comment.md
   argosy plan --base v1.4.0 --head v1.5.0 --hub hub-eu
@@ -57,7 +65,7 @@ looked up.`,
 			if q.base == "" {
 				return usageError([]string{"for example --base origin/main"}, "no --base given: the revision to compare with")
 			}
-			p, err := o.plan(cmd.Context(), q)
+			p, err := o.plan(cmd, q)
 			if err != nil {
 				return err
 			}
@@ -75,10 +83,10 @@ looked up.`,
 			default:
 				err = report.WritePlan(w, p, styleOf(w))
 			}
-			if err == nil && exitCode && p.Changes() {
-				return errFindings
+			if err != nil {
+				return err
 			}
-			return err
+			return planStatus(p, exitCode, detailed)
 		},
 	}
 	cmd.Flags().StringVar(&q.base, "base", "", "the `revision` to compare with (required)")
@@ -86,27 +94,56 @@ looked up.`,
 	cmd.Flags().StringVar(&q.hub, "hub", "", "show this hub alone")
 	cmd.Flags().StringVar(&q.facts, "facts", "", "what is known of the clusters: a `file` of kind Facts, for both revisions")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")
+	cmd.Flags().BoolVar(&detailed, "detailed-exit-code", false, "end with status 3 if there are changes, 4 if there are removals beyond the budget")
+	cmd.Flags().StringArrayVar(&q.instead, "revision", nil, "take another revision of this repository for one that charts are read at: `NAME=REV`, may be given several times")
 	outputFlag(cmd, &output, "text", "json", "markdown", "approval")
 	o.completeFleet(cmd, "hub", hubs)
 	return cmd
 }
 
-// planQuestion is what plan is asked.
-type planQuestion struct{ base, head, hub, facts string }
+// planStatus is how plan ends.
+func planStatus(p report.Plan, exitCode, detailed bool) error {
+	status := exitGood
+	switch {
+	case p.Incomplete():
+		status = exitFindings
+	case detailed && len(p.Guard.Refused) > 0:
+		status = exitRemovals
+	case detailed && p.Changes():
+		status = exitChanges
+	case exitCode && p.Changes():
+		status = exitFindings
+	}
+	if status == exitGood {
+		return nil
+	}
+	return &quiet{status}
+}
 
-func (o *options) plan(ctx context.Context, q planQuestion) (report.Plan, error) {
+// planQuestion is what plan is asked.
+type planQuestion struct {
+	base, head, hub, facts string
+	instead                []string
+}
+
+func (o *options) plan(cmd *cobra.Command, q planQuestion) (report.Plan, error) {
+	ctx := cmd.Context()
 	f, err := readFacts(q.facts)
 	if err != nil {
 		return report.Plan{}, err
 	}
-	before, err := source.Revision(ctx, o.repo, q.base, source.Limits{})
+	expansion, err := o.newExpansion(ctx, q.instead, cmd.ErrOrStderr())
+	if err != nil {
+		return report.Plan{}, err
+	}
+	before, err := source.Revision(ctx, o.repo, q.base, charts)
 	if err != nil {
 		return report.Plan{}, revisionError("--base", err)
 	}
 	var after *snapshot.Snapshot
 	if q.head == "" {
-		after, err = o.snapshot(ctx)
-	} else if after, err = source.Revision(ctx, o.repo, q.head, source.Limits{}); err != nil {
+		after, err = o.snapshotOf(ctx, charts)
+	} else if after, err = source.Revision(ctx, o.repo, q.head, charts); err != nil {
 		err = revisionError("--head", err)
 	}
 	if err != nil {
@@ -114,25 +151,39 @@ func (o *options) plan(ctx context.Context, q planQuestion) (report.Plan, error)
 	}
 	base := report.PlanRevision{Name: q.base, Revision: before.Revision}
 	head := report.PlanRevision{Name: q.head, Revision: after.Revision}
-	found, foreseen, err := comparePlan(before, after, f, time.Now())
+	expansion.only = q.hub
+	found, err := comparePlan(before, after, f, expansion)
 	if err != nil {
 		return report.Plan{}, planError(err, base, head)
 	}
-	if q.hub != "" {
-		var names []string
-		for _, h := range found.Hubs {
-			names = append(names, h.Name)
-		}
-		if !slices.Contains(names, q.hub) {
-			return report.Plan{}, usageError(problem.Nearest(q.hub, names), "hub %q has no member files in either revision", q.hub)
-		}
-		found.Hubs = slices.DeleteFunc(found.Hubs, func(h plan.Hub) bool { return h.Name != q.hub })
-		foreseen.all = slices.DeleteFunc(foreseen.all, func(f guard.Foreseen) bool { return f.Hub != q.hub })
+	if err := found.restrict(q.hub); err != nil {
+		return report.Plan{}, err
 	}
-	out := report.NewPlan(base, head, found)
+	out := report.NewPlan(base, head, found.plan)
+	out.AddBroken(found.plan.Broken)
+	out.AddProblems(false, found.head)
+	out.AddProblems(true, found.base)
 	expires := time.Now().UTC().AddDate(0, 0, approvalDays).Format(time.DateOnly)
-	out.Guard = report.NewPlanGuard(foreseen.all, guard.Approval(foreseen.all, foreseen.after), expires)
+	out.Guard = report.NewPlanGuard(found.foreseen.all, guard.Approval(found.foreseen.all, found.foreseen.after), expires)
 	return out, nil
+}
+
+// restrict leaves one hub alone, if one was asked for.
+func (c *compared) restrict(hub string) error {
+	if hub == "" {
+		return nil
+	}
+	var names []string
+	for _, h := range c.plan.Hubs {
+		names = append(names, h.Name)
+	}
+	if !slices.Contains(names, hub) {
+		return usageError(problem.Nearest(hub, names), "hub %q has no member files in either revision", hub)
+	}
+	c.plan.Hubs = slices.DeleteFunc(c.plan.Hubs, func(h plan.Hub) bool { return h.Name != hub })
+	c.plan.Broken = slices.DeleteFunc(c.plan.Broken, func(b plan.Broken) bool { return b.Hub != hub })
+	c.foreseen.all = slices.DeleteFunc(c.foreseen.all, func(f guard.Foreseen) bool { return f.Hub != hub })
+	return nil
 }
 
 // approvalDays is how long an approval is good for that plan writes.
@@ -142,23 +193,6 @@ const approvalDays = 7
 type foreseen struct {
 	all   []guard.Foreseen
 	after *fleet.Fleet
-}
-
-// comparePlan builds both states, the second from the first.
-func comparePlan(before, after *snapshot.Snapshot, f facts.Set, now time.Time) (*plan.Plan, foreseen, error) {
-	base, err := generator.Build(nil, before, f)
-	if err != nil {
-		return nil, foreseen{}, &plan.StateError{Base: true, Err: err}
-	}
-	head, err := generator.Build(base, after, f)
-	if err != nil {
-		return nil, foreseen{}, &plan.StateError{Err: err}
-	}
-	p, err := plan.Compare(base, head)
-	if err != nil {
-		return nil, foreseen{}, err
-	}
-	return p, foreseen{guard.Foresee(base, head, now), head.Fleet}, nil
 }
 
 // planError is the failure of a revision with errors: its problems, and whose they are.

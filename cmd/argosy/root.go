@@ -22,7 +22,15 @@ const (
 	exitGood     = 0
 	exitFindings = 1
 	exitUsage    = 2 // also for input and output that fails
+	// What plan --detailed-exit-code tells.
+	exitChanges  = 3
+	exitRemovals = 4 // beyond the removal budget
 )
+
+// quiet ends a command with a status that its output has explained.
+type quiet struct{ status int }
+
+func (q *quiet) Error() string { return fmt.Sprintf("exit status %d", q.status) }
 
 // failure is an error with its exit status and hints.
 type failure struct {
@@ -59,11 +67,14 @@ func explainFailure(command *cobra.Command, err error) int {
 	w := command.ErrOrStderr()
 	var f *failure
 	var g *generator.Error
+	var q *quiet
 	switch {
 	case err == nil:
 		return exitGood
 	case errors.Is(err, errFindings):
 		return exitFindings
+	case errors.As(err, &q):
+		return q.status
 	case errors.As(err, &f):
 	case errors.As(err, &g):
 		f = &failure{status: exitUsage, err: g}
@@ -108,7 +119,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
-	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newNew(o), newFacts(), newVersion())
+	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newNew(o), newFacts(), newVersion())
 	return root
 }
 

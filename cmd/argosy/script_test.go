@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 //	values APPLICATION        the helmValues of one parameter set on the last stdout, in the file "values"
 //	remember DIR, unchanged DIR   whether anything below a folder was written in between
 //	sparse FILE SIZE          a file of that many bytes that takes no disk space
+//	replace FILE OLD NEW      the first OLD in a file becomes NEW, where \n is a line's end; an empty OLD is the file's end
 //	repeat FILE TEXT N ...    a file of TEXT N times, and so on
 //
 // $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates.
@@ -60,7 +61,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
+			"replace": replaceText,
+			"exits":   exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
 		},
 	})
 }
@@ -181,6 +183,22 @@ func unchanged(ts *testscript.TestScript, neg bool, args []string) {
 	if before, after := ts.Getenv("REMEMBERED"), listing(ts, args[0]); before != after {
 		ts.Fatalf("%s has changed:\nbefore:\n%safter:\n%s", args[0], before, after)
 	}
+}
+
+func replaceText(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 3, "replace file old new")
+	file := ts.MkAbs(args[0])
+	data, err := os.ReadFile(file)
+	ts.Check(err)
+	old, updated := strings.ReplaceAll(args[1], `\n`, "\n"), strings.ReplaceAll(args[2], `\n`, "\n")
+	text := string(data) + updated
+	if old != "" {
+		if !strings.Contains(string(data), old) {
+			ts.Fatalf("%s has no %q", args[0], old)
+		}
+		text = strings.Replace(string(data), old, updated, 1)
+	}
+	ts.Check(os.WriteFile(file, []byte(text), 0o600))
 }
 
 func sparse(ts *testscript.TestScript, neg bool, args []string) {

@@ -13,7 +13,12 @@ import (
 )
 
 // Pair is an object before and after, nil where there is none.
-type Pair struct{ Before, After *Object }
+type Pair struct {
+	Before, After *Object
+	// Left tells that nobody makes the object any more, and that it stays: its Application does not prune. What it makes
+	// goes on being made.
+	Left bool
+}
 
 // Any is the object after, or if it is gone before.
 func (p Pair) Any() *Object {
@@ -44,7 +49,10 @@ type comparison struct {
 }
 
 // once makes an object anew: those that are gone or have come are many, when a release moves.
-type once func() *Object
+type once struct {
+	again func() *Object
+	left  bool // it stays, if nobody else makes it
+}
 
 // worthFollowing are all folders above files that live or have changed.
 func (c *comparison) worthFollowing() map[string]bool {
@@ -86,12 +94,12 @@ func (c *comparison) lists(bp, ap *Object, before, after []*Object, followedOnly
 	for _, k := range border {
 		if a[k] == nil {
 			o := b[k]
-			c.gone[k] = func() *Object { return o }
+			c.gone[k] = once{func() *Object { return o }, ap != nil && ap.Application() && follows(o) && !prunes(ap)}
 		}
 	}
 	for _, k := range aorder {
 		if o := a[k]; b[k] == nil {
-			c.come[k] = func() *Object { return o }
+			c.come[k] = once{again: func() *Object { return o }}
 		} else {
 			c.objects(b[k], o)
 		}
@@ -107,7 +115,7 @@ func (c *comparison) objects(b, a *Object) {
 		c.seen[a.Key()] = true
 	}
 	if b.Digest() != a.Digest() {
-		c.visit(Pair{b, a})
+		c.visit(Pair{Before: b, After: a})
 	}
 	switch {
 	case a.ApplicationSet():
@@ -196,7 +204,7 @@ func (c *comparison) sets(b, a *Object) {
 func (c *comparison) single(in map[Key]once, h *Hub, parent *Object, s set) {
 	o := h.application(parent, s)
 	if o != nil {
-		in[o.Key()] = func() *Object { return h.application(parent, s) }
+		in[o.Key()] = once{again: func() *Object { return h.application(parent, s) }}
 	}
 }
 
@@ -288,19 +296,30 @@ func (c *comparison) finish() {
 		c.gone, c.come = map[Key]once{}, map[Key]once{}
 		keys := slices.SortedFunc(maps.Keys(merged(gone, come)), compareKeys)
 		for _, k := range keys {
-			was, is := gone[k], come[k]
+			was, hasBeen := gone[k]
+			is, stays := come[k]
 			switch {
-			case was != nil && is != nil:
-				if b, a := was(), is(); b != nil && a != nil {
+			case hasBeen && stays:
+				if b, a := was.again(), is.again(); b != nil && a != nil {
 					c.objects(b, a)
 				}
-			case was != nil:
-				c.alone(c.before, was(), c.gone, func(o *Object) { c.visit(Pair{Before: o}) })
+			case hasBeen && was.left:
+				o := was.again()
+				c.visit(Pair{Before: o, Left: true})
+				c.objects(o, o)
+			case hasBeen:
+				c.alone(c.before, was.again(), c.gone, func(o *Object) { c.visit(Pair{Before: o}) })
 			default:
-				c.alone(c.after, is(), c.come, func(o *Object) { c.visit(Pair{After: o}) })
+				c.alone(c.after, is.again(), c.come, func(o *Object) { c.visit(Pair{After: o}) })
 			}
 		}
 	}
+}
+
+// prunes reports whether an Application removes what it makes no more by itself.
+func prunes(o *Object) bool {
+	prune, _ := at(o.Tree, "spec", "syncPolicy", "automated", "prune").(bool)
+	return prune
 }
 
 // alone visits an object of one revision; what is below it may be below another one in the other revision.
@@ -325,13 +344,13 @@ func (c *comparison) alone(h *Hub, o *Object, below map[Key]once, visit func(*Ob
 			}
 			for _, x := range h.objects(o, p) {
 				if follows(x) {
-					below[x.Key()] = func() *Object { return x }
+					below[x.Key()] = once{again: func() *Object { return x }}
 				}
 			}
 		}
 	case owner != nil:
 		for _, x := range h.artifact(o, *owner) {
-			below[x.Key()] = func() *Object { return x }
+			below[x.Key()] = once{again: func() *Object { return x }}
 		}
 	}
 }

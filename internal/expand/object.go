@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Tree is an object as encoding/json decodes it.
@@ -28,6 +29,7 @@ type Object struct {
 	Parameters string
 
 	digest string
+	doc    *yamldoc.Doc // of an object that is written as it is
 }
 
 // Key tells an object from all others of a hub's expansion.
@@ -65,6 +67,9 @@ func (o *Object) is(group, kind string) bool {
 
 // ApplicationSet reports whether it is one.
 func (o *Object) ApplicationSet() bool { return o.is("argoproj.io", "ApplicationSet") }
+
+// IsSet is ApplicationSet, and false for no object.
+func (o *Object) IsSet() bool { return o != nil && o.ApplicationSet() }
 
 // Application reports whether it is one.
 func (o *Object) Application() bool { return o.is("argoproj.io", "Application") }

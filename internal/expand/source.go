@@ -162,7 +162,7 @@ func (h *Hub) written(f *snapshot.File, parent *Object, engine string) []*Object
 		if !ok || text(tree, "kind") == "" {
 			continue
 		}
-		out = append(out, &Object{Engine: engine, Tree: plain(tree), Parent: parent, Pos: doc.Pos(doc.Root)})
+		out = append(out, &Object{Engine: engine, Tree: plain(tree), Parent: parent, Pos: doc.Pos(doc.Root), doc: doc})
 	}
 	return out
 }

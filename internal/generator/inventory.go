@@ -78,6 +78,17 @@ func (st *State) Inventories() ([]Inventory, error) {
 	return out, nil
 }
 
+// KnownInventories are those of all hubs, by name, without what cannot be computed: of members at home, what they keep.
+func (st *State) KnownInventories() []Inventory {
+	var out []Inventory
+	for _, hub := range st.Fleet.Hubs() {
+		inv, _ := st.inventory(hub)
+		inv.Clusters = slices.DeleteFunc(inv.Clusters, func(c Cluster) bool { return c.Member == nil })
+		out = append(out, inv)
+	}
+	return out
+}
+
 func (st *State) inventory(hub string) (Inventory, []problem.Problem) {
 	members := st.Fleet.Members(hub)
 	inv := Inventory{Hub: hub, Clusters: make([]Cluster, len(members))}
@@ -85,6 +96,9 @@ func (st *State) inventory(hub string) (Inventory, []problem.Problem) {
 	problems := make([][]problem.Problem, len(members))
 	parallel(len(members), func(i int) {
 		c := st.clusters[members[i]]
+		if problems[i] = c.cannot(); len(problems[i]) > 0 {
+			return
+		}
 		inv.Clusters[i] = Cluster{Member: c.member, Labels: c.labels, Annotations: c.annotations}
 		if c.member.Lifecycle != fleet.Retired {
 			applications[i], problems[i] = st.applicationsOf(c)

@@ -37,6 +37,14 @@ const (
 // Plan is what changes between two states, hub by hub.
 type Plan struct {
 	Hubs []Hub
+	// Broken are members that cannot be computed, of either state (CompareKnown).
+	Broken []Broken
+}
+
+// Broken is a member that cannot be computed at one of the states.
+type Broken struct {
+	generator.Quarantined
+	Base bool // at the base, else at the head
 }
 
 // Hub is what changes for the members of one hub.
@@ -46,6 +54,10 @@ type Hub struct {
 	Clusters []Cluster
 	// UnchangedClusters and UnchangedApplications count all others.
 	UnchangedClusters, UnchangedApplications int
+	// Objects are what else changes at the end of the pipeline, by kind and name (Expand).
+	Objects []Object
+	// Rollouts are the orders in which changed Applications are synced, by ApplicationSet (Expand).
+	Rollouts []Rollout
 	// Waiting are draining members for which something would change, by name.
 	Waiting []Waiting
 }
@@ -87,6 +99,8 @@ type Application struct {
 	Pos    problem.Pos
 	// Differences are those of Change and Move.
 	Differences []Difference
+	// RenamedFrom and RenamedTo name the other of two Applications of which one replaces the other (rename.go).
+	RenamedFrom, RenamedTo string
 }
 
 // Compare is the plan of going from base to head. Either's error is a *StateError.
@@ -99,7 +113,34 @@ func Compare(base, head *generator.State) (*Plan, error) {
 	if err != nil {
 		return nil, &StateError{Err: err}
 	}
+	return compare(head, before, after, nil), nil
+}
+
+// CompareKnown is Compare for states with errors: members that cannot be computed are Broken. One that keeps what it had
+// at the base does so in the plan; any other is left out of it, as it is not known before or afterwards.
+func CompareKnown(base, head *generator.State) *Plan {
+	var broken []Broken
+	without := map[generator.ID]bool{}
+	for _, st := range []*generator.State{base, head} {
+		for _, q := range st.Quarantined("") {
+			broken = append(broken, Broken{Quarantined: q, Base: st == base})
+			if q.Standing != generator.Kept {
+				without[q.ID] = true
+			}
+		}
+	}
+	p := compare(head, base.KnownInventories(), head.KnownInventories(), without)
+	p.Broken = broken
+	return p
+}
+
+func compare(head *generator.State, before, after []generator.Inventory, without map[generator.ID]bool) *Plan {
 	c := comparison{head: head, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
+	for _, inventories := range [][]generator.Inventory{before, after} {
+		for i := range inventories {
+			inventories[i] = known(inventories[i], without)
+		}
+	}
 	for _, inv := range before {
 		c.before[inv.Hub] = index(inv)
 	}
@@ -117,7 +158,18 @@ func Compare(base, head *generator.State) (*Plan, error) {
 			}
 		}
 	}
-	return p, nil
+	return p
+}
+
+// known is an inventory without some members.
+func known(inv generator.Inventory, without map[generator.ID]bool) generator.Inventory {
+	if len(without) == 0 {
+		return inv
+	}
+	is := func(cluster string) bool { return without[generator.ID{Hub: inv.Hub, Name: cluster}] }
+	inv.Clusters = slices.DeleteFunc(slices.Clone(inv.Clusters), func(c generator.Cluster) bool { return is(c.Member.Name) })
+	inv.Applications = slices.DeleteFunc(slices.Clone(inv.Applications), func(a generator.Application) bool { return is(a.Cluster) })
+	return inv
 }
 
 // StateError is a state that cannot be compared.
@@ -223,6 +275,7 @@ func (c *comparison) hub(name string) Hub {
 			}
 			out.Applications = append(out.Applications, changed)
 		}
+		renames(out.Applications)
 		if out.Action != "" || len(out.Applications) > 0 {
 			h.Clusters = append(h.Clusters, out)
 		} else {

@@ -18,6 +18,11 @@ type Plan struct {
 	Hubs []PlanHub `json:"hubs"`
 	// Guard is what the removal budget would do.
 	Guard PlanGuard `json:"guard"`
+	// Problems are what keeps the plan from being complete: with severity error, what fails; with warning, what is not
+	// followed. Absent if there are none.
+	Problems []PlanProblem `json:"problems,omitempty"`
+	// Broken are members that cannot be computed, and what becomes of them; absent if there are none.
+	Broken []PlanBroken `json:"broken,omitempty"`
 }
 
 // PlanRevision is one of the two revisions.
@@ -34,6 +39,8 @@ type PlanSummary struct {
 	Applications PlanCounts `json:"applications"`
 	// Removals are the removed Applications by cause.
 	Removals PlanRemovals `json:"removals"`
+	// Objects is how many else change at the end of the pipeline, that are no Applications of the above; absent if none does.
+	Objects int `json:"objects,omitempty"`
 }
 
 // PlanCounts are numbers of clusters or Applications. A cluster counts as changed when it changes itself; clusters do
@@ -83,6 +90,10 @@ type PlanHub struct {
 	Name string `json:"name"`
 	// Clusters are those that change themselves or whose Applications do, by name.
 	Clusters []PlanCluster `json:"clusters"`
+	// Objects are what else changes at the end of the pipeline, by kind and name; absent if there are none.
+	Objects []PlanObject `json:"objects,omitempty"`
+	// Rollouts are the orders in which ApplicationSets with steps sync what changes; absent if there are none.
+	Rollouts []PlanRollout `json:"rollouts,omitempty"`
 	// Waiting are draining members for which something would change, by name; absent if there are none.
 	Waiting []PlanWaiting `json:"waiting,omitempty"`
 }
@@ -127,13 +138,16 @@ type PlanApplication struct {
 	Version string `json:"version,omitempty"`
 	// Clusters are those on the release, for view releases.
 	Clusters []string `json:"clusters,omitempty"`
+	// RenamedFrom and RenamedTo name the other Application of a rename: the same chart of the same group.
+	RenamedFrom string `json:"renamedFrom,omitempty"`
+	RenamedTo   string `json:"renamedTo,omitempty"`
 	// Differences are those of a changed or moved Application.
 	Differences []PlanDifference `json:"differences"`
 }
 
 // PlanDifference is one thing that is not as it was.
 type PlanDifference struct {
-	Kind string `json:"kind" jsonschema:"enum=setting,enum=label,enum=annotation,enum=value"`
+	Kind string `json:"kind" jsonschema:"enum=setting,enum=label,enum=annotation,enum=value,enum=field"`
 	// Name is the setting's, label's or annotation's name, or the path of the value.
 	Name string `json:"name"`
 	// Old and New are absent where there is nothing; null is a value.
@@ -152,7 +166,15 @@ func NewPlan(base, head PlanRevision, p *plan.Plan) Plan {
 	out := Plan{APIVersion: APIVersion, Kind: KindPlan, Base: base, Head: head, Hubs: []PlanHub{}, Guard: PlanGuard{Refused: []PlanRefusal{}}}
 	s := &out.Summary
 	for _, hub := range p.Hubs {
-		h := PlanHub{Name: hub.Name, Clusters: []PlanCluster{}, Waiting: newPlanWaiting(hub.Waiting)}
+		h := PlanHub{Name: hub.Name, Clusters: []PlanCluster{}, Objects: newPlanObjects(hub.Objects), Rollouts: newPlanRollouts(hub.Rollouts), Waiting: newPlanWaiting(hub.Waiting)}
+		for _, o := range hub.Objects {
+			if o.Counted && o.Action == plan.Change {
+				s.Applications.Change++
+				s.Applications.Unchanged--
+			} else {
+				s.Objects++
+			}
+		}
 		s.Clusters.Unchanged += hub.UnchangedClusters
 		s.Applications.Unchanged += hub.UnchangedApplications
 		for _, cluster := range hub.Clusters {
@@ -192,7 +214,7 @@ func NewPlanGuard(all []guard.Foreseen, wanted []guard.Wanted, expires string) P
 // Changes reports whether anything changes.
 func (p Plan) Changes() bool {
 	for _, h := range p.Hubs {
-		if len(h.Clusters) > 0 {
+		if len(h.Clusters) > 0 || len(h.Objects) > 0 {
 			return true
 		}
 	}
@@ -236,7 +258,7 @@ func newPlanCluster(c plan.Cluster) PlanCluster {
 		out.Applications = append(out.Applications, PlanApplication{
 			Name: a.Name, Action: string(a.Action), Cause: string(a.Cause), Deletion: a.Deletion, Detail: a.Detail, Position: position(a.Pos),
 			View: string(a.View), Group: a.Group, Component: a.Component, Owner: a.Owner, Engine: a.Engine, Release: a.Release,
-			Chart: chartName(a.Application), Version: a.Chart.Version, Clusters: a.Clusters, Differences: planDifferences(a.Differences),
+			Chart: chartName(a.Application), Version: a.Chart.Version, Clusters: a.Clusters, Differences: planDifferences(a.Differences), RenamedFrom: a.RenamedFrom, RenamedTo: a.RenamedTo,
 		})
 	}
 	return out
@@ -262,6 +284,8 @@ func planDifferences(ds []plan.Difference) []PlanDifference {
 	}
 	return out
 }
+
+const ownerHub = fleet.OwnerHub
 
 // ownedByHub reports whether the hub's engine owns an Application.
 func (a PlanApplication) ownedByHub() bool { return a.Owner == fleet.OwnerHub }

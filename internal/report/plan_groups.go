@@ -43,17 +43,26 @@ func sections(h PlanHub) []section {
 	}
 	groups := map[string]*group{}
 	var order []*group
+	add := func(line planLine, cluster string) {
+		key := line.key(true)
+		g := groups[key]
+		if g == nil {
+			g = &group{line: line}
+			groups[key] = g
+			order = append(order, g)
+		}
+		if n := len(g.clusters); n == 0 || g.clusters[n-1] != cluster {
+			g.clusters = append(g.clusters, cluster)
+		}
+	}
 	for _, c := range h.Clusters {
 		for _, line := range planLines(c) {
-			key := line.key(true)
-			g := groups[key]
-			if g == nil {
-				g = &group{line: line}
-				groups[key] = g
-				order = append(order, g)
-			}
-			g.clusters = append(g.clusters, c.Name)
+			add(line, c.Name)
 		}
+	}
+	lines, clusters := objectLines(h)
+	for i, line := range lines {
+		add(line, clusters[i])
 	}
 	byClusters := map[string]int{}
 	var out []section
@@ -159,6 +168,12 @@ func (a PlanApplication) about(cluster string) string {
 	if n := len(a.Clusters); n > 0 && (n > 1 || a.Clusters[0] != cluster) {
 		parts = append(parts, fmt.Sprintf("for %s: %s", count(n, "cluster"), named(a.Clusters)))
 	}
+	if a.RenamedFrom != "" {
+		parts = append(parts, "renamed from "+a.RenamedFrom)
+	}
+	if a.RenamedTo != "" {
+		parts = append(parts, "renamed to "+a.RenamedTo)
+	}
 	switch {
 	case a.ownedByHub():
 	case a.Owner == cluster:
@@ -222,14 +237,14 @@ func (s PlanSummary) text() string {
 		applications += " (" + strings.Join(parts, ", ") + ")"
 	}
 	switch {
-	case clusters == "" && applications == "":
+	case clusters == "" && applications == "" && s.Objects == 0:
 		return fmt.Sprintf("no changes: %s, %s", count(s.Clusters.Unchanged, "cluster"), count(s.Applications.Unchanged, "Application"))
-	case clusters == "":
-		clusters = "none changed"
-	case applications == "":
-		applications = "none to change"
 	}
-	return fmt.Sprintf("clusters: %s; Applications: %s, %d unchanged", clusters, applications, s.Applications.Unchanged)
+	out := fmt.Sprintf("clusters: %s; Applications: %s, %d unchanged", cmp.Or(clusters, "none changed"), cmp.Or(applications, "none to change"), s.Applications.Unchanged)
+	if s.Objects > 0 {
+		out += "; " + count(s.Objects, "other object")
+	}
+	return out
 }
 
 // String names a revision for people.

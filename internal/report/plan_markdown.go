@@ -16,6 +16,17 @@ const MaxMarkdown = 60_000
 func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
 	m := markdown{room: limit - 200} // the rest is for the note
 	m.add(fmt.Sprintf("### Plan: %s → %s\n\n**%s**\n", escape(p.Base.String()), escape(p.Head.String()), escape(p.Summary.text())))
+	if loud := p.removed(); loud != "" {
+		m.add("\n**" + escape(loud) + "**\n")
+	}
+	for _, line := range p.notKnown() {
+		m.add("\n" + escape(line) + "\n")
+	}
+	for _, h := range p.Hubs {
+		for _, line := range h.rollouts() {
+			m.add("\nrollout: " + escape(line) + "\n")
+		}
+	}
 	for _, line := range p.waiting() {
 		m.add("\nwaiting: " + escape(line) + "\n")
 	}

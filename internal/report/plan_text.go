@@ -16,6 +16,9 @@ const maxNames = 8
 func WritePlan(w io.Writer, p Plan, s Style) error {
 	out := printer{w: w, Style: s}
 	out.line("%s", out.dim(fmt.Sprintf("from %s to %s", p.Base, p.Head)))
+	if loud := p.removed(); loud != "" {
+		out.line("%s", out.bold(out.red(loud)))
+	}
 	for _, h := range p.Hubs {
 		for _, section := range sections(h) {
 			out.line("")
@@ -28,6 +31,14 @@ func WritePlan(w io.Writer, p Plan, s Style) error {
 	out.line("%s", p.Summary.text())
 	for _, line := range p.waiting() {
 		out.line("waiting: %s", line)
+	}
+	for _, h := range p.Hubs {
+		for _, line := range h.rollouts() {
+			out.line("rollout: %s", line)
+		}
+	}
+	for _, line := range p.notKnown() {
+		out.line("%s", out.yellow(line))
 	}
 	out.guard(p.Guard)
 	return out.err
@@ -58,6 +69,10 @@ func (p *printer) planLine(l planLine, width int) {
 		was, now := d.Old.place(), d.New.place()
 		if was == now {
 			p.place("at", now)
+			continue
+		}
+		if d.Kind == string(plan.Field) && (was == "" || now == "") { // of one side alone, it is what the change comes from
+			p.place("by", was+now)
 			continue
 		}
 		p.place("was at", was)

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// The forms of what render writes.
+const (
+	formApplications = "applications"
+	formLists        = "applicationsets"
+)
+
+func newRender(o *options) *cobra.Command {
+	var q renderQuestion
+	cmd := &cobra.Command{
+		Use:   "render --hub HUB --out DIR",
+		Short: "Write what a hub's pipeline comes to as static files",
+		Long: `Render follows the pipeline of a hub to its end, as plan does, and writes what comes out: the
+Applications, and what stands beside the roots (projects). It is for an Argo CD that has no plugins,
+as Amazon EKS's managed one, and for reviews in a branch of rendered files. They equal what the
+plugin makes; ApplicationSets, and the Applications that only bring those, are left out.
+
+With --form applicationsets, Applications are written as ApplicationSets with a list for a generator,
+one for each that makes them otherwise: with its policy, and its steps of a rollout.
+
+The folder is written as a whole or not at all: with errors, or a chart of this repository that cannot
+be read, nothing is written and the exit status is 1. A folder that render has written before is
+replaced; any other that is not empty is refused.`,
+		Example: `  argosy render --hub hub-eu --out rendered/hub-eu
+  argosy render --hub hub-eu --out rendered/hub-eu --form applicationsets --revision release-next=origin/release-next`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkChoice("form", q.form, formApplications, formLists); err != nil {
+				return err
+			}
+			if q.out == "" {
+				return usageError([]string{"for example --out rendered"}, "no --out given: the folder to write")
+			}
+			files, err := o.render(cmd, q)
+			if err != nil {
+				return err
+			}
+			if err := writeFolder(q.out, files); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d files\n", q.out, len(files))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&q.hub, "hub", "", "the hub; the default is the fleet's only one")
+	cmd.Flags().StringVar(&q.owner, "owner", fleet.OwnerHub, "whose engine it is for: hub, or a member's name")
+	cmd.Flags().StringVar(&q.out, "out", "", "the `folder` to write (required)")
+	cmd.Flags().StringVar(&q.form, "form", formApplications, "what to write: applications, applicationsets")
+	cmd.Flags().StringVar(&q.facts, "facts", "", "what is known of the clusters: a `file` of kind Facts")
+	cmd.Flags().StringArrayVar(&q.instead, "revision", nil, "take another revision of this repository for one that charts are read at: `NAME=REV`, may be given several times")
+	complete(cmd, "form", func() []string { return []string{formApplications, formLists} })
+	o.completeFleet(cmd, "hub", hubs)
+	o.completeFleet(cmd, "owner", func(st *generator.State) []string { return append([]string{"hub"}, clusters(st, q.hub)...) })
+	return cmd
+}
+
+// renderQuestion is what render is asked.
+type renderQuestion struct {
+	hub, owner, out, form, facts string
+	instead                      []string
+}
+
+// render is the files to write, by path.
+func (o *options) render(cmd *cobra.Command, q renderQuestion) (map[string][]byte, error) {
+	f, err := readFacts(q.facts)
+	if err != nil {
+		return nil, err
+	}
+	x, err := o.newExpansion(cmd.Context(), q.instead, cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	st, h, err := o.expansionOf(cmd, q, f, x)
+	if err != nil {
+		return nil, err
+	}
+	if q.owner != fleet.OwnerHub && st.Fleet.Member(h.Name(), q.owner) == nil {
+		return nil, usageError(problem.Nearest(q.owner, clusters(st, h.Name())), "--owner: hub %q has no member %q", h.Name(), q.owner)
+	}
+	objects := h.Static
+	if q.form == formLists {
+		objects = h.Lists
+	}
+	found := objects(q.owner)
+	if problems := h.Problems(); len(problems) > 0 {
+		return nil, &failure{status: exitFindings, err: problems[0], problems: problems, hints: []string{"nothing was written"}}
+	}
+	return manifests(found)
+}
+
+// expansionOf reads the folder as it is. A fleet with errors has no files.
+func (o *options) expansionOf(cmd *cobra.Command, q renderQuestion, f facts.Set, x expansion) (*generator.State, *expand.Hub, error) {
+	snap, err := o.snapshotOf(cmd.Context(), charts)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := generator.Build(nil, snap, f)
+	if err == nil && len(st.Problems) > 0 {
+		err = problem.List(st.Problems)
+	}
+	if err != nil {
+		return nil, nil, &failure{status: exitFindings, err: err, problems: problem.From(err, problem.InvalidLayout, problem.Pos{}), hints: []string{"nothing was written"}}
+	}
+	if q.hub == "" {
+		if q.hub, err = onlyHub(st); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !slices.Contains(st.Fleet.Hubs(), q.hub) {
+		return nil, nil, usageError(problem.Nearest(q.hub, st.Fleet.Hubs()), "--hub: no member files of hub %q", q.hub)
+	}
+	return st, x.hub(st, snap, q.hub, &expand.Memo{}), nil
+}
+
+// manifests are a file for each object, called by kind and name.
+func manifests(objects []*expand.Object) (map[string][]byte, error) {
+	out := make(map[string][]byte, len(objects))
+	for _, o := range objects {
+		data, err := yamldoc.FromAny(nil, o.Tree).YAML()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Key(), err)
+		}
+		folder := strings.ToLower(o.Kind()) + "s"
+		name := path.Join(folder, o.Name()+".yaml")
+		if ns := o.Key().Namespace; out[name] != nil {
+			name = path.Join(folder, ns, o.Name()+".yaml")
+		}
+		if strings.ContainsAny(o.Name(), "/\\") || o.Name() == "" || bytes.Equal(out[name], data) {
+			return nil, usageError(nil, "%s: no name for a file", o.Key())
+		}
+		out[name] = data
+	}
+	return out, nil
+}

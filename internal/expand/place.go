@@ -1,0 +1,103 @@
+package expand
+
+import (
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// At is where a path of the object stands, as far as it is written there; for what a chart makes, its template.
+func (o *Object) At(path ...string) problem.Pos {
+	if o == nil {
+		return problem.Pos{}
+	}
+	if o.doc == nil {
+		return o.Pos
+	}
+	pos, n := o.Pos, o.doc.Root
+	for _, key := range path {
+		i, err := strconv.Atoi(key)
+		switch {
+		case n.Get(key) != nil:
+			pos, n = n.KeyPos(key), n.Get(key)
+		case n.Kind == yamldoc.List && err == nil && i < len(n.Items):
+			n = n.Items[i]
+			pos = n.Pos()
+		default:
+			return pos
+		}
+	}
+	return pos
+}
+
+// Written reports whether the object stands in a file as it is.
+func (o *Object) Written() bool { return o != nil && o.doc != nil }
+
+// Change is a file that is not the same in two revisions.
+type Change struct{ Before, After *snapshot.File }
+
+// Rendered are the files of this repository that an Application's charts consist of, and that have changed; those of
+// the values first.
+func Rendered(before, after *Hub, b, a *Object) []Change {
+	files := func(h *Hub, o *Object) map[string]*snapshot.File {
+		out := map[string]*snapshot.File{}
+		if h == nil || o == nil {
+			return out
+		}
+		for _, p := range h.parts(o) {
+			for _, f := range p.folder.files {
+				out[f.Path] = f
+			}
+		}
+		return out
+	}
+	old, updated := files(before, b), files(after, a)
+	paths := map[string]bool{}
+	for p := range old {
+		paths[p] = true
+	}
+	for p := range updated {
+		paths[p] = true
+	}
+	var out []Change
+	for p := range paths {
+		x, y := old[p], updated[p]
+		if x == nil || y == nil || x.Digest != y.Digest {
+			out = append(out, Change{x, y})
+		}
+	}
+	slices.SortFunc(out, func(x, y Change) int { return compareChanges(x.Path(), y.Path()) })
+	return out
+}
+
+// Path is the file's.
+func (c Change) Path() string {
+	if c.After != nil {
+		return c.After.Path
+	}
+	return c.Before.Path
+}
+
+// compareChanges sorts values before templates.
+func compareChanges(a, b string) int {
+	rank := func(p string) int {
+		if path.Ext(p) == ".yaml" && path.Base(path.Dir(p)) != "templates" {
+			return 0
+		}
+		return 1
+	}
+	if d := rank(a) - rank(b); d != 0 {
+		return d
+	}
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"bytes"
+	"path"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// changedAt is the place among a chart's changed files that a component's change comes from: its own entry of a catalog,
+// else what holds for all, else the first changed template. Of values that concern other components alone there is none.
+func changedAt(files []expand.Change, component string) (old, updated problem.Pos, ok bool) {
+	for _, c := range files {
+		if path.Ext(c.Path()) == ".yaml" && !strings.Contains(c.Path(), "/templates/") {
+			if old, updated, ok = changedValue(c, component); ok {
+				return old, updated, true
+			}
+			continue
+		}
+		old, updated = changedLine(c)
+		return old, updated, true
+	}
+	return problem.Pos{}, problem.Pos{}, false
+}
+
+// changedValue is the first difference of a file of values that may concern a component.
+func changedValue(c expand.Change, component string) (old, updated problem.Pos, ok bool) {
+	for _, d := range values(rootOf(c.Before), rootOf(c.After), nil) {
+		if strings.HasPrefix(d.Name, "components.") && component != "" && d.Name != "components."+component && !strings.HasPrefix(d.Name, "components."+component+".") {
+			continue
+		}
+		if d.Old != nil {
+			old = d.Old.Pos
+		}
+		if d.New != nil {
+			updated = d.New.Pos
+		}
+		return old, updated, true
+	}
+	return problem.Pos{}, problem.Pos{}, false
+}
+
+func rootOf(f *snapshot.File) *yamldoc.Node {
+	if f == nil || f.Err != nil {
+		return nil
+	}
+	doc, err := yamldoc.Parse(f.Path, f.Data)
+	if err != nil {
+		return nil
+	}
+	return root(doc.Root)
+}
+
+// changedLine is the first line of a file that differs.
+func changedLine(c expand.Change) (old, updated problem.Pos) {
+	lines := func(f *snapshot.File) [][]byte {
+		if f == nil {
+			return nil
+		}
+		return bytes.Split(f.Data, []byte("\n"))
+	}
+	a, b := lines(c.Before), lines(c.After)
+	n := 0
+	for n < len(a) && n < len(b) && bytes.Equal(a[n], b[n]) {
+		n++
+	}
+	if c.Before != nil {
+		old = problem.Pos{File: c.Before.Path, Line: min(n+1, max(len(a), 1))}
+	}
+	if c.After != nil {
+		updated = problem.Pos{File: c.After.Path, Line: min(n+1, max(len(b), 1))}
+	}
+	return old, updated
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+)
+
+// Rollout is the order in which an ApplicationSet syncs those of its Applications that change: step after step, each when
+// the one before is healthy (spec.strategy of type RollingSync).
+type Rollout struct {
+	Engine, ApplicationSet string
+	Steps                  []Step
+	// Outside are Applications that no step selects: Argo CD does not sync those by itself.
+	Outside []string
+}
+
+// Step is one step of a Rollout. Applications may be none.
+type Step struct {
+	Selector     string
+	Applications []string
+}
+
+// rollouts collects the changed Applications of ApplicationSets with steps.
+type rollouts map[expand.Key]*Rollout
+
+func (r rollouts) add(application *expand.Object) {
+	if application == nil || !application.Application() || !application.Parent.IsSet() {
+		return
+	}
+	set := application.Parent
+	strategy, _ := dig(set.Tree, "spec", "strategy").(map[string]any)
+	if kind, _ := strategy["type"].(string); kind != "RollingSync" {
+		return
+	}
+	steps, _ := dig(strategy, "rollingSync", "steps").([]any)
+	out := r[set.Key()]
+	if out == nil {
+		out = &Rollout{Engine: set.Engine, ApplicationSet: set.Name(), Steps: make([]Step, len(steps))}
+		r[set.Key()] = out
+		for i, s := range steps {
+			out.Steps[i].Selector = selectorText(s)
+		}
+	}
+	for i, s := range steps {
+		if selects(s, application) {
+			out.Steps[i].Applications = append(out.Steps[i].Applications, application.Name())
+			return
+		}
+	}
+	out.Outside = append(out.Outside, application.Name())
+}
+
+func (r rollouts) sorted() []Rollout {
+	var out []Rollout
+	for _, k := range slices.SortedFunc(maps.Keys(r), func(a, b expand.Key) int {
+		return strings.Compare(a.Engine+" "+a.Name, b.Engine+" "+b.Name)
+	}) {
+		out = append(out, *r[k])
+	}
+	return out
+}
+
+// selects evaluates a step's expressions as Argo CD does: In and NotIn over the Application's labels, all of which hold.
+func selects(step any, o *expand.Object) bool {
+	expressions, _ := dig(step, "matchExpressions").([]any)
+	for _, e := range expressions {
+		key, _ := dig(e, "key").(string)
+		operator, _ := dig(e, "operator").(string)
+		values, _ := dig(e, "values").([]any)
+		if slices.Contains(values, any(o.Label(key))) != (operator == "In") {
+			return false
+		}
+	}
+	return true
+}
+
+func selectorText(step any) string {
+	expressions, _ := dig(step, "matchExpressions").([]any)
+	var out []string
+	for _, e := range expressions {
+		operator := "in"
+		if o, _ := dig(e, "operator").(string); o == "NotIn" {
+			operator = "not in"
+		}
+		values, _ := dig(e, "values").([]any)
+		out = append(out, fmt.Sprintf("%v %s %v", dig(e, "key"), operator, values))
+	}
+	return strings.Join(out, ", ")
+}
+
+func dig(v any, path ...string) any {
+	for _, key := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[key]
+	}
+	return v
+}
