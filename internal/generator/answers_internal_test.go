@@ -58,6 +58,8 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 		"other labels":             {known.WithApplications(facts.Application{Name: "dns-one", Cluster: "one"}), []string{"agents", "cert", "others"}},
 		"a registration":           {known.WithApplications(app("dns", "one", "default"), registered("two")), []string{"addons", "agents", "cert", "dns", "others", "release"}},
 		"an agent":                 {known.WithApplications(app("dns", "one", "default"), facts.Application{Name: "agent-two", Cluster: "two"}), []string{"addons", "cert", "dns", "others", "release"}},
+		"a grant":                  {known.WithApplications(app("dns", "one", "default"), grantApp), []string{"agents", "others"}},
+		"a grant that has arrived": {known.WithGrants("one", facts.Grant{Group: "addons", Held: true}), nil},
 		"not known any more":       {facts.NewSet(false), nil},
 		"a cluster's, and nothing": {known.WithClusters(facts.Cluster{Name: "one"}), nil},
 	} {
