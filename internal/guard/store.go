@@ -60,7 +60,7 @@ type record struct {
 	// spent is what earlier answers to it have lost without approval, and does not have again.
 	spent []spent
 	sum   [sha256.Size]byte
-	used uint64
+	used  uint64
 	// saved tells that the folder has it.
 	saved bool
 	// revision is of which state; at, when it was answered, in nanoseconds.
