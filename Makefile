@@ -92,7 +92,7 @@ fuzz: ## Fuzz every parser for FUZZTIME (default 10s each)
 # Which fleets `make bench` measures, how often, and what else to tell it: BENCHFLAGS='-save before.json', and after a
 # change BENCHFLAGS='-compare before.json'. -clock wall measures the time that passes, for a machine that does nothing else.
 CLUSTERS   ?= 100,1000,10000
-ROUNDS     ?= 5
+ROUNDS     ?= 3
 BENCHFLAGS ?=
 
 # What `make race` looks at. CI takes what starts goroutines; everything takes long.
