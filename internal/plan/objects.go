@@ -257,9 +257,19 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 	if a.Parent == nil || b.Parent == nil || !a.Parent.Application() || !b.Parent.Application() {
 		return b.Pos, a.Pos
 	}
-	if b, a, ok := changedAt(expand.Rendered(x.before, x.after, b.Parent, a.Parent), a.Label("argosy.dev/component")); ok {
+	files, component := expand.Rendered(x.before, x.after, b.Parent, a.Parent), a.Label("argosy.dev/component")
+	if b, a, ok := changedKey(files, component, path[max(0, len(path)-1):]); ok {
+		return b, a
+	}
+	given := len(fieldsOf(&expand.Object{Tree: helmOf(b.Parent)}, &expand.Object{Tree: helmOf(a.Parent)})) > 0
+	if b, a, ok := changedAt(files, component); ok && !given {
 		return b, a
 	}
 	// The chart is the same: what it was given is not.
 	return x.place(expand.Pair{Before: b.Parent, After: a.Parent}, []string{"spec", "source", "helm", "values"})
+}
+
+// helmOf are an Application's sources, with all that they give to Helm.
+func helmOf(o *expand.Object) expand.Tree {
+	return expand.Tree{"source": dig(o.Tree, "spec", "source"), "sources": dig(o.Tree, "spec", "sources")}
 }

@@ -27,19 +27,39 @@ func changedAt(files []expand.Change, component string) (old, updated problem.Po
 	return problem.Pos{}, problem.Pos{}, false
 }
 
+// changedKey is the place of a changed value of a chart's files that is called as the field is.
+func changedKey(files []expand.Change, component string, key []string) (old, updated problem.Pos, ok bool) {
+	for _, c := range files {
+		if len(key) == 0 || path.Ext(c.Path()) != ".yaml" || strings.Contains(c.Path(), "/templates/") {
+			continue
+		}
+		for _, d := range values(rootOf(c.Before), rootOf(c.After), nil) {
+			if strings.HasSuffix("."+d.Name, "."+key[0]) && concerns(d.Name, component) {
+				return posOf(d.Old), posOf(d.New), true
+			}
+		}
+	}
+	return problem.Pos{}, problem.Pos{}, false
+}
+
+// concerns reports whether a value of a catalog may concern a component: it is not another one's.
+func concerns(name, component string) bool {
+	return component == "" || !strings.HasPrefix(name, "components.") || name == "components."+component || strings.HasPrefix(name, "components."+component+".")
+}
+
+func posOf(s *Side) problem.Pos {
+	if s == nil {
+		return problem.Pos{}
+	}
+	return s.Pos
+}
+
 // changedValue is the first difference of a file of values that may concern a component.
 func changedValue(c expand.Change, component string) (old, updated problem.Pos, ok bool) {
 	for _, d := range values(rootOf(c.Before), rootOf(c.After), nil) {
-		if strings.HasPrefix(d.Name, "components.") && component != "" && d.Name != "components."+component && !strings.HasPrefix(d.Name, "components."+component+".") {
-			continue
+		if concerns(d.Name, component) {
+			return posOf(d.Old), posOf(d.New), true
 		}
-		if d.Old != nil {
-			old = d.Old.Pos
-		}
-		if d.New != nil {
-			updated = d.New.Pos
-		}
-		return old, updated, true
 	}
 	return problem.Pos{}, problem.Pos{}, false
 }

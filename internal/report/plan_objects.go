@@ -48,8 +48,8 @@ type PlanStep struct {
 
 // PlanProblem is something that keeps the plan from being complete.
 type PlanProblem struct {
-	// Revision is which of the two has it.
-	Revision string `json:"revision" jsonschema:"enum=base,enum=head"`
+	// Revision is which of the two has it; what is not followed at either is no work of the change.
+	Revision string `json:"revision" jsonschema:"enum=base,enum=head,enum=both"`
 	Finding
 }
 
@@ -61,6 +61,8 @@ type PlanBroken struct {
 	// Kept tells that it keeps what it had at the base. Otherwise it is not in the plan.
 	Kept bool `json:"kept"`
 }
+
+const bothRevisions = "both"
 
 func newPlanObjects(objects []plan.Object) []PlanObject {
 	var out []PlanObject
@@ -96,8 +98,11 @@ func (p *Plan) AddProblems(base bool, problems []problem.Problem) {
 		same := func(y PlanProblem) bool {
 			return y.Message == f.Message && y.Position.String() == f.Position.String() && y.Cluster == f.Cluster && (y.Revision == revision || y.Severity == string(problem.Warning))
 		}
-		if !slices.ContainsFunc(p.Problems, same) {
+		switch i := slices.IndexFunc(p.Problems, same); {
+		case i < 0:
 			p.Problems = append(p.Problems, f)
+		case p.Problems[i].Revision != revision:
+			p.Problems[i].Revision = bothRevisions
 		}
 	}
 }
@@ -191,8 +196,8 @@ func (p Plan) removed() string {
 	return fmt.Sprintf("REMOVES %d: %s", len(names), named(names))
 }
 
-// notKnown are the lines that say what the plan lacks: members that keep what they had, what fails, and what is not followed, once
-// for all objects alike.
+// notKnown are the lines that say what the plan lacks: members that keep what they had, what fails, and what is not followed
+// any more or not yet, once for all objects alike.
 func (p Plan) notKnown() []string {
 	var out []string
 	for _, b := range p.Broken {
@@ -207,6 +212,9 @@ func (p Plan) notKnown() []string {
 	for _, x := range p.Problems {
 		if x.Severity == string(problem.Error) {
 			out = append(out, fmt.Sprintf("error of the %s: %s", x.Revision, x.line()))
+			continue
+		}
+		if x.Revision == bothRevisions {
 			continue
 		}
 		if warned[x.Found] == nil {

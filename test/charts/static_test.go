@@ -1,0 +1,77 @@
+package charts_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	controller "github.com/argosy-hub/argosy/internal/expand/argocd"
+	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// TestStaticEqualsThePlugin: what argosy render writes is what Argo CD makes with the plugin, in either form: as Applications,
+// and as ApplicationSets with lists, which Argo CD's own generator and renderer make Applications of without any plugin.
+func TestStaticEqualsThePlugin(t *testing.T) {
+	const hub = "hub-us"
+	url, _ := newEngine(t)
+	want := map[string]any{}
+	for name, app := range throughThePlugin(t, newArgoCD(t, url), hub) {
+		if engine, name, _ := strings.Cut(name, " "); engine == "hub" && !strings.HasPrefix(name, "application-sets-") {
+			want[name] = app
+		}
+	}
+	folder, err := source.NewFolder(repo, source.Limits{Charts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := folder.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := generator.Build(nil, snap, facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := expand.Tools{ApplicationSets: controller.New(), Charts: &helm.Charts{}}
+	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: hub, Tools: tools, At: func(string) (*snapshot.Snapshot, error) { return snap, nil }})
+	none := func(string, json.RawMessage) (json.RawMessage, error) {
+		t.Error("the plugin is asked")
+		return nil, nil
+	}
+	static, lists := map[string]any{}, map[string]any{}
+	for _, o := range h.Static("hub") {
+		if o.Application() {
+			static[o.Name()] = o.Tree
+		}
+	}
+	for _, o := range h.Lists("hub") {
+		if !o.ApplicationSet() {
+			continue
+		}
+		parameters, err := tools.ApplicationSets.Parameters(o.Tree, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parameters {
+			app, err := tools.ApplicationSets.Application(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, _ := app["metadata"].(map[string]any)["name"].(string)
+			lists[name] = app
+		}
+	}
+	if diff := cmp.Diff(want, static); diff != "" {
+		t.Errorf("as Applications (-plugin +static):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, lists); diff != "" {
+		t.Errorf("as lists (-plugin +lists):\n%s", diff)
+	}
+}
