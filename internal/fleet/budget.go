@@ -11,17 +11,15 @@ import (
 type Guard struct {
 	// MaxRemovals is how many members may lose something in one answer without approval.
 	MaxRemovals Budget
-	// Window is how long what an answer has removed counts for the next ones, where nothing is known of Applications.
+	// Window is how long what an answer has removed counts for the next ones, where nothing is known of Applications; zero
+	// gives each answer the whole budget.
 	Window time.Duration
 	// Approvals is the folder of approvals.
 	Approvals string
 }
 
-// DefaultWindow is the window of a layout that names none, and maxWindow the longest.
-const (
-	DefaultWindow = time.Hour
-	maxWindow     = 30 * 24 * time.Hour
-)
+// maxWindow is the longest window.
+const maxWindow = 30 * 24 * time.Hour
 
 // Budget is a number of members, or a share of them. The zero value is none at all.
 type Budget struct {
@@ -73,7 +71,7 @@ func (b Budget) String() string {
 func (p layoutParser) guard() Guard {
 	m := p.root.Map("guard")
 	m.Known("maxRemovals", "window", "approvals")
-	out := Guard{MaxRemovals: Budget{percent: 10}, Window: DefaultWindow, Approvals: "fleet/approvals"}
+	out := Guard{MaxRemovals: Budget{percent: 10}, Approvals: "fleet/approvals"}
 	if m.Has("window") {
 		d, err := time.ParseDuration(m.String("window"))
 		if err != nil || d < 0 || d > maxWindow {

@@ -29,7 +29,7 @@
 //     is say the ApplicationSets, else the questions that are remembered. A cluster whose file has moved to another hub has
 //     moved as well; what its service answers is not known here.
 //  12. Where the last answer is the baseline, what answers have lost without approval counts for the next ones during the
-//     layout's window, unless it is there again: else each would have the whole budget anew.
+//     layout's window, if it has one, unless it is there again: else each has the whole budget anew.
 //
 // It knows neither HTTP nor Kubernetes.
 package guard

@@ -262,15 +262,12 @@ func TestG3BudgetOfTheLayout(t *testing.T) {
 // TestG3OneMemberMayGo: 10 % of twelve members is one.
 func TestG3OneMemberMayGo(t *testing.T) {
 	for _, w := range worlds {
-		var passed atomic.Int64
-		s := guarded(t, w.known, func(o *plugin.Options) { o.Now = func() time.Time { return today.Add(time.Duration(passed.Load())) } })
+		s := guarded(t, w.known)
 		s.say(twelve(map[string]string{memberPath(1): ""}))
 		s.gives(ofDNS, askDNS, dozen-1)
 		s.gives(ofMembers, askMembers, dozen-1)
 		s.say(twelve(map[string]string{memberPath(1): "", memberPath(2): ""}))
-		if w.known == nil { // the next one, so soon after the first; later it is another's turn
-			s.refuses(ofDNS, askDNS, "removal budget: 2 of 12 members would lose addons/dns, with 1 that did a short time ago; 1 may go without approval (docs/how-to/approve-a-removal.md)")
-			passed.Store(int64(time.Hour))
+		if w.known == nil { // the next one, after the first
 			s.gives(ofDNS, askDNS, dozen-2)
 		} else { // both at once, as far as Argo CD has come
 			s.refuses(ofDNS, askDNS, "removal budget: 2 of 12 members would lose addons/dns; 1 may go without approval (docs/how-to/approve-a-removal.md)")
@@ -548,8 +545,9 @@ func TestG3SeveralQuestions(t *testing.T) {
 	}
 }
 
-// TestG3BudgetOverTime: without Applications known, commits each within the budget spend it together, over a restart, too;
-// what is back is not spent, a window of none gives each answer the whole budget.
+// TestG3BudgetOverTime: without Applications known, commits each within the budget spend it together during the layout's
+// window, over a restart, too; what is back is not spent, and after the window it is another's turn. Without a window each
+// answer has the whole budget.
 func TestG3BudgetOverTime(t *testing.T) {
 	lose := func(members ...int) map[string]string {
 		out := map[string]string{}
@@ -559,29 +557,35 @@ func TestG3BudgetOverTime(t *testing.T) {
 		return out
 	}
 	const refused = "removal budget: 2 of 12 members would lose addons/dns, with 1 that did a short time ago; 1 may go without approval (docs/how-to/approve-a-removal.md)"
+	var passed atomic.Int64
 	keep := func(dir string) func(*plugin.Options) {
-		return func(o *plugin.Options) { o.AnswersDir, o.Now = dir, func() time.Time { return today } }
+		return func(o *plugin.Options) {
+			o.AnswersDir, o.Now = dir, func() time.Time { return today.Add(time.Duration(passed.Load())) }
+		}
 	}
+	hour := map[string]string{"fleet/layout.yaml": "guard: {window: 1h}\n"}
 	dir := t.TempDir()
 	s := guarded(t, nil, keep(dir))
-	s.say(twelve(lose(1)))
+	s.say(twelve(with(lose(1), hour)))
 	s.gives(ofDNS, askDNS, dozen-1)
-	s.say(twelve(lose(1, 2)))
+	s.say(twelve(with(lose(1, 2), hour)))
 	s.refuses(ofDNS, askDNS, refused)
 	restarted := start(t, keep(dir))
-	restarted.say(twelve(lose(1, 2)))
+	restarted.say(twelve(with(lose(1, 2), hour)))
 	restarted.refuses(ofDNS, askDNS, refused)
-	restarted.say(twelve(lose(2))) // the first is back
+	restarted.say(twelve(with(lose(2), hour))) // the first is back
 	restarted.gives(ofDNS, askDNS, dozen-1)
+	passed.Store(int64(2 * time.Hour))
+	restarted.say(twelve(with(lose(2, 3), hour)))
+	restarted.gives(ofDNS, askDNS, dozen-2)
 
-	off := map[string]string{"fleet/layout.yaml": "guard: {window: 0s}\n"}
 	s = start(t, keep(t.TempDir()))
 	for i := range 4 {
 		var gone []int
 		for j := 1; j <= i; j++ {
 			gone = append(gone, j)
 		}
-		s.say(twelve(with(lose(gone...), off)))
+		s.say(twelve(lose(gone...)))
 		s.gives(ofDNS, askDNS, dozen-i)
 	}
 }
