@@ -206,7 +206,7 @@ func opened(v any, key string) any {
 		out := make(map[string]any, len(v))
 		for k, below := range v {
 			text, ok := below.(string)
-			if ok && k == "values" && key == "helm" && !strings.Contains(text, "{{") {
+			if ok && k == "values" && key == "helm" {
 				if doc, err := yamldoc.Parse("", []byte(text)); err == nil && doc.Root.IsMap() {
 					below = doc.Root.Any()
 				}
