@@ -34,7 +34,7 @@ func (p Pair) Any() *Object {
 func Compare(before, after *Hub, visit func(Pair)) {
 	c := &comparison{before: before, after: after, visit: visit, gone: map[Key]once{}, come: map[Key]once{}, seen: map[Key]bool{}}
 	c.followed = c.worthFollowing()
-	c.lists(nil, nil, before.roots, after.roots, false)
+	c.lists(nil, before.roots, after.roots, false)
 	c.finish()
 }
 
@@ -77,8 +77,8 @@ func (c *comparison) worthFollowing() map[string]bool {
 	return out
 }
 
-// lists pairs the objects of two parents. Of those that are the same, only what is below may differ.
-func (c *comparison) lists(bp, ap *Object, before, after []*Object, followedOnly bool) {
+// lists pairs the objects of two parents, ap being the one afterwards. Of those that are the same, only what is below may differ.
+func (c *comparison) lists(ap *Object, before, after []*Object, followedOnly bool) {
 	names := func(objects []*Object) (map[Key]*Object, []Key) {
 		by, order := map[Key]*Object{}, []Key(nil)
 		for _, o := range objects {
@@ -125,7 +125,7 @@ func (c *comparison) objects(b, a *Object) {
 	default:
 		before, after := fluxOwner(b), fluxOwner(a)
 		if before != nil && after != nil {
-			c.lists(b, a, c.before.artifact(b, *before), c.after.artifact(a, *after), false)
+			c.lists(a, c.before.artifact(b, *before), c.after.artifact(a, *after), false)
 		}
 	}
 }
@@ -147,8 +147,8 @@ func (c *comparison) applications(b, a *Object) {
 		}
 		return out
 	}
-	c.lists(b, a, gather(c.before, b, before, true), gather(c.after, a, after, true), true)
-	c.lists(b, a, gather(c.before, b, before, false), gather(c.after, a, after, false), false)
+	c.lists(a, gather(c.before, b, before, true), gather(c.after, a, after, true), true)
+	c.lists(a, gather(c.before, b, before, false), gather(c.after, a, after, false), false)
 }
 
 // sets compares what two ApplicationSets make.

@@ -32,7 +32,6 @@ var repository = sync.OnceValues(func() (map[string]*snapshot.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer folder.Close()
 	s, err := folder.Snapshot(context.Background())
 	if err != nil {
 		return nil, err

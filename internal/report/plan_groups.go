@@ -236,8 +236,7 @@ func (s PlanSummary) text() string {
 	if len(parts) > 0 {
 		applications += " (" + strings.Join(parts, ", ") + ")"
 	}
-	switch {
-	case clusters == "" && applications == "" && s.Objects == 0:
+	if clusters == "" && applications == "" && s.Objects == 0 {
 		return fmt.Sprintf("no changes: %s, %s", count(s.Clusters.Unchanged, "cluster"), count(s.Applications.Unchanged, "Application"))
 	}
 	out := fmt.Sprintf("clusters: %s; Applications: %s, %d unchanged", cmp.Or(clusters, "none changed"), cmp.Or(applications, "none to change"), s.Applications.Unchanged)
