@@ -47,6 +47,9 @@ func TestAgents(t *testing.T) { //nolint:tparallel // its steps follow one anoth
 	a := &agents{environment: start(t, hub.Options{Members: []string{neighbour}, Spares: []string{agent, fluxMember}, Flux: true})}
 	t.Cleanup(func() { t.Logf("\n%s", a.table()) })
 	a.ledger.always(a.clashes.look)
+	// A minute's interval is what six changes of hands would mostly wait for.
+	a.replace(t, "fleet/bootstrap/"+hub.Name+"/agents-flux.yaml", "\n              plugin:\n", "\n              artifact: {interval: 10s}\n              plugin:\n")
+	a.push(t, "Ask for artifacts more often")
 	must(t, a.Bootstrap(t.Context()))
 	// While the rest comes up, as there is a lot to wait for in both; at the end all of it is looked at.
 	a.eventually(t, "the first member's cluster Secret", func() string { return missing(a.ledger.get(hub.Name, "Secret", neighbour)) })
