@@ -55,7 +55,7 @@ func (b *bench) resolve(f *fleet) (cold []float64) {
 // sameAsHelm checks that what is served is what Helm merges (rule 3).
 func (f *fleet) sameAsHelm(st *generator.State, clusters []int) {
 	f.Helper()
-	ours := make([]map[string]string, components)
+	ours := map[int]map[string]string{} // by component and cluster
 	for c := range components {
 		if c > 1 && f.o.Clusters >= 5000 {
 			break // reading all of a large fleet's answers takes longer than all else

@@ -24,7 +24,9 @@ type kyvernoPolicy struct {
 	Spec     struct {
 		Rules []struct {
 			Match struct {
-				Any []struct{ Resources struct{ Operations, Namespaces []string } }
+				Any []struct {
+					Resources struct{ Operations, Namespaces []string }
+				}
 			}
 			CELPreconditions []admissionv1.MatchCondition
 			Validate         struct {
