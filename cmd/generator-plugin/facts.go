@@ -17,9 +17,6 @@ import (
 // known opens what --facts says: where facts come from, and with Kubernetes the ApplicationSets that are told of new
 // answers. What Flux has is added with --flux-namespace.
 func (f *flags) known(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
-	if f.facts == kubernetesFacts || f.fluxNamespace != "" {
-		hub.CaptureLogs(log)
-	}
 	provider, sets, err := f.ofClusters(log)
 	if err != nil || f.fluxNamespace == "" {
 		return provider, sets, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/plugin"
 	"github.com/argosy-hub/argosy/internal/source"
 )
@@ -212,6 +213,7 @@ func (f *flags) check() error {
 // options opens what the flags name.
 func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
 	log := f.logger(stderr)
+	hub.CaptureLogs(log) // once: it is the whole process's
 	o := plugin.Options{
 		Hub: f.hub, Listen: f.listen, TokenFile: f.tokenFile, TLSCert: f.tlsCert, TLSKey: f.tlsKey, TLSClientCA: f.tlsClientCA,
 		TokensFile: f.tokensFile, TokensDir: f.tokensDir, TokenRate: f.tokenRate, TokenBurst: f.tokenBurst,

@@ -108,7 +108,7 @@ func (h *Hub) chart(o *Object, s source, f *folder) (*Chart, error) {
 	}
 	parameters, _ := s.helm["parameters"].([]any)
 	for _, p := range parameters {
-		forced, _ := at(p, "forceString").(bool)
+		forced, _ := At(p, "forceString").(bool)
 		c.Parameters = append(c.Parameters, Parameter{Name: text(p, "name"), Value: text(p, "value"), ForceString: forced})
 	}
 	c.APIVersions = list(s.helm["apiVersions"])
@@ -231,7 +231,7 @@ func (h *Hub) sets(o *Object) (out []set, ok bool) {
 var knownGenerators = map[string]bool{"plugin": true, "list": true, "matrix": true, "merge": true, "selector": true}
 
 // unsupported is the first generator of an ApplicationSet that is not followed.
-func unsupported(o *Object) string { return unsupportedIn(at(o.Tree, "spec", "generators")) }
+func unsupported(o *Object) string { return unsupportedIn(At(o.Tree, "spec", "generators")) }
 
 func unsupportedIn(v any) string {
 	generators, _ := v.([]any)
@@ -242,7 +242,7 @@ func unsupportedIn(v any) string {
 				return kind
 			}
 			if kind == "matrix" || kind == "merge" {
-				if found := unsupportedIn(at(body, "generators")); found != "" {
+				if found := unsupportedIn(At(body, "generators")); found != "" {
 					return found
 				}
 			}
@@ -253,7 +253,7 @@ func unsupportedIn(v any) string {
 
 // onlyPlugin reports whether each generator asks the plugin and nothing else.
 func onlyPlugin(o *Object) bool {
-	generators, _ := at(o.Tree, "spec", "generators").([]any)
+	generators, _ := At(o.Tree, "spec", "generators").([]any)
 	for _, g := range generators {
 		m, _ := g.(Tree)
 		for kind := range m {

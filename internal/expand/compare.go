@@ -241,10 +241,10 @@ func (c *comparison) alike(o *Object) bool {
 
 // questions are what an ApplicationSet's own plugin generators send.
 func questions(o *Object) []json.RawMessage {
-	generators, _ := at(o.Tree, "spec", "generators").([]any)
+	generators, _ := At(o.Tree, "spec", "generators").([]any)
 	var out []json.RawMessage
 	for _, g := range generators {
-		if parameters := at(g, "plugin", "input", "parameters"); parameters != nil {
+		if parameters := At(g, "plugin", "input", "parameters"); parameters != nil {
 			out = append(out, canonical(parameters))
 		}
 	}
@@ -260,7 +260,7 @@ func (c *comparison) looksInto(o *Object) bool {
 	if !onlyPlugin(o) {
 		return true
 	}
-	if c.names(canonical(at(o.Tree, "spec", "template"))) {
+	if c.names(canonical(At(o.Tree, "spec", "template"))) {
 		return true
 	}
 	for _, q := range questions(o) {
@@ -318,7 +318,7 @@ func (c *comparison) finish() {
 
 // prunes reports whether an Application removes what it makes no more by itself.
 func prunes(o *Object) bool {
-	prune, _ := at(o.Tree, "spec", "syncPolicy", "automated", "prune").(bool)
+	prune, _ := At(o.Tree, "spec", "syncPolicy", "automated", "prune").(bool)
 	return prune
 }
 

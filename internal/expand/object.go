@@ -99,8 +99,8 @@ func canonical(v any) []byte {
 	return out.Bytes()
 }
 
-// at is the value at a path, nil if there is none.
-func at(v any, path ...string) any {
+// At is the value at a path, nil if there is none.
+func At(v any, path ...string) any {
 	for _, key := range path {
 		m, ok := v.(map[string]any)
 		if !ok {
@@ -113,6 +113,6 @@ func at(v any, path ...string) any {
 
 // text is the text at a path, empty if there is none.
 func text(v any, path ...string) string {
-	s, _ := at(v, path...).(string)
+	s, _ := At(v, path...).(string)
 	return s
 }

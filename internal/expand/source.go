@@ -25,7 +25,7 @@ type source struct {
 }
 
 func sources(application *Object) []source {
-	spec, _ := at(application.Tree, "spec").(Tree)
+	spec, _ := At(application.Tree, "spec").(Tree)
 	list, _ := spec["sources"].([]any)
 	if len(list) == 0 {
 		list = []any{spec["source"]}
@@ -37,7 +37,7 @@ func sources(application *Object) []source {
 			continue
 		}
 		helm, _ := s["helm"].(Tree)
-		recurse, _ := at(s, "directory", "recurse").(bool)
+		recurse, _ := At(s, "directory", "recurse").(bool)
 		out = append(out, source{
 			repoURL: text(s, "repoURL"), revision: text(s, "targetRevision"), path: text(s, "path"), chart: text(s, "chart"), helm: helm, recurse: recurse,
 		})

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 const (
@@ -321,41 +321,13 @@ func (s *store) add(q question, r *record) {
 }
 
 // write writes a record in one step.
-func (s *store) write(q question, r *record) (err error) {
+func (s *store) write(q question, r *record) error {
 	body, err := json.Marshal(r.content(q))
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.dir, tempPrefix)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, failed := fmt.Fprintf(f, "%s %s %s\n%s", format, version, checksum(body), body)
-	if err := errors.Join(failed, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), filepath.Join(s.dir, fileOf(q))); err != nil {
-		return err
-	}
-	return syncFolder(s.dir)
-}
-
-// syncFolder makes a name that was given last.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) { // some file systems sync no folders
-		return err
-	}
-	return nil
+	head := fmt.Appendf(nil, "%s %s %s\n", format, version, checksum(body))
+	return state.WriteFile(filepath.Join(s.dir, fileOf(q)), tempPrefix, head, body)
 }
 
 func (s *store) stats() Stats {

@@ -271,5 +271,5 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 
 // helmOf are an Application's sources, with all that they give to Helm.
 func helmOf(o *expand.Object) expand.Tree {
-	return expand.Tree{"source": dig(o.Tree, "spec", "source"), "sources": dig(o.Tree, "spec", "sources")}
+	return expand.Tree{"source": expand.At(o.Tree, "spec", "source"), "sources": expand.At(o.Tree, "spec", "sources")}
 }

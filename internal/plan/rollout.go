@@ -32,11 +32,11 @@ func (r rollouts) add(application *expand.Object) {
 		return
 	}
 	set := application.Parent
-	strategy, _ := dig(set.Tree, "spec", "strategy").(map[string]any)
+	strategy, _ := expand.At(set.Tree, "spec", "strategy").(map[string]any)
 	if kind, _ := strategy["type"].(string); kind != "RollingSync" {
 		return
 	}
-	steps, _ := dig(strategy, "rollingSync", "steps").([]any)
+	steps, _ := expand.At(strategy, "rollingSync", "steps").([]any)
 	out := r[set.Key()]
 	if out == nil {
 		out = &Rollout{Engine: set.Engine, ApplicationSet: set.Name(), Steps: make([]Step, len(steps))}
@@ -66,11 +66,11 @@ func (r rollouts) sorted() []Rollout {
 
 // selects evaluates a step's expressions as Argo CD does: In and NotIn over the Application's labels, all of which hold.
 func selects(step any, o *expand.Object) bool {
-	expressions, _ := dig(step, "matchExpressions").([]any)
+	expressions, _ := expand.At(step, "matchExpressions").([]any)
 	for _, e := range expressions {
-		key, _ := dig(e, "key").(string)
-		operator, _ := dig(e, "operator").(string)
-		values, _ := dig(e, "values").([]any)
+		key, _ := expand.At(e, "key").(string)
+		operator, _ := expand.At(e, "operator").(string)
+		values, _ := expand.At(e, "values").([]any)
 		if slices.Contains(values, any(o.Label(key))) != (operator == "In") {
 			return false
 		}
@@ -79,26 +79,15 @@ func selects(step any, o *expand.Object) bool {
 }
 
 func selectorText(step any) string {
-	expressions, _ := dig(step, "matchExpressions").([]any)
+	expressions, _ := expand.At(step, "matchExpressions").([]any)
 	var out []string
 	for _, e := range expressions {
 		operator := "in"
-		if o, _ := dig(e, "operator").(string); o == "NotIn" {
+		if o, _ := expand.At(e, "operator").(string); o == "NotIn" {
 			operator = "not in"
 		}
-		values, _ := dig(e, "values").([]any)
-		out = append(out, fmt.Sprintf("%v %s %v", dig(e, "key"), operator, values))
+		values, _ := expand.At(e, "values").([]any)
+		out = append(out, fmt.Sprintf("%v %s %v", expand.At(e, "key"), operator, values))
 	}
 	return strings.Join(out, ", ")
-}
-
-func dig(v any, path ...string) any {
-	for _, key := range path {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[key]
-	}
-	return v
 }

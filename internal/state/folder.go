@@ -80,7 +80,7 @@ func (f *Folder) read(name string) ([]byte, string, error) {
 }
 
 // Write writes a file in one step. One that is damaged is replaced.
-func (f *Folder) Write(_ context.Context, name string, data []byte, version string) (_ string, err error) {
+func (f *Folder) Write(_ context.Context, name string, data []byte, version string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch _, is, err := f.read(name); {
@@ -93,25 +93,39 @@ func (f *Folder) Write(_ context.Context, name string, data []byte, version stri
 	if len(data) > maxFile {
 		return "", &TooLarge{name, len(data), maxFile}
 	}
-	file, err := os.CreateTemp(f.dir, temporary)
-	if err != nil {
+	sum := checksum(data)
+	head := fmt.Appendf(nil, "%s %s %s\n", folderFormat, folderVersion, sum)
+	if err := WriteFile(f.path(name), temporary, head, data); err != nil {
 		return "", err
+	}
+	return sum, nil
+}
+
+// WriteFile writes a file of these parts in one step: it has what it had before or all of them, whatever happens. What is
+// left of a step that was interrupted is beside it, by the pattern of os.CreateTemp.
+func WriteFile(path, temporary string, parts ...[]byte) (err error) {
+	dir := filepath.Dir(path)
+	file, err := os.CreateTemp(dir, temporary)
+	if err != nil {
+		return err
 	}
 	defer func() {
 		if err != nil {
 			_ = os.Remove(file.Name())
 		}
 	}()
-	sum := checksum(data)
-	_, head := fmt.Fprintf(file, "%s %s %s\n", folderFormat, folderVersion, sum)
-	_, body := file.Write(data)
-	if err := errors.Join(head, body, file.Sync(), file.Close()); err != nil {
-		return "", err
+	var failed error
+	for _, part := range parts {
+		_, err := file.Write(part)
+		failed = errors.Join(failed, err)
 	}
-	if err := os.Rename(file.Name(), f.path(name)); err != nil {
-		return "", err
+	if err := errors.Join(failed, file.Sync(), file.Close()); err != nil {
+		return err
 	}
-	return sum, syncFolder(f.dir)
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(dir)
 }
 
 // syncFolder makes a name that was given last.
