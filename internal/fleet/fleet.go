@@ -35,6 +35,7 @@ type Fleet struct {
 type hub struct {
 	self    *Member
 	members []*Member // sorted by name, the hub itself included
+	faulty  []*Member // those with errors
 }
 
 // Load reads a snapshot. What did not change since the previous fleet (which may be nil) is taken from it. The error
@@ -202,6 +203,9 @@ func (f *Fleet) readMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 			f.hubs[m.Hub] = h
 		}
 		h.members = append(h.members, m)
+		if len(problem.Errors(m.Problems)) > 0 {
+			h.faulty = append(h.faulty, m)
+		}
 		switch {
 		case m.IsHub && h.self == nil:
 			h.self = m
@@ -281,6 +285,14 @@ func (f *Fleet) Members(hubName string) []*Member {
 	return nil
 }
 
+// Faulty are a hub's members whose files have errors.
+func (f *Fleet) Faulty(hubName string) []*Member {
+	if h := f.hubs[hubName]; h != nil {
+		return h.faulty
+	}
+	return nil
+}
+
 // HubMember is the member file of the hub itself, nil when there is none.
 func (f *Fleet) HubMember(hubName string) *Member {
 	if h := f.hubs[hubName]; h != nil {
@@ -291,12 +303,16 @@ func (f *Fleet) HubMember(hubName string) *Member {
 
 // Member is a hub's member by name, nil when there is none.
 func (f *Fleet) Member(hubName, name string) *Member {
-	members := f.Members(hubName)
-	i, found := slices.BinarySearchFunc(members, name, func(m *Member, name string) int { return strings.Compare(m.Name, name) })
+	i, found := f.Place(hubName, name)
 	if !found {
 		return nil
 	}
-	return members[i]
+	return f.Members(hubName)[i]
+}
+
+// Place is where a hub's member is among its Members, and whether it is.
+func (f *Fleet) Place(hubName, name string) (int, bool) {
+	return slices.BinarySearchFunc(f.Members(hubName), name, func(m *Member, name string) int { return strings.Compare(m.Name, name) })
 }
 
 // HasMembersOf reports whether both fleets have the same members, by the same files.

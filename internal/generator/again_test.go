@@ -142,7 +142,7 @@ func TestOnlyWhatChangedIsComputed(t *testing.T) {
 	}
 	anew := 0
 	for _, m := range next.Fleet.Members(fleettest.Hub) {
-		if _, as := a.of(next.clusters[m]); !as {
+		if _, as := a.of(next.clusterOf(m)); !as {
 			anew++
 		}
 	}

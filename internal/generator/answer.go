@@ -281,11 +281,11 @@ func (st *State) sets(q query) ([]set, *Error) {
 func (st *State) asked(q query) ([]*cluster, []problem.Problem) {
 	var out []*cluster
 	problems := problem.Errors(st.Fleet.ProblemsOf(q.Hub))
-	for _, m := range st.Fleet.Members(q.Hub) {
+	for i, m := range st.Fleet.Members(q.Hub) {
 		if q.owner != fleet.OwnerHub && q.owner != m.Name {
 			continue
 		}
-		c := st.clusters[m]
+		c := st.clusters[q.Hub][i]
 		if st.leftOut(q, c) {
 			continue
 		}

@@ -24,7 +24,7 @@ func (st *State) FindApplication(hub, name string) (Named, error) {
 				found = append(found, Named{h, m.Name, fleetGroup, fleetSecret})
 			}
 			likely := strings.HasSuffix(name, "-"+m.Name)
-			for group, g := range st.clusters[m].groups {
+			for group, g := range st.clusterOf(m).groups {
 				for _, component := range g.components() {
 					is := applicationName(component, m.Name)
 					if is == name {

@@ -47,7 +47,6 @@ type placement struct {
 	data    templateFacts // without the hierarchy's labels
 	roots   map[string]string
 	dirs    map[string][]hierarchy.Dir // by group
-	folders map[string]bool            // all of them
 	broken  []problem.Problem
 }
 
@@ -127,7 +126,7 @@ func (b *ground) newPlacement(c *cluster) *placement {
 	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.facts.Annotations, Declared: b.declaredAnnotations(c.member, nil)})
 	p := &placement{
 		data:  b.templateFacts(c).withLabels(l.All, a.All),
-		roots: map[string]string{}, dirs: map[string][]hierarchy.Dir{}, folders: map[string]bool{},
+		roots: map[string]string{}, dirs: map[string][]hierarchy.Dir{},
 	}
 	for _, name := range b.Fleet.Layout.GroupNames() {
 		root := b.Fleet.Root(c.member, name)
@@ -137,9 +136,6 @@ func (b *ground) newPlacement(c *cluster) *placement {
 			continue
 		}
 		p.roots[name], p.dirs[name] = root, dirs
-		for _, d := range dirs {
-			p.folders[d.Path] = true
-		}
 	}
 	if len(p.broken) > 0 { // most likely for want of a label that is declared, but refused: that is what is to be mended
 		p.broken = slices.Concat(refused, p.broken)

@@ -62,7 +62,7 @@ func (d *Departures) Why(name, component string) Departure {
 	if m == nil {
 		return d.away(name, component)
 	}
-	c := d.st.clusters[m]
+	c := d.st.clusterOf(m)
 	m = c.member
 	switch {
 	case d.st.leftOut(d.q, c):

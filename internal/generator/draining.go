@@ -37,7 +37,7 @@ func (p *past) drained(attempt *cluster) *cluster {
 
 // keeps is the revision whose sets a draining member keeps, empty for one that is not draining.
 func (st *State) keeps(m *fleet.Member) string {
-	if c := st.clusters[m]; c.home != nil && st.attempted(m).member.Lifecycle == fleet.Draining {
+	if c := st.clusterOf(m); c.home != nil && st.attempted(m).member.Lifecycle == fleet.Draining {
 		return c.home.snapshot.Revision
 	}
 	return ""
@@ -61,7 +61,7 @@ func (st *State) waiting(hub string) (map[string]Waiting, []problem.Problem) {
 		if keeps == "" || keeps == st.Revision {
 			continue
 		}
-		c := st.clusters[m].attempt
+		c := st.attempted(m)
 		apps, faults := st.applicationsOf(c)
 		slices.SortFunc(apps, func(a, b Application) int {
 			return cmp.Or(strings.Compare(string(a.View), string(b.View)), strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))

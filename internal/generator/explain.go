@@ -56,7 +56,7 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	if groups := st.groups; !slices.Contains(groups, group) {
 		return nil, badRequest("group %q is not in the layout%s; expected one of %s", group, hint(group, groups), strings.Join(groups, ", "))
 	}
-	c := st.clusters[m]
+	c := st.clusterOf(m)
 	if broken := c.cannot(); len(broken) > 0 {
 		return nil, unavailable(broken)
 	}
@@ -188,7 +188,7 @@ func (st *State) Summaries() []Summary {
 	var out []Summary
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
-			c := st.clusters[m]
+			c := st.clusterOf(m)
 			file, lifecycle, keeps := m.Pos.File, m.Lifecycle, st.keeps(m)
 			if c.home != nil {
 				m = c.member
@@ -225,7 +225,7 @@ func (st *State) ComponentsOf(hub, name, group string) []string {
 	if failure != nil {
 		return nil
 	}
-	g := st.clusters[m].groups[group]
+	g := st.clusterOf(m).groups[group]
 	if g == nil {
 		return nil
 	}

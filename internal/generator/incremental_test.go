@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -84,6 +85,41 @@ func sameEverything(t testing.TB, what string, want, got map[string]string) {
 	}
 	if len(want) != len(got) {
 		t.Fatalf("%s: %d and %d questions", what, len(want), len(got))
+	}
+}
+
+// sameIndexes checks what is carried on from state to state against the plain computation.
+func sameIndexes(t testing.TB, what string, st *State) {
+	t.Helper()
+	var strange []peculiar
+	having := map[string]map[*fleet.Member]bool{}
+	for m, c := range st.each() {
+		if c.isPeculiar() {
+			strange = append(strange, peculiar{m, c})
+		}
+		for dir := range c.attempted().place.folders() {
+			if having[dir] == nil {
+				having[dir] = map[*fleet.Member]bool{}
+			}
+			having[dir][m] = true
+		}
+		if st.clusterOf(m) != c || st.cluster(m.Hub, m.Name) != c {
+			t.Fatalf("%s: another cluster is found for %s/%s", what, m.Hub, m.Name)
+		}
+	}
+	if !slices.Equal(strange, st.peculiar) {
+		t.Fatalf("%s: peculiar are %d, computed anew %d", what, len(st.peculiar), len(strange))
+	}
+	for dir, want := range having {
+		found := map[*fleet.Member]bool{}
+		for m := range st.haveFolders([]string{dir}) {
+			found[m] = true
+		}
+		for m := range want {
+			if !found[m] {
+				t.Fatalf("%s: %s/%s has the folder %s, and is not found", what, m.Hub, m.Name, dir)
+			}
+		}
 	}
 }
 
@@ -212,6 +248,7 @@ func TestIncrementalBuildIsAFreshOne(t *testing.T) {
 				continue
 			}
 			built++
+			sameIndexes(t, fmt.Sprintf("seed %d, %v", seed, history), next)
 			if len(homes) > 0 {
 				kept++
 			}

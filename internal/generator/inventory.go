@@ -95,7 +95,7 @@ func (st *State) inventory(hub string) (Inventory, []problem.Problem) {
 	applications := make([][]Application, len(members))
 	problems := make([][]problem.Problem, len(members))
 	parallel(len(members), func(i int) {
-		c := st.clusters[members[i]]
+		c := st.clusters[hub][i]
 		if problems[i] = c.cannot(); len(problems[i]) > 0 {
 			return
 		}

@@ -154,8 +154,8 @@ func (l *linter) file(g *clusterGroup, t *fleet.FileTemplate, component string, 
 func (l *linter) tenants() {
 	tenants := map[string]bool{} // tenants of members, true when one of their folders is there
 	where := map[string]*fleet.Member{}
-	for m := range l.st.clusters {
-		c := l.st.attempted(m)
+	for m, c := range l.st.each() {
+		c = c.attempted()
 		if m.IsHub || m.Tenant == "" || len(c.broken) > 0 {
 			continue
 		}
@@ -195,8 +195,8 @@ func (l *linter) unreachable() {
 	roots := map[string]bool{}
 	unknown := map[string]bool{} // members whose files are not known before their member files are mended
 	open := map[string]bool{}    // groups of which no catalog is known: any component may be asked for with a base
-	for m := range l.st.clusters {
-		c := l.st.attempted(m)
+	for _, c := range l.st.each() {
+		c = c.attempted()
 		if len(c.groups) == 0 {
 			unknown[c.member.Name] = true
 		}

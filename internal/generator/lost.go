@@ -10,10 +10,12 @@ import (
 // still declared: a folder deleted by mistake would switch off every component of the group. A repository that never
 // had such files is fine, so this is no finding of Lint; whoever replaces one state by another asks.
 func (st *State) LostFolders(previous *State) []problem.Problem {
-	before, now := previous.populated(), st.populated()
 	var out []problem.Problem
 	for _, group := range st.Fleet.Versions.Groups() {
-		if root := before[group]; root != "" && now[group] == "" {
+		if st.populated(group) != "" {
+			continue
+		}
+		if root := previous.populated(group); root != "" {
 			out = append(out, problem.Problem{
 				Reason: problem.MissingFolder, Severity: problem.Error, Pos: problem.Pos{File: root}, Subject: fmt.Sprintf("group %q", group),
 				Found:    "no file is left in the folders of its levels",
@@ -24,15 +26,18 @@ func (st *State) LostFolders(previous *State) []problem.Problem {
 	return out
 }
 
-// populated are the groups that have files, each with the first root folder (in order) that holds some.
-func (st *State) populated() map[string]string {
-	out := map[string]string{}
-	for _, c := range st.clusters {
-		for name, g := range c.groups {
-			if (out[name] == "" || g.root < out[name]) && st.now.snapshot.HasDir(g.root) {
-				out[name] = g.root
-			}
+// populated is a root folder of a group that holds files, empty if none does.
+func (st *State) populated(group string) string {
+	empty := map[string]bool{} // by root
+	for _, c := range st.each() {
+		g := c.groups[group]
+		if g == nil || empty[g.root] {
+			continue
 		}
+		if st.now.snapshot.HasDir(g.root) {
+			return g.root
+		}
+		empty[g.root] = true
 	}
-	return out
+	return ""
 }

@@ -22,7 +22,7 @@ func (st *State) movesSince(previous *State) map[ID]string {
 	if st.Fleet.HasMembersOf(previous.Fleet) {
 		return out
 	}
-	for m := range previous.clusters {
+	for m := range previous.each() {
 		if st.Fleet.Member(m.Hub, m.Name) != nil {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -22,12 +21,12 @@ type Homes map[ID]*snapshot.Snapshot
 // Homes are what Restore makes the same State of.
 func (st *State) Homes() Homes {
 	out := Homes{}
-	for m, c := range st.clusters {
+	for _, x := range st.peculiar {
 		switch {
-		case c.home != nil:
-			out[ID{m.Hub, m.Name}] = c.home.snapshot
-		case c.newcomer:
-			out[ID{m.Hub, m.Name}] = nil
+		case x.cluster.home != nil:
+			out[ID{x.member.Hub, x.member.Name}] = x.cluster.home.snapshot
+		case x.cluster.newcomer:
+			out[ID{x.member.Hub, x.member.Name}] = nil
 		}
 	}
 	return out
@@ -63,14 +62,12 @@ func (q Quarantined) First() problem.Problem {
 // Quarantined are a hub's members that cannot be computed, by hub and name. An empty hub means all.
 func (st *State) Quarantined(hub string) []Quarantined {
 	var out []Quarantined
-	for _, name := range st.Fleet.Hubs() {
-		if hub != "" && hub != name {
+	for _, x := range st.peculiar {
+		if hub != "" && hub != x.member.Hub {
 			continue
 		}
-		for _, m := range st.Fleet.Members(name) {
-			if q, is := st.quarantined(st.clusters[m]); is {
-				out = append(out, q)
-			}
+		if q, is := st.quarantined(x.cluster); is {
+			out = append(out, q)
 		}
 	}
 	return out
@@ -98,7 +95,7 @@ func (st *State) Lost(before *State, hub string) []problem.Problem {
 		if q.Standing == Kept || old == nil {
 			continue
 		}
-		if c := before.clusters[old]; c.home != nil || len(c.wrong()) == 0 {
+		if c := before.clusterOf(old); c.home != nil || len(c.wrong()) == 0 {
 			out = append(out, q.Problems...)
 		}
 	}
@@ -119,12 +116,7 @@ func (c *cluster) cannot() []problem.Problem {
 }
 
 // attempted is a member as the snapshot has it.
-func (st *State) attempted(m *fleet.Member) *cluster {
-	if c := st.clusters[m]; c.attempt == nil {
-		return c
-	}
-	return st.clusters[m].attempt
-}
+func (st *State) attempted(m *fleet.Member) *cluster { return st.clusterOf(m).attempted() }
 
 // leftOut reports whether a member that cannot be computed is simply not in the answer: there is nothing to be lost. Its
 // Applications, of which there are none, are a fact for the engine that they are of, which is Argo CD. Where nothing is
@@ -143,27 +135,13 @@ func (st *State) leftOut(q query, c *cluster) bool {
 
 // past finds what is known of members from before: from the previous State, or from Homes.
 type past struct {
-	st       *State
-	previous func() map[ID]*cluster
-	ground   *ground // of the previous State, nil without one
-	homes    map[ID]*ground
-	never    map[ID]bool // those of which Homes say that they could never be computed
+	st, before *State // before is the previous State, nil without one
+	homes      map[ID]*ground
+	never      map[ID]bool // those of which Homes say that they could never be computed
 }
 
 func newPast(st, previous *State, homes Homes) *past {
-	p := &past{st: st, homes: map[ID]*ground{}, never: map[ID]bool{}}
-	if previous != nil {
-		p.ground = previous.now
-	}
-	p.previous = sync.OnceValue(func() map[ID]*cluster { // most states have no use for it
-		out := map[ID]*cluster{}
-		if previous != nil {
-			for m, c := range previous.clusters {
-				out[ID{m.Hub, m.Name}] = c
-			}
-		}
-		return out
-	})
+	p := &past{st: st, before: previous, homes: map[ID]*ground{}, never: map[ID]bool{}}
 	grounds := map[*snapshot.Snapshot]*ground{}
 	for id, s := range homes {
 		if s == nil {
@@ -180,17 +158,25 @@ func newPast(st, previous *State, homes Homes) *past {
 	return p
 }
 
+// previous is a member's cluster in the previous State, nil if there is none.
+func (p *past) previous(id ID) *cluster {
+	if p.before == nil {
+		return nil
+	}
+	return p.before.cluster(id.Hub, id.Name)
+}
+
 // newcomer reports whether a member that cannot be computed has never been.
 func (p *past) newcomer(id ID) bool {
-	if c := p.previous()[id]; c != nil {
+	if c := p.previous(id); c != nil {
 		return c.newcomer
 	}
-	return p.ground != nil || p.never[id]
+	return p.before != nil || p.never[id]
 }
 
 // member is a member's file as it was when the member could last be computed, nil if that is not known.
 func (p *past) member(id ID) *fleet.Member {
-	if c := p.previous()[id]; c != nil && (c.home != nil || len(c.wrong()) == 0) {
+	if c := p.previous(id); c != nil && (c.home != nil || len(c.wrong()) == 0) {
 		return c.member
 	}
 	if g := p.homes[id]; g != nil {
@@ -202,7 +188,7 @@ func (p *past) member(id ID) *fleet.Member {
 // last is a member's cluster by the last files that it could be computed from and by the facts of now, nil if there are
 // none. Problems are those that the facts bring to it.
 func (p *past) last(id ID) (*cluster, *ground, []problem.Problem) {
-	old, home := p.previous()[id], p.homes[id]
+	old, home := p.previous(id), p.homes[id]
 	if old != nil {
 		switch {
 		case old.home != nil:
@@ -210,7 +196,7 @@ func (p *past) last(id ID) (*cluster, *ground, []problem.Problem) {
 		case len(old.wrong()) > 0:
 			return nil, nil, nil
 		default:
-			home = p.ground
+			home = p.before.now
 		}
 	}
 	if home == nil || home.snapshot == p.st.now.snapshot {
@@ -244,11 +230,11 @@ func (p *past) hubFaults() map[string][]problem.Problem {
 	out := map[string][]problem.Problem{}
 	for _, hub := range p.st.Fleet.Hubs() {
 		faults := p.st.now.faults(hub)
-		for _, m := range p.st.Fleet.Members(hub) {
-			errs := problem.Errors(m.Problems)
-			if len(errs) == 0 || m.IsHub {
+		for _, m := range p.st.Fleet.Faulty(hub) {
+			if m.IsHub {
 				continue
 			}
+			errs := problem.Errors(m.Problems)
 			id := ID{m.Hub, m.Name}
 			switch before := p.member(id); {
 			case before != nil && before.IsHub,
@@ -304,9 +290,9 @@ func (st *State) allGroups() []string {
 	for _, name := range st.Fleet.Layout.GroupNames() {
 		names[name] = true
 	}
-	for _, c := range st.clusters {
-		if c.home != nil {
-			for name := range c.groups {
+	for _, x := range st.peculiar {
+		if x.cluster.home != nil {
+			for name := range x.cluster.groups {
 				names[name] = true
 			}
 		}
@@ -319,12 +305,12 @@ func (st *State) ownMembers() map[string]*fleet.Member {
 	out := map[string]*fleet.Member{}
 	for _, hub := range st.Fleet.Hubs() {
 		if self := st.Fleet.HubMember(hub); self != nil {
-			out[hub] = st.clusters[self].member
+			out[hub] = st.clusterOf(self).member
 		}
-		for _, m := range st.Fleet.Members(hub) {
-			if c := st.clusters[m]; c.home != nil && c.member.IsHub {
-				out[hub] = c.member
-			}
+	}
+	for _, x := range st.peculiar {
+		if c := x.cluster; c.home != nil && c.member.IsHub {
+			out[x.member.Hub] = c.member
 		}
 	}
 	return out
@@ -332,11 +318,11 @@ func (st *State) ownMembers() map[string]*fleet.Member {
 
 // cluster is a member's cluster by name, nil when there is no such member.
 func (st *State) cluster(hub, name string) *cluster {
-	m := st.Fleet.Member(hub, name)
-	if m == nil {
+	i, found := st.Fleet.Place(hub, name)
+	if !found {
 		return nil
 	}
-	return st.clusters[m]
+	return st.clusters[hub][i]
 }
 
 // sameFaults reports whether two lists of problems read the same.

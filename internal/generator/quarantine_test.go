@@ -104,7 +104,7 @@ func TestG2_HealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 		files := small()
 		previous := next(t, nil, commitOf("start", files), facts.Set{})
 		homes := map[ID]*snapshot.Snapshot{} // the model: of every member that was ever good
-		for m := range noProblems(t, previous).clusters {
+		for m := range noProblems(t, previous).each() {
 			homes[ID{m.Hub, m.Name}] = previous.now.snapshot
 		}
 		var history []string
@@ -123,7 +123,7 @@ func TestG2_HealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 			st := next(t, previous, s, facts.Set{})
 			previous = st
 			there := map[ID]bool{}
-			for m, c := range fresh.clusters {
+			for m, c := range fresh.each() {
 				id := ID{m.Hub, m.Name}
 				if there[id] = true; len(c.wrong()) == 0 {
 					homes[id] = s

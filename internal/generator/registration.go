@@ -98,7 +98,7 @@ func (st *State) hubAnnotations(c *cluster) map[string]string {
 	case c.home != nil:
 		return c.home.newCluster(self, nil, st.facts).annotations.All
 	}
-	return st.clusters[self].annotations.All
+	return st.clusterOf(self).annotations.All
 }
 
 // pushValues switch on that the chart writes the credentials into the cluster. Where, and whether the token of the

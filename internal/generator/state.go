@@ -3,7 +3,6 @@ package generator
 import (
 	"fmt"
 	"maps"
-	"path"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -34,7 +33,12 @@ type State struct {
 
 	now      *ground
 	facts    facts.Set
-	clusters map[*fleet.Member]*cluster
+	clusters map[string][]*cluster // by hub: those of its members, in their order
+	// peculiar are the members that are not simply what the snapshot has of them, by hub and name: few, so that nobody has to
+	// look at all members for them.
+	peculiar []peculiar
+	// folders is made when it is first needed (byFolder).
+	folders atomic.Pointer[byFolder]
 	faults   map[string][]problem.Problem // by hub: what is wrong with its own member file
 	hubs     map[string]*fleet.Member     // by hub: its own member, as answers see it
 	groups   []string                     // all that answers know, sorted
@@ -80,35 +84,25 @@ func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes Homes) (
 // buildClusters computes every member's cluster, or takes it from the previous state where nothing that it depends on
 // has changed.
 func (st *State) buildClusters(previous *State, p *past) {
-	st.clusters = make(map[*fleet.Member]*cluster)
 	st.faults = p.hubFaults()
-	keep := st.keeper(previous)
-	var members []*fleet.Member
-	for _, hub := range st.Fleet.Hubs() {
-		members = append(members, st.Fleet.Members(hub)...)
-	}
-	clusters := make([]*cluster, len(members))
-	parallel(len(members), func(i int) {
-		kept, place := keep(members[i])
-		if kept == nil {
-			kept = st.now.newCluster(members[i], place, st.facts)
-			kept.problems = problem.Cut(st.now.check(kept), problem.OfCluster)
-			kept = p.settle(kept)
-		}
-		clusters[i] = kept
+	anew := st.takeOver(previous)
+	parallel(len(anew), func(i int) {
+		d := anew[i]
+		c := st.now.newCluster(d.member, d.place, st.facts)
+		c.problems = problem.Cut(st.now.check(c), problem.OfCluster)
+		st.clusters[d.member.Hub][d.at] = p.settle(c)
 	})
+	st.keepFolders(previous, anew)
+	st.findPeculiar(previous, anew)
 	st.Problems = problem.Errors(st.Fleet.Problems)
-	for i, m := range members {
-		st.clusters[m] = clusters[i]
-		st.Problems = append(st.Problems, clusters[i].problems...)
+	st.unsettled = map[string]bool{}
+	for _, x := range st.peculiar {
+		st.Problems = append(st.Problems, x.cluster.problems...)
+		if x.cluster.home == nil && len(x.cluster.problems) > 0 {
+			st.unsettled[x.member.Name] = true
+		}
 	}
 	st.Problems = problem.Sorted(st.Problems)
-	st.unsettled = map[string]bool{}
-	for m, c := range st.clusters {
-		if c.home == nil && len(c.problems) > 0 {
-			st.unsettled[m.Name] = true
-		}
-	}
 	st.groups, st.hubs = st.allGroups(), st.ownMembers()
 }
 
@@ -143,56 +137,6 @@ type failedCall struct {
 }
 
 func (c *failedCall) String() string { return fmt.Sprintf("%v\n%s", c.value, c.stack) }
-
-// keeper returns a function that finds a member's cluster in the previous state: nil when it must be computed anew,
-// but then perhaps its placement, which depends on less.
-func (st *State) keeper(previous *State) func(*fleet.Member) (*cluster, *placement) {
-	if previous == nil || previous.Fleet.Layout != st.Fleet.Layout {
-		return func(*fleet.Member) (*cluster, *placement) { return nil, nil }
-	}
-	everywhere := previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets
-	for g, c := range st.now.catalogs {
-		everywhere = everywhere || previous.now.catalogs[g].Root != c.Root
-	}
-	folders := map[string]bool{}
-	for _, p := range snapshot.Changed(previous.now.snapshot, st.now.snapshot) {
-		folders["."] = true // a level may be the repository's root
-		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
-			folders[dir] = true
-		}
-	}
-	return func(m *fleet.Member) (*cluster, *placement) {
-		if previous.clusters[m] == nil || previous.Fleet.HubMember(m.Hub) != st.Fleet.HubMember(m.Hub) || !sameFaults(previous.faults[m.Hub], st.faults[m.Hub]) {
-			return nil, nil
-		}
-		old := previous.attempted(m)
-		if old.place == nil {
-			return nil, nil
-		}
-		before, wasRegistered := previous.facts.Of(m.Name)
-		now, registered := st.facts.Of(m.Name)
-		switch {
-		case wasRegistered != registered || !before.Equal(now):
-			return nil, nil
-		case everywhere || intersect(old.place.folders, folders):
-			return nil, old.place
-		}
-		return previous.clusters[m], nil
-	}
-}
-
-// intersect reports whether two sets have anything in common.
-func intersect(a, b map[string]bool) bool {
-	if len(b) < len(a) {
-		a, b = b, a
-	}
-	for x := range a {
-		if b[x] {
-			return true
-		}
-	}
-	return false
-}
 
 // templateFacts are the facts as templates see them.
 type templateFacts map[string]any

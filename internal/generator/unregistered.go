@@ -48,8 +48,8 @@ func (st *State) LastKnown(hub string) []string {
 		if hub != "" && hub != name {
 			continue
 		}
-		for _, m := range st.Fleet.Members(name) {
-			if c := st.clusters[m]; st.lastKnown(c) && !c.retired() {
+		for i, m := range st.Fleet.Members(name) {
+			if c := st.clusters[name][i]; st.lastKnown(c) && !c.retired() {
 				out = append(out, m.Name)
 			}
 		}
