@@ -4,7 +4,7 @@
 //	POST /api/v1/getparams.execute   parameter sets (token)
 //	GET  /api/v1/flux/inputs         the same parameter sets for Flux Operator (token, also as a password)
 //	GET  /v2/...                     artifacts for Flux, as an OCI registry (token, also as a password)
-//	POST /api/v1/webhook             refresh now (token, or a forge's signature made with it)
+//	POST /api/v1/webhook             refresh now (token, or a forge's signature made with it; forges.go)
 //	GET  /api/v1/fleet               the members in a few words (token)
 //	GET  /api/v1/explain             where a component's values come from (token)
 //	GET  /healthz, /readyz, /metrics

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,10 +79,12 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzWebhook: a body makes the source look if its signature is that of the token, whatever the body is, and in no other case.
+// FuzzWebhook: a body makes the source look if its signature is that of the token, whatever the body is and in whichever
+// forge's header, and in no other case.
 func FuzzWebhook(f *testing.F) {
 	for _, s := range []string{"", "{}", `{"ref":"refs/heads/main"}`, "payload=%7B%7D", "\x00\xff"} {
 		f.Add(s, signed(secret, s))
+		f.Add(s, bare(secret, s))
 		f.Add(s, strings.ToUpper(signed(secret, s)))
 		f.Add(s, signed("another", s))
 		f.Add(s, "sha256=")
@@ -89,26 +93,73 @@ func FuzzWebhook(f *testing.F) {
 	s := fuzzed(f)
 	f.Fuzz(func(t *testing.T, body, signature string) {
 		s := s.in(t)
-		if strings.ContainsFunc(signature, func(r rune) bool { return r < 0x20 || r > 0x7e }) || strings.TrimSpace(signature) == "" {
+		if !inHeader(signature) || signature == "" {
 			t.Skip() // no header has it
 		}
-		for _, signature := range []string{strings.TrimSpace(signature), signed(secret, body)} {
-			r := s.do(s.request(http.MethodPost, "/api/v1/webhook", body, "Authorization", "", "X-Hub-Signature-256", signature))
-			digest, isOne := strings.CutPrefix(signature, "sha256=")
-			got, err := hex.DecodeString(digest)
-			if good := isOne && err == nil && "sha256="+hex.EncodeToString(got) == signed(secret, body); good {
-				r.told(t, "a good signature", 202)
-				<-s.script.pokes
-			} else {
-				r.told(t, signature, 401)
+		for header, prefix := range map[string]string{"X-Hub-Signature-256": "sha256=", "X-Hub-Signature": "sha256=", "X-Gitea-Signature": "", "X-Forgejo-Signature": ""} {
+			for _, signature := range []string{signature, prefix + bare(secret, body)} {
+				r := s.do(s.request(http.MethodPost, webhookPath, body, "Authorization", "", header, signature))
+				digest, isOne := strings.CutPrefix(signature, prefix)
+				got, err := hex.DecodeString(digest)
+				if isOne && err == nil && hex.EncodeToString(got) == bare(secret, body) {
+					r.told(t, "a good signature", 202)
+					<-s.script.pokes
+				} else {
+					r.told(t, header+": "+signature, 401)
+				}
 			}
 		}
-		select {
-		case <-s.script.pokes:
+		if len(s.script.pokes) > 0 {
 			t.Fatalf("%q with %q makes the source look", body, signature)
-		default:
 		}
 	})
+}
+
+// FuzzDelivery: whatever a forge calls an event and a delivery, a push makes the source look once, and nothing else does.
+func FuzzDelivery(f *testing.F) {
+	for _, event := range []string{"", "push", "Push", "ping", "Push Hook", "repo:refs_changed", "push,ping", "\"<&>"} {
+		f.Add(event, "f6266f16-1bf3-46a5-9ea4-602e06ead473", uint8(0))
+		f.Add(event, "", uint8(3))
+		f.Add(event, strings.Repeat("x", 129), uint8(4))
+	}
+	s := fuzzed(f)
+	pushes := []string{"", "push", "Push Hook", "Tag Push Hook", "System Hook", "repo:push", "repo:refs_changed", "mirror:repo_synchronized"}
+	sane := regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
+	f.Fuzz(func(t *testing.T, event, delivery string, which uint8) {
+		s := s.in(t)
+		if !inHeader(event) || !inHeader(delivery) {
+			t.Skip()
+		}
+		headers := [][2]string{
+			{"X-GitHub-Event", "X-GitHub-Delivery"}, {"X-Gitea-Event", "X-Gitea-Delivery"}, {"X-Forgejo-Event", "X-Forgejo-Delivery"},
+			{"X-Gitlab-Event", "Idempotency-Key"}, {"X-Event-Key", "X-Request-UUID"}, {"X-Event-Key", "X-Request-Id"},
+		}
+		names := headers[int(which)%len(headers)]
+		push := slices.Contains(pushes, event)
+		known := sane.MatchString(delivery) && (names[1] != "X-Request-Id" || event != "")
+		for i := range 2 {
+			r := s.do(s.request(http.MethodPost, webhookPath, "{}", names[0], event, names[1], delivery))
+			switch {
+			case push && known && i == 0: // an earlier case may have had its name
+				r.told(t, event, 200, 202)
+			case push && !known:
+				r.told(t, event, 202)
+			default:
+				r.told(t, event, 200)
+			}
+			if n := len(s.script.pokes); (r.code == 202) != (n == 1) {
+				t.Fatalf("%d, and the source looks %d times", r.code, n)
+			}
+			for len(s.script.pokes) > 0 {
+				<-s.script.pokes
+			}
+		}
+	})
+}
+
+// inHeader tells whether a header's value arrives as it is sent.
+func inHeader(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r > 0x7e }) && strings.TrimSpace(text) == text
 }
 
 // FuzzPaths: whatever is asked for by GET, there is an answer, and none is the service's own fault.

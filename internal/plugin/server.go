@@ -33,6 +33,7 @@ type Server struct {
 	metrics   *metrics
 	slots     chan struct{}
 	webhooks  chan struct{} // signed bodies that are being read
+	seen      deliveries    // webhooks that have come
 	http      *http.Server
 	listener  *connections // what it listens on comes with Start
 	draining  atomic.Bool

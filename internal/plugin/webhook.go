@@ -14,24 +14,34 @@ import (
 const maxWebhooks = 16
 
 // webhook makes the source look for something new at once. What a forge says in the body is not read, but for its
-// signature: the repository tells best what is new.
+// signature: the repository tells best what is new. However many pushes come while the source looks, it looks once more
+// after them (internal/source's watcher).
 func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	if f := s.webhookAuthorized(w, r); f != nil {
 		return f
 	}
-	s.refresher.Trigger()
-	respond(w, http.StatusAccepted, []byte("{\"message\":\"refresh triggered\"}\n"))
+	event, push := eventOf(r.Header)
+	note(r).request = cut(event)
+	code, message := http.StatusAccepted, "refresh triggered"
+	switch {
+	case !push:
+		code, message = http.StatusOK, fmt.Sprintf("the event %q is no push: nothing to refresh", cut(event))
+	case s.seen.again(grant(r).Label(), deliveryOf(r.Header), time.Now()):
+		code, message = http.StatusOK, "this delivery has come before: nothing to refresh"
+	default:
+		s.refresher.Trigger()
+	}
+	respond(w, code, (&failure{message: message}).body())
 	return nil
 }
 
-// webhookAuthorized accepts a token as a bearer's, as GitLab's secret token, or as the key of a signature, as GitHub,
-// Gitea and Forgejo make it.
+// webhookAuthorized accepts a token as a bearer's, as GitLab's secret token, or as the key of a signature.
 func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *failure {
 	if t := r.Header.Get("X-Gitlab-Token"); t != "" {
 		return s.admit(r, access.Webhook, t)
 	}
-	signature := r.Header.Get("X-Hub-Signature-256")
-	if signature == "" || bearer(r) != "" {
+	signature, signed := signatureOf(r.Header)
+	if !signed || bearer(r) != "" {
 		return s.admit(r, access.Webhook, bearer(r))
 	}
 	if f := s.certified(r); f != nil {
