@@ -123,7 +123,7 @@ func (s *store) exchange(ctx context.Context, now time.Time) error {
 			return nil
 		}
 	default:
-		if err := s.take(data); err != nil {
+		if err := s.take(data, now); err != nil {
 			s.tellDamaged(err)
 			data = nil
 		}
@@ -163,23 +163,29 @@ func (s *store) tellDamaged(err error) {
 }
 
 // take takes in what replicas have answered since, all of it or nothing.
-func (s *store) take(data []byte) error {
+func (s *store) take(data []byte, now time.Time) error {
 	var c sharedContent
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := state.UnmarshalVersion(data, answersVersion, &c); err != nil {
 		return err
 	}
-	if c.Version != answersVersion {
-		return fmt.Errorf("it is of version %d; expected %d", c.Version, answersVersion)
+	records := make([]*record, len(c.Answers))
+	for i, a := range c.Answers {
+		if i > 0 && c.Answers[i-1].Question >= a.Question {
+			return fmt.Errorf("question %q is there twice, or not in its place", a.Question)
+		}
+		r, err := a.record()
+		if err != nil {
+			return err
+		}
+		r.at, r.gone, r.saved = min(a.At, now.UnixNano()), a.Gone, true // a clock that was ahead does not count for ever
+		records[i] = r
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, a := range c.Answers {
-		if old := s.records[a.Question]; old != nil && old.at >= a.At {
-			continue
+	for i, a := range c.Answers {
+		if old := s.records[a.Question]; old == nil || old.at < records[i].at {
+			s.add(a.Question, records[i])
 		}
-		r := a.record()
-		r.at, r.gone, r.saved = a.At, a.Gone, true
-		s.add(a.Question, r)
 	}
 	return nil
 }

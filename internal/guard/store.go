@@ -138,32 +138,39 @@ func (s *store) read(path string) error {
 		return errors.New("its checksum is wrong")
 	}
 	var c content
-	if err := json.Unmarshal(body, &c); err != nil {
+	if err := state.Unmarshal(body, &c); err != nil {
 		return err
 	}
 	if filepath.Base(path) != fileOf(c.Question) {
 		return errors.New("it has another question's name")
 	}
-	r := c.record()
+	r, err := c.record()
+	if err != nil {
+		return err
+	}
 	r.saved = true
 	s.add(c.Question, r)
 	return nil
 }
 
-// record is what a content says.
-func (c content) record() *record {
+// record is what a content says, all of it or nothing.
+func (c content) record() (*record, error) {
+	if c.Had == nil {
+		return nil, errors.New("it has no answer")
+	}
 	r := &record{had: make([]had, len(c.Had)), revision: c.Revision}
 	for i, h := range c.Had {
 		r.had[i] = had{cluster: h[0], group: h[1], component: h[2], release: h[3]}
 	}
 	for _, x := range c.Spent {
 		at, err := strconv.ParseInt(x[3], 10, 64)
-		if err == nil { // else it has a checksum, so that nobody wrote it
-			r.spent = append(r.spent, spent{had{cluster: x[0], group: x[1], component: x[2]}, time.Unix(0, at)})
+		if err != nil || strconv.FormatInt(at, 10) != x[3] {
+			return nil, fmt.Errorf("what was lost has time %q", x[3])
 		}
+		r.spent = append(r.spent, spent{had{cluster: x[0], group: x[1], component: x[2]}, time.Unix(0, at)})
 	}
 	r.sum = sumOf(r.had)
-	return r
+	return r, nil
 }
 
 // content is a record as it is written.

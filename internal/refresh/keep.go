@@ -1,14 +1,11 @@
 package refresh
 
 import (
-	"archive/tar"
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -17,17 +14,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/generator"
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
-)
-
-// Records of the tar headers that hold what a tar file has no place for.
-const (
-	revisionRecord = "ARGOSY.revision"
-	digestRecord   = "ARGOSY.digest"
-	errorRecord    = "ARGOSY.error"
-	countRecord    = "ARGOSY.files"
-	homesRecord    = "ARGOSY.homes"
 )
 
 // kept is what is written down: it is written again when it is something else.
@@ -59,6 +46,24 @@ func homesOf(homes generator.Homes) []home {
 		out = append(out, home{revision, members[revision]})
 	}
 	return out
+}
+
+// checkHomes reports what no list of homes can say: nothing of a member, two things of one, or no name.
+func checkHomes(homes []home) error {
+	revisions, members := map[string]bool{}, map[[2]string]bool{}
+	for _, h := range homes {
+		if revisions[h.Revision] || len(h.Members) == 0 {
+			return fmt.Errorf("revision %q is there twice, or without members", h.Revision)
+		}
+		revisions[h.Revision] = true
+		for _, m := range h.Members {
+			if members[m] || m[0] == "" || m[1] == "" {
+				return fmt.Errorf("member %q of hub %q is there twice, or has no name", m[1], m[0])
+			}
+			members[m] = true
+		}
+	}
+	return nil
 }
 
 func (h home) equal(g home) bool {
@@ -134,55 +139,6 @@ func writeFile(path string, s *snapshot.Snapshot, homes []home) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-func write(w io.Writer, s *snapshot.Snapshot, homes []home) error {
-	t := tar.NewWriter(w)
-	head := map[string]string{revisionRecord: s.Revision, countRecord: fmt.Sprint(s.Len())}
-	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "snapshot", PAXRecords: head}); err != nil {
-		return err
-	}
-	if len(homes) > 0 { // as a file of its own: there may be too many members for a header
-		if err := writeHomes(t, homes); err != nil {
-			return err
-		}
-	}
-	for _, p := range s.Paths() {
-		file := s.File(p)
-		records := map[string]string{digestRecord: file.Digest}
-		if file.Err != nil { // a file without content; the reason is part of the snapshot
-			text, err := json.Marshal(problem.From(file.Err, problem.InvalidValue, problem.Pos{File: p})[0])
-			if err != nil {
-				return err
-			}
-			records[errorRecord] = string(text)
-		}
-		if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: p, Mode: 0o600, Size: int64(len(file.Data)), Format: tar.FormatPAX, PAXRecords: records}); err != nil {
-			return err
-		}
-		if _, err := t.Write(file.Data); err != nil {
-			return err
-		}
-	}
-	return t.Close()
-}
-
-func writeHomes(t *tar.Writer, homes []home) error {
-	text, err := json.Marshal(homes)
-	if err != nil {
-		return err
-	}
-	records := map[string]string{homesRecord: digestOf(text)}
-	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "homes", Mode: 0o600, Size: int64(len(text)), Format: tar.FormatPAX, PAXRecords: records}); err != nil {
-		return err
-	}
-	_, err = t.Write(text)
-	return err
-}
-
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
-}
-
 // restore reads what save has written; nil when there is nothing. A home that cannot be read is an error beside what can
 // be used: its members are as at a first start.
 func restore(path string, k *kept) (*snapshot.Snapshot, generator.Homes, error) {
@@ -223,62 +179,10 @@ func readKept(path string) (*snapshot.Snapshot, []home, error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	return readSnapshot(bufio.NewReaderSize(f, 1<<20))
-}
-
-// readSnapshot reads what write has written.
-func readSnapshot(r io.Reader) (*snapshot.Snapshot, []home, error) {
-	t := tar.NewReader(r)
-	head, err := t.Next()
-	if err != nil {
+	if info, err := f.Stat(); err != nil {
 		return nil, nil, err
+	} else if info.Size() > maxArchive {
+		return nil, nil, fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), maxArchive)
 	}
-	revision, count := head.PAXRecords[revisionRecord], head.PAXRecords[countRecord]
-	files := map[string]*snapshot.File{}
-	var homes []home
-	for {
-		h, err := t.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		data, err := io.ReadAll(t)
-		if err != nil {
-			return nil, nil, err
-		}
-		if digest := h.PAXRecords[homesRecord]; digest != "" {
-			if digest != digestOf(data) {
-				return nil, nil, errors.New("the list of homes is damaged")
-			}
-			if err := json.Unmarshal(data, &homes); err != nil {
-				return nil, nil, err
-			}
-			continue
-		}
-		if files[h.Name], err = readEntry(h, data); err != nil {
-			return nil, nil, err
-		}
-	}
-	if revision == "" || count != fmt.Sprint(len(files)) {
-		return nil, nil, errors.New("it is no whole snapshot")
-	}
-	return snapshot.New(revision, files), homes, nil
-}
-
-// readEntry is one file of a snapshot.
-func readEntry(h *tar.Header, data []byte) (*snapshot.File, error) {
-	file := snapshot.NewFile(h.Name, data, int64(len(data)))
-	if text := h.PAXRecords[errorRecord]; text != "" {
-		var p problem.Problem
-		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			return nil, err
-		}
-		file = &snapshot.File{Path: h.Name, Digest: h.PAXRecords[digestRecord], Err: p}
-	}
-	if file.Digest != h.PAXRecords[digestRecord] { // tar has checksums of headers alone
-		return nil, fmt.Errorf("the content of %q is damaged", h.Name)
-	}
-	return file, nil
+	return readArchive(bufio.NewReaderSize(f, 1<<20))
 }

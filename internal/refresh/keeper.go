@@ -85,11 +85,11 @@ func (k *roomKeeper) read(ctx context.Context) (*acceptedState, string, error) {
 		return nil, version, err
 	}
 	var a acceptedState
-	if err := json.Unmarshal(data, &a); err != nil {
-		return nil, version, &state.Damaged{Record: acceptedRecord, Why: err.Error()}
+	if err = state.UnmarshalVersion(data, acceptedVersion, &a); err == nil {
+		err = checkHomes(a.Homes)
 	}
-	if a.Version != acceptedVersion {
-		return nil, version, &state.Damaged{Record: acceptedRecord, Why: fmt.Sprintf("it is of version %d; expected %d", a.Version, acceptedVersion)}
+	if err != nil {
+		return nil, version, &state.Damaged{Record: acceptedRecord, Why: err.Error()}
 	}
 	return &a, version, nil
 }
@@ -144,7 +144,7 @@ func (k *roomKeeper) snapshot(ctx context.Context, revision string) (*snapshot.S
 	if err != nil {
 		return nil, err
 	}
-	s, _, err := readSnapshot(bytes.NewReader(data))
+	s, _, err := readArchive(bytes.NewReader(data))
 	if err == nil && s.Revision != revision {
 		err = errors.New("it is of another revision")
 	}

@@ -296,23 +296,20 @@ type keptFacts struct {
 }
 
 // encodeFacts writes facts; the same facts are the same bytes.
-func encodeFacts(set facts.Set) ([]byte, error) {
+func encodeFacts(set facts.Set) ([]byte, error) { return json.Marshal(keptOf(set)) }
+
+func keptOf(set facts.Set) keptFacts {
 	k := keptFacts{Version: factsVersion, Closed: set.Closed, Clusters: clustersOf(set)}
 	k.Applications, k.Known = set.Applications()
 	k.GrantsOf = set.GrantsOf()
 	k.Grants, _ = set.Grants(k.GrantsOf)
-	return json.Marshal(k)
+	return k
 }
 
 func decodeFacts(data []byte) (facts.Set, error) {
 	var k keptFacts
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&k); err != nil {
+	if err := state.UnmarshalVersion(data, factsVersion, &k); err != nil {
 		return facts.Set{}, err
-	}
-	if k.Version != factsVersion {
-		return facts.Set{}, fmt.Errorf("it is of version %d; expected %d", k.Version, factsVersion)
 	}
 	if slices.ContainsFunc(k.Clusters, func(c facts.Cluster) bool { return strings.TrimSpace(c.Name) == "" }) {
 		return facts.Set{}, errors.New("it has a cluster without a name")
@@ -323,6 +320,9 @@ func decodeFacts(data []byte) (facts.Set, error) {
 	}
 	if k.GrantsOf != "" {
 		set = set.WithGrants(k.GrantsOf, k.Grants...)
+	}
+	if err := state.Written(data, keptOf(set)); err != nil { // names that are there twice, or in another order
+		return facts.Set{}, err
 	}
 	return set, nil
 }

@@ -15,6 +15,7 @@
 //     generation and a checksum; the head, which has the checksum of the whole, is written last. What is of a generation
 //     before the head's can never be named again, and is removed. So half of a record, or parts of two, are never read.
 //  4. Records are bounded, and the error states limit and actual.
+//  5. Who keeps JSON in a record reads it by Unmarshal: as it was written, or not at all.
 //
 // It knows neither Kubernetes nor what records hold.
 package state
