@@ -1,48 +1,200 @@
 package generator
 
 import (
-	"bytes"
-	"strings"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Most commits change few clusters, and each changes every answer: its sets name the revision. What an answer of the
-// previous state says of a cluster that has been taken over from it as it was (keeper), by the same facts, is said again
-// with the new revision. Nothing of it is computed or written anew.
+// Most commits change few clusters, and each changes every answer: its sets name the revision. So answers of views that
+// have sets of single members are kept without the revision, which is put in as they are written, and in parts, which
+// successive states share: what an answer of the previous state says of a cluster that has been taken over from it as it
+// was (takeOver), by the same facts, is said again. Nothing of it is computed, written anew or copied.
 
-// origin tells which of an answer's sets are of which cluster.
-type origin struct {
-	revision string // of the sets whose cluster is not at home
-	clusters []*cluster
-	// sets is how many each cluster has, ends where each set ends in the answer's bytes.
-	sets []int32
-	ends []int64
+// partSize is how many clusters a part is of.
+const partSize = 64
+
+// part is what an answer says of some clusters, one after the other.
+type part struct {
+	of   []*cluster // none for views that are not told cluster by cluster
+	said []*said    // of each of them
+	// lasts tells that all of it may be said again.
+	lasts bool
+	total
+	digests []byte // of all sets, in order
 }
 
-// said is a set that an earlier answer has, but for its revision.
+// said is what an answer says of a cluster.
 type said struct {
-	of      Common
-	subject Subject
-	// head is the set up to its revision.
-	head   []byte
-	digest string
+	sets []encodedSet
+	// live tells that the cluster is asked about, and not to go; knows that its catalogs have the component that is asked for.
+	live, knows bool
 }
 
-func (s *said) common() *Common { return &s.of }
-
-// digestSize is the length of a digest.
-const digestSize = 32
-
-// tailOf is how a set ends.
-func tailOf(revision, digest string) ([]byte, error) {
-	return marshal(struct {
-		Revision string `json:"revision"`
-		Digest   string `json:"digest"`
-	}{revision, digest})
+// total sums up what is said.
+type total struct {
+	sets, holes int // of sets, and of those that lack the revision
+	size        int // in bytes, of all sets without the revision and without what is between them
+	live, knows bool
 }
 
-// before are a state's answers that the next one may say again.
+func (t *total) add(other total) {
+	t.sets, t.holes, t.size = t.sets+other.sets, t.holes+other.holes, t.size+other.size
+	t.live, t.knows = t.live || other.live, t.knows || other.knows
+}
+
+// newPart puts a part together.
+func newPart(of []*cluster, all []*said) *part {
+	p := &part{of: slices.Clone(of), said: all, lasts: !slices.ContainsFunc(of, func(c *cluster) bool { return !c.lasts() })}
+	for _, s := range all {
+		p.add(total{live: s.live, knows: s.knows})
+		for _, e := range s.sets {
+			p.add(e.total())
+			p.digests = append(p.digests, e.digest()...)
+		}
+	}
+	return p
+}
+
+// lasts reports whether what is said of a cluster may be said again in another state that has the same cluster. What
+// stands in for another one may not.
+func (c *cluster) lasts() bool { return c.home == nil && c.attempt == nil }
+
+// told finds what an earlier answer says of a cluster, nil if nothing that may be said again. The parts are sorted by
+// name, as a hub's members are.
+func told(parts []*part, c *cluster) *said {
+	name := c.member.Name
+	i, _ := slices.BinarySearchFunc(parts, name, func(p *part, name string) int {
+		if p.of[len(p.of)-1].member.Name < name {
+			return -1
+		}
+		return 1
+	})
+	if i == len(parts) || !c.lasts() {
+		return nil
+	}
+	if j := slices.Index(parts[i].of, c); j >= 0 {
+		return parts[i].said[j]
+	}
+	return nil
+}
+
+// tell is an answer of a view that has sets of single members. Before is that of the previous state, nil if there is none
+// that says anything of this one.
+func (st *State) tell(q query, before *Told) ([]*part, *Error) {
+	base, failure := st.base(q)
+	if failure != nil {
+		return nil, failure
+	}
+	var old []*part
+	if before != nil && before.to == st.asker(q) {
+		old = before.parts
+	}
+	clusters := st.candidates(q)
+	parts := make([]*part, (len(clusters)+partSize-1)/partSize)
+	problems := make([][]problem.Problem, len(parts))
+	errs := make([]*Error, len(parts))
+	parallel(len(parts), func(i int) {
+		of := clusters[i*partSize : min((i+1)*partSize, len(clusters))]
+		if i < len(old) && old[i].lasts && slices.Equal(old[i].of, of) {
+			parts[i] = old[i]
+			return
+		}
+		all := make([]*said, len(of))
+		for j, c := range of {
+			if all[j] = told(old, c); all[j] != nil {
+				continue
+			}
+			sets := st.setsOf(q, c, base)
+			problems[i] = append(problems[i], sets.problems...)
+			if all[j], errs[i] = sets.encode(); errs[i] != nil {
+				return
+			}
+		}
+		parts[i] = newPart(of, all)
+	})
+	if i := slices.IndexFunc(errs, func(e *Error) bool { return e != nil }); i >= 0 {
+		return nil, errs[i]
+	}
+	var sum total
+	for _, p := range parts {
+		sum.add(p.total)
+	}
+	if failure := st.judge(q, sum, append(problem.Errors(st.Fleet.ProblemsOf(q.Hub)), slices.Concat(problems...)...)); failure != nil {
+		return nil, failure
+	}
+	return parts, nil
+}
+
+// asker is who is told something, as far as it makes a difference for what it is told of other clusters.
+type asker struct {
+	owner string
+	// self is the hub's own member, and hub its cluster.
+	self *fleet.Member
+	hub  *cluster
+}
+
+func (st *State) asker(q query) asker {
+	a := asker{owner: q.owner}
+	if q.View == Members { // what registers a cluster depends on its hub
+		a.self = st.hubs[q.Hub]
+		if own := st.Fleet.HubMember(q.Hub); own != nil {
+			a.hub = st.clusterOf(own)
+		}
+	}
+	return a
+}
+
+// candidates are the clusters that a request may be about, sorted by name: all of the hub, or the asker alone.
+func (st *State) candidates(q query) []*cluster {
+	all := st.clusters[q.Hub]
+	if q.owner == fleet.OwnerHub {
+		return all
+	}
+	i, _ := st.Fleet.Place(q.Hub, q.owner)
+	return all[i : i+1]
+}
+
+// clusterSets are one cluster's sets.
+type clusterSets struct {
+	sets        []set
+	problems    []problem.Problem
+	live, knows bool // as in said
+}
+
+// setsOf are the sets of one cluster, in views that have sets of single members.
+func (st *State) setsOf(q query, c *cluster, base *yamldoc.Node) clusterSets {
+	is, problems := st.isAbout(q, c)
+	if !is {
+		return clusterSets{problems: problems}
+	}
+	var out clusterSets
+	if q.View == Members {
+		out = st.registrationSets(q, c)
+	} else {
+		out = st.componentSets(q, c, base)
+	}
+	out.live, out.problems = !c.retired(), append(problems, out.problems...)
+	return out
+}
+
+// encode is what an answer says of a cluster.
+func (s clusterSets) encode() (*said, *Error) {
+	out := &said{live: s.live, knows: s.knows}
+	for _, one := range s.sets {
+		e, failure := encode(one)
+		if failure != nil {
+			return nil, failure
+		}
+		out.sets = append(out.sets, e)
+	}
+	return out, nil
+}
+
+// forNext are a state's answers that the next one may say again.
 func (a answers) forNext(f, next facts.Set) map[requestKey]*Told {
 	out := map[requestKey]*Told{}
 	if !f.Equal(next) {
@@ -51,7 +203,7 @@ func (a answers) forNext(f, next facts.Set) map[requestKey]*Told {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for key, b := range a.known {
-		if b.told.origin != nil {
+		if b.view == Components || b.view == Members {
 			out[key] = b.told
 		}
 	}
@@ -66,76 +218,4 @@ func (a answers) takeBefore(key requestKey) *Told {
 	told := a.before[key]
 	delete(a.before, key)
 	return told
-}
-
-// again finds what an answer says of clusters. They are asked for in order.
-type again struct {
-	told  *Told
-	index map[*cluster]int // of the first set, by cluster
-	count map[*cluster]int
-	tail  []byte // how each of its sets ends, but for the digest
-}
-
-func newAgain(told *Told) *again {
-	if told == nil {
-		return nil
-	}
-	tail, err := tailOf(told.origin.revision, strings.Repeat("0", digestSize))
-	if err != nil {
-		return nil
-	}
-	o := told.origin
-	a := &again{told: told, index: make(map[*cluster]int, len(o.clusters)), count: make(map[*cluster]int, len(o.clusters)), tail: tail[1:]}
-	at := 0
-	for i, c := range o.clusters {
-		if c.home == nil && c.attempt == nil {
-			a.index[c], a.count[c] = at, int(o.sets[i])
-		}
-		at += int(o.sets[i])
-	}
-	return a
-}
-
-// of are a cluster's sets, if they are as they were.
-func (a *again) of(c *cluster) (clusterSets, bool) {
-	if a == nil {
-		return clusterSets{}, false
-	}
-	first, known := a.index[c]
-	if !known {
-		return clusterSets{}, false
-	}
-	var out clusterSets
-	for i := first; i < first+a.count[c]; i++ {
-		from := int64(len(answerOpening))
-		if i > 0 {
-			from = a.told.origin.ends[i-1] + 1
-		}
-		element, subject := a.told.Bytes[from:a.told.origin.ends[i]], a.told.Subjects[i]
-		head, tail := element[:len(element)-len(a.tail)], element[len(element)-len(a.tail):]
-		at := len(tail) - digestSize - len(`"}`)
-		if !bytes.Equal(tail[:at], a.tail[:at]) {
-			return clusterSets{}, false // it is of another revision
-		}
-		out.sets = append(out.sets, &said{
-			of:      Common{Name: subject.Cluster, ApplicationName: subject.Name},
-			subject: subject, head: head, digest: string(tail[at : at+digestSize]),
-		})
-	}
-	return out, true
-}
-
-// remember puts down which sets are of which cluster.
-func (t *Told) remember(revision string, clusters []*cluster, perCluster []clusterSets, texts []encodedSet) {
-	o := &origin{revision: revision, clusters: clusters, sets: make([]int32, len(clusters)), ends: make([]int64, len(texts))}
-	for i, s := range perCluster {
-		o.sets[i] = int32(len(s.sets)) //nolint:gosec // MaxSets
-	}
-	at := int64(len(answerOpening))
-	for i, e := range texts {
-		at += int64(e.len())
-		o.ends[i] = at
-		at++
-	}
-	t.origin = o
 }

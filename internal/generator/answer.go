@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -103,7 +102,7 @@ func (a answers) once(key requestKey, compute func() (*Told, *Error)) (*Told, *E
 func (a answers) put(key requestKey, b rememberedAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	size := len(b.told.Bytes)
+	size := b.told.Len()
 	if _, ok := a.known[key]; ok || size > maxAnswerBytes { // another request has computed it too, or it is no use
 		return
 	}
@@ -170,7 +169,7 @@ func (st *State) keepAnswers(previous *State) {
 	for key, b := range old.known {
 		if unchanged(b.about) {
 			// Whoever judged it may have looked at the Applications.
-			st.answers.put(key, rememberedAnswer{b.about, &Told{Bytes: b.told.Bytes, Subjects: b.told.Subjects, origin: b.told.origin}})
+			st.answers.put(key, rememberedAnswer{b.about, b.told.again()})
 		}
 	}
 	for key, p := range old.prints {
@@ -187,7 +186,7 @@ func (st *State) Answer(r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return told.Bytes, nil
+	return told.Bytes(), nil
 }
 
 // Told is Answer with what its sets are about. It is the same pointer as long as the answer is remembered.
@@ -223,8 +222,11 @@ func (r Request) key() (requestKey, error) {
 
 func (r Request) about() about { return about{r.View, r.Group, r.Component} }
 
-// answerOpening is how an answer begins.
-const answerOpening = `{"output":{"parameters":[`
+// How an answer begins and ends.
+const (
+	answerOpening = `{"output":{"parameters":[`
+	answerClosing = "]}}\n"
+)
 
 // answer computes an answer. Before is that of the previous state, nil if there is none that says anything of this one.
 func (st *State) answer(r Request, before *Told) (*Told, *Error) {
@@ -232,20 +234,31 @@ func (st *State) answer(r Request, before *Told) (*Told, *Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	q.again, q.found = newAgain(before), &found{}
+	var parts []*part
+	if q.View == Components || q.View == Members {
+		parts, failure = st.tell(q, before)
+	} else {
+		parts, failure = st.tellSets(q)
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	out := st.newTold(answerOpening, parts, answerClosing)
+	out.to = st.asker(q)
+	return out, nil
+}
+
+// tellSets is an answer in one part.
+func (st *State) tellSets(q query) ([]*part, *Error) {
 	sets, failure := st.sets(q)
 	if failure != nil {
 		return nil, failure
 	}
-	texts, failure := st.encoded(sets)
+	all, failure := clusterSets{sets: sets}.encode()
 	if failure != nil {
 		return nil, failure
 	}
-	told := &Told{Bytes: joined(answerOpening, texts, "]}}\n"), Subjects: subjects(sets)}
-	if q.View == Components {
-		told.remember(st.Revision, q.found.clusters, q.found.sets, texts)
-	}
-	return told, nil
+	return []*part{newPart(nil, []*said{all})}, nil
 }
 
 // sets are the parameter sets of a request, sorted by cluster, then component or release.
@@ -253,60 +266,89 @@ func (st *State) sets(q query) ([]set, *Error) {
 	var sets []set
 	var problems []problem.Problem
 	switch q.View {
-	case Members:
-		sets, problems = st.memberSets(q)
+	case Members, Components:
+		return st.setsByCluster(q)
 	case Releases:
 		sets, problems = st.releaseSets(q)
-	case Components:
-		var failure *Error
-		if sets, problems, failure = st.componentSets(q); failure != nil {
-			return nil, failure
-		}
 	case Agents:
 		sets, problems = st.agentSets(q)
 	case Grants:
 		sets, problems = st.grantSets(q)
 	}
-	if len(problems) > 0 {
-		return nil, unavailable(problems)
-	}
-	if len(sets) > MaxSets {
-		return nil, &Error{Kind: Unavailable, Message: fmt.Sprintf("the answer has %d parameter sets; the limit is %d: ask per component", len(sets), MaxSets)}
-	}
-	return sets, nil
+	return sets, st.judge(q, total{sets: len(sets)}, problems)
 }
 
-// asked are the clusters that a request is about: those the asker sees and the selector selects, sorted by name; of
-// retired ones, those that may have something left to be removed. Problems are of those that cannot be computed at all.
+// setsByCluster are those of a view that has sets of single members.
+func (st *State) setsByCluster(q query) ([]set, *Error) {
+	base, failure := st.base(q)
+	if failure != nil {
+		return nil, failure
+	}
+	clusters := st.candidates(q)
+	perCluster := make([]clusterSets, len(clusters))
+	parallel(len(clusters), func(i int) { perCluster[i] = st.setsOf(q, clusters[i], base) })
+	var sets []set
+	var sum total
+	problems := problem.Errors(st.Fleet.ProblemsOf(q.Hub))
+	for _, s := range perCluster {
+		sets, problems = append(sets, s.sets...), append(problems, s.problems...)
+		sum.add(total{sets: len(s.sets), live: s.live, knows: s.knows})
+	}
+	return sets, st.judge(q, sum, problems)
+}
+
+// judge is why there is no answer, nil if there is one (G1).
+func (st *State) judge(q query, sum total, problems []problem.Problem) *Error {
+	switch {
+	case q.Component != "" && q.Base == nil && sum.live && !sum.knows:
+		return st.unknownComponent(q)
+	case len(problems) > 0:
+		return unavailable(problems)
+	case sum.sets > MaxSets:
+		return &Error{Kind: Unavailable, Message: fmt.Sprintf("the answer has %d parameter sets; the limit is %d: ask per component", sum.sets, MaxSets)}
+	}
+	return nil
+}
+
+// unknownComponent is the error of a component that no cluster's catalogs have.
+func (st *State) unknownComponent(q query) *Error {
+	var names []string
+	clusters, _ := st.asked(q)
+	for _, c := range clusters {
+		if g := c.groups[q.Group]; g != nil {
+			names = append(names, g.components()...)
+		}
+	}
+	return badRequest("component %q is in no catalog of group %q%s", q.Component, q.Group, hint(q.Component, names))
+}
+
+// asked are the clusters that a request is about, sorted by name. Problems are of those that cannot be computed at all.
 func (st *State) asked(q query) ([]*cluster, []problem.Problem) {
 	var out []*cluster
 	problems := problem.Errors(st.Fleet.ProblemsOf(q.Hub))
-	for i, m := range st.Fleet.Members(q.Hub) {
-		if q.owner != fleet.OwnerHub && q.owner != m.Name {
-			continue
+	for _, c := range st.candidates(q) {
+		is, faults := st.isAbout(q, c)
+		if problems = append(problems, faults...); is {
+			out = append(out, c)
 		}
-		c := st.clusters[q.Hub][i]
-		if st.leftOut(q, c) {
-			continue
-		}
-		if c.home == nil && len(c.faults) > 0 {
-			problems = append(problems, c.faults...)
-			continue
-		}
-		if c.retired() && (!st.removes() || len(c.broken) > 0) {
-			continue // what is wrong with its values concerns nobody any more
-		}
-		if len(c.broken) > 0 {
-			problems = append(problems, c.broken...)
-			continue
-		}
-		problems = append(problems, st.unknown(q, c)...)
-		if !q.selector.Matches(c.labels.All) {
-			continue
-		}
-		out = append(out, c)
 	}
 	return out, problems
+}
+
+// isAbout reports whether a request is about a cluster: one that the selector selects; of retired ones, those that may
+// have something left to be removed. Problems are why that cannot be told.
+func (st *State) isAbout(q query, c *cluster) (bool, []problem.Problem) {
+	switch {
+	case st.leftOut(q, c):
+		return false, nil
+	case c.home == nil && len(c.faults) > 0:
+		return false, c.faults
+	case c.retired() && (!st.removes() || len(c.broken) > 0):
+		return false, nil // what is wrong with its values concerns nobody any more
+	case len(c.broken) > 0:
+		return false, c.broken
+	}
+	return q.selector.Matches(c.labels.All), st.unknown(q, c)
 }
 
 // common are the fields that all of a cluster's sets share.

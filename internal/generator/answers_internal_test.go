@@ -14,14 +14,14 @@ import (
 func TestAnswersAreBounded(t *testing.T) {
 	key := func(i byte) [sha256.Size]byte { return sha256.Sum256([]byte{i}) }
 	a := newAnswers()
-	half := rememberedAnswer{told: &Told{Bytes: make([]byte, maxAnswerBytes/2)}}
+	half := rememberedAnswer{told: &Told{total: total{size: maxAnswerBytes / 2}}}
 	for range 3 { // computed by several requests at once
 		a.put(key(1), half)
 	}
-	if *a.size != len(half.told.Bytes) || len(a.known) != 1 {
-		t.Errorf("one answer of %d bytes counts as %d of %d bytes", len(half.told.Bytes), len(a.known), *a.size)
+	if *a.size != half.told.Len() || len(a.known) != 1 {
+		t.Errorf("one answer of %d bytes counts as %d of %d bytes", half.told.Len(), len(a.known), *a.size)
 	}
-	a.put(key(2), rememberedAnswer{told: &Told{Bytes: make([]byte, maxAnswerBytes+1)}})
+	a.put(key(2), rememberedAnswer{told: &Told{total: total{size: maxAnswerBytes + 1}}})
 	if _, ok := a.get(key(2)); ok {
 		t.Error("an answer larger than the limit is remembered")
 	}
@@ -139,7 +139,7 @@ func TestAnswersAreComputedOnce(t *testing.T) {
 			close(began)
 		}
 		<-release
-		told := &Told{Bytes: []byte("x")}
+		told := &Told{}
 		a.put(key, rememberedAnswer{told: told})
 		return told, nil
 	}

@@ -1,7 +1,5 @@
 package generator
 
-import "bytes"
-
 // Arrived are the clusters whose Secret has come since an earlier state, for the first time or anew. Argo CD does not
 // ask again by itself for an Application whose cluster it did not know: that is an invalid destination to it, which it
 // looks at again when the generator's requeue time has passed (argo-cd v2.14 and v3.2, applicationset_controller.go,
@@ -22,7 +20,7 @@ func (st *State) DeploysTo(r Request, clusters []string) bool {
 	if len(clusters) == 0 || r.View != Components && r.View != Agents && r.View != Grants {
 		return false // the others deploy to the asker's own cluster
 	}
-	answer, err := st.Answer(r)
+	told, err := st.Told(r)
 	if err != nil {
 		return false
 	}
@@ -30,16 +28,10 @@ func (st *State) DeploysTo(r Request, clusters []string) bool {
 	for _, name := range clusters {
 		arrived[name] = true
 	}
-	// Where the key stands inside a text, its quotes are escaped.
-	key := []byte(`,"nameNormalized":"`)
-	for {
-		_, rest, ok := bytes.Cut(answer, key)
-		if !ok {
-			return false
-		}
-		var name []byte
-		if name, answer, _ = bytes.Cut(rest, []byte{'"'}); arrived[string(name)] {
+	for e := range told.all() {
+		if arrived[e.subject.Cluster] {
 			return true
 		}
 	}
+	return false
 }

@@ -262,6 +262,11 @@ func (g *clusterGroup) components() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// has reports whether a component is among those.
+func (g *clusterGroup) has(component string) bool {
+	return slices.ContainsFunc(g.catalogs, func(l hierarchy.Layer) bool { return components(l.Root).Get(component) != nil })
+}
+
 // check computes everything about a cluster that does not depend on a request and returns all errors.
 func (b *ground) check(c *cluster) []problem.Problem {
 	if len(c.broken) > 0 {

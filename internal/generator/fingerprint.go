@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 )
@@ -9,33 +8,24 @@ import (
 // Fingerprint is a text that is the same for two States if they answer a request alike, but for the revision; or if
 // both refuse it for the same reason.
 func (st *State) Fingerprint(r Request) string {
-	key, _ := r.key() // if it fails, so does Answer
+	key, _ := r.key() // if it fails, so does Told
 	if text, ok := st.answers.print(key); ok {
 		return text
 	}
-	answer, err := st.Answer(r)
+	told, err := st.Told(r)
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	text := fingerprint(answer)
+	text := told.fingerprint()
 	st.answers.putPrint(key, rememberedPrint{r.about(), text})
 	return text
 }
 
-// fingerprint is that of an answer.
-func fingerprint(answer []byte) string {
-	// A set's digest tells all of it but the revision. Inside a text its key's quotes are escaped; where one stands
-	// elsewhere in a set, it is part of the set, and of what the digest tells.
-	key := []byte(`"digest":"`)
+// fingerprint is that of an answer. A set's digest tells all of it but the revision.
+func (t *Told) fingerprint() string {
 	sum := sha256.New()
-	for {
-		_, rest, ok := bytes.Cut(answer, key)
-		if !ok {
-			return hex.EncodeToString(sum.Sum(nil))
-		}
-		value, rest, _ := bytes.Cut(rest, []byte{'"'})
-		sum.Write(value)
-		sum.Write([]byte{0})
-		answer = rest
+	for _, p := range t.parts {
+		sum.Write(p.digests)
 	}
+	return hex.EncodeToString(sum.Sum(nil))
 }

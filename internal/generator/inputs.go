@@ -13,7 +13,7 @@ func (st *State) Inputs(r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return told.Bytes, nil
+	return told.Bytes(), nil
 }
 
 // ToldInputs is Inputs with what its sets are about.
@@ -30,14 +30,18 @@ func (st *State) ToldInputs(r Request) (*Told, error) {
 	if failure := distinct(sets); failure != nil {
 		return nil, failure
 	}
-	texts, failure := st.encoded(sets)
+	all, failure := clusterSets{sets: sets}.encode()
 	if failure != nil {
 		return nil, failure
 	}
-	for i, s := range sets { // beside the set: its digest is that of Answer
-		texts[i].head = append([]byte(`{"id":`+strconv.Quote(s.common().ApplicationName)+`,`), texts[i].head[1:]...)
+	for i, e := range all.sets { // beside the set: its digest is that of Answer
+		id := `{"id":` + strconv.Quote(e.subject.Name) + `,`
+		all.sets[i].text = append([]byte(id), e.text[1:]...)
+		if e.hole > 0 {
+			all.sets[i].hole += len(id) - 1
+		}
 	}
-	return &Told{Bytes: joined(`{"inputs":[`, texts, "]}\n"), Subjects: subjects(sets)}, nil
+	return st.newTold(`{"inputs":[`, []*part{newPart(nil, []*said{all})}, "]}\n"), nil
 }
 
 // distinct says which sets have one name, as those of component a-b on c and of a on b-c do.
@@ -52,32 +56,4 @@ func distinct(sets []set) *Error {
 		clusters[c.ApplicationName] = c.Name
 	}
 	return nil
-}
-
-// encoded are sets as JSON, in order.
-func (st *State) encoded(sets []set) ([]encodedSet, *Error) {
-	texts, errs := make([]encodedSet, len(sets)), make([]error, len(sets))
-	parallel(len(sets), func(i int) { texts[i], errs[i] = encode(sets[i], st.Revision) })
-	for i, err := range errs {
-		if err != nil {
-			return nil, &Error{Kind: Unavailable, Message: fmt.Sprintf("cluster %q: %v", sets[i].common().Name, err)}
-		}
-	}
-	return texts, nil
-}
-
-// joined are the elements of a JSON list between an opening and a closing.
-func joined(opening string, elements []encodedSet, closing string) []byte {
-	size := len(opening) + len(elements) + len(closing)
-	for _, e := range elements {
-		size += e.len()
-	}
-	out := append(make([]byte, 0, size), opening...)
-	for i, e := range elements {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, e.head...), e.tail...)
-	}
-	return append(out, closing...)
 }

@@ -39,13 +39,20 @@ func setsOf(t testing.TB, st *State, parameters string) (sets map[string][]strin
 		return nil, nil // the member that asks is not there
 	}
 	var all []set
-	switch q.View {
-	case Members:
-		all, _ = st.memberSets(q)
-	case Agents:
+	if q.View == Agents {
 		all, _ = st.agentSets(q)
-	default:
-		if all, _, failure = st.componentSets(q); failure != nil {
+	} else {
+		base, failure := st.base(q)
+		if failure != nil {
+			t.Fatal(failure)
+		}
+		var sum total
+		for _, c := range st.candidates(q) {
+			of := st.setsOf(q, c, base)
+			all = append(all, of.sets...)
+			sum.add(total{live: of.live, knows: of.knows})
+		}
+		if st.judge(q, sum, nil) != nil {
 			return nil, nil // no catalog has the component
 		}
 	}

@@ -194,15 +194,6 @@ type query struct {
 	owner    string // fleet.OwnerHub or a member's name
 	planned  bool   // what is to be when all removals are done: for plans, and where removal is one step
 	selector labels.Selector
-	// again is what an earlier answer says that is still so, found what has been computed for this one; both may be nil.
-	again *again
-	found *found
-}
-
-// found are the clusters of an answer to view Components, with their sets.
-type found struct {
-	clusters []*cluster
-	sets     []clusterSets
 }
 
 // query validates a request against the fleet.

@@ -2,10 +2,11 @@ package generator
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
@@ -102,27 +103,52 @@ func (c *Common) common() *Common { return c }
 
 type set interface{ common() *Common }
 
-// encodedSet is a set as JSON, in two parts that are written one after the other.
-type encodedSet struct{ head, tail []byte }
+// encodedSet is a set as JSON. A set of the State's own revision is without it: it belongs where hole is, which is 0 for
+// a set that has another one, and has it.
+type encodedSet struct {
+	text    []byte
+	hole    int
+	subject Subject
+}
 
-func (e encodedSet) len() int { return len(e.head) + len(e.tail) }
+// digestSize is the length of a digest.
+const digestSize = 32
 
-// encode is a set as JSON, followed by the digest of all that and the revision, which is its own or this.
-func encode(s set, revision string) (encodedSet, error) {
-	if s, is := s.(*said); is {
-		tail, err := tailOf(revision, s.digest)
-		return encodedSet{s.head, tail[1:]}, err
+// revisionField is what belongs into holes.
+func revisionField(revision string) []byte {
+	text, err := marshal(revision)
+	if err != nil {
+		panic(err) //nolint:forbidigo // texts can always be written
 	}
+	return slices.Concat([]byte(`"revision":`), text, []byte{','})
+}
+
+// encode is a set as JSON, followed by its revision and by the digest of all that is before it.
+func encode(s set) (encodedSet, *Error) {
 	text, err := marshal(s)
 	if err != nil {
-		return encodedSet{}, err
+		return encodedSet{}, &Error{Kind: Unavailable, Message: fmt.Sprintf("cluster %q: %v", s.common().Name, err)}
 	}
-	tail, err := tailOf(cmp.Or(s.common().revision, revision), digest(text))
-	if err != nil {
-		return encodedSet{}, err
-	}
+	end := `"digest":"` + digest(text) + `"}`
 	text[len(text)-1] = ','
-	return encodedSet{text, tail[1:]}, nil
+	if revision := s.common().revision; revision != "" {
+		return encodedSet{text: slices.Concat(text, revisionField(revision), []byte(end)), subject: subject(s)}, nil
+	}
+	return encodedSet{text: slices.Concat(text, []byte(end)), hole: len(text), subject: subject(s)}, nil
+}
+
+func (e encodedSet) total() total {
+	t := total{sets: 1, size: len(e.text)}
+	if e.hole > 0 {
+		t.holes = 1
+	}
+	return t
+}
+
+// digest is the set's.
+func (e encodedSet) digest() []byte {
+	end := len(e.text) - len(`"}`)
+	return e.text[end-digestSize : end]
 }
 
 func digest(text []byte) string {

@@ -13,22 +13,17 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// memberSets are one set per spoke: what registers it.
-func (st *State) memberSets(q query) ([]set, []problem.Problem) {
-	clusters, problems := st.asked(q)
-	var sets []set
-	for _, c := range clusters {
-		deletion, is := st.registration(q, c)
-		if !is {
-			continue
-		}
-		s, faults := st.memberSet(c, deletion)
-		problems = append(problems, c.concerns(faults)...)
-		if s != nil {
-			sets = append(sets, s)
-		}
+// registrationSets are the one set of a spoke, what registers it.
+func (st *State) registrationSets(q query, c *cluster) (out clusterSets) {
+	deletion, is := st.registration(q, c)
+	if !is {
+		return out
 	}
-	return sets, problems
+	s, faults := st.memberSet(c, deletion)
+	if out.problems = c.concerns(faults); s != nil {
+		out.sets = []set{s}
+	}
+	return out
 }
 
 // memberSet is what registers a member.
@@ -130,7 +125,7 @@ func (st *State) releaseUse(c *cluster, g *clusterGroup) *releaseUse {
 func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 	uses, problems := st.releaseUses(q)
 	var sets []set
-	common := st.asker(q)
+	common := st.askersCommon(q)
 	for _, name := range slices.Sorted(maps.Keys(uses)) {
 		u := uses[name]
 		components := map[string]any{}
@@ -178,8 +173,8 @@ func (b *ground) enabledByHierarchy(g *clusterGroup) (out []string, problems []p
 	return out, problems
 }
 
-// asker are the common fields of the cluster whose engine asks: the one that the ApplicationSets live on.
-func (st *State) asker(q query) Common {
+// askersCommon are the common fields of the cluster whose engine asks: the one that the ApplicationSets live on.
+func (st *State) askersCommon(q query) Common {
 	name := q.owner
 	if name == fleet.OwnerHub {
 		name = ""
@@ -197,50 +192,14 @@ func (st *State) asker(q query) Common {
 	return c.common("")
 }
 
-// componentSets are one set per cluster and component that is enabled there and owned by the asker.
-func (st *State) componentSets(q query) ([]set, []problem.Problem, *Error) {
-	base, failure := st.base(q)
-	if failure != nil {
-		return nil, nil, failure
-	}
-	clusters, problems := st.asked(q)
-	perCluster := make([]clusterSets, len(clusters))
-	parallel(len(clusters), func(i int) {
-		var as bool
-		if perCluster[i], as = q.again.of(clusters[i]); !as {
-			perCluster[i] = st.clusterSets(q, clusters[i], base)
-		}
-	})
-	if q.found != nil {
-		q.found.clusters, q.found.sets = clusters, perCluster
-	}
-	var sets []set
-	known, live := q.Component == "" || base != nil, false
-	var names []string
-	for i, c := range clusters {
-		sets = append(sets, perCluster[i].sets...)
-		problems = append(problems, perCluster[i].problems...)
-		live = live || !c.retired()
-		if g := c.groups[q.Group]; g != nil && !known {
-			names = append(names, g.components()...)
-			known = slices.Contains(g.components(), q.Component)
-		}
-	}
-	if !known && live {
-		return nil, nil, badRequest("component %q is in no catalog of group %q%s", q.Component, q.Group, hint(q.Component, names))
-	}
-	return sets, problems, nil
-}
-
-type clusterSets struct {
-	sets     []set
-	problems []problem.Problem
-}
-
-// clusterSets are one cluster's sets.
-func (st *State) clusterSets(q query, c *cluster, base *yamldoc.Node) (out clusterSets) {
+// componentSets are one set per component that is enabled on a cluster and owned by the asker.
+func (st *State) componentSets(q query, c *cluster, base *yamldoc.Node) (out clusterSets) {
 	g := c.groups[q.Group]
-	if g == nil || !c.registered || !st.may(q, c, q.Group) {
+	if g == nil {
+		return out
+	}
+	out.knows = q.Component != "" && g.has(q.Component)
+	if !c.registered || !st.may(q, c, q.Group) {
 		return out
 	}
 	if len(g.errors) > 0 {

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -147,15 +148,12 @@ func (q question) asksForMembers(hub string) bool {
 
 // subjects are those of an answer, a release's cluster by cluster.
 func subjects(told *generator.Told) []generator.Subject {
-	releases := false
-	for _, s := range told.Subjects {
-		releases = releases || s.Clusters != nil
-	}
-	if !releases {
-		return told.Subjects
+	all := told.Subjects()
+	if !slices.ContainsFunc(all, func(s generator.Subject) bool { return s.Clusters != nil }) {
+		return all
 	}
 	var out []generator.Subject
-	for _, s := range told.Subjects {
+	for _, s := range all {
 		for _, cluster := range s.Clusters {
 			out = append(out, generator.Subject{Cluster: cluster, Group: s.Group, Release: s.Release})
 		}

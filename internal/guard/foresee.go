@@ -100,7 +100,7 @@ func questions(st *generator.State, hub, owner string) []foreseen {
 			continue
 		}
 		seen := map[[2]string]bool{}
-		for _, s := range told.Subjects {
+		for _, s := range told.Subjects() {
 			seen[[2]string{s.Component, s.Release}] = true
 		}
 		for _, key := range slices.SortedFunc(maps.Keys(seen), func(a, b [2]string) int {

@@ -75,7 +75,7 @@ func (g *Guard) Answer(st *generator.State, r generator.Request) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return told.Bytes, nil
+	return told.Bytes(), nil
 }
 
 // Told is Answer with what its sets are about.
@@ -84,7 +84,7 @@ func (g *Guard) Told(st *generator.State, r generator.Request) (*generator.Told,
 	if err != nil {
 		return nil, err
 	}
-	if _, err := g.answer(ask{st, r, told, toArgoCD}); err != nil {
+	if err := g.answer(ask{st, r, told, toArgoCD}); err != nil {
 		return nil, err
 	}
 	return told, nil
@@ -96,7 +96,10 @@ func (g *Guard) Inputs(st *generator.State, r generator.Request) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return g.answer(ask{st, r, told, toFlux})
+	if err := g.answer(ask{st, r, told, toFlux}); err != nil {
+		return nil, err
+	}
+	return told.Bytes(), nil
 }
 
 // Fingerprint is a text that is the same for two states if Answer answers a request alike, but for the revision.
@@ -125,16 +128,16 @@ type ask struct {
 	engine string
 }
 
-// answer gives the answer, or refuses it, and takes note of which.
-func (g *Guard) answer(a ask) ([]byte, error) {
+// answer lets the answer be given, or refuses it, and takes note of which.
+func (g *Guard) answer(a ask) error {
 	v := g.judge(a)
 	var refused *Refusal
 	if errors.As(v.err, &refused) {
 		g.report(a, refused)
-		return nil, v.err
+		return v.err
 	}
 	if v.err != nil {
-		return nil, v.err
+		return v.err
 	}
 	if !v.known { // found just now
 		g.settle(a)
@@ -147,7 +150,7 @@ func (g *Guard) answer(a ask) ([]byte, error) {
 			a.told.SetNote(a.note(), v.until)
 		}
 	}
-	return a.told.Bytes, nil
+	return nil
 }
 
 // note names the verdict of a question among those that are kept with its answer: ApplicationSets that ask alike share

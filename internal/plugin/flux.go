@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
@@ -57,7 +58,7 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	if s.o.MaxResponseBytes < b.bytes {
 		b = bound{s.o.MaxResponseBytes, "--max-response-bytes"}
 	}
-	return s.answered(w, r, st, answer, sets, b)
+	return s.answered(w, r, st, bytes.NewReader(answer), sets, b)
 }
 
 // fluxRequest is the question in the query, and how many inputs the asker takes.

@@ -38,7 +38,7 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if err != nil {
 		return s.failedFor(r, st, err)
 	}
-	return s.answered(w, r, st, told.Bytes, len(told.Subjects), bound{s.o.MaxResponseBytes, "--max-response-bytes"})
+	return s.answered(w, r, st, told, told.Sets(), bound{s.o.MaxResponseBytes, "--max-response-bytes"})
 }
 
 // bound is a limit of bytes, and whose it is.
@@ -47,15 +47,21 @@ type bound struct {
 	whose string
 }
 
+// answer is what is written, of a length that is known.
+type answer interface {
+	Len() int
+	io.WriterTo
+}
+
 // answered gives an answer whole, or not at all if it is beyond its bound (rule 1).
-func (s *Server) answered(w http.ResponseWriter, r *http.Request, st *generator.State, answer []byte, sets int, b bound) *failure {
-	if int64(len(answer)) > b.bytes {
+func (s *Server) answered(w http.ResponseWriter, r *http.Request, st *generator.State, a answer, sets int, b bound) *failure {
+	if int64(a.Len()) > b.bytes {
 		return &failure{code: http.StatusServiceUnavailable, message: fmt.Sprintf(
-			"the answer has %d bytes; the limit is %d (%s): ask for less, with component, release or selector", len(answer), b.bytes, b.whose)}
+			"the answer has %d bytes; the limit is %d (%s): ask for less, with component, release or selector", a.Len(), b.bytes, b.whose)}
 	}
 	note(r).sets = sets
 	w.Header().Set("X-Argosy-Revision", st.Revision)
-	respond(w, http.StatusOK, answer)
+	respondWith(w, http.StatusOK, a)
 	return nil
 }
 

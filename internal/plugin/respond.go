@@ -49,11 +49,16 @@ func noteFailure(r *http.Request, f *failure) {
 
 // respond writes a whole JSON body with its length.
 func respond(w http.ResponseWriter, code int, body []byte) {
+	respondWith(w, code, bytes.NewReader(body))
+}
+
+// respondWith is respond with a body that writes itself.
+func respondWith(w http.ResponseWriter, code int, body answer) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // a client that has gone is no one to tell
+	_, _ = body.WriteTo(w) // a client that has gone is no one to tell
 }
 
 // encode is JSON without HTML escaping, with a newline at the end.
