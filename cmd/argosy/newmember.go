@@ -170,12 +170,13 @@ func layoutOf(s *snapshot.Snapshot) (*fleet.Layout, error) {
 
 // with is a snapshot with one more file.
 func with(s *snapshot.Snapshot, path, text string) *snapshot.Snapshot {
-	files := make(map[string]*snapshot.File, s.Len()+1)
-	for _, p := range s.Paths() {
-		files[p] = s.File(p)
+	files := []*snapshot.File{snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize)}
+	for _, f := range s.FilesUnder("") {
+		if f.Path != path {
+			files = append(files, f)
+		}
 	}
-	files[path] = snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize)
-	return snapshot.New(snapshot.RevisionOf(files), files)
+	return snapshot.Of(files)
 }
 
 // try is all findings about a snapshot, and its state if it has one.

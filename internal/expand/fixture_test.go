@@ -65,15 +65,15 @@ func commit(t *testing.T, e edit) *snapshot.Snapshot {
 		texts[p] = string(f.Data)
 	}
 	e(texts)
-	out := map[string]*snapshot.File{}
+	out := make([]*snapshot.File, 0, len(texts))
 	for p, text := range texts {
-		if old := files[p]; old != nil && string(old.Data) == text {
-			out[p] = old
-		} else {
-			out[p] = snapshot.NewFile(p, []byte(text), snapshot.MaxFileSize)
+		file := files[p]
+		if file == nil || string(file.Data) != text {
+			file = snapshot.NewFile(p, []byte(text), snapshot.MaxFileSize)
 		}
+		out = append(out, file)
 	}
-	return snapshot.New(snapshot.RevisionOf(out), out)
+	return snapshot.Of(out)
 }
 
 // replace is an edit of one file; it fails if the text is not there.

@@ -60,14 +60,30 @@ func New(revision string, files map[string]*File) *Snapshot {
 	return &Snapshot{Revision: revision, files: files, paths: paths, list: list}
 }
 
+// Of builds a snapshot of files with distinct paths, its revision being a digest of all paths and contents: that of a
+// folder that has no commit. The slice is taken over.
+func Of(list []*File) *Snapshot {
+	slices.SortFunc(list, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+	s := &Snapshot{files: make(map[string]*File, len(list)), paths: make([]string, len(list)), list: list}
+	h := sha256.New()
+	var line []byte
+	for i, f := range list {
+		s.files[f.Path], s.paths[i] = f, f.Path
+		line = append(append(append(append(line[:0], f.Path...), 0), f.Digest...), 0)
+		h.Write(line)
+	}
+	s.Revision = "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
+	return s
+}
+
 // FromMap builds a snapshot of path to content, its revision being a digest of both. It is meant for tests and
 // generated fleets.
 func FromMap(contents map[string]string) *Snapshot {
-	files := make(map[string]*File, len(contents))
+	files := make([]*File, 0, len(contents))
 	for p, c := range contents {
-		files[p] = NewFile(p, []byte(c), MaxFileSize)
+		files = append(files, NewFile(p, []byte(c), MaxFileSize))
 	}
-	return New(RevisionOf(files), files)
+	return Of(files)
 }
 
 // NewFile is a file with the digest of its content; over limit bytes, it is one without content.
@@ -93,20 +109,6 @@ func Outside(p, target string) *File {
 		Reason: problem.OutsideRepository, Severity: problem.Error, Pos: problem.Pos{File: p},
 		Found: fmt.Sprintf("symbolic link to %q leads out of the repository", target), Expected: "a file inside the repository",
 	}}
-}
-
-// RevisionOf is a digest of all paths and contents: the revision of a folder that has no commit.
-func RevisionOf(files map[string]*File) string {
-	paths := make([]string, 0, len(files))
-	for p := range files {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
-	h := sha256.New()
-	for _, p := range paths {
-		h.Write([]byte(p + "\x00" + files[p].Digest + "\x00"))
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // File returns the file at a path, or nil when there is none. The path is compared as it is: it must be clean.

@@ -77,9 +77,14 @@ func empty(source string) *Error {
 	return &Error{Reason: Empty, Source: source, Detail: "no .yaml, .yml, .json or .gotmpl file in it"}
 }
 
-// fsError is a file system's error without absolute paths: at is the place inside the folder, "" for the folder.
+// fsError is a file system's error without absolute paths: at is the place inside the folder, "" for the folder. One that
+// has been told already stays.
 func fsError(source, at string, err error) *Error {
-	e := &Error{Reason: Unreadable, Source: source, err: err}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	e = &Error{Reason: Unreadable, Source: source, err: err}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		e.err = pe.Err

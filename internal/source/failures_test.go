@@ -1,7 +1,6 @@
 package source
 
 import (
-	"os"
 	"strings"
 	"testing"
 )
@@ -10,24 +9,22 @@ import (
 func TestG5_FolderNamesTheFirstFailure(t *testing.T) {
 	dir := t.TempDir()
 	f := openFolder(t, dir)
-	root, err := os.OpenRoot(dir)
+	root, err := openRoot(dir)
 	check(t, err)
-	defer root.Close()
+	defer root.close()
 	for _, names := range []string{"c a b", "a b c", "b c a"} {
 		var files []placed
-		known := &walk{Folder: f, ctx: testContext(t), real: dir, stats: map[string]fileStat{}}
 		for _, name := range strings.Fields(names) {
 			p := name + ".yaml" // not there
 			files = append(files, placed{p, &node{path: p}})
-			known.stats[p] = fileStat{}
 		}
 		want := f.String() + `: read "a.yaml": vanished while being read`
-		if _, err := f.read(root, known, files, nil); errorText(err) != want {
-			t.Errorf("%s: reading gave %v, want %s", names, err, want)
+		w := &walk{Folder: f, ctx: testContext(t), root: root, found: map[string]seenFile{}}
+		for _, p := range files {
+			w.look(p, root, p.path)
 		}
-		links := &walk{Folder: f, ctx: testContext(t), real: dir, stats: map[string]fileStat{}}
-		if err := f.sum(links, files); errorText(err) != want {
-			t.Errorf("%s: sizes gave %v, want %s", names, err, want)
+		if _, err := w.snapshot(files, nil); errorText(err) != want {
+			t.Errorf("%s: reading gave %v, want %s", names, err, want)
 		}
 	}
 }

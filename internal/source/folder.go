@@ -1,17 +1,16 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -30,6 +29,8 @@ const (
 	relist = time.Minute
 	// walkAttempts is how often a look starts over when files vanish under it.
 	walkAttempts = 3
+	// openFolders is how many folders inside each other are open at a time, at most.
+	openFolders = 32
 )
 
 // Folder is a repository in a folder of this machine, without Git.
@@ -125,20 +126,20 @@ func (f *Folder) look(ctx context.Context) (*snapshot.Snapshot, error) {
 	if info, err := os.Stat(real); err == nil && !info.IsDir() {
 		return nil, &Error{Reason: NotFound, Source: f.name, Detail: "not a folder"}
 	}
-	root, err := os.OpenRoot(real)
+	root, err := openRoot(real)
 	if err != nil {
 		return nil, fsError(f.name, "", err)
 	}
-	defer root.Close()
+	defer root.close()
 
 	if began.Sub(f.relisted) > relist {
 		f.listings, f.relisted = nil, began
 	}
 	w := &walk{
-		Folder: f, ctx: ctx, real: real, fresh: began.Add(-racy).UnixNano(), tree: newTree(f.name, f.limits, len(f.seen)),
-		stats: make(map[string]fileStat, len(f.seen)), listings: make(map[string]listing, len(f.listings)),
+		Folder: f, ctx: ctx, root: root, real: real, fresh: began.Add(-racy).UnixNano(), tree: newTree(f.name, f.limits, len(f.seen)),
+		listings: make(map[string]listing, len(f.listings)), found: make(map[string]seenFile, len(f.seen)), buffer: make([]byte, 32<<10),
 	}
-	if err := w.dir(""); err != nil {
+	if err := w.dir("", root, "."); err != nil {
 		f.listings = nil
 		return nil, err
 	}
@@ -150,78 +151,115 @@ func (f *Folder) look(ctx context.Context) (*snapshot.Snapshot, error) {
 	if len(files) == 0 {
 		return nil, empty(f.name)
 	}
-	return f.read(root, w, files, broken)
+	return w.snapshot(files, broken)
 }
 
-// read makes the snapshot, reading those files that are not known yet.
-func (f *Folder) read(root *os.Root, w *walk, files []placed, broken []*snapshot.File) (*snapshot.Snapshot, error) {
-	seen := make(map[string]seenFile, len(files))
-	out := make(map[string]*snapshot.File, len(files)+len(broken))
+// snapshot is made of the files, those that stand elsewhere by links included.
+func (w *walk) snapshot(files []placed, broken []*snapshot.File) (*snapshot.Snapshot, error) {
+	f := w.Folder
+	for _, p := range files {
+		if p.path != p.node.path {
+			w.look(p, w.root, p.node.path)
+		}
+	}
+	if w.bytes > f.limits.Bytes {
+		return nil, overLimit(f.name, "bytes of all files", w.bytes, f.limits.Bytes)
+	}
+	if w.failed.err != nil {
+		return nil, fsError(f.name, w.failed.path, w.failed.err)
+	}
+	out := make([]*snapshot.File, 0, len(files)+len(broken))
 	changed := f.last == nil
-	var failed firstFailure
-	if err := f.sum(w, files); err != nil {
-		return nil, err
-	}
-	for i, p := range files {
-		if i%256 == 0 && w.ctx.Err() != nil {
-			return nil, w.ctx.Err()
-		}
-		stat := w.stats[p.node.path]
-		old, known := f.seen[p.path]
-		entry := seenFile{stat: stat, racy: stat.youngerThan(w.fresh), file: old.file}
-		if !known || old.racy || old.stat != stat {
-			file, err := f.readFile(root, p, stat.size)
-			if err != nil {
-				failed.note(p.node.path, err)
-				continue
-			}
-			if !known || old.file.Digest != file.Digest {
-				entry.file, changed = file, true
-			}
-		}
-		seen[p.path] = entry
-		out[p.path] = entry.file
-	}
-	if failed.err != nil {
-		return nil, fsError(f.name, failed.path, failed.err)
+	for _, p := range files {
+		file := w.found[p.path].file
+		changed = changed || file != f.seen[p.path].file
+		out = append(out, file)
 	}
 	for _, b := range broken {
-		out[b.Path] = b
 		old := f.last.File(b.Path)
 		changed = changed || old == nil || old.Digest != b.Digest
+		out = append(out, b)
 	}
-	f.seen = seen
+	f.seen = w.found
 	if !changed && len(out) == f.last.Len() {
 		return f.last, nil
 	}
-	return snapshot.New(snapshot.RevisionOf(out), out), nil
+	return snapshot.Of(out), nil
 }
 
-// sum bounds the bytes of all files, and completes their times.
-func (f *Folder) sum(w *walk, files []placed) error {
-	var total int64
-	var failed firstFailure
-	for _, p := range files {
-		stat, ok := w.stats[p.node.path]
-		if !ok { // reached through a link alone
-			var err error
-			if stat, _, err = lstat(w.full(p.node.path)); err != nil {
-				failed.note(p.node.path, err)
-				continue
-			}
-			w.stats[p.node.path] = stat
+// look finds out what a file is now. It stands at a path below a folder that is open.
+func (w *walk) look(p placed, at opened, below string) {
+	file, err := w.file(p, at, below)
+	if err != nil {
+		w.failed.note(p.node.path, err)
+	}
+	w.found[p.path] = file
+}
+
+// file is a file as it is now: the one of the last look where it is the same.
+func (w *walk) file(p placed, at opened, below string) (seenFile, error) {
+	old, known := w.seen[p.path]
+	if known && !old.racy {
+		if stat, _, err := at.lstat(below); err == nil && stat == old.stat {
+			w.count(stat.size)
+			return seenFile{stat: stat, racy: stat.youngerThan(w.fresh), file: old.file}, nil
 		}
-		if stat.size <= f.limits.FileSize {
-			total += stat.size
+	}
+	file, err := at.file(below)
+	if err != nil {
+		return seenFile{}, err
+	}
+	defer file.close()
+	stat, mode, err := file.stat()
+	if err != nil {
+		return seenFile{}, err
+	}
+	if !mode.IsRegular() {
+		return seenFile{}, fs.ErrNotExist // something else has taken its place
+	}
+	if w.count(stat.size) || len(w.found) > w.limits.Files {
+		return seenFile{}, nil // there will be no snapshot
+	}
+	content, err := w.content(p.path, file, stat.size)
+	if err != nil {
+		return seenFile{}, err
+	}
+	if known && old.file.Digest == content.Digest {
+		content = old.file
+	}
+	return seenFile{stat: stat, racy: stat.youngerThan(w.fresh), file: content}, nil
+}
+
+// count bounds the bytes of all files: it reports whether they are beyond the limit.
+func (w *walk) count(size int64) bool {
+	if size <= w.limits.FileSize {
+		w.bytes += size
+	}
+	return w.bytes > w.limits.Bytes
+}
+
+// content reads a file of about a size.
+func (w *walk) content(p string, file opened, size int64) (*snapshot.File, error) {
+	if size > w.limits.FileSize {
+		return snapshot.TooLarge(p, size, w.limits.FileSize), nil
+	}
+	w.reads++
+	data := make([]byte, 0, size+1)
+	for int64(len(data)) <= w.limits.FileSize {
+		n, err := file.read(data[len(data):cap(data)])
+		if err != nil {
+			return nil, err
+		}
+		data = data[:len(data)+n]
+		// What ends at its size, with room for more, is read to its end.
+		if n == 0 || size > 0 && int64(len(data)) == size {
+			return snapshot.NewFile(p, data, w.limits.FileSize), nil
+		}
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
 		}
 	}
-	if failed.err != nil {
-		return fsError(f.name, failed.path, failed.err)
-	}
-	if total > f.limits.Bytes {
-		return overLimit(f.name, "bytes of all files", total, f.limits.Bytes)
-	}
-	return nil
+	return snapshot.TooLarge(p, int64(len(data)), w.limits.FileSize), nil
 }
 
 // firstFailure is the failure of the first path in order, whichever came first: files come in no order, and a text that
@@ -237,146 +275,118 @@ func (f *firstFailure) note(path string, err error) {
 	}
 }
 
-// readFile reads a file; os.Root sees to it that nothing outside the root is read, whatever has happened since the
-// walk.
-func (f *Folder) readFile(root *os.Root, p placed, size int64) (*snapshot.File, error) {
-	if size > f.limits.FileSize {
-		return snapshot.TooLarge(p.path, size, f.limits.FileSize), nil
-	}
-	// Not blocking: a pipe could have taken the file's place.
-	file, err := root.OpenFile(filepath.FromSlash(p.node.path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fs.ErrNotExist // counts as vanished
-	}
-	f.reads++
-	data := make([]byte, 0, info.Size()+1)
-	for int64(len(data)) <= f.limits.FileSize {
-		n, err := file.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		if errors.Is(err, io.EOF) {
-			return snapshot.NewFile(p.path, data, f.limits.FileSize), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
-		}
-	}
-	return snapshot.TooLarge(p.path, max(info.Size(), int64(len(data))), f.limits.FileSize), nil
-}
-
-// walk is one look at the names and times of a folder.
+// walk is one look at a folder. Files are read as it comes by, from the folders that are open anyway.
 type walk struct {
 	*Folder
 	ctx      context.Context
+	root     opened
 	real     string
 	fresh    int64 // times from here on are not trusted by the next look
 	tree     *tree
-	stats    map[string]fileStat
 	listings map[string]listing
+	found    map[string]seenFile // by path in the snapshot
+	failed   firstFailure
+	bytes    int64  // of all files
+	buffer   []byte // for listing folders
 }
 
 // listing is what a folder holds; it is valid as long as the folder's own times stay.
 type listing struct {
-	stat    fileStat
-	racy    bool
-	entries []listed
+	stat fileStat
+	racy bool
+	dirs []string
+	// nodes are the files and links.
+	nodes []node
 }
 
-// listed is an entry of a folder: a folder, or a node.
-type listed struct {
-	path   string
-	node   *node // nil for a folder
-	wanted bool
+// entry is a name in a folder.
+type entry struct {
+	name string
+	mode fs.FileMode // its type
 }
 
-func (w *walk) full(p string) string { return w.real + "/" + p }
-
-func (w *walk) dir(rel string) error {
+// dir looks at a folder, which stands at a path below one that is open.
+func (w *walk) dir(rel string, at opened, below string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	l, err := w.list(rel)
+	// What stands in the folder is opened from the folder while it is open, else from the root.
+	from, to := w.root, rel
+	l, known, err := w.remembered(rel)
+	if err == nil && !known {
+		var here opened
+		if here, err = at.folder(below); err == nil {
+			l, err = w.list(rel, here)
+			if strings.Count(rel, "/") < openFolders {
+				defer here.close()
+				from, to = here, ""
+			} else {
+				here.close()
+			}
+		}
+	}
 	if err != nil {
 		return fsError(w.name, rel, err)
 	}
 	w.listings[rel] = l
-	for _, e := range l.entries {
-		if e.node == nil {
-			if err := w.dir(e.path); err != nil {
-				return err
-			}
-			continue
+	for i := range l.nodes {
+		n := &l.nodes[i]
+		if err := w.tree.add(n); err != nil {
+			return err
 		}
-		if e.wanted {
-			stat, mode, err := lstat(w.full(e.path))
-			if err == nil && !mode.IsRegular() {
-				err = fs.ErrNotExist // something else has taken its place
-			}
-			if err != nil {
-				return fsError(w.name, e.path, err)
-			}
-			w.stats[e.path] = stat
+		if !n.link && !hidden(n.path) && w.limits.wanted(n.path) {
+			w.look(placed{n.path, n}, from, join(to, path.Base(n.path)))
 		}
-		if err := w.tree.add(e.node); err != nil {
+	}
+	for _, dir := range l.dirs {
+		if err := w.dir(dir, from, join(to, path.Base(dir))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// list lists a folder, from memory if nothing has come or gone.
-func (w *walk) list(rel string) (listing, error) {
-	stat, _, err := lstat(w.full(rel))
+// remembered is what a folder holds if nothing has come or gone since the last look.
+func (w *walk) remembered(rel string) (listing, bool, error) {
+	l, ok := w.Folder.listings[rel]
+	if !ok || l.racy {
+		return l, false, nil
+	}
+	stat, _, err := w.root.lstat(cmp.Or(rel, "."))
+	l.racy = stat.youngerThan(w.fresh)
+	return l, stat == l.stat, err
+}
+
+// list lists a folder that is open.
+func (w *walk) list(rel string, here opened) (listing, error) {
+	stat, _, err := here.stat() // before its entries: what comes later makes it differ
 	if err != nil {
 		return listing{}, err
 	}
-	l := listing{stat: stat, racy: stat.youngerThan(w.fresh)}
-	if old, ok := w.Folder.listings[rel]; ok && !old.racy && old.stat == stat {
-		l.entries = old.entries
-		return l, nil
-	}
-	dir, err := os.Open(w.full(rel))
+	entries, err := here.list(w.buffer)
 	if err != nil {
 		return listing{}, err
 	}
-	entries, err := dir.ReadDir(-1)
-	dir.Close()
-	if err != nil {
-		return listing{}, err
-	}
-	l.entries = make([]listed, 0, len(entries))
-	for _, entry := range entries {
-		if entry.Name() == ".git" {
-			continue
-		}
-		e := listed{path: path.Join(rel, entry.Name())}
-		switch entry.Type() {
-		case fs.ModeDir:
-		case 0:
-			e.node, e.wanted = &node{path: e.path}, w.limits.wanted(e.path)
-		case fs.ModeSymlink:
-			target, err := os.Readlink(w.full(e.path))
+	l := listing{stat: stat, racy: stat.youngerThan(w.fresh), nodes: make([]node, 0, len(entries))}
+	for _, e := range entries {
+		n := node{path: join(rel, e.name)}
+		switch {
+		case e.name == ".git":
+		case e.mode.IsDir():
+			l.dirs = append(l.dirs, n.path)
+		case e.mode.IsRegular():
+			l.nodes = append(l.nodes, n)
+		case e.mode == fs.ModeSymlink:
+			target, err := here.readlink(e.name)
 			if err != nil {
-				return listing{}, err
+				return listing{}, fsError(w.name, n.path, err)
 			}
-			e.node = &node{path: e.path, link: true, target: filepath.ToSlash(target)}
+			n.link, n.target = true, filepath.ToSlash(target)
 			if filepath.IsAbs(target) {
-				e.node.target, e.node.outside = w.below(target)
+				n.target, n.outside = w.below(target)
 			}
-		default:
-			continue
+			l.nodes = append(l.nodes, n)
 		}
-		l.entries = append(l.entries, e)
 	}
 	return l, nil
 }
@@ -392,3 +402,11 @@ func (w *walk) below(target string) (rooted string, outside bool) {
 }
 
 func (s fileStat) youngerThan(t int64) bool { return max(s.mtime, s.ctime) >= t }
+
+// join is the path of a name in a folder; "" is the root.
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}

@@ -63,9 +63,11 @@ func TestFolder_RacyWrites(t *testing.T) {
 	write(t, dir, map[string]string{"a.yaml": "a: 1\n"})
 	f := openFolder(t, dir)
 	snap(t, f)
-	name := filepath.Join(dir, "a.yaml")
 	write(t, dir, map[string]string{"a.yaml": "a: 2\n"})
-	stat, _, err := lstat(name)
+	root, err := openRoot(dir)
+	check(t, err)
+	defer root.close()
+	stat, _, err := root.lstat("a.yaml")
 	check(t, err)
 	seen := f.seen["a.yaml"]
 	seen.stat = stat // as a coarse clock would have it
