@@ -44,10 +44,10 @@ type cluster struct {
 // placement is where a cluster's files are: a function of the layout, the member file, the hub's and the facts, so that
 // it outlives changes of other files.
 type placement struct {
-	data    templateFacts // without the hierarchy's labels
-	roots   map[string]string
-	dirs    map[string][]hierarchy.Dir // by group
-	broken  []problem.Problem
+	data   templateFacts // without the hierarchy's labels
+	roots  map[string]string
+	dirs   map[string][]hierarchy.Dir // by group
+	broken []problem.Problem
 }
 
 // clusterGroup is one group of a cluster.

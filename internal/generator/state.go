@@ -39,9 +39,9 @@ type State struct {
 	peculiar []peculiar
 	// folders is made when it is first needed (byFolder).
 	folders atomic.Pointer[byFolder]
-	faults   map[string][]problem.Problem // by hub: what is wrong with its own member file
-	hubs     map[string]*fleet.Member     // by hub: its own member, as answers see it
-	groups   []string                     // all that answers know, sorted
+	faults  map[string][]problem.Problem // by hub: what is wrong with its own member file
+	hubs    map[string]*fleet.Member     // by hub: its own member, as answers see it
+	groups  []string                     // all that answers know, sorted
 	// unsettled are the names of members that cannot be computed and have no home.
 	unsettled map[string]bool
 	// moves are the hubs that members' files have moved to, by what they were before.
