@@ -21,8 +21,6 @@ const partSize = 64
 type part struct {
 	of   []*cluster // none for views that are not told cluster by cluster
 	said []*said    // of each of them
-	// lasts tells that all of it may be said again.
-	lasts bool
 	total
 	digests []byte // of all sets, in order
 }
@@ -48,7 +46,7 @@ func (t *total) add(other total) {
 
 // newPart puts a part together.
 func newPart(of []*cluster, all []*said) *part {
-	p := &part{of: slices.Clone(of), said: all, lasts: !slices.ContainsFunc(of, func(c *cluster) bool { return !c.lasts() })}
+	p := &part{of: slices.Clone(of), said: all}
 	for _, s := range all {
 		p.add(total{live: s.live, knows: s.knows})
 		for _, e := range s.sets {
@@ -59,12 +57,8 @@ func newPart(of []*cluster, all []*said) *part {
 	return p
 }
 
-// lasts reports whether what is said of a cluster may be said again in another state that has the same cluster. What
-// stands in for another one may not.
-func (c *cluster) lasts() bool { return c.home == nil && c.attempt == nil }
-
-// told finds what an earlier answer says of a cluster, nil if nothing that may be said again. The parts are sorted by
-// name, as a hub's members are.
+// told finds what an earlier answer says of a cluster, nil if nothing. The parts are sorted by name, as a hub's members
+// are.
 func told(parts []*part, c *cluster) *said {
 	name := c.member.Name
 	i, _ := slices.BinarySearchFunc(parts, name, func(p *part, name string) int {
@@ -73,7 +67,7 @@ func told(parts []*part, c *cluster) *said {
 		}
 		return 1
 	})
-	if i == len(parts) || !c.lasts() {
+	if i == len(parts) {
 		return nil
 	}
 	if j := slices.Index(parts[i].of, c); j >= 0 {
@@ -99,7 +93,7 @@ func (st *State) tell(q query, before *Told) ([]*part, *Error) {
 	errs := make([]*Error, len(parts))
 	parallel(len(parts), func(i int) {
 		of := clusters[i*partSize : min((i+1)*partSize, len(clusters))]
-		if i < len(old) && old[i].lasts && slices.Equal(old[i].of, of) {
+		if i < len(old) && slices.Equal(old[i].of, of) {
 			parts[i] = old[i]
 			return
 		}

@@ -54,11 +54,6 @@ func (st *State) takeOver(previous *State) []anew {
 	if previous == nil || previous.Fleet.Layout != st.Fleet.Layout {
 		return t.anew
 	}
-	for _, x := range previous.peculiar {
-		if previous.attempted(x.member).place == nil {
-			t.due(x.member, false)
-		}
-	}
 	if !previous.facts.EqualClusters(st.facts) {
 		for m := range st.each() {
 			before, wasRegistered := previous.facts.Of(m.Name)
