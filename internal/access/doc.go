@@ -1,9 +1,9 @@
 // Package access says who may ask the service what: the tokens of its files, what each is good for, and how often its
 // bearer, or an address that knows no token, may ask.
 //
-//	token file ───────────────┐ read at each use
+//	token file ───────────────┐ read again once in a while
 //	tokens file ─> declared ──┼─> table of hashes ─> Find(presented) ─> Grant ─> Route, Ask, Cluster, Repository
-//	tokens folder ─> values ──┘ read again once in a while
+//	tokens folder ─> values ──┘
 //
 // Its rules:
 //

@@ -2,6 +2,8 @@ package access
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 )
 
 const maxToken = 4096
@@ -17,25 +20,32 @@ const maxToken = 4096
 // such key (argo-cd's applicationset/services/plugin/plugin_service.go with util/settings, v2.14).
 const ReferenceHint = `it begins with "$", a reference to a Secret's key that Argo CD could not resolve; see the key "token" of the plugin's ConfigMap`
 
-// file is a token of a file, which is read anew for each comparison: it is small, and neither size nor times tell
-// reliably that a mounted Secret has changed.
+// file is a token of a file, which is read anew once in a while: it is small, and neither size nor times tell reliably that
+// a mounted Secret has changed.
 type file struct {
-	path string
-	log  *slog.Logger
+	path   string
+	log    *slog.Logger
+	reload time.Duration // how long it is not read again, at most
+	now    func() time.Time
 
 	mu      sync.Mutex
+	read    time.Time
 	value   []byte // the last good one
-	problem string // of the file now
+	hash    [sha256.Size]byte
+	problem string // of the file when it was read
 }
 
-func newFile(path string, log *slog.Logger) (*file, error) {
-	f := &file{path: path, log: log}
-	var err error
-	f.value, err = f.read()
+func newFile(path string, reload time.Duration, log *slog.Logger) (*file, error) {
+	f := &file{path: path, log: log, reload: reload, now: time.Now}
+	f.read = f.now()
+	value, err := f.look()
+	f.take(value)
 	return f, err
 }
 
-func (f *file) read() ([]byte, error) {
+func (f *file) take(value []byte) { f.value, f.hash = value, sha256.Sum256(value) }
+
+func (f *file) look() ([]byte, error) {
 	opened, err := os.Open(f.path)
 	if err != nil {
 		return nil, fmt.Errorf("token file %q: %w", f.path, cause(err))
@@ -76,11 +86,33 @@ func cause(err error) error {
 	return err
 }
 
+// is tells whether a hash is that of the token, in constant time. A value that nobody else has, either, may be a new token:
+// then the file is read again first, so that who rotates a token waits for nobody.
+func (f *file) is(hash [sha256.Size]byte, elsewhere bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	read := f.refresh(false)
+	same := func() bool { return subtle.ConstantTimeCompare(f.hash[:], hash[:]) == 1 }
+	return same() || !elsewhere && !read && f.refresh(true) && same()
+}
+
 // current is the token now; the last good one while the file is bad (rule 6).
 func (f *file) current() []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	value, err := f.read() // with the lock: what was read first must not be taken for the newest
+	f.refresh(true)
+	return f.value
+}
+
+// refresh reads the file, if it has to, or if that is too long ago, and tells whether it has. The caller holds the lock: what
+// was read first must not be taken for the newest.
+func (f *file) refresh(now bool) bool {
+	at := f.now()
+	if !now && f.reload > 0 && at.Sub(f.read) < f.reload && !at.Before(f.read) {
+		return false
+	}
+	f.read = at
+	value, err := f.look()
 	text := ""
 	if err != nil {
 		text = err.Error()
@@ -93,11 +125,9 @@ func (f *file) current() []byte {
 		f.log.Error("token file cannot be used; the last good token stays valid", "error", text)
 	}
 	f.problem = text
-	if err == nil {
-		if !bytes.Equal(value, f.value) {
-			f.log.Info("token has been rotated")
-		}
-		f.value = value
+	if err == nil && !bytes.Equal(value, f.value) {
+		f.log.Info("token has been rotated")
+		f.take(value)
 	}
-	return f.value
+	return true
 }

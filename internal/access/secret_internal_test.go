@@ -1,6 +1,7 @@
 package access
 
 import (
+	"crypto/sha256"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // A request that read the file before a rotation does not bring the old token back (rule 4).
@@ -22,7 +24,7 @@ func TestTokenNeverGoesBack(t *testing.T) {
 		}
 	}
 	rotate(0)
-	tok, err := newFile(path, slog.New(slog.DiscardHandler))
+	tok, err := newFile(path, -1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,4 +51,51 @@ func TestTokenNeverGoesBack(t *testing.T) {
 	}
 	done.Store(true)
 	readers.Wait()
+}
+
+// A new token counts at once, the old one until the file is read again; nobody makes the service read it more often with a
+// token of somebody else.
+func TestFileIsReadOnceInAWhile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "token")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first")
+	f, err := newFile(path, time.Second, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	f.read, f.now = now, func() time.Time { return now }
+	for _, c := range []struct {
+		what      string
+		write     string
+		after     time.Duration
+		token     string
+		elsewhere bool
+		want      bool
+	}{
+		{"at the start", "", 0, "first", false, true},
+		{"the old one, a moment after", "second", time.Second - 1, "first", false, true},
+		{"somebody else's makes nobody read", "", 0, "third", true, false},
+		{"the old one still", "", 0, "first", false, true},
+		{"the new one", "", 0, "second", false, true},
+		{"the old one, after that", "", 0, "first", false, false},
+		{"the old one, a second after", "third", time.Second, "second", false, false},
+		{"the new one, a second after", "", 0, "third", false, true},
+		{"a bad file", "$x", time.Second, "third", false, true},
+		{"somebody else's is one of ours now", "fourth", time.Second, "fourth", true, true},
+		{"a clock set back", "fifth", -time.Hour, "fourth", false, false},
+	} {
+		if c.write != "" {
+			write(c.write)
+		}
+		now = now.Add(c.after)
+		if got := f.is(sha256.Sum256([]byte(c.token)), c.elsewhere); got != c.want {
+			t.Errorf("%s: %v", c.what, got)
+		}
+	}
 }

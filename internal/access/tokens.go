@@ -32,8 +32,7 @@ type Options struct {
 	TokenFile string
 	// TokensFile declares tokens that may ask some things, TokensDir has the files with their values.
 	TokensFile, TokensDir string
-	// Reload is how long TokensFile and TokensDir are not looked at again, at most; default DefaultReload. A negative one
-	// looks at each use.
+	// Reload is how long files are not looked at again, at most; default DefaultReload. A negative one looks at each use.
 	Reload time.Duration
 	// Rate and Burst are how many requests a second a token's bearer may make, and how many at once before that counts;
 	// default DefaultRate and DefaultBurst.
@@ -104,7 +103,7 @@ func Open(o Options) (*Tokens, error) {
 		t.o.Burst = DefaultBurst
 	}
 	var err error
-	if t.full, err = newFile(o.TokenFile, t.o.Log); err != nil {
+	if t.full, err = newFile(o.TokenFile, t.o.Reload, t.o.Log); err != nil {
 		return nil, err
 	}
 	t.root = &Grant{limiter: t.newLimiter()}
@@ -132,14 +131,13 @@ func (t *Tokens) newLimiter() *rate.Limiter { return rate.NewLimiter(rate.Limit(
 // Find is what the bearer of a token may do, nil if nobody knows the token.
 func (t *Tokens) Find(presented string) *Grant {
 	hash := sha256.Sum256([]byte(presented))
-	full := sha256.Sum256(t.full.current())
 	var found *Grant
 	for _, v := range t.table() { // all of them: how long it takes tells nothing (rule 7)
 		if subtle.ConstantTimeCompare(v.hash[:], hash[:]) == 1 {
 			found = v.grant
 		}
 	}
-	if subtle.ConstantTimeCompare(full[:], hash[:]) == 1 {
+	if t.full.is(hash, found != nil) {
 		return t.root
 	}
 	return found
@@ -164,6 +162,7 @@ func (t *Tokens) Problems() []string {
 	problems := slices.Clone(t.problems)
 	t.full.mu.Lock()
 	defer t.full.mu.Unlock()
+	t.full.refresh(false)
 	if t.full.problem != "" {
 		problems = append(problems, t.full.problem)
 	}

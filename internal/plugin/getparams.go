@@ -104,10 +104,28 @@ func tooLarge(message string) *failure {
 	return &failure{code: http.StatusRequestEntityTooLarge, message: message, header: map[string]string{"Connection": "close"}}
 }
 
-// request is the question in the body. Unknown keys around input.parameters are Argo CD's to add.
+// request is the question in the body.
 func (s *Server) request(r *http.Request, body []byte) (generator.Request, *failure) {
+	q, known := s.bodies.get(body)
+	var f *failure
+	if !known {
+		if q, f = s.parse(body); f == nil {
+			s.bodies.put(body, q)
+		}
+	}
+	note(r).applicationSet = cut(q.ApplicationSet)
+	if f != nil {
+		return q, f
+	}
+	asks(r, q)
+	return q, nil
+}
+
+// parse reads a question, or what it says of the ApplicationSet at least. Unknown keys around input.parameters are Argo CD's
+// to add.
+func (s *Server) parse(body []byte) (q generator.Request, f *failure) {
 	bad := func(message string) (generator.Request, *failure) {
-		return generator.Request{}, &failure{code: http.StatusBadRequest, message: message}
+		return q, &failure{code: http.StatusBadRequest, message: message}
 	}
 	var outer struct {
 		ApplicationSetName string `json:"applicationSetName"`
@@ -121,18 +139,16 @@ func (s *Server) request(r *http.Request, body []byte) (generator.Request, *fail
 	if err := json.Unmarshal(body, &outer); err != nil {
 		return bad("the body is not as expected: " + jsonError(err))
 	}
-	note(r).applicationSet = cut(outer.ApplicationSetName)
 	parameters := outer.Input.Parameters
 	if len(parameters) == 0 || string(parameters) == "null" {
 		parameters = []byte("{}")
 	}
-	request, err := generator.ParseRequest(parameters, s.o.Hub)
+	q, err := generator.ParseRequest(parameters, s.o.Hub)
+	q.ApplicationSet = outer.ApplicationSetName
 	if err != nil {
-		return request, failed(err)
+		return q, failed(err)
 	}
-	request.ApplicationSet = outer.ApplicationSetName
-	asks(r, request)
-	return request, nil
+	return q, nil
 }
 
 // asks notes for log and metrics what a request is about.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"regexp"
 	"runtime/debug"
@@ -99,10 +100,11 @@ func (s *Server) logRequest(r *http.Request, n *noted, rec *recorder, took time.
 	case n.endpoint == "healthz" || n.endpoint == "readyz" || n.endpoint == "metrics":
 		level = slog.LevelDebug
 	}
-	attrs := []slog.Attr{
-		slog.String("id", n.id), slog.String("method", r.Method), slog.String("endpoint", n.endpoint),
-		slog.Int("code", rec.code), slog.Int("bytes", rec.bytes), slog.Duration("took", took),
+	if !s.o.Logger.Enabled(r.Context(), level) {
+		return
 	}
+	attrs := append(make([]slog.Attr, 0, 11), slog.String("id", n.id), slog.String("method", r.Method), slog.String("endpoint", n.endpoint),
+		slog.Int("code", rec.code), slog.Int("bytes", rec.bytes), slog.Duration("took", took))
 	for _, a := range [][2]string{{"applicationSet", n.applicationSet}, {"request", n.request}, {"token", n.grant.Label()}, {"message", n.failure}} {
 		if a[1] != "" {
 			attrs = append(attrs, slog.String(a[0], a[1]))
@@ -117,12 +119,14 @@ func (s *Server) logRequest(r *http.Request, n *noted, rec *recorder, took time.
 // secured puts on every answer what keeps browsers and caches from making something of it: answers are data of the fleet,
 // and none is a page.
 func secured(next http.Handler) http.Handler {
+	fixed := http.Header{
+		"Cache-Control":           {"no-store"},
+		"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
+		"Referrer-Policy":         {"no-referrer"},
+		"X-Content-Type-Options":  {"nosniff"},
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Cache-Control", "no-store")
-		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("X-Content-Type-Options", "nosniff")
+		maps.Copy(w.Header(), fixed) // whose values nobody changes: Set puts others in their place
 		next.ServeHTTP(w, r)
 	})
 }

@@ -78,7 +78,7 @@ type Options struct {
 	TokenFile string
 	// TokensFile declares tokens that may ask some things, and TokensDir has the files that hold them; default none.
 	TokensFile, TokensDir string
-	// TokensReload is how long those are not looked at again; default access.DefaultReload. A negative one looks each time.
+	// TokensReload is how long all of these are not looked at again; default access.DefaultReload. A negative one looks each time.
 	TokensReload time.Duration
 	// TokenRate and TokenBurst are how many requests a second the bearer of a token may make, and how many before that
 	// counts; beyond, a request waits for MaxWait and is refused with 429. Default access.DefaultRate and DefaultBurst.

@@ -34,6 +34,7 @@ type Server struct {
 	slots     chan struct{}
 	webhooks  chan struct{} // signed bodies that are being read
 	seen      deliveries    // webhooks that have come
+	bodies    bodies
 	http      *http.Server
 	listener  *connections // what it listens on comes with Start
 	draining  atomic.Bool

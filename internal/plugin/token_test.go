@@ -54,7 +54,7 @@ func TestTokens(t *testing.T) {
 }
 
 func TestTokenIsRotatedWhileRunning(t *testing.T) {
-	s := serving(t)
+	s := serving(t, func(o *plugin.Options) { o.TokensReload = -1 })
 	with := func(token string) int { return s.ask(`{"view":"members"}`, "Authorization", "Bearer "+token).code }
 	expect := func(what string, old, updated int) {
 		t.Helper()
