@@ -39,6 +39,11 @@ func comparePlan(before, after *snapshot.Snapshot, f facts.Set, o expansion) (co
 		return compared{}, &plan.StateError{Base: true, Err: err}
 	}
 	head, err := generator.Build(base, after, f)
+	if err == nil {
+		if settled, other := head.SettledFacts(base); other { // the hub's facts are from before the change, the plan is of what comes after
+			head, err = generator.Build(base, after, settled)
+		}
+	}
 	if err != nil {
 		return compared{}, &plan.StateError{Err: err}
 	}

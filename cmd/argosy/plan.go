@@ -45,6 +45,9 @@ with the file that it comes from, and so is the order in which ApplicationSets w
 changes. A chart of this repository at another revision is read from the clone; --revision NAME=REV
 takes another revision for it. Charts from elsewhere are compared by name, version and values.
 
+With the facts of a live hub (argosy facts export), a member that begins counts as registered at the
+head, and what Git declared for a cluster Secret, and declares no more, as gone from there.
+
 A member that cannot be computed keeps what it has, and the plan says so; everything else is shown.
 So is what fails or cannot be followed.
 

@@ -21,7 +21,10 @@ import (
 const (
 	formApplications = "applications"
 	formLists        = "applicationsets"
+	formPipeline     = "pipeline"
 )
+
+var forms = []string{formApplications, formLists, formPipeline}
 
 func newRender(o *options) *cobra.Command {
 	var q renderQuestion
@@ -36,6 +39,11 @@ plugin makes; ApplicationSets, and the Applications that only bring those, are l
 With --form applicationsets, Applications are written as ApplicationSets with a list for a generator,
 one for each that makes them otherwise: with its policy, and its steps of a rollout.
 
+With --form pipeline nothing is left out: the roots, and all ApplicationSets and Applications that they
+come to, each as the API server gets it and Applications in folders by what makes them, and for a member
+with Flux what its artifact holds. That is for comparing, with a hub or with another revision; whoever
+applied it would have two owners for each Application.
+
 The folder is written as a whole or not at all: with errors, or a chart of this repository that cannot
 be read, nothing is written and the exit status is 1. A folder that render has written before is
 replaced; any other that is not empty is refused.`,
@@ -43,7 +51,7 @@ replaced; any other that is not empty is refused.`,
   argosy render --hub hub-eu --out rendered/hub-eu --form applicationsets --revision release-next=origin/release-next`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkChoice("form", q.form, formApplications, formLists); err != nil {
+			if err := checkChoice("form", q.form, forms...); err != nil {
 				return err
 			}
 			if q.out == "" {
@@ -63,10 +71,10 @@ replaced; any other that is not empty is refused.`,
 	cmd.Flags().StringVar(&q.hub, "hub", "", "the hub; the default is the fleet's only one")
 	cmd.Flags().StringVar(&q.owner, "owner", fleet.OwnerHub, "whose engine it is for: hub, or a member's name")
 	cmd.Flags().StringVar(&q.out, "out", "", "the `folder` to write (required)")
-	cmd.Flags().StringVar(&q.form, "form", formApplications, "what to write: applications, applicationsets")
+	cmd.Flags().StringVar(&q.form, "form", formApplications, "what to write: "+strings.Join(forms, ", "))
 	cmd.Flags().StringVar(&q.facts, "facts", "", "what is known of the clusters: a `file` of kind Facts")
 	cmd.Flags().StringArrayVar(&q.instead, "revision", nil, "take another revision of this repository for one that charts are read at: `NAME=REV`, may be given several times")
-	complete(cmd, "form", func() []string { return []string{formApplications, formLists} })
+	complete(cmd, "form", func() []string { return forms })
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "owner", func(st *generator.State) []string { return append([]string{"hub"}, clusters(st, q.hub)...) })
 	return cmd
@@ -95,15 +103,12 @@ func (o *options) render(cmd *cobra.Command, q renderQuestion) (map[string][]byt
 	if q.owner != fleet.OwnerHub && st.Fleet.Member(h.Name(), q.owner) == nil {
 		return nil, usageError(problem.Nearest(q.owner, clusters(st, h.Name())), "--owner: hub %q has no member %q", h.Name(), q.owner)
 	}
-	objects := h.Static
-	if q.form == formLists {
-		objects = h.Lists
-	}
-	found := objects(q.owner)
+	objects := map[string]func(string) []*expand.Object{formApplications: h.Static, formLists: h.Lists, formPipeline: h.Pipeline}
+	found := objects[q.form](q.owner)
 	if problems := h.Problems(); len(problems) > 0 {
 		return nil, &failure{status: exitFindings, err: problems[0], problems: problems, hints: []string{"nothing was written"}}
 	}
-	return manifests(found)
+	return manifests(found, q.form == formPipeline)
 }
 
 // expansionOf reads the folder as it is. A fleet with errors has no files.
@@ -130,15 +135,19 @@ func (o *options) expansionOf(cmd *cobra.Command, q renderQuestion, f facts.Set,
 	return st, x.hub(st, snap, q.hub, &expand.Memo{}), nil
 }
 
-// manifests are a file for each object, called by kind and name.
-func manifests(objects []*expand.Object) (map[string][]byte, error) {
+// manifests are a file for each object, called by kind and name; byMaker puts the Applications of each ApplicationSet into a
+// folder of its name.
+func manifests(objects []*expand.Object, byMaker bool) (map[string][]byte, error) {
 	out := make(map[string][]byte, len(objects))
 	for _, o := range objects {
 		data, err := yamldoc.FromAny(nil, o.Tree).YAML()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", o.Key(), err)
 		}
-		folder := strings.ToLower(o.Kind()) + "s"
+		folder := plural(strings.ToLower(o.Kind()))
+		if byMaker && o.Application() && o.Parent.IsSet() {
+			folder = path.Join(folder, o.Parent.Name())
+		}
 		name := path.Join(folder, o.Name()+".yaml")
 		if ns := o.Key().Namespace; out[name] != nil {
 			name = path.Join(folder, ns, o.Name()+".yaml")
@@ -149,4 +158,12 @@ func manifests(objects []*expand.Object) (map[string][]byte, error) {
 		out[name] = data
 	}
 	return out, nil
+}
+
+// plural is how Kubernetes makes the name of a resource of that of its kind, for the kinds there are.
+func plural(kind string) string {
+	if stem, ok := strings.CutSuffix(kind, "y"); ok {
+		return stem + "ies"
+	}
+	return kind + "s"
 }

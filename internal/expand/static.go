@@ -28,6 +28,23 @@ func (h *Hub) Static(owner string) []*Object {
 	return out
 }
 
+// Pipeline are all objects of an engine on the way, as they are before any of it is left out or put into a list: its roots,
+// ApplicationSets and Applications, what stands beside the roots, and for Flux what its artifact holds.
+func (h *Hub) Pipeline(owner string) []*Object {
+	var out []*Object
+	h.Walk(false, func(o *Object) bool {
+		if o.Engine == owner && (follows(o) || o.Parent != nil && fluxOwner(o.Parent) != nil) {
+			out = append(out, o)
+		}
+		return true
+	})
+	if owner == ownerHub {
+		out = append(out, h.beside()...)
+	}
+	slices.SortStableFunc(out, func(a, b *Object) int { return compareKeys(a.Key(), b.Key()) })
+	return out
+}
+
 // beside is what else the roots bring: projects, for one.
 func (h *Hub) beside() []*Object {
 	var out []*Object
