@@ -97,3 +97,44 @@ func TestOrigins(t *testing.T) {
 		t.Errorf("project %q, want the cluster's tenant", got)
 	}
 }
+
+// Pipeline leaves nothing out that an engine has on the way: whatever is at its end, and what that came from, once each; of
+// Flux, what its artifact holds.
+func TestPipeline(t *testing.T) {
+	base := commit(t, nil)
+	h := revision(t, state(t, nil, base), base, "hub-eu", nil)
+	for owner, kinds := range map[string][]string{
+		"hub":                {"Application", "ApplicationSet", "AppProject"},
+		"payments-prod-eu-1": {"Application", "ApplicationSet"},
+		"analytics-prod-eu-1": {
+			"HelmRelease", "HelmRepository", "GitRepository", "OCIRepository", "ConfigMap", "Namespace",
+		},
+	} {
+		there, found := map[expand.Key]bool{}, map[string]bool{}
+		for _, o := range h.Pipeline(owner) {
+			if there[o.Key()] {
+				t.Errorf("%s: %s is there twice", owner, o.Key())
+			}
+			there[o.Key()], found[o.Kind()] = true, true
+			if o.Engine != owner {
+				t.Errorf("%s: %s is %s's", owner, o.Key(), o.Engine)
+			}
+		}
+		for _, kind := range kinds {
+			if !found[kind] {
+				t.Errorf("%s: no %s", owner, kind)
+			}
+		}
+		if len(found) != len(kinds) {
+			t.Errorf("%s: %v, want %v alone", owner, found, kinds)
+		}
+		for _, o := range h.Static(owner) {
+			for ; o != nil && o.Engine == owner; o = o.Parent {
+				if !there[o.Key()] {
+					t.Errorf("%s: %s is missing", owner, o.Key())
+				}
+			}
+		}
+	}
+	noProblems(t, h)
+}
