@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,8 +14,8 @@ import (
 var (
 	sizes   = flag.String("clusters", "20,30", "sizes of the fleets, separated by commas")
 	rounds  = flag.Int("rounds", 1, "rounds of each measurement; half as many, at least 3, on fleets of 5,000 clusters and more")
-	saveTo  = flag.String("save", "", "write the figures to a `file`")
-	against = flag.String("compare", "", "compare with the figures of an earlier run in a `file`")
+	saveTo  = flag.String("save", "", "write the figures to a `file`, from the repository's root")
+	against = flag.String("compare", "", "compare with the figures of an earlier run in a `file`, from the repository's root")
 	loadFor = flag.Duration("load", 200*time.Millisecond, "how long clients ask in each round")
 	clock   = flag.String("clock", "cpu", "cpu measures processor time, wall the time that passes; latencies over HTTP are the latter always")
 	hubTook = flag.Float64("hub", 0, "the median of a push to an updated Application that test/e2e prints, in `seconds`")
@@ -53,6 +54,16 @@ func TestFigures(t *testing.T) {
 		}
 		all = append(all, n)
 	}
+	if *clock != "cpu" && *clock != "wall" {
+		t.Fatalf("-clock %s: expected cpu or wall", *clock)
+	}
+	var before *saved // read first: what follows may take an hour
+	if *against != "" {
+		var err error
+		if before, err = load(fromRoot(*against), *clock); err != nil {
+			t.Fatal(err)
+		}
+	}
 	b.program = b.build()
 	for _, b.clusters = range all {
 		b.measure()
@@ -70,23 +81,23 @@ func TestFigures(t *testing.T) {
 	}
 	fmt.Println(machine())
 	table(os.Stdout, b.figures)
-	b.files()
-}
-
-func (b *bench) files() {
-	if *against != "" {
-		old, err := load(*against)
-		if err != nil {
-			b.Fatal(err)
-		}
+	if before != nil {
 		fmt.Println()
-		compare(os.Stdout, old, b.figures)
+		compare(os.Stdout, *before, b.figures)
 	}
 	if *saveTo != "" {
-		if err := save(*saveTo, b.figures); err != nil {
-			b.Fatal(err)
+		if err := save(fromRoot(*saveTo), *clock, b.figures); err != nil {
+			t.Fatal(err)
 		}
 	}
+}
+
+// fromRoot is a file as whoever runs make names it: a test runs in its package's folder.
+func fromRoot(file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join("..", "..", file)
 }
 
 // measure measures fleets of one size. The dense one is there where it has no more than the files that are read by default.

@@ -24,11 +24,11 @@ func TestBeyond(t *testing.T) {
 		var st *generator.State
 		cold = timed(func() { st = f.build(nil, s) })
 		memory = heap() - before
-		f.answer(st, oneComponent(0))
+		f.ready(st, oneComponent(0))
 		next := f.commit(s, always, f.clusterFile(0))
 		commit = timed(func() {
 			st = f.build(st, next)
-			f.answer(st, oneComponent(0))
+			f.ready(st, oneComponent(0))
 		})
 		f.changed(st, oneComponent(0), next.Revision)
 		runtime.KeepAlive(st)

@@ -110,17 +110,23 @@ func (f *fleet) sets(answer []byte) []map[string]any {
 	return out.Output.Parameters
 }
 
-// members asks for all members, for the first time in a state; Argo CD's own matrix finds the same.
+// members asks for all members, for the first time in a state whose predecessors have not been asked; Argo CD's own matrix
+// finds the same. And it asks again after a commit.
 func (b *bench) members(f *fleet, st *generator.State) {
 	b.Helper()
 	row := figure{what: "members, first answer", fleet: f.name, against: "Argo CD's matrix, per member", goal: atLeast(50, "x")}
+	again := figure{what: "members, after a commit of one cluster's file", fleet: f.name, against: "the first answer", goal: goal{unit: "%"}}
 	s := f.read()
 	argo := newMatrix(b.T, s)
-	var ours, theirs []float64
+	all := generator.Request{View: generator.Members}
+	var ours, theirs, after []float64
 	for i := range b.rounds() {
-		st = f.build(st, f.commit(s, always, f.clusterFile(0)))
+		first := f.build(st, f.commit(s, always, f.clusterFile(0)))
 		var answer []byte
-		ours = append(ours, timed(func() { answer = f.answer(st, generator.Request{View: generator.Members}) }))
+		ours = append(ours, timed(func() { answer = f.answer(first, all) }))
+		second := f.build(first, f.commit(s, always, f.clusterFile(1)))
+		after = append(after, timed(func() { f.ready(second, all) }))
+		again.rounds = append(again.rounds, 100*after[i]/ours[i])
 		var found []map[string]any
 		theirs = append(theirs, timed(func() { found = argo.params(b.T) }))
 		if i == 0 {
@@ -131,6 +137,8 @@ func (b *bench) members(f *fleet, st *generator.State) {
 	perMember := func(v []float64) string { return seconds(median(v) / float64(f.o.Clusters)) }
 	row.detail = fmt.Sprintf("%s a member, Argo CD %s", perMember(ours), perMember(theirs))
 	b.add(row)
+	again.detail = seconds(median(after))
+	b.add(again)
 }
 
 func always(string) bool { return true }
@@ -160,22 +168,24 @@ func (b *bench) commits(f *fleet, st *generator.State, cold float64) {
 	st = f.build(st, s)
 	f.answer(st, oneComponent(0))
 	one := figure{what: "a commit of one cluster's file", fleet: f.name, against: "the cold resolve", goal: atMost(1, "%")}
-	var took, states []float64
+	var took, states, written []float64
 	for i := range 4 * b.rounds() {
 		path := f.clusterFile(i % f.o.Clusters)
 		next := f.commit(s, always, path)
-		f.answer(st, oneComponent(i%components)) // as those who ask have asked before
+		f.ready(st, oneComponent(i%components)) // as those who ask have asked before
 		var state float64
+		var ready *generator.Told
 		took = append(took, timed(func() {
 			state = timedHere(func() { st = f.build(st, next) })
-			f.answer(st, oneComponent(i%components))
+			ready = f.ready(st, oneComponent(i%components))
 		}))
+		written = append(written, timedHere(func() { f.write(ready) }))
 		states = append(states, state)
 		one.rounds = append(one.rounds, 100*took[i]/cold)
 		s = next
 		f.changed(st, oneComponent(i%components), next.Revision)
 	}
-	one.detail = fmt.Sprintf("%s, of which the new state %s", seconds(median(took)), seconds(median(states)))
+	one.detail = fmt.Sprintf("%s, of which the new state %s; to write the answer's bytes %s", seconds(median(took)), seconds(median(states)), seconds(median(written)))
 	b.add(one)
 	b.oneCommit[f.o.Clusters], b.oneState[f.o.Clusters] = median(took), median(states)
 
@@ -185,7 +195,7 @@ func (b *bench) commits(f *fleet, st *generator.State, cold float64) {
 		next := f.commit(s, func(p string) bool { return strings.HasPrefix(p, "addons/defaults/"+fleettest.Group+"/") }, s.Paths()...)
 		took = append(took, timed(func() {
 			st = f.build(st, next)
-			f.answer(st, oneComponent(i%components))
+			f.ready(st, oneComponent(i%components))
 		}))
 		all.rounds = append(all.rounds, took[i]/cold)
 		s = next

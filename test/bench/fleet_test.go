@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -89,6 +90,25 @@ func (f *fleet) answer(st *generator.State, r generator.Request) []byte {
 		f.Fatal(err)
 	}
 	return out
+}
+
+// ready computes an answer, so that it could be written.
+func (f *fleet) ready(st *generator.State, r generator.Request) *generator.Told {
+	f.Helper()
+	r.Hub = fleettest.Hub
+	out, err := st.Told(r)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return out
+}
+
+// write writes an answer to nowhere.
+func (f *fleet) write(told *generator.Told) {
+	f.Helper()
+	if n, err := told.WriteTo(io.Discard); err != nil || n != int64(told.Len()) {
+		f.Fatal(n, err)
+	}
 }
 
 func oneComponent(i int) generator.Request {

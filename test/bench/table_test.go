@@ -90,9 +90,10 @@ func table(w io.Writer, figures []figure) {
 	_ = out.Flush() // w is a terminal or a buffer
 }
 
-// run is what a file of an earlier run holds.
+// saved is what a file of an earlier run holds.
 type saved struct {
 	Machine string               `json:"machine"`
+	Clock   string               `json:"clock"`
 	Rounds  map[string][]float64 `json:"rounds"`
 }
 
@@ -100,8 +101,8 @@ func machine() string {
 	return fmt.Sprintf("%s %s/%s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 }
 
-func save(file string, figures []figure) error {
-	s := saved{Machine: machine(), Rounds: map[string][]float64{}}
+func save(file, clock string, figures []figure) error {
+	s := saved{Machine: machine(), Clock: clock, Rounds: map[string][]float64{}}
 	for _, f := range figures {
 		s.Rounds[f.key()] = f.rounds
 	}
@@ -112,19 +113,27 @@ func save(file string, figures []figure) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
-func load(file string) (saved, error) {
+// load reads an earlier run, which has to be by the same clock: processor time and time that passes cannot be compared.
+func load(file, clock string) (*saved, error) {
 	var s saved
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	if err := json.Unmarshal(text, &s); err != nil {
-		return s, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return s, nil
+	if s.Clock != clock {
+		return nil, fmt.Errorf("%s: measured with -clock %q; expected %q, as now", file, s.Clock, clock)
+	}
+	return &s, nil
 }
 
-// compare writes how figures differ from those of an earlier run. Where the rounds of both overlap, nothing is known: "~".
+// leastRounds is how many rounds a figure needs before its smallest and largest say anything of how much it varies.
+const leastRounds = 3
+
+// compare writes how figures differ from those of an earlier run. Where the rounds of both overlap, or are too few to tell,
+// nothing is known: "~".
 func compare(w io.Writer, old saved, figures []figure) {
 	fmt.Fprintf(w, "before: %s\nnow:    %s\n", old.Machine, machine())
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -141,6 +150,9 @@ func compare(w io.Writer, old saved, figures []figure) {
 }
 
 func change(before []float64, f figure) string {
+	if min(len(before), len(f.rounds)) < leastRounds {
+		return "~ (fewer than 3 rounds)"
+	}
 	if slices.Min(before) <= slices.Max(f.rounds) && slices.Min(f.rounds) <= slices.Max(before) {
 		return "~"
 	}
