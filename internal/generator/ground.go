@@ -18,31 +18,35 @@ type ground struct {
 	cache    *hierarchy.Cache
 	memo     *memo
 	catalogs map[string]hierarchy.Layer // by group: the layout's catalog
-	rules    map[string]hierarchy.Rules
-	rulesMu  sync.RWMutex
-	files    map[fileKey]string
-	filesMu  sync.RWMutex
+	names    *layoutNames
 	index    *hierarchy.Index
+}
+
+// layoutNames remembers what a layout says of groups and components.
+type layoutNames struct {
+	mu    sync.RWMutex
+	rules map[string]hierarchy.Rules
+	files map[fileKey]string
 }
 
 // newGround reads a snapshot. What did not change since the previous ground, which may be nil, is taken from it. The
 // error, a problem.List, means that the repository as a whole cannot be used.
 func newGround(previous *ground, s *snapshot.Snapshot) (*ground, error) {
-	g := &ground{snapshot: s, rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}, index: hierarchy.NewIndex(s)}
+	g := &ground{snapshot: s}
 	var previousFleet *fleet.Fleet
 	if previous != nil {
-		g.cache, previousFleet = previous.cache, previous.Fleet
+		g.cache, g.index, previousFleet = previous.cache, previous.index.Next(s), previous.Fleet
 	} else {
-		g.cache = hierarchy.NewCache()
+		g.cache, g.index = hierarchy.NewCache(), hierarchy.NewIndex(s)
 	}
 	var err error
 	if g.Fleet, err = fleet.Load(s, g.cache, previousFleet); err != nil {
 		return nil, err
 	}
 	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
-		g.memo = previous.memo.succeed()
+		g.memo, g.names = previous.memo.succeed(), previous.names
 	} else {
-		g.memo = newMemo()
+		g.memo, g.names = newMemo(), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
 	}
 	if err := g.loadCatalogs(); err != nil {
 		return nil, err
@@ -97,7 +101,7 @@ func (b *ground) rulesFor(group, component string) hierarchy.Rules {
 		return nil
 	}
 	key := group + "/" + component
-	rules, _ := remember(&b.rulesMu, b.rules, key, func() (hierarchy.Rules, error) {
+	rules, _ := remember(&b.names.mu, b.names.rules, key, func() (hierarchy.Rules, error) {
 		return b.Fleet.Layout.Merge.For(group, component), nil
 	})
 	return rules
@@ -109,7 +113,7 @@ func (b *ground) file(t *fleet.FileTemplate, group, component string, facts func
 	if !t.Shared {
 		return t.Execute(facts())
 	}
-	return remember(&b.filesMu, b.files, fileKey{t, group, component}, func() (string, error) { return t.Execute(facts()) })
+	return remember(&b.names.mu, b.names.files, fileKey{t, group, component}, func() (string, error) { return t.Execute(facts()) })
 }
 
 type fileKey struct {

@@ -25,7 +25,7 @@ type Told struct {
 
 // maxWhole is the size of an answer that is kept as a whole, in bytes. It is a matter of microseconds to put it together;
 // those of a large fleet would take as much memory again.
-const maxWhole = 4 << 20
+const maxWhole = 512 << 10
 
 // newTold is an answer of parts.
 func (st *State) newTold(opening string, parts []*part, closing string) *Told {

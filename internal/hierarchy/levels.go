@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -89,37 +90,74 @@ type Folder struct {
 	files map[string]*snapshot.File // by path inside the folder
 }
 
-// Index finds the files of folders in one snapshot, once for all clusters that share a folder. It may be used by
-// several goroutines.
+// Index finds the files of folders in one snapshot, once for all clusters that share a folder, and for all snapshots in
+// which the folder has the same files. It may be used by several goroutines.
 type Index struct {
-	s  *snapshot.Snapshot
-	mu sync.Mutex
-	in map[string]map[string]*snapshot.File
+	s      *snapshot.Snapshot
+	number int // of this snapshot among those of the shared index
+	shared *sharedIndex
 }
+
+// sharedIndex is what the indexes of successive snapshots have in common.
+type sharedIndex struct {
+	mu      sync.Mutex
+	numbers int
+	in      map[string]*indexed // by folder
+}
+
+// indexed are the files of a folder.
+type indexed struct {
+	list  []*snapshot.File
+	files map[string]*snapshot.File // by path inside the folder
+	same  int                       // the number of the last snapshot that is known to have them
+}
+
+// maxIndexed bounds the folders that are known; beyond, all are forgotten, which costs time and nothing else.
+const maxIndexed = 500_000
 
 // NewIndex is an index of a snapshot.
 func NewIndex(s *snapshot.Snapshot) *Index {
-	return &Index{s: s, in: map[string]map[string]*snapshot.File{}}
+	return &Index{s: s, shared: &sharedIndex{in: map[string]*indexed{}}}
+}
+
+// Next is an index of another snapshot, which shares with this one what the snapshots have in common.
+func (x *Index) Next(s *snapshot.Snapshot) *Index {
+	x.shared.mu.Lock()
+	defer x.shared.mu.Unlock()
+	x.shared.numbers++
+	return &Index{s: s, number: x.shared.numbers, shared: x.shared}
 }
 
 // Folders are the folders of levels with their files.
 func (x *Index) Folders(dirs []Dir) []Folder {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.shared.mu.Lock()
+	defer x.shared.mu.Unlock()
 	out := make([]Folder, len(dirs))
 	for i, d := range dirs {
-		files, ok := x.in[d.Path]
-		if !ok {
-			paths := x.s.Under(d.Path)
-			files = make(map[string]*snapshot.File, len(paths))
-			for _, p := range paths {
-				files[strings.TrimPrefix(p, d.Path+"/")] = x.s.File(p)
-			}
-			x.in[d.Path] = files
-		}
-		out[i] = Folder{Dir: d, files: files}
+		out[i] = Folder{Dir: d, files: x.files(d.Path)}
 	}
 	return out
+}
+
+// files are those of a folder, by path inside it. The caller holds the lock.
+func (x *Index) files(dir string) map[string]*snapshot.File {
+	known := x.shared.in[dir]
+	if known != nil && known.same == x.number {
+		return known.files
+	}
+	list := x.s.FilesUnder(dir)
+	if known == nil || !slices.Equal(known.list, list) {
+		if len(x.shared.in) >= maxIndexed {
+			clear(x.shared.in)
+		}
+		known = &indexed{list: slices.Clone(list), files: make(map[string]*snapshot.File, len(list))}
+		for i, p := range x.s.Under(dir) {
+			known.files[strings.TrimPrefix(p, dir+"/")] = list[i]
+		}
+		x.shared.in[dir] = known
+	}
+	known.same = x.number
+	return known.files
 }
 
 // Resolve finds the layers of one file (its path inside each level's folder): for each level the plain file and, after

@@ -1,0 +1,41 @@
+package hierarchy
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// TestIndexOfSuccessiveSnapshots: what indexes share is what an index of the snapshot alone finds, whichever of them is
+// asked, in any order.
+func TestIndexOfSuccessiveSnapshots(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 7))
+	dirs := []Dir{{Path: "."}, {Path: "a"}, {Path: "a/b"}, {Path: "c"}, {Path: "none"}}
+	files := map[string]*snapshot.File{}
+	var snapshots []*snapshot.Snapshot
+	var indexes []*Index
+	for step := range 200 {
+		files = maps.Clone(files)
+		p := []string{"x", "a/x", "a/b/x", "a/b/y", "c/x", "ab/x"}[r.IntN(6)]
+		if files[p] = snapshot.NewFile(p, fmt.Append(nil, step), 100); r.IntN(3) == 0 {
+			delete(files, p)
+		}
+		s := snapshot.New(fmt.Sprint(step), files)
+		next := NewIndex(s)
+		if len(indexes) > 0 {
+			next = indexes[r.IntN(len(indexes))].Next(s)
+		}
+		snapshots, indexes = append(snapshots, s), append(indexes, next)
+		i := r.IntN(len(indexes))
+		d := dirs[r.IntN(len(dirs))]
+		got, want := indexes[i].Folders([]Dir{d})[0].files, NewIndex(snapshots[i]).Folders([]Dir{d})[0].files
+		if !maps.Equal(got, want) {
+			t.Fatalf("step %d, folder %s: %v, want %v", step, d.Path, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		}
+	}
+}
