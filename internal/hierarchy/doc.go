@@ -11,7 +11,7 @@
 //  4. A file named *.gotmpl is a Go template over the facts; plain files are never templated (H5).
 //  5. A missing layer is kept as missing; it is a problem only if its level is required (H6).
 //  6. Every value of a Tree knows its place and what it replaced (H7): values are shared with the documents they were
-//     read from, and the replaced one is recorded where the replacing one is written.
+//     read from, and what they replaced is told by the same merge, when it is asked for.
 //  7. Nothing is changed in place: documents, layers and trees may be shared by any number of trees and goroutines.
 //
 // It knows neither HTTP nor Kubernetes nor Git.

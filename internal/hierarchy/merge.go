@@ -29,6 +29,7 @@ type Tree struct {
 
 	below     *Tree
 	layer     Layer
+	rules     Rules
 	conflicts []problem.Problem // those of this layer against the ones below, the first problem.OfFile
 }
 
@@ -43,25 +44,20 @@ func Merge(layers []Layer, rules Rules) *Tree {
 
 // With applies one more layer on top. The tree itself stays as it is.
 func (t *Tree) With(l Layer, rules Rules) *Tree {
-	out := &Tree{below: t, layer: l}
-	var lower *yamldoc.Node
-	if t != nil {
-		lower = t.Root
-	}
-	switch {
-	case !l.Root.IsMap():
-		out.Root = lower
-	case lower == nil:
-		out.Root = l.Root
-	default:
-		m := merger{rules: rules}
-		out.Root = m.maps(lower, l.Root, nil)
-		out.conflicts = m.conflicts
-		if m.unlisted > 0 {
-			out.conflicts = append(out.conflicts, problem.More(m.conflicts[0], m.unlisted, problem.Warning))
-		}
+	m := merger{rules: rules}
+	out := &Tree{Root: m.layer(t.root(), l.Root), below: t, layer: l, rules: rules, conflicts: m.conflicts}
+	if m.unlisted > 0 {
+		out.conflicts = append(out.conflicts, problem.More(m.conflicts[0], m.unlisted, problem.Warning))
 	}
 	return out
+}
+
+// root is Root; a nil Tree has none.
+func (t *Tree) root() *yamldoc.Node {
+	if t == nil {
+		return nil
+	}
+	return t.Root
 }
 
 // Conflicts are the type conflicts of all layers (H3), in order of position.
@@ -97,7 +93,20 @@ func (t *Tree) Layers() []Layer {
 type merger struct {
 	rules     Rules
 	conflicts []problem.Problem
-	unlisted  int // conflicts beyond those that are kept (H10)
+	unlisted  int             // conflicts beyond those that are kept (H10)
+	beaten    beaten          // what values have replaced, where that is asked for; else nil
+	fields    []yamldoc.Field // of the maps that are being merged
+}
+
+// layer applies a layer's values, if it has any, on those of the layers below, if there are any.
+func (m *merger) layer(lower, l *yamldoc.Node) *yamldoc.Node {
+	switch {
+	case !l.IsMap():
+		return lower
+	case lower == nil:
+		return l
+	}
+	return m.maps(lower, l, nil)
 }
 
 // maps merges two maps, both sorted by key.
@@ -105,30 +114,33 @@ func (m *merger) maps(a, b *yamldoc.Node, at *step) *yamldoc.Node {
 	if len(b.Fields) == 0 {
 		return a
 	}
-	fields := make([]yamldoc.Field, 0, len(a.Fields)+len(b.Fields))
+	start := len(m.fields)
 	i, j := 0, 0
 	for i < len(a.Fields) && j < len(b.Fields) {
 		switch x, y := a.Fields[i], b.Fields[j]; {
 		case x.Key < y.Key:
-			fields = append(fields, x)
+			m.fields = append(m.fields, x)
 			i++
 		case y.Key < x.Key:
-			fields = append(fields, y)
+			m.fields = append(m.fields, y)
 			j++
 		default:
 			v := m.values(x.Value, y.Value, &step{at, y.Key})
 			if v == x.Value {
-				fields = append(fields, x) // an empty map adds nothing: the key's place stays with its value
+				m.fields = append(m.fields, x) // an empty map adds nothing: the key's place stays with its value
 			} else {
 				y.Value = v
-				fields = append(fields, y)
+				m.fields = append(m.fields, y)
 			}
 			i++
 			j++
 		}
 	}
-	fields = append(append(fields, a.Fields[i:]...), b.Fields[j:]...)
-	return &yamldoc.Node{Kind: yamldoc.Map, Line: b.Line, Column: b.Column, Doc: b.Doc, Fields: fields, Beats: a.Beats}
+	m.fields = append(append(m.fields, a.Fields[i:]...), b.Fields[j:]...)
+	out := &yamldoc.Node{Kind: yamldoc.Map, Line: b.Line, Column: b.Column, Doc: b.Doc, Fields: slices.Clone(m.fields[start:])}
+	m.fields = m.fields[:start]
+	m.beaten.note(out, m.beaten[a])
+	return out
 }
 
 // values merges two values at one path; b is the later layer's, and wins where a map meets a non-map (H3).
@@ -142,9 +154,7 @@ func (m *merger) values(a, b *yamldoc.Node, at *step) *yamldoc.Node {
 	case (a.Kind == yamldoc.Map) != (b.Kind == yamldoc.Map) && a.Kind != yamldoc.Null && b.Kind != yamldoc.Null:
 		m.conflict(a, b, at)
 	}
-	won := *b
-	won.Beats = a
-	return &won
+	return m.beaten.won(b, a)
 }
 
 func (m *merger) conflict(a, b *yamldoc.Node, at *step) {
@@ -178,7 +188,9 @@ func (m *merger) lists(a, b *yamldoc.Node, rule *Rule, at *step) *yamldoc.Node {
 		}
 		items = append(items, item)
 	}
-	return &yamldoc.Node{Kind: yamldoc.List, Line: b.Line, Column: b.Column, Doc: b.Doc, Items: items, Beats: a}
+	out := &yamldoc.Node{Kind: yamldoc.List, Line: b.Line, Column: b.Column, Doc: b.Doc, Items: items}
+	m.beaten.note(out, a)
+	return out
 }
 
 // Equal reports whether two nodes hold the same value, wherever they stand.

@@ -21,7 +21,7 @@ func mustRules(t testing.TB, rules ...Rule) Rules {
 	return out
 }
 
-// image is a tree as text with everything that it shares with its layers: values, places and what they beat.
+// image is a tree as text with everything that it shares with its layers: values and places.
 func image(n *yamldoc.Node) string {
 	var b strings.Builder
 	var walk func(n *yamldoc.Node)
@@ -39,10 +39,6 @@ func image(n *yamldoc.Node) string {
 			b.WriteString(" -")
 			walk(item)
 		}
-		if n.Beats != nil {
-			b.WriteString(" beats ")
-			walk(n.Beats)
-		}
 		b.WriteString(")")
 	}
 	walk(n)
@@ -59,6 +55,9 @@ func checkProperties(t testing.TB, files []string, rules Rules) {
 	}
 	tree := Merge(layers, rules)
 	whole := image(tree.At(nil))
+	if told, _ := tree.told(); image(told) != whole {
+		t.Fatalf("files %q: merged once more, to tell what beats what, it is\n%s\ninstead of\n%s", files, image(told), whole)
+	}
 	for i, l := range layers {
 		if image(l.Root) != before[i] {
 			t.Fatalf("files %q: layer %d is changed by the merge", files, i)

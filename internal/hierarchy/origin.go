@@ -17,10 +17,10 @@ type Origin struct {
 
 // At is the value at a path, nil if there is none. Elements of lists are named by their index.
 func (t *Tree) At(path []string) *yamldoc.Node {
-	if t == nil {
-		return nil
-	}
-	n := t.Root
+	return at(t.root(), path)
+}
+
+func at(n *yamldoc.Node, path []string) *yamldoc.Node {
 	for _, part := range path {
 		switch {
 		case n == nil:
@@ -49,12 +49,50 @@ func (t *Tree) Origin(path []string) (Origin, bool) {
 
 // History are those whom the value at a path replaced, the most recent first.
 func (t *Tree) History(path []string) []Origin {
-	n := t.At(path)
-	if n == nil {
-		return nil
+	root, beaten := t.told()
+	return t.replacedBy(at(root, path), beaten)
+}
+
+// beaten is what values of a merged tree have replaced: a value of a layer below, which may have replaced one itself. It
+// is asked for few trees, by people, and takes more than a tree; so it is found by merging the layers once more. A nil
+// one notes nothing.
+type beaten map[*yamldoc.Node]*yamldoc.Node
+
+// won is the value that has replaced another: the layer's own, or where this is to be noted, a copy, as the layer's may
+// stand in many places.
+func (b beaten) won(winner, loser *yamldoc.Node) *yamldoc.Node {
+	if b == nil {
+		return winner
 	}
+	own := *winner
+	b.note(&own, loser)
+	return &own
+}
+
+func (b beaten) note(winner, loser *yamldoc.Node) {
+	if b != nil && loser != nil {
+		b[winner] = loser
+	}
+}
+
+// told merges the tree's layers once more, and tells what values have replaced.
+func (t *Tree) told() (*yamldoc.Node, beaten) {
+	var trees []*Tree
+	for ; t != nil; t = t.below {
+		trees = append(trees, t)
+	}
+	var root *yamldoc.Node
+	b := beaten{}
+	for _, t := range slices.Backward(trees) {
+		m := merger{rules: t.rules, beaten: b}
+		root = m.layer(root, t.layer.Root)
+	}
+	return root, b
+}
+
+func (t *Tree) replacedBy(n *yamldoc.Node, b beaten) []Origin {
 	var out []Origin
-	for n = n.Beats; n != nil; n = n.Beats {
+	for n = b[n]; n != nil; n = b[n] {
 		out = append(out, t.originOf(n))
 	}
 	return out
@@ -82,32 +120,29 @@ type Leaf struct {
 
 // Leaves are all leaves at or below a path, in order of their paths.
 func (t *Tree) Leaves(path []string) []Leaf {
-	n := t.At(path)
+	root, beaten := t.told()
+	n := at(root, path)
 	if n == nil {
 		return nil
 	}
 	var out []Leaf
-	t.leaves(n, path, &out)
+	t.leaves(n, path, beaten, &out)
 	return out
 }
 
-func (t *Tree) leaves(n *yamldoc.Node, path []string, out *[]Leaf) {
+func (t *Tree) leaves(n *yamldoc.Node, path []string, beaten beaten, out *[]Leaf) {
 	child := func(part string) []string { return append(path[:len(path):len(path)], part) }
 	switch {
 	case n.Kind == yamldoc.Map && len(n.Fields) > 0:
 		for _, f := range n.Fields {
-			t.leaves(f.Value, child(f.Key), out)
+			t.leaves(f.Value, child(f.Key), beaten, out)
 		}
 	case n.Kind == yamldoc.List && !within(n, n.Doc):
 		for i, item := range n.Items {
-			t.leaves(item, child(strconv.Itoa(i)), out)
+			t.leaves(item, child(strconv.Itoa(i)), beaten, out)
 		}
 	default:
-		leaf := Leaf{Path: path, Origin: t.originOf(n)}
-		for beaten := n.Beats; beaten != nil; beaten = beaten.Beats {
-			leaf.Replaced = append(leaf.Replaced, t.originOf(beaten))
-		}
-		*out = append(*out, leaf)
+		*out = append(*out, Leaf{Path: path, Origin: t.originOf(n), Replaced: t.replacedBy(n, beaten)})
 	}
 }
 

@@ -75,19 +75,17 @@ func (d *Doc) Pos(n *Node) problem.Pos {
 
 // Node is a value with its place. Nodes are shared and must not be changed.
 type Node struct {
-	Kind Kind
 	// Text is a String's text, a Number's JSON literal, a Bool's "true" or "false"; empty otherwise.
-	Text   string
-	Line   int32
-	Column int32
+	Text string
 	// Doc is the document the node was read from; nil for a node that was made.
 	Doc *Doc
 	// Fields are a Map's entries, sorted by key.
 	Fields []Field
 	// Items are a List's elements.
-	Items []*Node
-	// Beats is the value of a lower layer that this one replaced, set where layers are merged; nil in a document.
-	Beats *Node
+	Items  []*Node
+	Line   int32
+	Column int32
+	Kind   Kind
 }
 
 // Field is one entry of a Map.

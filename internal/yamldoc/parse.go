@@ -15,8 +15,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Parse reads the first document of data. All duplicate keys and values that JSON cannot hold are reported together,
-// as a problem.List; a syntax error is reported alone, as a problem.Problem.
+// Parse reads the first document of data, which must not be changed any more: the document's texts are parts of it. All
+// duplicate keys and values that JSON cannot hold are reported together, as a problem.List; a syntax error is reported
+// alone, as a problem.Problem.
 func Parse(file string, data []byte) (*Doc, error) { return ParseLines(file, data, nil) }
 
 // ParseLines is Parse for a text that was made from the file: lines[i] is the file's line that the text's line i+1 comes

@@ -3,6 +3,7 @@ package yamldoc
 import (
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 )
@@ -32,7 +33,10 @@ type quick struct {
 	from   int // where the line starts
 	to     int // where it ends
 	indent int // its spaces
+	// nodes and fields are where the document's own are kept: all in one place, which costs two allocations, and less
+	// to look at when garbage is collected.
 	nodes  []Node
+	fields []Field
 }
 
 // parseQuick is the document, or nil when it is not plain enough.
@@ -40,12 +44,20 @@ func parseQuick(file string, data []byte) *Doc {
 	if len(data) > quickSize {
 		return nil
 	}
-	for _, c := range data {
-		if (c < ' ' || c > '~') && c != '\n' {
+	text := unsafe.String(unsafe.SliceData(data), len(data)) //nolint:gosec // the data is not changed: Parse says so
+	colons, dashes := 0, 0
+	for i, c := range data {
+		switch {
+		case (c < ' ' || c > '~') && c != '\n':
 			return nil
+		case c == ':':
+			colons++
+		case c == '-' && i+1 < len(data) && data[i+1] == ' ':
+			dashes++
 		}
 	}
-	q := &quick{doc: &Doc{File: file}, text: string(data), to: -1}
+	// Each key has a colon, and a value; so has each item of a block list its dash. What else there is makes room itself.
+	q := &quick{doc: &Doc{File: file}, text: text, to: -1, nodes: make([]Node, 0, 1+colons+dashes), fields: make([]Field, 0, colons)}
 	q.next()
 	if q.done || q.indent != 0 {
 		return nil
@@ -88,7 +100,7 @@ func (q *quick) fail() *Node {
 // node is a new node at an offset of the line.
 func (q *quick) node(kind Kind, at int, text string) *Node {
 	if len(q.nodes) == cap(q.nodes) {
-		q.nodes = make([]Node, 0, max(8, min(64, (len(q.text)-q.from)/24)))
+		q.nodes = make([]Node, 0, 8)
 	}
 	q.nodes = append(q.nodes, Node{Kind: kind, Text: text, Line: q.line, Column: int32(at - q.from + 1), Doc: q.doc}) //nolint:gosec // files are bounded
 	return &q.nodes[len(q.nodes)-1]
@@ -156,8 +168,8 @@ func (q *quick) ambiguous(at int, text, means string, key bool) {
 	}
 }
 
-// fields are a map's, sorted; a key that is given twice is an error.
-func (q *quick) fields(n *Node, fields []Field) *Node {
+// sorted are a map's fields; a key that is given twice is an error.
+func (q *quick) sorted(n *Node, fields []Field) *Node {
 	if q.bad {
 		return nil
 	}
@@ -167,7 +179,12 @@ func (q *quick) fields(n *Node, fields []Field) *Node {
 			return q.fail()
 		}
 	}
-	n.Fields = slices.Clone(fields)
+	if len(q.fields)+len(fields) > cap(q.fields) {
+		q.fields = make([]Field, 0, len(fields))
+	}
+	start := len(q.fields)
+	q.fields = append(q.fields, fields...)
+	n.Fields = q.fields[start:len(q.fields):len(q.fields)]
 	return n
 }
 
@@ -193,7 +210,7 @@ func (q *quick) mapping(column, depth int) *Node {
 		fields = append(fields, f)
 		switch {
 		case q.done || q.indent < column:
-			return q.fields(n, fields)
+			return q.sorted(n, fields)
 		case q.indent > column:
 			return q.fail()
 		}
@@ -212,7 +229,7 @@ func (q *quick) value(at, column, depth int) *Node {
 		n := q.inline(q.spaces(at), depth)
 		return q.only(n, column)
 	}
-	null := q.node(Null, at, "") // empty: it stands right behind the colon
+	line, behind := q.line, int32(at-q.from+1) //nolint:gosec // files are bounded
 	q.next()
 	switch {
 	case q.indent > column && q.isItem(), q.indent == column && q.isItem():
@@ -220,6 +237,8 @@ func (q *quick) value(at, column, depth int) *Node {
 	case q.indent > column:
 		return q.mapping(q.indent, depth+1)
 	}
+	null := q.node(Null, at, "") // empty: it stands right behind the colon
+	null.Line, null.Column = line, behind
 	return null
 }
 
@@ -348,7 +367,7 @@ func (q *quick) flowMap(at, depth int) (*Node, int) {
 	fields := few[:0]
 	at = q.spaces(at + 1)
 	if at < q.to && q.text[at] == '}' {
-		return q.fields(n, fields), at + 1
+		return q.sorted(n, fields), at + 1
 	}
 	for {
 		end := q.keyEnd(at)
@@ -363,7 +382,7 @@ func (q *quick) flowMap(at, depth int) (*Node, int) {
 		fields = append(fields, f)
 		var more bool
 		if at, more = q.more(at, '}'); !more {
-			return q.fields(n, fields), at
+			return q.sorted(n, fields), at
 		}
 	}
 }
