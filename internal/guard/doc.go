@@ -26,7 +26,8 @@
 //     whoever gave it. Before the room has been read there is no answer.
 //  10. The clock is the guard's: states and answers know no time.
 //  11. What moves is let go of when whoever it moves to has an answer: until then the answer without it is refused. Who that
-//     is say the ApplicationSets, else the questions that are remembered. A cluster whose file has moved to another hub has
+//     is say the ApplicationSets, else the questions that are remembered. Where all ApplicationSets are known, one of them has
+//     to ask for it. What an approval names does not wait. A cluster whose file has moved to another hub has
 //     moved as well; what its service answers is not known here.
 //  12. Where the last answer is the baseline, what answers have lost without approval counts for the next ones during the
 //     layout's window, if it has one, unless it is there again: else each has the whole budget anew.

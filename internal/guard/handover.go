@@ -21,12 +21,13 @@ type move struct {
 // maxWhy bounds what a refusal repeats of another answer's, in bytes.
 const maxWhy = 200
 
-// handover is why an answer cannot let go of what moves (rule 11): whoever it moves to has no answer itself, or waits for
-// somebody who has none. Nil if all of them have.
+// handover is why an answer cannot let go of what moves (rule 11): whoever it moves to has no answer itself, waits for
+// somebody who has none, or is not there to ask. Nil if none of that is so.
 func (g *Guard) handover(a ask, moves []move) *Refusal {
-	if len(moves) == 0 {
-		return nil
-	}
+	moves = slices.DeleteFunc(slices.Clone(moves), func(m move) bool {
+		_, approved := approvedUntil(a.st.Fleet, a.r.Hub, Loss{Cluster: m.cluster, Group: m.group, Component: m.component}, g.o.Now())
+		return approved
+	})
 	seen := map[question]bool{a.question(): true}
 	for _, to := range destinations(moves) {
 		err := g.unanswered(a, to, seen)
@@ -69,6 +70,11 @@ func (d destination) String() string {
 		return fmt.Sprintf("member %q", d.Owner)
 	}
 	return fmt.Sprintf("release %q", d.Release)
+}
+
+// request is what would be asked of it.
+func (d destination) request(a ask) generator.Request {
+	return generator.Request{View: generator.Components, Hub: a.r.Hub, Group: d.group, Component: d.component, Owner: d.Owner, Release: d.Release}
 }
 
 // destinations are those of moves, sorted. Another hub's service answers for what moves there: it knows what is there.
@@ -121,7 +127,29 @@ func (g *Guard) unanswered(a ask, to destination, seen map[question]bool) error 
 			}
 		}
 	}
+	if g.nobodyAsks(a, to) {
+		return errNobody
+	}
 	return nil
+}
+
+// errNobody is why a release has no answer that could have one: its ApplicationSets are made by an Application, which Argo CD
+// may not have synced yet, or cannot.
+var errNobody = errors.New("no ApplicationSet asks for it")
+
+// nobodyAsks reports whether no ApplicationSet asks for a destination. It can be known where all of them are, and all that
+// they ask. The view Releases is what makes them: it does not wait for them.
+func (g *Guard) nobodyAsks(a ask, to destination) bool {
+	if a.r.View != generator.Components || to.Owner != cmp.Or(a.r.Owner, fleet.OwnerHub) {
+		return false
+	}
+	all := g.o.Asking()
+	for _, asked := range all {
+		if !asked.All || slices.ContainsFunc(asked.Requests, func(r generator.Request) bool { return covers(r, to.request(a)) }) {
+			return false
+		}
+	}
+	return all[a.r.ApplicationSet].All
 }
 
 // successor is a question whose answer has what moves.
@@ -134,7 +162,7 @@ type successor struct {
 // successors are the questions that are asked of a destination: those of ApplicationSets, those that are remembered, or
 // else what would be asked, and whether its release is answered, without which there is nobody to ask.
 func (g *Guard) successors(a ask, to destination) []successor {
-	wide := generator.Request{View: generator.Components, Hub: a.r.Hub, Group: to.group, Component: to.component, Owner: to.Owner, Release: to.Release}
+	wide := to.request(a)
 	var out []successor
 	for name, asked := range g.o.Asking() {
 		for _, r := range asked.Requests {

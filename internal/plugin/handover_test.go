@@ -3,6 +3,7 @@ package plugin_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,78 @@ func TestG1WhatMovesWaitsForWhatCannotBeComputed(t *testing.T) {
 	known.tell(facts.NewSet(true, append(secrets, facts.Cluster{Name: member(8)})...).WithApplications(twoOwners()...))
 	s.until("its Secret is back", func(refresh.Status) bool { return s.askAs(ofDNS, askDNS).code == http.StatusOK })
 	s.gives(ofDNS, askDNS, dozen/2-1)
+}
+
+// Rule D4: what moves to a release that no ApplicationSet asks for yet stays with the old one until one does: they are made by an
+// Application that may not be synced, or cannot be. The root's own answer, by which they are made, does not wait; nor does
+// what an approval names, nor anything where it is not known who asks.
+func TestD4WhatMovesWaitsForSomebodyWhoAsks(t *testing.T) {
+	const (
+		waits       = `handover: addons/dns of 1 members moves, but release "next" has no answer: no ApplicationSet asks for it`
+		askReleases = `{"view":"releases","group":"addons"}`
+	)
+	allow := map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {clusters: [m01], component: \"*\", reason: r}\n"}
+	old := appsets.ApplicationSet{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}
+	root := appsets.ApplicationSet{Name: "addons", Requests: []json.RawMessage{[]byte(askReleases)}}
+	moved := func(t *testing.T, known *told, sets ...appsets.ApplicationSet) (*server, *asking) {
+		t.Helper()
+		asks := &asking{refreshed: make(chan string, 1000), sets: sets}
+		s := start(t, func(o *plugin.Options) {
+			o.Facts, o.ApplicationSets, o.Now = known, asks, func() time.Time { return today }
+		})
+		s.say(twelve(nil))
+		s.gives(ofDNS, askDNS, dozen)
+		s.say(twelve(moving(1, 1)))
+		return s, asks
+	}
+	made := func(s *server) {
+		s.Helper()
+		_, next, is := strings.Cut(s.askAs("addons", askReleases).body, "application-sets-addons-next")
+		if !is || !strings.Contains(next, `dns:\n    enabled: true`) {
+			s.Errorf("nobody would make what asks: %s", next)
+		}
+	}
+	knows := func(set facts.Set) *told { return &told{running: make(chan struct{}), set: set} }
+	for name, set := range map[string]facts.Set{"Applications": running(), "last answers": facts.NewSet(false)} {
+		t.Run(name, func(t *testing.T) {
+			known := knows(set)
+			s, asks := moved(t, known, old, root)
+			s.refuses(ofDNS, askDNS, waits)
+			made(s)
+			asks.mu.Lock()
+			asks.sets = []appsets.ApplicationSet{old, root, {Name: ofNext, Requests: []json.RawMessage{[]byte(askNext)}}}
+			asks.mu.Unlock()
+			if _, all := set.Applications(); all {
+				s.gives(ofNext, askNext, 0) // as long as it is the old one's (0011)
+			}
+			s.gives(ofDNS, askDNS, dozen-1)
+			if apps, all := set.Applications(); all {
+				known.tell(facts.NewSet(false).WithApplications(slices.DeleteFunc(slices.Clone(apps), func(a facts.Application) bool { return a.Name == "dns-m01" })...))
+				s.until("the old one has let go", func(refresh.Status) bool { return len(s.deletions(s.askAs(ofNext, askNext))) == 1 })
+			}
+		})
+	}
+	t.Run("all of a release", func(t *testing.T) {
+		s, _ := moved(t, knows(running()), old, root)
+		s.say(twelve(moving(1, dozen)))
+		s.refuses(ofDNS, askDNS, strings.Replace(waits, "of 1", "of 12", 1))
+		made(s)
+	})
+	t.Run("approved", func(t *testing.T) {
+		s, _ := moved(t, knows(running()), old, root)
+		s.say(twelve(with(moving(1, 1), allow)))
+		s.gives(ofDNS, askDNS, dozen-1)
+	})
+	for name, sets := range map[string][]appsets.ApplicationSet{
+		"one asks what Argo CD alone knows": {old, root, {Name: "x", Templated: true}},
+		"one asks for all releases":         {old, {Name: "x", Requests: []json.RawMessage{[]byte(`{"view":"components","group":"addons"}`)}}},
+		"the asker is not known":            {root},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := moved(t, knows(running()), sets...)
+			s.gives(ofDNS, askDNS, dozen-1)
+		})
+	}
 }
 
 // Rule D4: releases that exchange members do not wait for each other.
