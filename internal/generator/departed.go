@@ -130,7 +130,14 @@ func (d *Departures) elsewhere(c *cluster) (Departure, bool) {
 func (d *Departures) away(name, component string) Departure {
 	c := d.st.emigrant(d.q.Hub, name)
 	if c == nil {
-		return Departure{Cause: Lost, Deletion: orphan, Detail: "its member file is gone"}
+		out := Departure{Cause: Lost, Deletion: orphan, Detail: "its member file is gone"}
+		for _, hub := range d.st.Fleet.Hubs() {
+			if m := d.st.Fleet.Member(hub, name); m != nil { // of an earlier or a later commit, or another cluster
+				out.Detail, out.Pos = fmt.Sprintf("its member file is gone, and hub %q has one of that name", hub), m.Pos
+				break
+			}
+		}
+		return out
 	}
 	m := c.member
 	if c.retired() {

@@ -225,6 +225,22 @@ func TestD2AMoveToAnotherHubIsNoRemoval(t *testing.T) {
 			s.refuses(ofDNS, askDNS, refusedDNS)
 			s.refuses(ofMembers, askMembers, refusedMembers)
 		})
+		t.Run(w.name+", in two commits", func(t *testing.T) {
+			s := guarded(t, w.known)
+			s.say(twelve(half()))
+			s.refuses(ofDNS, askDNS, refusedDNS)
+			told := func() string { return s.get("/api/v1/fleet").body }
+			if !strings.Contains(told(), `"detail":"its member file is gone"`) {
+				t.Error(told())
+			}
+			s.say(twelve(with(half(), there(dozen/2))))
+			s.refuses(ofDNS, askDNS, refusedDNS)
+			if got := told(); !strings.Contains(got, `"detail":"its member file is gone, and hub \"hub-2\" has one of that name"`) || !strings.Contains(got, "fleet/fleet-members/hub-2/m01.yaml") {
+				t.Error(got)
+			}
+			s.say(twelve(with(half(), there(dozen/2), approved("2026-11-30"))))
+			s.gives(ofDNS, askDNS, dozen/2)
+		})
 		t.Run(w.name+", broken there", func(t *testing.T) {
 			s := guarded(t, w.known)
 			moved := there(dozen / 2)
