@@ -43,6 +43,14 @@ func (n *Node) YAML() ([]byte, error) {
 	if n.IsNull() || n.Kind == Map && len(n.Fields) == 0 {
 		return []byte("{}\n"), nil
 	}
+	if out, ok := quickYAML(n); ok {
+		return out, nil
+	}
+	return n.slowYAML()
+}
+
+// slowYAML is YAML by the library.
+func (n *Node) slowYAML() ([]byte, error) {
 	out, err := yamlv2.Marshal(n.plain())
 	if err == nil && bytes.Contains(out, []byte(markedMergeKey)) {
 		out = bytes.ReplaceAll(out, []byte(markedMergeKey), []byte(`"<<":`))
