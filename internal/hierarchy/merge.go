@@ -3,6 +3,8 @@ package hierarchy
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"sync"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -44,7 +46,8 @@ func Merge(layers []Layer, rules Rules) *Tree {
 
 // With applies one more layer on top. The tree itself stays as it is.
 func (t *Tree) With(l Layer, rules Rules) *Tree {
-	m := merger{rules: rules}
+	m := newMerger(rules, nil)
+	defer m.done()
 	out := &Tree{Root: m.layer(t.root(), l.Root), below: t, layer: l, rules: rules, conflicts: m.conflicts}
 	if m.unlisted > 0 {
 		out.conflicts = append(out.conflicts, problem.More(m.conflicts[0], m.unlisted, problem.Warning))
@@ -90,12 +93,33 @@ func (t *Tree) Layers() []Layer {
 	return out
 }
 
+// merger merges one layer. It is used again for others: there are very many.
 type merger struct {
 	rules     Rules
 	conflicts []problem.Problem
-	unlisted  int             // conflicts beyond those that are kept (H10)
-	beaten    beaten          // what values have replaced, where that is asked for; else nil
-	fields    []yamldoc.Field // of the maps that are being merged
+	unlisted  int    // conflicts beyond those that are kept (H10)
+	beaten    beaten // what values have replaced, where that is asked for; else nil
+
+	path   []string        // where it is
+	fields []yamldoc.Field // of the maps that it is in, as far as they are merged
+}
+
+var mergers = sync.Pool{New: func() any { return &merger{} }}
+
+func newMerger(rules Rules, b beaten) *merger {
+	m, _ := mergers.Get().(*merger)
+	m.rules, m.beaten = rules, b
+	return m
+}
+
+// done gives the merger back, without what its result has taken.
+func (m *merger) done() {
+	if cap(m.fields) > 1<<12 {
+		m.fields = nil // a huge layer's
+	}
+	clear(m.fields[:cap(m.fields)])
+	*m = merger{path: m.path[:0], fields: m.fields[:0]}
+	mergers.Put(m)
 }
 
 // layer applies a layer's values, if it has any, on those of the layers below, if there are any.
@@ -106,11 +130,11 @@ func (m *merger) layer(lower, l *yamldoc.Node) *yamldoc.Node {
 	case lower == nil:
 		return l
 	}
-	return m.maps(lower, l, nil)
+	return m.maps(lower, l)
 }
 
 // maps merges two maps, both sorted by key.
-func (m *merger) maps(a, b *yamldoc.Node, at *step) *yamldoc.Node {
+func (m *merger) maps(a, b *yamldoc.Node) *yamldoc.Node {
 	if len(b.Fields) == 0 {
 		return a
 	}
@@ -125,7 +149,7 @@ func (m *merger) maps(a, b *yamldoc.Node, at *step) *yamldoc.Node {
 			m.fields = append(m.fields, y)
 			j++
 		default:
-			v := m.values(x.Value, y.Value, &step{at, y.Key})
+			v := m.values(x.Value, y.Value, y.Key)
 			if v == x.Value {
 				m.fields = append(m.fields, x) // an empty map adds nothing: the key's place stays with its value
 			} else {
@@ -143,34 +167,36 @@ func (m *merger) maps(a, b *yamldoc.Node, at *step) *yamldoc.Node {
 	return out
 }
 
-// values merges two values at one path; b is the later layer's, and wins where a map meets a non-map (H3).
-func (m *merger) values(a, b *yamldoc.Node, at *step) *yamldoc.Node {
-	rule := m.rules.at(at)
+// values merges two values of a key; b is the later layer's, and wins where a map meets a non-map (H3).
+func (m *merger) values(a, b *yamldoc.Node, key string) *yamldoc.Node {
+	m.path = append(m.path, key)
+	defer func() { m.path = m.path[:len(m.path)-1] }()
+	rule := m.rules.at(m.path)
 	switch {
 	case a.Kind == yamldoc.Map && b.Kind == yamldoc.Map && (rule == nil || rule.Strategy != Replace):
-		return m.maps(a, b, at)
+		return m.maps(a, b)
 	case a.Kind == yamldoc.List && b.Kind == yamldoc.List && rule != nil && rule.Strategy != Replace:
-		return m.lists(a, b, rule, at)
+		return m.lists(a, b, rule)
 	case (a.Kind == yamldoc.Map) != (b.Kind == yamldoc.Map) && a.Kind != yamldoc.Null && b.Kind != yamldoc.Null:
-		m.conflict(a, b, at)
+		m.conflict(a, b)
 	}
 	return m.beaten.won(b, a)
 }
 
-func (m *merger) conflict(a, b *yamldoc.Node, at *step) {
+func (m *merger) conflict(a, b *yamldoc.Node) {
 	if len(m.conflicts) == problem.OfFile {
 		m.unlisted++
 		return
 	}
 	m.conflicts = append(m.conflicts, problem.Problem{
-		Reason: problem.TypeConflict, Severity: problem.Warning, Pos: b.Pos(), Subject: fmt.Sprintf("value %q", at.String()),
+		Reason: problem.TypeConflict, Severity: problem.Warning, Pos: b.Pos(), Subject: fmt.Sprintf("value %q", FormatPath(m.path)),
 		Found:   fmt.Sprintf("a %s replaces a %s", b.Kind, a.Kind),
 		Related: []problem.Pos{a.Pos()}, Hints: []string{"write null first to remove what lower layers set, or use the same type"},
 	})
 }
 
 // lists merges two lists by a rule's strategy.
-func (m *merger) lists(a, b *yamldoc.Node, rule *Rule, at *step) *yamldoc.Node {
+func (m *merger) lists(a, b *yamldoc.Node, rule *Rule) *yamldoc.Node {
 	items := slices.Clone(a.Items)
 	for _, item := range b.Items {
 		switch rule.Strategy {
@@ -182,7 +208,9 @@ func (m *merger) lists(a, b *yamldoc.Node, rule *Rule, at *step) *yamldoc.Node {
 			id := item.Get(rule.Key)
 			same := func(x *yamldoc.Node) bool { return id != nil && x.IsMap() && Equal(x.Get(rule.Key), id) }
 			if i := slices.IndexFunc(items, same); i >= 0 {
-				items[i] = m.maps(items[i], item, &step{at, fmt.Sprint(i)})
+				m.path = append(m.path, strconv.Itoa(i))
+				items[i] = m.maps(items[i], item)
+				m.path = m.path[:len(m.path)-1]
 				continue
 			}
 		}

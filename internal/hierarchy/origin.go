@@ -84,8 +84,9 @@ func (t *Tree) told() (*yamldoc.Node, beaten) {
 	var root *yamldoc.Node
 	b := beaten{}
 	for _, t := range slices.Backward(trees) {
-		m := merger{rules: t.rules, beaten: b}
+		m := newMerger(t.rules, b)
 		root = m.layer(root, t.layer.Root)
+		m.done()
 	}
 	return root, b
 }

@@ -84,11 +84,7 @@ func (rs Rules) For(group, component string) Rules {
 }
 
 // at is the rule for a path, nil for the default.
-func (rs Rules) at(s *step) *Rule {
-	if len(rs) == 0 {
-		return nil
-	}
-	path := s.parts()
+func (rs Rules) at(path []string) *Rule {
 	for i := range rs {
 		if matches(rs[i].parts, path) {
 			return &rs[i]
@@ -113,23 +109,6 @@ func matches(pattern, path []string) bool {
 	}
 	return (pattern[0] == "*" || pattern[0] == path[0]) && matches(pattern[1:], path[1:])
 }
-
-// step is a path as a list from its end, so that walking a tree costs no allocation.
-type step struct {
-	parent *step
-	key    string
-}
-
-func (s *step) parts() []string {
-	var out []string
-	for ; s != nil; s = s.parent {
-		out = append(out, s.key)
-	}
-	slices.Reverse(out)
-	return out
-}
-
-func (s *step) String() string { return FormatPath(s.parts()) }
 
 // ParseStrategy reads `append`, `unique`, `replace` or `by-key: name`.
 func ParseStrategy(text string) (Strategy, string) {

@@ -146,5 +146,5 @@ func isSmallInteger(s string) bool {
 var ambiguous = regexp.MustCompile(`^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF|[-+]?0[0-9_]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*_[0-9_]*)$`)
 
 func isAmbiguous(s string) bool {
-	return len(s) > 0 && len(s) <= 64 && ambiguous.MatchString(s)
+	return len(s) > 0 && len(s) <= 64 && !isSmallInteger(s) && ambiguous.MatchString(s)
 }
