@@ -46,7 +46,7 @@ type cluster struct {
 type placement struct {
 	data   templateFacts // without the hierarchy's labels
 	roots  map[string]string
-	dirs   map[string][]hierarchy.Dir // by group
+	dirs   map[string][]hierarchy.Dir // by group; those of one root may be one slice
 	broken []problem.Problem
 }
 
@@ -75,8 +75,12 @@ func (b *ground) newCluster(m *fleet.Member, known *placement, f facts.Set) *clu
 	}
 	if c.broken = c.place.broken; len(c.broken) == 0 {
 		c.data = c.place.data
+		folders := map[*hierarchy.Dir][]hierarchy.Folder{} // groups of one root share them
 		for name, dirs := range c.place.dirs {
-			c.groups[name] = &clusterGroup{name: name, root: c.place.roots[name], folders: b.index.Folders(dirs)}
+			if folders[&dirs[0]] == nil {
+				folders[&dirs[0]] = b.index.Folders(dirs)
+			}
+			c.groups[name] = &clusterGroup{name: name, root: c.place.roots[name], folders: folders[&dirs[0]]}
 		}
 		b.labels(c)
 	}
@@ -128,14 +132,20 @@ func (b *ground) newPlacement(c *cluster) *placement {
 		data:  b.templateFacts(c).withLabels(l.All, a.All),
 		roots: map[string]string{}, dirs: map[string][]hierarchy.Dir{},
 	}
+	levels := b.Fleet.Layout.LevelsOf(c.member)
+	own := levels.Reads("group") // else groups of one root have the same folders
+	byRoot := map[string][]hierarchy.Dir{}
 	for _, name := range b.Fleet.Layout.GroupNames() {
 		root := b.Fleet.Root(c.member, name)
-		dirs, err := b.Fleet.Layout.LevelsOf(c.member).Dirs(p.data.with(name, "", root))
-		if err != nil {
-			p.broken = append(p.broken, problem.From(err, problem.TemplateFailed, c.member.Pos)...)
-			continue
+		if byRoot[root] == nil || own {
+			dirs, err := levels.Dirs(p.data.with(name, "", root))
+			if err != nil {
+				p.broken = append(p.broken, problem.From(err, problem.TemplateFailed, c.member.Pos)...)
+				continue
+			}
+			byRoot[root] = dirs
 		}
-		p.roots[name], p.dirs[name] = root, dirs
+		p.roots[name], p.dirs[name] = root, byRoot[root]
 	}
 	if len(p.broken) > 0 { // most likely for want of a label that is declared, but refused: that is what is to be mended
 		p.broken = slices.Concat(refused, p.broken)
@@ -216,9 +226,12 @@ func (b *ground) group(c *cluster, g *clusterGroup) {
 		return
 	}
 	// A catalog is the values file of a group as a whole: a level that is required for values need not have one.
-	optional := slices.Clone(g.folders)
-	for i := range optional {
-		optional[i].Required = false
+	optional := g.folders
+	if slices.ContainsFunc(optional, func(f hierarchy.Folder) bool { return f.Required }) {
+		optional = slices.Clone(optional)
+		for i := range optional {
+			optional[i].Required = false
+		}
 	}
 	layers, err := hierarchy.Resolve(optional, b.cache, file, facts)
 	if err != nil {

@@ -175,11 +175,7 @@ func newByFolder(st *State) *byFolder {
 
 // haveFolders are at least all members that have any of these folders among those of their levels.
 func (st *State) haveFolders(dirs []string) iter.Seq[*fleet.Member] {
-	x := st.folders.Load()
-	if x == nil {
-		x = newByFolder(st)
-		st.folders.Store(x)
-	}
+	x := st.folders
 	return func(yield func(*fleet.Member) bool) {
 		for _, dir := range dirs {
 			for _, m := range x.members[dir] {
@@ -196,25 +192,23 @@ func (st *State) haveFolders(dirs []string) iter.Seq[*fleet.Member] {
 	}
 }
 
-// keepFolders carries the previous state's index on, unless too many have been placed anew.
-func (st *State) keepFolders(previous *State, computed []anew) {
+// indexFolders carries the previous state's index on, or makes it anew where too many have been placed anew.
+func (st *State) indexFolders(previous *State, computed []anew) {
 	if previous == nil || previous.Fleet.Layout != st.Fleet.Layout {
+		st.folders = newByFolder(st)
 		return
 	}
-	x := previous.folders.Load()
-	if x == nil {
-		return
-	}
-	next := &byFolder{members: x.members, since: slices.Clone(x.since)}
+	since := slices.Clone(previous.folders.since)
 	for _, d := range computed {
-		if d.place == nil && !slices.Contains(next.since, d.member) {
-			next.since = append(next.since, d.member)
+		if d.place == nil && !slices.Contains(since, d.member) {
+			since = append(since, d.member)
 		}
-		if len(next.since) > maxSince {
+		if len(since) > maxSince {
+			st.folders = newByFolder(st)
 			return
 		}
 	}
-	st.folders.Store(next)
+	st.folders = &byFolder{members: previous.folders.members, since: since}
 }
 
 // maxSince is how many members an index by folder has beside it, until it is made anew.

@@ -38,6 +38,16 @@ func TestWhatDependsOnIt(t *testing.T) {
 			{facts: inRing("one", "b")},
 			{files: tree{"addons/rings/b/addons/dns/values.yaml": "ring: b\n"}, facts: inRing("one", "b")},
 		},
+		"levels that name the group": {
+			{files: small().with(tree{"fleet/layout.yaml": "levels: [{name: system, dir: '{{ .root }}/defaults'}, {name: group, dir: '{{ .root }}/of/{{ .group }}'}]\n"})},
+			{files: tree{"addons/of/addons/addons/dns/values.yaml": "of: addons\n"}},
+			{files: tree{"addons/of/fleet/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {ring: a}}\n"}},
+		},
+		"levels that look for the group": {
+			{files: small().with(tree{"fleet/layout.yaml": "levels: [{name: system, dir: '{{ .root }}/defaults'}, {name: group, dir: '{{ .root }}/of/{{ get . \"group\" }}'}]\n"})},
+			{files: tree{"addons/of/addons/addons/dns/values.yaml": "of: addons\n"}},
+			{files: tree{"addons/of/fleet/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {ring: a}}\n"}},
+		},
 		"a level that is the repository": {
 			{files: small().with(tree{"fleet/layout.yaml": "levels: [{name: root, dir: '.'}, {name: system, dir: '{{ .root }}/defaults'}]\n"})},
 			{files: tree{"addons/dns/values.yaml": "at: root\n"}},
@@ -126,8 +136,8 @@ func TestManyAreMoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x := next.folders.Load(); x != nil && len(x.since) > maxSince {
-			t.Errorf("%d members are beside the index", len(x.since))
+		if n := len(next.folders.since); n > maxSince {
+			t.Errorf("%d members are beside the index", n)
 		}
 		sameIndexes(t, fmt.Sprint(few), next)
 		st = next

@@ -28,16 +28,16 @@ func TestSettledFacts(t *testing.T) {
 		known      facts.Set
 		want       facts.Set
 	}{
-		"a member begins":                              {gone, nil, live(nil, "hub"), live(nil, "hub").WithClusters(facts.Cluster{Name: "one"}, facts.Cluster{Name: "two"}, facts.Cluster{Name: "hub", Labels: labels{"by": "terraform"}})},
-		"a member comes back":                          {tree{member("two"): spoke("two", "lifecycle: retired\n")}, nil, live(nil), live(nil).WithClusters(facts.Cluster{Name: "one"}, facts.Cluster{Name: "two"})},
-		"a member begins to retire":                    {gone, tree{member("two"): spoke("two", "lifecycle: retired\n")}, live(nil), live(nil)},
-		"a member that nobody has registered":          {nil, nil, live(nil), live(nil)},
-		"a member retires":                             {nil, tree{member("two"): spoke("two", "lifecycle: retired\n")}, live(nil, "two"), live(nil, "two")},
-		"a member is gone":                             {nil, gone, live(nil, "two"), live(nil, "two")},
-		"Git says no more":                             {declares("tier: gold"), nil, live(labels{"tier": "gold", "region": "eu"}), live(labels{"region": "eu"})},
-		"Git says another":                             {declares("tier: gold"), declares("tier: silver"), live(labels{"tier": "gold"}), live(labels{"tier": "gold"})},
-		"somebody else says otherwise":                 {declares("tier: gold"), nil, live(labels{"tier": "iron"}), live(labels{"tier": "iron"})},
-		"facts that are not of a hub":                  {gone, nil, facts.Set{}, facts.Set{}},
+		"a member begins":                                    {gone, nil, live(nil, "hub"), live(nil, "hub").WithClusters(facts.Cluster{Name: "one"}, facts.Cluster{Name: "two"}, facts.Cluster{Name: "hub", Labels: labels{"by": "terraform"}})},
+		"a member comes back":                                {tree{member("two"): spoke("two", "lifecycle: retired\n")}, nil, live(nil), live(nil).WithClusters(facts.Cluster{Name: "one"}, facts.Cluster{Name: "two"})},
+		"a member begins to retire":                          {gone, tree{member("two"): spoke("two", "lifecycle: retired\n")}, live(nil), live(nil)},
+		"a member that nobody has registered":                {nil, nil, live(nil), live(nil)},
+		"a member retires":                                   {nil, tree{member("two"): spoke("two", "lifecycle: retired\n")}, live(nil, "two"), live(nil, "two")},
+		"a member is gone":                                   {nil, gone, live(nil, "two"), live(nil, "two")},
+		"Git says no more":                                   {declares("tier: gold"), nil, live(labels{"tier": "gold", "region": "eu"}), live(labels{"region": "eu"})},
+		"Git says another":                                   {declares("tier: gold"), declares("tier: silver"), live(labels{"tier": "gold"}), live(labels{"tier": "gold"})},
+		"somebody else says otherwise":                       {declares("tier: gold"), nil, live(labels{"tier": "iron"}), live(labels{"tier": "iron"})},
+		"facts that are not of a hub":                        {gone, nil, facts.Set{}, facts.Set{}},
 		"what Git says is not yet in the Secret, or no more": {declares("tier: gold"), nil, live(labels{"region": "eu"}), live(labels{"region": "eu"})},
 	} {
 		t.Run(name, func(t *testing.T) {

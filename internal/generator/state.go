@@ -37,11 +37,10 @@ type State struct {
 	// peculiar are the members that are not simply what the snapshot has of them, by hub and name: few, so that nobody has to
 	// look at all members for them.
 	peculiar []peculiar
-	// folders is made when it is first needed (byFolder).
-	folders atomic.Pointer[byFolder]
-	faults  map[string][]problem.Problem // by hub: what is wrong with its own member file
-	hubs    map[string]*fleet.Member     // by hub: its own member, as answers see it
-	groups  []string                     // all that answers know, sorted
+	folders  *byFolder
+	faults   map[string][]problem.Problem // by hub: what is wrong with its own member file
+	hubs     map[string]*fleet.Member     // by hub: its own member, as answers see it
+	groups   []string                     // all that answers know, sorted
 	// unsettled are the names of members that cannot be computed and have no home.
 	unsettled map[string]bool
 	// moves are the hubs that members' files have moved to, by what they were before.
@@ -92,7 +91,7 @@ func (st *State) buildClusters(previous *State, p *past) {
 		c.problems = problem.Cut(st.now.check(c), problem.OfCluster)
 		st.clusters[d.member.Hub][d.at] = p.settle(c)
 	})
-	st.keepFolders(previous, anew)
+	st.indexFolders(previous, anew)
 	st.findPeculiar(previous, anew)
 	st.Problems = problem.Errors(st.Fleet.Problems)
 	st.unsettled = map[string]bool{}

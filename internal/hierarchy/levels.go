@@ -84,6 +84,11 @@ func (h *Hierarchy) Dirs(facts any) ([]Dir, error) {
 	return dirs, nil
 }
 
+// Reads reports whether any level's folder may depend on a fact.
+func (h *Hierarchy) Reads(fact string) bool {
+	return slices.ContainsFunc(h.levels, func(l level) bool { return l.dir.Reads(fact) })
+}
+
 // Folder is a level's folder with the files in it.
 type Folder struct {
 	Dir
