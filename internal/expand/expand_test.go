@@ -1,6 +1,7 @@
 package expand_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +93,9 @@ func TestOrigins(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, chain); diff != "" {
 		t.Errorf("origins (-want +got):\n%s", diff)
+	}
+	if got := path(found.Parent, "spec", "templatePatch"); !strings.HasSuffix(got, "{{- end }}\n") {
+		t.Errorf("templatePatch %q, want it to end as Helm writes it: in a line break", got)
 	}
 	if got := path(found, "spec", "project"); got != "retail" {
 		t.Errorf("project %q, want the cluster's tenant", got)

@@ -171,7 +171,8 @@ func manifests(c *chart.Chart, files map[string]string, skipCRDs bool) ([]expand
 	return out, nil
 }
 
-// decode reads a stream of objects.
+// decode reads a stream of objects. Helm trims each of them, and writes them with a line break behind (helm.sh/helm/v3
+// v3.16, pkg/action/action.go, renderResources), which is the last character of a text that ends there.
 func decode(name, text string) ([]expand.Manifest, error) {
 	docs := releaseutil.SplitManifests(text)
 	keys := make([]string, 0, len(docs))
@@ -182,7 +183,7 @@ func decode(name, text string) ([]expand.Manifest, error) {
 	var out []expand.Manifest
 	for _, k := range keys {
 		var tree map[string]any
-		if err := yaml.Unmarshal([]byte(docs[k]), &tree); err != nil {
+		if err := yaml.Unmarshal([]byte(docs[k]+"\n"), &tree); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if kind, _ := tree["kind"].(string); kind == "" || isTest(tree) {
