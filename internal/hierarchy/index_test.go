@@ -39,3 +39,19 @@ func TestIndexOfSuccessiveSnapshots(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexForgetsWhatIsGone: a service that runs for months keeps no folders of clusters that are no more.
+func TestIndexForgetsWhatIsGone(t *testing.T) {
+	t.Parallel()
+	x := NewIndex(snapshot.FromMap(nil))
+	for step := range 4 * indexSlack {
+		dir := fmt.Sprint("clusters/", step)
+		x = x.Next(snapshot.FromMap(map[string]string{"defaults/x": "1", dir + "/x": "2"}))
+		if got := x.Folders([]Dir{{Path: "defaults"}, {Path: dir}}); len(got[0].files) != 1 || len(got[1].files) != 1 {
+			t.Fatal(step, got)
+		}
+	}
+	if n := len(x.shared.in); n > 2*indexSlack {
+		t.Errorf("%d folders are known, of which two are there", n)
+	}
+}

@@ -108,6 +108,7 @@ type sharedIndex struct {
 	mu      sync.Mutex
 	numbers int
 	in      map[string]*indexed // by folder
+	limit   int                 // how many of them there may be before those that are not as they were are forgotten
 }
 
 // indexed are the files of a folder.
@@ -117,12 +118,12 @@ type indexed struct {
 	same  int                       // the number of the last snapshot that is known to have them
 }
 
-// maxIndexed bounds the folders that are known; beyond, all are forgotten, which costs time and nothing else.
-const maxIndexed = 500_000
+// indexSlack is how many folders are known, at least, before some are forgotten.
+const indexSlack = 1000
 
 // NewIndex is an index of a snapshot.
 func NewIndex(s *snapshot.Snapshot) *Index {
-	return &Index{s: s, shared: &sharedIndex{in: map[string]*indexed{}}}
+	return &Index{s: s, shared: &sharedIndex{in: map[string]*indexed{}, limit: indexSlack}}
 }
 
 // Next is an index of another snapshot, which shares with this one what the snapshots have in common.
@@ -152,8 +153,8 @@ func (x *Index) files(dir string) map[string]*snapshot.File {
 	}
 	list := x.s.FilesUnder(dir)
 	if known == nil || !slices.Equal(known.list, list) {
-		if len(x.shared.in) >= maxIndexed {
-			clear(x.shared.in)
+		if len(x.shared.in) >= x.shared.limit {
+			x.trim()
 		}
 		known = &indexed{list: slices.Clone(list), files: make(map[string]*snapshot.File, len(list))}
 		for i, p := range x.s.Under(dir) {
@@ -163,6 +164,16 @@ func (x *Index) files(dir string) map[string]*snapshot.File {
 	}
 	known.same = x.number
 	return known.files
+}
+
+// trim forgets the folders that this snapshot has not, or not with these files. The caller holds the lock.
+func (x *Index) trim() {
+	for dir, known := range x.shared.in {
+		if known.same != x.number && !slices.Equal(known.list, x.s.FilesUnder(dir)) {
+			delete(x.shared.in, dir)
+		}
+	}
+	x.shared.limit = 2*len(x.shared.in) + indexSlack
 }
 
 // Resolve finds the layers of one file (its path inside each level's folder): for each level the plain file and, after
