@@ -52,32 +52,58 @@ base where over has false or an empty list.
 {{- end }}
 
 {{/*
-application-sets.finalizer: the cascading finalizer, only where the parameter set asks for
-it (D1). Takes whether the patch has no metadata of its own yet.
+application-sets.metadata: what a parameter set says of its Application itself: that it is to go with what it runs, which
+only then brings the cascading finalizer (D1), and why its member cannot be computed (`quarantine`, absent from all other
+sets). Takes the metadata of the component's own patch, nothing if it has none. A key without a value would remove what the
+template has, so each is written only where something follows.
 */}}
-{{- define "application-sets.finalizer" -}}
-{{ `{{- if eq .deletion "cascade" }}` }}
-{{- if . }}
+{{- define "application-sets.metadata" -}}
+{{- $own := . | default dict -}}
+{{- $annotations := $own.annotations | default dict -}}
+{{- if $own -}}
 metadata:
+{{- with omit $own "annotations" }}
+  {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with $annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- else -}}
+{{ `{{- if or (eq .deletion "cascade") (get . "quarantine") }}` }}
+metadata:
+{{ `{{- end }}` }}
+{{- end }}
+{{- if not (hasKey $annotations "argosy.dev/quarantine") }}
+{{ `{{- with get . "quarantine" }}` }}
+{{- if not $annotations }}
+  annotations:
+{{- end }}
+    argosy.dev/quarantine: {{ `{{ quote . }}` }}
+{{ `{{- end }}` }}
+{{- end }}
+{{ `{{- if eq .deletion "cascade" }}` }}
   finalizers:
     - resources-finalizer.argocd.argoproj.io
 {{ `{{- end }}` }}
 {{- end }}
 
 {{/*
-application-sets.templatePatch: {patch, finalizer, component} -> the component's own patch
-and the finalizer in one text; the controller takes a single document.
+application-sets.templatePatch: {patch, plugin, component} -> the component's own patch and what the
+parameter set says in one text; the controller takes a single document.
 */}}
 {{- define "application-sets.templatePatch" -}}
 {{- $parts := list -}}
 {{- if kindIs "map" .patch -}}
   {{- with omit .patch "metadata" }}{{ $parts = append $parts (toYaml .) }}{{ end -}}
-  {{- with .patch.metadata }}{{ $parts = append $parts (printf "metadata:\n%s" (toYaml . | indent 2)) }}{{ end -}}
-  {{- if .finalizer }}{{ $parts = append $parts (include "application-sets.finalizer" (not .patch.metadata)) }}{{ end -}}
+  {{- if .plugin -}}
+    {{- $parts = append $parts (include "application-sets.metadata" .patch.metadata) -}}
+  {{- else -}}
+    {{- with .patch.metadata }}{{ $parts = append $parts (printf "metadata:\n%s" (toYaml . | indent 2)) }}{{ end -}}
+  {{- end -}}
 {{- else -}}
   {{- with .patch }}{{ $parts = append $parts (trimSuffix "\n" .) }}{{ end -}}
-  {{- if .finalizer -}}
+  {{- if .plugin -}}
     {{- if regexMatch "(?m)^metadata\\s*:" (.patch | default "") -}}
       {{- fail (printf "components.%s.templatePatch: a text may not set metadata, the deletion finalizer goes there; use annotations, labels, or a templatePatch that is a map" .component) -}}
     {{- end -}}
@@ -87,7 +113,7 @@ and the finalizer in one text; the controller takes a single document.
     {{- if hasPrefix "{\"" (trim (.patch | default "")) -}}
       {{- fail (printf "components.%s.templatePatch: a text must be YAML; give JSON as a map" .component) -}}
     {{- end -}}
-    {{- $parts = append $parts (include "application-sets.finalizer" true) -}}
+    {{- $parts = append $parts (include "application-sets.metadata" dict) -}}
   {{- end -}}
 {{- end -}}
 {{- join "\n" $parts -}}
