@@ -68,8 +68,8 @@ func OnePerPlace(ps []problem.Problem) []problem.Problem {
 
 type linter struct {
 	st        *State
-	reachable map[string]bool // files that some cluster and component can reach, there or not
-	folders   map[string]bool // folders of levels
+	reachable map[string]bool // files that some cluster and component can reach, of those that are there
+	folders   map[string]bool // folders of levels, true if one is there
 	names     map[nameKey]namedBy
 	problems  []problem.Problem
 	trees     map[*hierarchy.Tree]bool // those whose conflicts are among the problems
@@ -98,9 +98,13 @@ func (l *linter) deployable(component string, r resolved) {
 	}
 }
 
+// reach notes a file that can be reached, and its template, as far as they are there: of most clusters most are not.
 func (l *linter) reach(p string) {
-	l.reachable[p] = true
-	l.reachable[p+hierarchy.TemplateSuffix] = true
+	for _, p := range [...]string{p, p + hierarchy.TemplateSuffix} {
+		if l.st.now.snapshot.File(p) != nil {
+			l.reachable[p] = true
+		}
+	}
 }
 
 // member collects what a member reaches, and the conflicts of its trees.
@@ -112,17 +116,11 @@ func (l *linter) member(m *fleet.Member) {
 	l.ownNames(c)
 	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
 		g := c.groups[name]
-		for _, d := range g.folders {
-			l.folders[d.Path] = true
-		}
-		l.file(g, l.st.Fleet.Layout.Catalog, "", c)
-		components := g.components()
+		l.reads(c, g, l.there(g.folders), l.reach)
 		if name == fleetGroup {
-			components = append(components, fleetSecret)
 			l.problems = append(l.problems, c.registration.ConflictsBut(l.trees)...)
 		}
-		for _, component := range components {
-			l.file(g, l.st.Fleet.Layout.Values, component, c)
+		for _, component := range componentsOf(g) {
 			if r, problems := l.st.now.resolve(c, g, component, nil); len(problems) == 0 && len(c.broken) == 0 {
 				l.problems = append(l.problems, r.values.ConflictsBut(l.trees)...)
 				if r.enabled && m.Lifecycle != fleet.Retired {
@@ -140,14 +138,61 @@ func (l *linter) member(m *fleet.Member) {
 	}
 }
 
-func (l *linter) file(g *clusterGroup, t *fleet.FileTemplate, component string, c *cluster) {
-	file, err := l.st.now.file(t, g.name, component, c.data.lazy(g, component))
-	if err != nil {
-		return // Build has reported it
+// componentsOf are a group's, with the one of no catalog that registers clusters.
+func componentsOf(g *clusterGroup) []string {
+	components := g.components()
+	if g.name == fleetGroup {
+		components = append(components, fleetSecret)
 	}
-	for _, d := range g.folders {
-		l.reach(d.Path + "/" + file)
+	return components
+}
+
+// there are the folders that hold anything.
+func (l *linter) there(folders []hierarchy.Folder) (out []hierarchy.Folder) {
+	for _, d := range folders {
+		there, known := l.folders[d.Path]
+		if !known {
+			there = l.st.now.snapshot.HasDir(d.Path)
+			l.folders[d.Path] = there
+		}
+		if there {
+			out = append(out, d)
+		}
 	}
+	return out
+}
+
+// reads calls f for each file that a cluster's group has or could have in some of its folders, but for its suffix.
+func (l *linter) reads(c *cluster, g *clusterGroup, in []hierarchy.Folder, f func(p string)) {
+	named := func(t *fleet.FileTemplate, component string) {
+		file, err := l.st.now.file(t, g.name, component, c.data.lazy(g, component))
+		if err != nil {
+			return // Build has reported it
+		}
+		for _, d := range in {
+			f(d.Path + "/" + file)
+		}
+	}
+	named(l.st.Fleet.Layout.Catalog, "")
+	for _, component := range componentsOf(g) {
+		named(l.st.Fleet.Layout.Values, component)
+	}
+}
+
+// conceivable are all files that some cluster and component can reach, there or not: what a stray one may have been meant to be.
+func (l *linter) conceivable() map[string]bool {
+	out := maps.Clone(l.reachable)
+	add := func(p string) { out[p], out[p+hierarchy.TemplateSuffix] = true, true }
+	add(l.st.Fleet.Layout.ApplicationSets)
+	add(l.st.Fleet.Layout.FleetSecrets)
+	add(fleet.LayoutFile)
+	for _, c := range l.st.each() {
+		c = c.attempted()
+		for _, g := range c.groups {
+			l.reads(c, g, g.folders, add)
+		}
+	}
+	return out
 }
 
 // tenants reports members whose tenant has no folder while other tenants have: most often a typo.
@@ -218,7 +263,10 @@ func (l *linter) unreachable() {
 			}
 		}
 	}
-	hints := nearestPaths(strays, l.reachable)
+	if len(strays) == 0 {
+		return
+	}
+	hints := nearestPaths(strays, l.conceivable())
 	for _, p := range strays {
 		l.problems = append(l.problems, problem.Problem{
 			Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},

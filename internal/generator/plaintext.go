@@ -50,7 +50,7 @@ func (l *linter) plaintext() {
 		if file == nil || file.Err != nil {
 			continue
 		}
-		s := secretScan{file: file, lines: bytes.Split(file.Data, []byte("\n")), seen: map[*yamldoc.Node]bool{}}
+		s := secretScan{file: file, seen: map[*yamldoc.Node]bool{}}
 		if strings.HasSuffix(p, hierarchy.TemplateSuffix) {
 			s.template()
 		} else if doc, err := l.st.now.cache.Doc(file); err == nil {
@@ -63,14 +63,14 @@ func (l *linter) plaintext() {
 // secretScan is the search of one file.
 type secretScan struct {
 	file     *snapshot.File
-	lines    [][]byte
+	lines    [][]byte               // when they are needed
 	seen     map[*yamldoc.Node]bool // aliases share nodes
 	problems []problem.Problem
 }
 
 // template looks for formats in a template's text: its keys are not known before it is executed.
 func (s *secretScan) template() {
-	for i, line := range s.lines {
+	for i, line := range s.text() {
 		for _, f := range secretFormats {
 			if f.re.Match(line) {
 				s.report(i+1, 0, "template", f.what)
@@ -129,9 +129,11 @@ func LooksSecret(key, value string) string {
 	return ""
 }
 
+var separators = strings.NewReplacer("-", "", "_", "")
+
 // isSecretKey goes by the key's name. Where a secret is taken from a store, secretKey is the name of a key there.
 func isSecretKey(in *yamldoc.Node, key string) bool {
-	name := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key))
+	name := strings.ToLower(separators.Replace(key))
 	if !slices.ContainsFunc(secretKeys, func(suffix string) bool { return strings.HasSuffix(name, suffix) }) {
 		return false
 	}
@@ -149,11 +151,20 @@ func (s *secretScan) report(line, column int, subject, what string) {
 	})
 }
 
+// text are the file's lines.
+func (s *secretScan) text() [][]byte {
+	if s.lines == nil {
+		s.lines = bytes.Split(s.file.Data, []byte("\n"))
+	}
+	return s.lines
+}
+
 // allowed reports whether a line carries the comment.
 func (s *secretScan) allowed(line int) bool {
-	if line < 1 || line > len(s.lines) {
+	lines := s.text()
+	if line < 1 || line > len(lines) {
 		return false
 	}
-	_, comment, found := bytes.Cut(s.lines[line-1], []byte("# "+allowPlaintext))
+	_, comment, found := bytes.Cut(lines[line-1], []byte("# "+allowPlaintext))
 	return found && (len(comment) == 0 || comment[0] == ' ' || comment[0] == '\r' || comment[0] == ',')
 }

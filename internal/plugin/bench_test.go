@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -66,6 +68,36 @@ func BenchmarkWarm(b *testing.B) {
 			b.ReportMetric(float64(processorTime(b)-before)/1e3/float64(b.N), "cpu-µs/op")
 		})
 	}
+}
+
+// BenchmarkClients is 64 clients that ask for small answers of several views at once; `-mutexprofile` shows where they wait
+// for one another.
+func BenchmarkClients(b *testing.B) {
+	const clients = 64
+	s := launch(b, func(o *plugin.Options) {
+		o.Hub, o.TokenRate, o.TokenBurst, o.MaxConcurrent = fleettest.Hub, 1e9, 1e9, clients
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	})
+	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: clients, DisableCompression: true}
+	s.say(fleettest.Files(fleettest.Options{Clusters: 20}))
+	var questions []string
+	for _, parameters := range []string{`"view":"members"`, `"view":"releases","group":"addons"`, `"view":"components","group":"addons","component":"component-000"`, `"view":"components","group":"addons","component":"component-001"`} {
+		questions = append(questions, `{"applicationSetName":"try","input":{"parameters":{`+parameters+`}}}`)
+	}
+	b.SetParallelism(clients / runtime.GOMAXPROCS(0))
+	b.ReportAllocs()
+	var next atomic.Int64
+	before := processorTime(b)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			q := questions[int(next.Add(1))%len(questions)]
+			if r := s.do(s.request(http.MethodPost, getparams, q)); r.code != http.StatusOK {
+				b.Errorf("%d %s", r.code, r.body)
+				return
+			}
+		}
+	})
+	b.ReportMetric(float64(processorTime(b)-before)/1e3/float64(b.N), "cpu-µs/op")
 }
 
 // processorTime of this process in nanoseconds.
