@@ -18,7 +18,8 @@
 //     layout's catalog, then the hierarchy's application-sets/<group>.yaml level by level), then the value files level
 //     by level (H1).
 //  5. Merged trees are remembered by the identity of their layers, which are shared by all clusters that have them in
-//     common, and outlive a State: a warm answer costs what is different.
+//     common, and outlive a State: a warm answer costs what is different. What a State has from the one before, its clusters
+//     and what its answers say of them, it takes as it is (clusters.go, again.go).
 //  6. A set that is to go together with what it runs is answered with `deletion: cascade` while the facts show its
 //     Application without the cascading finalizer, and left out otherwise (D3). That takes a statement: `enabled: false`,
 //     a label that the selector refuses, or a retired member's `deletion: cascade`. What moves, or is merely not there any
