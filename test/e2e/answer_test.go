@@ -25,6 +25,9 @@ type set struct {
 // groups are those of the fleet.
 var groups = []string{"addons", "fleet", "monitoring", "resources"}
 
+// asking is the name that flows ask under, as if of an ApplicationSet.
+const asking = "e2e"
+
 // answer asks the hub's service as Argo CD does.
 func (e *environment) answer(t *testing.T, parameters map[string]any) []set {
 	t.Helper()
@@ -34,7 +37,7 @@ func (e *environment) answer(t *testing.T, parameters map[string]any) []set {
 // answerOf asks a service, the hub's or a member's, as Argo CD does.
 func (e *environment) answerOf(t *testing.T, p *plugin.Plugin, parameters map[string]any) []set {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"applicationSetName": "e2e", "input": map[string]any{"parameters": parameters}})
+	body, err := json.Marshal(map[string]any{"applicationSetName": asking, "input": map[string]any{"parameters": parameters}})
 	if err != nil {
 		t.Fatal(err)
 	}

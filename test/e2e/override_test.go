@@ -10,19 +10,20 @@ import (
 )
 
 // override sets a value at the tenant's, the environment's and the cluster's level in turn (H1): it reaches the
-// clusters of that level and, where a more specific level says otherwise, not those; nothing else changes anywhere.
+// clusters of that level and, where a more specific level says otherwise, not those; nothing else changes anywhere, and no other
+// ApplicationSets are reconciled than theirs.
 func override(t *testing.T, e *environment) {
 	const component, file = "metrics-server", "addons/metrics-server/values.yaml"
 	for _, level := range []struct {
 		name, folder string
 		changes      []string // the clusters that get another value
+		keep         []string // those that have a more specific word on it by now: their answers name one file more
 	}{
-		{"cluster", "addons/tenants/retail/clusters/retail-dev-eu-1/", []string{"retail-dev-eu-1"}},
-		{"environment", "addons/tenants/retail/environments/prod/", []string{"retail-prod-eu-1"}},
-		// dev and prod have a more specific word on it by now
-		{"tenant", "addons/tenants/retail/defaults/", []string{hub.Spare}},
+		{"cluster", "addons/tenants/retail/clusters/retail-dev-eu-1/", []string{"retail-dev-eu-1"}, nil},
+		{"environment", "addons/tenants/retail/environments/prod/", []string{"retail-prod-eu-1"}, nil},
+		{"tenant", "addons/tenants/retail/defaults/", []string{hub.Spare}, []string{"retail-dev-eu-1", "retail-prod-eu-1"}},
 	} {
-		mark := e.ledger.mark()
+		mark, before := e.ledger.mark(), e.now()
 		e.add(t, level.folder+file, fmt.Sprintf("podLabels:\n  level: %s\n", level.name))
 		began := e.push(t, "A value at the level of the "+level.name)
 		e.eventually(t, "the Applications of "+fmt.Sprint(level.changes), func() string {
@@ -41,6 +42,7 @@ func override(t *testing.T, e *environment) {
 		e.synced(t)
 		e.timed("override", level.name+": push to synced", began)
 		e.settle(t)
+		e.reconciled(t, before, component, slices.Concat(level.changes, level.keep))
 		for _, c := range e.ledger.unsynced(mark) {
 			if !strings.HasPrefix(c.name, component+"-") {
 				t.Errorf("%s became out of sync: asking anew has changed what it made", c.name)
@@ -52,6 +54,7 @@ func override(t *testing.T, e *environment) {
 			})
 		})
 	}
+	live(t, e, "retail-dev-eu-1", component)
 }
 
 // unchanged names the clusters whose object of a component has not changed since a mark.
