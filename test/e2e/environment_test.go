@@ -25,6 +25,7 @@ type environment struct {
 	*hub.Hub
 	ledger  *ledger
 	timings []timing
+	foresaw foresight // what was compared last
 }
 
 // timing is a measured span.

@@ -165,6 +165,11 @@ func (e *environment) owner(app string) string {
 	if o == nil {
 		return "nobody: it is absent"
 	}
+	return controller(o)
+}
+
+// controller is the name of what controls an object.
+func controller(o *unstructured.Unstructured) string {
 	for _, ref := range o.GetOwnerReferences() {
 		if ref.Controller != nil && *ref.Controller {
 			return ref.Name
