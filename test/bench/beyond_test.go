@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-var simulate = flag.Int("simulate", 40, "clusters that are simulated as one state, and as hubs of a tenth of them each")
+var simulate = flag.Int("simulate", 40, "clusters that are simulated as one state, and as hubs of a tenth of them each; fewer than 50,000, the sets of one answer")
 
 // TestBeyond simulates a fleet that is too large for one hub: as one state, and as ten hubs with a repository each, of
 // which one is computed. A cluster overrides one component.
