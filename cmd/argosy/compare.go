@@ -83,13 +83,14 @@ func known(s *snapshot.Snapshot, f facts.Set) (*generator.State, error) {
 // expansion is how pipelines are followed.
 type expansion struct {
 	tools    expand.Tools
+	kube     kubernetes
 	at       func(string) (*snapshot.Snapshot, error)
 	only     string // this hub alone
 	progress *progress
 }
 
 func (e expansion) hub(st *generator.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
-	return expand.New(expand.Options{State: st, Snapshot: s, Hub: hub, Tools: e.tools, Memo: memo, At: e.at})
+	return expand.New(expand.Options{State: st, Snapshot: s, Hub: hub, Tools: e.tools, Memo: memo, At: e.at, KubeVersion: e.kube.version, APIVersions: e.kube.apis})
 }
 
 // newExpansion reads other revisions from the repository itself, each once; instead names others to take for them.
@@ -130,7 +131,7 @@ func (o *options) newExpansion(ctx context.Context, instead []string, stderr io.
 		done[rev] = r
 		return r.snap, r.err
 	}
-	return expansion{tools: expand.Tools{ApplicationSets: argocd.New(), Charts: &helm.Charts{}}, at: at, progress: newProgress(stderr)}, nil
+	return expansion{tools: expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New()}, at: at, progress: newProgress(stderr)}, nil
 }
 
 // charts are the limits of snapshots whose charts are rendered.

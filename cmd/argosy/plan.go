@@ -43,7 +43,15 @@ the ApplicationSets, the Applications that they make, and the charts of this rep
 deploy. What changes there though no answer of the plugin does (a root's template, a chart's) is shown
 with the file that it comes from, and so is the order in which ApplicationSets with steps sync what
 changes. A chart of this repository at another revision is read from the clone; --revision NAME=REV
-takes another revision for it. Charts from elsewhere are compared by name, version and values.
+takes another revision for it.
+
+Charts from elsewhere, of Helm repositories and OCI registries, are compared by name, version and
+values. With --render they are fetched and rendered at both revisions, where an Application changes,
+and what they make is compared: objects of all charts then, also where values alone change. A version
+is fetched once and kept in the folder --chart-cache; --offline renders what is there and fetches
+nothing. Credentials are those of Helm and Docker: repositories.yaml, the registry config and Docker's.
+Charts are rendered as for a cluster of --kube-version that has --api-versions, which Argo CD finds out
+of each cluster. A chart that cannot be fetched or rendered is named, and the exit status is 1.
 
 With the facts of a live hub (argosy facts export), a member that begins counts as registered at the
 head, and what Git declared for a cluster Secret, and declares no more, as gone from there.
@@ -58,11 +66,15 @@ with changes, 4 with removals beyond the removal budget, and 1 and 2 as before.
 A release's new version is one change of the release, unless its chart is in this repository.`,
 		Example: `  argosy plan --base origin/main                    # before a commit
   argosy plan --base origin/main --head HEAD -o markdown > comment.md
+  argosy plan --base origin/main --render           # and what charts from elsewhere make of it
   argosy plan --base v1.4.0 --head v1.5.0 --hub hub-eu
   argosy plan --base origin/main -o approval > fleet/approvals/cleanup.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkChoice("output", output, "text", "json", "markdown", "approval"); err != nil {
+				return err
+			}
+			if err := q.charts.check(); err != nil {
 				return err
 			}
 			if q.base == "" {
@@ -98,6 +110,7 @@ A release's new version is one change of the release, unless its chart is in thi
 	cmd.Flags().StringVar(&q.facts, "facts", "", "what is known of the clusters: a `file` of kind Facts, for both revisions")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")
 	cmd.Flags().BoolVar(&detailed, "detailed-exit-code", false, "end with status 3 if there are changes, 4 if there are removals beyond the budget")
+	q.charts.flags(cmd)
 	cmd.Flags().StringArrayVar(&q.instead, "revision", nil, "take another revision of this repository for one that charts are read at: `NAME=REV`, may be given several times")
 	outputFlag(cmd, &output, "text", "json", "markdown", "approval")
 	o.completeFleet(cmd, "hub", hubs)
@@ -127,6 +140,7 @@ func planStatus(p report.Plan, exitCode, detailed bool) error {
 type planQuestion struct {
 	base, head, hub, facts string
 	instead                []string
+	charts                 renderedCharts
 }
 
 func (o *options) plan(cmd *cobra.Command, q planQuestion) (report.Plan, error) {
@@ -155,6 +169,9 @@ func (o *options) plan(cmd *cobra.Command, q planQuestion) (report.Plan, error) 
 	base := report.PlanRevision{Name: q.base, Revision: before.Revision}
 	head := report.PlanRevision{Name: q.head, Revision: after.Revision}
 	expansion.only = q.hub
+	if err := q.charts.extend(ctx, &expansion); err != nil {
+		return report.Plan{}, err
+	}
 	found, err := comparePlan(before, after, f, expansion)
 	if err != nil {
 		return report.Plan{}, planError(err, base, head)

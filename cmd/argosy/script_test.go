@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,12 +38,19 @@ func TestMain(m *testing.M) {
 //	replace FILE OLD NEW      the first OLD in a file becomes NEW, where \n is a line's end; an empty OLD is the file's end
 //	repeat FILE TEXT N ...    a file of TEXT N times, and so on
 //
+// and those of chartServers. Credentials and caches of whoever runs the tests are out of their reach.
+//
 // $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates.
 func TestScripts(t *testing.T) {
 	repo, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	commands := chartServers()
+	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
+		"replace": replaceText,
+		"exits":   exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
+	})
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
@@ -58,12 +66,12 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			for _, v := range []string{"HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "DOCKER_CONFIG", "HELM_CONFIG_HOME"} {
+				env.Setenv(v, filepath.Join(env.WorkDir, "home", v))
+			}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"replace": replaceText,
-			"exits":   exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
-		},
+		Cmds: commands,
 	})
 }
 

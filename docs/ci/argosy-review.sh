@@ -11,6 +11,7 @@
 #
 #   ARGOSY    the command                                      default: argosy
 #   FACTS     a file of kind Facts                             default: none
+#   RENDER    a folder for charts from elsewhere, which are then fetched and rendered; default: they are not
 #   SEVERITY  the least severity of findings that counts       default: warning
 set -eu
 
@@ -48,8 +49,7 @@ run() {
 run "$out/lint.sarif" "$argosy" lint --severity "$severity" "$@" -o sarif
 run "$out/lint.txt" "$argosy" lint --severity "$severity" "$@"
 found=$status
-run "$out/plan.md" "$argosy" plan --base "$base" --head HEAD "$@" -o markdown
-planned=$status
+run "$out/plan.md" "$argosy" plan --base "$base" --head HEAD "$@" ${RENDER:+--render --chart-cache "$RENDER"} -o markdown
 
 # Whoever reads the comment can be shown text, and nothing that looks like another's: a fence that the text does not have.
 {
@@ -67,7 +67,7 @@ planned=$status
 		fi
 		echo
 	fi
-	if [ "$planned" -eq 0 ]; then
+	if [ -s "$out/plan.md" ]; then # with a status of 1 it says what it lacks
 		cat "$out/plan.md"
 	else
 		echo "### No plan"

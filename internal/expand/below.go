@@ -15,156 +15,38 @@ import (
 // follows reports whether there may be something below an object.
 func follows(o *Object) bool { return o.ApplicationSet() || o.Application() || fluxOwner(o) != nil }
 
-// part is a part of what is below an Application: a folder, and how it is rendered. Parts of equal keys make equal objects.
-type part struct {
-	folder *folder
-	chart  *Chart
-	source source
-	key    string
-}
-
-// parts are those of an Application that lie in this repository.
-func (h *Hub) parts(o *Object) []part {
-	var out []part
-	for _, s := range sources(o) {
-		snap, missing := h.local(s)
-		if missing != "" {
-			h.faultOf(o, problem.Warning, fmt.Sprintf("%s at revision %s of this repository is not followed: %s", s.path, s.revision, missing),
-				"fetch that revision, or say which to take for it")
-		}
-		if snap == nil {
-			continue
-		}
-		dir, err := snapshot.CleanPath(s.path)
-		if err != nil {
-			h.faultOf(o, problem.Error, err.Error())
-			continue
-		}
-		f := h.folder(snap, dir)
-		switch {
-		case len(f.files) == 0:
-			h.faultOf(o, problem.Error, missingFolder(s, snap))
-		case f.helm:
-			c, err := h.chart(o, s, f)
-			if err != nil {
-				h.faultOf(o, problem.Error, oneLine(err))
-				continue
-			}
-			out = append(out, part{folder: f, chart: c, source: s, key: digestOf(f.dir, f.digest, c.ReleaseName, c.Namespace, c.Values, c.Parameters, c.SkipCRDs, c.APIVersions)})
-		case f.kustomize:
-			h.faultOf(o, problem.Warning, fmt.Sprintf("%s is kustomize's, which is not followed", dir))
-		default:
-			out = append(out, part{folder: f, source: s, key: digestOf(f.dir, f.digest, s.recurse)})
-		}
-	}
-	return out
-}
-
-// lives reports whether a part may make objects that expansion follows.
-func (p part) lives() bool {
-	if p.folder.lives || p.chart == nil {
-		return p.folder.lives
-	}
-	for _, v := range p.chart.Values {
-		if lives([]byte(v)) {
-			return true
-		}
-	}
-	return false
-}
-
-// chart is a source's chart with what Argo CD gives to Helm: value files, then values, then parameters.
-func (h *Hub) chart(o *Object, s source, f *folder) (*Chart, error) {
-	c := &Chart{Name: f.dir, ReleaseName: text(s.helm, "releaseName"), Namespace: text(o.Tree, "spec", "destination", "namespace")}
-	for _, file := range f.files {
-		if file.Err != nil {
-			return nil, file.Err
-		}
-		relative := *file
-		relative.Path = below(f.dir, file.Path)
-		c.Files = append(c.Files, &relative)
-	}
-	if c.ReleaseName == "" {
-		c.ReleaseName = o.Name()
-	}
-	c.SkipCRDs, _ = s.helm["skipCrds"].(bool)
-	optional, _ := s.helm["ignoreMissingValueFiles"].(bool)
-	for _, name := range list(s.helm["valueFiles"]) {
-		file, err := valueFile(f, name)
-		switch {
-		case err != nil:
-			return nil, err
-		case file == nil && optional:
-		case file == nil:
-			return nil, fmt.Errorf("value file %s is not in %s", name, f.dir)
-		default:
-			c.Values = append(c.Values, string(file.Data))
-		}
-	}
-	if object, ok := s.helm["valuesObject"].(Tree); ok && len(object) > 0 { // Argo CD: it wins over values as a whole
-		c.Values = append(c.Values, string(canonical(object)))
-	} else if v := text(s.helm, "values"); v != "" {
-		c.Values = append(c.Values, v)
-	}
-	parameters, _ := s.helm["parameters"].([]any)
-	for _, p := range parameters {
-		forced, _ := At(p, "forceString").(bool)
-		c.Parameters = append(c.Parameters, Parameter{Name: text(p, "name"), Value: text(p, "value"), ForceString: forced})
-	}
-	c.APIVersions = list(s.helm["apiVersions"])
-	return c, nil
-}
-
-func list(v any) []string {
-	items, _ := v.([]any)
-	out := make([]string, 0, len(items))
-	for _, item := range items {
-		if s, ok := item.(string); ok {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// valueFile is a value file: relative to the chart, or with a slash in front to the repository.
-func valueFile(f *folder, name string) (*snapshot.File, error) {
-	if strings.Contains(name, "://") || strings.HasPrefix(name, "$") {
-		return nil, fmt.Errorf("value file %s is of another source, which is not followed", name)
-	}
-	p := path.Join(f.dir, name)
-	if strings.HasPrefix(name, "/") {
-		p = strings.TrimPrefix(path.Clean(name), "/")
-	}
-	if _, err := snapshot.CleanPath(p); err != nil {
-		return nil, err
-	}
-	file := f.snap.File(p)
-	if file != nil && file.Err != nil {
-		return nil, file.Err
-	}
-	return file, nil
-}
-
-// objects are what a part makes. Those that it made before are others, with the same trees.
-func (h *Hub) objects(o *Object, p part) []*Object {
+// objects are what a part makes; ok is false where that cannot be had, which is named. Those that it made before are others,
+// with the same trees.
+func (h *Hub) objects(o *Object, p part) (out []*Object, ok bool) {
 	engine := h.runsOn(o)
-	var out []*Object
-	if p.chart == nil {
+	switch {
+	case p.refused != "":
+		h.faultOf(o, problem.Warning, p.refused)
+		return nil, false
+	case p.err != nil:
+		h.faultOf(o, problem.Error, oneLine(p.err))
+		return nil, false
+	case p.chart == nil:
 		for _, file := range p.folder.files {
 			if isManifest(file.Path) && (p.source.recurse || path.Dir(file.Path) == p.folder.dir) {
 				out = append(out, h.written(file, o, engine)...)
 			}
 		}
-	} else {
-		manifests, err := h.o.Memo.chart(p.key, func() ([]Manifest, error) { return h.o.Tools.Charts.Template(*p.chart) })
-		if err != nil {
-			h.faultOf(o, problem.Error, oneLine(err))
-		}
-		for _, m := range manifests {
-			out = append(out, &Object{Engine: engine, Tree: m.Tree, Parent: o, Pos: problem.Pos{File: path.Join(p.folder.dir, m.Template)}})
-		}
+		return h.settle(o, out), true
 	}
-	return h.settle(o, out)
+	manifests, err := h.manifests(p)
+	if err != nil {
+		h.unrendered(o, p, err)
+		return nil, false
+	}
+	for _, m := range manifests {
+		x := &Object{Engine: engine, Tree: m.Tree, Parent: o, Pos: o.Pos, sum: m.digest}
+		if p.folder != nil {
+			x.Pos = problem.Pos{File: path.Join(p.folder.dir, m.Template)}
+		}
+		out = append(out, x)
+	}
+	return h.settle(o, out), true
 }
 
 // settle puts what has no namespace into the Application's, as Argo CD does; of the kinds that expansion follows alone: it
@@ -178,7 +60,7 @@ func (h *Hub) settle(o *Object, objects []*Object) []*Object {
 		tree, metadata := copyOf(x.Tree), copyOf(x.Tree["metadata"])
 		metadata["namespace"], tree["metadata"] = namespace, metadata
 		settled := *x
-		settled.Tree = tree
+		settled.Tree, settled.sum = tree, nil
 		objects[i] = &settled
 	}
 	return objects

@@ -97,13 +97,15 @@ func (c *comparison) lists(ap *Object, before, after []*Object, followedOnly boo
 			c.gone[k] = once{func() *Object { return o }, ap != nil && ap.Application() && follows(o) && !prunes(ap)}
 		}
 	}
+	var both []Pair
 	for _, k := range aorder {
 		if o := a[k]; b[k] == nil {
 			c.come[k] = once{again: func() *Object { return o }}
 		} else {
-			c.objects(b[k], o)
+			both = append(both, Pair{Before: b[k], After: o})
 		}
 	}
+	c.pairs(both)
 }
 
 // objects compares an object that is in both revisions.
@@ -139,16 +141,23 @@ func (c *comparison) applications(b, a *Object) {
 			unchanged[p.key] = true
 		}
 	}
-	gather := func(h *Hub, o *Object, parts []part, same bool) (out []*Object) {
-		for _, p := range parts {
-			if unchanged[p.key] == same && (!same || p.lives()) {
-				out = append(out, h.objects(o, p)...)
+	for _, same := range []bool{true, false} {
+		gather := func(h *Hub, o *Object, parts []part) (out []*Object, complete bool) {
+			complete = true
+			for _, p := range parts {
+				if unchanged[p.key] == same && (!same || p.lives()) {
+					objects, ok := h.objects(o, p)
+					out, complete = append(out, objects...), complete && ok
+				}
 			}
+			return out, complete
 		}
-		return out
+		old, had := gather(c.before, b, before)
+		updated, has := gather(c.after, a, after)
+		if had && has { // else it is named what is not known
+			c.lists(a, old, updated, same)
+		}
 	}
-	c.lists(a, gather(c.before, b, before, true), gather(c.after, a, after, true), true)
-	c.lists(a, gather(c.before, b, before, false), gather(c.after, a, after, false), false)
 }
 
 // sets compares what two ApplicationSets make.
@@ -186,17 +195,19 @@ func (c *comparison) sets(b, a *Object) {
 		parallel(len(some), func(i int) {
 			olds[i], news[i] = c.before.application(b, some[i].b), c.after.application(a, some[i].a)
 		})
+		var both []Pair
 		for i := range some {
 			x, y := olds[i], news[i]
 			switch {
 			case x == nil || y == nil: // named
 			case x.Key() == y.Key():
-				c.objects(x, y)
+				both = append(both, Pair{Before: x, After: y})
 			default:
 				c.single(c.gone, c.before, b, some[i].b)
 				c.single(c.come, c.after, a, some[i].a)
 			}
 		}
+		c.pairs(both)
 	}
 }
 
@@ -254,18 +265,22 @@ func questions(o *Object) []json.RawMessage {
 // pathValue is a folder that a source names, in JSON.
 var pathValue = regexp.MustCompile(`"path":"((?:[^"\\]|\\.)*)"`)
 
+// chartValue is a chart of a Helm repository that a source names, in JSON.
+var chartValue = regexp.MustCompile(`"chart":"[^"]`)
+
 // looksInto reports whether an ApplicationSet's Applications may name a folder that is worth following. Paths stand in its
 // template, or in the answers.
 func (c *comparison) looksInto(o *Object) bool {
 	if !onlyPlugin(o) {
 		return true
 	}
+	brings := c.after.mayBring(o)
 	if c.names(canonical(At(o.Tree, "spec", "template"))) {
 		return true
 	}
 	for _, q := range questions(o) {
 		answer, err := c.after.ask(o.Name(), q)
-		if err != nil || lives(answer) || c.names(answer) {
+		if err != nil || lives(answer) || c.names(answer) || brings && chartValue.Match(answer) {
 			return true
 		}
 	}
@@ -295,6 +310,7 @@ func (c *comparison) finish() {
 		gone, come := c.gone, c.come
 		c.gone, c.come = map[Key]once{}, map[Key]once{}
 		keys := slices.SortedFunc(maps.Keys(merged(gone, come)), compareKeys)
+		c.prepareNew(gone, come, keys)
 		for _, k := range keys {
 			was, hasBeen := gone[k]
 			is, stays := come[k]
@@ -339,10 +355,11 @@ func (c *comparison) alone(h *Hub, o *Object, below map[Key]once, visit func(*Ob
 		}
 	case o.Application():
 		for _, p := range h.parts(o) {
-			if !p.lives() {
+			if !p.lives() && (p.folder != nil || h == c.before) {
 				continue
 			}
-			for _, x := range h.objects(o, p) {
+			objects, _ := h.objects(o, p) // what fails is named
+			for _, x := range objects {
 				if follows(x) {
 					below[x.Key()] = once{again: func() *Object { return x }}
 				}

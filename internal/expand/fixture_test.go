@@ -23,7 +23,7 @@ var hubs = []string{"hub-eu", "hub-us"}
 
 // tools are real: Argo CD's packages, and Helm's library.
 var tools = sync.OnceValue(func() expand.Tools {
-	return expand.Tools{ApplicationSets: argocd.New(), Charts: &helm.Charts{}}
+	return expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New()}
 })
 
 // repository is this repository, as far as a fleet's goes.

@@ -27,6 +27,9 @@ type Options struct {
 	Memo *Memo
 	// At is another revision of this repository, for what names one; default none can be had.
 	At func(revision string) (*snapshot.Snapshot, error)
+	// KubeVersion and APIVersions are what Argo CD finds the clusters to be and to have, for charts; default Helm's own.
+	KubeVersion string
+	APIVersions []string
 }
 
 // Hub is the expansion of a hub at one revision. It may be used by several goroutines.
@@ -81,6 +84,9 @@ func (h *Hub) adopt(dir string) {
 		}
 	}
 }
+
+// Renders reports whether charts that are not in this repository are rendered, too.
+func (h *Hub) Renders() bool { return h.o.Tools.Elsewhere != nil }
 
 // Roots are the objects that are applied by hand, in order.
 func (h *Hub) Roots() []*Object { return h.roots }

@@ -2,10 +2,11 @@ package expand
 
 import "sync"
 
-// Limits of what is remembered: an Application with its values is a few kilobytes.
+// Limits of what is remembered: an Application with its values is a few kilobytes; what a chart makes takes some ten
+// times its text, which is what counts, in bytes.
 const (
 	maxRendered = 4096
-	maxCharts   = 2048
+	maxText     = 24 << 20
 )
 
 // Memo remembers what has been rendered, for all Hubs that share it. The zero value is ready for use.
@@ -13,6 +14,7 @@ type Memo struct {
 	mu           sync.Mutex
 	applications map[string]Tree
 	charts       map[string][]Manifest
+	text         int // of charts, in bytes
 	// Rendered counts Applications, and Templated charts, that were not remembered.
 	rendered, templated int
 }
@@ -25,16 +27,30 @@ func (m *Memo) Counts() (applications, charts int) {
 }
 
 func (m *Memo) application(key string, render func() (Tree, error)) (Tree, error) {
-	return remembered(m, &m.applications, &m.rendered, maxRendered, key, render)
+	return remembered(m, &m.applications, key, render, func(Tree) {
+		m.rendered++
+		if len(m.applications) >= maxRendered {
+			m.applications = nil
+		}
+	})
 }
 
 func (m *Memo) chart(key string, render func() ([]Manifest, error)) ([]Manifest, error) {
-	return remembered(m, &m.charts, &m.templated, maxCharts, key, render)
+	return remembered(m, &m.charts, key, render, func(found []Manifest) {
+		m.templated++
+		size := 1 << 10 // a chart that makes nothing is remembered, too
+		for _, x := range found {
+			size += x.Size
+		}
+		if m.text += size; m.text > maxText {
+			m.charts, m.text = nil, size
+		}
+	})
 }
 
 // remembered is what is known under a key, or else found; failures are found again each time. What is found while
-// somebody else finds the same is thrown away.
-func remembered[V any](m *Memo, in *map[string]V, count *int, limit int, key string, find func() (V, error)) (V, error) {
+// somebody else finds the same is thrown away. room makes room for it.
+func remembered[V any](m *Memo, in *map[string]V, key string, find func() (V, error), room func(V)) (V, error) {
 	m.mu.Lock()
 	known, ok := (*in)[key]
 	m.mu.Unlock()
@@ -47,8 +63,11 @@ func remembered[V any](m *Memo, in *map[string]V, count *int, limit int, key str
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	*count++
-	if *in == nil || len(*in) >= limit {
+	if known, ok := (*in)[key]; ok {
+		return known, nil
+	}
+	room(found)
+	if *in == nil {
 		*in = map[string]V{}
 	}
 	(*in)[key] = found

@@ -29,7 +29,8 @@ type Object struct {
 	Parameters string
 
 	digest string
-	doc    *yamldoc.Doc // of an object that is written as it is
+	sum    func() string // the digest, of what shares its tree with other objects
+	doc    *yamldoc.Doc  // of an object that is written as it is
 }
 
 // Key tells an object from all others of a hub's expansion.
@@ -46,6 +47,9 @@ func (o *Object) Key() Key {
 // Kind is the object's.
 func (o *Object) Kind() string { return text(o.Tree, "kind") }
 
+// APIVersion is the object's.
+func (o *Object) APIVersion() string { return text(o.Tree, "apiVersion") }
+
 // Name is the object's.
 func (o *Object) Name() string { return text(o.Tree, "metadata", "name") }
 
@@ -55,7 +59,11 @@ func (o *Object) Label(name string) string { return text(o.Tree, "metadata", "la
 // Digest is the same for objects that say the same.
 func (o *Object) Digest() string {
 	if o.digest == "" {
-		o.digest = digestOf(o.Tree)
+		if o.sum != nil {
+			o.digest = o.sum()
+		} else {
+			o.digest = digestOf(o.Tree)
+		}
 	}
 	return o.digest
 }

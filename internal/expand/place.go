@@ -41,7 +41,7 @@ func (o *Object) Written() bool { return o != nil && o.doc != nil }
 type Change struct{ Before, After *snapshot.File }
 
 // Rendered are the files of this repository that an Application's charts consist of, and that have changed; those of
-// the values first.
+// the values first. Charts from elsewhere have none but files of values.
 func Rendered(before, after *Hub, b, a *Object) []Change {
 	files := func(h *Hub, o *Object) map[string]*snapshot.File {
 		out := map[string]*snapshot.File{}
@@ -49,8 +49,15 @@ func Rendered(before, after *Hub, b, a *Object) []Change {
 			return out
 		}
 		for _, p := range h.parts(o) {
-			for _, f := range p.folder.files {
-				out[f.Path] = f
+			if p.folder != nil {
+				for _, f := range p.folder.files {
+					out[f.Path] = f
+				}
+			}
+			if p.chart != nil {
+				for _, f := range p.chart.own {
+					out[f.Path] = f
+				}
 			}
 		}
 		return out

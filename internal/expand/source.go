@@ -20,6 +20,7 @@ const inCluster = "https://kubernetes.default.svc"
 // source is one of an Application's sources.
 type source struct {
 	repoURL, revision, path, chart string
+	ref                            string // the name that value files of other sources have for it
 	helm                           Tree
 	recurse                        bool
 }
@@ -39,7 +40,7 @@ func sources(application *Object) []source {
 		helm, _ := s["helm"].(Tree)
 		recurse, _ := At(s, "directory", "recurse").(bool)
 		out = append(out, source{
-			repoURL: text(s, "repoURL"), revision: text(s, "targetRevision"), path: text(s, "path"), chart: text(s, "chart"), helm: helm, recurse: recurse,
+			repoURL: text(s, "repoURL"), revision: text(s, "targetRevision"), path: text(s, "path"), chart: text(s, "chart"), ref: text(s, "ref"), helm: helm, recurse: recurse,
 		})
 	}
 	return out
@@ -58,12 +59,30 @@ func address(url string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git"))
 }
 
-// local is the snapshot that a source names; nil with an empty reason where it is none of this repository's, and with one
-// where it is but cannot be had.
+// shown is a repository's URL for people, without what may be a secret.
+func shown(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	if scheme, rest, ok := strings.Cut(url, "://"); ok {
+		host, folder, _ := strings.Cut(rest, "/")
+		return strings.TrimSuffix(scheme+"://"+host[strings.LastIndexByte(host, '@')+1:]+"/"+folder, "/")
+	}
+	return url
+}
+
+// local is the snapshot that a source's path is in; nil with an empty reason where that is none of this repository's, and
+// with one where it is but cannot be had.
 func (h *Hub) local(s source) (snap *snapshot.Snapshot, missing string) {
+	if s.chart != "" || s.path == "" {
+		return nil, ""
+	}
+	return h.revision(s)
+}
+
+// revision is local for a source as a whole.
+func (h *Hub) revision(s source) (snap *snapshot.Snapshot, missing string) {
 	tracked, ours := h.urls[address(s.repoURL)]
 	switch {
-	case !ours || s.chart != "" || s.path == "":
+	case !ours:
 		return nil, ""
 	case s.revision == tracked, s.revision == "", s.revision == "HEAD":
 		return h.o.Snapshot, ""

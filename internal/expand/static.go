@@ -55,7 +55,8 @@ func (h *Hub) beside() []*Object {
 		}
 		for _, p := range h.parts(o) {
 			if p.chart == nil {
-				out = append(out, h.objects(o, p)...)
+				objects, _ := h.objects(o, p)
+				out = append(out, objects...)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package expand
 
 import (
 	"encoding/json"
+	"sync"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -25,21 +26,57 @@ type ApplicationSets interface {
 	Application(p Parameters) (Tree, error)
 }
 
+// Reference names a chart that is not in this repository, as an Application's source has it.
+type Reference struct {
+	// RepoURL is a Helm repository's, or an OCI registry's with the folder that the chart is in. Version is one, or a range.
+	RepoURL, Name, Version string
+}
+
+// Archive is a chart from elsewhere, packed as Helm does it.
+type Archive struct {
+	// Digest is the same for the same bytes. Version is the one that the reference comes to.
+	Digest, Version string
+	// Open reads the archive.
+	Open func() ([]byte, error)
+}
+
+// Elsewhere gets charts that are not in this repository. It may be used by several goroutines, and answers alike each
+// time; what it refuses it explains with *Unavailable.
+type Elsewhere interface {
+	Chart(r Reference) (Archive, error)
+}
+
+// Unavailable is why a chart from elsewhere cannot be had, for people: without any secret. Hint may be empty.
+type Unavailable struct{ Detail, Hint string }
+
+func (u *Unavailable) Error() string { return u.Detail }
+
 // Chart is a chart, and how an Application renders it.
 type Chart struct {
-	// Name is the folder's path, for messages. Files are by paths relative to the chart, sorted.
-	Name  string
-	Files []*snapshot.File
+	// Name is for messages: the folder's path, or what the reference says.
+	Name string
+	// Files are by paths relative to the chart, sorted; of a chart from elsewhere there is the Archive instead.
+	Files   []*snapshot.File
+	Archive *Archive
 	// ReleaseName and Namespace are Helm's.
 	ReleaseName, Namespace string
-	// Values are texts, the later wins.
-	Values []string
+	// Values are the files of values, the later wins.
+	Values []Values
 	// Parameters are `--set` and `--set-string`, after Values.
 	Parameters []Parameter
-	// SkipCRDs leaves the chart's own definitions out, which are objects otherwise.
-	SkipCRDs bool
-	// APIVersions are what the cluster is said to have, besides Helm's defaults.
+	// SkipCRDs leaves the chart's own definitions out, which are objects otherwise; SkipSchema does not check the values.
+	SkipCRDs, SkipSchema bool
+	// KubeVersion and APIVersions are what the cluster is said to be and to have; default and besides Helm's own.
+	KubeVersion string
 	APIVersions []string
+
+	own []*snapshot.File // the files of values that are in this repository
+}
+
+// Values are a file of values: its text, or the name of a file of the chart, which may be missing if it is Optional.
+type Values struct {
+	Text, File string
+	Optional   bool
 }
 
 // Parameter is one of source.helm.parameters.
@@ -53,15 +90,25 @@ type Manifest struct {
 	// Template is the file, relative to the chart.
 	Template string
 	Tree     Tree
+	// Size is that of its text, in bytes, unless it is shared with other renderings of the chart.
+	Size   int
+	digest func() string
 }
 
-// Charts is Helm, as `helm template` has it.
+// NewManifest is one whose digest is computed once, when it is asked for.
+func NewManifest(template string, tree Tree, size int) Manifest {
+	return Manifest{Template: template, Tree: tree, Size: size, digest: sync.OnceValue(func() string { return digestOf(tree) })}
+}
+
+// Charts is Helm, as `helm template` has it. It may be used by several goroutines.
 type Charts interface {
 	Template(c Chart) ([]Manifest, error)
 }
 
-// Tools are what expand does not link. Both are required.
+// Tools are what expand does not link. The first two are required. Without Elsewhere, charts that are not in this
+// repository are not followed.
 type Tools struct {
 	ApplicationSets ApplicationSets
 	Charts          Charts
+	Elsewhere       Elsewhere
 }

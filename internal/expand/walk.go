@@ -61,7 +61,8 @@ func (w *walker) object(o *Object) {
 			if !w.all && !p.lives() {
 				continue
 			}
-			for _, x := range w.h.objects(o, p) {
+			objects, _ := w.h.objects(o, p)
+			for _, x := range objects {
 				if w.all || follows(x) {
 					w.object(x)
 				}

@@ -14,7 +14,8 @@
 //	    of the same length, element by element; a list of another length is one difference. That a value is set elsewhere
 //	    is no difference as long as it stays the same.
 //	 7. What another version of a release's chart holds is not looked up: a release's new version is one difference of
-//	    the release.
+//	    the release. With charts from elsewhere rendered (Expand) it is, and what they make is compared: of an object the
+//	    first differences are told, of a Secret not what it holds, and of a long text the first line that differs.
 //	 8. Plans are deterministic: sorted by hub, cluster, then Application.
 //	 9. A draining member keeps what it has: what the head would change of it is no change, and told apart, as waiting.
 //

@@ -29,8 +29,9 @@ type Object struct {
 	// From is what makes it, and Pos where that stands.
 	From string
 	Pos  problem.Pos
-	// Differences are those of Change.
+	// Differences are those of Change, and More is how many further ones there are.
 	Differences []Difference
+	More        int
 }
 
 // Expand adds to a plan what its hubs' pipelines come to: objects that change though the engine's answers do not say so,
@@ -84,6 +85,9 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 	o := p.Any()
 	out := Object{Key: o.Key(), Action: Change, Cluster: clusterOf(o), Left: p.Left, Pos: o.Pos, From: from(o)}
 	known, isKnown := x.known(o)
+	if pos := x.toldOf(o.Parent); !pos.IsZero() {
+		out.Pos = pos
+	}
 	switch {
 	case p.After == nil:
 		out.Action = Remove
@@ -92,11 +96,13 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 		out.Action = Create
 		return out, !isKnown && !ofHelmRelease(o)
 	}
-	if ofHelmRelease(o) || !o.Application() && !o.ApplicationSet() && !x.chartChanged(p) {
+	if ofHelmRelease(o) || !o.Application() && !o.ApplicationSet() && !x.after.Renders() && !x.chartChanged(p) {
 		return out, false // it is what the values are that have been told
 	}
 	out.Counted = !isKnown && o.Application() && o.Parent.IsSet()
-	for _, d := range fieldsOf(p.Before, p.After) {
+	differences, more := legible(o, fieldsOf(p.Before, p.After))
+	out.More = more
+	for _, d := range differences {
 		if explained(d.Name, o, known, isKnown) || x.clusters[out.Cluster] && strings.Contains(d.Name, ".helm.values") {
 			continue
 		}
@@ -258,6 +264,9 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 		return b.Pos, a.Pos
 	}
 	files, component := expand.Rendered(x.before, x.after, b.Parent, a.Parent), a.Label("argosy.dev/component")
+	if x.after.Renders() && len(files) == 0 {
+		return x.given(expand.Pair{Before: b.Parent, After: a.Parent}, path[max(0, len(path)-1):])
+	}
 	if b, a, ok := changedKey(files, component, path[max(0, len(path)-1):]); ok {
 		return b, a
 	}

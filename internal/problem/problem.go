@@ -60,6 +60,7 @@ type Reason string
 // The reasons, in alphabetical order of their codes.
 const (
 	AmbiguousScalar    Reason = "ambiguous-scalar"
+	ChartUnavailable   Reason = "chart-unavailable"
 	ContradictoryLabel Reason = "contradictory-label"
 	DuplicateKey       Reason = "duplicate-key"
 	DuplicateMember    Reason = "duplicate-member"

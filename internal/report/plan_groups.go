@@ -29,6 +29,7 @@ type planLine struct {
 	titles      []string
 	about       string
 	differences []PlanDifference
+	more        int // further differences
 }
 
 // clusterTitle stands for a cluster itself; no Application's title is without a slash or hyphen but "agent".
@@ -118,7 +119,7 @@ func (l planLine) rank() int {
 
 // key is the same for lines that say the same.
 func (l planLine) key(titles bool) string {
-	parts := []any{l.action, l.cause, l.detail, l.deletion, l.position, l.about, l.differences}
+	parts := []any{l.action, l.cause, l.detail, l.deletion, l.position, l.about, l.differences, l.more}
 	if titles {
 		parts = append(parts, l.titles)
 	}

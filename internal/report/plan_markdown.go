@@ -121,7 +121,7 @@ func row(l condensed, clusters []string) string {
 	for _, note := range l.notes() {
 		what += "<br>" + escape(note)
 	}
-	if n := len(l.differences); n > 0 {
+	if n := len(l.differences) + l.more; n > 0 {
 		what += "<br>" + count(n, "difference")
 	}
 	return fmt.Sprintf("| %s | %s | %s |\n", l.action, what, onClusters(clusters))
@@ -152,6 +152,9 @@ func details(hub string, l condensed, clusters []string) string {
 	b.WriteString("| | before | after |\n|---|---|---|\n")
 	for _, d := range l.differences {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(d.title()), cell(d.Old, d.Kind), cell(d.New, d.Kind))
+	}
+	if l.more > 0 {
+		fmt.Fprintf(&b, "| and %s | | |\n", count(l.more, "further field"))
 	}
 	b.WriteString("\n</details>\n")
 	return b.String()

@@ -28,6 +28,9 @@ type PlanObject struct {
 	From        string           `json:"from,omitempty"`
 	Position    *Position        `json:"position,omitempty"`
 	Differences []PlanDifference `json:"differences"`
+	// More is how many further differences there are: of what a chart makes, the first are listed. Long texts are listed by
+	// the first line that differs, what a Secret holds is hidden, and what a chart makes at random is "(random)".
+	More int `json:"more,omitempty"`
 }
 
 // PlanRollout is the order in which an ApplicationSet syncs what changes.
@@ -69,7 +72,7 @@ func newPlanObjects(objects []plan.Object) []PlanObject {
 	for _, o := range objects {
 		out = append(out, PlanObject{
 			Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Owner: o.Engine, Action: string(o.Action), Left: o.Left, Cluster: o.Cluster,
-			From: o.From, Position: position(o.Pos), Differences: planDifferences(o.Differences),
+			From: o.From, Position: position(o.Pos), Differences: planDifferences(o.Differences), More: o.More,
 		})
 	}
 	return out
@@ -131,14 +134,14 @@ func objectLines(h PlanHub) (lines []planLine, clusters []string) {
 		if short, ok := strings.CutSuffix(name, "-"+cluster); ok {
 			name = short
 		}
-		l := planLine{action: o.Action, titles: []string{o.Kind + " " + name}, differences: o.Differences}
+		l := planLine{action: o.Action, titles: []string{o.Kind + " " + name}, differences: o.Differences, more: o.More}
 		switch {
 		case o.Left:
 			l.about = "left behind: nobody makes it any more, and nothing removes it"
 		case o.Action == string(plan.Create):
-			l.about = "by " + o.From
+			l.about = "by " + strings.TrimSuffix(o.From, "-"+cluster)
 		case o.Action == string(plan.Remove):
-			l.about = "was made by " + o.From
+			l.about = "was made by " + strings.TrimSuffix(o.From, "-"+cluster)
 		}
 		if o.Action != string(plan.Change) {
 			l.position = o.Position.String()
@@ -229,7 +232,7 @@ func (p Plan) notKnown() []string {
 }
 
 func (f PlanProblem) line() string {
-	out := f.Message
+	out := strings.Join(append([]string{f.Message}, f.Hints...), "; ")
 	if at := f.Position.String(); at != "" {
 		out = at + ": " + out
 	}

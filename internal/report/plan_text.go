@@ -78,6 +78,9 @@ func (p *printer) planLine(l planLine, width int) {
 		p.place("was at", was)
 		p.place("now at", now)
 	}
+	if l.more > 0 {
+		p.line("      and %s", count(l.more, "further field"))
+	}
 }
 
 // place is a line of its own for a place that is known.

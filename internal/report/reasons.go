@@ -5,13 +5,14 @@ import "github.com/argosy-hub/argosy/internal/problem"
 // summaries say of each reason in a few words what is wrong; docs/reference/problems.md says more.
 var summaries = map[problem.Reason]string{
 	problem.AmbiguousScalar:    "A scalar that YAML 1.1 (Helm) and YAML 1.2 read differently.",
+	problem.ChartUnavailable:   "A chart from elsewhere cannot be fetched.",
 	problem.ContradictoryLabel: "A label has another value than the flag of its name in the member file.",
 	problem.DuplicateKey:       "A key is given twice in one map.",
 	problem.DuplicateMember:    "Two member files declare one cluster, or a hub has two member files of its own.",
 	problem.DuplicateName:      "Two components on two clusters give Applications of one name.",
 	problem.DuplicateRelease:   "A release type is given twice for one group.",
 	problem.DuplicateSecret:    "Two cluster Secrets of the hub claim one cluster.",
-	problem.ExpansionFailed:    "An ApplicationSet or a chart of the repository fails when it is rendered.",
+	problem.ExpansionFailed:    "An ApplicationSet or a chart fails when it is rendered.",
 	problem.ExpiredApproval:    "An approval of removals approves nothing any more.",
 	problem.ForbiddenFolder:    "A member's repository folder lies in a tenant's folder.",
 	problem.ForbiddenSecret:    "A tenant's file names a secret that the tenant may not name.",

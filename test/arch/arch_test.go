@@ -47,7 +47,7 @@ var oracles = []string{"github.com/argoproj", "helm.sh/helm", "github.com/extern
 // homes are the folders that may import something that no other may; Argo CD's interfaces name its Kubernetes client.
 var homes = map[string][]string{
 	"github.com/argoproj":            {"internal/expand/argocd"},
-	"helm.sh/helm":                   {"internal/expand/helm"},
+	"helm.sh/helm":                   {"internal/expand/helm", "internal/expand/fetch"},
 	"github.com/external-secrets":    nil,
 	"sigs.k8s.io/controller-runtime": {"internal/hub", "internal/expand/argocd"},
 }

@@ -5,8 +5,8 @@
 //     network nor the operating system, and nothing that it imports reaches a Kubernetes client.
 //  3. One package alone imports Kubernetes' client, one alone a YAML parser.
 //  4. Argo CD, Helm and the External Secrets Operator are what tests compare with. The service does not link them, so
-//     that it builds in about a minute; the command line links Argo CD and Helm by internal/expand/argocd and
-//     internal/expand/helm alone, which nothing but cmd/argosy imports.
+//     that it builds in about a minute; the command line links Argo CD and Helm by internal/expand/argocd,
+//     internal/expand/helm and internal/expand/fetch alone, which nothing but cmd/argosy imports.
 //
 // The linter's depguard rules (.golangci.yml) say the same while one writes; these tests hold without it.
 package arch

@@ -40,7 +40,7 @@ func TestExpansionEqualsThePlugin(t *testing.T) {
 			want := throughThePlugin(t, a, hub)
 			got := map[string]any{}
 			h := expand.New(expand.Options{
-				State: st, Snapshot: snap, Hub: hub, Tools: expand.Tools{ApplicationSets: controller.New(), Charts: &helm.Charts{}},
+				State: st, Snapshot: snap, Hub: hub, Tools: expand.Tools{ApplicationSets: controller.New(), Charts: helm.New()},
 				At: func(string) (*snapshot.Snapshot, error) { return snap, nil },
 			})
 			h.Walk(false, func(o *expand.Object) bool {

@@ -39,7 +39,7 @@ func TestStaticEqualsThePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := expand.Tools{ApplicationSets: controller.New(), Charts: &helm.Charts{}}
+	tools := expand.Tools{ApplicationSets: controller.New(), Charts: helm.New()}
 	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: hub, Tools: tools, At: func(string) (*snapshot.Snapshot, error) { return snap, nil }})
 	none := func(string, json.RawMessage) (json.RawMessage, error) {
 		t.Error("the plugin is asked")

@@ -1,17 +1,21 @@
 // Package helm renders charts with Helm's library, as `helm template` does and Argo CD calls it.
 //
-// It reads nothing but what it is given: a chart's dependencies have to be in its folder.
+// It reads nothing but what it is given: a chart's dependencies have to be in its folder or archive. What a chart makes at
+// random (a certificate, a password) is replaced by Random, so that it is no difference: templates that may do so are
+// rendered twice, and what is not the same is random.
 package helm
 
 import (
+	"cmp"
 	"fmt"
+	"io"
+	"log"
 	"path"
+	"slices"
 	"sort"
 	"strings"
-	"sync"
 
 	"helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
 	"helm.sh/helm/v3/pkg/releaseutil"
@@ -21,107 +25,141 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand"
 )
 
-// Charts is Helm. The zero value is ready for use.
-type Charts struct {
-	mu     sync.Mutex
-	loaded map[string]*chart.Chart // by what its files are
-}
-
 var _ expand.Charts = (*Charts)(nil)
+
+// New makes the renderer. What Helm logs (that a value is a map and not a list) is thrown away, as Argo CD does.
+func New() *Charts {
+	log.SetOutput(io.Discard)
+	return &Charts{}
+}
 
 // Template renders a chart: its definitions first, then its objects by template and in the template's order. Hooks and
 // tests are left out where Argo CD would not deploy them.
 func (h *Charts) Template(c expand.Chart) ([]expand.Manifest, error) {
-	loaded, err := h.load(c)
+	out, err := h.template(c)
 	if err != nil {
 		return nil, fmt.Errorf("chart %s: %w", c.Name, err)
 	}
-	values, err := merged(c)
-	if err != nil {
-		return nil, fmt.Errorf("chart %s: %w", c.Name, err)
-	}
-	if err := chartutil.ProcessDependenciesWithMerge(loaded, values); err != nil {
-		return nil, fmt.Errorf("chart %s: %w", c.Name, err)
-	}
-	capabilities := chartutil.DefaultCapabilities.Copy()
-	capabilities.APIVersions = append(capabilities.APIVersions, c.APIVersions...)
-	release := chartutil.ReleaseOptions{Name: c.ReleaseName, Namespace: c.Namespace, Revision: 1, IsInstall: true}
-	vals, err := chartutil.ToRenderValues(loaded, values, release, capabilities)
-	if err != nil {
-		return nil, fmt.Errorf("chart %s: %w", c.Name, err)
-	}
-	files, err := engine.Render(loaded, vals)
-	if err != nil {
-		return nil, fmt.Errorf("chart %s: %w", c.Name, err)
-	}
-	return manifests(loaded, files, c.SkipCRDs)
+	return out, nil
 }
 
-// load reads a chart. Rendering changes what it is given where it has dependencies: those charts are read each time.
-func (h *Charts) load(c expand.Chart) (*chart.Chart, error) {
-	var key strings.Builder
-	for _, f := range c.Files {
-		key.WriteString(f.Path + "\x00" + f.Digest + "\x00")
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if known := h.loaded[key.String()]; known != nil {
-		return known, nil
-	}
-	files := make([]*loader.BufferedFile, len(c.Files))
-	for i, f := range c.Files {
-		files[i] = &loader.BufferedFile{Name: f.Path, Data: f.Data}
-	}
-	loaded, err := loader.LoadFiles(files)
+func (h *Charts) template(c expand.Chart) ([]expand.Manifest, error) {
+	l, err := h.load(c)
 	if err != nil {
 		return nil, err
 	}
-	if missing := missing(loaded); missing != "" {
-		return nil, fmt.Errorf("dependency %s is not in the chart's folder", missing)
-	}
-	if len(loaded.Metadata.Dependencies) == 0 {
-		if h.loaded == nil {
-			h.loaded = map[string]*chart.Chart{}
+	crds, out, err := render(l, c)
+	if err == nil && l.random {
+		var again []expand.Manifest
+		if _, again, err = render(l, c); err == nil {
+			out = withoutRandom(out, again)
 		}
-		h.loaded[key.String()] = loaded
 	}
-	return loaded, nil
+	return slices.Concat(crds, out), err
 }
 
-// missing is the first dependency that a chart names and does not bring.
-func missing(c *chart.Chart) string {
-	for _, d := range c.Metadata.Dependencies {
-		found := false
-		for _, has := range c.Dependencies() {
-			found = found || has.Name() == d.Name
-		}
-		if !found {
-			return d.Name
+// render makes a chart's definitions, and the objects of its templates.
+func render(l *loaded, c expand.Chart) (crds, objects []expand.Manifest, err error) {
+	values, err := merged(l.chart, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	own := copyOf(l.chart)
+	if err := chartutil.ProcessDependenciesWithMerge(own, values); err != nil {
+		return nil, nil, err
+	}
+	capabilities, err := capabilitiesOf(c, own.Metadata.KubeVersion)
+	if err != nil {
+		return nil, nil, err
+	}
+	release := chartutil.ReleaseOptions{Name: c.ReleaseName, Namespace: c.Namespace, Revision: 1, IsInstall: true}
+	vals, err := chartutil.ToRenderValuesWithSchemaValidation(own, values, release, capabilities, c.SkipSchema)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := engine.Render(own, vals)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !c.SkipCRDs {
+		if crds, err = l.crds(own); err != nil {
+			return nil, nil, err
 		}
 	}
-	return ""
+	objects, err = manifests(own, files)
+	return crds, objects, err
 }
 
-// merged are the values as Helm merges `-f a -f b --set c`.
-func merged(c expand.Chart) (map[string]any, error) {
+// KubeVersion is that of the clusters unless somebody says otherwise: Helm's library has an old one.
+const KubeVersion = "v1.33.0"
+
+// CheckKubeVersion refuses what is no version of Kubernetes.
+func CheckKubeVersion(v string) error {
+	_, err := chartutil.ParseKubeVersion(v)
+	return err
+}
+
+// capabilitiesOf are the cluster's, which a chart may want a version of.
+func capabilitiesOf(c expand.Chart, wants string) (*chartutil.Capabilities, error) {
+	out := chartutil.DefaultCapabilities.Copy()
+	out.APIVersions = append(out.APIVersions, c.APIVersions...)
+	v, err := chartutil.ParseKubeVersion(cmp.Or(c.KubeVersion, KubeVersion))
+	if err != nil {
+		return nil, fmt.Errorf("kubeVersion %q: %w", c.KubeVersion, err)
+	}
+	out.KubeVersion = *v
+	if wants != "" && !chartutil.IsCompatibleRange(wants, v.String()) {
+		return nil, fmt.Errorf("wants Kubernetes %s, and is rendered for %s", wants, v)
+	}
+	return out, nil
+}
+
+// merged are the values as Helm merges `-f a -f b --set c --set-string d`.
+func merged(own *chart.Chart, c expand.Chart) (map[string]any, error) {
 	out := map[string]any{}
-	for _, text := range c.Values {
+	for _, v := range c.Values {
+		text := []byte(v.Text)
+		if v.File != "" {
+			i := slices.IndexFunc(own.Raw, func(f *chart.File) bool { return f.Name == v.File })
+			switch {
+			case i >= 0:
+				text = own.Raw[i].Data
+			case v.Optional:
+				continue
+			default:
+				return nil, fmt.Errorf("value file %s is not in the chart", v.File)
+			}
+		}
 		var values map[string]any
-		if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+		if err := yaml.Unmarshal(text, &values); err != nil {
 			return nil, fmt.Errorf("values: %w", err)
 		}
 		out = merge(out, values)
 	}
-	for _, p := range c.Parameters {
+	for _, forced := range []bool{false, true} {
 		parse := strvals.ParseInto
-		if p.ForceString {
+		if forced {
 			parse = strvals.ParseIntoString
 		}
-		if err := parse(p.Name+"="+p.Value, out); err != nil {
-			return nil, fmt.Errorf("parameter %s: %w", p.Name, err)
+		for _, p := range c.Parameters {
+			if p.ForceString != forced {
+				continue
+			}
+			if err := parse(p.Name+"="+escaped(p.Value), out); err != nil {
+				return nil, fmt.Errorf("parameter %s: %w", p.Name, err)
+			}
 		}
 	}
 	return out, nil
+}
+
+// escaped is a parameter's value as Argo CD has it for Helm: a comma in it does not begin another one, but in a list.
+// (argo-cd v2.14, util/helm/cmd.go, cleanSetParameters)
+func escaped(value string) string {
+	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
+		return value
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(value, `\,`, ","), ",", `\,`)
 }
 
 // merge is that of helm.sh/helm/v3/pkg/cli/values, mergeMaps.
@@ -143,17 +181,8 @@ func merge(a, b map[string]any) map[string]any {
 }
 
 // manifests are the objects of a chart's rendered templates.
-func manifests(c *chart.Chart, files map[string]string, skipCRDs bool) ([]expand.Manifest, error) {
+func manifests(c *chart.Chart, files map[string]string) ([]expand.Manifest, error) {
 	var out []expand.Manifest
-	if !skipCRDs {
-		for _, crd := range c.CRDObjects() {
-			found, err := decode(crd.Filename, string(crd.File.Data))
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, found...)
-		}
-	}
 	names := make([]string, 0, len(files))
 	for name := range files {
 		if path.Base(name) != "NOTES.txt" && !strings.HasPrefix(path.Base(name), "_") {
@@ -189,7 +218,7 @@ func decode(name, text string) ([]expand.Manifest, error) {
 		if kind, _ := tree["kind"].(string); kind == "" || isTest(tree) {
 			continue
 		}
-		out = append(out, expand.Manifest{Template: name, Tree: tree})
+		out = append(out, expand.NewManifest(name, tree, len(docs[k])))
 	}
 	return out, nil
 }

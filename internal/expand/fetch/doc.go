@@ -1,0 +1,23 @@
+// Package fetch gets charts that are not in the fleet's repository: from Helm repositories over HTTP(S), and from OCI
+// registries. It is for the command line alone.
+//
+//	Charts.Chart(RepoURL, Name, Version) -> Archive
+//
+// Its rules:
+//
+//  1. What Argo CD takes for a registry is one: a URL without a scheme, or with oci://. A version is taken as it is; what is
+//     none is a range, of which the highest is taken.
+//  2. An exact version is fetched once, ever: it is kept in a folder, named by its SHA-256, and checked each time that it is
+//     read. A range is looked up anew in each run. With Offline, the folder is all there is, and a range is the highest of
+//     what is in it.
+//  3. What index.yaml or a manifest says of a digest is checked before a chart is kept. Files are written in one step, for
+//     their owner alone.
+//  4. Everything is bounded: an archive, packed and unpacked; an index; how long a request takes, and how many there are at
+//     once; and all bytes of a run. What is beyond is refused with the limit and the actual.
+//  5. A chart is asked for once in a run, and so is an index, whether it can be had or not.
+//  6. Credentials are those that Helm finds: its repositories.yaml, its registry config, and Docker's. They go to the host that
+//     they are for, and so do those of a URL. No message has one, nor a URL that a server redirected to.
+//
+// Helm's own getters and its registry client are not used: they read an answer of any length into memory and know no
+// deadline, and bring containerd. HTTP is the standard library's here, and registries are asked by ORAS, which Argo CD links.
+package fetch

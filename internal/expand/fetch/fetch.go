@@ -1,0 +1,180 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+)
+
+// The limits (rule 4), in bytes but for the last three.
+const (
+	maxArchive  = 20 << 20
+	maxUnpacked = 100 << 20
+	maxIndex    = 64 << 20
+	maxManifest = 4 << 20
+	maxTotal    = 1 << 30
+	maxAtOnce   = 8
+	maxChart    = time.Minute
+	maxRun      = 10 * time.Minute
+)
+
+// Options say where charts are kept. Dir is required.
+type Options struct {
+	// Dir is made when something is to be kept.
+	Dir     string
+	Offline bool
+	// Repositories, Registry and Docker are the files with credentials; default those that Helm and Docker use.
+	Repositories, Registry, Docker string
+}
+
+// Charts gets charts. It may be used by several goroutines.
+type Charts struct {
+	ctx   context.Context // of the run: expand's interfaces have none
+	o     Options
+	cache cache
+	slots chan struct{}
+	end   time.Time
+	total atomic.Int64
+
+	mu      sync.Mutex
+	charts  map[expand.Reference]func() (expand.Archive, error)
+	indexes map[string]func() (index, error)
+
+	logins logins
+}
+
+var _ expand.Elsewhere = (*Charts)(nil)
+
+// New makes one for a run, which ends with the context.
+func New(ctx context.Context, o Options) (*Charts, error) {
+	c := &Charts{
+		ctx: ctx, o: o, cache: cache{o.Dir}, slots: make(chan struct{}, maxAtOnce), end: time.Now().Add(maxRun),
+		charts: map[expand.Reference]func() (expand.Archive, error){}, indexes: map[string]func() (index, error){},
+	}
+	if o.Offline {
+		return c, nil
+	}
+	var err error
+	c.logins, err = readLogins(o)
+	return c, err
+}
+
+// Chart is a chart's archive. Its error is an *expand.Unavailable.
+func (c *Charts) Chart(r expand.Reference) (expand.Archive, error) {
+	return once(c, c.charts, r, func() (expand.Archive, error) {
+		a, err := c.chart(r)
+		if err != nil {
+			err = explained(err)
+		}
+		return a, err
+	})
+}
+
+// once finds what is known under a key, or finds it out; whoever asks in between waits (rule 5).
+func once[K comparable, V any](c *Charts, in map[K]func() (V, error), key K, find func() (V, error)) (V, error) {
+	c.mu.Lock()
+	known := in[key]
+	if known == nil {
+		known = sync.OnceValues(find)
+		in[key] = known
+	}
+	c.mu.Unlock()
+	return known()
+}
+
+// exact reports whether a version is one and no range.
+func exact(version string) bool {
+	_, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v"))
+	return err == nil
+}
+
+func (c *Charts) chart(r expand.Reference) (expand.Archive, error) {
+	where, err := locate(r)
+	if err != nil {
+		return expand.Archive{}, err
+	}
+	shelf := c.cache.shelf(r)
+	if exact(r.Version) || c.o.Offline {
+		kept, err := shelf.find(r.Version)
+		if kept != nil || err != nil || c.o.Offline {
+			return c.archive(kept, err)
+		}
+	}
+	c.slots <- struct{}{}
+	defer func() { <-c.slots }()
+	ctx, cancel := context.WithTimeout(c.ctx, min(maxChart, time.Until(c.end)))
+	defer cancel()
+	kept, err := where.get(ctx, c, r, shelf)
+	return c.archive(kept, err)
+}
+
+func (c *Charts) archive(kept *kept, err error) (expand.Archive, error) {
+	if err != nil {
+		return expand.Archive{}, err
+	}
+	if kept == nil {
+		return expand.Archive{}, &expand.Unavailable{Detail: "it is not in the cache, and nothing is fetched with --offline", Hint: "once without --offline fetches it"}
+	}
+	return expand.Archive{Digest: kept.digest, Version: kept.version, Open: kept.read}, nil
+}
+
+// place is where a chart is.
+type place interface {
+	// get finds a version and keeps it; the shelf may have it already.
+	get(ctx context.Context, c *Charts, r expand.Reference, s shelf) (*kept, error)
+}
+
+// locate tells Helm repositories from registries as Argo CD does (argo-cd v2.14, util/helm/client.go, IsHelmOciRepo).
+func locate(r expand.Reference) (place, error) {
+	scheme, rest, found := strings.Cut(r.RepoURL, "://")
+	switch {
+	case !found:
+		return registry{strings.TrimSuffix(r.RepoURL, "/")}, nil
+	case scheme == "oci":
+		return registry{strings.TrimSuffix(rest, "/")}, nil
+	case scheme == "http", scheme == "https":
+		u, err := url.Parse(strings.TrimSuffix(r.RepoURL, "/"))
+		if err != nil { // its text quotes the URL
+			return nil, errors.New("the repository's URL cannot be parsed")
+		}
+		return repository{u}, nil
+	}
+	return nil, fmt.Errorf("charts are not fetched by %s", scheme)
+}
+
+// spend counts bytes that are fetched.
+func (c *Charts) spend(n int) error {
+	if total := c.total.Add(int64(n)); total > maxTotal {
+		return fmt.Errorf("this run has fetched %d bytes; the limit is %d", total, int64(maxTotal))
+	}
+	return nil
+}
+
+// explained is an error for people. Of what the network says, the URL is left out: it may be one that a server redirected
+// to, with a signature in it.
+func explained(err error) error {
+	var known *expand.Unavailable
+	var of *url.Error
+	var network net.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return &expand.Unavailable{Detail: "the server took too long", Hint: "--offline renders what the cache has"}
+	case errors.Is(err, context.Canceled):
+		return &expand.Unavailable{Detail: "the run has been ended"}
+	case errors.As(err, &of):
+		return &expand.Unavailable{Detail: "the server cannot be reached: " + of.Err.Error(), Hint: "--offline renders what the cache has"}
+	}
+	return &expand.Unavailable{Detail: err.Error()}
+}
