@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -25,6 +28,9 @@ func Revision(ctx context.Context, dir, rev string, limits Limits) (*snapshot.Sn
 		hint := "git fsck tells what is missing"
 		if g.partial(ctx) {
 			hint = "the clone is partial: take one without --filter"
+			if plainRevision.MatchString(rev) {
+				hint += fmt.Sprintf(", or have Git fetch what is missing: git archive %s >/dev/null", rev)
+			}
 		}
 		err = &Error{Reason: GitFailed, Source: g.name, Detail: fmt.Sprintf("revision %q cannot be read completely", rev), Hint: hint}
 	}
@@ -104,16 +110,54 @@ func (g *Git) unknownRevision(ctx context.Context, rev string) error {
 			return e
 		}
 	}
-	_, err = os.Stat(filepath.Join(g.mirror, "shallow"))
-	switch hints := problem.Nearest(rev, names); {
+	switch hints, fetch := problem.Nearest(rev, names), g.fetchHint(ctx, rev); {
 	case len(hints) > 0:
 		e.Hint = hints[0]
-	case err == nil:
-		e.Hint = "the clone is shallow: git fetch --unshallow gets all of its history"
+		if fetch != "" {
+			e.Hint += "; " + fetch
+		}
+	case fetch != "":
+		e.Hint = fetch
 	case len(names) == 0:
 		e.Hint = "the repository has no commits"
 	case len(names) <= 5:
 		e.Hint = "there are " + strings.Join(names, ", ")
 	}
 	return e
+}
+
+// generations are the part of a revision that counts back from a commit: HEAD~2, main^, main^^.
+var generations = regexp.MustCompile(`^([^~^]+)(?:~([0-9]*)|(\^+))$`)
+
+// fetchHint says how to fetch a revision that a clone of a part of the history, or of one branch, may lack; empty for any other.
+func (g *Git) fetchHint(ctx context.Context, rev string) string {
+	out, _ := g.output(ctx, 1<<10, "--git-dir="+g.mirror, "rev-parse", "--is-shallow-repository")
+	shallow := strings.TrimSpace(out) == "true"
+	depth := ""
+	if shallow {
+		depth = "--depth=1 "
+	}
+	if m := generations.FindStringSubmatch(rev); shallow && m != nil && g.commit(ctx, m[1]) != "" {
+		n := max(1, len(m[3]))
+		if m[2] != "" {
+			n, _ = strconv.Atoi(m[2])
+		}
+		return fmt.Sprintf("the clone is shallow, its history does not go so far back: git fetch --deepen=%d", n)
+	}
+	// What is fetched is one commit with its files: a plan needs no history.
+	if remote, branch, ok := strings.Cut(rev, "/"); ok && g.hasRemote(ctx, remote) && plainRevision.MatchString(branch) && !strings.ContainsAny(branch, "~^") {
+		return fmt.Sprintf("if %s has it: git fetch %s%s %s:refs/remotes/%s/%s", remote, depth, remote, branch, remote, branch)
+	}
+	if !shallow {
+		return ""
+	}
+	return "the clone is shallow, and may lack it: git fetch --unshallow --tags gets all of its history"
+}
+
+// plainRevision are names that need no quotes in a shell.
+var plainRevision = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/~^-]*$`)
+
+func (g *Git) hasRemote(ctx context.Context, name string) bool {
+	out, err := g.output(ctx, maxRefs, "--git-dir="+g.mirror, "remote")
+	return err == nil && slices.Contains(strings.Fields(out), name)
 }

@@ -28,7 +28,7 @@ func TestRevision_RunsNothingOfTheRepositorys(t *testing.T) {
 	for _, url := range []string{r.url(), filepath.Join(r.dir, "none"), "ssh://127.0.0.1:1/none", "ext::" + command} {
 		r.git("config", "remote.origin.url", url)
 		s, err := Revision(testContext(t), r.dir, "HEAD", Limits{})
-		if want := `revision "HEAD" cannot be read completely; the clone is partial: take one without --filter`; s != nil || !strings.HasSuffix(errorText(err), want) {
+		if want := `revision "HEAD" cannot be read completely; the clone is partial: take one without --filter, or have Git fetch what is missing: git archive HEAD >/dev/null`; s != nil || !strings.HasSuffix(errorText(err), want) {
 			t.Errorf("%s: got %v, want %s", url, err, want)
 		}
 		if _, err := os.Stat(ran); err == nil {

@@ -86,8 +86,13 @@ func TestRevision_Errors(t *testing.T) {
 	r.git("branch", "--move", "trunk")
 	empty := newRepo(t)
 	shallow := filepath.Join(t.TempDir(), "shallow")
-	r.commit(nil)
+	r.commit(map[string]string{"a.yaml": "a: 2\n"})
 	r.git("clone", "--quiet", "--depth=1", r.url(), shallow)
+	one := filepath.Join(t.TempDir(), "one")
+	r.git("clone", "--quiet", "--single-branch", r.url(), one)
+	partial := filepath.Join(t.TempDir(), "partial")
+	r.git("config", "uploadpack.allowFilter", "true")
+	r.git("clone", "--quiet", "--filter=blob:none", r.url(), partial)
 	for _, c := range []struct {
 		dir, rev, want string
 		reason         Reason
@@ -98,7 +103,16 @@ func TestRevision_Errors(t *testing.T) {
 		{r.dir, "--all", `no revision "--all"; there are trunk, origin/release, v1`, UnknownRef},
 		{r.dir, "v1..trunk", `no revision "v1..trunk"; there are trunk, origin/release, v1`, UnknownRef},
 		{r.dir, "HEAD:a.yaml", `no revision "HEAD:a.yaml"; there are trunk, origin/release, v1`, UnknownRef},
-		{shallow, "HEAD~1", `no revision "HEAD~1"; the clone is shallow: git fetch --unshallow gets all of its history`, UnknownRef},
+		{shallow, "HEAD~1", `no revision "HEAD~1"; the clone is shallow, its history does not go so far back: git fetch --deepen=1`, UnknownRef},
+		{shallow, "HEAD~12", `no revision "HEAD~12"; the clone is shallow, its history does not go so far back: git fetch --deepen=12`, UnknownRef},
+		{shallow, "HEAD^^", `no revision "HEAD^^"; the clone is shallow, its history does not go so far back: git fetch --deepen=2`, UnknownRef},
+		{shallow, "origin/trunk~3", `no revision "origin/trunk~3"; did you mean "origin/trunk"?; the clone is shallow, its history does not go so far back: git fetch --deepen=3`, UnknownRef},
+		{shallow, "v1", `no revision "v1"; the clone is shallow, and may lack it: git fetch --unshallow --tags gets all of its history`, UnknownRef},
+		{shallow, "origin/release", `no revision "origin/release"; if origin has it: git fetch --depth=1 origin release:refs/remotes/origin/release`, UnknownRef},
+		{one, "origin/release", `no revision "origin/release"; if origin has it: git fetch origin release:refs/remotes/origin/release`, UnknownRef},
+		{one, "origin/trunc", `no revision "origin/trunc"; did you mean "origin/trunk"?; if origin has it: git fetch origin trunc:refs/remotes/origin/trunc`, UnknownRef},
+		{one, "origin/$(id)", `no revision "origin/$(id)"; there are trunk, origin/HEAD, origin/trunk, v1`, UnknownRef},
+		{partial, "v1", `revision "v1" cannot be read completely; the clone is partial: take one without --filter, or have Git fetch what is missing: git archive v1 >/dev/null`, GitFailed},
 		{empty.dir, "HEAD", `no revision "HEAD"; the repository has no commits`, UnknownRef},
 		{filepath.Join(r.dir, "sub"), "HEAD", `it is the folder "sub" of a Git repository; give the repository's root folder`, InvalidOptions},
 		{filepath.Join(r.dir, "none"), "HEAD", "no such folder", NotFound},
