@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/argosy-hub/argosy/internal/expand"
@@ -47,16 +48,18 @@ func comparePlan(before, after *snapshot.Snapshot, f facts.Set, o expansion) (co
 	if err != nil {
 		return compared{}, &plan.StateError{Err: err}
 	}
+	base.ReadCatalogs(o.catalogs(base, before))
+	head.ReadCatalogs(o.catalogs(head, after))
 	out := compared{plan: plan.CompareKnown(base, head)}
-	if !slices.ContainsFunc(out.plan.Broken, func(b plan.Broken) bool { return b.Standing == generator.Refused }) {
-		out.foreseen = foreseen{guard.Foresee(base, head, time.Now()), head.Fleet}
-	}
+	out.foreseen = foreseen{guard.Foresee(base, head, time.Now()), head.Fleet}
+	out.head = unread(head, before, after, o.only)
 	memo := &expand.Memo{}
 	for _, hub := range head.Fleet.Hubs() {
 		if o.only != "" && o.only != hub || !slices.Contains(base.Fleet.Hubs(), hub) {
 			continue
 		}
 		was, is := o.hub(base, before, hub, memo), o.hub(head, after, hub, memo)
+		out.foreseen.asked(is)
 		if len(was.Roots())+len(is.Roots()) == 0 {
 			continue // a fleet that is bootstrapped from elsewhere: the answers are all that is known of it
 		}
@@ -80,17 +83,23 @@ func known(s *snapshot.Snapshot, f facts.Set) (*generator.State, error) {
 	return generator.Restore(s, f, homes)
 }
 
-// expansion is how pipelines are followed.
+// expansion is how pipelines are followed, and other revisions of the repository read.
 type expansion struct {
 	tools    expand.Tools
 	kube     kubernetes
 	at       func(string) (*snapshot.Snapshot, error)
-	only     string // this hub alone
+	read     map[string]*generator.Catalog // those of other revisions, by revision and file
+	only     string                        // this hub alone
 	progress *progress
 }
 
 func (e expansion) hub(st *generator.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
 	return expand.New(expand.Options{State: st, Snapshot: s, Hub: hub, Tools: e.tools, Memo: memo, At: e.at, KubeVersion: e.kube.version, APIVersions: e.kube.apis})
+}
+
+// revisionFlag adds --revision, which newExpansion takes.
+func revisionFlag(cmd *cobra.Command, to *[]string, what string) {
+	cmd.Flags().StringArrayVar(to, "revision", nil, "take another revision of this repository for one that "+what+" are read at: `NAME=REV`, may be given several times")
 }
 
 // newExpansion reads other revisions from the repository itself, each once; instead names others to take for them.
@@ -126,12 +135,14 @@ func (o *options) newExpansion(ctx context.Context, instead []string, stderr io.
 			}
 		}
 		if r.err != nil {
-			r.err = fmt.Errorf("the clone has no revision %q", rev)
+			r.err = fmt.Errorf("the clone has no revision %q", candidates[0])
 		}
 		done[rev] = r
 		return r.snap, r.err
 	}
-	return expansion{tools: expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New()}, at: at, progress: newProgress(stderr)}, nil
+	return expansion{
+		tools: expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New()}, at: at, read: map[string]*generator.Catalog{}, progress: newProgress(stderr),
+	}, nil
 }
 
 // charts are the limits of snapshots whose charts are rendered.

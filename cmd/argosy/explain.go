@@ -13,13 +13,16 @@ import (
 
 func newExplain(o *options) *cobra.Command {
 	var hub, factsFile, output, app string
+	var instead []string
 	cmd := &cobra.Command{
 		Use:   "explain {CLUSTER GROUP/COMPONENT | --app NAME} [PATH]",
 		Short: "Say where each value of a component on a cluster comes from",
 		Long: `Explain says, for one component on one cluster: whether it runs there, who switched it on, who
 owns it, which chart it is, which files its values are merged from, and for each value the level,
 file, line and column that set it and whom it overrode. Where the component's catalog comes from, it
-says by the release: what the versions file names, and which catalog of this repository is shown.
+says by the release: what the versions file names. A catalog of this repository at another revision
+is read from the clone, and its places are COMMIT:FILE, as git show takes them; --revision NAME=REV
+takes another revision for it. One that the clone does not have is named, and shown as it is here.
 
 With --app it is told by the name of its Application, or of its HelmRelease or Kustomization.
 
@@ -64,7 +67,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 					return usageError(nil, "%w", err)
 				}
 			}
-			st, err := o.state(cmd.Context(), factsFile)
+			st, err := o.released(cmd.Context(), factsFile, instead)
 			if err != nil {
 				return err
 			}
@@ -95,10 +98,11 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 	cmd.Flags().StringVar(&hub, "hub", "", "the cluster's hub; only needed when several hubs have a member of that name")
 	cmd.Flags().StringVar(&app, "app", "", "`name` of the Application, instead of its cluster and component")
 	cmd.Flags().StringVar(&factsFile, "facts", "", "what is known of the clusters: a `file` of kind Facts")
+	revisionFlag(cmd, &instead, "catalogs")
 	outputFlag(cmd, &output, "text", "json")
 	o.completeFleet(cmd, "hub", hubs)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		st, err := o.state(cmd.Context(), factsFile)
+		st, err := o.released(cmd.Context(), factsFile, instead)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/argosy-hub/argosy/internal/facts"
@@ -46,19 +47,38 @@ func readError(err error) error {
 
 // state reads the repository and the facts, and computes everything that does not depend on a question.
 func (o *options) state(ctx context.Context, factsFile string) (*generator.State, error) {
-	f, err := readFacts(factsFile)
+	st, _, err := o.read(ctx, factsFile)
+	return st, err
+}
+
+// released is state with the catalogs of releases at other revisions of the repository; instead names others to take for them.
+func (o *options) released(ctx context.Context, factsFile string, instead []string) (*generator.State, error) {
+	other, err := o.newExpansion(ctx, instead, io.Discard)
 	if err != nil {
 		return nil, err
+	}
+	st, s, err := o.read(ctx, factsFile)
+	if err != nil {
+		return nil, err
+	}
+	st.ReadCatalogs(other.catalogs(st, s))
+	return st, nil
+}
+
+func (o *options) read(ctx context.Context, factsFile string) (*generator.State, *snapshot.Snapshot, error) {
+	f, err := readFacts(factsFile)
+	if err != nil {
+		return nil, nil, err
 	}
 	s, err := o.snapshot(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	st, err := generator.Build(nil, s, f)
 	if err != nil {
-		return nil, &failure{status: exitFindings, err: err, problems: problem.From(err, problem.InvalidLayout, problem.Pos{})}
+		return nil, nil, &failure{status: exitFindings, err: err, problems: problem.From(err, problem.InvalidLayout, problem.Pos{})}
 	}
-	return st, nil
+	return st, s, nil
 }
 
 // readFacts reads a facts file; no file is no facts.

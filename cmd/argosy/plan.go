@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
@@ -111,7 +112,7 @@ A release's new version is one change of the release, unless its chart is in thi
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")
 	cmd.Flags().BoolVar(&detailed, "detailed-exit-code", false, "end with status 3 if there are changes, 4 if there are removals beyond the budget")
 	q.charts.flags(cmd)
-	cmd.Flags().StringArrayVar(&q.instead, "revision", nil, "take another revision of this repository for one that charts are read at: `NAME=REV`, may be given several times")
+	revisionFlag(cmd, &q.instead, "charts")
 	outputFlag(cmd, &output, "text", "json", "markdown", "approval")
 	o.completeFleet(cmd, "hub", hubs)
 	return cmd
@@ -123,7 +124,7 @@ func planStatus(p report.Plan, exitCode, detailed bool) error {
 	switch {
 	case p.Incomplete():
 		status = exitFindings
-	case detailed && len(p.Guard.Refused) > 0:
+	case detailed && p.Guard.Over():
 		status = exitRemovals
 	case detailed && p.Changes():
 		status = exitChanges
@@ -184,7 +185,7 @@ func (o *options) plan(cmd *cobra.Command, q planQuestion) (report.Plan, error) 
 	out.AddProblems(false, found.head)
 	out.AddProblems(true, found.base)
 	expires := time.Now().UTC().AddDate(0, 0, approvalDays).Format(time.DateOnly)
-	out.Guard = report.NewPlanGuard(found.foreseen.all, guard.Approval(found.foreseen.all, found.foreseen.after), expires)
+	out.Guard = report.NewPlanGuard(found.plan, found.foreseen.all, guard.Approval(found.foreseen.all, found.foreseen.after), expires)
 	return out, nil
 }
 
@@ -213,6 +214,14 @@ const approvalDays = 7
 type foreseen struct {
 	all   []guard.Foreseen
 	after *fleet.Fleet
+}
+
+// asked leaves out what is foreseen of grants where the hub's roots are known, and none delivers any.
+func (f *foreseen) asked(h *expand.Hub) {
+	if roots := h.Roots(); len(roots) == 0 || h.Asks(generator.Grants) {
+		return
+	}
+	f.all = slices.DeleteFunc(f.all, func(x guard.Foreseen) bool { return x.Hub == h.Name() && x.View == generator.Grants })
 }
 
 // planError is the failure of a revision with errors: its problems, and whose they are.

@@ -73,7 +73,7 @@ replaced; any other that is not empty is refused.`,
 	cmd.Flags().StringVar(&q.out, "out", "", "the `folder` to write (required)")
 	cmd.Flags().StringVar(&q.form, "form", formApplications, "what to write: "+strings.Join(forms, ", "))
 	cmd.Flags().StringVar(&q.facts, "facts", "", "what is known of the clusters: a `file` of kind Facts")
-	cmd.Flags().StringArrayVar(&q.instead, "revision", nil, "take another revision of this repository for one that charts are read at: `NAME=REV`, may be given several times")
+	revisionFlag(cmd, &q.instead, "charts")
 	complete(cmd, "form", func() []string { return forms })
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "owner", func(st *generator.State) []string { return append([]string{"hub"}, clusters(st, q.hub)...) })

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 //	sparse FILE SIZE          a file of that many bytes that takes no disk space
 //	replace FILE OLD NEW      the first OLD in a file becomes NEW, where \n is a line's end; an empty OLD is the file's end
 //	repeat FILE TEXT N ...    a file of TEXT N times, and so on
+//	masked FILE               the last stdout without commits' ids, folders' digests, and days
 //
 // and those of chartServers. Credentials and caches of whoever runs the tests are out of their reach.
 //
@@ -48,7 +50,7 @@ func TestScripts(t *testing.T) {
 	}
 	commands := chartServers()
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
-		"replace": replaceText,
+		"replace": replaceText, "masked": masked,
 		"exits":   exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
 	})
 	testscript.Run(t, testscript.Params{
@@ -207,6 +209,26 @@ func replaceText(ts *testscript.TestScript, neg bool, args []string) {
 		text = strings.Replace(string(data), old, updated, 1)
 	}
 	ts.Check(os.WriteFile(file, []byte(text), 0o600))
+}
+
+// varying are the parts of a plan that say nothing of what it is about, and change with every file.
+var varying = []struct {
+	pattern *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`\b[0-9a-f]{40}\b|sha256:[0-9a-f]{32}\b`), "REVISION"},
+	{regexp.MustCompile(`\(([0-9a-f]{7})\)`), "(COMMIT)"},
+	{regexp.MustCompile(`\b[0-9a-f]{7}:`), "COMMIT:"},
+	{regexp.MustCompile(`("?expires"?): "?\d{4}-\d\d-\d\d"?`), "$1: DAY"},
+}
+
+func masked(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "masked FILE")
+	text := ts.ReadFile("stdout")
+	for _, v := range varying {
+		text = v.pattern.ReplaceAllString(text, v.instead)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 func sparse(ts *testscript.TestScript, neg bool, args []string) {

@@ -91,6 +91,32 @@ func (h *Hub) Renders() bool { return h.o.Tools.Elsewhere != nil }
 // Roots are the objects that are applied by hand, in order.
 func (h *Hub) Roots() []*Object { return h.roots }
 
+// At is the snapshot that a source of an Application of the hub's names (rule 3): nil with an empty reason where it is none of this
+// repository's, and with one where it is but cannot be had.
+func (h *Hub) At(repoURL, revision, path string) (snap *snapshot.Snapshot, missing string) {
+	return h.local(source{repoURL: repoURL, revision: revision, path: path})
+}
+
+// Asks reports whether an ApplicationSet among the roots, or in the folder of one, asks the plugin for a view.
+func (h *Hub) Asks(view generator.View) bool {
+	objects := slices.Clone(h.roots)
+	for _, o := range h.roots {
+		if o.Application() {
+			for _, p := range h.parts(o) {
+				objects = append(objects, h.objects(o, p)...)
+			}
+		}
+	}
+	return slices.ContainsFunc(objects, func(o *Object) bool { return o.ApplicationSet() && asksFor(At(o.Tree, "spec", "generators"), view) })
+}
+
+func asksFor(generators any, view generator.View) bool {
+	all, _ := generators.([]any)
+	return slices.ContainsFunc(all, func(g any) bool {
+		return text(g, "plugin", "input", "parameters", "view") == string(view) || asksFor(At(g, "matrix", "generators"), view) || asksFor(At(g, "merge", "generators"), view)
+	})
+}
+
 // Name is the hub's.
 func (h *Hub) Name() string { return h.o.Hub }
 

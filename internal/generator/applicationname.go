@@ -24,8 +24,9 @@ func (st *State) FindApplication(hub, name string) (Named, error) {
 				found = append(found, Named{h, m.Name, fleetGroup, fleetSecret})
 			}
 			likely := strings.HasSuffix(name, "-"+m.Name)
-			for group, g := range st.clusterOf(m).groups {
-				for _, component := range g.components() {
+			c := st.clusterOf(m)
+			for group, g := range c.groups {
+				for _, component := range st.asReleased(c, g).components() {
 					is := applicationName(component, m.Name)
 					if is == name {
 						found = append(found, Named{h, m.Name, group, component})

@@ -164,8 +164,16 @@ func (d *Departures) runs(c *cluster, component string) bool {
 	if g == nil {
 		return false
 	}
-	r, problems := d.st.of(c).resolve(c, g, component, d.base)
+	r, problems := d.resolve(c, g, component)
 	return len(problems) == 0 && r.enabled
+}
+
+// resolve computes a component by the request's base, or without one by the catalog that is known of its release.
+func (d *Departures) resolve(c *cluster, g *clusterGroup, component string) (resolved, []problem.Problem) {
+	if d.base == nil {
+		g, _ = d.st.asReleased(c, g).of(component)
+	}
+	return d.st.of(c).resolve(c, g, component, d.base)
 }
 
 // component is why a component does not run on a cluster.
@@ -176,7 +184,7 @@ func (d *Departures) component(c *cluster, component string) Departure {
 		return lost
 	}
 	ground := d.st.of(c)
-	r, problems := ground.resolve(c, g, component, d.base)
+	r, problems := d.resolve(c, g, component)
 	if !r.known || len(problems) > 0 || r.entry == nil {
 		return lost
 	}

@@ -28,6 +28,10 @@ type Explanation struct {
 	Release   string
 	// Versions is that release as the versions file has it; the zero value for the registration chart.
 	Versions release.Release
+	// Catalog is the release's catalog at the revision that the release names, nil where that is not known, or the snapshot's
+	// own. Unlisted tells that it lacks the component.
+	Catalog  *Catalog
+	Unlisted bool
 	Owner    string
 	// Engine is the owner's: fleet.EngineArgoCD or fleet.EngineFlux.
 	Engine string
@@ -85,13 +89,17 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	if len(g.errors) > 0 {
 		return nil, unavailable(g.errors)
 	}
+	found := st.asReleased(c, g)
+	g, listed := found.of(component)
+	e.Catalog, e.Unlisted = found.catalog, !listed
 	r, problems := ground.resolve(c, g, component, nil)
 	if len(problems) > 0 {
 		return nil, unavailable(problems)
 	}
 	if !r.known {
+		names := found.components()
 		return nil, badRequest("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
-			component, group, name, hint(component, g.components()), strings.Join(g.components(), ", "))
+			component, group, name, hint(component, names), strings.Join(names, ", "))
 	}
 	entry := ground.memo.entry(r.entry)
 	e.Versions, e.Kind = g.release, entry.kind

@@ -53,6 +53,9 @@ type Application struct {
 	Values *yamldoc.Node
 	// Clusters are those on a release, for Releases alone.
 	Clusters []string
+	// Unlisted tells that the catalog of its release lacks the component (ReadCatalogs): no ApplicationSet of the release
+	// asks for it, unless one is left over from before.
+	Unlisted bool
 }
 
 // Setting is one value of a parameter set and the place that it comes from, which may be unknown.
@@ -128,12 +131,15 @@ func (st *State) applicationsOf(c *cluster) (out []Application, problems []probl
 		out = append(out, st.agentApplication(c))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
-		g := c.groups[name]
-		for _, component := range g.components() {
+		group := st.asReleased(c, c.groups[name])
+		for _, component := range group.components() {
+			g, listed := group.of(component)
 			r, faults := st.of(c).resolve(c, g, component, nil)
 			problems = append(problems, faults...)
 			if len(faults) == 0 && r.enabled {
-				out = append(out, st.componentApplication(c, g, component, r))
+				a := st.componentApplication(c, g, component, r)
+				a.Unlisted = !listed
+				out = append(out, a)
 			}
 		}
 	}

@@ -46,6 +46,8 @@ type State struct {
 	// moves are the hubs that members' files have moved to, by what they were before.
 	moves   map[ID]string
 	answers answers
+	// released are the catalogs of releases, nil where nobody asks for them (ReadCatalogs).
+	released *released
 }
 
 // Build computes the state of a snapshot with facts. What did not change since the previous state, which may be nil,

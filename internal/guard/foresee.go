@@ -2,6 +2,8 @@ package guard
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,50 +14,144 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
+// Verdict is what becomes of an answer that is foreseen.
+type Verdict string
+
+// The verdicts. An answer without one is given.
+const (
+	// OverBudget answers would lose more than the budget allows.
+	OverBudget Verdict = "removal-budget"
+	// Waiting answers cannot let go of what moves: whoever takes it has no answer (rule 11).
+	Waiting Verdict = "handover"
+	// Unanswerable are those that the state itself refuses: something is broken that they are made of.
+	Unanswerable Verdict = "broken"
+	// Unknown is what there is nothing to compare with.
+	Unknown Verdict = "unknown"
+)
+
 // Foreseen is what a service that has answered from one state would do with one question in another: for plans.
 type Foreseen struct {
 	Hub, Owner                string
 	View                      generator.View
 	Group, Component, Release string
-	// Sum says what would be lost, if that is beyond the budget; it is empty if the answer would be given.
-	Sum string
+	// Verdict is empty if the answer would be given. Sum says why it would not: what would be lost, who is waited for, what is
+	// broken.
+	Verdict Verdict
+	Sum     string
 	// Members are those that had something, Losing those that would lose something without approval, Allowed how many may.
 	Members, Losing, Allowed int
 	// Unapproved is what would be lost without approval, Approved what is approved.
 	Unapproved, Approved []Loss
 }
 
-// Over reports whether the answer would be refused.
-func (f Foreseen) Over() bool { return f.Sum != "" }
+// Over reports whether the answer would be refused for what it removes.
+func (f Foreseen) Over() bool { return f.Verdict == OverBudget }
 
 // Foresee judges, for each question that ApplicationSets like the fleet's own ask, the answer of a state by that of the
-// state before it. Only questions whose answers lose something are returned, sorted by hub, owner, view, group, component
-// and release. Both states are complete: they have no errors.
+// state before it. Only questions whose answers lose something, or are not given, are returned, sorted by hub, owner, view,
+// group, component and release. What is known of clusters alone is not foreseen: baselines are the answers of the state before.
 func Foresee(before, after *generator.State, now time.Time) []Foreseen {
+	x := foresight{before, after, now}
 	var out []Foreseen
 	for _, hub := range before.Fleet.Hubs() {
 		for _, owner := range owners(before.Fleet, hub) {
-			for _, q := range questions(before, hub, owner) {
-				c := comparison{st: after, r: q.r, now: now, told: [][]generator.Subject{toldOf(after, q)}, everyone: members(before, hub)}
-				for _, s := range toldOf(before, q) {
-					c.baseline = append(c.baseline, had{cluster: s.Cluster, group: s.Group, component: s.Component, release: s.Release})
+			for _, q := range x.questions(hub, owner) {
+				f := Foreseen{Hub: hub, Owner: owner, View: q.r.View, Group: q.r.Group, Component: q.r.Component, Release: q.r.Release}
+				found, verdict, err := x.compare(q)
+				switch {
+				case err != nil:
+					f.Verdict, f.Sum = verdict, cut(err.Error())
+				case found.over():
+					f.Verdict, f.Sum = OverBudget, found.sum(q.r)
+				default:
+					if f.Sum = x.handover(q, found.moves); f.Sum != "" {
+						f.Verdict = Waiting
+					}
 				}
-				found := c.compare()
-				if len(found.unapproved)+len(found.approved) == 0 {
-					continue
+				f.Members, f.Losing, f.Allowed, f.Unapproved, f.Approved = found.members, found.losing, found.allowed, found.unapproved, found.approved
+				if f.Verdict != "" || len(f.Unapproved)+len(f.Approved) > 0 {
+					out = append(out, f)
 				}
-				f := Foreseen{
-					Hub: hub, Owner: owner, View: q.r.View, Group: q.r.Group, Component: q.r.Component, Release: q.r.Release,
-					Members: found.members, Losing: found.losing, Allowed: found.allowed, Unapproved: found.unapproved, Approved: found.approved,
-				}
-				if found.over() {
-					f.Sum = found.sum(q.r)
-				}
-				out = append(out, f)
 			}
 		}
 	}
 	return out
+}
+
+// foresight is one Foresee.
+type foresight struct {
+	before, after *generator.State
+	now           time.Time
+}
+
+// compare finds what the answer to a question loses. The error is that of a state that has none, and the verdict says which.
+func (x foresight) compare(q foreseen) (found, Verdict, error) {
+	told, err := toldOf(x.after, q)
+	if err != nil {
+		return found{}, Unanswerable, err
+	}
+	had, err := toldOf(x.before, q)
+	if err != nil {
+		return found{}, Unknown, fmt.Errorf("the base has no answer to compare with: %w", err)
+	}
+	c := comparison{st: x.after, r: q.r, now: x.now, told: [][]generator.Subject{told}, everyone: members(x.before, q.r.Hub), baseline: baselineOf(had)}
+	return c.compare(), "", nil
+}
+
+func baselineOf(subjects []generator.Subject) []had {
+	out := make([]had, len(subjects))
+	for i, s := range subjects {
+		out[i] = had{cluster: s.Cluster, group: s.Group, component: s.Component, release: s.Release}
+	}
+	return out
+}
+
+// handover is why an answer would have to keep what moves, empty if it would not: as Guard.handover has it, for questions like the
+// fleet's own. Another hub's service is not asked there either.
+func (x foresight) handover(q foreseen, moves []move) string {
+	seen := map[question]bool{questionOf(q.r, toArgoCD): true}
+	for _, to := range destinations(moves) {
+		if err := x.unanswered(q.r.Hub, to, seen); err != nil {
+			return waitsFor(q.r, moves, to, err)
+		}
+	}
+	return ""
+}
+
+func (x foresight) unanswered(hub string, to destination, seen map[question]bool) error {
+	if m := x.after.Fleet.Member(hub, to.Owner); m != nil && m.Remote && m.Engine == fleet.EngineFlux {
+		_, err := x.after.Owned(hub, to.Owner)
+		return err
+	}
+	wide := generator.Request{View: generator.Components, Hub: hub, Group: to.group, Owner: to.Owner}
+	r := wide
+	r.Component, r.Release = to.component, to.Release
+	if q := questionOf(r, toArgoCD); seen[q] {
+		return nil
+	} else {
+		seen[q] = true
+	}
+	if _, err := x.after.Told(generator.Request{View: generator.Releases, Hub: hub, Group: to.group, Owner: to.Owner}); err != nil && !isBadRequest(err) {
+		return err
+	}
+	found, verdict, err := x.compare(foreseen{r, wide})
+	switch {
+	case verdict == Unanswerable:
+		return err
+	case err == nil && found.over():
+		return errors.New(found.message(r))
+	}
+	for _, further := range destinations(found.moves) {
+		if err := x.unanswered(hub, further, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isBadRequest(err error) bool {
+	var refused *generator.Error
+	return errors.As(err, &refused) && refused.Kind == generator.BadRequest
 }
 
 // members are those that are registered.
@@ -85,18 +181,22 @@ func owners(f *fleet.Fleet, hub string) []string {
 // cannot be asked for without the base that its ApplicationSet sends.
 type foreseen struct{ r, wide generator.Request }
 
-func questions(st *generator.State, hub, owner string) []foreseen {
+func (x foresight) questions(hub, owner string) []foreseen {
 	var out []foreseen
 	if owner == fleet.OwnerHub {
-		for _, v := range []generator.View{generator.Agents, generator.Members} {
+		for _, v := range []generator.View{generator.Agents, generator.Grants, generator.Members} {
 			r := generator.Request{View: v, Hub: hub}
 			out = append(out, foreseen{r, r})
 		}
 	}
-	for _, group := range st.Fleet.Layout.GroupNames() {
+	for _, group := range x.before.Fleet.Layout.GroupNames() {
 		wide := generator.Request{View: generator.Components, Hub: hub, Group: group, Owner: owner}
-		told, err := st.Told(wide)
+		told, err := x.before.Told(wide)
 		if err != nil {
+			told, err = x.after.Told(wide)
+		}
+		if err != nil {
+			out = append(out, foreseen{wide, wide}) // nobody says which components there are
 			continue
 		}
 		seen := map[[2]string]bool{}
@@ -115,14 +215,17 @@ func questions(st *generator.State, hub, owner string) []foreseen {
 }
 
 // toldOf are the subjects of a question's answer; none where it cannot be asked any more.
-func toldOf(st *generator.State, q foreseen) []generator.Subject {
+func toldOf(st *generator.State, q foreseen) ([]generator.Subject, error) {
 	told, err := st.Told(q.wide)
-	if err != nil {
-		return nil
+	switch {
+	case err != nil && isBadRequest(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(subjects(told)), func(s generator.Subject) bool {
 		return q.r.Component != "" && (s.Component != q.r.Component || s.Release != q.r.Release)
-	})
+	}), nil
 }
 
 // Wanted is an approval that would let answers pass, as far as it goes.

@@ -34,14 +34,24 @@ func (g *Guard) handover(a ask, moves []move) *Refusal {
 		if err == nil {
 			continue
 		}
-		members := map[string]bool{}
-		for _, m := range moves {
-			members[m.cluster] = true
-		}
-		message := fmt.Sprintf("handover: %s of %d members moves, but %s has no answer: %s", what(a.r), len(members), to, cut(err.Error()))
-		return &Refusal{question: a.question(), found: found{members: len(members)}, message: message, revision: a.st.Revision, waits: true}
+		message := "handover: " + waitsFor(a.r, moves, to, err)
+		return &Refusal{question: a.question(), found: found{members: movers(moves)}, message: message, revision: a.st.Revision, waits: true}
 	}
 	return nil
+}
+
+// waitsFor says whom an answer waits for that cannot let go of what moves, and why.
+func waitsFor(r generator.Request, moves []move, to destination, err error) string {
+	return fmt.Sprintf("%s of %d members moves, but %s has no answer: %s", what(r), movers(moves), to, cut(err.Error()))
+}
+
+// movers are how many members something moves of.
+func movers(moves []move) int {
+	members := map[string]bool{}
+	for _, m := range moves {
+		members[m.cluster] = true
+	}
+	return len(members)
 }
 
 // what names what a request asks for.
@@ -109,8 +119,7 @@ func (g *Guard) unanswered(a ask, to destination, seen map[question]bool) error 
 		}
 		seen[q] = true
 		told, err := a.st.Told(s.r)
-		var refused *generator.Error
-		if s.guessed && errors.As(err, &refused) && refused.Kind == generator.BadRequest {
+		if s.guessed && isBadRequest(err) {
 			continue // nobody has asked so
 		}
 		if err != nil {

@@ -13,9 +13,11 @@
 //	 6. Differences name the old and the new value and the places that set them. Values are compared leaf by leaf; lists
 //	    of the same length, element by element; a list of another length is one difference. That a value is set elsewhere
 //	    is no difference as long as it stays the same.
-//	 7. What another version of a release's chart holds is not looked up: a release's new version is one difference of
-//	    the release. With charts from elsewhere rendered (Expand) it is, and what they make is compared: of an object the
-//	    first differences are told, of a Secret not what it holds, and of a long text the first line that differs.
+//	 7. A release's catalog is that of the revision which the release names, where the states know it (generator.Catalogs); else
+//	    a release's new version is one difference of the release. What such a catalog lacks has no Application; what a new
+//	    one lacks no more than that is left behind, and goes on. With charts from elsewhere rendered (Expand), what they make
+//	    is compared: of an object the first differences are told, of a Secret not what it holds, and of a long text the first
+//	    line that differs.
 //	 8. Plans are deterministic: sorted by hub, cluster, then Application.
 //	 9. A draining member keeps what it has: what the head would change of it is no change, and told apart, as waiting.
 //

@@ -259,8 +259,19 @@ func (c *comparison) hub(name string) Hub {
 		for _, k := range slices.SortedFunc(maps.Keys(merged(old, updated)), compareKeys) {
 			a, wasThere := old[k]
 			b, isThere := updated[k]
+			wasThere, isThere = wasThere && !a.Unlisted, isThere && !b.Unlisted
 			changed := Application{Application: b, Action: Create}
 			switch {
+			case !wasThere && !isThere:
+				continue
+			case b.Unlisted && sameAsker(a, b): // its ApplicationSet is left behind, and goes on
+				h.UnchangedApplications++
+				continue
+			case b.Unlisted:
+				changed = Application{
+					Application: a, Action: Remove, Cause: Lost, Deletion: fleet.Orphan,
+					Detail: fmt.Sprintf("the catalog of release %q does not have it; a service that knows who asks keeps it", b.Release), // rule 11 of package guard
+				}
 			case !isThere:
 				changed = c.removal(name, a, out)
 			case wasThere:
@@ -269,7 +280,7 @@ func (c *comparison) hub(name string) Hub {
 					h.UnchangedApplications++
 					continue
 				}
-				if a.Owner != b.Owner || a.Engine != b.Engine || a.Group != b.Group || a.Release != b.Release {
+				if !sameAsker(a, b) {
 					changed.Action = Move
 				}
 			}
@@ -283,6 +294,11 @@ func (c *comparison) hub(name string) Hub {
 		}
 	}
 	return h
+}
+
+// sameAsker reports whether the same engine asks for two Applications, for the same release.
+func sameAsker(a, b generator.Application) bool {
+	return a.Owner == b.Owner && a.Engine == b.Engine && a.Group == b.Group && a.Release == b.Release
 }
 
 // cluster is what changes for a cluster itself.

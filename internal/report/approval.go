@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -84,15 +85,22 @@ func (r PlanRefusal) question() string {
 	return out
 }
 
-// guard writes what the removal budget would do, if that is anything.
+// guard writes what the service would not answer, if that is anything.
 func (p *printer) guard(g PlanGuard) {
-	if len(g.Refused) == 0 {
-		return
+	for _, text := range firstOf(g.NotForeseen) {
+		p.line("not foreseen: %s", text)
 	}
-	p.line("")
-	p.line("%s", p.bold(p.red(g.headline())))
-	for _, text := range g.texts() {
-		p.line("  %s", text)
+	for _, v := range verdicts {
+		if refused := g.because(v); len(refused) > 0 {
+			p.line("")
+			p.line("%s", p.bold(p.red(headline(v, len(refused)))))
+			for _, text := range texts(refused) {
+				p.line("  %s", text)
+			}
+		}
+	}
+	if g.Approval == nil {
+		return
 	}
 	p.line("To approve, commit this with a reason, as a file in the folder of approvals:")
 	p.line("")
@@ -104,33 +112,55 @@ func (p *printer) guard(g PlanGuard) {
 // maxRefused is how many refusals text and Markdown list before they count.
 const maxRefused = 8
 
-// texts are the first refusals, and how many more there are.
-func (g PlanGuard) texts() []string {
+// firstOf are the first of some lines, and how many more there are.
+func firstOf(lines []string) []string {
+	if len(lines) <= maxRefused+1 {
+		return lines
+	}
+	return append(slices.Clone(lines[:maxRefused]), fmt.Sprintf("and %d more", len(lines)-maxRefused))
+}
+
+func texts(refused []PlanRefusal) []string {
 	var out []string
-	for _, r := range g.Refused {
-		if len(out) == maxRefused && len(g.Refused) > maxRefused+1 {
-			return append(out, fmt.Sprintf("and %d more", len(g.Refused)-maxRefused))
-		}
+	for _, r := range refused {
 		out = append(out, r.question()+": "+r.Message)
 	}
-	return out
+	return firstOf(out)
 }
 
-func (g PlanGuard) headline() string {
-	return fmt.Sprintf("removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves", count(len(g.Refused), "answer"))
+// verdicts are the reasons of refusals in the order in which they are shown: what an approval is for comes last, before it.
+var verdicts = []guard.Verdict{guard.Unanswerable, guard.Waiting, guard.OverBudget}
+
+func headline(v guard.Verdict, n int) string {
+	switch v {
+	case guard.Unanswerable:
+		return fmt.Sprintf("broken: the service would refuse %s, and nothing of it changes, until that is mended", count(n, "answer"))
+	case guard.Waiting:
+		return fmt.Sprintf("hand-over: the service would refuse %s, and nothing of it is let go of, until whoever takes it has an answer", count(n, "answer"))
+	}
+	return fmt.Sprintf("removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves", count(n, "answer"))
 }
 
-// guard adds what the removal budget would do.
+// guard adds what the service would not answer.
 func (m *markdown) guard(g PlanGuard) {
-	if len(g.Refused) == 0 {
+	var b strings.Builder
+	for _, text := range firstOf(g.NotForeseen) {
+		fmt.Fprintf(&b, "\nnot foreseen: %s\n", escape(text))
+	}
+	for _, v := range verdicts {
+		if refused := g.because(v); len(refused) > 0 {
+			fmt.Fprintf(&b, "\n**%s**\n\n", escape(headline(v, len(refused))))
+			for _, text := range texts(refused) {
+				fmt.Fprintf(&b, "- %s\n", escape(text))
+			}
+		}
+	}
+	if b.Len() > 0 {
+		m.add(b.String())
+	}
+	if g.Approval == nil {
 		return
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n**%s**\n\n", escape(g.headline()))
-	for _, text := range g.texts() {
-		fmt.Fprintf(&b, "- %s\n", escape(text))
-	}
-	m.add(b.String())
 	b.Reset()
 	b.WriteString("\n<details><summary>To approve, commit this with a reason, as a file in the folder of approvals</summary>\n\n```yaml\n")
 	_ = WriteApproval(&b, g.Approval) // into memory

@@ -73,7 +73,7 @@ func (p *printer) head(e Explanation) {
 		p.setting("  chart", s.Chart)
 		p.setting("  revision", s.TargetRevision)
 		if e.Release.Catalog != "" && s.TargetRevision != nil {
-			p.field("  catalog", fmt.Sprintf("%s as it is here; the release has that of %v", e.Release.Catalog, s.TargetRevision.Value), "")
+			p.catalog(e.Release, fmt.Sprint(s.TargetRevision.Value))
 		}
 	}
 	p.setting("enabled", e.Enabled)
@@ -100,6 +100,22 @@ func (p *printer) head(e Explanation) {
 	p.setting("releaseName", e.ReleaseName)
 	p.setting("dependsOn", e.DependsOn)
 	p.setting("substitute", e.Substitute)
+}
+
+// catalog says which catalog is shown, and if that is not the one of the release's revision, why.
+func (p *printer) catalog(r ReleaseChoice, revision string) {
+	here := r.Catalog + " as it is here"
+	switch {
+	case r.CatalogMissing != "":
+		p.field("  catalog", p.yellow(here+", not as the release has it: "+r.CatalogMissing), "")
+		p.line("      hint: git fetch origin %[1]s:refs/remotes/origin/%[1]s, or --revision %[1]s=REV takes another revision for it", revision)
+	case r.Unlisted:
+		p.field("  catalog", p.yellow(fmt.Sprintf("%s; that of %s (%.7s) has no such component: no ApplicationSet of the release asks for it", here, revision, r.CatalogRevision)), "")
+	case r.CatalogRevision != "":
+		p.field("  catalog", fmt.Sprintf("%s (%s)", r.Catalog, revision), "")
+	default:
+		p.field("  catalog", fmt.Sprintf("%s; the release has that of %s", here, revision), "")
+	}
 }
 
 // isManifests tells a folder of manifests from a chart.

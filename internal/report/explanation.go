@@ -76,9 +76,16 @@ type ReleaseChoice struct {
 	// Source is the chart that brings the release's catalog, by the versions file; absent for the registration chart, and where no
 	// file mentions the group.
 	Source *ReleaseSource `json:"source,omitempty"`
-	// Catalog is the catalog that is shown, as it is in this revision of the repository: the release's ApplicationSets have that
-	// of Source. Absent where the layout names none.
+	// Catalog is the catalog that is shown: a file as it is in this revision of the repository, or COMMIT:FILE where it has been read
+	// at the revision that Source names. Absent where the layout names none.
 	Catalog string `json:"catalog,omitempty"`
+	// CatalogRevision is the commit of that revision; absent for a file of this one.
+	CatalogRevision string `json:"catalogRevision,omitempty"`
+	// CatalogMissing says why the catalog of Source could not be read, so that this revision's is shown for it.
+	CatalogMissing string `json:"catalogMissing,omitempty"`
+	// Unlisted tells that the release's catalog lacks the component, which is shown by this revision's: no ApplicationSet of the
+	// release asks for it, unless one is left over from before.
+	Unlisted bool `json:"unlisted,omitempty"`
 }
 
 // ReleaseSource is where the chart of a release comes from; those that are not set are absent.
@@ -203,6 +210,9 @@ func (out *Explanation) entry(e *generator.Explanation) {
 	out.Release.Source = releaseSource(e.Versions)
 	if l := e.Entry.Layers(); len(l) > 0 && l[0].Level == catalogLevel {
 		out.Release.Catalog = l[0].Path
+	}
+	if c := e.Catalog; c != nil {
+		out.Release.CatalogRevision, out.Release.CatalogMissing, out.Release.Unlisted = c.Commit, c.Missing, e.Unlisted
 	}
 	kind := "chart"
 	if e.Kind != "" {

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
@@ -63,21 +66,26 @@ type PlanRemovals struct {
 
 // PlanGuard is what the service would do with the answers that remove something.
 type PlanGuard struct {
-	// Refused are the answers beyond the removal budget, by hub and question.
+	// Refused are the answers that would not be given, by hub and question.
 	Refused []PlanRefusal `json:"refused"`
-	// Approval is a file that would let them pass; absent if nothing is refused.
+	// Approval is a file that would let those pass that are beyond the removal budget; absent if there are none.
 	Approval *RemovalApproval `json:"approval,omitempty"`
+	// NotForeseen is what nobody can tell without the clusters; absent if there is none.
+	NotForeseen []string `json:"notForeseen,omitempty"`
 }
 
 // PlanRefusal is an answer that the service would not give.
 type PlanRefusal struct {
 	Hub       string `json:"hub"`
 	Owner     string `json:"owner"`
-	View      string `json:"view" jsonschema:"enum=members,enum=components,enum=agents"`
+	View      string `json:"view" jsonschema:"enum=members,enum=components,enum=agents,enum=grants"`
 	Group     string `json:"group,omitempty"`
 	Component string `json:"component,omitempty"`
 	Release   string `json:"release,omitempty"`
-	// Message says in a few words what would be lost.
+	// Reason is why: it removes too much until a commit approves (removal-budget), keeps what moves until whoever takes it has an
+	// answer (handover), or is made of something that cannot be computed until that is mended (broken).
+	Reason string `json:"reason" jsonschema:"enum=removal-budget,enum=handover,enum=broken"`
+	// Message says in a few words what would be lost, who is waited for, or what is broken.
 	Message string `json:"message"`
 	// Members are those that have something, Losing those that would lose something without approval, Allowed how many may.
 	Members int `json:"members"`
@@ -193,20 +201,49 @@ func NewPlan(base, head PlanRevision, p *plan.Plan) Plan {
 	return out
 }
 
-// NewPlanGuard is what is foreseen of the removal budget. What would have to be approved is wanted, until the day given.
-func NewPlanGuard(all []guard.Foreseen, wanted []guard.Wanted, expires string) PlanGuard {
-	out := PlanGuard{Refused: []PlanRefusal{}}
+// NewPlanGuard is what is foreseen of the guard's. What would have to be approved is wanted, until the day given.
+func NewPlanGuard(p *plan.Plan, all []guard.Foreseen, wanted []guard.Wanted, expires string) PlanGuard {
+	out := PlanGuard{Refused: []PlanRefusal{}, NotForeseen: notForeseen(p)}
 	for _, f := range all {
-		if !f.Over() {
-			continue
-		}
-		out.Refused = append(out.Refused, PlanRefusal{
+		r := PlanRefusal{
 			Hub: f.Hub, Owner: f.Owner, View: string(f.View), Group: f.Group, Component: f.Component, Release: f.Release,
-			Message: f.Sum, Members: f.Members, Losing: f.Losing, Allowed: f.Allowed,
-		})
+			Reason: string(f.Verdict), Message: f.Sum, Members: f.Members, Losing: f.Losing, Allowed: f.Allowed,
+		}
+		switch f.Verdict {
+		case "":
+		case guard.Unknown:
+			out.NotForeseen = append(out.NotForeseen, r.question()+": "+r.Message)
+		default:
+			out.Refused = append(out.Refused, r)
+		}
 	}
-	if len(out.Refused) > 0 {
+	if out.Over() {
 		out.Approval = NewRemovalApproval(wanted, expires)
+	}
+	return out
+}
+
+// Over reports whether anything is beyond the removal budget.
+func (g PlanGuard) Over() bool { return len(g.because(guard.OverBudget)) > 0 }
+
+// because are the refusals for a reason.
+func (g PlanGuard) because(v guard.Verdict) []PlanRefusal {
+	return slices.DeleteFunc(slices.Clone(g.Refused), func(r PlanRefusal) bool { return r.Reason != string(v) })
+}
+
+// notForeseen are groups that change hands between engines: when, is for grants to say, which only clusters know (rule M3).
+func notForeseen(p *plan.Plan) []string {
+	var out []string
+	for _, h := range p.Hubs {
+		for _, c := range h.Clusters {
+			for _, a := range c.Applications {
+				text := fmt.Sprintf("%s: when %s of %s changes hands: no cluster is asked", h.Name, a.Group, c.Name)
+				handed := slices.ContainsFunc(a.Differences, func(d plan.Difference) bool { return d.Kind == plan.Setting && d.Name == "owner" })
+				if a.Action == plan.Move && handed && !slices.Contains(out, text) {
+					out = append(out, text)
+				}
+			}
+		}
 	}
 	return out
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// catalogs find the catalogs of releases whose chart is in this repository, at the revision that each names. The layout's
+// catalog is the chart's, if it is below the chart's folder.
+func (e expansion) catalogs(st *generator.State, s *snapshot.Snapshot) generator.Catalogs {
+	hubs := map[string]*expand.Hub{}
+	return func(hub, group string, source release.Source) *generator.Catalog {
+		file := st.Fleet.Layout.Groups[group].Catalog
+		if !strings.HasPrefix(file, strings.Trim(source.Path, "/")+"/") {
+			return nil
+		}
+		if hubs[hub] == nil {
+			hubs[hub] = e.hub(st, s, hub, nil)
+		}
+		switch other, missing := hubs[hub].At(source.RepoURL, source.TargetRevision, source.Path); {
+		case missing != "":
+			return &generator.Catalog{Name: source.TargetRevision, File: file, Missing: missing}
+		case other == nil, other == s:
+			return nil
+		default:
+			key := other.Revision + " " + file
+			if e.read[key] == nil {
+				e.read[key] = generator.ReadCatalog(other, file, source.TargetRevision)
+			}
+			return e.read[key]
+		}
+	}
+}
+
+// unread are the catalogs of releases at revisions that cannot be read, where the one that is taken for them has changed.
+func unread(head *generator.State, before, after *snapshot.Snapshot, only string) []problem.Problem {
+	var out []problem.Problem
+	for at, catalogs := range head.MissingCatalogs() {
+		if only != "" && at[0] != only {
+			continue
+		}
+		for _, c := range catalogs {
+			if was, is := before.File(c.File), after.File(c.File); was == nil || is == nil || was.Digest == is.Digest {
+				continue
+			}
+			out = append(out, problem.Problem{
+				Reason: problem.NotExpanded, Severity: problem.Warning, Pos: problem.Pos{File: c.File}, Hub: at[0], Subject: fmt.Sprintf("group %q of hub %q", at[1], at[0]),
+				Found: fmt.Sprintf("%s at revision %s, for which this revision's is taken: %s", c.File, c.Name, c.Missing),
+				Hints: []string{fmt.Sprintf("git fetch origin %[1]s:refs/remotes/origin/%[1]s, or say which revision to take for it", c.Name)},
+			})
+		}
+	}
+	return problem.Sorted(out)
+}

@@ -1,0 +1,146 @@
+package generator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// A release's catalog is that of the revision which the versions file names: ApplicationSets send its entries as base
+// (design 0002). Answers need nothing else. Whoever asks without a base, to explain or to plan, reads it by Catalogs.
+
+// Catalog is a group's catalog at the revision that a release names.
+type Catalog struct {
+	// Name is the revision as the release names it, and Commit the snapshot's; empty where it cannot be read.
+	Name, Commit string
+	// File is the catalog's path, the same as in the layout.
+	File string
+	// Missing says why it cannot be read: then the layout's is taken for it.
+	Missing string
+
+	layer hierarchy.Layer
+}
+
+// Catalogs find the catalog of a group that a release has in the ApplicationSets of a hub; nil where that is the layout's own,
+// and where nothing is known of it. The same catalog is the same pointer.
+type Catalogs func(hub, group string, s release.Source) *Catalog
+
+// ReadCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as `git show` takes them.
+func ReadCatalog(s *snapshot.Snapshot, file, name string) *Catalog {
+	out := &Catalog{Name: name, File: file}
+	f := s.File(file)
+	if f == nil {
+		out.Missing = fmt.Sprintf("revision %q has no file %s", name, file)
+		return out
+	}
+	at := fmt.Sprintf("%.7s:%s", s.Revision, file)
+	doc, err := &yamldoc.Doc{}, f.Err
+	if err == nil {
+		doc, err = yamldoc.Parse(at, f.Data)
+	}
+	if err != nil {
+		out.Missing = problem.From(err, problem.InvalidYAML, problem.Pos{File: at})[0].Error()
+		return out
+	}
+	out.Commit = s.Revision
+	out.layer = hierarchy.Layer{Level: catalogLevel, Path: at, Root: doc.Root}
+	return out
+}
+
+// released remembers what Catalogs have found.
+type released struct {
+	find  Catalogs
+	mu    sync.Mutex
+	known map[releasedKey]*Catalog
+}
+
+type releasedKey struct {
+	hub, group string
+	source     release.Source
+}
+
+// ReadCatalogs has Explain, inventories and departures use the catalogs of releases. Answers stay as they are. It is to be called
+// before anybody else uses the state.
+func (st *State) ReadCatalogs(find Catalogs) {
+	st.released = &released{find: find, known: map[releasedKey]*Catalog{}}
+}
+
+// MissingCatalogs are those that have been asked for and cannot be read, by hub and group.
+func (st *State) MissingCatalogs() map[[2]string][]*Catalog {
+	out := map[[2]string][]*Catalog{}
+	if st.released == nil {
+		return out
+	}
+	st.released.mu.Lock()
+	defer st.released.mu.Unlock()
+	for key, c := range st.released.known {
+		if at := [2]string{key.hub, key.group}; c != nil && c.Missing != "" && !slices.ContainsFunc(out[at], func(o *Catalog) bool { return o.Name == c.Name }) {
+			out[at] = append(out[at], c)
+		}
+	}
+	return out
+}
+
+// catalogOf is the catalog of a cluster's release, nil for the layout's own.
+func (st *State) catalogOf(c *cluster, g *clusterGroup) *Catalog {
+	if st.released == nil || len(g.catalogs) == 0 || g.catalogs[0].Level != catalogLevel {
+		return nil
+	}
+	st.released.mu.Lock()
+	defer st.released.mu.Unlock()
+	key := releasedKey{c.member.Hub, g.name, g.release.Source}
+	found, ok := st.released.known[key]
+	if !ok {
+		found = st.released.find(key.hub, key.group, key.source)
+		st.released.known[key] = found
+	}
+	return found
+}
+
+// asReleased is a group of a cluster with its release's catalog in the place of the layout's.
+type asReleased struct {
+	*clusterGroup // by the layout's
+	released      *clusterGroup
+	catalog       *Catalog // nil, or Missing, where they are the same
+}
+
+func (st *State) asReleased(c *cluster, g *clusterGroup) asReleased {
+	out := asReleased{g, g, st.catalogOf(c, g)}
+	if out.catalog == nil || out.catalog.Missing != "" {
+		return out
+	}
+	with := *g
+	with.catalogs = slices.Clone(g.catalogs)
+	with.catalogs[0] = out.catalog.layer
+	out.released = &with
+	return out
+}
+
+// of is what a component is to be computed by. One that the release's catalog lacks, and the layout's has, is not listed: no
+// ApplicationSet of the release asks for it, unless one is left over from before; by the layout's entry, as far as is known.
+func (a asReleased) of(component string) (_ *clusterGroup, listed bool) {
+	if a.released == a.clusterGroup || components(a.catalog.layer.Root).Get(component) != nil || components(a.catalogs[0].Root).Get(component) == nil {
+		return a.released, true
+	}
+	return a.clusterGroup, false
+}
+
+// components are the names of all that either catalog knows.
+func (a asReleased) components() []string {
+	names := a.clusterGroup.components()
+	if a.released == a.clusterGroup {
+		return names
+	}
+	all := map[string]bool{}
+	for _, name := range slices.Concat(names, a.released.components()) {
+		all[name] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
