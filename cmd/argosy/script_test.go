@@ -51,7 +51,7 @@ func TestScripts(t *testing.T) {
 	commands := chartServers()
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
 		"replace": replaceText, "masked": masked,
-		"exits":   exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
+		"exits": exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
 	})
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

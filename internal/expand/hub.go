@@ -103,7 +103,8 @@ func (h *Hub) Asks(view generator.View) bool {
 	for _, o := range h.roots {
 		if o.Application() {
 			for _, p := range h.parts(o) {
-				objects = append(objects, h.objects(o, p)...)
+				below, _ := h.objects(o, p)
+				objects = append(objects, below...)
 			}
 		}
 	}
