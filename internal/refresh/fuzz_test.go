@@ -19,11 +19,11 @@ import (
 // keptExample is a snapshot with homes of two revisions: a member is at each, and one is left out.
 func keptExample() (*snapshot.Snapshot, generator.Homes) {
 	of := func(text string) *snapshot.Snapshot {
-		files := map[string]*snapshot.File{"a/link": snapshot.Outside("a/link", "/etc/passwd"), "a/large": snapshot.TooLarge("a/large", 9, 8)}
+		files := []*snapshot.File{snapshot.Outside("a/link", "/etc/passwd"), snapshot.TooLarge("a/large", 9, 8)}
 		for p, data := range map[string]string{"a/b.yaml": text, "c.yaml": "", strings.Repeat("long/", 30) + "ü.yaml": "x\n"} {
-			files[p] = snapshot.NewFile(p, []byte(data), snapshot.MaxFileSize)
+			files = append(files, snapshot.NewFile(p, []byte(data), snapshot.MaxFileSize))
 		}
-		return snapshot.New(snapshot.RevisionOf(files), files)
+		return snapshot.Of(files)
 	}
 	return of("a: 3\n"), generator.Homes{{Hub: "h", Name: "one"}: of("a: 1\n"), {Hub: "h", Name: "two"}: of("a: 2\n"), {Hub: "h", Name: "three"}: nil}
 }
