@@ -126,11 +126,11 @@ func (x foresight) unanswered(hub string, to destination, seen map[question]bool
 	wide := generator.Request{View: generator.Components, Hub: hub, Group: to.group, Owner: to.Owner}
 	r := wide
 	r.Component, r.Release = to.component, to.Release
-	if q := questionOf(r, toArgoCD); seen[q] {
+	q := questionOf(r, toArgoCD)
+	if seen[q] {
 		return nil
-	} else {
-		seen[q] = true
 	}
+	seen[q] = true
 	if _, err := x.after.Told(generator.Request{View: generator.Releases, Hub: hub, Group: to.group, Owner: to.Owner}); err != nil && !isBadRequest(err) {
 		return err
 	}

@@ -130,15 +130,19 @@ func FuzzDelivery(f *testing.F) {
 		if !inHeader(event) || !inHeader(delivery) {
 			t.Skip()
 		}
-		headers := [][2]string{
-			{"X-GitHub-Event", "X-GitHub-Delivery"}, {"X-Gitea-Event", "X-Gitea-Delivery"}, {"X-Forgejo-Event", "X-Forgejo-Delivery"},
-			{"X-Gitlab-Event", "Idempotency-Key"}, {"X-Event-Key", "X-Request-UUID"}, {"X-Event-Key", "X-Request-Id"},
+		headers := []struct{ event, delivery string }{
+			{"X-GitHub-Event", "X-GitHub-Delivery"},
+			{"X-Gitea-Event", "X-Gitea-Delivery"},
+			{"X-Forgejo-Event", "X-Forgejo-Delivery"},
+			{"X-Gitlab-Event", "Idempotency-Key"},
+			{"X-Event-Key", "X-Request-UUID"},
+			{"X-Event-Key", "X-Request-Id"},
 		}
 		names := headers[int(which)%len(headers)]
 		push := slices.Contains(pushes, event)
-		known := sane.MatchString(delivery) && (names[1] != "X-Request-Id" || event != "")
+		known := sane.MatchString(delivery) && (names.delivery != "X-Request-Id" || event != "")
 		for i := range 2 {
-			r := s.do(s.request(http.MethodPost, webhookPath, "{}", names[0], event, names[1], delivery))
+			r := s.do(s.request(http.MethodPost, webhookPath, "{}", names.event, event, names.delivery, delivery))
 			switch {
 			case push && known && i == 0: // an earlier case may have had its name
 				r.told(t, event, 200, 202)

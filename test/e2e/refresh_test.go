@@ -70,7 +70,7 @@ func (e *environment) asked(t *testing.T, since time.Time) (names []string) {
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		m := question.FindStringSubmatch(lines.Text())
-		if m == nil || m[2] == asking {
+		if len(m) < 3 || m[2] == asking {
 			continue
 		}
 		at, err := time.Parse(time.RFC3339, m[1])

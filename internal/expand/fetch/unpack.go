@@ -32,7 +32,7 @@ func unpack(packed io.Reader, budget *int64, depth int) error {
 	files := tar.NewReader(limited)
 	for {
 		head, err := files.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil && strings.HasSuffix(head.Name, ".tgz") {

@@ -147,7 +147,7 @@ func deepCopy(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if v == nil {
-			return v
+			return map[string]any(nil)
 		}
 		out := make(map[string]any, len(v))
 		for k, x := range v {
