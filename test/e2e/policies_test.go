@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kyverno"
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
@@ -38,13 +39,28 @@ const (
 // policies are charts/fleet-policies on an API server.
 type policies struct {
 	*testcluster.Cluster
-	users map[string]kubernetes.Interface
+	engine string
+	users  map[string]kubernetes.Interface
 }
 
 // TestPolicies: with validationActions Deny, the API server refuses what charts/fleet-policies is there to refuse, says
-// what to do, and admits the rest.
+// what to do, and admits the rest; with Kubernetes' own policies, and with Kyverno's admission controller.
 func TestPolicies(t *testing.T) {
-	p := &policies{Cluster: testcluster.Start(t, "argocd-v2"), users: map[string]kubernetes.Interface{}} // Helm is built with Argo CD's component
+	t.Run("vap", func(t *testing.T) {
+		newPolicies(t, "vap").hold(t)
+	})
+	t.Run("kyverno", func(t *testing.T) {
+		p := newPolicies(t, "kyverno", "kyverno")
+		must(t, kyverno.Start(t.Context(), kyverno.Options{Binaries: p.Binaries, Group: p.Group, Cluster: p.Cluster.Cluster}))
+		p.hold(t)
+	})
+}
+
+// newPolicies starts an API server for an engine and its components.
+func newPolicies(t *testing.T, engine string, components ...string) *policies {
+	t.Helper()
+	p := &policies{engine: engine, users: map[string]kubernetes.Interface{}}
+	p.Cluster = testcluster.Start(t, append(components, "argocd-v2")...) // Helm is built with Argo CD's component
 	for _, user := range []string{fleetWriter, somebody} {
 		config := p.Config()
 		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
@@ -52,6 +68,11 @@ func TestPolicies(t *testing.T) {
 		must(t, err)
 		p.users[user] = client
 	}
+	return p
+}
+
+// hold installs the chart and tries what its policies are to hold.
+func (p *policies) hold(t *testing.T) {
 	for _, namespace := range []string{hub.Namespace, "elsewhere"} {
 		must(t, p.Client.Namespace(t.Context(), namespace))
 	}
@@ -68,7 +89,7 @@ func TestPolicies(t *testing.T) {
 	t.Run("warn", p.warn)
 }
 
-// allowed are the values by which both engines are tested.
+// allowed are the values by which both engines are tried.
 var allowed = []string{"--set", "clusterSecrets.inCluster=in-cluster", "--set", "repositories.hosts={git.example,git.example:8443}"}
 
 // apply installs the chart.
@@ -78,13 +99,13 @@ func (p *policies) apply(t *testing.T, action string) {
 	must(t, err)
 	chart, err := filepath.Abs(filepath.Join("..", "..", "charts", "fleet-policies"))
 	must(t, err)
-	arguments := []string{"template", "fleet-policies", chart, "--set", "validationActions={" + action + "}", "--kube-version", version.GitVersion}
+	arguments := []string{"template", "fleet-policies", chart, "--set", "engine=" + p.engine, "--set", "validationActions={" + action + "}", "--kube-version", version.GitVersion}
 	helm := exec.CommandContext(t.Context(), p.Binaries.Path("helm"), append(arguments, allowed...)...)
 	helm.Stderr = os.Stderr
 	manifests, err := helm.Output()
 	must(t, err)
 	must(t, p.Client.Apply(t.Context(), "", manifests))
-	t.Logf("%s on Kubernetes %s", action, version.GitVersion)
+	t.Logf("%s, %s, on Kubernetes %s", p.engine, action, version.GitVersion)
 }
 
 // install applies the chart and waits until all policies refuse.
@@ -98,7 +119,7 @@ func (p *policies) install(t *testing.T, action string) {
 			p.create(t, fleetWriter, secret("probe", "cluster", `{"bearerToken":"t"}`)),
 			p.create(t, fleetWriter, repositorySecret("repository", map[string]string{"url": "https://other.example/x"})),
 		}
-		return !slices.Contains(seen, nil), nil
+		return !slices.ContainsFunc(seen, func(err error) bool { return !denied(err) }), nil
 	})
 	if err != nil {
 		t.Fatalf("the policies are not in force: %v; somebody's repository: %v; a cluster's token: %v; another host: %v", err, seen[0], seen[1], seen[2])
@@ -203,7 +224,7 @@ func (p *policies) warn(t *testing.T) {
 	client, err := kubernetes.NewForConfig(config)
 	must(t, err)
 	p.users[somebody] = client
-	token := secret("warned", "cluster", `{"bearerToken":"t"}`)
+	token := secret("warned", "cluster", strings.TrimSuffix(role, "}")+`,"bearerToken":"t"}`)
 	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return p.create(t, somebody, token) == nil, nil
 	})
@@ -278,9 +299,14 @@ func (p *policies) expect(t *testing.T, what string, err error, refused string) 
 	switch {
 	case refused == "" && err != nil:
 		t.Errorf("%s: %v; expected it to be admitted", what, err)
-	case refused != "" && (!(apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) || !strings.Contains(err.Error(), refused)):
+	case refused != "" && (!denied(err) || !strings.Contains(strings.ReplaceAll(err.Error(), "''", "'"), refused)): // Kyverno quotes
 		t.Errorf("%s: %v; expected a refusal with %q", what, err, refused)
 	}
+}
+
+// denied tells a refusal of admission from other errors: Kyverno's is a 400.
+func denied(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "denied the request")
 }
 
 func secret(name, kind, config string) *corev1.Secret {

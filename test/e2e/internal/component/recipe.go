@@ -50,8 +50,8 @@ var recipes = map[string]recipe{
 			"sigs.k8s.io/kwok/pkg/consts.Version": "{bare}",
 		}}},
 	},
-	"kyverno": { // its command, which has the engine in it; releases tell their version by their images' tags
-		Rename: map[string]string{"kubectl-kyverno": "kyverno"},
+	"kyverno": { // releases tell their version by their images' tags
+		Files: []files{{Module: "github.com/kyverno/kyverno", Glob: "config/crds/*/*.yaml", To: "crds"}},
 	},
 	"argocd-v2": argocd("v2"),
 	"argocd-v3": argocd("v3"),
