@@ -18,8 +18,10 @@ import (
 
 // Options is the size of a fleet. Zero values are replaced by those of Default.
 type Options struct {
-	// Clusters is the number of spokes; a hub's own member file comes on top.
+	// Clusters is the number of spokes; each hub's own member file comes on top.
 	Clusters int
+	// Hubs is how many hubs share them, each an equal part one after another; 0 is one, which is Hub.
+	Hubs int
 	// Components is the number of components of the group addons.
 	Components int
 	Tenants    int
@@ -31,7 +33,7 @@ type Options struct {
 // Default is a fleet of 1,000 clusters, 20 components and 5 tenants, in which a cluster overrides 3 components.
 var Default = Options{Clusters: 1000, Components: 20, Tenants: 5, Overrides: 3, Seed: 1}
 
-// Hub is the name of the generated fleet's hub, Group the name of the group with all components.
+// Hub is the name of the generated fleet's first hub, Group the name of the group with all components.
 const (
 	Hub   = "hub-1"
 	Group = "addons"
@@ -61,6 +63,7 @@ func (o Options) filled() Options {
 		}
 	}
 	fill(&o.Clusters, Default.Clusters)
+	fill(&o.Hubs, 1)
 	fill(&o.Components, Default.Components)
 	fill(&o.Tenants, Default.Tenants)
 	if o.Overrides < 0 || o.Overrides > o.Components {
@@ -112,18 +115,25 @@ func (g *generator) versions() {
 }
 
 func (g *generator) members() {
-	g.files[fmt.Sprintf("fleet/fleet-members/%s/%s.yaml", Hub, Hub)] = fmt.Sprintf(
-		"clusterName: %s\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n", Hub)
+	for i := range g.Hubs {
+		hub := hubName(i)
+		g.files[fmt.Sprintf("fleet/fleet-members/%s/%s.yaml", hub, hub)] = fmt.Sprintf(
+			"clusterName: %s\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n", hub)
+	}
 	for i := range g.Clusters {
 		canary := ""
 		if i%50 == 0 {
 			canary = "labels:\n  addonsRelease: canary\n"
 		}
-		g.files[fmt.Sprintf("fleet/fleet-members/%s/%s.yaml", Hub, Cluster(i))] = fmt.Sprintf(
+		hub := hubName(i * g.Hubs / g.Clusters)
+		g.files[fmt.Sprintf("fleet/fleet-members/%s/%s.yaml", hub, Cluster(i))] = fmt.Sprintf(
 			"clusterName: %s\ntenant: %s\nenvironment: %s\nsecretManagerSecretName: %s/%s\n%s",
-			Cluster(i), g.Tenant(i), g.Environment(i), Hub, Cluster(i), canary)
+			Cluster(i), g.Tenant(i), g.Environment(i), hub, Cluster(i), canary)
 	}
 }
+
+// hubName is the name of the i-th hub; the first is Hub.
+func hubName(i int) string { return fmt.Sprintf("hub-%d", i+1) }
 
 // values writes the five levels.
 func (g *generator) values() {

@@ -11,13 +11,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-var simulate = flag.Int("simulate", 40, "clusters that are simulated as one state, and as hubs of a tenth of them each; fewer than 50,000, the sets of one answer")
+var simulate = flag.Int("simulate", 40, "clusters that are simulated, in ten hubs")
 
-// TestBeyond simulates a fleet that is too large for one hub: as one state, and as ten hubs with a repository each, of
-// which one is computed. A cluster overrides one component.
+// TestBeyond simulates a fleet that is too large for one hub, as ten of them: with a repository each, of which one is
+// computed, and with one repository for all, as one state. A cluster overrides one component.
 func TestBeyond(t *testing.T) {
-	row := func(clusters int) (cold, commit float64, memory uint64) {
-		f := &fleet{T: t, o: fleettest.Options{Clusters: clusters, Components: components, Tenants: max(2, clusters/200), Overrides: 1, Seed: 1}}
+	row := func(clusters, hubs int) (cold, commit float64, memory uint64) {
+		f := &fleet{T: t, o: fleettest.Options{Clusters: clusters, Hubs: hubs, Components: components, Tenants: max(2, clusters/200), Overrides: 1, Seed: 1}}
 		f.files = fleettest.Files(f.o)
 		s := snapshot.FromMap(f.files)
 		before := heap()
@@ -34,10 +34,11 @@ func TestBeyond(t *testing.T) {
 		runtime.KeepAlive(st)
 		return cold, commit, memory
 	}
-	for _, clusters := range []int{max(2, *simulate/10), *simulate} {
-		cold, commit, memory := row(clusters)
-		fmt.Printf("%d clusters: cold %s (%s a cluster), one commit %s, heap beyond the files %.0f MB\n",
-			clusters, seconds(cold), seconds(cold/float64(clusters)), seconds(commit), float64(memory)/1e6)
+	for _, hubs := range []int{1, 10} {
+		clusters := max(2, *simulate/10) * hubs
+		cold, commit, memory := row(clusters, hubs)
+		fmt.Printf("hubs: %d, clusters: %d: cold %s (%s a cluster), one commit %s, heap beyond the files %.0f MB\n",
+			hubs, clusters, seconds(cold), seconds(cold/float64(clusters)), seconds(commit), float64(memory)/1e6)
 	}
 }
 
