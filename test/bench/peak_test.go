@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// peaks measures the most memory that a plan of one changed file takes, which follows the pipeline of two revisions to its end.
+// Against it stands what asking for one component takes: to read one revision and to compute its state.
+func (b *bench) peaks(f *fleet, program string) {
+	b.Helper()
+	if runtime.GOOS != "linux" {
+		return
+	}
+	f.addPipeline()
+	f.git("init", "--quiet")
+	f.git("add", ".")
+	f.git("-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "--quiet", "--message=fleet")
+	changed := filepath.Join(f.dir, filepath.FromSlash(f.clusterFile(0)))
+	text, err := os.ReadFile(changed)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(changed, append(text, "planned: true\n"...), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	row := figure{what: "peak memory of argosy plan, one file", fleet: f.name, against: "argosy params of a component", goal: atMost(3, "x")}
+	for range min(b.rounds(), 3) {
+		params := b.peak(program, "params", "--repo", f.dir, "--view", string(generator.Components), "--group", fleettest.Group, "--component", fleettest.Component(0))
+		plan := b.peak(program, "plan", "--repo", f.dir, "--base", "HEAD")
+		row.rounds = append(row.rounds, plan/params)
+		row.detail = fmt.Sprintf("%.0f MB, params %.0f MB", plan/1e6, params/1e6)
+	}
+	b.add(row)
+}
+
+// peakOf is the environment variable that makes TestPeak run a command.
+const peakOf = "ARGOSY_BENCH_PEAK"
+
+// TestPeak is the process that peak starts a command from: what is told of a command has in it what the process that
+// starts it has in memory (Linux counts it from before the exec), and this one is small.
+func TestPeak(t *testing.T) {
+	args := strings.Split(os.Getenv(peakOf), "\n")
+	if args[0] == "" {
+		t.Skip("it is a part of TestFigures")
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%.2000s", args, err, out)
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		t.Fatal("no resource usage")
+	}
+	fmt.Printf("PEAK %d\n", usage.Maxrss)
+}
+
+// peak is the most memory that a program has resident, in bytes.
+func (b *bench) peak(program string, args ...string) float64 {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestPeak$", "-test.v")
+	cmd.Env = append(os.Environ(), peakOf+"="+strings.Join(append([]string{program}, args...), "\n"))
+	out, err := cmd.CombinedOutput()
+	_, text, found := strings.Cut(string(out), "PEAK ")
+	if err != nil || !found {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	var kib int64 // getrusage(2)
+	if _, err := fmt.Sscan(text, &kib); err != nil {
+		b.Fatal(err)
+	}
+	return float64(kib) * 1024
+}
+
+// addPipeline adds what makes Applications of the fleet's answers: this repository's roots and charts, with the fleet's catalog.
+func (f *fleet) addPipeline() {
+	f.Helper()
+	const own, catalog = "hub-eu", "charts/application-sets/catalogs/addons.yaml"
+	add := map[string]string{
+		catalog: strings.ReplaceAll(f.files["addons/defaults/application-sets/addons.yaml"], "    enabled: true\n", "    enabled: false\n    namespace: system\n"),
+		"versions/applicationSets.yaml": `releases:
+  globals: {use_helm_repo_path: "true", chartRepoUrl: https://github.com/argosy-hub/argosy, chartRepoPath: charts/application-sets, chartRepoRevision: main}
+  addons: [{type: default}, {type: canary}]
+`,
+	}
+	for _, root := range []string{"charts/application-sets", "charts/fleet-secret", "fleet/bootstrap/" + own + ".yaml", "fleet/bootstrap/" + own + "/addons.yaml", "fleet/bootstrap/" + own + "/members.yaml"} {
+		err := filepath.WalkDir(filepath.Join("../..", root), func(p string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel("../..", p)
+			if err != nil {
+				return err
+			}
+			rel = filepath.ToSlash(rel)
+			data, err := os.ReadFile(p)
+			switch {
+			case err != nil || add[rel] != "":
+			case strings.HasPrefix(rel, "charts/"):
+				add[rel] = string(data)
+			default:
+				add[strings.ReplaceAll(rel, own, fleettest.Hub)] = strings.ReplaceAll(string(data), own, fleettest.Hub)
+			}
+			return err
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+	if err := fleettest.Write(f.dir, add); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fleet) git(args ...string) {
+	f.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = f.dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		f.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
