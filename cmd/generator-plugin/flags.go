@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
@@ -210,10 +211,13 @@ func (f *flags) check() error {
 	return nil
 }
 
+// captured has the client libraries' log set once: it is the whole process's, and they read it without a lock.
+var captured sync.Once
+
 // options opens what the flags name.
 func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
 	log := f.logger(stderr)
-	hub.CaptureLogs(log) // once: it is the whole process's
+	captured.Do(func() { hub.CaptureLogs(log) })
 	o := plugin.Options{
 		Hub: f.hub, Listen: f.listen, TokenFile: f.tokenFile, TLSCert: f.tlsCert, TLSKey: f.tlsKey, TLSClientCA: f.tlsClientCA,
 		TokensFile: f.tokensFile, TokensDir: f.tokensDir, TokenRate: f.tokenRate, TokenBurst: f.tokenBurst,
