@@ -162,7 +162,11 @@ func (h *Hub) application(o *Object, s set) *Object {
 		})
 		return nil
 	}
-	return &Object{Engine: o.Engine, Tree: tree, Parent: o, Pos: o.Pos, Parameters: s.name}
+	out := &Object{Engine: o.Engine, Tree: tree, Parent: o, Pos: o.Pos, Parameters: s.name}
+	if len(o.Steps()) > 0 {
+		out.Tree, out.template = inSteps(tree), tree
+	}
+	return out
 }
 
 // fluxOwner is the engine whose artifact an object pulls; nil for all other objects.

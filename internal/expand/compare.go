@@ -334,7 +334,7 @@ func (c *comparison) finish() {
 
 // prunes reports whether an Application removes what it makes no more by itself.
 func prunes(o *Object) bool {
-	prune, _ := At(o.Tree, "spec", "syncPolicy", "automated", "prune").(bool)
+	prune, _ := At(o.unsteered().Tree, "spec", "syncPolicy", "automated", "prune").(bool)
 	return prune
 }
 

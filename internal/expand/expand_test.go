@@ -142,3 +142,35 @@ func TestPipeline(t *testing.T) {
 	}
 	noProblems(t, h)
 }
+
+// What syncs in steps has no automated sync in Argo CD, and has it again without the ApplicationSet that syncs it.
+func TestSteps(t *testing.T) {
+	const catalog, component = "charts/application-sets/catalogs/addons.yaml", "cert-manager"
+	steps := commit(t, func(files map[string]string) {
+		files[catalog] = strings.Replace(files[catalog], "  "+component+":\n",
+			"  "+component+":\n    strategy: {type: RollingSync, rollingSync: {steps: [{matchExpressions: [{key: argosy.dev/environment, operator: In, values: [dev]}]}]}}\n", 1)
+	})
+	h := revision(t, state(t, nil, steps), steps, "hub-eu", nil)
+	automated := func(objects []*expand.Object) (with, without int) {
+		for _, o := range objects {
+			switch {
+			case !o.Application() || o.Label("argosy.dev/component") != component:
+			case expand.At(o.Tree, "spec", "syncPolicy", "automated") != nil:
+				with++
+			case expand.At(o.Tree, "spec", "syncPolicy", "syncOptions") == nil:
+				t.Errorf("%s has lost the rest of its policy", o.Name())
+			default:
+				without++
+			}
+		}
+		return with, without
+	}
+	with, without := automated(h.Pipeline("hub"))
+	if with == 0 || without == 0 { // one release of the catalog is another revision's
+		t.Errorf("%d with an automated sync, %d without; expected some of each", with, without)
+	}
+	if alone, lost := automated(h.Static("hub")); alone != with+without || lost != 0 {
+		t.Errorf("as files, %d have an automated sync and %d have none; expected %d and none", alone, lost, with+without)
+	}
+	noProblems(t, h)
+}

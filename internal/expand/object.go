@@ -31,6 +31,8 @@ type Object struct {
 	digest string
 	sum    func() string // the digest, of what shares its tree with other objects
 	doc    *yamldoc.Doc  // of an object that is written as it is
+
+	template Tree // what the template says, where Argo CD makes something else of it
 }
 
 // Key tells an object from all others of a hub's expansion.

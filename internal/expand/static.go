@@ -16,7 +16,7 @@ func (h *Hub) Static(owner string) []*Object {
 			brings[p.Key()] = true
 		}
 		if o.Engine == owner && o.Application() && o.Parent != nil {
-			out = append(out, o)
+			out = append(out, o.unsteered())
 		}
 		return true
 	})

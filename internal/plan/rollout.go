@@ -32,11 +32,10 @@ func (r rollouts) add(application *expand.Object) {
 		return
 	}
 	set := application.Parent
-	strategy, _ := expand.At(set.Tree, "spec", "strategy").(map[string]any)
-	if kind, _ := strategy["type"].(string); kind != "RollingSync" {
+	steps := set.Steps()
+	if len(steps) == 0 {
 		return
 	}
-	steps, _ := expand.At(strategy, "rollingSync", "steps").([]any)
 	out := r[set.Key()]
 	if out == nil {
 		out = &Rollout{Engine: set.Engine, ApplicationSet: set.Name(), Steps: make([]Step, len(steps))}
