@@ -51,6 +51,9 @@ type Application struct {
 	// Values are the merged values; nil where there are none, and where they say what Settings and the cluster's labels
 	// say already.
 	Values *yamldoc.Node
+	// Labels and Annotations are those that it writes onto the cluster Secret, for Members alone: of the Cluster's, what Git
+	// declares.
+	Labels, Annotations map[string]string
 	// Clusters are those on a release, for Releases alone.
 	Clusters []string
 	// Unlisted tells that the catalog of its release lacks the component (ReadCatalogs): no ApplicationSet of the release
@@ -175,12 +178,12 @@ func (st *State) componentApplication(c *cluster, g *clusterGroup, component str
 	return a
 }
 
-// registrationApplication is what registers a member. Its labels and annotations are the Cluster's.
+// registrationApplication is what registers a member.
 func (st *State) registrationApplication(c *cluster) (Application, []problem.Problem) {
 	m := c.member
 	a := Application{
 		View: Members, Name: applicationName(fleetSecret, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD,
-		Group: fleetGroup, Component: fleetSecret,
+		Group: fleetGroup, Component: fleetSecret, Labels: c.labels.Declared, Annotations: c.annotations.Declared,
 	}
 	rel, err := st.Fleet.FleetSecrets.Choose(c.labels.All)
 	if err != nil {

@@ -39,9 +39,11 @@ type Side struct {
 	Pos   problem.Pos
 }
 
-// differences are those of two Applications of one key.
-func differences(a, b generator.Application) []Difference {
-	return append(settings(a.Settings, b.Settings), values(root(a.Values), root(b.Values), nil)...)
+// differences are those of two Applications of one key, and whether there are any: those of the labels and annotations that
+// one writes onto its cluster are the cluster's, and told there.
+func differences(a, b generator.Application) (told []Difference, differ bool) {
+	told = append(settings(a.Settings, b.Settings), values(root(a.Values), root(b.Values), nil)...)
+	return told, len(told) > 0 || !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations)
 }
 
 // root is nil where there are no values: an empty map says the same.

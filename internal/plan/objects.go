@@ -42,10 +42,7 @@ func (p *Plan) Expand(before, after *expand.Hub, progress func(objects int)) {
 		return
 	}
 	hub := &p.Hubs[i]
-	x := &objects{before: before, after: after, told: told(*hub), clusters: map[string]bool{}}
-	for _, c := range hub.Clusters {
-		x.clusters[c.Name] = c.Action != ""
-	}
+	x := &objects{before: before, after: after, told: told(*hub)}
 	steps, visited := rollouts{}, 0
 	expand.Compare(before, after, func(pair expand.Pair) {
 		steps.add(pair.After)
@@ -77,7 +74,6 @@ func told(h Hub) map[[2]string]Application {
 type objects struct {
 	before, after *expand.Hub
 	told          map[[2]string]Application
-	clusters      map[string]bool // those that change themselves
 }
 
 // object is what a pair adds to the plan, if that is anything.
@@ -103,7 +99,7 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 	differences, more := legible(o, fieldsOf(p.Before, p.After))
 	out.More = more
 	for _, d := range differences {
-		if explained(d.Name, o, known, isKnown) || x.clusters[out.Cluster] && strings.Contains(d.Name, ".helm.values") {
+		if explained(d.Name, o, known, isKnown) {
 			continue
 		}
 		x.cause(&d, p)

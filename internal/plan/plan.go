@@ -97,7 +97,8 @@ type Application struct {
 	// Detail says more about the cause, and Pos where it stands; both may be empty.
 	Detail string
 	Pos    problem.Pos
-	// Differences are those of Change and Move.
+	// Differences are those of Change and Move. There are none where the labels and annotations that it writes onto its cluster
+	// are all that differs: those are the cluster's.
 	Differences []Difference
 	// RenamedFrom and RenamedTo name the other of two Applications of which one replaces the other (rename.go).
 	RenamedFrom, RenamedTo string
@@ -275,8 +276,9 @@ func (c *comparison) hub(name string) Hub {
 			case !isThere:
 				changed = c.removal(name, a, out)
 			case wasThere:
-				changed.Action, changed.Differences = Change, differences(a, b)
-				if len(changed.Differences) == 0 {
+				var differ bool
+				changed.Action = Change
+				if changed.Differences, differ = differences(a, b); !differ {
 					h.UnchangedApplications++
 					continue
 				}
@@ -330,7 +332,7 @@ func waiting(inv generator.Inventory, has *fleetOf) []Waiting {
 		for k := range merged(has.applications[name], would) {
 			a, is := has.applications[name][k]
 			b, wouldBe := would[k]
-			if k.view != generator.Releases && (is != wouldBe || len(differences(a, b)) > 0) {
+			if _, differ := differences(a, b); k.view != generator.Releases && (is != wouldBe || differ) {
 				x.Applications++
 			}
 		}

@@ -119,9 +119,11 @@ func TestCompare(t *testing.T) {
 		{"a cluster's tenant and label (the hub's own too)", nil, tree{member("h", "a"): "clusterName: a\ntenant: u\nenvironment: dev\nlabels: {tier: best}\n"}, `change h/a
   setting tenant: t@fleet/fleet-members/h/a.yaml:2:9 > u@fleet/fleet-members/h/a.yaml:2:9
   label tier: gold@addons/defaults/fleet/fleet-secret/values.yaml:1:33 > best@fleet/fleet-members/h/a.yaml:4:16
+change h/a fleet-secret-a
 `},
 		{"an annotation", nil, tree{member("h", "a"): spoke("a", "annotations: {x: z}\n")}, `change h/a
   annotation x: - > z@fleet/fleet-members/h/a.yaml:4:18
+change h/a fleet-secret-a
 `},
 		{"the registration's values, labels apart", nil, tree{secrets: "externalSecret: {labels: {tier: gold}, name: one}\nrefresh: 2h\n", member("i", "c"): ""}, `change h/a fleet-secret-a
   value externalSecret.name: - > one@addons/defaults/fleet/fleet-secret/values.yaml:1:46
@@ -143,6 +145,7 @@ remove i/i application-sets-resources-default lost
 create h/a agent-a
 move h/a web-a
   setting owner: hub@fleet/fleet-members/h/a.yaml > a@fleet/fleet-members/h/a.yaml:5:23
+change h/a fleet-secret-a
 create h/a application-sets-addons-default
 `},
 		{"an agent's engine", tree{member("h", "a"): spoke("a", remote)}, tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n")}, `change h/a
@@ -151,11 +154,13 @@ change h/a agent-a
   setting agent.engine: argocd@fleet/fleet-members/h/a.yaml > flux@fleet/fleet-members/h/a.yaml:6:16
 move h/a web-a
   setting engine: argocd@fleet/fleet-members/h/a.yaml > flux@fleet/fleet-members/h/a.yaml:6:16
+change h/a fleet-secret-a
 remove h/a application-sets-addons-default moved
 `},
 		{"an agent no more", tree{member("h", "a"): spoke("a", "use_remote_argo: true\n")}, tree{member("h", "a"): spoke("a", "")}, `change h/a
   label use_remote_argo: true@fleet/fleet-members/h/a.yaml:4:18 > -
 remove h/a agent-a disabled (orphan)@fleet/fleet-members/h/a.yaml
+change h/a fleet-secret-a
 `},
 		{"another catalog entry's knobs, which the engine does not read", nil, tree{catalog: "web: {enabled: true, project: p, chart: {repoURL: r, name: web, version: v1}, selector: {matchLabels: {fleet_member: spoke}}}\n"}, ""},
 		{"what a flux agent runs", tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n"), member("h", "b"): "", member("i", "c"): ""}, tree{"addons/tenants/t/defaults/addons/web/values.yaml": "a: 1\n"}, `change h/a web-a
@@ -198,10 +203,12 @@ change h/h application-sets-addons-default
 		{"a label says no", tree{catalog: web, member("h", "a"): spoke("a", "labels: {web: \"yes\"}\n"), member("h", "b"): "", member("i", "c"): ""}, tree{member("h", "a"): spoke("a", "labels: {web: \"no\"}\n")}, `change h/a
   label web: yes@fleet/fleet-members/h/a.yaml:4:15 > no@fleet/fleet-members/h/a.yaml:4:15
 remove h/a web-a disabled (cascade) its selector does not match the cluster's labels@addons/defaults/application-sets/addons.yaml:1:77
+change h/a fleet-secret-a
 `},
 		{"a label is gone", tree{catalog: web, member("h", "a"): spoke("a", "labels: {web: \"yes\"}\n"), member("h", "b"): "", member("i", "c"): ""}, tree{member("h", "a"): spoke("a", "")}, `change h/a
   label web: yes@fleet/fleet-members/h/a.yaml:4:15 > -
 remove h/a web-a lost (orphan) its selector asks for a label that the cluster does not have@addons/defaults/application-sets/addons.yaml:1:77
+change h/a fleet-secret-a
 `},
 		{"what a flux agent no longer runs", tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n")}, tree{own: "web: {enabled: false}\n"}, `remove h/a web-a disabled (cascade) switched off@addons/tenants/t/clusters/a/application-sets/addons.yaml:1:16
 `},

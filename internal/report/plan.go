@@ -149,7 +149,8 @@ type PlanApplication struct {
 	// RenamedFrom and RenamedTo name the other Application of a rename: the same chart of the same group.
 	RenamedFrom string `json:"renamedFrom,omitempty"`
 	RenamedTo   string `json:"renamedTo,omitempty"`
-	// Differences are those of a changed or moved Application.
+	// Differences are those of a changed or moved Application. What registers a cluster has none of its own where the cluster's
+	// labels and annotations are all that it has otherwise: those are the cluster's.
 	Differences []PlanDifference `json:"differences"`
 }
 

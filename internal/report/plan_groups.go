@@ -166,6 +166,9 @@ func (a PlanApplication) about(cluster string) string {
 	if a.Action == string(plan.Create) && a.Chart != "" {
 		parts = append(parts, strings.TrimSpace(a.Chart+" "+a.Version))
 	}
+	if a.Action == string(plan.Change) && len(a.Differences) == 0 {
+		parts = append(parts, "with its cluster")
+	}
 	if n := len(a.Clusters); n > 0 && (n > 1 || a.Clusters[0] != cluster) {
 		parts = append(parts, fmt.Sprintf("for %s: %s", count(n, "cluster"), named(a.Clusters)))
 	}

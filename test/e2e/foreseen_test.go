@@ -301,8 +301,6 @@ func became(before, after map[string]any) map[string]string {
 type planned struct {
 	Hubs []struct {
 		Clusters []struct {
-			Name         string
-			Differences  []struct{ Kind string }
 			Applications []plannedApplication
 		}
 		Objects []struct {
@@ -317,18 +315,12 @@ type plannedApplication struct {
 	Name, Action, Owner string
 }
 
-// effects are what becomes of the hub's Applications. One that moves goes from one ApplicationSet to
-// another, under its name. A cluster's labels and annotations are its registration's values, and not told twice.
+// effects are what becomes of the hub's Applications. One that moves goes from one ApplicationSet to another, under its name.
 func (p planned) effects() map[string]string {
 	action := map[string]string{"create": "create", "change": "change", "move": "change", "remove": "remove"}
 	out := map[string]string{}
 	for _, h := range p.Hubs {
 		for _, c := range h.Clusters {
-			for _, d := range c.Differences {
-				if d.Kind != "setting" && c.Name != hub.Name {
-					out[id("Application", "fleet-secret-"+c.Name)] = "change"
-				}
-			}
 			for _, a := range c.Applications {
 				if a.Owner == hubOwner {
 					out[id("Application", a.Name)] = action[a.Action]
