@@ -182,6 +182,18 @@ func fluxOwner(o *Object) *generator.ID {
 	return &generator.ID{Hub: hub, Name: owner}
 }
 
+// pulls is what has a hub's Flux pull its artifact. It stands in no file of the fleet's: charts/agent-flux makes it, by hand.
+func (h *Hub) pulls() *Object {
+	return &Object{Engine: ownerHub, Pos: h.o.State.Fleet.HubMember(h.o.Hub).KeyPos("remote_engine"), Tree: Tree{
+		"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
+		"metadata": Tree{"name": "argosy", "namespace": "flux-system"},
+		"spec":     Tree{"url": "oci://generator-plugin/flux/" + h.o.Hub + "/" + ownerHub},
+	}}
+}
+
+// pulled reports whether an object comes from an artifact.
+func (o *Object) pulled() bool { return o.Parent != nil && fluxOwner(o.Parent) != nil }
+
 // artifact are the objects that an engine's Flux pulls.
 func (h *Hub) artifact(o *Object, id generator.ID) []*Object {
 	owned, err := h.o.State.Owned(id.Hub, id.Name)

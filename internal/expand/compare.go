@@ -94,7 +94,8 @@ func (c *comparison) lists(ap *Object, before, after []*Object, followedOnly boo
 	for _, k := range border {
 		if a[k] == nil {
 			o := b[k]
-			c.gone[k] = once{func() *Object { return o }, ap != nil && ap.Application() && follows(o) && !prunes(ap)}
+			byHand := ap == nil // nobody takes away what somebody has applied
+			c.gone[k] = once{func() *Object { return o }, follows(o) && (byHand || ap.Application() && !prunes(ap))}
 		}
 	}
 	var both []Pair
@@ -338,6 +339,15 @@ func prunes(o *Object) bool {
 	return prune
 }
 
+// cascades reports whether what an Application makes goes with it: Argo CD's finalizers say so, in the background or not.
+func cascades(o *Object) bool {
+	all, _ := At(o.Tree, "metadata", "finalizers").([]any)
+	return slices.ContainsFunc(all, func(f any) bool {
+		name, _ := f.(string)
+		return strings.HasPrefix(name, "resources-finalizer.argocd.argoproj.io")
+	})
+}
+
 // alone visits an object of one revision; what is below it may be below another one in the other revision.
 func (c *comparison) alone(h *Hub, o *Object, below map[Key]once, visit func(*Object)) {
 	if o == nil || c.seen[o.Key()] {
@@ -361,7 +371,7 @@ func (c *comparison) alone(h *Hub, o *Object, below map[Key]once, visit func(*Ob
 			objects, _ := h.objects(o, p) // what fails is named
 			for _, x := range objects {
 				if follows(x) {
-					below[x.Key()] = once{again: func() *Object { return x }}
+					below[x.Key()] = once{func() *Object { return x }, h == c.before && !cascades(o)}
 				}
 			}
 		}

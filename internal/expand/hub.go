@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -44,12 +45,16 @@ type Hub struct {
 	folders  map[folderKey]*folder
 }
 
-// New reads the roots of a hub. A hub without any has no objects: that is a problem of it.
+// New reads the roots of a hub. A hub without any has no objects: that is a problem of it. One that runs Flux has its artifact.
 func New(o Options) *Hub {
 	if o.Memo == nil {
 		o.Memo = &Memo{}
 	}
 	h := &Hub{o: o, urls: map[string]string{}, known: map[string]bool{}, folders: map[folderKey]*folder{}}
+	if o.State.HubEngine(o.Hub) == fleet.EngineFlux {
+		h.roots = []*Object{h.pulls()}
+		return h
+	}
 	file, dir := path.Join(Bootstrap, o.Hub+".yaml"), path.Join(Bootstrap, o.Hub)
 	if f := o.Snapshot.File(file); f != nil {
 		h.roots = h.written(f, nil, ownerHub)

@@ -6,8 +6,8 @@ import (
 )
 
 // Static are the objects that do for an engine without the plugin what its roots do with it: the Applications that are at the end
-// of its ApplicationSets, and what else stands beside the roots. Left out are ApplicationSets, and the Applications that
-// bring nothing else. An error among the Problems means that something is missing.
+// of its ApplicationSets, or for Flux what its artifact holds, and what else stands beside the roots. Left out are ApplicationSets,
+// and the Applications that bring nothing else. An error among the Problems means that something is missing.
 func (h *Hub) Static(owner string) []*Object {
 	var out []*Object
 	brings := map[Key]bool{}
@@ -15,7 +15,7 @@ func (h *Hub) Static(owner string) []*Object {
 		if p := o.Parent; p != nil && o.ApplicationSet() && o.Engine == p.Engine {
 			brings[p.Key()] = true
 		}
-		if o.Engine == owner && o.Application() && o.Parent != nil {
+		if o.Engine == owner && (o.Application() && o.Parent != nil || o.pulled()) {
 			out = append(out, o.unsteered())
 		}
 		return true
@@ -33,7 +33,7 @@ func (h *Hub) Static(owner string) []*Object {
 func (h *Hub) Pipeline(owner string) []*Object {
 	var out []*Object
 	h.Walk(false, func(o *Object) bool {
-		if o.Engine == owner && (follows(o) || o.Parent != nil && fluxOwner(o.Parent) != nil) {
+		if o.Engine == owner && (follows(o) && !h.handmade(o) || o.pulled()) {
 			out = append(out, o)
 		}
 		return true
@@ -44,6 +44,9 @@ func (h *Hub) Pipeline(owner string) []*Object {
 	slices.SortStableFunc(out, func(a, b *Object) int { return compareKeys(a.Key(), b.Key()) })
 	return out
 }
+
+// handmade reports whether an object stands for what is applied by hand, and in no file.
+func (h *Hub) handmade(o *Object) bool { return o.Parent == nil && fluxOwner(o) != nil && o.doc == nil }
 
 // beside is what else the roots bring: projects, for one.
 func (h *Hub) beside() []*Object {

@@ -154,13 +154,17 @@ func (st *State) componentApplication(c *cluster, g *clusterGroup, component str
 		View: Components, Name: applicationName(component, c.member.Name), Cluster: c.member.Name,
 		Group: g.name, Component: component, Release: g.release.Type, Chart: r.chart,
 	}
-	a.Owner, a.Engine = c.owner(g.name)
+	a.Owner, a.Engine = c.member.Owner(g.name), c.member.Engine
+	engine := c.member
+	if a.Owner == fleet.OwnerHub {
+		a.Engine, engine = st.HubEngine(c.member.Hub), cmp.Or(st.hubs[c.member.Hub], c.member)
+	}
 	if r.values != nil {
 		a.Values = r.values.Root
 	}
 	at := func(path ...string) problem.Pos { return r.entry.At(path).Pos() }
 	a.set("owner", a.Owner, c.member.KeyPos("enable_remote_"+g.name))
-	a.set("engine", a.Engine, c.member.KeyPos("remote_engine"))
+	a.set("engine", a.Engine, engine.KeyPos("remote_engine"))
 	a.set("group", g.name, problem.Pos{})
 	a.set("release", a.Release, c.labels.Origins[release.LabelOf(g.name)])
 	e := st.of(c).memo.entry(r.entry)
@@ -182,7 +186,7 @@ func (st *State) componentApplication(c *cluster, g *clusterGroup, component str
 func (st *State) registrationApplication(c *cluster) (Application, []problem.Problem) {
 	m := c.member
 	a := Application{
-		View: Members, Name: applicationName(fleetSecret, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD,
+		View: Members, Name: applicationName(fleetSecret, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub),
 		Group: fleetGroup, Component: fleetSecret, Labels: c.labels.Declared, Annotations: c.annotations.Declared,
 	}
 	rel, err := st.Fleet.FleetSecrets.Choose(c.labels.All)
@@ -221,7 +225,10 @@ func (st *State) agentApplication(c *cluster) Application {
 
 // releaseApplications are the releases in use, one for each engine that renders ApplicationSets. (Flux renders none.)
 func (st *State) releaseApplications(hub string) (out []Application, problems []problem.Problem) {
-	owners := []string{fleet.OwnerHub}
+	var owners []string
+	if !st.isFluxHub(hub) {
+		owners = append(owners, fleet.OwnerHub)
+	}
 	for _, m := range st.Fleet.Members(hub) {
 		if m.Remote && m.Engine == fleet.EngineArgoCD && m.Lifecycle != fleet.Retired {
 			owners = append(owners, m.Name)
@@ -267,13 +274,4 @@ func (a *Application) keys(rel release.Release) {
 			a.set(key, rel.Keys[key], rel.Places[key])
 		}
 	}
-}
-
-// owner is whose engine owns a group of the cluster, and which engine that is.
-func (c *cluster) owner(group string) (owner, engine string) {
-	owner = c.member.Owner(group)
-	if owner == c.member.Name {
-		return owner, c.member.Engine
-	}
-	return owner, fleet.EngineArgoCD
 }

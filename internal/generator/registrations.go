@@ -13,6 +13,14 @@ func (st *State) isFluxHub(hub string) bool {
 	return self != nil && self.Engine == fleet.EngineFlux
 }
 
+// HubEngine is a hub's own engine: fleet.EngineArgoCD or fleet.EngineFlux.
+func (st *State) HubEngine(hub string) string {
+	if st.isFluxHub(hub) {
+		return fleet.EngineFlux
+	}
+	return fleet.EngineArgoCD
+}
+
 // registrations are the sets of view members as components that run on the hub itself: what registers its members with
 // a hub whose engine is Flux, none for another.
 func (st *State) registrations(hub string) ([]ComponentSet, *Error) {

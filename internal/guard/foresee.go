@@ -90,7 +90,7 @@ func (x foresight) compare(q foreseen) (found, Verdict, error) {
 	if err != nil {
 		return found{}, Unanswerable, err
 	}
-	had, err := toldOf(x.before, q)
+	had, err := toldOf(x.before, q.baseline())
 	if err != nil {
 		return found{}, Unknown, fmt.Errorf("the base has no answer to compare with: %w", err)
 	}
@@ -181,6 +181,14 @@ func owners(f *fleet.Fleet, hub string) []string {
 // cannot be asked for without the base that its ApplicationSet sends.
 type foreseen struct{ r, wide generator.Request }
 
+// baseline is the question whose answer tells what there is to lose: of a release, what members have of it (rule 7).
+func (q foreseen) baseline() foreseen {
+	if q.r.View == generator.Releases {
+		q.wide.View = generator.Components
+	}
+	return q
+}
+
 func (x foresight) questions(hub, owner string) []foreseen {
 	var out []foreseen
 	if owner == fleet.OwnerHub {
@@ -190,6 +198,8 @@ func (x foresight) questions(hub, owner string) []foreseen {
 		}
 	}
 	for _, group := range x.before.Fleet.Layout.GroupNames() {
+		releases := generator.Request{View: generator.Releases, Hub: hub, Group: group, Owner: owner}
+		out = append(out, foreseen{releases, releases})
 		wide := generator.Request{View: generator.Components, Hub: hub, Group: group, Owner: owner}
 		told, err := x.before.Told(wide)
 		if err != nil {

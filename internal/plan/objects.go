@@ -87,7 +87,7 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 	switch {
 	case p.After == nil:
 		out.Action = Remove
-		return out, !isKnown && !ofHelmRelease(o)
+		return out, (p.Left || !isKnown) && !ofHelmRelease(o)
 	case p.Before == nil:
 		out.Action = Create
 		return out, !isKnown && !ofHelmRelease(o)

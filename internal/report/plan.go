@@ -78,7 +78,7 @@ type PlanGuard struct {
 type PlanRefusal struct {
 	Hub       string `json:"hub"`
 	Owner     string `json:"owner"`
-	View      string `json:"view" jsonschema:"enum=members,enum=components,enum=agents,enum=grants"`
+	View      string `json:"view" jsonschema:"enum=members,enum=releases,enum=components,enum=agents,enum=grants"`
 	Group     string `json:"group,omitempty"`
 	Component string `json:"component,omitempty"`
 	Release   string `json:"release,omitempty"`

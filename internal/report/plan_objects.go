@@ -130,6 +130,7 @@ func (p Plan) Incomplete() bool {
 // objectLines are a hub's objects as lines, by the cluster that they are shown for.
 func objectLines(h PlanHub) (lines []planLine, clusters []string) {
 	for _, o := range h.Objects {
+		by := cmp.Or(strings.TrimSuffix(o.From, "-"+cmp.Or(o.Cluster, h.Name)), "hand")
 		name, cluster := o.Name, cmp.Or(o.Cluster, h.Name)
 		if short, ok := strings.CutSuffix(name, "-"+cluster); ok {
 			name = short
@@ -139,9 +140,9 @@ func objectLines(h PlanHub) (lines []planLine, clusters []string) {
 		case o.Left:
 			l.about = "left behind: nobody makes it any more, and nothing removes it"
 		case o.Action == string(plan.Create):
-			l.about = "by " + strings.TrimSuffix(o.From, "-"+cluster)
+			l.about = "by " + by
 		case o.Action == string(plan.Remove):
-			l.about = "was made by " + strings.TrimSuffix(o.From, "-"+cluster)
+			l.about = "was made by " + by
 		}
 		if o.Action != string(plan.Change) {
 			l.position = o.Position.String()

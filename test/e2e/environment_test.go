@@ -25,7 +25,7 @@ type environment struct {
 	*hub.Hub
 	ledger  *ledger
 	timings []timing
-	foresaw foresight // what was compared last
+	foresight
 }
 
 // timing is a measured span.
@@ -74,6 +74,7 @@ func start(t *testing.T, o hub.Options) *environment {
 	for name, client := range h.Spoke {
 		e.ledger.watch(t.Context(), t, name, client, isDeployed, kube.ConfigMaps, kube.Deployments)
 	}
+	e.foresight = foresight{repo: e.Fleet.Path(), hub: hub.Name, facts: e.facts, engines: []deploying{e.deploying(hubOwner, hub.Name, e.Kube)}}
 	e.timed("start", "components running", began)
 	return e
 }
@@ -226,7 +227,8 @@ func (e *environment) synced(t *testing.T) {
 const quiet = 2 * time.Second
 
 // settle waits until every Application is synced and healthy, and stays so for a while in which nothing happens: what
-// should not follow has had its time, and what a flow sees afterwards is of its own making.
+// should not follow has had its time, and what a flow sees afterwards is of its own making. What there is then has to be what was
+// foreseen.
 func (e *environment) settle(t *testing.T) {
 	t.Helper()
 	e.within(t, 4*patience, "all Applications synced and healthy, and nothing happening", func() string {
@@ -238,6 +240,7 @@ func (e *environment) settle(t *testing.T) {
 		}
 		return ""
 	})
+	e.foreseen(t)
 }
 
 // values are what a component got on a spoke: the stand-in chart writes them into a ConfigMap.
@@ -271,3 +274,28 @@ func (e *environment) only(t *testing.T, mark int, allowed func(change) bool) {
 
 // spokes are the names of the spokes with a control plane, sorted.
 func (e *environment) spokes() []string { return slices.Sorted(maps.Keys(e.Spokes)) }
+
+// foreseen fails where what there is, is not what was foreseen.
+func (e *environment) foreseen(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	compared := e.check(t, func(what string, pending func() string) error { return e.await(t.Context(), patience, what, pending) })
+	e.timed("foreseen", compared, began)
+}
+
+// deploying is an Argo CD, by where the ledger has what is there.
+func (e *environment) deploying(owner, where string, client *kube.Client) deploying {
+	kinds := []string{"Application", "ApplicationSet"}
+	return deploying{owner: owner, kube: client, kinds: kinds, all: func(*testing.T) (out []*unstructured.Unstructured) {
+		for _, kind := range kinds {
+			out = slices.AppendSeq(out, maps.Values(e.ledger.all(where, kind)))
+		}
+		return out
+	}}
+}
+
+// facts are what the hub knows of its clusters.
+func (e *environment) facts(t *testing.T) []byte {
+	t.Helper()
+	return argosy(t, "facts", "export", "--kubeconfig", e.Control.Kubeconfig)
+}

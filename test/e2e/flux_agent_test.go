@@ -163,7 +163,7 @@ func fluxBrokenCommit(t *testing.T, m *fluxEngine) {
 		t.Errorf("the artifact is %s; expected %s, that of the commit before", now, revision)
 	}
 	m.allReady(t, answered)
-	m.settle(t)
+	m.calm(t) // nothing is foreseen of what cannot be read
 	m.only(t, mark, func(change) bool { return false })
 	must(t, m.fleet.Write(path, text))
 	m.push(t, "Mend "+path)
@@ -191,7 +191,7 @@ func fluxSwitchedOff(t *testing.T, m *fluxEngine) {
 		return ""
 	})
 	m.timed("push to the artifact without a component applied", began)
-	m.settle(t)
+	m.calm(t) // what is foreseen is with the permission
 	m.only(t, mark, func(change) bool { return false })
 	m.notRecreated(t, before)
 	for _, o := range []string{"HelmRelease/" + flux.Namespace + "/" + component + "-" + fluxMember, "Deployment/kyverno/kyverno"} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -50,6 +51,7 @@ type fluxEngine struct {
 	services *services.Proxy
 	plugin   *plugin.Plugin
 	ledger   *ledger
+	foresight
 	spans    []string
 	checkout string
 }
@@ -85,6 +87,7 @@ func startFlux(t *testing.T, owner string, clusters, members []string, more ...s
 		HTTPProxy: m.services.URL,
 	})
 	must(t, err)
+	m.foresight = foresight{repo: m.fleet.Path(), hub: fluxHub, engines: []deploying{fluxDeploying(m.owner, m.Client)}, facts: m.known}
 	m.timed("clusters, Flux, Git and charts running", began)
 	return m
 }
@@ -100,6 +103,14 @@ func (m *fluxEngine) params(t *testing.T, into any, question ...string) {
 	}{}
 	answer.Output.Parameters = into
 	must(t, json.Unmarshal(text, &answer))
+}
+
+// known are the facts of the clusters.
+func (m *fluxEngine) known(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile(m.facts())
+	must(t, err)
+	return text
 }
 
 func (m *fluxEngine) facts() string { return filepath.Join(m.checkout, "examples", "facts.yaml") }
@@ -393,8 +404,20 @@ func (m *fluxEngine) eventually(t *testing.T, what string, pending func() string
 	}
 }
 
-// settle waits until nothing has happened for longer than Flux takes to ask the service again and to apply what it gets.
+// settle waits until nothing happens any more. What there is then has to be what was foreseen.
 func (m *fluxEngine) settle(t *testing.T) {
+	t.Helper()
+	m.calm(t)
+	m.check(t, func(_ string, pending func() string) error {
+		if differs := pending(); differs != "" {
+			return errors.New(differs)
+		}
+		return nil
+	})
+}
+
+// calm waits until nothing has happened for longer than Flux takes to ask the service again and to apply what it gets.
+func (m *fluxEngine) calm(t *testing.T) {
 	t.Helper()
 	const quiet = 3 * time.Second
 	m.reconcile(t)
@@ -480,6 +503,22 @@ func fluxCondition(o *unstructured.Unstructured, kind string) map[string]any {
 		}
 	}
 	return nil
+}
+
+// fluxDeploying is a Flux. What it has of an Application is called the same.
+func fluxDeploying(owner string, client *kube.Client) deploying {
+	ours := func(o *unstructured.Unstructured) bool {
+		return o.GetLabels()["app.kubernetes.io/managed-by"] == "argosy"
+	}
+	return deploying{owner: owner, kube: client, kinds: []string{"HelmRelease", "Kustomization"}, manager: "kustomize-controller", ours: ours,
+		all: func(t *testing.T) (out []*unstructured.Unstructured) {
+			for _, r := range []schema.GroupVersionResource{flux.HelmReleases, flux.Kustomizations} {
+				all, err := client.List(t.Context(), r, flux.Namespace, "app.kubernetes.io/managed-by=argosy")
+				must(t, err)
+				out = slices.AppendSeq(out, maps.Values(all))
+			}
+			return out
+		}}
 }
 
 // fluxText is a text of an object, empty when there is none of either.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,133 +12,212 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
 // What the offline pipeline says of a commit (docs/design/0024-expansion.md) is what comes of it on the hub: what `argosy render`
 // writes is what the API server has, field by field, and what `argosy plan` says to be created, changed and removed is what was.
 // Both are asked as people ask them, in a clone, with the facts that `argosy facts export` has from the hub.
 
-// foresight is what was compared last: the next plan is from there.
+// foresight compares the engines of a hub with what is foreseen of its fleet's last commit.
 type foresight struct {
+	repo, hub string
+	engines   []deploying
+	// facts are what the hub knows of its clusters, as `argosy facts export` has it.
+	facts func(*testing.T) []byte
+	last  foreseen
+}
+
+// deploying is an engine, and how it is looked at.
+type deploying struct {
+	owner string // as the service calls it
+	kube  *kube.Client
+	// all is what there is of some kinds. Of others, what is foreseen is looked at.
+	all   func(*testing.T) []*unstructured.Unstructured
+	kinds []string
+	// ours tells what is foreseen that it makes; nil is all.
+	ours func(*unstructured.Unstructured) bool
+	// manager is who applies to its API server what is foreseen, and owns what it sets. Where there is one, an object is as foreseen if it
+	// would be the same when that is applied again: the API server fills in defaults, and controllers add to it.
+	manager string
+}
+
+// foreseen is what was compared.
+type foreseen struct {
 	head  string
 	facts []byte
-	want  map[string]*unstructured.Unstructured // by id
-	have  map[string]any                        // by id, as it was
-	// owners are the ApplicationSets' names, by those of their Applications.
-	owners map[string]string
+	of    map[string]*outlook // by engine
 }
+
+// outlook is what an engine is to have, and has.
+type outlook struct {
+	want map[string]any // by id
+	have map[string]any
+	// makers are the ApplicationSets' names, by those of their Applications; nobody's are not in it.
+	makers map[string]string
+	// left is what nobody makes any more, and stays as it was.
+	left map[string]any
+}
+
+// nobody controls what no ApplicationSet has made.
+const nobody = "nobody"
 
 // id names an object.
 func id(kind, name string) string { return kind + " " + name }
 
-// foreseen fails where what is there now is not what is foreseen of the last commit, or where what has become of it since the
-// last call is not what the plan says. Nothing may be under way, and nothing refused.
-func (e *environment) foreseen(t *testing.T) {
+// check fails where what is there now is not what is foreseen of the last commit, or where what has become of it since the
+// last check is not what the plan says. Nothing may be under way. What stays as it was, by the plan's word, has to: what the removal
+// budget does not let go, and what is left behind.
+func (f *foresight) check(t *testing.T, await func(what string, pending func() string) error) (said string) {
 	t.Helper()
-	head, err := e.Fleet.Head(t.Context())
-	must(t, err)
-	last, dir := e.foresaw, t.TempDir()
-	now := foresight{head: head, facts: e.factsNow(t), want: last.want, owners: last.owners}
-	began := time.Now()
-	var said planned
-	if last.head != head || !bytes.Equal(last.facts, now.facts) {
-		said = e.foresee(t, dir, last, &now)
-	}
-	want := map[string]any{}
-	for name, o := range now.want {
-		want[name] = told(o)
-	}
-	if err := e.await(t.Context(), patience, "what is foreseen of "+head, func() string {
-		now.have = e.there(t, now.want)
-		return cmp.Or(differing(want, now.have), e.misowned(now.owners))
-	}); err != nil {
-		t.Error(err) // what the plan says of it is worth knowing, too
-	}
-	if last.head != "" && last.head != head {
-		if diff := gocmp.Diff(said.effects(), became(last.have, now.have)); diff != "" {
-			t.Errorf("the plan from %.7s to %.7s is not what came of it (-plan +API server):\n%s", last.head, head, diff)
+	now := f.foresee(t)
+	plan := f.plan(t, now)
+	held := 0
+	for _, engine := range f.engines {
+		o, was := now.of[engine.owner], f.last.of[engine.owner]
+		o.leaves(plan.left(engine.owner), was)
+		holds := plan.held(engine.owner)
+		for name := range holds {
+			o.want[id("Application", name)], o.makers[id("Application", name)] = was.have[id("Application", name)], was.makers[id("Application", name)]
 		}
-	}
-	e.foresaw = now
-	e.timed("foreseen", fmt.Sprintf("%d objects compared, %d foreseen to change", len(want), len(said.effects())), began)
-}
-
-// factsNow are what the hub knows of its clusters.
-func (e *environment) factsNow(t *testing.T) []byte {
-	t.Helper()
-	facts, err := argosy(t, "facts", "export", "--kubeconfig", e.Control.Kubeconfig)
-	must(t, err)
-	return facts
-}
-
-// foresee asks for both at once: what the hub is to have, and what a plan from the last comparison says.
-func (e *environment) foresee(t *testing.T, dir string, last foresight, now *foresight) planned {
-	t.Helper()
-	before, after := filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.yaml")
-	must(t, os.WriteFile(before, last.facts, 0o600))
-	must(t, os.WriteFile(after, now.facts, 0o600))
-	var asked sync.WaitGroup
-	var plan []byte
-	var unplanned error
-	if last.head != "" && last.head != now.head {
-		asked.Go(func() {
-			plan, unplanned = argosy(t, "plan", "--repo", e.Fleet.Path(), "--hub", hub.Name, "--facts", before, "--base", last.head, "--head", now.head, "-o", "json")
-		})
-	}
-	_, err := argosy(t, "render", "--repo", e.Fleet.Path(), "--hub", hub.Name, "--facts", after, "--form", "pipeline", "--out", filepath.Join(dir, "rendered"))
-	asked.Wait()
-	must(t, errors.Join(err, unplanned))
-	var said planned
-	if plan != nil {
-		must(t, json.Unmarshal(plan, &said))
-	}
-	for _, p := range said.Problems {
-		t.Errorf("the plan is not complete: %v", p)
-	}
-	now.want, now.owners = map[string]*unstructured.Unstructured{}, map[string]string{}
-	for path, o := range written(t, filepath.Join(dir, "rendered")) {
-		if o.GetKind() != "ApplicationSet" {
-			now.want[id(o.GetKind(), o.GetName())] = o
+		if err := await("what is foreseen of "+now.head+" of "+engine.owner, func() string {
+			return engine.look(t, o)
+		}); err != nil {
+			t.Error(err) // what the plan says of it is worth knowing, too
 		}
-		if maker := filepath.Base(filepath.Dir(path)); maker != "applications" && o.GetKind() == "Application" {
-			now.owners[o.GetName()] = maker
+		if plan != nil && was != nil {
+			if diff := gocmp.Diff(plan.effects(engine.owner, holds), became(was.have, o.have)); diff != "" {
+				t.Errorf("%s: the plan from %.7s to %.7s is not what came of it (-plan +API server):\n%s", engine.owner, f.last.head, now.head, diff)
+			}
 		}
+		held += len(holds)
+		said += fmt.Sprintf("%d objects of %s, %d to change; ", len(o.want), engine.owner, len(plan.effects(engine.owner, holds)))
+	}
+	if held == 0 { // else it is still to come of this plan
+		f.last = now
 	}
 	return said
 }
 
-// misowned says which Applications another ApplicationSet controls than is foreseen.
-func (e *environment) misowned(owners map[string]string) string {
-	var out []string
-	for name, o := range e.ledger.all(hub.Name, "Application") {
-		if have, want := controller(o), cmp.Or(owners[name], "nobody"); have != want {
-			out = append(out, fmt.Sprintf("%s is controlled by %s; foreseen is %s", name, have, want))
-		}
+// leaves adds what is left behind, of old and since what there was, as long as nobody makes it again.
+func (o *outlook) leaves(names []string, was *outlook) {
+	o.left = map[string]any{}
+	if was == nil {
+		return
 	}
-	slices.Sort(out)
-	return strings.Join(out, "\n")
+	maps.Copy(o.left, was.left)
+	for _, name := range names {
+		o.left[name] = was.have[name]
+	}
+	maps.DeleteFunc(o.left, func(name string, _ any) bool { return o.want[name] != nil })
+	maps.Copy(o.want, o.left)
 }
 
-// argosy runs the command line, as built, and gives what it says.
-func argosy(t *testing.T, args ...string) ([]byte, error) {
+// foresee is what all engines are to have by the last commit. It is not asked for anew where nothing has changed.
+func (f *foresight) foresee(t *testing.T) foreseen {
+	t.Helper()
+	now := foreseen{facts: f.facts(t), of: map[string]*outlook{}}
+	out, err := exec.CommandContext(t.Context(), "git", "-C", f.repo, "rev-parse", "HEAD").Output()
+	must(t, err)
+	now.head = strings.TrimSpace(string(out))
+	for _, engine := range f.engines {
+		if was := f.last.of[engine.owner]; was != nil && now.head == f.last.head && bytes.Equal(now.facts, f.last.facts) {
+			now.of[engine.owner] = &outlook{want: maps.Clone(was.want), makers: was.makers}
+			continue
+		}
+		dir := filepath.Join(t.TempDir(), "rendered")
+		argosy(t, "render", "--repo", f.repo, "--hub", f.hub, "--owner", engine.owner, "--facts", file(t, now.facts), "--form", "pipeline", "--out", dir)
+		o := &outlook{want: map[string]any{}, makers: map[string]string{}}
+		for path, object := range written(t, dir) {
+			if engine.ours != nil && !engine.ours(object) {
+				continue
+			}
+			name := id(object.GetKind(), object.GetName())
+			o.want[name] = told(object)
+			if maker := filepath.Base(filepath.Dir(path)); maker != "applications" && object.GetKind() == "Application" {
+				o.makers[name] = maker
+			}
+		}
+		now.of[engine.owner] = o
+	}
+	return now
+}
+
+// plan is what a plan says from the last check, with the facts from then; nil where nothing has been committed since.
+func (f *foresight) plan(t *testing.T, now foreseen) *planned {
+	t.Helper()
+	if f.last.head == "" || f.last.head == now.head {
+		return nil
+	}
+	var said planned
+	text := argosy(t, "plan", "--repo", f.repo, "--hub", f.hub, "--facts", file(t, f.last.facts), "--base", f.last.head, "--head", now.head, "-o", "json")
+	must(t, json.Unmarshal(text, &said))
+	for _, p := range said.Problems {
+		t.Errorf("the plan is not complete: %v", p)
+	}
+	return &said
+}
+
+// look is how what an engine has differs from what it is to have: Applications that another ApplicationSet controls are named, too.
+func (d deploying) look(t *testing.T, o *outlook) string {
+	t.Helper()
+	var misowned []string
+	live := map[string]*unstructured.Unstructured{}
+	for _, object := range d.all(t) {
+		name := id(object.GetKind(), object.GetName())
+		live[name] = object
+		if maker, want := controller(object), cmp.Or(o.makers[name], nobody); object.GetKind() == "Application" && maker != want {
+			misowned = append(misowned, fmt.Sprintf("%s is controlled by %s; foreseen is %s", name, maker, want))
+		}
+	}
+	want := maps.Clone(o.want)
+	for name, wanted := range o.want {
+		object := &unstructured.Unstructured{Object: wanted.(map[string]any)}
+		if !slices.Contains(d.kinds, object.GetKind()) {
+			there, err := d.kube.Same(t.Context(), object)
+			must(t, err)
+			if there != nil {
+				live[name] = there
+			}
+		}
+		if d.manager != "" && live[name] != nil {
+			applied, err := d.kube.WouldBe(t.Context(), d.manager, object)
+			must(t, err)
+			want[name] = told(applied)
+		}
+	}
+	o.have = map[string]any{}
+	for name, object := range live {
+		o.have[name] = told(object)
+	}
+	slices.Sort(misowned)
+	return cmp.Or(differing(want, o.have), strings.Join(misowned, "\n"))
+}
+
+// argosy is what the command line says, as built.
+func argosy(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var out, problems bytes.Buffer
 	command := exec.CommandContext(t.Context(), filepath.Join("..", "..", "bin", "argosy"), args...)
 	command.Stdout, command.Stderr = &out, &problems
 	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("argosy %s: %w\n%s", strings.Join(args, " "), err, problems.String())
+		t.Fatalf("argosy %s: %v\n%s", strings.Join(args, " "), err, problems.String())
 	}
-	return out.Bytes(), nil
+	return out.Bytes()
+}
+
+// file is the path of one with a text.
+func file(t *testing.T, text []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file.yaml")
+	must(t, os.WriteFile(path, text, 0o600))
+	return path
 }
 
 // written are the objects in the files of a folder, by the file's path.
@@ -160,32 +238,13 @@ func written(t *testing.T, dir string) map[string]*unstructured.Unstructured {
 	return out
 }
 
-// there is what the hub has: all Applications, and of other kinds what is foreseen.
-func (e *environment) there(t *testing.T, foreseen map[string]*unstructured.Unstructured) map[string]any {
-	t.Helper()
-	out := map[string]any{}
-	for name, o := range e.ledger.all(hub.Name, "Application") {
-		out[id("Application", name)] = told(o)
-	}
-	for name, o := range foreseen {
-		if o.GetKind() == "Application" {
-			continue
-		}
-		kind, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
-		live, err := e.Kube.Get(t.Context(), kind, o.GetNamespace(), o.GetName())
-		must(t, err)
-		if live != nil {
-			out[name] = told(live)
-		}
-	}
-	return out
-}
-
 // others are what somebody else puts onto objects, by the part of the metadata.
 var others = map[string][]string{
 	"annotations": {
-		"argocd.argoproj.io/refresh",     // whoever wants an Application compared, until Argo CD has
-		"argocd.argoproj.io/tracking-id", // Argo CD 3, onto what an Application makes
+		"argocd.argoproj.io/refresh",                 // whoever wants an Application compared, until Argo CD has
+		"argocd.argoproj.io/application-set-refresh", // whoever wants an ApplicationSet to ask, until it has
+		"argosy.dev/refreshed-at",                    // the service, when it wants that
+		"argocd.argoproj.io/tracking-id",             // Argo CD 3, onto what an Application makes
 	},
 	"labels": {
 		"app.kubernetes.io/instance", // Argo CD 2, onto what an Application makes
@@ -195,7 +254,7 @@ var others = map[string][]string{
 // told is an object as whoever made it wants it: without its status and a running operation, without what Kubernetes notes of it (uid,
 // resourceVersion, generation, creationTimestamp, managedFields), without who controls it (ownerReferences, which need a uid),
 // and without what others add.
-func told(o *unstructured.Unstructured) any {
+func told(o *unstructured.Unstructured) map[string]any {
 	metadata := map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}
 	for part, all := range map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()} {
 		all = maps.Clone(all)
@@ -213,14 +272,17 @@ func told(o *unstructured.Unstructured) any {
 			out[field] = value
 		}
 	}
-	if o.GetKind() == "Application" { // its controller leaves out what is false when it writes one that others have made
+	switch o.GetKind() {
+	case "ApplicationSet": // its controller writes it with what is empty added or left out
+		out["spec"] = substance(out["spec"])
+	case "Application": // its controller leaves out what is false when it writes one that others have made
 		out["spec"] = withoutFalse(out["spec"])
 	}
 	text, err := json.Marshal(out)
 	if err != nil {
 		panic(err)
 	}
-	var same any // with JSON's types
+	var same map[string]any // with JSON's types
 	if err := json.Unmarshal(text, &same); err != nil {
 		panic(err)
 	}
@@ -278,59 +340,21 @@ func merge(a, b map[string]any) map[string]any {
 	return out
 }
 
-// became is what has become of Applications.
+// became is what has become of Applications, by name, and of what Flux has in their place.
 func became(before, after map[string]any) map[string]string {
 	out := map[string]string{}
 	for name := range merge(before, after) {
 		b, was := before[name]
 		a, is := after[name]
+		kind, app, _ := strings.Cut(name, " ")
 		switch {
-		case !strings.HasPrefix(name, id("Application", "")):
+		case kind != "Application" && kind != "HelmRelease" && kind != "Kustomization":
 		case !was:
-			out[name] = "create"
+			out[app] = "create"
 		case !is:
-			out[name] = "remove"
+			out[app] = "remove"
 		case !gocmp.Equal(b, a):
-			out[name] = "change"
-		}
-	}
-	return out
-}
-
-// planned is a plan, as far as it is compared.
-type planned struct {
-	Hubs []struct {
-		Clusters []struct {
-			Applications []plannedApplication
-		}
-		Objects []struct {
-			Kind, Name, Owner, Action string
-			Left                      bool
-		}
-	}
-	Problems []map[string]any
-}
-
-type plannedApplication struct {
-	Name, Action, Owner string
-}
-
-// effects are what becomes of the hub's Applications. One that moves goes from one ApplicationSet to another, under its name.
-func (p planned) effects() map[string]string {
-	action := map[string]string{"create": "create", "change": "change", "move": "change", "remove": "remove"}
-	out := map[string]string{}
-	for _, h := range p.Hubs {
-		for _, c := range h.Clusters {
-			for _, a := range c.Applications {
-				if a.Owner == hubOwner {
-					out[id("Application", a.Name)] = action[a.Action]
-				}
-			}
-		}
-		for _, o := range h.Objects {
-			if o.Kind == "Application" && o.Owner == hubOwner && !o.Left {
-				out[id(o.Kind, o.Name)] = o.Action
-			}
+			out[app] = "change"
 		}
 	}
 	return out

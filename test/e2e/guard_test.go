@@ -53,6 +53,7 @@ func removalBudget(t *testing.T, e *environment) {
 		if now := len(e.ledger.all(hub.Name, "Application")); now != applications {
 			t.Errorf("%d Applications; there were %d", now, applications)
 		}
+		e.foreseen(t)
 	})
 
 	t.Run("approved", func(t *testing.T) {
@@ -67,6 +68,7 @@ func removalBudget(t *testing.T, e *environment) {
 				t.Errorf("%s: %d of %d objects still run; expected all, as nothing said that they go", name, left, uids[name])
 			}
 		}
+		e.settle(t)
 		for _, name := range leaving {
 			e.write(t, memberFile(name), files[name])
 		}

@@ -211,6 +211,7 @@ func (a *agents) flip(t *testing.T) {
 					c.cluster == hub.Name && c.name == "grant-addons-"+agent
 			})
 			a.expected(t)
+			a.foreseen(t)
 			a.handover(t, mark, x.name, from, to, moving)
 		})
 	}
@@ -246,6 +247,7 @@ func (a *agents) fluxFlip(t *testing.T) {
 				return c.cluster == fluxMember && c.kind == "HelmRelease" && x.toHub || c.cluster == hub.Name && (strings.HasSuffix(c.name, "-"+fluxMember))
 			})
 			a.expected(t)
+			a.foreseen(t)
 		})
 	}
 }

@@ -175,5 +175,5 @@ func controller(o *unstructured.Unstructured) string {
 			return ref.Name
 		}
 	}
-	return "nobody"
+	return nobody
 }

@@ -181,3 +181,30 @@ func (c *Client) Delete(ctx context.Context, r schema.GroupVersionResource, name
 func ByKind(objects []*unstructured.Unstructured, kind string) []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return o.GetKind() != kind })
 }
+
+// Same is an object as it is there; nil where it is not.
+func (c *Client) Same(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	resource, err := c.resource(ctx, o.GroupVersionKind(), o.GetNamespace(), o)
+	if err != nil {
+		return nil, err
+	}
+	found, err := resource.Get(ctx, o.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return found, err
+}
+
+// WouldBe is what an object would be if a manager applied it, which does not happen.
+func (c *Client) WouldBe(ctx context.Context, manager string, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	resource, err := c.resource(ctx, o.GroupVersionKind(), o.GetNamespace(), o)
+	if err != nil {
+		return nil, err
+	}
+	data, err := o.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	force := true
+	return resource.Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: manager, Force: &force, DryRun: []string{metav1.DryRunAll}})
+}
