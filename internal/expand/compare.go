@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -163,10 +164,12 @@ func (c *comparison) applications(b, a *Object) {
 
 // sets compares what two ApplicationSets make.
 func (c *comparison) sets(b, a *Object) {
-	same := b.Digest() == a.Digest()
-	look := !same || c.looksInto(a)
-	if same && !look && c.alike(a) {
-		return
+	look := true // into all of its Applications
+	if b.Digest() == a.Digest() {
+		var alike bool
+		if alike, look = c.answers(a); alike && !look {
+			return
+		}
 	}
 	before, readable := c.before.sets(b)
 	after, ok := c.after.sets(a)
@@ -237,18 +240,31 @@ func bySetName(sets []set) (map[string]set, []string) {
 	return out, order
 }
 
-// alike reports whether the engine answers all that an ApplicationSet asks alike in both revisions.
-func (c *comparison) alike(o *Object) bool {
-	if !onlyPlugin(o) || readsRevision(o) {
-		return false
+// answers compares what the engine answers to an ApplicationSet that is the same in both revisions: whether that is alike, and
+// whether its Applications are worth looking into, as they may name a folder that is followed. Paths stand in its template,
+// or in the answers.
+func (c *comparison) answers(o *Object) (alike, look bool) {
+	if !onlyPlugin(o) || c.names(canonical(At(o.Tree, "spec", "template"))) {
+		return false, true
 	}
+	alike, brings := !readsRevision(o), c.after.mayBring(o)
 	for _, p := range questions(o) {
 		r, err := c.after.request(o.Name(), p)
-		if err != nil || c.before.o.State.Fingerprint(r) != c.after.o.State.Fingerprint(r) {
-			return false
+		if err != nil {
+			return false, true
+		}
+		was, is, err := generator.Both(c.before.o.State, c.after.o.State, r)
+		if err != nil {
+			return false, true
+		}
+		alike = alike && was.Fingerprint() == is.Fingerprint()
+		for set := range is.Texts() {
+			if lives(set) || c.names(set) || brings && chartValue.Match(set) {
+				return alike, true
+			}
 		}
 	}
-	return true
+	return alike, false
 }
 
 // questions are what an ApplicationSet's own plugin generators send.
@@ -268,25 +284,6 @@ var pathValue = regexp.MustCompile(`"path":"((?:[^"\\]|\\.)*)"`)
 
 // chartValue is a chart of a Helm repository that a source names, in JSON.
 var chartValue = regexp.MustCompile(`"chart":"[^"]`)
-
-// looksInto reports whether an ApplicationSet's Applications may name a folder that is worth following. Paths stand in its
-// template, or in the answers.
-func (c *comparison) looksInto(o *Object) bool {
-	if !onlyPlugin(o) {
-		return true
-	}
-	brings := c.after.mayBring(o)
-	if c.names(canonical(At(o.Tree, "spec", "template"))) {
-		return true
-	}
-	for _, q := range questions(o) {
-		answer, err := c.after.ask(o.Name(), q)
-		if err != nil || lives(answer) || c.names(answer) || brings && chartValue.Match(answer) {
-			return true
-		}
-	}
-	return false
-}
 
 // names reports whether a text names a folder that is followed, or one that only the renderer knows.
 func (c *comparison) names(text []byte) bool {

@@ -188,7 +188,11 @@ func (h *Hub) ask(applicationSet string, parameters json.RawMessage) (json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	return h.o.State.Answer(r)
+	told, err := h.o.State.Once(r)
+	if err != nil {
+		return nil, err
+	}
+	return told.Bytes(), nil
 }
 
 func (h *Hub) request(applicationSet string, parameters json.RawMessage) (generator.Request, error) {

@@ -67,6 +67,7 @@ func TestSaidAgainIsComputedAnew(t *testing.T) {
 				files = filesOfSnapshot(st, files)
 				continue // the repository as a whole: the next change may mend it
 			}
+			previous := st
 			st = built
 			fresh, err := Restore(snapshot.New(s.Revision, files), live, st.Homes())
 			if err != nil {
@@ -99,7 +100,7 @@ func TestSaidAgainIsComputedAnew(t *testing.T) {
 				if !bytes.Equal(got.Bytes(), want.Bytes()) {
 					t.Fatalf("seed %d, step %d: the answer differs from one that is computed anew:\n%s\n%s", seed, step, got.Bytes(), want.Bytes())
 				}
-				if got.Len() != len(want.Bytes()) || got.Sets() != want.Sets() || got.fingerprint() != want.fingerprint() {
+				if got.Len() != len(want.Bytes()) || got.Sets() != want.Sets() || got.Fingerprint() != want.Fingerprint() {
 					t.Fatalf("seed %d, step %d: %d bytes, %d sets, computed anew %d, %d", seed, step, got.Len(), got.Sets(), want.Len(), want.Sets())
 				}
 				var written bytes.Buffer
@@ -108,6 +109,17 @@ func TestSaidAgainIsComputedAnew(t *testing.T) {
 				}
 				if fmt.Sprint(got.Subjects()) != fmt.Sprint(want.Subjects()) {
 					t.Fatalf("seed %d, step %d: subjects %v, computed anew %v", seed, step, got.Subjects(), want.Subjects())
+				}
+				if subjects, err := fresh.Subjects(request); err != nil || fmt.Sprint(subjects) != fmt.Sprint(want.Subjects()) {
+					t.Fatalf("seed %d, step %d: subjects alone %v, of the answer %v: %v", seed, step, subjects, want.Subjects(), err)
+				}
+				if previous == nil {
+					continue
+				}
+				before, beforeErr := previous.Told(request)
+				was, is, err := Both(previous, st, request)
+				if (err == nil) != (beforeErr == nil) || err == nil && (!bytes.Equal(was.Bytes(), before.Bytes()) || !bytes.Equal(is.Bytes(), want.Bytes())) {
+					t.Fatalf("seed %d, step %d: both answers are not those of each state: %v, %v", seed, step, err, beforeErr)
 				}
 			}
 		}

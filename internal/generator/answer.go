@@ -3,6 +3,7 @@ package generator
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/facts"
@@ -211,6 +212,59 @@ func (st *State) Told(r Request) (*Told, error) {
 	return told, nil
 }
 
+// Once is Told for whoever asks once: the answer is not remembered.
+func (st *State) Once(r Request) (*Told, error) { return st.onceLike(r, nil) }
+
+// Both are Once of two states, which share what they say alike of the same clusters.
+func Both(before, after *State, r Request) (was, is *Told, err error) {
+	if was, err = before.Once(r); err != nil {
+		return nil, nil, err
+	}
+	like := was
+	if !before.facts.Equal(after.facts) {
+		like = nil
+	}
+	is, err = after.onceLike(r, like)
+	return was, is, err
+}
+
+func (st *State) onceLike(r Request, like *Told) (*Told, error) {
+	told, failure := st.answer(r, like)
+	if failure != nil {
+		return nil, failure
+	}
+	return told, nil
+}
+
+// Subjects are those of the answer to a request, in order, without the answer: of any number of sets.
+func (st *State) Subjects(r Request) ([]Subject, error) {
+	q, failure := st.query(r)
+	if failure != nil {
+		return nil, failure
+	}
+	var out [][]Subject
+	if q.View == Components || q.View == Members {
+		q.unbounded = true
+		out, failure = byCluster(st, q, func(s clusterSets) []Subject { return subjects(s.sets) })
+	} else {
+		var sets []set
+		sets, failure = st.sets(q)
+		out = [][]Subject{subjects(sets)}
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	return slices.Concat(out...), nil
+}
+
+func subjects(sets []set) []Subject {
+	out := make([]Subject, len(sets))
+	for i, s := range sets {
+		out[i] = subject(s)
+	}
+	return out
+}
+
 // key is the same for requests that have the same answer.
 func (r Request) key() (requestKey, error) {
 	if r.View != Components || r.Release == "" {
@@ -280,21 +334,27 @@ func (st *State) sets(q query) ([]set, *Error) {
 
 // setsByCluster are those of a view that has sets of single members.
 func (st *State) setsByCluster(q query) ([]set, *Error) {
+	sets, failure := byCluster(st, q, func(s clusterSets) []set { return s.sets })
+	return slices.Concat(sets...), failure
+}
+
+// byCluster is what becomes of each cluster's sets.
+func byCluster[V any](st *State, q query, of func(clusterSets) V) ([]V, *Error) {
 	base, failure := st.base(q)
 	if failure != nil {
 		return nil, failure
 	}
 	clusters := st.candidates(q)
-	perCluster := make([]clusterSets, len(clusters))
-	parallel(len(clusters), func(i int) { perCluster[i] = st.setsOf(q, clusters[i], base) })
-	var sets []set
+	out, totals, faults := make([]V, len(clusters)), make([]total, len(clusters)), make([][]problem.Problem, len(clusters))
+	parallel(len(clusters), func(i int) {
+		s := st.setsOf(q, clusters[i], base)
+		out[i], totals[i], faults[i] = of(s), total{sets: len(s.sets), live: s.live, knows: s.knows}, s.problems
+	})
 	var sum total
-	problems := problem.Errors(st.Fleet.ProblemsOf(q.Hub))
-	for _, s := range perCluster {
-		sets, problems = append(sets, s.sets...), append(problems, s.problems...)
-		sum.add(total{sets: len(s.sets), live: s.live, knows: s.knows})
+	for _, t := range totals {
+		sum.add(t)
 	}
-	return sets, st.judge(q, sum, problems)
+	return out, st.judge(q, sum, append(problem.Errors(st.Fleet.ProblemsOf(q.Hub)), slices.Concat(faults...)...))
 }
 
 // judge is why there is no answer, nil if there is one (G1).
@@ -304,7 +364,7 @@ func (st *State) judge(q query, sum total, problems []problem.Problem) *Error {
 		return st.unknownComponent(q)
 	case len(problems) > 0:
 		return unavailable(problems)
-	case sum.sets > MaxSets:
+	case sum.sets > MaxSets && !q.unbounded:
 		return &Error{Kind: Unavailable, Message: fmt.Sprintf("the answer has %d parameter sets; the limit is %d: ask per component", sum.sets, MaxSets)}
 	}
 	return nil

@@ -16,13 +16,13 @@ func (st *State) Fingerprint(r Request) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	text := told.fingerprint()
+	text := told.Fingerprint()
 	st.answers.putPrint(key, rememberedPrint{r.about(), text})
 	return text
 }
 
-// fingerprint is that of an answer. A set's digest tells all of it but the revision.
-func (t *Told) fingerprint() string {
+// Fingerprint is that of an answer. A set's digest tells all of it but the revision.
+func (t *Told) Fingerprint() string {
 	sum := sha256.New()
 	for _, p := range t.parts {
 		sum.Write(p.digests)

@@ -121,6 +121,17 @@ func (t *Told) all() iter.Seq[encodedSet] {
 	}
 }
 
+// Texts are its sets as JSON, in order, without the revision. They must not be changed.
+func (t *Told) Texts() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for e := range t.all() {
+			if !yield(e.text) {
+				return
+			}
+		}
+	}
+}
+
 // Subjects are those of its sets, in order.
 func (t *Told) Subjects() []Subject {
 	out := make([]Subject, 0, t.sets)

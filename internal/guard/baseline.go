@@ -147,8 +147,7 @@ func (q question) asksForMembers(hub string) bool {
 }
 
 // subjects are those of an answer, a release's cluster by cluster.
-func subjects(told *generator.Told) []generator.Subject {
-	all := told.Subjects()
+func subjects(all []generator.Subject) []generator.Subject {
 	if !slices.ContainsFunc(all, func(s generator.Subject) bool { return s.Clusters != nil }) {
 		return all
 	}

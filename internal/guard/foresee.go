@@ -51,7 +51,7 @@ func (f Foreseen) Over() bool { return f.Verdict == OverBudget }
 // state before it. Only questions whose answers lose something, or are not given, are returned, sorted by hub, owner, view,
 // group, component and release. What is known of clusters alone is not foreseen: baselines are the answers of the state before.
 func Foresee(before, after *generator.State, now time.Time) []Foreseen {
-	x := foresight{before, after, now}
+	x := foresight{before, after, now, map[wide]*about{}}
 	var out []Foreseen
 	for _, hub := range before.Fleet.Hubs() {
 		for _, owner := range owners(before.Fleet, hub) {
@@ -82,15 +82,46 @@ func Foresee(before, after *generator.State, now time.Time) []Foreseen {
 type foresight struct {
 	before, after *generator.State
 	now           time.Time
+	// asked are the answers to wide questions, each found once: what they are about, which is a small part of them.
+	asked map[wide]*about
+}
+
+// wide is a question with the answers to others among its own.
+type wide struct {
+	st                *generator.State
+	view              generator.View
+	hub, group, owner string
+}
+
+// about are an answer's subjects, all and by component and release.
+type about struct {
+	all []generator.Subject
+	of  map[[2]string][]generator.Subject
+	err error
+}
+
+func (x foresight) answer(st *generator.State, r generator.Request) *about {
+	key := wide{st, r.View, r.Hub, r.Group, r.Owner}
+	if x.asked[key] == nil {
+		a := &about{of: map[[2]string][]generator.Subject{}}
+		all, err := st.Subjects(r)
+		a.all, a.err = subjects(all), err
+		for _, s := range a.all {
+			k := [2]string{s.Component, s.Release}
+			a.of[k] = append(a.of[k], s)
+		}
+		x.asked[key] = a
+	}
+	return x.asked[key]
 }
 
 // compare finds what the answer to a question loses. The error is that of a state that has none, and the verdict says which.
 func (x foresight) compare(q foreseen) (found, Verdict, error) {
-	told, err := toldOf(x.after, q)
+	told, err := x.told(x.after, q)
 	if err != nil {
 		return found{}, Unanswerable, err
 	}
-	had, err := toldOf(x.before, q.baseline())
+	had, err := x.told(x.before, q.baseline())
 	if err != nil {
 		return found{}, Unknown, fmt.Errorf("the base has no answer to compare with: %w", err)
 	}
@@ -201,19 +232,15 @@ func (x foresight) questions(hub, owner string) []foreseen {
 		releases := generator.Request{View: generator.Releases, Hub: hub, Group: group, Owner: owner}
 		out = append(out, foreseen{releases, releases})
 		wide := generator.Request{View: generator.Components, Hub: hub, Group: group, Owner: owner}
-		told, err := x.before.Told(wide)
-		if err != nil {
-			told, err = x.after.Told(wide)
+		told := x.answer(x.before, wide)
+		if told.err != nil {
+			told = x.answer(x.after, wide)
 		}
-		if err != nil {
+		if told.err != nil {
 			out = append(out, foreseen{wide, wide}) // nobody says which components there are
 			continue
 		}
-		seen := map[[2]string]bool{}
-		for _, s := range told.Subjects() {
-			seen[[2]string{s.Component, s.Release}] = true
-		}
-		for _, key := range slices.SortedFunc(maps.Keys(seen), func(a, b [2]string) int {
+		for _, key := range slices.SortedFunc(maps.Keys(told.of), func(a, b [2]string) int {
 			return cmp.Or(strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
 		}) {
 			r := wide
@@ -224,18 +251,16 @@ func (x foresight) questions(hub, owner string) []foreseen {
 	return out
 }
 
-// toldOf are the subjects of a question's answer; none where it cannot be asked any more.
-func toldOf(st *generator.State, q foreseen) ([]generator.Subject, error) {
-	told, err := st.Told(q.wide)
+// told are the subjects of a question's answer; none where it cannot be asked any more.
+func (x foresight) told(st *generator.State, q foreseen) ([]generator.Subject, error) {
+	told := x.answer(st, q.wide)
 	switch {
-	case err != nil && isBadRequest(err):
+	case told.err != nil && isBadRequest(told.err):
 		return nil, nil
-	case err != nil:
-		return nil, err
+	case told.err != nil || q.r.Component == "":
+		return told.all, told.err
 	}
-	return slices.DeleteFunc(slices.Clone(subjects(told)), func(s generator.Subject) bool {
-		return q.r.Component != "" && (s.Component != q.r.Component || s.Release != q.r.Release)
-	}), nil
+	return told.of[[2]string{q.r.Component, q.r.Release}], nil
 }
 
 // Wanted is an approval that would let answers pass, as far as it goes.

@@ -142,7 +142,7 @@ func (g *Guard) answer(a ask) error {
 	if !v.known { // found just now
 		g.settle(a)
 		if v.remember {
-			g.store.put(a.question(), a.st.Revision, subjects(a.told), v.spent)
+			g.store.put(a.question(), a.st.Revision, subjects(a.told.Subjects()), v.spent)
 		} else {
 			g.store.drop(a.question()) // it would be old when the Applications are no more
 		}
@@ -199,7 +199,7 @@ func (g *Guard) budget(a ask) (verdict, found) {
 		}
 	}
 	b := g.baseline(a)
-	c := comparison{st: a.st, r: a.r, now: now, baseline: b.had, told: [][]generator.Subject{subjects(a.told)}, everyone: g.everyone(a, b)}
+	c := comparison{st: a.st, r: a.r, now: now, baseline: b.had, told: [][]generator.Subject{subjects(a.told.Subjects())}, everyone: g.everyone(a, b)}
 	if b.remembered {
 		c.spent = g.store.spentOf(a.question(), now.Add(-a.st.Fleet.Layout.Guard.Window))
 	}
@@ -213,7 +213,7 @@ func (g *Guard) budget(a ask) (verdict, found) {
 			if err != nil {
 				return verdict{err: err}, found // Argo CD makes nothing of an ApplicationSet's answers if one is an error
 			}
-			c.told = append(c.told, subjects(told))
+			c.told = append(c.told, subjects(told.Subjects()))
 		}
 		found = c.compare()
 	}

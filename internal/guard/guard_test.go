@@ -293,3 +293,23 @@ func BenchmarkWarmAnswer(b *testing.B) {
 	slices.Sort(guarded)
 	b.ReportMetric(float64(guarded[len(guarded)/2])/float64(alone[len(alone)/2]), "x-alone") // medians
 }
+
+// A hub may run more than one answer may have sets (H10): ApplicationSets ask for a component each, and so is it foreseen.
+func TestForeseeOfManySets(t *testing.T) {
+	const members, components = 260, generator.MaxSets/260 + 1
+	var catalog strings.Builder
+	for i := range components {
+		fmt.Fprintf(&catalog, "c%03d: {enabled: true, chart: {repoURL: r, name: c, version: v1}}\n", i)
+	}
+	const file = "addons/tenants/t/defaults/application-sets/addons.yaml"
+	all := map[string]string{file: catalog.String()}
+	before := hubOf(t, members, facts.Set{}, nil, all)
+	if found := Foresee(before, before, now); len(found) > 0 {
+		t.Errorf("nothing changes: %+v", found[0])
+	}
+	all[file] = strings.Replace(catalog.String(), "c007: {enabled: true", "c007: {enabled: false", 1)
+	found := Foresee(before, hubOf(t, members, facts.Set{}, nil, all), now)
+	if len(found) != 1 || found[0].Component != "c007" || !found[0].Over() || found[0].Losing != members {
+		t.Errorf("one component goes everywhere: %+v", found)
+	}
+}
