@@ -3,12 +3,14 @@
 #
 #   argosy-comment.sh NUMBER FILE
 #
-# NUMBER is that of the pull or merge request, FILE the comment. It needs curl and jq. It does not need the change itself: it may
-# run where there is a token, when what was run on the change has none.
+# NUMBER is that of the pull or merge request, FILE the comment; without such a file, the comment says that there is no review. It
+# needs curl and jq. It does not need the change itself: it may run where there is a token, when what was run on the change has none.
 #
 #   on GitHub: GITHUB_REPOSITORY, GITHUB_TOKEN (pull-requests: write), GITHUB_API_URL
 #   on GitLab: CI_API_V4_URL, CI_PROJECT_ID, ARGOSY_COMMENT_TOKEN (of a project, scope api, role Reporter)
 #   AUTHOR     whose comment may be updated                  default on GitHub: github-actions[bot]; on GitLab: the token's own
+#   COMMIT     the commit that was reviewed: the comment names it, and says nothing of one that is not the newest any more
+#   RUN        the address of the run, which has the whole review
 #
 # Exit status: 0 good, 2 wrong usage, or something that failed.
 set -eu
@@ -22,19 +24,30 @@ fail() {
 }
 [ $# -eq 2 ] || fail "usage: argosy-comment.sh NUMBER FILE"
 case $1 in '' | *[!0-9]*) fail "\"$1\" is no number of a pull or merge request" ;; esac
-[ "$(head -n 1 "$2")" = "$marker" ] || fail "$2 does not begin with $marker: expected a file that argosy-review.sh has written"
+file=$2
+if [ -e "$file" ] && [ "$(head -n 1 "$file")" != "$marker" ]; then
+	fail "$file does not begin with $marker: expected a file that argosy-review.sh has written"
+fi
 
-headers=$(mktemp)
-trap 'rm -f "$headers"' EXIT
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+if [ ! -e "$file" ]; then
+	file=$folder/comment.md
+	printf '%s\n### No review\n\nIts run has failed, and nothing is known of this change.\n' "$marker" >"$file"
+fi
+
 # The token is in a file that is the user's alone, not among the arguments that other processes see.
+headers=$folder/headers
 if [ -n "${GITHUB_REPOSITORY:-}" ]; then
 	api=${GITHUB_API_URL:-https://api.github.com}/repos/$GITHUB_REPOSITORY
+	change=$api/pulls/$1
 	comments=$api/issues/$1/comments
 	printf 'Authorization: Bearer %s\nAccept: application/vnd.github+json\n' "${GITHUB_TOKEN:?is not set}" >"$headers"
 	author=${AUTHOR:-github-actions[bot]}
 	update=PATCH
 elif [ -n "${CI_API_V4_URL:-}" ]; then
-	comments=$CI_API_V4_URL/projects/${CI_PROJECT_ID:?is not set}/merge_requests/$1/notes
+	change=$CI_API_V4_URL/projects/${CI_PROJECT_ID:?is not set}/merge_requests/$1
+	comments=$change/notes
 	printf 'PRIVATE-TOKEN: %s\n' "${ARGOSY_COMMENT_TOKEN:?is not set}" >"$headers"
 	author=${AUTHOR:-}
 	update=PUT
@@ -42,27 +55,48 @@ else
 	fail "neither GITHUB_REPOSITORY nor CI_API_V4_URL is set"
 fi
 
-call() { curl --fail --silent --show-error --max-time 60 --header "@$headers" --header 'Content-Type: application/json' "$@" || fail "the forge does not take it"; }
+# call asks the forge; its answer is in $answer.
+call() {
+	answer=$(curl --fail --silent --show-error --max-time 60 --header "@$headers" --header 'Content-Type: application/json' "$@") ||
+		fail "the forge does not take it"
+}
 
+# of has jq find something in the last answer.
+of() { printf '%s' "$answer" | jq -r "$@"; }
+
+if [ -n "${COMMIT:-}" ]; then
+	call "$change"
+	if [ "$(of '.head.sha // .sha')" != "$COMMIT" ]; then
+		echo "argosy-comment.sh: there is a newer commit than $COMMIT: nothing to say"
+		exit 0
+	fi
+fi
 if [ -z "$author" ]; then
-	author=$(call "$CI_API_V4_URL/user" | jq -r .username)
+	call "$CI_API_V4_URL/user"
+	author=$(of .username)
 fi
 
 id=
 page=1
 while [ -z "$id" ] && [ "$page" -le 20 ]; do
-	list=$(call "$comments?per_page=100&page=$page")
-	id=$(printf '%s' "$list" | jq -r --arg author "$author" --arg marker "$marker" \
+	call "$comments?per_page=100&page=$page"
+	id=$(of --arg author "$author" --arg marker "$marker" \
 		'[.[] | select((.user.login // .author.username) == $author and (.body | startswith($marker)))][0].id // empty')
-	[ "$(printf '%s' "$list" | jq length)" -eq 100 ] || break
+	[ "$(of length)" -eq 100 ] || break
 	page=$((page + 1))
 done
 
-body=$(jq -Rs --argjson limit "$limit" '{body: (if length > $limit then .[:$limit - 100] + "\n\n*The rest is left out.*\n" else . end)}' <"$2")
+# What was reviewed is said by who has the token, and not by the text.
+jq -Rs --argjson limit "$limit" --arg commit "${COMMIT:-}" --arg run "${RUN:-}" '
+	[(select($commit != "") | "commit " + $commit), (select($run != "") | "[run](" + $run + ")")] as $of |
+	{body: (
+		(if length > $limit then .[:$limit - 100] + "\n\n*The rest is left out.*\n" else . end) +
+		(if $of == [] then "" else "\nOf " + ($of | join(", ")) + "\n" end)
+	)}' <"$file" >"$folder/body"
 if [ -z "$id" ]; then
-	printf '%s' "$body" | call --request POST --data-binary @- "$comments" >/dev/null
+	call --request POST --data-binary "@$folder/body" "$comments"
 elif [ "$update" = PATCH ]; then
-	printf '%s' "$body" | call --request PATCH --data-binary @- "$api/issues/comments/$id" >/dev/null
+	call --request PATCH --data-binary "@$folder/body" "$api/issues/comments/$id"
 else
-	printf '%s' "$body" | call --request PUT --data-binary @- "$comments/$id" >/dev/null
+	call --request PUT --data-binary "@$folder/body" "$comments/$id"
 fi

@@ -5,9 +5,9 @@
 #
 # BASE is the commit or branch that the change is to be merged into; the checked-out commit is the change. Its history has to
 # reach back to where the two parted. OUT is a folder that is made: lint.txt, lint.sarif, plan.md, and of both comment.md, which
-# fits into a comment of GitHub or GitLab.
+# fits into a comment of GitHub or GitLab. In a GitHub Action the comment is the job's summary, too.
 #
-# Exit status: 0 good, 1 findings, 2 wrong usage, or something that failed.
+# Exit status: 0 good, 1 findings, 2 wrong usage, or something that failed: then comment.md alone is there, and says what.
 #
 #   ARGOSY    the command                                      default: argosy
 #   FACTS     a file of kind Facts                             default: none
@@ -15,23 +15,54 @@
 #   SEVERITY  the least severity of findings that counts       default: warning
 set -eu
 
+# What ends this before its end has failed, whatever its status.
+found=2
+trap 'exit "$found"' EXIT
+
 if [ $# -ne 2 ]; then
 	echo "usage: argosy-review.sh BASE OUT" >&2
-	exit 2
+	exit
 fi
 out=$2
 argosy=${ARGOSY:-argosy}
 severity=${SEVERITY:-warning}
-set -- "$1" # then the facts
-if ! base=$(git merge-base "$1" HEAD); then
-	echo "argosy-review.sh: no commit that $1 and HEAD have in common: fetch the whole history (fetch-depth: 0, GIT_DEPTH: 0)" >&2
-	exit 2
-fi
-shift
-if [ -n "${FACTS:-}" ]; then
-	set -- --facts "$FACTS"
-fi
 mkdir -p "$out"
+rm -f "$out/lint.txt" "$out/lint.sarif" "$out/plan.md" "$out/comment.md"
+
+# quote shows text as it is, and nothing that looks like another's: a fence that the text does not have, and no line that a forge
+# takes for a command. Of a long text the first lines.
+quote() {
+	echo "~~~~~~~~text"
+	if [ "$(wc -c <"$1")" -gt 4000 ]; then
+		head -c 4000 "$1" | sed '$d'
+	else
+		cat "$1"
+	fi | awk '{ gsub(/~~~/, "~ ~ ~"); sub(/^\//, " /"); print }'
+	echo "~~~~~~~~"
+}
+
+# comment writes the comment of what it reads.
+comment() {
+	{
+		echo "<!-- argosy-review -->"
+		cat
+	} >"$out/comment.md"
+	if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+		cat "$out/comment.md" >>"$GITHUB_STEP_SUMMARY"
+	fi
+}
+
+# fail is for a review that cannot be made, with the reason in errors.txt.
+fail() {
+	rm -f "$out/lint.txt" "$out/lint.sarif" "$out/plan.md"
+	{
+		printf '### No review\n\nSomething failed, and nothing is known of this change:\n\n'
+		quote "$out/errors.txt"
+	} | comment
+	cat "$out/errors.txt" >&2
+	rm -f "$out/errors.txt"
+	exit
+}
 
 # run FILE COMMAND... has a command write a file; a status of 2 and more ends everything.
 status=0
@@ -41,26 +72,26 @@ run() {
 	status=0
 	"$@" >"$file" 2>"$out/errors.txt" || status=$?
 	if [ "$status" -gt 1 ]; then
-		cat "$out/errors.txt" >&2
-		exit 2
+		fail
 	fi
 }
 
+if ! base=$(git merge-base "$1" HEAD 2>"$out/errors.txt"); then
+	echo "argosy-review.sh: no commit that $1 and HEAD have in common: fetch the whole history (fetch-depth: 0, GIT_DEPTH: 0)" >>"$out/errors.txt"
+	fail
+fi
+set -- # the facts
+if [ -n "${FACTS:-}" ]; then
+	set -- --facts "$FACTS"
+fi
 run "$out/lint.sarif" "$argosy" lint --severity "$severity" "$@" -o sarif
 run "$out/lint.txt" "$argosy" lint --severity "$severity" "$@"
-found=$status
+findings=$status
 run "$out/plan.md" "$argosy" plan --base "$base" --head HEAD "$@" ${RENDER:+--render --chart-cache "$RENDER"} -o markdown
-
-# Whoever reads the comment can be shown text, and nothing that looks like another's: a fence that the text does not have.
 {
-	echo "<!-- argosy-review -->"
-	if [ "$found" -ne 0 ]; then
-		echo "### Findings"
-		echo
-		echo "~~~~~~~~text"
-		head -c 4000 "$out/lint.txt" | sed 's/~~~/~ ~ ~/g'
-		echo
-		echo "~~~~~~~~"
+	if [ "$findings" -ne 0 ]; then
+		printf '### Findings\n\n'
+		quote "$out/lint.txt"
 		if [ "$(wc -c <"$out/lint.txt")" -gt 4000 ]; then
 			echo
 			echo "*There are more: \`argosy lint\` shows all.*"
@@ -70,18 +101,12 @@ run "$out/plan.md" "$argosy" plan --base "$base" --head HEAD "$@" ${RENDER:+--re
 	if [ -s "$out/plan.md" ]; then # with a status of 1 it says what it lacks
 		cat "$out/plan.md"
 	else
-		echo "### No plan"
-		echo
-		echo "One of the two revisions has errors:"
-		echo
-		echo "~~~~~~~~text"
-		head -c 4000 "$out/errors.txt" | sed 's/~~~/~ ~ ~/g'
-		echo
-		echo "~~~~~~~~"
+		printf '### No plan\n\nOne of the two revisions has errors:\n\n'
+		quote "$out/errors.txt"
 	fi
-} >"$out/comment.md"
+} | comment
 rm -f "$out/errors.txt"
 
 cat "$out/lint.txt"
 # A base that is broken is mended by a change that is good.
-exit "$found"
+found=$findings

@@ -173,10 +173,10 @@ func (a PlanApplication) about(cluster string) string {
 		parts = append(parts, fmt.Sprintf("for %s: %s", count(n, "cluster"), named(a.Clusters)))
 	}
 	if a.RenamedFrom != "" {
-		parts = append(parts, "renamed from "+a.RenamedFrom)
+		parts = append(parts, "renamed from "+a.other(a.RenamedFrom, cluster))
 	}
 	if a.RenamedTo != "" {
-		parts = append(parts, "renamed to "+a.RenamedTo)
+		parts = append(parts, "renamed to "+a.other(a.RenamedTo, cluster))
 	}
 	switch {
 	case a.ownedByHub():
@@ -186,6 +186,14 @@ func (a PlanApplication) about(cluster string) string {
 		parts = append(parts, "by "+a.Engine+" of "+a.Owner)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// other is another Application of the cluster and the group, as title has it: alike on all clusters.
+func (a PlanApplication) other(name, cluster string) string {
+	if component, ok := strings.CutSuffix(name, "-"+cluster); ok { // rule N1, unless it is cut
+		return a.Group + "/" + component
+	}
+	return name
 }
 
 // named are the first names of a list, and how many more there are.
@@ -256,7 +264,7 @@ func (r PlanRevision) String() string {
 		return "the folder as it is"
 	}
 	if strings.HasPrefix(r.Revision, r.Name) {
-		return r.Name
+		return fmt.Sprintf("%.7s", r.Name)
 	}
 	return fmt.Sprintf("%s (%.7s)", r.Name, r.Revision)
 }

@@ -16,7 +16,7 @@ const MaxMarkdown = 60_000
 func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
 	m := markdown{room: limit - 200} // the rest is for the note
 	m.add(fmt.Sprintf("### Plan: %s → %s\n\n**%s**\n", escape(p.Base.String()), escape(p.Head.String()), escape(p.Summary.text())))
-	if loud := p.removed(); loud != "" {
+	for _, loud := range p.loud() {
 		m.add("\n**" + escape(loud) + "**\n")
 	}
 	for _, line := range p.notKnown() {
@@ -183,14 +183,23 @@ func codes(names []string) string {
 func code(s string) string {
 	s = printable(s)
 	if s == "" || strings.ContainsAny(s, "`|") || strings.TrimSpace(s) != s {
-		return "<code>" + escape(s) + "</code>"
+		return "<code>" + inCode.Replace(s) + "</code>"
 	}
 	return "`" + s + "`"
 }
 
 // special is what Markdown may take for more than text.
-var special = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\\", "&#92;", "`", "&#96;", "*", "&#42;", "_", "&#95;",
-	"[", "&#91;", "]", "&#93;", "~", "&#126;", "|", "&#124;", "@", "&#64;")
+var special = []string{
+	"&", "&amp;", "<", "&lt;", ">", "&gt;", "\\", "&#92;", "`", "&#96;", "*", "&#42;", "_", "&#95;",
+	"[", "&#91;", "]", "&#93;", "~", "&#126;", "|", "&#124;", "@", "&#64;",
+}
 
-// escape keeps a repository's text from being taken for Markdown or HTML.
-func escape(s string) string { return special.Replace(printable(s)) }
+// A forge looks for names of people and numbers of issues in what comes of the Markdown, so that only something in between
+// keeps it from telling them; it does not look into code.
+var (
+	inCode = strings.NewReplacer(special...)
+	inText = strings.NewReplacer(append([]string{"@", "&#64;&#8203;", "#", "&#35;&#8203;", "!", "&#33;&#8203;"}, special...)...)
+)
+
+// escape keeps a repository's text from being taken for Markdown or HTML, and from calling anybody.
+func escape(s string) string { return inText.Replace(printable(s)) }

@@ -173,7 +173,28 @@ func (h PlanHub) rollouts() []string {
 	return out
 }
 
-// removed are the Applications that go, the lost ones first; loud, before all else.
+// loud are the lines that come before all else: what goes, and that something fails, so that the plan lacks it.
+func (p Plan) loud() []string {
+	var out []string
+	if removed := p.removed(); removed != "" {
+		out = append(out, removed)
+	}
+	if !p.Incomplete() {
+		return out
+	}
+	var names []string
+	for _, b := range p.Broken {
+		if !slices.Contains(names, b.Cluster) {
+			names = append(names, b.Cluster)
+		}
+	}
+	if len(names) == 0 {
+		return append(out, "INCOMPLETE: there are errors")
+	}
+	return append(out, fmt.Sprintf("INCOMPLETE: %s cannot be computed: %s", count(len(names), "cluster"), named(names)))
+}
+
+// removed are the Applications that go, the lost ones first.
 func (p Plan) removed() string {
 	var names []string
 	for _, cause := range []plan.Cause{plan.Lost, plan.Disabled, plan.Retired, plan.Moved} {
@@ -203,19 +224,14 @@ func (p Plan) removed() string {
 // notKnown are the lines that say what the plan lacks: members that keep what they had, what fails, and what is not followed
 // any more or not yet, once for all objects alike.
 func (p Plan) notKnown() []string {
-	var out []string
-	for _, b := range p.Broken {
-		what := "is not in this plan: it cannot be computed at the " + b.Revision
-		if b.Kept {
-			what = "keeps what it has until it is mended: it cannot be computed at the " + b.Revision
-		}
-		out = append(out, fmt.Sprintf("%s: %s %s", b.Hub, b.Cluster, what))
-	}
+	out := p.broken()
 	warned := map[string][]string{}
 	var order []string
 	for _, x := range p.Problems {
 		if x.Severity == string(problem.Error) {
-			out = append(out, fmt.Sprintf("error of the %s: %s", x.Revision, x.line()))
+			if line := fmt.Sprintf("error of the %s: %s", x.Revision, x.line()); !slices.Contains(out, line) { // what is shared breaks many
+				out = append(out, line)
+			}
 			continue
 		}
 		if x.Revision == bothRevisions {
@@ -228,6 +244,35 @@ func (p Plan) notKnown() []string {
 	}
 	for _, found := range order {
 		out = append(out, "not looked into: "+found+": "+named(warned[found]))
+	}
+	return out
+}
+
+// broken says what becomes of the members that cannot be computed, once for those of a hub that it is the same of.
+func (p Plan) broken() []string {
+	clusters := map[PlanBroken][]string{}
+	var order []PlanBroken
+	for _, b := range p.Broken {
+		alike := PlanBroken{Hub: b.Hub, Revision: b.Revision, Kept: b.Kept}
+		if clusters[alike] == nil {
+			order = append(order, alike)
+		}
+		clusters[alike] = append(clusters[alike], b.Cluster)
+	}
+	var out []string
+	for _, b := range order {
+		names := clusters[b]
+		who, what, they := names[0], "is not in this plan", "it"
+		if b.Kept {
+			what = "keeps what it has until it is mended"
+		}
+		if n := len(names); n > 1 {
+			who, what, they = fmt.Sprintf("%d clusters, %s,", n, named(names)), "are not in this plan", "they"
+			if b.Kept {
+				what = "keep what they have until they are mended"
+			}
+		}
+		out = append(out, fmt.Sprintf("%s: %s %s: %s cannot be computed at the %s", b.Hub, who, what, they, b.Revision))
 	}
 	return out
 }

@@ -150,15 +150,19 @@ func TestWritePlanMarkdownIsBounded(t *testing.T) {
 func TestWritePlanMarkdownEscapes(t *testing.T) {
 	a := changed("web", "a`|</code><script>\n@all", "plain | `x`", "a_b*.yaml")
 	a.Differences[0].Name = "x`y|z"
+	a.Detail, a.Cause, a.Action = "for @all, see #12 and !13 \u202egnp", "lost", "remove"
 	var b strings.Builder
 	if err := WritePlanMarkdown(&b, Plan{Hubs: []PlanHub{{Name: "h<b>", Clusters: []PlanCluster{on("a", a)}}}}, MaxMarkdown); err != nil {
 		t.Fatal(err)
 	}
 	out := b.String()
-	for _, bad := range []string{"<script>", "|</code>", "h<b>", "@all", "a_b*"} {
+	for _, bad := range []string{"<script>", "|</code>", "h<b>", "@all", "a_b*", "\u202e"} {
 		if strings.Contains(out, bad) {
 			t.Errorf("%q is in the output:\n%s", bad, out)
 		}
+	}
+	if want := "for &#64;&#8203;all, see &#35;&#8203;12 and &#33;&#8203;13 &#92;u202egnp"; !strings.Contains(out, want) { // not within code
+		t.Errorf("%q is not in the output:\n%s", want, out)
 	}
 	for line := range strings.Lines(out) {
 		if n := strings.Count(line, "|"); strings.HasPrefix(line, "|") && n != 4 {

@@ -16,7 +16,7 @@ const maxNames = 8
 func WritePlan(w io.Writer, p Plan, s Style) error {
 	out := printer{w: w, Style: s}
 	out.line("%s", out.dim(fmt.Sprintf("from %s to %s", p.Base, p.Head)))
-	if loud := p.removed(); loud != "" {
+	for _, loud := range p.loud() {
 		out.line("%s", out.bold(out.red(loud)))
 	}
 	for _, h := range p.Hubs {

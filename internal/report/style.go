@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Style is how text looks. The zero value is plain.
@@ -41,22 +43,20 @@ func (p *printer) line(format string, args ...any) {
 	_, p.err = io.WriteString(p.w, printable(text)+"\n")
 }
 
-// printable is text without control characters, which a repository's file could use to forge output on a terminal;
-// the escape sequences of Style are let through.
+// printable is text without control characters, which a repository's file could use to forge output on a terminal, and without
+// those that turn the direction of writing or cannot be seen; the escape sequences of Style are let through.
 func printable(text string) string {
-	clean := func(r rune) bool { return r >= 0x20 && r != 0x7f }
-	if strings.IndexFunc(text, func(r rune) bool { return !clean(r) }) < 0 {
+	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) }) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for i, r := range text {
 		switch {
-		case clean(r), r == '\x1b' && isStyle(text[i:]):
+		case unicode.IsGraphic(r), r == '\x1b' && isStyle(text[i:]):
 			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
 		default:
-			fmt.Fprintf(&b, `\x%02x`, r)
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
 		}
 	}
 	return b.String()

@@ -19,6 +19,9 @@ import (
 
 const reviewMarker = "<!-- argosy-review -->\n"
 
+// newest is the newest commit of the change.
+const newest = "c0ffee0000000000000000000000000000000000"
+
 // forge has the comments of pull request 7, as GitHub or GitLab gives and takes them.
 type forge struct {
 	gitlab bool
@@ -37,9 +40,11 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list, one, me := "/repos/acme/fleet/issues/7/comments", "/repos/acme/fleet/issues/comments/", "github-actions[bot]"
+	change := map[string]any{"head": map[string]string{"sha": newest}}
 	authorized, update := r.Header.Get("Authorization") == "Bearer s3cret", http.MethodPatch
 	if f.gitlab {
 		list, one, me = "/projects/12/merge_requests/7/notes", "/projects/12/merge_requests/7/notes/", "project_bot"
+		change = map[string]any{"sha": newest}
 		authorized, update = r.Header.Get("PRIVATE-TOKEN") == "s3cret", http.MethodPut
 	}
 	var sent struct{ Body string }
@@ -55,6 +60,8 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 	case f.refuses && r.Method != http.MethodGet:
 		w.WriteHeader(http.StatusForbidden)
+	case r.Method == http.MethodGet && (r.URL.Path == "/repos/acme/fleet/pulls/7" || r.URL.Path == "/projects/12/merge_requests/7"):
+		_ = json.NewEncoder(w).Encode(change)
 	case r.URL.Path == "/user" && f.gitlab:
 		fmt.Fprintf(w, `{"username":%q}`, me)
 	case r.Method == http.MethodGet && r.URL.Path == list:
@@ -79,8 +86,8 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// docs/ci/argosy-comment.sh writes one comment and updates it, its own and no other's, however many there are; and what is not
-// taken is a failure.
+// docs/ci/argosy-comment.sh writes one comment and updates it, its own and no other's, however many there are; it says so when there
+// is no review; and what is not taken is a failure.
 func TestReviewComment(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"sh", "curl", "jq"} {
@@ -101,8 +108,10 @@ func TestReviewComment(t *testing.T) {
 		}
 		comment := func(number, text string, more ...string) (string, error) {
 			file := filepath.Join(t.TempDir(), "comment.md")
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
+			if text != "" {
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
 			cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "docs/ci/argosy-comment.sh"), number, file)
 			cmd.Env = slices.Concat(env, more)
@@ -122,6 +131,22 @@ func TestReviewComment(t *testing.T) {
 			} else if n := len([]rune(got)); n > 65_000 || len(text) > 1000 && (n < 64_000 || !strings.Contains(got, "left out")) {
 				t.Errorf("%d characters", n)
 			}
+		}
+		// A run that left no review is told; what was reviewed is said in each; and of an older commit than the newest nothing is.
+		of := []string{"COMMIT=" + newest, "RUN=https://forge.example/runs/1"}
+		foot := "\nOf commit " + newest + ", [run](https://forge.example/runs/1)\n"
+		for text, want := range map[string]string{"": "### No review\n", reviewMarker + "### Plan\n": "### Plan\n"} {
+			out, err := comment("7", text, of...)
+			if got := f.comments[120].Body; err != nil || !strings.HasPrefix(got, reviewMarker+want) || !strings.HasSuffix(got, foot) {
+				t.Errorf("%v: %s: got %q, want %q and %q", err, out, got, want, foot)
+			}
+		}
+		before := f.comments[120].Body
+		if out, err := comment("7", reviewMarker+"older\n", "COMMIT=0ld"); err != nil || !strings.Contains(out, "newer commit") || f.comments[120].Body != before {
+			t.Errorf("%v: %s: %q", err, out, f.comments[120].Body)
+		}
+		if len(f.comments) != 121 {
+			t.Errorf("%d comments", len(f.comments))
 		}
 		for i, c := range f.comments[:120] {
 			if c.Body != reviewMarker+"mine!" {
