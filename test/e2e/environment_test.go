@@ -279,8 +279,12 @@ func (e *environment) spokes() []string { return slices.Sorted(maps.Keys(e.Spoke
 func (e *environment) foreseen(t *testing.T) {
 	t.Helper()
 	began := time.Now()
-	compared := e.check(t, func(what string, pending func() string) error { return e.await(t.Context(), patience, what, pending) })
+	compared := e.check(t, e.patiently(t))
 	e.timed("foreseen", compared, began)
+}
+
+func (e *environment) patiently(t *testing.T) func(string, func() string) error {
+	return func(what string, pending func() string) error { return e.await(t.Context(), patience, what, pending) }
 }
 
 // deploying is an Argo CD, by where the ledger has what is there.
@@ -297,5 +301,7 @@ func (e *environment) deploying(owner, where string, client *kube.Client) deploy
 // facts are what the hub knows of its clusters.
 func (e *environment) facts(t *testing.T) []byte {
 	t.Helper()
-	return argosy(t, "facts", "export", "--kubeconfig", e.Control.Kubeconfig)
+	facts, err := argosy(t, "facts", "export", "--kubeconfig", e.Control.Kubeconfig)
+	must(t, err)
+	return facts
 }

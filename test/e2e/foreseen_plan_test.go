@@ -20,6 +20,15 @@ type planned struct {
 	}
 	Guard    struct{ Refused []plannedRefusal }
 	Problems []map[string]any
+	Broken   []map[string]any
+}
+
+// problems are what keeps a plan from being complete.
+func (p *planned) problems() []map[string]any {
+	if p == nil {
+		return nil
+	}
+	return p.Problems
 }
 
 type plannedApplication struct {

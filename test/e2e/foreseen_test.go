@@ -77,7 +77,10 @@ func id(kind, name string) string { return kind + " " + name }
 func (f *foresight) check(t *testing.T, await func(what string, pending func() string) error) (said string) {
 	t.Helper()
 	now := f.foresee(t)
-	plan := f.plan(t, now)
+	plan := f.plan(t, now.head)
+	for _, problem := range plan.problems() {
+		t.Errorf("the plan is not complete: %v", problem)
+	}
 	held := 0
 	for _, engine := range f.engines {
 		o, was := now.of[engine.owner], f.last.of[engine.owner]
@@ -105,6 +108,26 @@ func (f *foresight) check(t *testing.T, await func(what string, pending func() s
 	return said
 }
 
+// checkBroken is check for a commit of which something cannot be computed: nothing is rendered of it, and what becomes of what there was is
+// what the plan says all the same. The next check is still from the commit before.
+func (f *foresight) checkBroken(t *testing.T, await func(what string, pending func() string) error) {
+	t.Helper()
+	head := f.head(t)
+	plan := f.plan(t, head)
+	if len(plan.Broken) == 0 {
+		t.Error("the plan says of nothing that it is broken")
+	}
+	for _, engine := range f.engines {
+		was := f.last.of[engine.owner]
+		err := await("what is foreseen of "+head+", broken, of "+engine.owner, func() string {
+			return gocmp.Diff(plan.effects(engine.owner, nil), became(was.have, toldAll(engine.live(t, was.want))))
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // leaves adds what is left behind, of old and since what there was, as long as nobody makes it again.
 func (o *outlook) leaves(names []string, was *outlook) {
 	o.left = map[string]any{}
@@ -122,17 +145,15 @@ func (o *outlook) leaves(names []string, was *outlook) {
 // foresee is what all engines are to have by the last commit. It is not asked for anew where nothing has changed.
 func (f *foresight) foresee(t *testing.T) foreseen {
 	t.Helper()
-	now := foreseen{facts: f.facts(t), of: map[string]*outlook{}}
-	out, err := exec.CommandContext(t.Context(), "git", "-C", f.repo, "rev-parse", "HEAD").Output()
-	must(t, err)
-	now.head = strings.TrimSpace(string(out))
+	now := foreseen{head: f.head(t), facts: f.facts(t), of: map[string]*outlook{}}
 	for _, engine := range f.engines {
 		if was := f.last.of[engine.owner]; was != nil && now.head == f.last.head && bytes.Equal(now.facts, f.last.facts) {
 			now.of[engine.owner] = &outlook{want: maps.Clone(was.want), makers: was.makers}
 			continue
 		}
 		dir := filepath.Join(t.TempDir(), "rendered")
-		argosy(t, "render", "--repo", f.repo, "--hub", f.hub, "--owner", engine.owner, "--facts", file(t, now.facts), "--form", "pipeline", "--out", dir)
+		_, err := argosy(t, "render", "--repo", f.repo, "--hub", f.hub, "--owner", engine.owner, "--facts", file(t, now.facts), "--form", "pipeline", "--out", dir)
+		must(t, err)
 		o := &outlook{want: map[string]any{}, makers: map[string]string{}}
 		for path, object := range written(t, dir) {
 			if engine.ours != nil && !engine.ours(object) {
@@ -149,67 +170,90 @@ func (f *foresight) foresee(t *testing.T) foreseen {
 	return now
 }
 
-// plan is what a plan says from the last check, with the facts from then; nil where nothing has been committed since.
-func (f *foresight) plan(t *testing.T, now foreseen) *planned {
+// head is the last commit.
+func (f *foresight) head(t *testing.T) string {
 	t.Helper()
-	if f.last.head == "" || f.last.head == now.head {
+	out, err := exec.CommandContext(t.Context(), "git", "-C", f.repo, "rev-parse", "HEAD").Output()
+	must(t, err)
+	return strings.TrimSpace(string(out))
+}
+
+// plan is what a plan says from the last check, with the facts from then; nil where nothing has been committed since.
+func (f *foresight) plan(t *testing.T, head string) *planned {
+	t.Helper()
+	if f.last.head == "" || f.last.head == head {
 		return nil
 	}
 	var said planned
-	text := argosy(t, "plan", "--repo", f.repo, "--hub", f.hub, "--facts", file(t, f.last.facts), "--base", f.last.head, "--head", now.head, "-o", "json")
-	must(t, json.Unmarshal(text, &said))
-	for _, p := range said.Problems {
-		t.Errorf("the plan is not complete: %v", p)
+	text, err := argosy(t, "plan", "--repo", f.repo, "--hub", f.hub, "--facts", file(t, f.last.facts), "--base", f.last.head, "--head", head, "-o", "json")
+	if json.Unmarshal(text, &said) != nil {
+		t.Fatal(err)
+	}
+	if (err != nil) != (len(said.Problems) > 0) {
+		t.Errorf("the plan has the problems %v, and ends with %v", said.Problems, err)
 	}
 	return &said
+}
+
+// live is what an engine has: all of the kinds that it is looked at for, and of others what is foreseen.
+func (d deploying) live(t *testing.T, foreseen map[string]any) map[string]*unstructured.Unstructured {
+	t.Helper()
+	out := map[string]*unstructured.Unstructured{}
+	for _, object := range d.all(t) {
+		out[id(object.GetKind(), object.GetName())] = object
+	}
+	for name, wanted := range foreseen {
+		object := &unstructured.Unstructured{Object: wanted.(map[string]any)}
+		if slices.Contains(d.kinds, object.GetKind()) {
+			continue
+		}
+		there, err := d.kube.Same(t.Context(), object)
+		must(t, err)
+		if there != nil {
+			out[name] = there
+		}
+	}
+	return out
 }
 
 // look is how what an engine has differs from what it is to have: Applications that another ApplicationSet controls are named, too.
 func (d deploying) look(t *testing.T, o *outlook) string {
 	t.Helper()
+	live, want := d.live(t, o.want), maps.Clone(o.want)
 	var misowned []string
-	live := map[string]*unstructured.Unstructured{}
-	for _, object := range d.all(t) {
-		name := id(object.GetKind(), object.GetName())
-		live[name] = object
+	for name, object := range live {
 		if maker, want := controller(object), cmp.Or(o.makers[name], nobody); object.GetKind() == "Application" && maker != want {
 			misowned = append(misowned, fmt.Sprintf("%s is controlled by %s; foreseen is %s", name, maker, want))
 		}
-	}
-	want := maps.Clone(o.want)
-	for name, wanted := range o.want {
-		object := &unstructured.Unstructured{Object: wanted.(map[string]any)}
-		if !slices.Contains(d.kinds, object.GetKind()) {
-			there, err := d.kube.Same(t.Context(), object)
-			must(t, err)
-			if there != nil {
-				live[name] = there
-			}
-		}
-		if d.manager != "" && live[name] != nil {
-			applied, err := d.kube.WouldBe(t.Context(), d.manager, object)
+		if d.manager != "" && o.want[name] != nil {
+			applied, err := d.kube.WouldBe(t.Context(), d.manager, &unstructured.Unstructured{Object: o.want[name].(map[string]any)})
 			must(t, err)
 			want[name] = told(applied)
 		}
 	}
-	o.have = map[string]any{}
-	for name, object := range live {
-		o.have[name] = told(object)
-	}
 	slices.Sort(misowned)
+	o.have = toldAll(live)
 	return cmp.Or(differing(want, o.have), strings.Join(misowned, "\n"))
 }
 
+func toldAll(objects map[string]*unstructured.Unstructured) map[string]any {
+	out := map[string]any{}
+	for name, o := range objects {
+		out[name] = told(o)
+	}
+	return out
+}
+
 // argosy is what the command line says, as built.
-func argosy(t *testing.T, args ...string) []byte {
+func argosy(t *testing.T, args ...string) ([]byte, error) {
 	t.Helper()
 	var out, problems bytes.Buffer
 	command := exec.CommandContext(t.Context(), filepath.Join("..", "..", "bin", "argosy"), args...)
 	command.Stdout, command.Stderr = &out, &problems
 	if err := command.Run(); err != nil {
-		t.Fatalf("argosy %s: %v\n%s", strings.Join(args, " "), err, problems.String())
+		return out.Bytes(), fmt.Errorf("argosy %s: %w\n%s", strings.Join(args, " "), err, problems.String())
 	}
-	return out.Bytes()
+	return out.Bytes(), nil
 }
 
 // file is the path of one with a text.
@@ -247,7 +291,9 @@ var others = map[string][]string{
 		"argocd.argoproj.io/tracking-id",             // Argo CD 3, onto what an Application makes
 	},
 	"labels": {
-		"app.kubernetes.io/instance", // Argo CD 2, onto what an Application makes
+		"app.kubernetes.io/instance",            // Argo CD 2, onto what an Application makes
+		"kustomize.toolkit.fluxcd.io/name",      // Flux, onto what a Kustomization makes
+		"kustomize.toolkit.fluxcd.io/namespace", // the same
 	},
 }
 

@@ -71,6 +71,7 @@ func (p *pushing) onboard(t *testing.T) {
 		return ""
 	})
 	p.timed("push", "push to all Secrets on the member", began)
+	p.foreseen(t)
 }
 
 // pushState is what External Secrets says of its PushSecrets.
@@ -221,4 +222,5 @@ func (p *pushing) noMore(t *testing.T, token string) {
 	if now := p.pushed(t, "second"); now != token {
 		t.Error("the token is another one")
 	}
+	p.foreseen(t)
 }
