@@ -34,14 +34,14 @@ func newRender(o *options) *cobra.Command {
 		Long: `Render follows the pipeline of a hub to its end, as plan does, and writes what comes out: the
 Applications, and what stands beside the roots (projects). It is for an Argo CD that has no plugins,
 as Amazon EKS's managed one, and for reviews in a branch of rendered files. They equal what the
-plugin makes; ApplicationSets, and the Applications that only bring those, are left out.
+plugin makes; ApplicationSets, and the Applications that only bring those, are left out. For an engine
+that is Flux, a member's or the hub's own, they are the objects that its artifact holds.
 
 With --form applicationsets, Applications are written as ApplicationSets with a list for a generator,
 one for each that makes them otherwise: with its policy, and its steps of a rollout.
 
 With --form pipeline nothing is left out: the roots, and all ApplicationSets and Applications that they
-come to, each as the API server gets it and Applications in folders by what makes them, and for a member
-with Flux what its artifact holds. That is for comparing, with a hub or with another revision; whoever
+come to, each as the API server gets it and Applications in folders by what makes them. That is for comparing, with a hub or with another revision; whoever
 applied it would have two owners for each Application.
 
 The folder is written as a whole or not at all: with errors, or a chart of this repository that cannot
