@@ -52,7 +52,9 @@ func comparePlan(before, after *snapshot.Snapshot, f facts.Set, o expansion) (co
 	head.ReadCatalogs(o.catalogs(head, after))
 	out := compared{plan: plan.CompareKnown(base, head)}
 	out.foreseen = foreseen{guard.Foresee(base, head, time.Now()), head.Fleet}
-	out.head = unread(head, before, after, o.only)
+	warnings, strange := unregistered(head, o.only)
+	out.foreseen.all = slices.DeleteFunc(out.foreseen.all, func(f guard.Foreseen) bool { return slices.Contains(strange, f.Hub) })
+	out.head = append(unread(head, before, after, o.only), warnings...)
 	memo := &expand.Memo{}
 	for _, hub := range head.Fleet.Hubs() {
 		if o.only != "" && o.only != hub || !slices.Contains(base.Fleet.Hubs(), hub) {

@@ -55,8 +55,7 @@ Charts are rendered as for a cluster of --kube-version that has --api-versions, 
 of each cluster. A chart that cannot be fetched or rendered is named, and the exit status is 1.
 
 With the facts of a live hub (argosy facts export), a member that begins counts as registered at the
-head, and what Git declared for a cluster Secret, and declares no more, as gone from there.
-
+head, X
 A member that cannot be computed keeps what it has, and the plan says so; everything else is shown.
 So is what fails or cannot be followed.
 

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// unregistered are the members that have no cluster Secret by the facts given, as warnings: their Applications are not in a plan. A
+// hub that the facts know no cluster of is one warning, and named: such facts are another hub's.
+func unregistered(head *generator.State, only string) (warnings []problem.Problem, strange []string) {
+	for _, hub := range head.Fleet.Hubs() {
+		if only != "" && hub != only {
+			continue
+		}
+		var missing []problem.Problem
+		members := slices.DeleteFunc(slices.Clone(head.Fleet.Members(hub)), func(m *fleet.Member) bool { return m.Lifecycle == fleet.Retired })
+		for _, m := range members {
+			if _, is := head.Facts().Of(m.Name); !is {
+				missing = append(missing, problem.Problem{
+					Reason: problem.NotExpanded, Severity: problem.Warning, Pos: m.Pos, Hub: hub, Cluster: m.Name, Subject: m.Name,
+					Found: "no cluster Secret by the facts given, so that its Applications are not compared",
+				})
+			}
+		}
+		if len(missing) > 0 && len(missing) == len(members) {
+			strange = append(strange, hub)
+			missing = []problem.Problem{{
+				Reason: problem.NotExpanded, Severity: problem.Warning, Hub: hub, Subject: hub,
+				Found: "the facts given know no cluster of the hub, so that its Applications are not compared",
+				Hints: []string{"give a file of facts with its clusters, or --hub for another hub alone"},
+			}}
+		}
+		warnings = append(warnings, missing...)
+	}
+	return warnings, strange
+}
