@@ -24,4 +24,6 @@
 //     a URL on as an argument, so one with a query or a fragment, where secrets may be, is refused.
 //  9. All methods may be called concurrently.
 //  10. Revision reads any revision of a local repository by Git's objects alone, under the same rules.
+//  11. Other reads parts of repositories that are not the fleet's, for the command line: it has the user's configuration of
+//     git besides, with its credential helpers, and bounds what a fetch may bring. No terminal is asked for anything.
 package source

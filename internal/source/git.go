@@ -36,6 +36,8 @@ type Git struct {
 	name        string
 	address     address
 	ref         string
+	users       bool  // git has the configuration of user and system, too
+	maxFetch    int64 // bytes of one fetch, 0 for any number
 	credentials credentials
 	limits      Limits
 	timeout     time.Duration
@@ -62,13 +64,16 @@ type Git struct {
 
 // NewGit makes a source of a Git repository. The server need not be reachable yet; the git command need not be
 // there either, but then every look says so.
-func NewGit(o Options) (*Git, error) {
+func NewGit(o Options) (*Git, error) { return newGit(o, false) }
+
+// newGit is NewGit, and with users with the configuration of user and system.
+func newGit(o Options, users bool) (*Git, error) {
 	a, wrong := parseAddress(o.Location)
 	ref := cmp.Or(o.Ref, defaultRef)
 	g := &Git{
 		watcher: newWatcher(cmp.Or(o.Interval, defaultInterval), true),
 		name:    fmt.Sprintf("git %q", a.display),
-		address: a, ref: ref, limits: o.Limits.withDefaults(),
+		address: a, ref: ref, users: users, limits: o.Limits.withDefaults(),
 		timeout: cmp.Or(o.Timeout, defaultTimeout), program: "git",
 		fetched: "refs/argosy/fetched/" + digest(ref), good: "refs/argosy/good/" + digest(ref),
 		turn: make(chan struct{}, 1),
@@ -123,7 +128,7 @@ func (g *Git) prepare(state string) error {
 		return unusable(err)
 	}
 	config := filepath.Join(g.base, "gitconfig")
-	want := gitConfig(g.address, g.credentials)
+	want := gitConfig(g.address, g.credentials, g.users)
 	if have, err := os.ReadFile(config); err != nil || !bytes.Equal(have, want) {
 		if err := writeFile(config, want); err != nil {
 			return unusable(err)
@@ -132,7 +137,7 @@ func (g *Git) prepare(state string) error {
 	if g.lock, err = os.OpenFile(filepath.Join(g.base, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return unusable(err)
 	}
-	g.env = gitEnv(g.base, config, g.address, g.credentials)
+	g.env = gitEnv(g.base, config, g.address, g.credentials, g.users)
 	return nil
 }
 
@@ -241,21 +246,26 @@ func (g *Git) look(ctx context.Context) (*snapshot.Snapshot, error) {
 
 // obtain makes the snapshot of a target, fetching it unless the mirror has it.
 func (g *Git) obtain(ctx context.Context, t target) (*snapshot.Snapshot, string, error) {
-	if err := g.ensureMirror(ctx); err != nil {
+	commit, err := g.have(ctx, t)
+	if err != nil {
 		return nil, "", err
-	}
-	commit := g.commit(ctx, t.id)
-	if commit == "" {
-		var err error
-		if commit, err = g.fetch(ctx, t); err != nil {
-			return nil, "", err
-		}
 	}
 	if t.byID {
 		g.pinned = commit
 	}
 	s, err := g.load(ctx, commit)
 	return s, commit, err
+}
+
+// have is the commit of a target, fetched unless the mirror has it.
+func (g *Git) have(ctx context.Context, t target) (string, error) {
+	if err := g.ensureMirror(ctx); err != nil {
+		return "", err
+	}
+	if commit := g.commit(ctx, t.id); commit != "" {
+		return commit, nil
+	}
+	return g.fetch(ctx, t)
 }
 
 // ensureMirror makes an empty mirror unless there is one.

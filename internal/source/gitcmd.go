@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,21 +23,29 @@ var keptGit = []string{
 	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_NO_VERIFY", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_VERSION", "GIT_SSL_CIPHER_LIST",
 }
 
+// usersGit are those that are passed on besides with the user's configuration.
+var usersGit = regexp.MustCompile(`^GIT_(CONFIG_(SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|SSH_COMMAND)$`)
+
 // gitEnv is the environment of all git commands: the process's own without what would change Git's behaviour.
-func gitEnv(base, config string, a address, c credentials) []string {
+func gitEnv(base, config string, a address, c credentials, users bool) []string {
 	var env []string
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		switch {
+		case users && usersGit.MatchString(name):
+			env = append(env, kv)
 		case strings.HasPrefix(name, "GIT_") && !slices.Contains(keptGit, name):
 		case name == "SSH_ASKPASS", name == "LANGUAGE", name == "LANG", strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "ARGOSY_GIT_"):
 		default:
 			env = append(env, kv)
 		}
 	}
-	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+config, "GIT_ATTR_NOSYSTEM=1",
+	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GCM_INTERACTIVE=never", "GIT_CONFIG_GLOBAL="+config, "GIT_ATTR_NOSYSTEM=1",
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(base), "GIT_OPTIONAL_LOCKS=0")
-	if a.ssh && os.Getenv("GIT_SSH") == "" || c.identity {
+	if !users {
+		env = append(env, "GIT_CONFIG_NOSYSTEM=1")
+	}
+	if !users && (a.ssh && os.Getenv("GIT_SSH") == "" || c.identity) { // the user's configuration may name another command
 		env = append(env, "GIT_SSH_COMMAND="+c.sshCommand(os.Getenv("GIT_SSH_COMMAND")))
 	}
 	switch {
@@ -49,10 +58,16 @@ func gitEnv(base, config string, a address, c credentials) []string {
 	return env
 }
 
-// gitConfig is the one configuration file Git reads. Repositories of other owners are fine, as none of their
-// configuration is executed; hooks are off; what a server may not talk Git into is off.
-func gitConfig(a address, c credentials) []byte {
+// gitConfig is the one configuration file Git reads, which may begin with the user's. Repositories of other owners are
+// fine, as none of their configuration is executed; hooks are off; what a server may not talk Git into is off.
+func gitConfig(a address, c credentials, users bool) []byte {
 	var b bytes.Buffer
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	if users {
+		for _, file := range usersConfig() {
+			fmt.Fprintf(&b, "[include]\n\tpath = \"%s\"\n", quote.Replace(file))
+		}
+	}
 	b.WriteString(`[safe]
 	directory = *
 [core]
@@ -76,12 +91,25 @@ func gitConfig(a address, c credentials) []byte {
 	for _, scheme := range []string{"https", "http", "ssh", "git", "file"} {
 		fmt.Fprintf(&b, "[protocol %q]\n\tallow = always\n", scheme)
 	}
-	b.WriteString("[credential]\n\thelper =\n")
+	if !users {
+		b.WriteString("[credential]\n\thelper =\n")
+	}
 	if helper := c.helper(a); helper != "" {
-		quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-		fmt.Fprintf(&b, "[credential \"%s\"]\n\thelper = \"%s\"\n", quote.Replace(a.scope), quote.Replace(helper))
+		fmt.Fprintf(&b, "[credential \"%s\"]\n\thelper =\n\thelper = \"%s\"\n", quote.Replace(a.scope), quote.Replace(helper))
 	}
 	return b.Bytes()
+}
+
+// usersConfig are the files of the user's configuration, the later wins; none of them has to be there. (git-config(1), FILES)
+func usersConfig() []string {
+	if file, is := os.LookupEnv("GIT_CONFIG_GLOBAL"); is {
+		return []string{file}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	return []string{filepath.Join(cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"), filepath.Join(home, ".gitconfig")}
 }
 
 // command is one call of git.
@@ -94,11 +122,11 @@ type command struct {
 // stderrLimit is how much of git's messages is kept.
 const stderrLimit = 16 << 10
 
-// run runs git in a process group of its own, which ends with the context.
+// run runs git in a session of its own, which ends with the context: without a terminal, nothing can ask there.
 func (g *Git) run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, g.program, c.args...) //nolint:gosec // git, with arguments that are checked
 	cmd.Dir, cmd.Env, cmd.Stdin = g.base, g.env, c.stdin
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// SIGTERM lets git remove its lock files; its children (ssh, git-remote-https) get it too.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 2 * time.Second

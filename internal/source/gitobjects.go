@@ -23,11 +23,8 @@ func (g *Git) load(ctx context.Context, commit string) (*snapshot.Snapshot, erro
 	if g.last != nil && g.last.Revision == commit {
 		return g.last, nil
 	}
-	tree, err := g.listTree(ctx, commit)
+	tree, err := g.tree(ctx, commit)
 	if err != nil {
-		return nil, err
-	}
-	if err := g.readLinks(ctx, tree); err != nil {
 		return nil, err
 	}
 	files, broken, err := tree.place()
@@ -37,6 +34,20 @@ func (g *Git) load(ctx context.Context, commit string) (*snapshot.Snapshot, erro
 	if len(files) == 0 {
 		return nil, empty(g.name)
 	}
+	return g.read(ctx, commit, files, broken)
+}
+
+// tree is all that a commit has, with where its links lead.
+func (g *Git) tree(ctx context.Context, commit string) (*tree, error) {
+	t, err := g.listTree(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	return t, g.readLinks(ctx, t)
+}
+
+// read makes a snapshot of files of a commit.
+func (g *Git) read(ctx context.Context, commit string, files []placed, broken []*snapshot.File) (*snapshot.Snapshot, error) {
 	contents, err := g.readContents(ctx, files)
 	if err != nil {
 		return nil, err

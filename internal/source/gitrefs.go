@@ -162,7 +162,10 @@ func (g *Git) fetchRefs(ctx context.Context, shallow bool, refspecs ...string) e
 	} else if _, err := os.Stat(filepath.Join(g.mirror, "shallow")); err == nil {
 		args = append(args, "--unshallow")
 	}
-	_, err := g.talk(ctx, fetchTimes*g.timeout, append(append(args, "--", g.address.url), refspecs...)...)
+	err := g.bounded(ctx, func(ctx context.Context) error {
+		_, err := g.talk(ctx, fetchTimes*g.timeout, append(append(args, "--", g.address.url), refspecs...)...)
+		return err
+	})
 	var exit *gitExit
 	if shallow && errors.As(err, &exit) && strings.Contains(exit.all, "does not support shallow") {
 		return g.fetchRefs(ctx, false, refspecs...) // a plain file server

@@ -35,6 +35,7 @@ type Limits struct {
 	Bytes    int64 // bytes of all files of a snapshot; default 512 MiB
 	// Charts adds what charts hold besides (rule 4): for whoever renders them.
 	Charts bool
+	all    bool // files of any name
 }
 
 func (l Limits) withDefaults() Limits {
@@ -43,6 +44,7 @@ func (l Limits) withDefaults() Limits {
 		Files:    cmp.Or(l.Files, 100_000),
 		Bytes:    cmp.Or(l.Bytes, 512<<20),
 		Charts:   l.Charts,
+		all:      l.all,
 	}
 }
 
@@ -127,7 +129,7 @@ func wanted(name string) bool {
 }
 
 // wanted reports whether a file of that name is part of a snapshot.
-func (l Limits) wanted(name string) bool { return wanted(name) || l.Charts && inChart(name) }
+func (l Limits) wanted(name string) bool { return l.all || wanted(name) || l.Charts && inChart(name) }
 
 // inChart reports whether a path is one that charts have: a template, or a file that templates read.
 func inChart(p string) bool {
