@@ -25,9 +25,9 @@ type kubernetes struct {
 }
 
 func (r *renderedCharts) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&r.render, "render", false, "render charts of Helm repositories and OCI registries, too, and compare what they make")
+	cmd.Flags().BoolVar(&r.render, "render", false, "render charts of Helm repositories, OCI registries and other Git repositories, too, and compare what they make")
 	cmd.Flags().BoolVar(&r.offline, "offline", false, "with --render: fetch nothing, render what is in the cache")
-	cmd.Flags().StringVar(&r.cache, "chart-cache", "", "with --render: the `folder` that fetched charts are kept in; the default is argosy/charts in the user's cache folder")
+	cmd.Flags().StringVar(&r.cache, "chart-cache", "", "with --render: the `folder` that what is fetched is kept in; the default is argosy/charts in the user's cache folder")
 	cmd.Flags().StringVar(&r.kube.version, "kube-version", helm.KubeVersion, "the `version` of Kubernetes that charts are rendered for")
 	cmd.Flags().StringSliceVar(&r.kube.apis, "api-versions", nil, "APIs that clusters have besides Kubernetes' own, for charts: `GROUP/VERSION,...`, or GROUP/VERSION/KIND")
 }
@@ -45,24 +45,24 @@ func (r *renderedCharts) check() error {
 	return nil
 }
 
-// extend has an expansion follow charts from elsewhere, if it is to.
-func (r *renderedCharts) extend(ctx context.Context, e *expansion) error {
+// extend has an expansion follow charts from elsewhere, if it is to, until done.
+func (r *renderedCharts) extend(ctx context.Context, e *expansion) (done func(), err error) {
 	e.kube = r.kube
 	if !r.render {
-		return nil
+		return func() {}, nil
 	}
 	dir := r.cache
 	if dir == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {
-			return usageError([]string{"--chart-cache names a folder"}, "no folder for charts: %w", err)
+			return nil, usageError([]string{"--chart-cache names a folder"}, "no folder for charts: %w", err)
 		}
 		dir = filepath.Join(user, "argosy", "charts")
 	}
 	charts, err := fetch.New(ctx, fetch.Options{Dir: dir, Offline: r.offline})
 	if err != nil {
-		return usageError(nil, "%w", err)
+		return nil, usageError(nil, "%w", err)
 	}
 	e.tools.Elsewhere = charts
-	return nil
+	return charts.Close, nil
 }

@@ -5,8 +5,10 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/http/cgi"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,6 +45,8 @@ func newChartServer(ts *testscript.TestScript, variable string, h http.Handler) 
 //
 //	helmrepo VARIABLE FROM TO   Helm packs the charts in FROM's folders to the folder TO, with an index, and it is served
 //	ociregistry VARIABLE FROM   an OCI registry, to which Helm pushes them, at /charts
+//	gitserver VARIABLE DIR      the Git repositories in a folder, by git http-backend; below /private with credentials: fleet, open-sesame
+//	fileserver VARIABLE DIR     a folder's files
 //	asked VARIABLE N            how many requests there were since the last time
 //	away VARIABLE               the server goes away
 //
@@ -92,6 +96,28 @@ func chartServers() map[string]func(*testscript.TestScript, bool, []string) {
 				ts.Check(err)
 			}
 			s.asked.Store(0)
+		},
+		"gitserver": func(ts *testscript.TestScript, neg bool, args []string) {
+			need(ts, neg, args, 2, "gitserver VARIABLE DIR")
+			path, err := exec.Command("git", "--exec-path").Output()
+			ts.Check(err)
+			backend := &cgi.Handler{
+				Path:   filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+				Env:    []string{"GIT_PROJECT_ROOT=" + ts.MkAbs(args[1]), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null"},
+				Stderr: io.Discard,
+			}
+			add(newChartServer(ts, args[0], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if u, p, _ := r.BasicAuth(); strings.HasPrefix(r.URL.Path, "/private") && u+p != "fleetopen-sesame" {
+					w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				backend.ServeHTTP(w, r)
+			})))
+		},
+		"fileserver": func(ts *testscript.TestScript, neg bool, args []string) {
+			need(ts, neg, args, 2, "fileserver VARIABLE DIR")
+			add(newChartServer(ts, args[0], http.FileServer(http.Dir(ts.MkAbs(args[1])))))
 		},
 		"asked": func(ts *testscript.TestScript, neg bool, args []string) {
 			need(ts, neg, args, 2, "asked VARIABLE N")

@@ -46,13 +46,16 @@ with the file that it comes from, and so is the order in which ApplicationSets w
 changes. A chart of this repository at another revision is read from the clone; --revision NAME=REV
 takes another revision for it.
 
-Charts from elsewhere, of Helm repositories and OCI registries, are compared by name, version and
-values. With --render they are fetched and rendered at both revisions, where an Application changes,
-and what they make is compared: objects of all charts then, also where values alone change. A version
-is fetched once and kept in the folder --chart-cache; --offline renders what is there and fetches
-nothing. Credentials are those of Helm and Docker: repositories.yaml, the registry config and Docker's.
-Charts are rendered as for a cluster of --kube-version that has --api-versions, which Argo CD finds out
-of each cluster. A chart that cannot be fetched or rendered is named, and the exit status is 1.
+Charts from elsewhere, of Helm repositories, OCI registries and other Git repositories, are compared by
+name, version and values. With --render they are fetched and rendered at both revisions, where an
+Application changes, and what they make is compared: objects of all charts then, also where values
+alone change; and so are folders of manifests in other Git repositories. Value files of other Git
+repositories, and at URLs, are read. What is fetched is kept in the folder --chart-cache: a version and
+a commit are fetched once. --offline renders what is there and fetches nothing. Credentials are those
+of Helm and Docker (repositories.yaml, the registry config and Docker's), and for Git those of git:
+credential helpers, keys of ssh. Nobody is asked for any. Charts are rendered as for a cluster of
+--kube-version that has --api-versions, which Argo CD finds out of each cluster. A chart that cannot be
+fetched or rendered is named, and the exit status is 1.
 
 With the facts of a live hub (argosy facts export), a member that begins counts as registered at the
 head, X
@@ -169,9 +172,11 @@ func (o *options) plan(cmd *cobra.Command, q planQuestion) (report.Plan, error) 
 	base := report.PlanRevision{Name: q.base, Revision: before.Revision}
 	head := report.PlanRevision{Name: q.head, Revision: after.Revision}
 	expansion.only = q.hub
-	if err := q.charts.extend(ctx, &expansion); err != nil {
+	done, err := q.charts.extend(ctx, &expansion)
+	if err != nil {
 		return report.Plan{}, err
 	}
+	defer done()
 	found, err := comparePlan(before, after, f, expansion)
 	if err != nil {
 		return report.Plan{}, planError(err, base, head)

@@ -1,7 +1,6 @@
 package expand
 
 import (
-	"maps"
 	"slices"
 	"sync"
 )
@@ -84,21 +83,19 @@ func render(todo []rendering) {
 	parallel(len(todo), func(i int) { _, _ = todo[i].h.manifests(todo[i].p) })
 }
 
-// ask asks for charts from elsewhere, each once: whoever renders them finds the answers there.
+// ask asks for all that comes from elsewhere, each once: whoever renders finds the answers there.
 func ask(todo []rendering) {
-	charts := map[Reference]Elsewhere{}
+	questions := map[any]func(){}
 	for _, r := range todo {
-		if r.p.elsewhere != nil {
-			charts[*r.p.elsewhere] = r.h.o.Tools.Elsewhere
-		}
+		r.h.wants(r.p, questions)
 	}
 	slots := make(chan struct{}, askAhead)
 	var wg sync.WaitGroup
-	for r, from := range maps.All(charts) {
+	for _, question := range questions {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			_, _ = from.Chart(r)
+			question()
 		})
 	}
 	wg.Wait()

@@ -20,11 +20,8 @@ func follows(o *Object) bool { return o.ApplicationSet() || o.Application() || f
 func (h *Hub) objects(o *Object, p part) (out []*Object, ok bool) {
 	engine := h.runsOn(o)
 	switch {
-	case p.refused != "":
-		h.faultOf(o, problem.Warning, p.refused)
-		return nil, false
 	case p.err != nil:
-		h.faultOf(o, problem.Error, oneLine(p.err))
+		h.unmade(o, p.source, p.err)
 		return nil, false
 	case p.chart == nil:
 		for _, file := range p.folder.files {
@@ -162,7 +159,7 @@ func (h *Hub) application(o *Object, s set) *Object {
 		})
 		return nil
 	}
-	out := &Object{Engine: o.Engine, Tree: tree, Parent: o, Pos: o.Pos, Parameters: s.name}
+	out := &Object{Engine: o.Engine, Tree: tree, Parent: o, Pos: o.Pos, Parameters: s.name, of: entryOf(s.parameters.Values)}
 	if len(o.Steps()) > 0 {
 		out.Tree, out.template = inSteps(tree), tree
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -16,12 +15,12 @@ import (
 type part struct {
 	folder    *folder // of this repository
 	elsewhere *Reference
+	git       *Place // of another repository: a chart, or manifests
 	chart     *Chart
 	source    source
 	key       string
-	// err is why a part from elsewhere cannot be rendered, and refused why it is not followed.
-	err     error
-	refused string
+	// err is why there is nothing to be rendered.
+	err error
 	// brings tells, of a chart from elsewhere, that it may make objects that expansion follows.
 	brings bool
 }
@@ -30,56 +29,74 @@ type part struct {
 func (h *Hub) parts(o *Object) []part {
 	var out []part
 	for _, s := range sources(o) {
-		snap, missing := h.local(s)
-		if missing != "" {
-			h.faultOf(o, problem.Warning, fmt.Sprintf("%s at revision %s of this repository is not followed: %s", s.path, s.revision, missing),
-				"fetch that revision, or say which to take for it")
-		}
-		if snap == nil {
-			if h.o.Tools.Elsewhere != nil && missing == "" && s.chart+s.path != "" {
-				out = append(out, h.partElsewhere(o, s))
-			}
+		p, ok := h.part(o, s)
+		if !ok {
 			continue
 		}
-		dir, err := snapshot.CleanPath(s.path)
-		if err != nil {
-			h.faultOf(o, problem.Error, err.Error())
-			continue
+		if p.err != nil {
+			p.key = digestOf(s.repoURL, s.chart, s.path, s.revision, s.helm, p.err.Error())
+			h.unmade(o, s, p.err)
 		}
-		f := h.folder(snap, dir)
-		switch {
-		case len(f.files) == 0:
-			h.faultOf(o, problem.Error, missingFolder(s, snap))
-		case f.helm:
-			c, err := h.chart(o, s, f)
-			if err != nil {
-				h.faultOf(o, problem.Error, oneLine(err))
-				continue
-			}
-			out = append(out, part{folder: f, chart: c, source: s, key: digestOf(f.dir, f.digest, c.given())})
-		case f.kustomize:
-			h.faultOf(o, problem.Warning, fmt.Sprintf("%s is kustomize's, which is not followed", dir))
-		default:
-			out = append(out, part{folder: f, source: s, key: digestOf(f.dir, f.digest, s.recurse)})
-		}
+		out = append(out, p)
 	}
 	return out
 }
 
-// partElsewhere is a part that is not in this repository. What is wrong with it is said when it is rendered.
+// part is what a source brings, if that is anything.
+func (h *Hub) part(o *Object, s source) (p part, ok bool) {
+	p = part{source: s}
+	snap, missing := h.local(s)
+	switch {
+	case missing != "":
+		p.err = errNotFollowed{
+			fmt.Sprintf("%s at revision %s of this repository is not followed: %s", s.path, s.revision, missing), "fetch that revision, or say which to take for it",
+		}
+		return p, true
+	case snap == nil && (h.o.Tools.Elsewhere == nil || s.chart+s.path == ""):
+		return p, false
+	case snap == nil:
+		return h.partElsewhere(o, s), true
+	}
+	dir, err := snapshot.CleanPath(s.path)
+	if err != nil {
+		p.err = err
+		return p, true
+	}
+	f := h.folder(snap, dir)
+	switch {
+	case len(f.files) == 0:
+		p.err = errors.New(missingFolder(s, snap))
+	case f.helm:
+		c, err := h.chart(o, s, f)
+		if err != nil {
+			p.err = err
+			break
+		}
+		p.folder, p.chart, p.key = f, c, digestOf(f.dir, f.digest, c.given())
+	case f.kustomize:
+		p.err = errNotFollowed{text: fmt.Sprintf("%s is kustomize's, which is not followed", dir)}
+	default:
+		p.folder, p.key = f, digestOf(f.dir, f.digest, s.recurse)
+	}
+	return p, true
+}
+
+// partElsewhere is a part that is not in this repository. Whether it can be had is said when it is rendered.
 func (h *Hub) partElsewhere(o *Object, s source) part {
 	p := part{source: s, brings: h.deploysToEngine(o)}
-	if s.chart == "" {
-		p.refused = fmt.Sprintf("path %q of another repository, %s, is not followed", s.path, shown(s.repoURL))
-		p.key = digestOf(s.repoURL, s.path, s.revision, s.helm)
-		return p
+	if s.chart != "" {
+		p.elsewhere = &Reference{RepoURL: s.repoURL, Name: s.chart, Version: s.revision}
+	} else if dir, err := snapshot.CleanPath(s.path); err != nil {
+		p.err = err
+	} else {
+		p.git = &Place{RepoURL: s.repoURL, Revision: s.revision, Path: dir}
 	}
-	p.elsewhere = &Reference{RepoURL: s.repoURL, Name: s.chart, Version: s.revision}
-	if p.chart, p.err = h.chart(o, s, nil); p.err != nil {
-		p.key = digestOf(p.elsewhere, s.helm, p.err.Error())
-		return p
+	if p.err == nil {
+		p.chart, p.err = h.chart(o, s, nil)
 	}
-	p.key = digestOf(p.elsewhere, p.chart.given())
+	if p.err == nil {
+		p.key = digestOf(p.elsewhere, p.git, s.recurse, p.chart.given())
+	}
 	return p
 }
 
@@ -103,19 +120,16 @@ func (p part) lives() bool {
 // elsewhere has no folder.
 func (h *Hub) chart(o *Object, s source, f *folder) (*Chart, error) {
 	c := &Chart{
-		Name: fmt.Sprintf("%s %s of %s", s.chart, s.revision, shown(s.repoURL)), ReleaseName: text(s.helm, "releaseName"), Namespace: text(s.helm, "namespace"),
+		Name: s.name(), ReleaseName: text(s.helm, "releaseName"), Namespace: text(s.helm, "namespace"),
 		KubeVersion: text(s.helm, "kubeVersion"), APIVersions: list(s.helm["apiVersions"]),
 	}
 	if f != nil {
 		c.Name = f.dir
-		for _, file := range f.files {
-			if file.Err != nil {
-				return nil, file.Err
-			}
-			relative := *file
-			relative.Path = below(f.dir, file.Path)
-			c.Files = append(c.Files, &relative)
+		files, err := chartFiles(f)
+		if err != nil {
+			return nil, err
 		}
+		c.Files = files
 	}
 	if c.ReleaseName == "" {
 		c.ReleaseName = o.Name()
@@ -133,23 +147,22 @@ func (h *Hub) chart(o *Object, s source, f *folder) (*Chart, error) {
 	c.SkipSchema, _ = s.helm["skipSchemaValidation"].(bool)
 	optional, _ := s.helm["ignoreMissingValueFiles"].(bool)
 	for _, name := range list(s.helm["valueFiles"]) {
-		if f == nil && !strings.HasPrefix(name, "$") && !strings.Contains(name, "://") {
-			c.Values = append(c.Values, Values{File: path.Clean(strings.TrimPrefix(name, "/")), Optional: optional})
-			continue
-		}
-		file, err := h.valueFile(o, f, name)
+		values, file, err := h.valueFile(o, s, f, name)
 		switch {
 		case err != nil:
 			return nil, err
-		case file == nil && optional:
-		case file == nil && f != nil && !strings.HasPrefix(name, "$"):
-			return nil, fmt.Errorf("value file %s is not in %s", name, f.dir)
-		case file == nil:
-			return nil, fmt.Errorf("value file %s is not there", name)
-		default:
-			c.Values = append(c.Values, Values{Text: string(file.Data)})
+		case file != nil:
+			values.Text = string(file.Data)
 			c.own = append(c.own, file)
+		case values == Values{} && optional:
+			continue
+		case values == Values{} && f != nil && !strings.HasPrefix(name, "$"):
+			return nil, fmt.Errorf("value file %s is not in %s", name, f.dir)
+		case values == Values{}:
+			return nil, fmt.Errorf("value file %s is not there", name)
 		}
+		values.Optional = optional
+		c.Values = append(c.Values, values)
 	}
 	if object, ok := s.helm["valuesObject"].(Tree); ok && len(object) > 0 { // Argo CD: it wins over values as a whole
 		c.Values = append(c.Values, Values{Text: string(canonical(object))})
@@ -180,70 +193,53 @@ func list(v any) []string {
 	return out
 }
 
-// valueFile is a value file: relative to the chart, or with a slash in front to the repository, or with $REF to another
-// source of the Application, which is this repository.
-func (h *Hub) valueFile(o *Object, f *folder, name string) (*snapshot.File, error) {
+// valueFile is a value file: relative to the chart, or with a slash in front to its repository, or with $REF to another
+// source of the Application, or at a URL. It is a file of this repository, which may be nil, or says where it is elsewhere.
+func (h *Hub) valueFile(o *Object, s source, f *folder, name string) (Values, *snapshot.File, error) {
 	var snap *snapshot.Snapshot
 	var p string
-	ref, rest, _ := strings.Cut(name, "/")
-	switch {
-	case strings.Contains(name, "://"):
-		return nil, fmt.Errorf("value file %s is not in this repository, and not followed", name)
+	of := s // the source whose repository the file is in
+	switch scheme, _, isURL := strings.Cut(name, "://"); {
+	case isURL && h.o.Tools.Elsewhere == nil:
+		return Values{}, nil, errNotFollowed{text: fmt.Sprintf("value file %s is not in this repository, and not followed: --render reads it", shown(name))}
+	case isURL && scheme != "http" && scheme != "https":
+		return Values{}, nil, fmt.Errorf("value file %s: Argo CD reads none by %s", shown(name), scheme)
+	case isURL:
+		return Values{URL: name}, nil, nil
 	case strings.HasPrefix(name, "$"):
-		i := slices.IndexFunc(sources(o), func(s source) bool { return s.ref != "" && s.ref == ref[1:] })
+		ref, rest, _ := strings.Cut(name[1:], "/")
+		i := slices.IndexFunc(sources(o), func(s source) bool { return s.ref != "" && s.ref == ref })
 		if i < 0 {
-			return nil, fmt.Errorf("value file %s: no source of the Application has ref %s", name, ref[1:])
+			return Values{}, nil, fmt.Errorf("value file %s: no source of the Application has ref %s", name, ref)
 		}
+		of, p = sources(o)[i], path.Clean(rest)
 		var missing string
-		if snap, missing = h.revision(sources(o)[i]); missing != "" {
-			return nil, fmt.Errorf("value file %s: %s", name, missing)
+		if snap, missing = h.revision(of); missing != "" {
+			return Values{}, nil, fmt.Errorf("value file %s: %s", name, missing)
 		}
-		if snap == nil {
-			return nil, fmt.Errorf("value file %s is in another repository, which is not followed", name)
+		if snap == nil && h.o.Tools.Elsewhere == nil {
+			return Values{}, nil, errNotFollowed{text: fmt.Sprintf("value file %s is in another repository, which is not followed: --render reads it", name)}
 		}
-		p = path.Clean(rest)
+	case s.chart != "":
+		return Values{File: path.Clean(strings.TrimPrefix(name, "/"))}, nil, nil
 	case strings.HasPrefix(name, "/"):
-		snap, p = f.snap, strings.TrimPrefix(path.Clean(name), "/")
+		p = strings.TrimPrefix(path.Clean(name), "/")
 	default:
-		snap, p = f.snap, path.Join(f.dir, name)
+		p = path.Join(s.path, name)
 	}
-	if _, err := snapshot.CleanPath(p); err != nil {
-		return nil, err
+	if f != nil && snap == nil && !strings.HasPrefix(name, "$") {
+		snap = f.snap
 	}
-	file := snap.File(p)
+	clean, err := snapshot.CleanPath(p)
+	if err != nil {
+		return Values{}, nil, fmt.Errorf("value file %s: %w", name, err)
+	}
+	if snap == nil {
+		return Values{At: &Place{RepoURL: of.repoURL, Revision: of.revision, Path: clean}}, nil, nil
+	}
+	file := snap.File(clean)
 	if file != nil && file.Err != nil {
-		return nil, file.Err
+		return Values{}, nil, file.Err
 	}
-	return file, nil
-}
-
-// manifests are what a part's chart makes. A failure is of the part alone.
-func (h *Hub) manifests(p part) ([]Manifest, error) {
-	return h.o.Memo.chart(p.key, func() ([]Manifest, error) {
-		c := *p.chart
-		if p.elsewhere != nil {
-			archive, err := h.o.Tools.Elsewhere.Chart(*p.elsewhere)
-			if err != nil {
-				return nil, err
-			}
-			c.Archive = &archive
-		}
-		return h.o.Tools.Charts.Template(c)
-	})
-}
-
-// unrendered names why a part has no objects.
-func (h *Hub) unrendered(o *Object, p part, err error) {
-	var away *Unavailable
-	if !errors.As(err, &away) {
-		h.faultOf(o, problem.Error, oneLine(err))
-		return
-	}
-	found := problem.Problem{
-		Reason: problem.ChartUnavailable, Severity: problem.Error, Pos: o.Pos, Subject: fmt.Sprintf("chart %q", p.chart.Name), Found: away.Detail,
-	}
-	if away.Hint != "" {
-		found.Hints = []string{away.Hint}
-	}
-	h.fault(found)
+	return Values{}, file, nil
 }

@@ -259,7 +259,7 @@ func (c *comparison) answers(o *Object) (alike, look bool) {
 		}
 		alike = alike && was.Fingerprint() == is.Fingerprint()
 		for set := range is.Texts() {
-			if lives(set) || c.names(set) || brings && chartValue.Match(set) {
+			if lives(set) || c.names(set) || brings && sourceValue.Match(set) {
 				return alike, true
 			}
 		}
@@ -282,8 +282,8 @@ func questions(o *Object) []json.RawMessage {
 // pathValue is a folder that a source names, in JSON.
 var pathValue = regexp.MustCompile(`"path":"((?:[^"\\]|\\.)*)"`)
 
-// chartValue is a chart of a Helm repository that a source names, in JSON.
-var chartValue = regexp.MustCompile(`"chart":"[^"]`)
+// sourceValue is a chart or a folder that a source names, in JSON.
+var sourceValue = regexp.MustCompile(`"(chart|path)":"[^"]`)
 
 // names reports whether a text names a folder that is followed, or one that only the renderer knows.
 func (c *comparison) names(text []byte) bool {

@@ -20,9 +20,10 @@
 //     named there, or what is named there makes further objects of these kinds.
 //  6. Renderings are remembered by the digests of all that they depend on, and are shared by the revisions of a Memo.
 //  7. Same input, same objects in the same order. Objects must not be changed.
-//  8. A chart that is not in this repository is rendered if there is somebody to fetch it (Tools.Elsewhere), where an
-//     Application differs, and where it is deployed to its own engine, which may find Applications in it. What cannot be
-//     fetched or rendered is a problem, and what the Application makes is not compared.
+//  8. What is not in this repository (charts, folders of other Git repositories, files of values) is rendered if there is
+//     somebody to fetch it (Tools.Elsewhere), where an Application differs, and where it is deployed to its own engine, which
+//     may find Applications in it. What cannot be fetched or rendered is a problem, and what the Application makes is not
+//     compared.
 //
 // It links neither Argo CD nor Helm: internal/expand/argocd, internal/expand/helm and internal/expand/fetch do, which only
 // cmd/argosy imports. The service must not (a program that links Argo CD has 1,400 packages).

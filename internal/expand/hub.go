@@ -149,12 +149,21 @@ func (h *Hub) fault(p problem.Problem) {
 
 // faultOf names a problem of an object.
 func (h *Hub) faultOf(o *Object, severity problem.Severity, found string, hints ...string) {
+	h.faultAt(o, o.Pos, severity, found, hints...)
+}
+
+// faultIn names a problem of a source of an Application.
+func (h *Hub) faultIn(o *Object, s source, severity problem.Severity, found string, hints ...string) {
+	h.faultAt(o, h.chartPos(o, s), severity, found, hints...)
+}
+
+func (h *Hub) faultAt(o *Object, pos problem.Pos, severity problem.Severity, found string, hints ...string) {
 	reason := problem.ExpansionFailed
 	if severity == problem.Warning {
 		reason = problem.NotExpanded
 	}
 	h.fault(problem.Problem{
-		Reason: reason, Severity: severity, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()), Found: found, Hints: hints,
+		Reason: reason, Severity: severity, Pos: pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()), Found: found, Hints: hints,
 		Cluster: o.Label("argosy.dev/cluster"),
 	})
 }

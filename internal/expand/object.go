@@ -31,6 +31,7 @@ type Object struct {
 	digest string
 	sum    func() string // the digest, of what shares its tree with other objects
 	doc    *yamldoc.Doc  // of an object that is written as it is
+	of     entry
 
 	template Tree // what the template says, where Argo CD makes something else of it
 }

@@ -34,6 +34,56 @@ func (o *Object) At(path ...string) problem.Pos {
 	return pos
 }
 
+// entry is what a parameter set is of: a component of a cluster's catalog, or a release.
+type entry struct {
+	cluster, group, component string
+	release                   string
+}
+
+func entryOf(values map[string]any) entry {
+	return entry{text(values, "name"), text(values, "group"), text(values, "component"), text(values, "release", "type")}
+}
+
+// chartPos is where an Application's chart is named, with its version: in the catalog's entry or the versions file that its
+// parameter set comes from, else in the text of the Application or of the template that makes it.
+func (h *Hub) chartPos(o *Object, s source) problem.Pos {
+	var pos problem.Pos
+	switch e := o.of; {
+	case e.component != "":
+		pos = h.o.State.EntryPos(h.o.Hub, e.cluster, e.group, e.component, "chart", "version")
+	case e.release != "":
+		pos = h.releasePos(e)
+	}
+	version := append(slices.Clone(s.at), "targetRevision")
+	switch {
+	case !pos.IsZero():
+		return pos
+	case o.Parent.IsSet():
+		return o.Parent.At(append([]string{"spec", "template"}, version...)...)
+	}
+	return o.At(version...)
+}
+
+// releasePos is where a release's version stands, or the release; of members, that of the charts which register them.
+func (h *Hub) releasePos(e entry) problem.Pos {
+	list := h.o.State.Fleet.Versions.Of(e.group)
+	if e.group == "" {
+		list = *h.o.State.Fleet.FleetSecrets
+	}
+	for _, r := range list.Releases {
+		if r.Type != e.release {
+			continue
+		}
+		for _, key := range []string{"version", "chartRepoRevision"} {
+			if pos, ok := r.Places[key]; ok {
+				return pos
+			}
+		}
+		return r.Pos
+	}
+	return problem.Pos{}
+}
+
 // Written reports whether the object stands in a file as it is.
 func (o *Object) Written() bool { return o != nil && o.doc != nil }
 

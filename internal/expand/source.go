@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -23,16 +24,22 @@ type source struct {
 	ref                            string // the name that value files of other sources have for it
 	helm                           Tree
 	recurse                        bool
+	at                             []string // its path in the Application
 }
 
 func sources(application *Object) []source {
 	spec, _ := At(application.Tree, "spec").(Tree)
 	list, _ := spec["sources"].([]any)
-	if len(list) == 0 {
+	several := len(list) > 0
+	if !several {
 		list = []any{spec["source"]}
 	}
 	var out []source
-	for _, item := range list {
+	for i, item := range list {
+		at := []string{"spec", "source"}
+		if several {
+			at = []string{"spec", "sources", strconv.Itoa(i)}
+		}
 		s, ok := item.(Tree)
 		if !ok {
 			continue
@@ -40,7 +47,7 @@ func sources(application *Object) []source {
 		helm, _ := s["helm"].(Tree)
 		recurse, _ := At(s, "directory", "recurse").(bool)
 		out = append(out, source{
-			repoURL: text(s, "repoURL"), revision: text(s, "targetRevision"), path: text(s, "path"), chart: text(s, "chart"), ref: text(s, "ref"), helm: helm, recurse: recurse,
+			repoURL: text(s, "repoURL"), revision: text(s, "targetRevision"), path: text(s, "path"), chart: text(s, "chart"), ref: text(s, "ref"), helm: helm, recurse: recurse, at: at,
 		})
 	}
 	return out

@@ -1,7 +1,9 @@
 package expand
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -40,14 +42,29 @@ type Archive struct {
 	Open func() ([]byte, error)
 }
 
-// Elsewhere gets charts that are not in this repository. It may be used by several goroutines, and answers alike each
-// time; what it refuses it explains with *Unavailable.
-type Elsewhere interface {
-	Chart(r Reference) (Archive, error)
+// Place is a folder or a file of another Git repository, as an Application's source has it. The path is clean.
+type Place struct{ RepoURL, Revision, Path string }
+
+func (p Place) String() string {
+	return fmt.Sprintf("%s at %s of %s", p.Path, cmp.Or(p.Revision, "HEAD"), shown(p.RepoURL))
 }
 
-// Unavailable is why a chart from elsewhere cannot be had, for people: without any secret. Hint may be empty.
-type Unavailable struct{ Detail, Hint string }
+// Elsewhere gets what is not in this repository. It may be used by several goroutines, and answers alike each time; what it
+// refuses it explains with *Unavailable.
+type Elsewhere interface {
+	Chart(r Reference) (Archive, error)
+	// At is what stands at a place and below, by paths of its repository.
+	At(p Place) (*snapshot.Snapshot, error)
+	// Values is the file of values at a URL.
+	Values(url string) ([]byte, error)
+}
+
+// Unavailable is why something from elsewhere cannot be had, for people: without any secret. Hint may be empty. Missing tells
+// that its repository could be read, and does not have it.
+type Unavailable struct {
+	Detail, Hint string
+	Missing      bool
+}
 
 func (u *Unavailable) Error() string { return u.Detail }
 
@@ -73,9 +90,12 @@ type Chart struct {
 	own []*snapshot.File // the files of values that are in this repository
 }
 
-// Values are a file of values: its text, or the name of a file of the chart, which may be missing if it is Optional.
+// Values are a file of values: its text, or the name of a file of the chart. At and URL are where it is elsewhere, until it
+// has been read. Optional ones may be missing.
 type Values struct {
 	Text, File string
+	At         *Place `json:",omitempty"`
+	URL        string `json:",omitempty"`
 	Optional   bool
 }
 

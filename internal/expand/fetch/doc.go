@@ -1,7 +1,9 @@
-// Package fetch gets charts that are not in the fleet's repository: from Helm repositories over HTTP(S), and from OCI
-// registries. It is for the command line alone.
+// Package fetch gets what is not in the fleet's repository: charts of Helm repositories over HTTP(S) and of OCI registries,
+// folders and files of other Git repositories, and files of values at URLs. It is for the command line alone.
 //
 //	Charts.Chart(RepoURL, Name, Version) -> Archive
+//	Charts.At(RepoURL, Revision, Path)   -> Snapshot
+//	Charts.Values(URL)                   -> text
 //
 // Its rules:
 //
@@ -16,7 +18,10 @@
 //     once; and all bytes of a run. What is beyond is refused with the limit and the actual.
 //  5. A chart is asked for once in a run, and so is an index, whether it can be had or not.
 //  6. Credentials are those that Helm finds: its repositories.yaml, its registry config, and Docker's. They go to the host that
-//     they are for, and so do those of a URL. No message has one, nor a URL that a server redirected to.
+//     they are for, and so do those of a URL. No message has one, nor a URL that a server redirected to. Of Git they are
+//     those that git finds.
+//  7. Git repositories are read by the git command (internal/source, Other): a revision's newest commit alone is fetched, once,
+//     into a mirror. What a branch, a tag or a range stands for is asked in each run, and is one commit throughout it.
 //
 // Helm's own getters and its registry client are not used: they read an answer of any length into memory and know no
 // deadline, and bring containerd. HTTP is the standard library's here, and registries are asked by ORAS, which Argo CD links.

@@ -14,9 +14,11 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// The limits (rule 4), in bytes but for the last three.
+// The limits (rule 4), in bytes but for the last four. Those of Git repositories are internal/source's.
 const (
 	maxArchive  = 20 << 20
 	maxUnpacked = 100 << 20
@@ -25,6 +27,7 @@ const (
 	maxTotal    = 1 << 30
 	maxAtOnce   = 8
 	maxChart    = time.Minute
+	maxGit      = 5 * time.Minute
 	maxRun      = 10 * time.Minute
 )
 
@@ -49,6 +52,9 @@ type Charts struct {
 	mu      sync.Mutex
 	charts  map[expand.Reference]func() (expand.Archive, error)
 	indexes map[string]func() (index, error)
+	others  map[[2]string]func() (*source.Other, error)
+	places  map[expand.Place]func() (*snapshot.Snapshot, error)
+	values  map[string]func() ([]byte, error)
 
 	logins logins
 }
@@ -60,6 +66,8 @@ func New(ctx context.Context, o Options) (*Charts, error) {
 	c := &Charts{
 		ctx: ctx, o: o, cache: cache{o.Dir}, slots: make(chan struct{}, maxAtOnce), end: time.Now().Add(maxRun),
 		charts: map[expand.Reference]func() (expand.Archive, error){}, indexes: map[string]func() (index, error){},
+		others: map[[2]string]func() (*source.Other, error){}, places: map[expand.Place]func() (*snapshot.Snapshot, error){},
+		values: map[string]func() ([]byte, error){},
 	}
 	if o.Offline {
 		return c, nil
@@ -110,12 +118,20 @@ func (c *Charts) chart(r expand.Reference) (expand.Archive, error) {
 			return c.archive(kept, err)
 		}
 	}
-	c.slots <- struct{}{}
-	defer func() { <-c.slots }()
-	ctx, cancel := context.WithTimeout(c.ctx, min(maxChart, time.Until(c.end)))
-	defer cancel()
+	ctx, done := c.slot(maxChart)
+	defer done()
 	kept, err := where.get(ctx, c, r, shelf)
 	return c.archive(kept, err)
+}
+
+// slot waits for its turn to ask a server, which takes so long at most.
+func (c *Charts) slot(limit time.Duration) (ctx context.Context, done func()) {
+	c.slots <- struct{}{}
+	ctx, cancel := context.WithTimeout(c.ctx, min(limit, time.Until(c.end)))
+	return ctx, func() {
+		cancel()
+		<-c.slots
+	}
 }
 
 func (c *Charts) archive(kept *kept, err error) (expand.Archive, error) {
@@ -123,9 +139,14 @@ func (c *Charts) archive(kept *kept, err error) (expand.Archive, error) {
 		return expand.Archive{}, err
 	}
 	if kept == nil {
-		return expand.Archive{}, &expand.Unavailable{Detail: "it is not in the cache, and nothing is fetched with --offline", Hint: "once without --offline fetches it"}
+		return expand.Archive{}, notKept()
 	}
 	return expand.Archive{Digest: kept.digest, Version: kept.version, Open: kept.read}, nil
+}
+
+// notKept is why there is nothing offline.
+func notKept() error {
+	return &expand.Unavailable{Detail: "it is not in the cache, and nothing is fetched with --offline", Hint: "once without --offline fetches it"}
 }
 
 // place is where a chart is.

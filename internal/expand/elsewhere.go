@@ -1,0 +1,216 @@
+package expand
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// What is not in this repository: it is read when it is rendered, and not before.
+
+// name is what a source from elsewhere is, for people.
+func (s source) name() string {
+	if s.chart != "" {
+		return fmt.Sprintf("%s %s of %s", s.chart, s.revision, shown(s.repoURL))
+	}
+	return Place{s.repoURL, s.revision, s.path}.String()
+}
+
+// manifests are what a part makes that is a chart, or from elsewhere. A failure is of the part alone.
+func (h *Hub) manifests(p part) ([]Manifest, error) {
+	return h.o.Memo.chart(p.key, func() ([]Manifest, error) {
+		c := *p.chart
+		switch {
+		case p.elsewhere != nil:
+			archive, err := h.o.Tools.Elsewhere.Chart(*p.elsewhere)
+			if err != nil {
+				return nil, err
+			}
+			c.Archive = &archive
+		case p.git != nil:
+			f, err := h.folderAt(*p.git)
+			switch {
+			case err != nil:
+				return nil, err
+			case f.kustomize:
+				return nil, errNotFollowed{text: fmt.Sprintf("%s is kustomize's, which is not followed", p.git)}
+			case !f.helm:
+				out, err := writtenElsewhere(f, p.source.recurse)
+				return out, within(*p.git, err)
+			}
+			if c.Files, err = chartFiles(f); err != nil {
+				return nil, within(*p.git, err)
+			}
+		}
+		values, err := h.read(c.Values)
+		if err != nil {
+			return nil, err
+		}
+		c.Values = values
+		return h.o.Tools.Charts.Template(c)
+	})
+}
+
+// errNotFollowed is why something is not followed that does not fail in Argo CD.
+type errNotFollowed struct{ text, hint string }
+
+func (e errNotFollowed) Error() string { return e.text }
+
+// folderAt is a folder of another repository.
+func (h *Hub) folderAt(p Place) (*folder, error) {
+	snap, err := h.o.Tools.Elsewhere.At(p)
+	if err != nil {
+		return nil, err
+	}
+	if snap.File(p.Path) != nil {
+		return nil, fmt.Errorf("%s is a file; expected a folder", p)
+	}
+	return h.folder(snap, p.Path), nil
+}
+
+// within is an error of a file that is in a place of another repository.
+func within(p Place, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", p, err)
+}
+
+// writtenElsewhere are the objects of a folder of another repository as they are written.
+func writtenElsewhere(f *folder, recurse bool) ([]Manifest, error) {
+	var out []Manifest
+	for _, file := range f.files {
+		if !isManifest(file.Path) || !recurse && path.Dir(file.Path) != f.dir {
+			continue
+		}
+		if file.Err != nil {
+			return nil, file.Err
+		}
+		docs, err := documents(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			if tree, ok := doc.Root.Any().(Tree); ok && text(tree, "kind") != "" {
+				out = append(out, NewManifest(below(f.dir, file.Path), plain(tree), len(file.Data)/len(docs)))
+			}
+		}
+	}
+	return out, nil
+}
+
+// read are values with the text of those that are elsewhere. Optional ones that are not there are left out.
+func (h *Hub) read(all []Values) ([]Values, error) {
+	out := make([]Values, 0, len(all))
+	for _, v := range all {
+		var data []byte
+		var err error
+		switch {
+		case v.URL != "":
+			data, err = h.o.Tools.Elsewhere.Values(v.URL)
+		case v.At != nil:
+			data, err = h.textAt(*v.At)
+		default:
+			out = append(out, v)
+			continue
+		}
+		var away *Unavailable
+		switch {
+		case err == nil:
+			out = append(out, Values{Text: string(data)})
+		case errors.As(err, &away) && away.Missing && v.Optional:
+		case away != nil && v.At != nil:
+			return nil, &Unavailable{Detail: fmt.Sprintf("value file %s: %s", v.At, away.Detail), Hint: away.Hint}
+		case away != nil:
+			return nil, &Unavailable{Detail: fmt.Sprintf("value file %s: %s", shown(v.URL), away.Detail), Hint: away.Hint}
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// textAt is a file of another repository.
+func (h *Hub) textAt(p Place) ([]byte, error) {
+	snap, err := h.o.Tools.Elsewhere.At(p)
+	if err != nil {
+		return nil, err
+	}
+	file := snap.File(p.Path)
+	switch {
+	case file == nil:
+		return nil, fmt.Errorf("value file %s is a folder", p)
+	case file.Err != nil:
+		return nil, within(p, file.Err)
+	}
+	return file.Data, nil
+}
+
+// chartFiles are a folder's files by paths relative to it.
+func chartFiles(f *folder) ([]*snapshot.File, error) {
+	out := make([]*snapshot.File, 0, len(f.files))
+	for _, file := range f.files {
+		if file.Err != nil {
+			return nil, file.Err
+		}
+		relative := *file
+		relative.Path = below(f.dir, file.Path)
+		out = append(out, &relative)
+	}
+	return out, nil
+}
+
+// wants are the questions to Elsewhere that rendering a part takes, by what is asked for.
+func (h *Hub) wants(p part, into map[any]func()) {
+	from := h.o.Tools.Elsewhere
+	if from == nil || p.chart == nil || p.err != nil {
+		return
+	}
+	if r := p.elsewhere; r != nil {
+		into[*r] = func() { _, _ = from.Chart(*r) }
+	}
+	places := []*Place{p.git}
+	for _, v := range p.chart.Values {
+		places = append(places, v.At)
+		if v.URL != "" {
+			into[v.URL] = func() { _, _ = from.Values(v.URL) }
+		}
+	}
+	for _, at := range places {
+		if at != nil {
+			into[*at] = func() { _, _ = from.At(*at) }
+		}
+	}
+}
+
+// unmade names why a source makes no objects: a warning, where Argo CD goes on.
+func (h *Hub) unmade(o *Object, s source, err error) {
+	var beyond errNotFollowed
+	switch {
+	case !errors.As(err, &beyond):
+		h.faultIn(o, s, problem.Error, oneLine(err))
+	case beyond.hint != "":
+		h.faultIn(o, s, problem.Warning, oneLine(err), beyond.hint)
+	default:
+		h.faultIn(o, s, problem.Warning, oneLine(err))
+	}
+}
+
+// unrendered names why a part has no objects.
+func (h *Hub) unrendered(o *Object, p part, err error) {
+	var away *Unavailable
+	if !errors.As(err, &away) {
+		h.unmade(o, p.source, err)
+		return
+	}
+	found := problem.Problem{
+		Reason: problem.ChartUnavailable, Severity: problem.Error, Pos: h.chartPos(o, p.source), Subject: fmt.Sprintf("chart %q", p.chart.Name), Found: away.Detail,
+	}
+	if away.Hint != "" {
+		found.Hints = []string{away.Hint}
+	}
+	h.fault(found)
+}

@@ -1,0 +1,71 @@
+package fetch
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// mirrors is the folder of the cache that Git repositories are in. No chart's is called so: those have a digest behind.
+const mirrors = "repositories"
+
+// At is what stands at a place of another Git repository and below. Its error is an *expand.Unavailable.
+func (c *Charts) At(p expand.Place) (*snapshot.Snapshot, error) {
+	return once(c, c.places, p, func() (*snapshot.Snapshot, error) {
+		s, err := c.at(p)
+		if err != nil {
+			err = c.explainedGit(err)
+		}
+		return s, err
+	})
+}
+
+func (c *Charts) at(p expand.Place) (*snapshot.Snapshot, error) {
+	other, err := once(c, c.others, [2]string{p.RepoURL, p.Revision}, func() (*source.Other, error) {
+		if scheme, _, _ := strings.Cut(p.RepoURL, ":"); scheme == p.RepoURL || strings.ContainsAny(scheme, `/\`) {
+			return nil, &expand.Unavailable{Detail: "its repository's URL is none of Git's", Hint: "https://, ssh:// or git@host:path"}
+		}
+		return source.NewOther(p.RepoURL, p.Revision, filepath.Join(c.o.Dir, mirrors), c.o.Offline)
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, done := c.slot(maxGit)
+	defer done()
+	return other.Part(ctx, p.Path)
+}
+
+// Close gives back what a run holds: the files that keep other processes from the mirrors.
+func (c *Charts) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, get := range c.others {
+		if other, err := get(); err == nil {
+			_ = other.Close() // of a file that nothing has been written to
+		}
+	}
+}
+
+// explainedGit is an error of internal/source for people. Its texts have no secrets.
+func (c *Charts) explainedGit(err error) error {
+	var e *source.Error
+	if !errors.As(err, &e) {
+		return explained(err)
+	}
+	out := &expand.Unavailable{Detail: e.Detail, Hint: e.Hint, Missing: e.Reason == source.Empty}
+	switch {
+	case e.Reason == source.UnknownRef && c.o.Offline:
+		return notKept()
+	case e.Reason == source.Authentication:
+		out.Hint = "credentials are those of git: a credential helper (git config --global credential.helper), or a key of ssh; nobody is asked for them"
+	case e.Reason == source.Unreachable:
+		out.Hint = strings.TrimPrefix(e.Hint+"; --offline renders what the cache has", "; ")
+	case e.Reason == source.NotFound:
+		out.Hint = "check the URL, and whether git's credentials may see it"
+	}
+	return out
+}
