@@ -188,15 +188,15 @@ func (h *Hub) wants(p part, into map[any]func()) {
 
 // unmade names why a source makes no objects: a warning, where Argo CD goes on.
 func (h *Hub) unmade(o *Object, s source, err error) {
+	severity, hints := problem.Error, []string(nil)
 	var beyond errNotFollowed
-	switch {
-	case !errors.As(err, &beyond):
-		h.faultIn(o, s, problem.Error, oneLine(err))
-	case beyond.hint != "":
-		h.faultIn(o, s, problem.Warning, oneLine(err), beyond.hint)
-	default:
-		h.faultIn(o, s, problem.Warning, oneLine(err))
+	if errors.As(err, &beyond) {
+		severity = problem.Warning
+		if beyond.hint != "" {
+			hints = []string{beyond.hint}
+		}
 	}
+	h.faultAt(o, h.chartPos(o, s), severity, oneLine(err), hints...)
 }
 
 // unrendered names why a part has no objects.

@@ -148,15 +148,11 @@ func (h *Hub) fault(p problem.Problem) {
 }
 
 // faultOf names a problem of an object.
-func (h *Hub) faultOf(o *Object, severity problem.Severity, found string, hints ...string) {
-	h.faultAt(o, o.Pos, severity, found, hints...)
+func (h *Hub) faultOf(o *Object, severity problem.Severity, found string) {
+	h.faultAt(o, o.Pos, severity, found)
 }
 
-// faultIn names a problem of a source of an Application.
-func (h *Hub) faultIn(o *Object, s source, severity problem.Severity, found string, hints ...string) {
-	h.faultAt(o, h.chartPos(o, s), severity, found, hints...)
-}
-
+// faultAt names a problem of an object at another place.
 func (h *Hub) faultAt(o *Object, pos problem.Pos, severity problem.Severity, found string, hints ...string) {
 	reason := problem.ExpansionFailed
 	if severity == problem.Warning {
