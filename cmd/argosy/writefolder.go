@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // listName is the file in a rendered folder that names all others: what render may replace.
@@ -49,6 +51,9 @@ func writeFolder(dir string, files map[string][]byte) error {
 	return os.RemoveAll(old)
 }
 
+// atOnce is how many files are written at once: each waits for the disk, which takes many as fast as one.
+const atOnce = 16
+
 // fill writes all files of a new folder.
 func fill(dir string, files map[string][]byte) error {
 	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // as any folder of a repository
@@ -60,13 +65,16 @@ func fill(dir string, files map[string][]byte) error {
 	}
 	defer root.Close()
 	names := slices.Sorted(maps.Keys(files))
+	var writes errgroup.Group
+	writes.SetLimit(atOnce)
 	for _, name := range names {
-		if _, err := makeFolders(root, filepath.ToSlash(filepath.Dir(name))); err != nil {
-			return err
+		if _, err = makeFolders(root, filepath.ToSlash(filepath.Dir(name))); err != nil {
+			break
 		}
-		if err := writeSynced(root, name, files[name]); err != nil {
-			return err
-		}
+		writes.Go(func() error { return writeSynced(root, name, files[name]) })
+	}
+	if err := errors.Join(writes.Wait(), err); err != nil {
+		return err
 	}
 	return writeSynced(root, listName, []byte(strings.Join(names, "\n")+"\n"))
 }

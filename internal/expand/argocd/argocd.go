@@ -73,7 +73,7 @@ func (a *ApplicationSets) Application(p expand.Parameters) (expand.Tree, error) 
 		return nil, errors.New("not a parameter set of an ApplicationSet")
 	}
 	known := map[string]generators.Generator{"List": given{p.Values}}
-	apps, _, err := template.GenerateApplications(a.log, *set, known, &utils.Render{}, nil)
+	apps, _, err := template.GenerateApplications(a.log, *set, known, &renderer{}, nil)
 	if err != nil {
 		return nil, err
 	}
