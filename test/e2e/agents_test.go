@@ -94,7 +94,7 @@ func (a *agents) onboard(t *testing.T) {
 	a.registered(t, fluxMember)
 	a.expected(t)
 	a.undeleted(t, mark, func(change) bool { return false })
-	a.engines = append(a.engines, a.deploying(agent, engine, a.agent.Kube), fluxDeploying(fluxMember, a.flux.Kube))
+	a.foreseeing.Engines = append(a.foreseeing.Engines, a.argoCDOf(agent, engine, a.agent.Kube), fluxOf(fluxMember, a.flux.Kube))
 	a.foreseen(t)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/argosy-hub/argosy/test/e2e/internal/foresight"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
@@ -23,9 +25,9 @@ import (
 // environment is the running hub, and what the flows ask of it.
 type environment struct {
 	*hub.Hub
-	ledger  *ledger
-	timings []timing
-	foresight
+	ledger     *ledger
+	timings    []timing
+	foreseeing foresight.Foresight
 }
 
 // timing is a measured span.
@@ -33,6 +35,9 @@ type timing struct {
 	flow, span string
 	took       time.Duration
 }
+
+// argosy is the command line, as built.
+var argosy = filepath.Join("..", "..", "bin", "argosy")
 
 // argoCD is the version that the suite runs against: ARGOCD=v2 (the default) or v3.
 func argoCD() string { return cmp.Or(os.Getenv("ARGOCD"), "v2") }
@@ -74,7 +79,9 @@ func start(t *testing.T, o hub.Options) *environment {
 	for name, client := range h.Spoke {
 		e.ledger.watch(t.Context(), t, name, client, isDeployed, kube.ConfigMaps, kube.Deployments)
 	}
-	e.foresight = foresight{repo: e.Fleet.Path(), hub: hub.Name, facts: e.facts, engines: []deploying{e.deploying(hubOwner, hub.Name, e.Kube)}}
+	e.foreseeing = foresight.Foresight{
+		Argosy: argosy, Repo: e.Fleet.Path(), Hub: hub.Name, Facts: e.facts, Engines: []foresight.Engine{e.argoCDOf(hubOwner, hub.Name, e.Kube)},
+	}
 	e.timed("start", "components running", began)
 	return e
 }
@@ -279,7 +286,7 @@ func (e *environment) spokes() []string { return slices.Sorted(maps.Keys(e.Spoke
 func (e *environment) foreseen(t *testing.T) {
 	t.Helper()
 	began := time.Now()
-	compared := e.check(t, e.patiently(t))
+	compared := e.foreseeing.Check(t, e.patiently(t))
 	e.timed("foreseen", compared, began)
 }
 
@@ -287,10 +294,10 @@ func (e *environment) patiently(t *testing.T) func(string, func() string) error 
 	return func(what string, pending func() string) error { return e.await(t.Context(), patience, what, pending) }
 }
 
-// deploying is an Argo CD, by where the ledger has what is there.
-func (e *environment) deploying(owner, where string, client *kube.Client) deploying {
+// argoCDOf is an engine's, by where the ledger has what is there.
+func (e *environment) argoCDOf(owner, where string, client *kube.Client) foresight.Engine {
 	kinds := []string{"Application", "ApplicationSet"}
-	return deploying{owner: owner, kube: client, kinds: kinds, all: func(*testing.T) (out []*unstructured.Unstructured) {
+	return foresight.Engine{Owner: owner, Kube: client, Kinds: kinds, All: func(testing.TB) (out []*unstructured.Unstructured) {
 		for _, kind := range kinds {
 			out = slices.AppendSeq(out, maps.Values(e.ledger.all(where, kind)))
 		}
@@ -299,9 +306,9 @@ func (e *environment) deploying(owner, where string, client *kube.Client) deploy
 }
 
 // facts are what the hub knows of its clusters.
-func (e *environment) facts(t *testing.T) []byte {
+func (e *environment) facts(t testing.TB) []byte {
 	t.Helper()
-	facts, err := argosy(t, "facts", "export", "--kubeconfig", e.Control.Kubeconfig)
+	facts, err := exec.CommandContext(t.Context(), argosy, "facts", "export", "--kubeconfig", e.Control.Kubeconfig).Output()
 	must(t, err)
 	return facts
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
+	"github.com/argosy-hub/argosy/test/e2e/internal/foresight"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/plugin"
@@ -43,17 +44,17 @@ const (
 // fluxEngine is a cluster with Flux, the other clusters that it deploys to, and what it reads. There is no Argo CD.
 type fluxEngine struct {
 	*testcluster.Cluster
-	others   []*testcluster.Cluster
-	owner    string // whose engine it is, as the service calls it
-	flux     *flux.Flux
-	git      *gitserver.Server
-	fleet    *fleetrepo.Repo
-	services *services.Proxy
-	plugin   *plugin.Plugin
-	ledger   *ledger
-	foresight
-	spans    []string
-	checkout string
+	others     []*testcluster.Cluster
+	owner      string // whose engine it is, as the service calls it
+	flux       *flux.Flux
+	git        *gitserver.Server
+	fleet      *fleetrepo.Repo
+	services   *services.Proxy
+	plugin     *plugin.Plugin
+	ledger     *ledger
+	foreseeing foresight.Foresight
+	spans      []string
+	checkout   string
 }
 
 // startFlux starts Git, charts, clusters of these names, and Flux on the first of them. The fleet has these members; more is
@@ -87,7 +88,7 @@ func startFlux(t *testing.T, owner string, clusters, members []string, more ...s
 		HTTPProxy: m.services.URL,
 	})
 	must(t, err)
-	m.foresight = foresight{repo: m.fleet.Path(), hub: fluxHub, engines: []deploying{fluxDeploying(m.owner, m.Client)}, facts: m.known}
+	m.foreseeing = foresight.Foresight{Argosy: argosy, Repo: m.fleet.Path(), Hub: fluxHub, Engines: []foresight.Engine{fluxOf(m.owner, m.Client)}, Facts: m.known}
 	m.timed("clusters, Flux, Git and charts running", began)
 	return m
 }
@@ -106,7 +107,7 @@ func (m *fluxEngine) params(t *testing.T, into any, question ...string) {
 }
 
 // known are the facts of the clusters.
-func (m *fluxEngine) known(t *testing.T) []byte {
+func (m *fluxEngine) known(t testing.TB) []byte {
 	t.Helper()
 	text, err := os.ReadFile(m.facts())
 	must(t, err)
@@ -408,7 +409,7 @@ func (m *fluxEngine) eventually(t *testing.T, what string, pending func() string
 func (m *fluxEngine) settle(t *testing.T) {
 	t.Helper()
 	m.calm(t)
-	m.check(t, func(_ string, pending func() string) error {
+	m.foreseeing.Check(t, func(_ string, pending func() string) error {
 		if differs := pending(); differs != "" {
 			return errors.New(differs)
 		}
@@ -505,20 +506,22 @@ func fluxCondition(o *unstructured.Unstructured, kind string) map[string]any {
 	return nil
 }
 
-// fluxDeploying is a Flux. What it has of an Application is called the same.
-func fluxDeploying(owner string, client *kube.Client) deploying {
+// fluxOf is an engine's Flux. What it has of an Application is called the same.
+func fluxOf(owner string, client *kube.Client) foresight.Engine {
 	ours := func(o *unstructured.Unstructured) bool {
 		return o.GetLabels()["app.kubernetes.io/managed-by"] == "argosy"
 	}
-	return deploying{owner: owner, kube: client, kinds: []string{"HelmRelease", "Kustomization"}, manager: "kustomize-controller", ours: ours,
-		all: func(t *testing.T) (out []*unstructured.Unstructured) {
+	return foresight.Engine{
+		Owner: owner, Kube: client, Kinds: []string{"HelmRelease", "Kustomization"}, Manager: "kustomize-controller", Ours: ours,
+		All: func(t testing.TB) (out []*unstructured.Unstructured) {
 			for _, r := range []schema.GroupVersionResource{flux.HelmReleases, flux.Kustomizations} {
 				all, err := client.List(t.Context(), r, flux.Namespace, "app.kubernetes.io/managed-by=argosy")
 				must(t, err)
 				out = slices.AppendSeq(out, maps.Values(all))
 			}
 			return out
-		}}
+		},
+	}
 }
 
 // fluxText is a text of an object, empty when there is none of either.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -111,7 +110,7 @@ func digest(u *unstructured.Unstructured) string {
 		}
 	}
 	if u.GetKind() == "ApplicationSet" { // whose controller writes it with what is empty added or left out
-		wanted = substance(wanted).(map[string]any)
+		wanted = kube.Substance(wanted).(map[string]any)
 	}
 	text, err := json.Marshal(wanted)
 	if err != nil {
@@ -119,27 +118,6 @@ func digest(u *unstructured.Unstructured) string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
-}
-
-// substance is a value without what is empty or false in its maps.
-func substance(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for k, x := range v {
-			if x = substance(x); x != nil && x != false && x != "" && !reflect.DeepEqual(x, map[string]any{}) {
-				out[k] = x
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, x := range v {
-			out[i] = substance(x)
-		}
-		return out
-	}
-	return value
 }
 
 func (l *ledger) saw(cluster string, u *unstructured.Unstructured) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
 // releaseFlow bumps a release, whose catalog names a newer chart: only the clusters on that release change, and no name
@@ -165,15 +166,5 @@ func (e *environment) owner(app string) string {
 	if o == nil {
 		return "nobody: it is absent"
 	}
-	return controller(o)
-}
-
-// controller is the name of what controls an object.
-func controller(o *unstructured.Unstructured) string {
-	for _, ref := range o.GetOwnerReferences() {
-		if ref.Controller != nil && *ref.Controller {
-			return ref.Name
-		}
-	}
-	return nobody
+	return kube.Controller(o)
 }
