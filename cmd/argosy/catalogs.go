@@ -52,7 +52,7 @@ func unread(head *generator.State, before, after *snapshot.Snapshot, only string
 			out = append(out, problem.Problem{
 				Reason: problem.NotExpanded, Severity: problem.Warning, Pos: problem.Pos{File: c.File}, Hub: at[0], Subject: fmt.Sprintf("group %q of hub %q", at[1], at[0]),
 				Found: fmt.Sprintf("%s at revision %s, for which this revision's is taken: %s", c.File, c.Name, c.Missing),
-				Hints: []string{fmt.Sprintf("git fetch origin %[1]s:refs/remotes/origin/%[1]s, or say which revision to take for it", c.Name)},
+				Hints: []string{fmt.Sprintf("git fetch origin %[1]s:refs/remotes/origin/%[1]s, or take another revision for it: --revision %[1]s=REV", c.Name)},
 			})
 		}
 	}

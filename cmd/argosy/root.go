@@ -75,6 +75,8 @@ func explainFailure(command *cobra.Command, err error) int {
 		return exitFindings
 	case errors.As(err, &q):
 		return q.status
+	case command.Context().Err() != nil:
+		f = &failure{status: exitInterrupted, err: errors.New("interrupted")}
 	case errors.As(err, &f):
 	case errors.As(err, &g):
 		f = &failure{status: exitUsage, err: g}

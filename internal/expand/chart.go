@@ -49,7 +49,8 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 	switch {
 	case missing != "":
 		p.err = errNotFollowed{
-			fmt.Sprintf("%s at revision %s of this repository is not followed: %s", s.path, s.revision, missing), "fetch that revision, or say which to take for it",
+			fmt.Sprintf("%s at revision %s of this repository is not followed: %s", s.path, s.revision, missing),
+			fmt.Sprintf("fetch that revision, or take another one for it: --revision %s=REV", s.revision),
 		}
 		return p, true
 	case snap == nil && (h.o.Tools.Elsewhere == nil || s.chart+s.path == ""):

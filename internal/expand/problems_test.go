@@ -38,7 +38,7 @@ func TestProblemsAreNamed(t *testing.T) {
 		},
 		"a revision that cannot be had": {
 			replace(t, "fleet/bootstrap/hub-us/agents.yaml", "path: charts/agent-bootstrap\n          targetRevision: main", "path: charts/agent-bootstrap\n          targetRevision: v9"), 80,
-			`warning: fleet/bootstrap/hub-us/agents.yaml:52:11: Application "agent-payments-prod-us-1": charts/agent-bootstrap at revision v9 of this repository is not followed: no revision "v9"; fetch that revision, or say which to take for it`,
+			`warning: fleet/bootstrap/hub-us/agents.yaml:52:11: Application "agent-payments-prod-us-1": charts/agent-bootstrap at revision v9 of this repository is not followed: no revision "v9"; fetch that revision, or take another one for it: --revision v9=REV`,
 		},
 		"a root that is no YAML": {
 			func(f map[string]string) { f["fleet/bootstrap/hub-us/members.yaml"] += "\n---\na: [\n" }, 10,
