@@ -225,13 +225,17 @@ func (p Plan) removed() string {
 // any more or not yet, once for all objects alike.
 func (p Plan) notKnown() []string {
 	out := p.broken()
+	told := map[string]bool{}
 	warned := map[string][]string{}
+	hints := map[string][]string{}
 	var order []string
 	for _, x := range p.Problems {
 		if x.Severity == string(problem.Error) {
-			if line := fmt.Sprintf("error of the %s: %s", x.Revision, x.line()); !slices.Contains(out, line) { // what is shared breaks many
+			line := fmt.Sprintf("error of the %s: %s", x.Revision, x.line())
+			if !told[line] { // what is shared breaks many
 				out = append(out, line)
 			}
+			told[line] = true
 			continue
 		}
 		if x.Revision == bothRevisions {
@@ -239,11 +243,12 @@ func (p Plan) notKnown() []string {
 		}
 		if warned[x.Found] == nil {
 			order = append(order, x.Found)
+			hints[x.Found] = x.Hints
 		}
 		warned[x.Found] = append(warned[x.Found], x.Subject)
 	}
 	for _, found := range order {
-		out = append(out, "not looked into: "+found+": "+named(warned[found]))
+		out = append(out, strings.Join(append([]string{"not looked into: " + found + ": " + named(warned[found])}, hints[found]...), "; "))
 	}
 	return out
 }
