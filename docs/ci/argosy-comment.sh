@@ -31,6 +31,7 @@ fi
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 2' HUP INT TERM
 if [ ! -e "$file" ]; then
 	file=$folder/comment.md
 	printf '%s\n### No review\n\nIts run has failed, and nothing is known of this change.\n' "$marker" >"$file"

@@ -236,7 +236,7 @@ func TestWorkflowsAreCareful(t *testing.T) {
 		t.Errorf("%+v", gitlab)
 	}
 	var hooks []map[string]any
-	if err := yaml.Unmarshal([]byte(read(t, ".pre-commit-hooks.yaml")), &hooks); err != nil || len(hooks) != 1 || hooks[0]["pass_filenames"] != false {
+	if err := yaml.Unmarshal([]byte(read(t, ".pre-commit-hooks.yaml")), &hooks); err != nil || len(hooks) != 1 || hooks[0]["pass_filenames"] != false || hooks[0]["always_run"] != true {
 		t.Errorf("%v %v", hooks, err)
 	}
 }
