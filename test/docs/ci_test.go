@@ -22,6 +22,9 @@ const reviewMarker = "<!-- argosy-review -->\n"
 // newest is the newest commit of the change.
 const newest = "c0ffee0000000000000000000000000000000000"
 
+// branch is the change's, of a fork of mallory's; its name is no command.
+const branch = `x"; exit 1; $(exit 1) '&state=all`
+
 // forge has the comments of pull request 7, as GitHub or GitLab gives and takes them.
 type forge struct {
 	gitlab bool
@@ -62,6 +65,12 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 	case r.Method == http.MethodGet && (r.URL.Path == "/repos/acme/fleet/pulls/7" || r.URL.Path == "/projects/12/merge_requests/7"):
 		_ = json.NewEncoder(w).Encode(change)
+	case r.URL.Path == "/repos/acme/fleet/pulls" && r.URL.Query().Get("state") == "open":
+		list := []map[string]any{{"number": 6, "head": map[string]string{"sha": "0ther"}}}
+		if r.URL.Query().Get("head") == "mallory:"+branch {
+			list = append(list, map[string]any{"number": 7, "head": change["head"]})
+		}
+		_ = json.NewEncoder(w).Encode(list)
 	case r.URL.Path == "/user" && f.gitlab:
 		fmt.Fprintf(w, `{"username":%q}`, me)
 	case r.Method == http.MethodGet && r.URL.Path == list:
@@ -172,9 +181,26 @@ func TestReviewComment(t *testing.T) {
 type job struct {
 	Permissions map[string]string
 	Steps       []struct {
-		Uses, Run string
-		With      map[string]any
+		Name, Uses, Run, Shell string
+		With                   map[string]any
+		Env                    map[string]string
 	}
+}
+
+// workflow is as much of one as the tests look at.
+type workflow struct {
+	On          map[string]any
+	Permissions map[string]string
+	Jobs        map[string]job
+}
+
+func readWorkflow(t *testing.T, file string) (w workflow, text string) {
+	t.Helper()
+	text = strings.Replace(read(t, file), "\non:", "\n\"on\":", 1) // YAML 1.1 takes it for a boolean
+	if err := yaml.Unmarshal([]byte(text), &w); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return w, text
 }
 
 // The workflows give each job the rights that it needs and no more: what runs the change may read alone, and what may write runs
@@ -186,15 +212,7 @@ func TestWorkflowsAreCareful(t *testing.T) {
 		{".github/workflows/fleet.yaml", ".github/workflows/fleet-comment.yaml"},
 	} {
 		for _, file := range []string{folder.review, folder.comment} {
-			var workflow struct {
-				On          map[string]any
-				Permissions map[string]string
-				Jobs        map[string]job
-			}
-			text := strings.Replace(read(t, file), "\non:", "\n\"on\":", 1) // YAML 1.1 takes it for a boolean
-			if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
+			workflow, text := readWorkflow(t, file)
 			if workflow.Permissions == nil || len(workflow.Permissions) > 0 || len(workflow.Jobs) == 0 {
 				t.Errorf("%s: permissions %v, %d jobs", file, workflow.Permissions, len(workflow.Jobs))
 			}
