@@ -39,7 +39,7 @@ type rendering struct {
 func (c *comparison) prepare(pairs []Pair) {
 	var todo []rendering
 	for _, x := range pairs {
-		if !x.Before.Application() || !x.After.Application() {
+		if !x.Before.Deploys() || !x.After.Deploys() {
 			continue
 		}
 		before, after := c.before.parts(x.Before), c.after.parts(x.After)
@@ -66,7 +66,7 @@ func (c *comparison) prepareNew(gone, come map[Key]once, keys []Key) {
 	for some := range slices.Chunk(fresh, ahead) {
 		var todo []rendering
 		for _, k := range some {
-			if o := come[k].again(); o != nil && o.Application() {
+			if o := come[k].again(); o != nil && o.Deploys() {
 				for _, p := range c.after.parts(o) {
 					todo = append(todo, rendering{c.after, p})
 				}

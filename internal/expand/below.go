@@ -13,7 +13,7 @@ import (
 )
 
 // follows reports whether there may be something below an object.
-func follows(o *Object) bool { return o.ApplicationSet() || o.Application() || fluxOwner(o) != nil }
+func follows(o *Object) bool { return o.ApplicationSet() || o.Deploys() || fluxOwner(o) != nil }
 
 // objects are what a part makes; ok is false where that cannot be had, which is named. Those that it made before are others,
 // with the same trees.
@@ -218,6 +218,7 @@ func (h *Hub) artifact(o *Object, id generator.ID) []*Object {
 			}
 		}
 	}
+	connect(out)
 	return out
 }
 

@@ -124,7 +124,7 @@ func (c *comparison) objects(b, a *Object) {
 	switch {
 	case a.ApplicationSet():
 		c.sets(b, a)
-	case a.Application():
+	case a.Deploys() && b.Deploys():
 		c.applications(b, a)
 	default:
 		before, after := fluxOwner(b), fluxOwner(a)
@@ -360,7 +360,7 @@ func (c *comparison) alone(h *Hub, o *Object, below map[Key]once, visit func(*Ob
 		for _, s := range sets {
 			c.single(below, h, o, s)
 		}
-	case o.Application():
+	case o.Deploys():
 		for _, p := range h.parts(o) {
 			if !p.lives() && (p.folder != nil || h == c.before) {
 				continue

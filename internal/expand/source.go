@@ -2,6 +2,7 @@ package expand
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -18,7 +19,7 @@ const ownerHub = fleet.OwnerHub
 // inCluster is the cluster that an Argo CD runs on.
 const inCluster = "https://kubernetes.default.svc"
 
-// source is one of an Application's sources.
+// source is one of an Application's sources, or a HelmRelease's.
 type source struct {
 	repoURL, revision, path, chart string
 	ref                            string // the name that value files of other sources have for it
@@ -28,6 +29,9 @@ type source struct {
 }
 
 func sources(application *Object) []source {
+	if r := application.release; r != nil {
+		return []source{r.source}
+	}
 	spec, _ := At(application.Tree, "spec").(Tree)
 	list, _ := spec["sources"].([]any)
 	several := len(list) > 0
@@ -234,6 +238,9 @@ func documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
 
 // runsOn is whose engine runs what an Application deploys.
 func (h *Hub) runsOn(o *Object) string {
+	if o.release != nil {
+		return cmp.Or(o.release.cluster, o.Engine)
+	}
 	name, server := text(o.Tree, "spec", "destination", "name"), text(o.Tree, "spec", "destination", "server")
 	switch self := h.o.State.Fleet.HubMember(h.o.Hub); {
 	case name == "in-cluster", name == "" && (server == inCluster || server == ""):

@@ -56,7 +56,7 @@ func (w *walker) object(o *Object) {
 				}
 			}
 		}
-	case o.Application():
+	case o.Deploys():
 		for _, p := range w.h.parts(o) {
 			if !w.all && !p.lives() {
 				continue

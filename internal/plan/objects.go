@@ -120,7 +120,7 @@ func (x *objects) known(o *expand.Object) (Application, bool) {
 	}
 	// What an Application makes comes and goes with it.
 	for above := o.Parent; above != nil; above = above.Parent {
-		if a, ok := x.told[[2]string{above.Engine, above.Name()}]; ok && above.Application() && a.View != generator.Releases && (a.Action == Create || a.Action == Remove) {
+		if a, ok := x.told[[2]string{above.Engine, above.Name()}]; ok && above.Deploys() && a.View != generator.Releases && (a.Action == Create || a.Action == Remove) {
 			return a, true
 		}
 	}
@@ -256,7 +256,7 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 	if a.Written() {
 		return b.At(path...), a.At(path...)
 	}
-	if a.Parent == nil || b.Parent == nil || !a.Parent.Application() || !b.Parent.Application() {
+	if a.Parent == nil || b.Parent == nil || !a.Parent.Deploys() || !b.Parent.Deploys() {
 		return b.Pos, a.Pos
 	}
 	files, component := expand.Rendered(x.before, x.after, b.Parent, a.Parent), a.Label("argosy.dev/component")

@@ -138,7 +138,7 @@ func foremost(differences []Difference, key []string) *Difference {
 
 // toldOf is the place of what the answers say to change of an Application whose chart is not in this repository.
 func (x *objects) toldOf(o *expand.Object) problem.Pos {
-	if !x.after.Renders() || o == nil || !o.Application() || o.Written() {
+	if !x.after.Renders() || o == nil || !o.Deploys() || o.Written() {
 		return problem.Pos{}
 	}
 	d := foremost(x.told[[2]string{o.Engine, o.Name()}].Differences, nil)

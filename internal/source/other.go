@@ -79,6 +79,8 @@ func (o *Other) Part(ctx context.Context, at string) (*snapshot.Snapshot, error)
 		return nil, err
 	}
 	defer g.admit()
+	now := time.Now()
+	_ = os.Chtimes(g.lock.Name(), now, now) // whoever clears mirrors away asks when they were used
 	s, err := o.part(ctx, at)
 	if errors.Is(err, errCorrupt) && !o.offline && ctx.Err() == nil {
 		if err = os.RemoveAll(g.mirror); err == nil {

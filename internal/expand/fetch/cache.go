@@ -72,6 +72,7 @@ func (s shelf) find(version string) (*kept, error) {
 	if _, err := all[i].read(); err != nil {
 		return nil, os.Remove(all[i].path) // damaged: it is fetched anew
 	}
+	touch(all[i].path)
 	return &all[i], nil
 }
 

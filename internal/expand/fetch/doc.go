@@ -22,6 +22,8 @@
 //     those that git finds.
 //  7. Git repositories are read by the git command (internal/source, Other): a revision's newest commit alone is fetched, once,
 //     into a mirror. What a branch, a tag or a range stands for is asked in each run, and is one commit throughout it.
+//  8. At the end of a run, what has not been used for longest is removed from the folder until 2 GiB are left; of mirrors, as a
+//     whole. No run loses what it uses: all hold a shared lock, and only who has it alone removes anything.
 //
 // Helm's own getters and its registry client are not used: they read an answer of any length into memory and know no
 // deadline, and bring containerd. HTTP is the standard library's here, and registries are asked by ORAS, which Argo CD links.

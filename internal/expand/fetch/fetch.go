@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,7 +34,7 @@ const (
 
 // Options say where charts are kept. Dir is required.
 type Options struct {
-	// Dir is made when something is to be kept.
+	// Dir is made unless Offline.
 	Dir     string
 	Offline bool
 	// Repositories, Registry and Docker are the files with credentials; default those that Helm and Docker use.
@@ -45,6 +46,7 @@ type Charts struct {
 	ctx   context.Context // of the run: expand's interfaces have none
 	o     Options
 	cache cache
+	lock  *os.File // of the cache
 	slots chan struct{}
 	end   time.Time
 	total atomic.Int64
@@ -69,12 +71,27 @@ func New(ctx context.Context, o Options) (*Charts, error) {
 		others: map[[2]string]func() (*source.Other, error){}, places: map[expand.Place]func() (*snapshot.Snapshot, error){},
 		values: map[string]func() ([]byte, error){},
 	}
-	if o.Offline {
-		return c, nil
+	if !o.Offline {
+		var err error
+		if c.logins, err = readLogins(o); err != nil {
+			return nil, err
+		}
+		_ = os.MkdirAll(o.Dir, 0o700) // that it cannot be made is said when something is to be kept
 	}
-	var err error
-	c.logins, err = readLogins(o)
-	return c, err
+	c.lock = c.cache.use()
+	return c, nil
+}
+
+// Close ends a run: what is too much in the cache is removed.
+func (c *Charts) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, get := range c.others {
+		if other, err := get(); err == nil {
+			_ = other.Close() // of a file that nothing has been written to
+		}
+	}
+	c.cache.prune(c.lock, maxKept)
 }
 
 // Chart is a chart's archive. Its error is an *expand.Unavailable.

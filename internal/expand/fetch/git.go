@@ -39,17 +39,6 @@ func (c *Charts) at(p expand.Place) (*snapshot.Snapshot, error) {
 	return other.Part(ctx, p.Path)
 }
 
-// Close gives back what a run holds: the files that keep other processes from the mirrors.
-func (c *Charts) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, get := range c.others {
-		if other, err := get(); err == nil {
-			_ = other.Close() // of a file that nothing has been written to
-		}
-	}
-}
-
 // explainedGit is an error of internal/source for people. Its texts have no secrets.
 func (c *Charts) explainedGit(err error) error {
 	var e *source.Error

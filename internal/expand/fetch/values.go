@@ -34,6 +34,7 @@ func (c *Charts) valuesAt(at string) ([]byte, error) {
 	path := filepath.Join(c.o.Dir, files, hex.EncodeToString(sum[:]))
 	if c.o.Offline {
 		data, err := os.ReadFile(path)
+		touch(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, notKept()
 		}
