@@ -50,7 +50,7 @@ func comparePlan(before, after *snapshot.Snapshot, f facts.Set, o expansion) (co
 	}
 	base.ReadCatalogs(o.catalogs(base, before))
 	head.ReadCatalogs(o.catalogs(head, after))
-	out := compared{plan: plan.CompareKnown(base, head)}
+	out := compared{plan: plan.Compare(base, head)}
 	out.foreseen = foreseen{guard.Foresee(base, head, time.Now()), head.Fleet}
 	warnings, strange := unregistered(head, o.only)
 	out.foreseen.all = slices.DeleteFunc(out.foreseen.all, func(f guard.Foreseen) bool { return slices.Contains(strange, f.Hub) })

@@ -87,9 +87,8 @@ func brute(b, a map[expand.Key]*expand.Object) map[expand.Key]string {
 
 // answered reports whether a state still has an Application of that name, or a release's.
 func answered(st *generator.State, o *expand.Object) bool {
-	inventories, err := st.Inventories()
-	return err == nil && slices.ContainsFunc(inventories, func(inv generator.Inventory) bool {
-		return slices.ContainsFunc(inv.Applications, func(a generator.Application) bool { return a.Name == o.Name() })
+	return slices.ContainsFunc(st.Inventories(), func(inv generator.Inventory) bool {
+		return slices.ContainsFunc(inventoried(inv), func(a generator.Application) bool { return a.Name == o.Name() })
 	})
 }
 

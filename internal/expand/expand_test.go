@@ -10,20 +10,24 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
+// inventoried are a hub's Applications.
+func inventoried(inv generator.Inventory) (out []generator.Application) {
+	for _, name := range inv.Names() {
+		out = append(out, inv.Applications(name)...)
+	}
+	return out
+}
+
 // What the engine says is to run is what comes out at the end of the pipeline, each Application once, under the same name,
 // for the same cluster, by the same engine, of the same chart (rule 1). Flux's HelmReleases included.
 func TestExpansionIsWhatTheEngineSays(t *testing.T) {
 	base := commit(t, nil)
 	st := state(t, nil, base)
-	inventories, err := st.Inventories()
-	if err != nil {
-		t.Fatal(err)
-	}
 	type run struct{ Engine, Cluster, Chart, Version string }
-	for _, inv := range inventories {
+	for _, inv := range st.Inventories() {
 		t.Run(inv.Hub, func(t *testing.T) {
 			want := map[string]run{}
-			for _, a := range inv.Applications {
+			for _, a := range inventoried(inv) {
 				if a.View == generator.Components {
 					chart := a.Chart.Name
 					if chart == "" {

@@ -244,7 +244,7 @@ func (st *State) Subjects(r Request) ([]Subject, error) {
 	}
 	var out [][]Subject
 	if q.View == Components || q.View == Members {
-		q.unbounded = true
+		q.bare = true
 		out, failure = byCluster(st, q, func(s clusterSets) []Subject { return subjects(s.sets) })
 	} else {
 		var sets []set
@@ -364,7 +364,7 @@ func (st *State) judge(q query, sum total, problems []problem.Problem) *Error {
 		return st.unknownComponent(q)
 	case len(problems) > 0:
 		return unavailable(problems)
-	case sum.sets > MaxSets && !q.unbounded:
+	case sum.sets > MaxSets && !q.bare:
 		return &Error{Kind: Unavailable, Message: fmt.Sprintf("the answer has %d parameter sets; the limit is %d: ask per component", sum.sets, MaxSets)}
 	}
 	return nil

@@ -317,16 +317,10 @@ func TestPlansKnowNoWay(t *testing.T) {
 		member("two"): "clusterName: two\ntenant: retail\nenvironment: dev\nlifecycle: retired\ndeletion: cascade\nlabels: {addonsRelease: canary}\n",
 		oneCatalog:    "dns: {enabled: false}\n", "fleet/fleet-members/hub/hub.yaml": "",
 	})
-	with, err := buildWith(t, files, app("dns", "one", "default"), app("dns", "two", "canary"), registered("two")).Inventories()
-	if err != nil {
-		t.Fatal(err)
-	}
-	without, err := build(t, files).Inventories()
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := buildWith(t, files, app("dns", "one", "default"), app("dns", "two", "canary"), registered("two")).Inventories()
+	without := build(t, files).Inventories()
 	short := func(inventories []Inventory) (out []string) {
-		for _, a := range inventories[0].Applications {
+		for _, a := range inventoried(inventories[0]) {
 			out = append(out, fmt.Sprint(a.View, a.Name, a.Clusters, a.Settings))
 		}
 		return out

@@ -1,13 +1,6 @@
 package generator
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-
-	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/problem"
-)
+import "github.com/argosy-hub/argosy/internal/fleet"
 
 // A draining member keeps what runs and takes no changes: it stays at home, as a member that cannot be computed does, on
 // the last snapshot before it was draining (rule 12). Its sets are byte for byte what they were.
@@ -47,27 +40,23 @@ func (st *State) keeps(m *fleet.Member) string {
 type Waiting struct {
 	// Keeps is the revision whose sets it keeps.
 	Keeps string
-	// Cluster and Applications are what the snapshot has for it instead, in the order of Inventory.Applications.
+	// Cluster and Applications are what the snapshot has for it instead, sorted as Inventory.Applications are.
 	Cluster      Cluster
 	Applications []Application
 }
 
 // waiting are a hub's draining members as they would be without that, by name.
-func (st *State) waiting(hub string) (map[string]Waiting, []problem.Problem) {
+func (st *State) waiting(hub string) map[string]Waiting {
 	out := map[string]Waiting{}
-	var problems []problem.Problem
 	for _, m := range st.Fleet.Members(hub) {
 		keeps := st.keeps(m)
 		if keeps == "" || keeps == st.Revision {
 			continue
 		}
 		c := st.attempted(m)
-		apps, faults := st.applicationsOf(c)
-		slices.SortFunc(apps, func(a, b Application) int {
-			return cmp.Or(strings.Compare(string(a.View), string(b.View)), strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))
-		})
-		problems = append(problems, faults...)
+		apps := st.applicationsOf(c)
+		sortApplications(apps)
 		out[m.Name] = Waiting{Keeps: keeps, Cluster: Cluster{Member: c.member, Labels: c.labels, Annotations: c.annotations}, Applications: apps}
 	}
-	return out, problems
+	return out
 }

@@ -14,15 +14,16 @@ import (
 )
 
 // Inventory is everything that the engines of one hub's members are told: what all views answer together, as trees and
-// places instead of text.
+// places instead of text. What cannot be computed is not in it; of members at home it is what they keep.
 type Inventory struct {
 	Hub string
 	// Clusters are all members, sorted by name.
 	Clusters []Cluster
-	// Applications are sorted by cluster, view, name and group.
-	Applications []Application
 	// Waiting is what draining members do not take, by name; those are not there that keep what the snapshot has.
 	Waiting map[string]Waiting
+
+	st       *State
+	releases map[string][]Application // by cluster
 }
 
 // Cluster is a member with its labels and annotations.
@@ -68,67 +69,63 @@ type Setting struct {
 	Pos   problem.Pos
 }
 
-// Inventories are those of all hubs, by name. The error is an *Error: a fleet with errors has none (G1).
-func (st *State) Inventories() ([]Inventory, error) {
-	if len(st.Problems) > 0 {
-		return nil, unavailable(st.Problems)
-	}
+// Inventories are those of all hubs, by name.
+func (st *State) Inventories() []Inventory {
 	var out []Inventory
 	for _, hub := range st.Fleet.Hubs() {
-		inv, problems := st.inventory(hub)
-		if len(problems) > 0 {
-			return nil, unavailable(problems)
+		inv := Inventory{Hub: hub, Waiting: st.waiting(hub), st: st, releases: map[string][]Application{}}
+		for _, c := range st.clusters[hub] {
+			if len(c.cannot()) == 0 {
+				inv.Clusters = append(inv.Clusters, Cluster{Member: c.member, Labels: c.labels, Annotations: c.annotations})
+			}
 		}
-		out = append(out, inv)
-	}
-	return out, nil
-}
-
-// KnownInventories are those of all hubs, by name, without what cannot be computed: of members at home, what they keep.
-func (st *State) KnownInventories() []Inventory {
-	var out []Inventory
-	for _, hub := range st.Fleet.Hubs() {
-		inv, _ := st.inventory(hub)
-		inv.Clusters = slices.DeleteFunc(inv.Clusters, func(c Cluster) bool { return c.Member == nil })
+		for _, a := range st.releaseApplications(hub) {
+			inv.releases[a.Cluster] = append(inv.releases[a.Cluster], a)
+		}
 		out = append(out, inv)
 	}
 	return out
 }
 
-func (st *State) inventory(hub string) (Inventory, []problem.Problem) {
-	members := st.Fleet.Members(hub)
-	inv := Inventory{Hub: hub, Clusters: make([]Cluster, len(members))}
-	applications := make([][]Application, len(members))
-	problems := make([][]problem.Problem, len(members))
-	parallel(len(members), func(i int) {
-		c := st.clusters[hub][i]
-		if problems[i] = c.cannot(); len(problems[i]) > 0 {
-			return
+// Names are all clusters that have Applications, sorted: the members, but for retired ones, and a hub without a member file.
+func (inv Inventory) Names() []string {
+	names := slices.Collect(maps.Keys(inv.releases))
+	for _, c := range inv.Clusters {
+		if c.Member.Lifecycle != fleet.Retired {
+			names = append(names, c.Member.Name)
 		}
-		inv.Clusters[i] = Cluster{Member: c.member, Labels: c.labels, Annotations: c.annotations}
-		if c.member.Lifecycle != fleet.Retired {
-			applications[i], problems[i] = st.applicationsOf(c)
-		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Applications are those of a cluster, sorted by view, name and group. They are computed when they are asked for: those of a whole
+// fleet take ten times the memory that its state does.
+func (inv Inventory) Applications(cluster string) []Application {
+	if inv.st == nil {
+		return nil // of no hub
+	}
+	out := slices.Clone(inv.releases[cluster])
+	if c := inv.st.cluster(inv.Hub, cluster); c != nil && len(c.cannot()) == 0 && c.member.Lifecycle != fleet.Retired {
+		out = append(out, inv.st.applicationsOf(c)...)
+	}
+	sortApplications(out)
+	return out
+}
+
+func sortApplications(all []Application) {
+	slices.SortFunc(all, func(a, b Application) int {
+		return cmp.Or(strings.Compare(string(a.View), string(b.View)), strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))
 	})
-	releases, faults := st.releaseApplications(hub)
-	inv.Applications = append(slices.Concat(applications...), releases...)
-	slices.SortFunc(inv.Applications, func(a, b Application) int {
-		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(string(a.View), string(b.View)),
-			strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))
-	})
-	var unknown []problem.Problem
-	inv.Waiting, unknown = st.waiting(hub)
-	return inv, slices.Concat(slices.Concat(problems...), faults, unknown)
 }
 
 // applicationsOf are the Applications deployed to one cluster, but for those of its releases.
-func (st *State) applicationsOf(c *cluster) (out []Application, problems []problem.Problem) {
+func (st *State) applicationsOf(c *cluster) (out []Application) {
 	if !c.member.IsHub {
-		a, faults := st.registrationApplication(c)
-		out, problems = append(out, a), append(problems, faults...)
+		out = append(out, st.registrationApplication(c))
 	}
 	if !c.registered {
-		return out, problems
+		return out
 	}
 	if c.member.Remote {
 		out = append(out, st.agentApplication(c))
@@ -138,7 +135,6 @@ func (st *State) applicationsOf(c *cluster) (out []Application, problems []probl
 		for _, component := range group.components() {
 			g, listed := group.of(component)
 			r, faults := st.of(c).resolve(c, g, component, nil)
-			problems = append(problems, faults...)
 			if len(faults) == 0 && r.enabled {
 				a := st.componentApplication(c, g, component, r)
 				a.Unlisted = !listed
@@ -146,7 +142,7 @@ func (st *State) applicationsOf(c *cluster) (out []Application, problems []probl
 			}
 		}
 	}
-	return out, problems
+	return out
 }
 
 func (st *State) componentApplication(c *cluster, g *clusterGroup, component string, r resolved) Application {
@@ -183,7 +179,7 @@ func (st *State) componentApplication(c *cluster, g *clusterGroup, component str
 }
 
 // registrationApplication is what registers a member.
-func (st *State) registrationApplication(c *cluster) (Application, []problem.Problem) {
+func (st *State) registrationApplication(c *cluster) Application {
 	m := c.member
 	a := Application{
 		View: Members, Name: applicationName(fleetSecret, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub),
@@ -191,7 +187,7 @@ func (st *State) registrationApplication(c *cluster) (Application, []problem.Pro
 	}
 	rel, err := st.Fleet.FleetSecrets.Choose(c.labels.All)
 	if err != nil {
-		return a, c.unknownRelease(err, release.FleetSecretsLabel)
+		return a
 	}
 	a.Release = rel.Type
 	a.set("release", rel.Type, c.labels.Origins[release.FleetSecretsLabel])
@@ -203,7 +199,7 @@ func (st *State) registrationApplication(c *cluster) (Application, []problem.Pro
 	if c.registration != nil && c.registration.Root != nil {
 		a.Values = withoutComputed(c.registration.Root)
 	}
-	return a, nil
+	return a
 }
 
 // agentApplication is what a member's own engine is bootstrapped with. Its labels and annotations are the Cluster's.
@@ -224,7 +220,7 @@ func (st *State) agentApplication(c *cluster) Application {
 }
 
 // releaseApplications are the releases in use, one for each engine that renders ApplicationSets. (Flux renders none.)
-func (st *State) releaseApplications(hub string) (out []Application, problems []problem.Problem) {
+func (st *State) releaseApplications(hub string) (out []Application) {
 	var owners []string
 	if !st.isFluxHub(hub) {
 		owners = append(owners, fleet.OwnerHub)
@@ -236,8 +232,7 @@ func (st *State) releaseApplications(hub string) (out []Application, problems []
 	}
 	for _, owner := range owners {
 		for _, group := range st.Fleet.Layout.GroupNames() {
-			uses, faults := st.releaseUses(query{Request: Request{View: Releases, Hub: hub, Group: group}, owner: owner, planned: true})
-			problems = append(problems, faults...)
+			uses, _ := st.releaseUses(query{Request: Request{View: Releases, Hub: hub, Group: group}, owner: owner, planned: true})
 			for _, name := range slices.Sorted(maps.Keys(uses)) {
 				u := uses[name]
 				a := Application{
@@ -257,7 +252,7 @@ func (st *State) releaseApplications(hub string) (out []Application, problems []
 			}
 		}
 	}
-	return out, problems
+	return out
 }
 
 // set adds a setting unless it is empty.

@@ -2,7 +2,6 @@ package generator
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -23,13 +22,9 @@ func TestInventoryIsAllAnswers(t *testing.T) {
 		"fleet/fleet-members/hub2/b.yaml":                                     spoke("b", ""),
 	})
 	st := noProblems(t, build(t, files))
-	inventories, err := st.Inventories()
-	if err != nil {
-		t.Fatal(err)
-	}
 	got, want := map[string][]string{}, map[string][]string{}
-	for _, inv := range inventories {
-		for _, a := range inv.Applications {
+	for _, inv := range st.Inventories() {
+		for _, a := range inventoried(inv) {
 			got[inv.Hub] = append(got[inv.Hub], strings.Join([]string{a.Owner, string(a.View), a.Cluster, a.Name}, " "))
 		}
 		for _, owner := range owners(st, inv.Hub) {
@@ -43,6 +38,14 @@ func TestInventoryIsAllAnswers(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("answers (-) and inventory (+): %s", d)
 	}
+}
+
+// inventoried are a hub's Applications.
+func inventoried(inv Inventory) (out []Application) {
+	for _, name := range inv.Names() {
+		out = append(out, inv.Applications(name)...)
+	}
+	return out
 }
 
 func owners(st *State, hub string) []string {
@@ -90,12 +93,8 @@ func answered(t *testing.T, st *State, hub, owner string) []string {
 // Settings and values know their places.
 func TestInventoryPlaces(t *testing.T) {
 	st := noProblems(t, build(t, small()))
-	inventories, err := st.Inventories()
-	if err != nil {
-		t.Fatal(err)
-	}
 	places := map[string]string{}
-	for _, a := range inventories[0].Applications {
+	for _, a := range inventoried(st.Inventories()[0]) {
 		for _, s := range a.Settings {
 			places[a.Name+" "+s.Name] = s.Pos.String()
 		}
@@ -119,22 +118,17 @@ func TestInventoryPlaces(t *testing.T) {
 	}
 }
 
-// A fleet with errors has no inventory (G1); one that nothing is known of has its registrations alone.
-func TestInventoryRefused(t *testing.T) {
-	st := build(t, small().with(tree{member("one"): spoke("one", "tenannt: x\n")}))
-	var e *Error
-	if _, err := st.Inventories(); !errors.As(err, &e) || e.Kind != Unavailable || len(e.Problems) != 1 {
-		t.Errorf("got %v", err)
+// A member that cannot be computed is in no inventory; one that nothing is known of has its registration alone.
+func TestInventoryOfUnknown(t *testing.T) {
+	broken := build(t, small().with(tree{member("one"): spoke("one", "tenannt: x\n")})).Inventories()[0]
+	if slices.Contains(broken.Names(), "one") || len(broken.Applications("one")) > 0 || len(broken.Applications("two")) == 0 {
+		t.Errorf("broken: %v: %v, %v", broken.Names(), broken.Applications("one"), broken.Applications("two"))
 	}
 	st, err := Build(nil, snap(small()), facts.NewSet(true))
 	if err != nil {
 		t.Fatal(err)
 	}
-	inventories, err := st.Inventories()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range inventories[0].Applications {
+	for _, a := range inventoried(st.Inventories()[0]) {
 		if a.View != Members {
 			t.Errorf("%s of an unregistered cluster", a.Name)
 		}

@@ -191,10 +191,10 @@ func hint(name string, known []string) string {
 // query is a request that has been checked.
 type query struct {
 	Request
-	owner     string // fleet.OwnerHub or a member's name
-	planned   bool   // what is to be when all removals are done: for plans, and where removal is one step
-	unbounded bool   // the sets are no answer: there may be any number
-	selector  labels.Selector
+	owner    string // fleet.OwnerHub or a member's name
+	planned  bool   // what is to be when all removals are done: for plans, and where removal is one step
+	bare     bool   // what the sets are about is asked for alone: of any number, and without values
+	selector labels.Selector
 }
 
 // query validates a request against the fleet.

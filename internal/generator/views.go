@@ -254,7 +254,7 @@ func (st *State) componentSet(q query, c *cluster, g *clusterGroup, component st
 		if st.held(q, c, g, component) {
 			return nil, nil
 		}
-		return ground.newComponentSet(c, g, component, r, orphan)
+		return ground.newComponentSet(c, g, component, q.told(r), orphan)
 	}
 	if r.entry == nil || st.removal(q, c, g, component) != wanted || !c.goes(r.entry, ground.memo.entry(r.entry)) {
 		return nil, nil
@@ -264,7 +264,15 @@ func (st *State) componentSet(q query, c *cluster, g *clusterGroup, component st
 			return nil, nil // it cannot be told any more what runs: it stays, and so does the rest of the answer
 		}
 	}
-	return ground.newComponentSet(c, g, component, r, cascade)
+	return ground.newComponentSet(c, g, component, q.told(r), cascade)
+}
+
+// told is what is written of a component.
+func (q query) told(r resolved) resolved {
+	if q.bare {
+		r.values = nil
+	}
+	return r
 }
 
 func (b *ground) newComponentSet(c *cluster, g *clusterGroup, component string, r resolved, deletion string) (*ComponentSet, []problem.Problem) {

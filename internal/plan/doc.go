@@ -4,7 +4,8 @@
 //
 //	 1. It compares everything that any engine is told: registrations, agents, releases and components of all hubs, and
 //	    the labels and annotations of the clusters themselves. What is the same is only counted.
-//	 2. A plan is complete or is not given: a state with errors has none.
+//	 2. A plan is complete but for what it names: members that cannot be computed. One that keeps what it had keeps it in the
+//	    plan; one that nothing is known of before is not in it.
 //	 3. An Application is known by its hub, cluster, view and name. It is created, changed, moved (another owner, engine,
 //	    group or release: the old answer loses it and the new one gains it, rule D4) or removed.
 //	 4. A removal has one of the causes of rule D2, where possible the place of what caused it, and says whether what

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
@@ -37,7 +40,7 @@ const (
 // Plan is what changes between two states, hub by hub.
 type Plan struct {
 	Hubs []Hub
-	// Broken are members that cannot be computed, of either state (CompareKnown).
+	// Broken are members that cannot be computed, of either state.
 	Broken []Broken
 }
 
@@ -104,22 +107,9 @@ type Application struct {
 	RenamedFrom, RenamedTo string
 }
 
-// Compare is the plan of going from base to head. Either's error is a *StateError.
-func Compare(base, head *generator.State) (*Plan, error) {
-	before, err := base.Inventories()
-	if err != nil {
-		return nil, &StateError{Base: true, Err: err}
-	}
-	after, err := head.Inventories()
-	if err != nil {
-		return nil, &StateError{Err: err}
-	}
-	return compare(head, before, after, nil), nil
-}
-
-// CompareKnown is Compare for states with errors: members that cannot be computed are Broken. One that keeps what it had
-// at the base does so in the plan; any other is left out of it, as it is not known before or afterwards.
-func CompareKnown(base, head *generator.State) *Plan {
+// Compare is the plan of going from base to head. Members that cannot be computed are Broken. One that keeps what it had at the
+// base does so in the plan; any other is left out of it, as it is not known before or afterwards.
+func Compare(base, head *generator.State) *Plan {
 	var broken []Broken
 	without := map[generator.ID]bool{}
 	for _, st := range []*generator.State{base, head} {
@@ -130,25 +120,15 @@ func CompareKnown(base, head *generator.State) *Plan {
 			}
 		}
 	}
-	p := compare(head, base.KnownInventories(), head.KnownInventories(), without)
-	p.Broken = broken
-	return p
-}
-
-func compare(head *generator.State, before, after []generator.Inventory, without map[generator.ID]bool) *Plan {
 	c := comparison{head: head, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
-	for _, inventories := range [][]generator.Inventory{before, after} {
-		for i := range inventories {
-			inventories[i] = known(inventories[i], without)
-		}
+	for _, inv := range base.Inventories() {
+		c.before[inv.Hub] = index(inv, without)
 	}
-	for _, inv := range before {
-		c.before[inv.Hub] = index(inv)
-	}
+	after := head.Inventories()
 	for _, inv := range after {
-		c.after[inv.Hub] = index(inv)
+		c.after[inv.Hub] = index(inv, without)
 	}
-	p := &Plan{}
+	p := &Plan{Broken: broken}
 	for _, hub := range union(c.before, c.after) {
 		p.Hubs = append(p.Hubs, c.hub(hub))
 	}
@@ -160,17 +140,6 @@ func compare(head *generator.State, before, after []generator.Inventory, without
 		}
 	}
 	return p
-}
-
-// known is an inventory without some members.
-func known(inv generator.Inventory, without map[generator.ID]bool) generator.Inventory {
-	if len(without) == 0 {
-		return inv
-	}
-	is := func(cluster string) bool { return without[generator.ID{Hub: inv.Hub, Name: cluster}] }
-	inv.Clusters = slices.DeleteFunc(slices.Clone(inv.Clusters), func(c generator.Cluster) bool { return is(c.Member.Name) })
-	inv.Applications = slices.DeleteFunc(slices.Clone(inv.Applications), func(a generator.Application) bool { return is(a.Cluster) })
-	return inv
 }
 
 // StateError is a state that cannot be compared.
@@ -198,8 +167,9 @@ type comparison struct {
 
 // fleetOf is a hub's inventory by names.
 type fleetOf struct {
-	clusters     map[string]generator.Cluster
-	applications map[string]map[key]generator.Application // by cluster
+	inventory generator.Inventory
+	clusters  map[string]generator.Cluster
+	without   map[generator.ID]bool
 }
 
 // key tells an Application from the others of its cluster. Twin counts those of one name, which lint reports.
@@ -209,42 +179,53 @@ type key struct {
 	twin int
 }
 
-// index leaves retired members out (rule 5 of the package).
-func index(inv generator.Inventory) *fleetOf {
-	f := &fleetOf{clusters: map[string]generator.Cluster{}, applications: map[string]map[key]generator.Application{}}
+// index leaves retired members out (rule 5 of the package), and some others.
+func index(inv generator.Inventory, without map[generator.ID]bool) *fleetOf {
+	f := &fleetOf{inventory: inv, clusters: map[string]generator.Cluster{}, without: without}
 	for _, c := range inv.Clusters {
-		if c.Member.Lifecycle != fleet.Retired {
+		if c.Member.Lifecycle != fleet.Retired && !f.lacks(c.Member.Name) {
 			f.clusters[c.Member.Name] = c
 		}
 	}
-	for _, a := range inv.Applications {
-		if f.applications[a.Cluster] == nil {
-			f.applications[a.Cluster] = map[key]generator.Application{}
-		}
-		k := key{view: a.View, name: a.Name}
-		for _, taken := f.applications[a.Cluster][k]; taken; _, taken = f.applications[a.Cluster][k] {
-			k.twin++
-		}
-		f.applications[a.Cluster][k] = a
-	}
 	return f
+}
+
+func (f *fleetOf) lacks(cluster string) bool {
+	return f.without[generator.ID{Hub: f.inventory.Hub, Name: cluster}]
 }
 
 // names are those of all clusters that are there or have Applications (a hub without a member file).
 func (f *fleetOf) names() map[string]bool {
 	out := map[string]bool{}
-	if f == nil {
-		return out
-	}
-	for name := range f.clusters {
-		out[name] = true
-	}
-	for name := range f.applications {
-		out[name] = true
+	for _, name := range f.inventory.Names() {
+		if !f.lacks(name) {
+			out[name] = true
+		}
 	}
 	return out
 }
 
+// applications are those of a cluster, by key.
+func (f *fleetOf) applications(cluster string) map[key]generator.Application {
+	if f.lacks(cluster) {
+		return nil
+	}
+	return byKey(f.inventory.Applications(cluster))
+}
+
+func byKey(all []generator.Application) map[key]generator.Application {
+	out := make(map[key]generator.Application, len(all))
+	for _, a := range all {
+		k := key{view: a.View, name: a.Name}
+		for _, taken := out[k]; taken; _, taken = out[k] {
+			k.twin++
+		}
+		out[k] = a
+	}
+	return out
+}
+
+// hub compares cluster by cluster: what all of a hub's clusters run is much, what changes is little.
 func (c *comparison) hub(name string) Hub {
 	h := Hub{Name: name}
 	before, after := c.before[name], c.after[name]
@@ -254,48 +235,64 @@ func (c *comparison) hub(name string) Hub {
 	if after == nil {
 		after = &fleetOf{}
 	}
-	for _, cluster := range union(before.names(), after.names()) {
-		out := c.cluster(name, cluster, before, after)
-		old, updated := before.applications[cluster], after.applications[cluster]
-		for _, k := range slices.SortedFunc(maps.Keys(merged(old, updated)), compareKeys) {
-			a, wasThere := old[k]
-			b, isThere := updated[k]
-			wasThere, isThere = wasThere && !a.Unlisted, isThere && !b.Unlisted
-			changed := Application{Application: b, Action: Create}
-			switch {
-			case !wasThere && !isThere:
-				continue
-			case b.Unlisted && sameAsker(a, b): // its ApplicationSet is left behind, and goes on
-				h.UnchangedApplications++
-				continue
-			case b.Unlisted:
-				changed = Application{
-					Application: a, Action: Remove, Cause: Lost, Deletion: fleet.Orphan,
-					Detail: fmt.Sprintf("the catalog of release %q does not have it; a service that knows who asks keeps it", b.Release), // rule 11 of package guard
-				}
-			case !isThere:
-				changed = c.removal(name, a, out)
-			case wasThere:
-				var differ bool
-				changed.Action = Change
-				if changed.Differences, differ = differences(a, b); !differ {
-					h.UnchangedApplications++
-					continue
-				}
-				if !sameAsker(a, b) {
-					changed.Action = Move
-				}
-			}
-			out.Applications = append(out.Applications, changed)
-		}
-		renames(out.Applications)
-		if out.Action != "" || len(out.Applications) > 0 {
-			h.Clusters = append(h.Clusters, out)
+	names := union(before.names(), after.names())
+	clusters, unchanged := make([]Cluster, len(names)), make([]int, len(names))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, cluster := range names {
+		all.Go(func() error {
+			clusters[i] = c.cluster(name, cluster, before, after)
+			unchanged[i] = c.applications(name, &clusters[i], before.applications(cluster), after.applications(cluster))
+			return nil
+		})
+	}
+	_ = all.Wait() // none fails
+	for i, cluster := range clusters {
+		h.UnchangedApplications += unchanged[i]
+		if cluster.Action != "" || len(cluster.Applications) > 0 {
+			h.Clusters = append(h.Clusters, cluster)
 		} else {
 			h.UnchangedClusters++
 		}
 	}
 	return h
+}
+
+// applications adds to a cluster what changes of its Applications, and counts those that do not.
+func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]generator.Application) (unchanged int) {
+	for _, k := range slices.SortedFunc(maps.Keys(merged(old, updated)), compareKeys) {
+		a, wasThere := old[k]
+		b, isThere := updated[k]
+		wasThere, isThere = wasThere && !a.Unlisted, isThere && !b.Unlisted
+		changed := Application{Application: b, Action: Create}
+		switch {
+		case !wasThere && !isThere:
+			continue
+		case b.Unlisted && sameAsker(a, b): // its ApplicationSet is left behind, and goes on
+			unchanged++
+			continue
+		case b.Unlisted:
+			changed = Application{
+				Application: a, Action: Remove, Cause: Lost, Deletion: fleet.Orphan,
+				Detail: fmt.Sprintf("the catalog of release %q does not have it; a service that knows who asks keeps it", b.Release), // rule 11 of package guard
+			}
+		case !isThere:
+			changed = c.removal(hub, a, *of)
+		case wasThere:
+			var differ bool
+			changed.Action = Change
+			if changed.Differences, differ = differences(a, b); !differ {
+				unchanged++
+				continue
+			}
+			if !sameAsker(a, b) {
+				changed.Action = Move
+			}
+		}
+		of.Applications = append(of.Applications, changed)
+	}
+	renames(of.Applications)
+	return unchanged
 }
 
 // sameAsker reports whether the same engine asks for two Applications, for the same release.
@@ -326,11 +323,11 @@ func waiting(inv generator.Inventory, has *fleetOf) []Waiting {
 	var out []Waiting
 	for _, name := range slices.Sorted(maps.Keys(inv.Waiting)) {
 		w := inv.Waiting[name]
-		would := index(generator.Inventory{Applications: w.Applications}).applications[name]
+		now, would := has.applications(name), byKey(w.Applications)
 		differs := slices.DeleteFunc(clusterDifferences(has.clusters[name], w.Cluster), func(d Difference) bool { return d.Name == "lifecycle" })
 		x := Waiting{Member: w.Cluster.Member, Itself: len(differs) > 0}
-		for k := range merged(has.applications[name], would) {
-			a, is := has.applications[name][k]
+		for k := range merged(now, would) {
+			a, is := now[k]
 			b, wouldBe := would[k]
 			if _, differ := differences(a, b); k.view != generator.Releases && (is != wouldBe || differ) {
 				x.Applications++

@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -234,19 +233,13 @@ remove i/i application-sets-resources-default lost
 			base := build(t, nil, files)
 			head := files.with(c.head)
 			updated := build(t, base, head)
-			p, err := plan.Compare(base, updated)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := plan.Compare(base, updated)
 			complete(t, base, updated, p)
 			if d := cmp.Diff(c.want, lines(p)); d != "" {
 				t.Error(d)
 			}
 			// The same from states that share nothing.
-			fresh, err := plan.Compare(build(t, nil, files), build(t, nil, head))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fresh := plan.Compare(build(t, nil, files), build(t, nil, head))
 			if d := cmp.Diff(lines(p), lines(fresh)); d != "" {
 				t.Errorf("states that share nothing: %s", d)
 			}
@@ -254,18 +247,21 @@ remove i/i application-sets-resources-default lost
 	}
 }
 
-// A state with errors has no plan, whichever it is.
-func TestCompareRefuses(t *testing.T) {
-	good, bad := build(t, nil, small()), build(t, nil, small().with(tree{member("h", "a"): "clusterName: a\n"}))
-	for _, c := range []struct {
+// A member that cannot be computed is named, and keeps what it had; where nothing is known from before it is left out (rule 2).
+func TestCompareBroken(t *testing.T) {
+	files := small()
+	broken := files.with(tree{member("h", "a"): "clusterName: a\n", member("h", "b"): spoke("b", "labels: {x: y}\n")})
+	good := build(t, nil, files)
+	for name, c := range map[string]struct {
 		base, head *generator.State
 		ofBase     bool
-	}{{bad, good, true}, {good, bad, false}} {
-		p, err := plan.Compare(c.base, c.head)
-		var state *plan.StateError
-		var cause *generator.Error
-		if p != nil || !errors.As(err, &state) || state.Base != c.ofBase || !errors.As(err, &cause) || len(cause.Problems) == 0 {
-			t.Errorf("got %v", err)
+	}{"head": {good, build(t, good, broken), false}, "base": {build(t, nil, broken), good, true}} {
+		p := plan.Compare(c.base, c.head)
+		if len(p.Broken) != 1 || p.Broken[0].Name != "a" || p.Broken[0].Base != c.ofBase || len(p.Broken[0].Problems) == 0 {
+			t.Errorf("%s: broken are %+v", name, p.Broken)
+		}
+		if got := lines(p); !strings.HasPrefix(got, "change h/b\n") || strings.Contains(got, "h/a") {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }
@@ -285,8 +281,6 @@ func BenchmarkCompare(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := plan.Compare(base, head); err != nil {
-			b.Fatal(err)
-		}
+		plan.Compare(base, head)
 	}
 }

@@ -113,7 +113,7 @@ func (b *bench) measure() {
 	}
 	b.memory(f)
 	b.commands(f, b.program)
-	b.peaks(f, b.program) // last: it adds files to the fleet
+	b.plans(f, b.program) // last: it adds files to the fleet
 	if b.clusters <= 1000 {
 		b.resolve(newFleet(b.T, dense, b.clusters))
 	}

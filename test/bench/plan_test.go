@@ -14,13 +14,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
-// peaks measures the most memory that a plan of one changed file takes, which follows the pipeline of two revisions to its end.
-// Against it stands what asking for one component takes: to read one revision and to compute its state.
-func (b *bench) peaks(f *fleet, program string) {
+// plans measures what a plan of one changed file takes, which follows the pipeline of two revisions to its end: its time, against
+// that of rendering all of one; and the most memory, against that of asking for one component, which is to read one revision and
+// to compute its state.
+func (b *bench) plans(f *fleet, program string) {
 	b.Helper()
-	if runtime.GOOS != "linux" {
-		return
-	}
 	f.addPipeline()
 	f.git("init", "--quiet")
 	f.git("add", ".")
@@ -33,12 +31,26 @@ func (b *bench) peaks(f *fleet, program string) {
 	if err := os.WriteFile(changed, append(text, "planned: true\n"...), 0o600); err != nil {
 		b.Fatal(err)
 	}
+	plan := []string{"plan", "--repo", f.dir, "--base", "HEAD"}
+	if b.clusters <= 1000 {
+		row := figure{what: "argosy plan, one file", fleet: f.name, against: "argosy render", goal: atMost(10, "%")}
+		for range b.rounds() {
+			render := b.command(program, "render", "--repo", f.dir, "--out", filepath.Join(b.TempDir(), "rendered"))
+			took := b.command(program, plan...)
+			row.rounds = append(row.rounds, 100*took/render)
+			row.detail = fmt.Sprintf("%s, render %s", seconds(took), seconds(render))
+		}
+		b.add(row)
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
 	row := figure{what: "peak memory of argosy plan, one file", fleet: f.name, against: "argosy params of a component", goal: atMost(3, "x")}
 	for range min(b.rounds(), 3) {
 		params := b.peak(program, "params", "--repo", f.dir, "--view", string(generator.Components), "--group", fleettest.Group, "--component", fleettest.Component(0))
-		plan := b.peak(program, "plan", "--repo", f.dir, "--base", "HEAD")
-		row.rounds = append(row.rounds, plan/params)
-		row.detail = fmt.Sprintf("%.0f MB, params %.0f MB", plan/1e6, params/1e6)
+		planned := b.peak(program, plan...)
+		row.rounds = append(row.rounds, planned/params)
+		row.detail = fmt.Sprintf("%.0f MB, params %.0f MB", planned/1e6, params/1e6)
 	}
 	b.add(row)
 }
