@@ -194,16 +194,26 @@ func (p Plan) loud() []string {
 	return append(out, fmt.Sprintf("INCOMPLETE: %s cannot be computed: %s", count(len(names), "cluster"), named(names)))
 }
 
-// removed are the Applications that go, the lost ones first.
+// removed are the Applications that go, the lost ones first, and those that go with their cluster by its name; and how many all are.
 func (p Plan) removed() string {
 	var names []string
+	all := 0
 	for _, cause := range []plan.Cause{plan.Lost, plan.Disabled, plan.Retired, plan.Moved} {
 		for _, h := range p.Hubs {
 			for _, c := range h.Clusters {
+				n := 0
 				for _, a := range c.Applications {
-					if a.Cause == string(cause) && a.RenamedTo == "" {
+					if a.Cause != string(cause) || a.RenamedTo != "" {
+						continue
+					}
+					n++
+					if c.Action != string(plan.Remove) {
 						names = append(names, a.Name+" ("+string(cause)+")")
 					}
+				}
+				all += n
+				if c.Action == string(plan.Remove) && n > 0 {
+					names = append(names, fmt.Sprintf("all %d of cluster %s (%s)", n, c.Name, cause))
 				}
 			}
 		}
@@ -212,13 +222,14 @@ func (p Plan) removed() string {
 		for _, o := range h.Objects {
 			if o.Action == string(plan.Remove) && !o.Left && (o.Kind == "Application" || o.Kind == "ApplicationSet") {
 				names = append(names, o.Name+" ("+o.Kind+")")
+				all++
 			}
 		}
 	}
-	if len(names) == 0 {
+	if all == 0 {
 		return ""
 	}
-	return fmt.Sprintf("REMOVES %d: %s", len(names), named(names))
+	return fmt.Sprintf("REMOVES %d: %s", all, named(names))
 }
 
 // notKnown are the lines that say what the plan lacks: members that keep what they had, what fails, and what is not followed

@@ -106,7 +106,7 @@ func TestGitLabScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, does := range text {
-		if err := os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+does+"\n"), 0o700); err != nil { //nolint:gosec // a command is executable
+		if err := os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+does+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
