@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/race"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 	// program has some 50 of its own; a file of 1 MiB becomes some 100 of nodes with their places while it is parsed, and the
 	// collector lets garbage become as much again. What this test had until then counts, too, as Linux remembers it across
 	// exec: so it writes its files one at a time.
-	mostMemory = 300
+	mostMemory = 300 * race.Slack
 	// mostOutput bounds what it says, in bytes: 1,000 findings, of which each has a bounded text, in SARIF and JSON twice.
 	mostOutput = 2 << 20
 )

@@ -127,6 +127,7 @@ func (l *linter) member(m *fleet.Member) {
 					l.component(m, name, component)
 					l.deployable(component, r)
 					l.dependencies(c, component, r)
+					l.listed(c, g, component, r)
 				}
 			}
 		}
@@ -136,6 +137,18 @@ func (l *linter) member(m *fleet.Member) {
 			}
 		}
 	}
+}
+
+// listed reports a component that no catalog has, where Argo CD deploys: there is no ApplicationSet for it.
+func (l *linter) listed(c *cluster, g *clusterGroup, component string, r resolved) {
+	if !g.catalogued() || g.inCatalog(component) || component == fleetSecret || l.st.now.byFlux(c, g.name) {
+		return
+	}
+	l.problems = append(l.problems, problem.Problem{
+		Reason: problem.NoEffect, Severity: problem.Warning, Pos: r.entry.Root.Pos(), Subject: fmt.Sprintf("component %q of group %q", component, g.name),
+		Found: "has no effect: the group's catalog lacks it, so that Argo CD has no ApplicationSet for it", Expected: "an entry in " + g.catalogs[0].Path,
+		Hub: c.member.Hub, Cluster: c.member.Name,
+	})
 }
 
 // componentsOf are a group's, with the one of no catalog that registers clusters.

@@ -90,7 +90,7 @@ func (st *State) MissingCatalogs() map[[2]string][]*Catalog {
 
 // catalogOf is the catalog of a cluster's release, nil for the layout's own.
 func (st *State) catalogOf(c *cluster, g *clusterGroup) *Catalog {
-	if st.released == nil || len(g.catalogs) == 0 || g.catalogs[0].Level != catalogLevel {
+	if st.released == nil || !g.catalogued() {
 		return nil
 	}
 	st.released.mu.Lock()
@@ -109,10 +109,14 @@ type asReleased struct {
 	*clusterGroup // by the layout's
 	released      *clusterGroup
 	catalog       *Catalog // nil, or Missing, where they are the same
+	any           bool     // whether a catalog has it or not is not asked
 }
 
 func (st *State) asReleased(c *cluster, g *clusterGroup) asReleased {
-	out := asReleased{g, g, st.catalogOf(c, g)}
+	if st.of(c).byFlux(c, g.name) { // which has no ApplicationSets, and is answered by the layout's
+		return asReleased{clusterGroup: g, released: g, any: true}
+	}
+	out := asReleased{g, g, st.catalogOf(c, g), st.released == nil}
 	if out.catalog == nil || out.catalog.Missing != "" {
 		return out
 	}
@@ -123,13 +127,26 @@ func (st *State) asReleased(c *cluster, g *clusterGroup) asReleased {
 	return out
 }
 
-// of is what a component is to be computed by. One that the release's catalog lacks, and the layout's has, is not listed: no
-// ApplicationSet of the release asks for it, unless one is left over from before; by the layout's entry, as far as is known.
+// of is what a component is to be computed by: the layout's entry, where the release's catalog lacks it. Then it is not listed: no
+// ApplicationSet of the release asks for it, unless one is left over from before.
 func (a asReleased) of(component string) (_ *clusterGroup, listed bool) {
-	if a.released == a.clusterGroup || components(a.catalog.layer.Root).Get(component) != nil || components(a.catalogs[0].Root).Get(component) == nil {
+	switch {
+	case a.any || !a.catalogued() || a.released.inCatalog(component):
 		return a.released, true
+	case a.inCatalog(component):
+		return a.clusterGroup, false
 	}
-	return a.clusterGroup, false
+	return a.released, false
+}
+
+// catalogued reports whether the layout has a catalog for the group.
+func (g *clusterGroup) catalogued() bool {
+	return len(g.catalogs) > 0 && g.catalogs[0].Level == catalogLevel
+}
+
+// inCatalog reports whether the catalog has a component, which levels of the hierarchy may have without.
+func (g *clusterGroup) inCatalog(component string) bool {
+	return g.catalogued() && components(g.catalogs[0].Root).Get(component) != nil
 }
 
 // components are the names of all that either catalog knows.

@@ -156,7 +156,7 @@ func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 // default is (R7). An entry that cannot be read is a problem: it must not look like one that is switched off (G1).
 func (b *ground) enabledByHierarchy(g *clusterGroup) (out []string, problems []problem.Problem) {
 	catalogs := g.catalogs
-	if len(catalogs) > 0 && catalogs[0].Level == catalogLevel {
+	if g.catalogued() {
 		catalogs = catalogs[1:]
 	}
 	for _, component := range g.components() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/race"
 )
 
 // bombs are small templates that would make gigabytes, or never end, if only their output and their loops were bounded.
@@ -92,7 +93,8 @@ var bombs = map[string]string{
 func TestBombs(t *testing.T) {
 	const (
 		memory  = 256 << 20 // allocated in all by one execution; what is in use at one time is less
-		seconds = 20        // a machine that is busy; each takes well under one on its own
+		// On a machine that is busy; each takes well under one on its own.
+		seconds = 20 * race.Slack
 	)
 	data := map[string]any{"m": map[string]any{"a": "1", "inner": map[string]any{"x": 1}}}
 	for name, text := range bombs {

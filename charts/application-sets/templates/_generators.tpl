@@ -1,17 +1,13 @@
 {{/*
-application-sets.base: what the plugin starts from, as the catalog has it; without a chart where
-that does not know the component. The strings are
+application-sets.base: what the plugin starts from, as the catalog has it. The strings are
 templates for the plugin; a top-level plugin generator passes its parameters on as written.
 `enabled` stays out: it says that some cluster of this release has the component, and would
 switch it on for all the others.
 */}}
 {{- define "application-sets.base" -}}
-{{- $base := dict "selector" (.entry.selector | default dict) -}}
-{{- with .entry.chart -}}
-  {{- $chart := pick . "repoURL" "name" "version" "path" -}}
-  {{- $_ := set $chart "repoURL" (trimPrefix "oci://" $chart.repoURL) -}}
-  {{- $_ := set $base "chart" $chart -}}
-{{- end -}}
+{{- $chart := pick .entry.chart "repoURL" "name" "version" "path" -}}
+{{- $_ := set $chart "repoURL" (trimPrefix "oci://" $chart.repoURL) -}}
+{{- $base := dict "chart" $chart "selector" (.entry.selector | default dict) -}}
 {{- range $key := list "kind" "namespace" "dependsOn" "substitute" -}}
   {{- with get $.entry $key }}{{ $_ := set $base $key . }}{{ end -}}
 {{- end -}}

@@ -23,6 +23,16 @@ base where over has false or an empty list.
 {{- if eq (toString .enabled) "true" }}true{{ end -}}
 {{- end }}
 
+{{/*
+application-sets.listed: "true" or nothing; the plugin switches on what levels of the hierarchy
+have, of which this release's catalog may know nothing.
+*/}}
+{{- define "application-sets.listed" -}}
+{{- if gt (len .declared) 1 }}true
+{{- else if not .plugin }}{{ fail (printf "components.%s: chart is required" .component) }}
+{{- end -}}
+{{- end }}
+
 {{/* application-sets.name: a DNS-1123 name of at most 63 characters, with a hash of the full text where that is none. */}}
 {{- define "application-sets.name" -}}
 {{- $prefix := .root.Values.namePrefix | default (printf "%s-%s" .root.Values.group .root.Values.release) -}}
