@@ -110,7 +110,7 @@ func (p *printer) catalog(r ReleaseChoice, revision string) {
 		p.field("  catalog", p.yellow(here+", not as the release has it: "+r.CatalogMissing), "")
 		p.line("      hint: git fetch origin %[1]s:refs/remotes/origin/%[1]s, or --revision %[1]s=REV takes another revision for it", revision)
 	case r.Unlisted:
-		p.field("  catalog", p.yellow(fmt.Sprintf("%s; that of %s (%.7s) has no such component: no ApplicationSet of the release asks for it", here, revision, r.CatalogRevision)), "")
+		p.field("  catalog", p.yellow(fmt.Sprintf("%s; that of %s (%.7s) has no such component", here, revision, r.CatalogRevision)), "")
 	case r.CatalogRevision != "":
 		p.field("  catalog", fmt.Sprintf("%s (%s)", r.Catalog, revision), "")
 	default:
@@ -136,6 +136,8 @@ func (p *printer) state(e Explanation) string {
 		return p.yellow("not selected:") + " the cluster's labels do not match the selector"
 	case stateNotRegistered:
 		return p.yellow("not registered:") + " the hub has no cluster Secret for it yet"
+	case stateNotListed:
+		return p.yellow("not listed:") + " the catalog of its release does not have it, so no ApplicationSet asks for it, unless one is left from before"
 	case stateRetired:
 		return p.yellow("retired:") + " the member file says lifecycle: retired"
 	}

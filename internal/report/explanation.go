@@ -27,7 +27,7 @@ type Explanation struct {
 	Group     string   `json:"group"`
 	Component string   `json:"component"`
 	// State says whether the component runs on the cluster, and if not, why.
-	State string `json:"state" jsonschema:"enum=deployed,enum=switched-off,enum=not-selected,enum=not-registered,enum=retired"`
+	State string `json:"state" jsonschema:"enum=deployed,enum=switched-off,enum=not-selected,enum=not-registered,enum=not-listed,enum=retired"`
 	// Deletion is what becomes of what still runs of a component that is not to run: it goes with its Application
 	// (cascade), or stays (orphan). Absent where it is to run.
 	Deletion string `json:"deletion,omitempty" jsonschema:"enum=cascade,enum=orphan"`
@@ -83,8 +83,8 @@ type ReleaseChoice struct {
 	CatalogRevision string `json:"catalogRevision,omitempty"`
 	// CatalogMissing says why the catalog of Source could not be read, so that this revision's is shown for it.
 	CatalogMissing string `json:"catalogMissing,omitempty"`
-	// Unlisted tells that the release's catalog lacks the component, which is shown by this revision's: no ApplicationSet of the
-	// release asks for it, unless one is left over from before.
+	// Unlisted tells that the release's catalog lacks the component, which is shown by this revision's, if that has it: no
+	// ApplicationSet of the release asks for it, unless one is left over from before.
 	Unlisted bool `json:"unlisted,omitempty"`
 }
 
@@ -152,6 +152,7 @@ const (
 	stateSwitchedOff   = "switched-off"
 	stateNotSelected   = "not-selected"
 	stateNotRegistered = "not-registered"
+	stateNotListed     = "not-listed"
 	stateRetired       = "retired"
 )
 
@@ -168,7 +169,7 @@ func NewExplanation(e *generator.Explanation, path []string) (Explanation, error
 		Path:    hierarchy.FormatPath(path), Values: []Value{}, Conflicts: findings(e.Conflicts),
 		Catalog: layers(e.Entry.Layers()), Layers: layers(e.Layers), SelectorLabels: []Label{}, Labels: []Label{},
 	}
-	if out.State != stateDeployed && out.State != stateNotRegistered {
+	if out.State != stateDeployed && out.State != stateNotRegistered && out.State != stateNotListed {
 		out.Deletion = e.Deletion
 	}
 	_, out.Release.Labelled = e.Labels[out.Release.Label]
@@ -198,6 +199,8 @@ func state(e *generator.Explanation) string {
 		return stateRetired
 	case !e.Registered:
 		return stateNotRegistered
+	case e.Unlisted: // unless an ApplicationSet is left over
+		return stateNotListed
 	}
 	return stateDeployed
 }
@@ -211,8 +214,9 @@ func (out *Explanation) entry(e *generator.Explanation) {
 	if l := e.Entry.Layers(); len(l) > 0 && l[0].Level == catalogLevel {
 		out.Release.Catalog = l[0].Path
 	}
+	out.Release.Unlisted = e.Unlisted
 	if c := e.Catalog; c != nil {
-		out.Release.CatalogRevision, out.Release.CatalogMissing, out.Release.Unlisted = c.Commit, c.Missing, e.Unlisted
+		out.Release.CatalogRevision, out.Release.CatalogMissing = c.Commit, c.Missing
 	}
 	kind := "chart"
 	if e.Kind != "" {
