@@ -11,13 +11,13 @@ import (
 // MaxMarkdown is the limit of a plan as Markdown, in characters: GitHub takes comments of up to 65,536.
 const MaxMarkdown = 60_000
 
-// WritePlanMarkdown writes a plan as Markdown that fits a pull request's comment: the sum, a table for each hub, and
-// the details folded. What goes beyond limit characters is left out, and a note says so.
+// WritePlanMarkdown writes a plan as Markdown that fits a pull request's comment: what is loud, the sum, a table for each
+// hub, and the details folded. What goes beyond limit characters is left out, and a note says so.
 func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
 	m := markdown{room: limit - 200} // the rest is for the note
-	m.add(fmt.Sprintf("### Plan: %s → %s\n\n**%s**\n", escape(p.Base.String()), escape(p.Head.String()), escape(p.Summary.text())))
-	for _, loud := range p.loud() {
-		m.add("\n**" + escape(loud) + "**\n")
+	m.add(fmt.Sprintf("### Plan: %s → %s\n", escape(p.Base.String()), escape(p.Head.String())))
+	for _, line := range append(p.loud(), p.Summary.text()) {
+		m.add("\n**" + escape(line) + "**\n")
 	}
 	for _, line := range p.notKnown() {
 		m.add("\n" + escape(line) + "\n")
