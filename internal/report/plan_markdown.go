@@ -11,6 +11,9 @@ import (
 // MaxMarkdown is the limit of a plan as Markdown, in characters: GitHub takes comments of up to 65,536.
 const MaxMarkdown = 60_000
 
+// maxLines is how many lines Markdown has of what a plan lacks, so that there is room for what it has.
+const maxLines = 30
+
 // WritePlanMarkdown writes a plan as Markdown that fits a pull request's comment: what is loud, the sum, a table for each
 // hub, and the details folded. What goes beyond limit characters is left out, and a note says so.
 func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
@@ -19,8 +22,12 @@ func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
 	for _, line := range append(p.loud(), p.Summary.text()) {
 		m.add("\n**" + escape(line) + "**\n")
 	}
-	for _, line := range p.notKnown() {
+	lines := p.notKnown()
+	for _, line := range lines[:min(len(lines), maxLines)] {
 		m.add("\n" + escape(line) + "\n")
+	}
+	if n := len(lines) - maxLines; n > 0 {
+		m.add(fmt.Sprintf("\nand %s: `argosy plan` and `argosy lint` show all\n", count(n, "further line")))
 	}
 	for _, h := range p.Hubs {
 		for _, line := range h.rollouts() {

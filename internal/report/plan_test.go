@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // changed is a component's change of one value on the clusters named.
@@ -142,6 +144,23 @@ func TestWritePlanMarkdownIsBounded(t *testing.T) {
 		}
 		if !strings.Contains(out, fmt.Sprintf("left out: the limit is %d characters.", limit)) {
 			t.Errorf("limit %d: no note", limit)
+		}
+	}
+}
+
+// However much fails, there is room for what changes.
+func TestWritePlanMarkdownNamesSomeErrors(t *testing.T) {
+	p := Plan{Hubs: []PlanHub{{Name: "h", Clusters: []PlanCluster{on("c", changed("web", 2, 5, "a.yaml"))}}}}
+	for i := range 1000 {
+		p.Problems = append(p.Problems, PlanProblem{"head", NewFinding(problem.Problem{Severity: problem.Error, Found: fmt.Sprintf("%0100d", i)})})
+	}
+	var b strings.Builder
+	if err := WritePlanMarkdown(&b, p, MaxMarkdown); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\n**INCOMPLETE: there are errors**\n", "\nand 970 further lines: ", "| change | `addons/web`"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in the output:\n%s", want, b.String())
 		}
 	}
 }
