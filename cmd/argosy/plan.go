@@ -50,13 +50,14 @@ Charts from elsewhere, of Helm repositories, OCI registries and other Git reposi
 name, version and values. With --render they are fetched and rendered at both revisions, where an
 Application, or a HelmRelease of a member's own Flux, changes, and what they make is compared: objects
 of all charts then, also where values alone change; and so are folders of manifests in other Git
-repositories. Value files of other Git repositories, and at URLs, are read. What is fetched is kept in
-the folder --chart-cache: a version and a commit are fetched once, and beyond 2 GiB what has not been
-used for longest is removed. --offline renders what is there and fetches nothing. Credentials are those
-of Helm and Docker (repositories.yaml, the registry config and Docker's), and for Git those of git:
-credential helpers, keys of ssh. Nobody is asked for any. Charts are rendered as for a cluster of
---kube-version that has --api-versions, which Argo CD finds out of each cluster. A chart that cannot be
-fetched or rendered is named, and the exit status is 1.
+repositories. Value files of other Git repositories, and at URLs, are read; dependencies that are not
+in a chart's folder are fetched. What is fetched is kept in the folder --chart-cache: a version and a
+commit are fetched once, and beyond 2 GiB what has not been used for longest is removed. --offline
+renders what is there and fetches nothing. Credentials are those of Helm and Docker (repositories.yaml,
+the registry config and Docker's), and for Git those of git: credential helpers, keys of ssh. Nobody is
+asked for any. Charts are rendered as for a cluster of --kube-version that has --api-versions, which
+Argo CD finds out of each cluster. A chart that cannot be fetched or rendered is named, and the exit
+status is 1.
 
 With the facts of a live hub (argosy facts export), a member that begins counts as registered at the
 head, and what Git declared for a cluster Secret, and declares no more, as gone from there.

@@ -45,11 +45,13 @@ func (h *Hub) manifests(p part) ([]Manifest, error) {
 				return nil, within(*p.git, err)
 			}
 		}
-		values, err := h.read(c.Values)
-		if err != nil {
+		var err error
+		if c.Files, err = h.withDependencies(c.Files); err != nil {
 			return nil, err
 		}
-		c.Values = values
+		if c.Values, err = h.read(c.Values); err != nil {
+			return nil, err
+		}
 		return h.o.Tools.Charts.Template(c)
 	})
 }
@@ -171,6 +173,10 @@ func (h *Hub) wants(p part, into map[any]func()) {
 	}
 	if r := p.elsewhere; r != nil {
 		into[*r] = func() { _, _ = from.Chart(*r) }
+	}
+	charts, _ := dependencies(p.chart.Files) // what is wrong with them is said when they are rendered
+	for _, r := range charts {
+		into[r] = func() { _, _ = from.Chart(r) }
 	}
 	places := []*Place{p.git}
 	for _, v := range p.chart.Values {

@@ -137,6 +137,9 @@ func inChart(p string) bool {
 	case ".tpl", ".tgz":
 		return true
 	}
+	if path.Base(p) == "Chart.lock" {
+		return true
+	}
 	for _, folder := range []string{"/templates/", "/files/", "/crds/"} {
 		if strings.Contains("/"+p, folder) {
 			return true

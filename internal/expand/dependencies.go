@@ -1,0 +1,98 @@
+package expand
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// dependencies are the charts that a chart in a folder names, and does not have there: Argo CD and Flux fetch those. Chart.lock says
+// which version, else Chart.yaml; what a chart of before Helm 3 names elsewhere is not among them. Those that are in no
+// repository are an error.
+func dependencies(files []*snapshot.File) ([]Reference, error) {
+	named, err := dependenciesIn(files, "Chart.yaml")
+	if err != nil || len(named) == 0 {
+		return nil, err
+	}
+	locked, err := dependenciesIn(files, "Chart.lock")
+	if err != nil {
+		return nil, err
+	}
+	var out []Reference
+	for _, d := range named {
+		name, repository, version := text(d, "name"), text(d, "repository"), text(d, "version")
+		if slices.ContainsFunc(files, func(f *snapshot.File) bool { return bundled(f.Path, name) }) {
+			continue
+		}
+		if i := slices.IndexFunc(locked, func(l Tree) bool { return text(l, "name") == name && text(l, "repository") == repository }); i >= 0 {
+			version = text(locked[i], "version")
+		}
+		switch scheme, _, _ := strings.Cut(repository, "://"); scheme {
+		case "https", "http", "oci":
+			if r := (Reference{RepoURL: repository, Name: name, Version: version}); !slices.Contains(out, r) { // one chart may have two aliases
+				out = append(out, r)
+			}
+		default:
+			return nil, errNotFollowed{text: fmt.Sprintf("dependency %s is not in the chart's folder, and its repository %q is not followed", name, shown(repository))}
+		}
+	}
+	return out, nil
+}
+
+// bundled reports whether a file of a chart is that of a dependency, packed or not.
+func bundled(p, name string) bool {
+	rest, ok := strings.CutPrefix(p, "charts/"+name)
+	return ok && (strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, "-") && path.Ext(rest) == ".tgz" && !strings.Contains(rest, "/"))
+}
+
+func dependenciesIn(files []*snapshot.File, name string) ([]Tree, error) {
+	i := slices.IndexFunc(files, func(f *snapshot.File) bool { return f.Path == name })
+	if i < 0 {
+		return nil, nil
+	}
+	doc, err := yamldoc.Parse(name, files[i].Data)
+	if err != nil {
+		return nil, err
+	}
+	all, _ := At(doc.Root.Any(), "dependencies").([]any)
+	var out []Tree
+	for _, d := range all {
+		if tree, ok := d.(Tree); ok {
+			out = append(out, tree)
+		}
+	}
+	return out, nil
+}
+
+// withDependencies are a chart's files with the archives of the dependencies that are not in its folder.
+func (h *Hub) withDependencies(files []*snapshot.File) ([]*snapshot.File, error) {
+	wanted, err := dependencies(files)
+	if err != nil || len(wanted) == 0 {
+		return files, err
+	}
+	if h.o.Tools.Elsewhere == nil {
+		return nil, errNotFollowed{fmt.Sprintf("dependency %s is not in the chart's folder", wanted[0].Name), "--render fetches it"}
+	}
+	out := slices.Clone(files)
+	for _, r := range wanted {
+		archive, err := h.o.Tools.Elsewhere.Chart(r)
+		var away *Unavailable
+		if errors.As(err, &away) {
+			return nil, &Unavailable{Detail: fmt.Sprintf("dependency %s %s of %s: %s", r.Name, r.Version, shown(r.RepoURL), away.Detail), Hint: away.Hint}
+		}
+		if err != nil {
+			return nil, err
+		}
+		data, err := archive.Open()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &snapshot.File{Path: fmt.Sprintf("charts/%s-%s.tgz", r.Name, archive.Version), Data: data, Digest: archive.Digest})
+	}
+	return out, nil
+}
