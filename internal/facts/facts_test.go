@@ -54,6 +54,8 @@ func TestParseErrors(t *testing.T) {
 		"clusters: [{name: a, config: {token: x}}]\n": `f:1:22: key "config": not known in cluster 1; expected one of name, server, labels, annotations`,
 		"clusters: [{name: a, labels: {x: [1]}}]\n":   `f:1:34: key "x": is a list; expected text`,
 		"clusters: {a: 1}\n":                          `f:1:11: key "clusters": is a map; expected a list`,
+		"":                                            `f:1:1: the facts file: is empty; expected a map of kind Facts`,
+		"# nothing\n":                                 `f:1:1: the facts file: is empty; expected a map of kind Facts`,
 		"[1]\n":                                       `f:1:1: the facts file: is a list; expected a map`,
 	} {
 		_, err := Parse("f", []byte(text))

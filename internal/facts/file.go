@@ -18,6 +18,9 @@ func Parse(file string, data []byte) (Set, error) {
 		return Set{}, err
 	}
 	r := yamldoc.NewReader(doc)
+	if doc.Root.IsNull() { // what a failing export, or half a write, leaves: not that nothing is known
+		r.Add(problem.InvalidValue, doc.Root, "the facts file", "is empty", "a map of kind Facts")
+	}
 	root := r.Map(doc.Root, "the facts file")
 	root.Known("apiVersion", "kind", "closed", "clusters", "applications", "helmReleases", "kustomizations")
 	root.Const("apiVersion", "argosy.dev/v1alpha1")
