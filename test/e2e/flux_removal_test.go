@@ -103,7 +103,7 @@ func fluxMovedAway(t *testing.T, m *fluxEngine) {
 		m.eventually(t, "nothing of "+component+" is left", func() string { return m.left(t, component) })
 	}
 	m.timed(fmt.Sprintf("push to %d HelmReleases let go", len(moved)), began)
-	m.calm(t) // a hub with Argo CD, which is not there, could not deploy the notices: no release's catalog has them
+	m.calm(t) // the cluster's labels, which say who owns a group, are the hub's to bring, which is not there
 	m.only(t, mark, func(c change) bool {
 		return c.kind == "HelmRelease" && slices.ContainsFunc(moved, func(component string) bool { return c.name == component+"-"+fluxMember })
 	})
