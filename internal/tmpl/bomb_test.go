@@ -92,7 +92,7 @@ var bombs = map[string]string{
 // states the limit. Without the accounts most of these are ended by the kernel.
 func TestBombs(t *testing.T) {
 	const (
-		memory  = 256 << 20 // allocated in all by one execution; what is in use at one time is less
+		memory = 256 << 20 // allocated in all by one execution; what is in use at one time is less
 		// On a machine that is busy; each takes well under one on its own.
 		seconds = 20 * race.Slack
 	)
