@@ -5,27 +5,31 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// clusterCause is why a cluster is no longer a hub's.
-func (c *comparison) clusterCause(hub, name string) Cause {
+// clusterCause is why a member of the base is no longer a hub's, and where that stands.
+func (c *comparison) clusterCause(hub, name string) (Cause, problem.Pos) {
 	if m := c.head.Fleet.Member(hub, name); m != nil {
-		return Retired // its file is there
+		return Retired, m.KeyPos("lifecycle") // its file is there
 	}
 	for other, after := range c.after {
 		if other == hub {
 			continue
 		}
-		_, isThere := after.clusters[name]
+		now, isThere := after.clusters[name]
 		wasThere := false
 		if before := c.before[other]; before != nil {
 			_, wasThere = before.clusters[name]
 		}
 		if isThere && !wasThere {
-			return Moved
+			return Moved, now.Member.Pos
 		}
 	}
-	return Lost
+	if was := c.before[hub].clusters[name].Member; was != nil {
+		return Lost, was.Pos
+	}
+	return Lost, problem.Pos{}
 }
 
 // removal is an Application that is gone, with its cause.
@@ -77,7 +81,8 @@ func (c *comparison) releaseCause(hub string, a generator.Application) Cause {
 		m := c.head.Fleet.Member(hub, name)
 		switch {
 		case m == nil:
-			causes[c.clusterCause(hub, name)] = true
+			cause, _ := c.clusterCause(hub, name)
+			causes[cause] = true
 		case m.Lifecycle == fleet.Retired:
 			causes[Retired] = true
 		case slices.Contains(c.head.Fleet.Layout.GroupNames(), a.Group):

@@ -80,6 +80,8 @@ type Cluster struct {
 	// Action is empty when only Applications change.
 	Action Action
 	Cause  Cause // of Remove
+	// Pos is where the cause stands: the line that retires it, the file that is gone, or the one that it has moved to.
+	Pos problem.Pos
 	// Member is the head's, or of a removed cluster the base's; nil for a hub without a member file.
 	Member *fleet.Member
 	// Differences are those of the cluster itself, of Change alone.
@@ -313,7 +315,8 @@ func (c *comparison) cluster(hub, name string, before, after *fleetOf) Cluster {
 	case isThere:
 		out.Action = Create
 	case wasThere:
-		out.Action, out.Member, out.Cause = Remove, a.Member, c.clusterCause(hub, name)
+		out.Action, out.Member = Remove, a.Member
+		out.Cause, out.Pos = c.clusterCause(hub, name)
 	}
 	return out
 }

@@ -113,8 +113,10 @@ type PlanCluster struct {
 	Environment string `json:"environment,omitempty"`
 	// Action is absent when only Applications change.
 	Action string `json:"action,omitempty" jsonschema:"enum=create,enum=change,enum=remove"`
-	// Cause is why the cluster is removed.
-	Cause string `json:"cause,omitempty" jsonschema:"enum=moved,enum=retired,enum=lost"`
+	// Cause is why the cluster is removed, and Position where that stands: the line that retires it, the file that is gone, or
+	// the one that it has moved to.
+	Cause    string    `json:"cause,omitempty" jsonschema:"enum=moved,enum=retired,enum=lost"`
+	Position *Position `json:"position,omitempty"`
 	// Member is the member file.
 	Member *Position `json:"member,omitempty"`
 	// Differences are those of a changed cluster: settings of its member file, labels and annotations.
@@ -287,7 +289,7 @@ func (r *PlanRemovals) count(c plan.Cause) {
 
 func newPlanCluster(c plan.Cluster) PlanCluster {
 	out := PlanCluster{
-		Name: c.Name, Action: string(c.Action), Cause: string(c.Cause), Differences: planDifferences(c.Differences), Applications: []PlanApplication{},
+		Name: c.Name, Action: string(c.Action), Cause: string(c.Cause), Position: position(c.Pos), Differences: planDifferences(c.Differences), Applications: []PlanApplication{},
 	}
 	if m := c.Member; m != nil {
 		out.Tenant, out.Environment, out.Member = m.Tenant, m.Environment, position(m.Pos)

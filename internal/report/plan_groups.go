@@ -24,6 +24,8 @@ type planLine struct {
 	action, cause, detail string
 	deletion              string
 	position              string
+	// own is the position where it is another one for each cluster: shown for one alone.
+	own string
 	// titles are what changes: GROUP/COMPONENT, or an Application's or a cluster's name. There are several when they
 	// have the same differences.
 	titles      []string
@@ -68,6 +70,9 @@ func sections(h PlanHub) []section {
 	byClusters := map[string]int{}
 	var out []section
 	for _, g := range order {
+		if len(g.clusters) == 1 {
+			g.line.position = cmp.Or(g.line.position, g.line.own)
+		}
 		key := strings.Join(g.clusters, " ")
 		i, ok := byClusters[key]
 		if !ok {
@@ -134,7 +139,7 @@ func (l planLine) key(titles bool) string {
 func planLines(c PlanCluster) []planLine {
 	var out []planLine
 	if c.Action != "" {
-		l := planLine{action: c.Action, cause: c.Cause, titles: []string{clusterTitle}, differences: c.Differences}
+		l := planLine{action: c.Action, cause: c.Cause, own: c.Position.String(), titles: []string{clusterTitle}, differences: c.Differences}
 		if c.Action == string(plan.Create) {
 			l.about = fmt.Sprintf("tenant %s, environment %s", c.Tenant, c.Environment)
 		}
