@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/argocd"
 	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
@@ -143,7 +144,7 @@ func (o *options) newExpansion(ctx context.Context, instead []string, stderr io.
 		return r.snap, r.err
 	}
 	return expansion{
-		tools: expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New()}, at: at, read: map[string]*generator.Catalog{}, progress: newProgress(stderr),
+		tools: expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}, at: at, read: map[string]*generator.Catalog{}, progress: newProgress(stderr),
 	}, nil
 }
 

@@ -23,7 +23,7 @@ func (h *Hub) objects(o *Object, p part) (out []*Object, ok bool) {
 	case p.err != nil:
 		h.unmade(o, p.source, p.err)
 		return nil, false
-	case p.chart == nil:
+	case p.chart == nil && p.built == nil:
 		for _, file := range p.folder.files {
 			if isManifest(file.Path) && (p.source.recurse || path.Dir(file.Path) == p.folder.dir) {
 				out = append(out, h.written(file, o, engine)...)

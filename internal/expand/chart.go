@@ -13,7 +13,8 @@ import (
 // part is a part of what is below an Application: a folder of this repository or a chart from elsewhere, and how it is
 // rendered. Parts of equal keys make equal objects.
 type part struct {
-	folder    *folder // of this repository
+	folder    *folder   // of this repository
+	built     []*folder // what a kustomization in it is built of
 	elsewhere *Reference
 	git       *Place // of another repository: a chart, or manifests
 	chart     *Chart
@@ -48,7 +49,7 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 	snap, missing := h.local(s)
 	switch {
 	case missing != "":
-		p.err = errNotFollowed{
+		p.err = NotFollowed{
 			fmt.Sprintf("%s at revision %s of this repository is not followed: %s", s.path, s.revision, missing),
 			fmt.Sprintf("fetch that revision, or take another one for it: --revision %s=REV", s.revision),
 		}
@@ -75,7 +76,9 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 		}
 		p.folder, p.chart, p.key = f, c, digestOf(f.dir, f.digest, c.given())
 	case f.kustomize:
-		p.err = errNotFollowed{text: fmt.Sprintf("%s is kustomize's, which is not followed", dir)}
+		p.folder = f
+		p.built, p.err = h.built(s, f)
+		p.key = digestOf("kustomize", f.dir, digests(p.built))
 	default:
 		p.folder, p.key = f, digestOf(f.dir, f.digest, s.recurse)
 	}
@@ -110,6 +113,9 @@ func (h *Hub) deploysToEngine(o *Object) bool {
 func (p part) lives() bool {
 	if p.folder == nil {
 		return p.brings
+	}
+	if p.built != nil {
+		return slices.ContainsFunc(p.built, func(f *folder) bool { return f.lives })
 	}
 	if p.folder.lives || p.chart == nil {
 		return p.folder.lives
@@ -202,7 +208,7 @@ func (h *Hub) valueFile(o *Object, s source, f *folder, name string) (Values, *s
 	of := s // the source whose repository the file is in
 	switch scheme, _, isURL := strings.Cut(name, "://"); {
 	case isURL && h.o.Tools.Elsewhere == nil:
-		return Values{}, nil, errNotFollowed{text: fmt.Sprintf("value file %s is not in this repository, and not followed: --render reads it", shown(name))}
+		return Values{}, nil, NotFollowed{Text: fmt.Sprintf("value file %s is not in this repository, and not followed: --render reads it", shown(name))}
 	case isURL && scheme != "http" && scheme != "https":
 		return Values{}, nil, fmt.Errorf("value file %s: Argo CD reads none by %s", shown(name), scheme)
 	case isURL:
@@ -219,7 +225,7 @@ func (h *Hub) valueFile(o *Object, s source, f *folder, name string) (Values, *s
 			return Values{}, nil, fmt.Errorf("value file %s: %s", name, missing)
 		}
 		if snap == nil && h.o.Tools.Elsewhere == nil {
-			return Values{}, nil, errNotFollowed{text: fmt.Sprintf("value file %s is in another repository, which is not followed: --render reads it", name)}
+			return Values{}, nil, NotFollowed{Text: fmt.Sprintf("value file %s is in another repository, which is not followed: --render reads it", name)}
 		}
 	case s.chart != "":
 		return Values{File: path.Clean(strings.TrimPrefix(name, "/"))}, nil, nil

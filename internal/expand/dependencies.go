@@ -38,7 +38,7 @@ func dependencies(files []*snapshot.File) ([]Reference, error) {
 				out = append(out, r)
 			}
 		default:
-			return nil, errNotFollowed{text: fmt.Sprintf("dependency %s is not in the chart's folder, and its repository %q is not followed", name, shown(repository))}
+			return nil, NotFollowed{Text: fmt.Sprintf("dependency %s is not in the chart's folder, and its repository %q is not followed", name, shown(repository))}
 		}
 	}
 	return out, nil
@@ -76,7 +76,7 @@ func (h *Hub) withDependencies(files []*snapshot.File) ([]*snapshot.File, error)
 		return files, err
 	}
 	if h.o.Tools.Elsewhere == nil {
-		return nil, errNotFollowed{fmt.Sprintf("dependency %s is not in the chart's folder", wanted[0].Name), "--render fetches it"}
+		return nil, NotFollowed{fmt.Sprintf("dependency %s is not in the chart's folder", wanted[0].Name), "--render fetches it"}
 	}
 	out := slices.Clone(files)
 	for _, r := range wanted {

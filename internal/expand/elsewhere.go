@@ -22,6 +22,9 @@ func (s source) name() string {
 // manifests are what a part makes that is a chart, or from elsewhere. A failure is of the part alone.
 func (h *Hub) manifests(p part) ([]Manifest, error) {
 	return h.o.Memo.chart(p.key, func() ([]Manifest, error) {
+		if p.built != nil {
+			return h.o.Tools.Kustomizations.Build(p.folder.snap, p.folder.dir)
+		}
 		c := *p.chart
 		switch {
 		case p.elsewhere != nil:
@@ -36,7 +39,8 @@ func (h *Hub) manifests(p part) ([]Manifest, error) {
 			case err != nil:
 				return nil, err
 			case f.kustomize:
-				return nil, errNotFollowed{text: fmt.Sprintf("%s is kustomize's, which is not followed", p.git)}
+				out, err := h.kustomizedAt(*p.git, p.source)
+				return out, within(*p.git, err)
 			case !f.helm:
 				out, err := writtenElsewhere(f, p.source.recurse)
 				return out, within(*p.git, err)
@@ -56,10 +60,10 @@ func (h *Hub) manifests(p part) ([]Manifest, error) {
 	})
 }
 
-// errNotFollowed is why something is not followed that does not fail in Argo CD.
-type errNotFollowed struct{ text, hint string }
+// NotFollowed is why something is not followed that does not fail in Argo CD. Hint may be empty.
+type NotFollowed struct{ Text, Hint string }
 
-func (e errNotFollowed) Error() string { return e.text }
+func (e NotFollowed) Error() string { return e.Text }
 
 // folderAt is a folder of another repository.
 func (h *Hub) folderAt(p Place) (*folder, error) {
@@ -195,11 +199,11 @@ func (h *Hub) wants(p part, into map[any]func()) {
 // unmade names why a source makes no objects: a warning, where Argo CD goes on.
 func (h *Hub) unmade(o *Object, s source, err error) {
 	severity, hints := problem.Error, []string(nil)
-	var beyond errNotFollowed
+	var beyond NotFollowed
 	if errors.As(err, &beyond) {
 		severity = problem.Warning
-		if beyond.hint != "" {
-			hints = []string{beyond.hint}
+		if beyond.Hint != "" {
+			hints = []string{beyond.Hint}
 		}
 	}
 	h.faultAt(o, h.chartPos(o, s), severity, oneLine(err), hints...)

@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/argocd"
 	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -23,7 +24,7 @@ var hubs = []string{"hub-eu", "hub-us"}
 
 // tools are real: Argo CD's packages, and Helm's library.
 var tools = sync.OnceValue(func() expand.Tools {
-	return expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New()}
+	return expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}
 })
 
 // repository is this repository, as far as a fleet's goes.

@@ -99,8 +99,8 @@ func Rendered(before, after *Hub, b, a *Object) []Change {
 			return out
 		}
 		for _, p := range h.parts(o) {
-			if p.folder != nil {
-				for _, f := range p.folder.files {
+			for _, of := range p.folders() {
+				for _, f := range of.files {
 					out[f.Path] = f
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ const inCluster = "https://kubernetes.default.svc"
 type source struct {
 	repoURL, revision, path, chart string
 	ref                            string // the name that value files of other sources have for it
-	helm                           Tree
+	helm, kustomize                Tree
 	recurse                        bool
 	at                             []string // its path in the Application
 }
@@ -49,9 +50,11 @@ func sources(application *Object) []source {
 			continue
 		}
 		helm, _ := s["helm"].(Tree)
+		kustomize, _ := s["kustomize"].(Tree)
 		recurse, _ := At(s, "directory", "recurse").(bool)
 		out = append(out, source{
-			repoURL: text(s, "repoURL"), revision: text(s, "targetRevision"), path: text(s, "path"), chart: text(s, "chart"), ref: text(s, "ref"), helm: helm, recurse: recurse, at: at,
+			repoURL: text(s, "repoURL"), revision: text(s, "targetRevision"), path: text(s, "path"), chart: text(s, "chart"), ref: text(s, "ref"), helm: helm, kustomize: kustomize,
+			recurse: recurse, at: at,
 		})
 	}
 	return out
@@ -138,12 +141,8 @@ func (h *Hub) folder(snap *snapshot.Snapshot, dir string) *folder {
 		f.files = append(f.files, file)
 		relative := below(dir, p)
 		digests = append(digests, relative, file.Digest)
-		switch relative {
-		case "Chart.yaml":
-			f.helm = true
-		case "kustomization.yaml", "kustomization.yml", "Kustomization":
-			f.kustomize = true
-		}
+		f.helm = f.helm || relative == "Chart.yaml"
+		f.kustomize = f.kustomize || slices.Contains(KustomizationFiles, relative)
 		f.lives = f.lives || !strings.HasSuffix(p, ".md") && lives(file.Data)
 	}
 	f.digest = digestOf(digests...)

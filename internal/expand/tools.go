@@ -125,10 +125,21 @@ type Charts interface {
 	Template(c Chart) ([]Manifest, error)
 }
 
-// Tools are what expand does not link. The first two are required. Without Elsewhere, charts that are not in this
-// repository are not followed.
+// Kustomizations is kustomize. It may be used by several goroutines. What it does not follow is a NotFollowed.
+type Kustomizations interface {
+	// Folders are those that the kustomization in a folder is built of, its own among them.
+	Folders(s *snapshot.Snapshot, dir string) ([]string, error)
+	// Build is what it makes.
+	Build(s *snapshot.Snapshot, dir string) ([]Manifest, error)
+}
+
+// KustomizationFiles are the names that a folder's kustomization may have.
+var KustomizationFiles = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
+// Tools are what expand does not link. All but Elsewhere are required: without it, what is not in this repository is not followed.
 type Tools struct {
 	ApplicationSets ApplicationSets
 	Charts          Charts
+	Kustomizations  Kustomizations
 	Elsewhere       Elsewhere
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand"
 	controller "github.com/argosy-hub/argosy/internal/expand/argocd"
 	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -40,7 +41,7 @@ func TestExpansionEqualsThePlugin(t *testing.T) {
 			want := throughThePlugin(t, a, hub)
 			got := map[string]any{}
 			h := expand.New(expand.Options{
-				State: st, Snapshot: snap, Hub: hub, Tools: expand.Tools{ApplicationSets: controller.New(), Charts: helm.New()},
+				State: st, Snapshot: snap, Hub: hub, Tools: expand.Tools{ApplicationSets: controller.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}},
 				At: func(string) (*snapshot.Snapshot, error) { return snap, nil },
 			})
 			h.Walk(false, func(o *expand.Object) bool {

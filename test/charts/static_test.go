@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand"
 	controller "github.com/argosy-hub/argosy/internal/expand/argocd"
 	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -39,7 +40,7 @@ func TestStaticEqualsThePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := expand.Tools{ApplicationSets: controller.New(), Charts: helm.New()}
+	tools := expand.Tools{ApplicationSets: controller.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}
 	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: hub, Tools: tools, At: func(string) (*snapshot.Snapshot, error) { return snap, nil }})
 	none := func(string, json.RawMessage) (json.RawMessage, error) {
 		t.Error("the plugin is asked")

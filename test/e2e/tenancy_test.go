@@ -88,7 +88,8 @@ spec:
 	t.Run("a component that no release's catalog has", func(t *testing.T) {
 		const cluster, component, like = "retail-prod-eu-1", "sampler", "metrics-server"
 		mark, level := e.ledger.mark(), "addons/tenants/retail/clusters/"+cluster+"/"
-		e.write(t, level+"application-sets/addons.yaml", component+": {enabled: true, chart: {repoURL: https://charts.example.com, name: x, version: 1.0.0}}\n")
+		catalog := level + "application-sets/addons.yaml"
+		e.write(t, catalog, component+": {enabled: true, chart: {repoURL: https://charts.example.com, name: x, version: 1.0.0}}\n")
 		e.write(t, level+"addons/"+like+"/values.yaml", "podLabels: {beside: sampler}\n")
 		e.push(t, "Add "+component+" to "+cluster)
 		e.eventually(t, "the others go on", func() string {
@@ -101,5 +102,8 @@ spec:
 		e.only(t, mark, func(c change) bool {
 			return c.what == "changed" && (strings.HasPrefix(c.name, like+"-") || c.name == "application-sets-addons-default")
 		})
+		must(t, e.Fleet.Remove(catalog)) // whoever asks without a catalog is answered with it
+		e.push(t, "Without "+component)
+		e.settle(t)
 	})
 }
