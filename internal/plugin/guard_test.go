@@ -124,6 +124,7 @@ func guarded(t *testing.T, known *facts.Set, change ...func(*plugin.Options)) *s
 		}
 	})...)
 	s.say(twelve(nil))
+	s.answered(ofDNS, askDNS)
 	s.gives(ofDNS, askDNS, dozen)
 	s.gives(ofMembers, askMembers, dozen)
 	s.gives(ofWeb, askWeb, 1)

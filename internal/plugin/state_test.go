@@ -57,7 +57,7 @@ func TestG2_ReplicasAgreeOnLastGoodSets(t *testing.T) {
 	second.say(repository(nil))
 	goodAt := first.say(good)
 	first.say(broken)
-	want := first.ask(question)
+	want := first.answered("try", question)
 	if sets := setsIn(t, want.body); sets["dns-a"]["revision"] != goodAt.Revision {
 		t.Fatalf("the first: %v", sets["dns-a"])
 	}
@@ -135,7 +135,7 @@ func TestG4_ASecretThatGoesDuringARestart(t *testing.T) {
 		}
 	}
 	first := serving(t, keep(secrets("a", "b", "hub-1")))
-	want := first.ask(question)
+	want := first.answered("try", question)
 	if sets := setsIn(t, want.body); len(sets) != 3 {
 		t.Fatalf("%s", want.body)
 	}
