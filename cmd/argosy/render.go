@@ -41,8 +41,9 @@ With --form applicationsets, Applications are written as ApplicationSets with a 
 one for each that makes them otherwise: with its policy, and its steps of a rollout.
 
 With --form pipeline nothing is left out: the roots, and all ApplicationSets and Applications that they
-come to, each as the API server gets it and Applications in folders by what makes them. That is for comparing, with a hub or with another revision; whoever
-applied it would have two owners for each Application.
+come to, each as the API server gets it and Applications in folders by what makes them. That is for
+comparing, with a hub or with another revision; whoever applied it would have two owners for each
+Application.
 
 The folder is written as a whole or not at all: with errors, or a chart of this repository that cannot
 be read, nothing is written and the exit status is 1. A folder that render has written before is

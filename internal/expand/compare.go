@@ -295,15 +295,15 @@ func (c *comparison) names(text []byte) bool {
 			}
 			continue // the answer's own, which is looked at
 		}
-		if p != "" && c.follows(path.Clean(p)) {
+		if p != "" && c.reaches(path.Clean(p)) {
 			return true
 		}
 	}
 	return false
 }
 
-// follows reports whether a folder is followed, or one that its kustomization is built of.
-func (c *comparison) follows(dir string) bool {
+// reaches reports whether a folder is followed, or one that its kustomization is built of.
+func (c *comparison) reaches(dir string) bool {
 	changed := func(dir string) bool { return c.followed[dir] }
 	return changed(dir) || slices.ContainsFunc(c.before.based(c.before.o.Snapshot, dir), changed) || slices.ContainsFunc(c.after.based(c.after.o.Snapshot, dir), changed)
 }

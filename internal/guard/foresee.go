@@ -162,7 +162,8 @@ func (x foresight) unanswered(hub string, to destination, seen map[question]bool
 		return nil
 	}
 	seen[q] = true
-	if _, err := x.after.Told(generator.Request{View: generator.Releases, Hub: hub, Group: to.group, Owner: to.Owner}); err != nil && !isBadRequest(err) {
+	releases := generator.Request{View: generator.Releases, Hub: hub, Group: to.group, Owner: to.Owner}
+	if err := x.answer(x.after, releases).err; err != nil && !isBadRequest(err) {
 		return err
 	}
 	found, verdict, err := x.compare(foreseen{r, wide})
@@ -228,9 +229,14 @@ func (x foresight) questions(hub, owner string) []foreseen {
 			out = append(out, foreseen{r, r})
 		}
 	}
-	for _, group := range x.before.Fleet.Layout.GroupNames() {
-		releases := generator.Request{View: generator.Releases, Hub: hub, Group: group, Owner: owner}
-		out = append(out, foreseen{releases, releases})
+	groups := x.before.Fleet.Layout.GroupNames()
+	if owner != fleet.OwnerHub || x.before.HubEngine(hub) == fleet.EngineArgoCD { // Flux has no releases
+		for _, group := range groups {
+			r := generator.Request{View: generator.Releases, Hub: hub, Group: group, Owner: owner}
+			out = append(out, foreseen{r, r})
+		}
+	}
+	for _, group := range groups {
 		wide := generator.Request{View: generator.Components, Hub: hub, Group: group, Owner: owner}
 		told := x.answer(x.before, wide)
 		if told.err != nil {

@@ -90,20 +90,32 @@ func (c *Client) Apply(ctx context.Context, namespace string, manifests []byte) 
 
 // ApplyObject is Apply for one object.
 func (c *Client) ApplyObject(ctx context.Context, namespace string, o *unstructured.Unstructured) error {
+	_, err := c.apply(ctx, namespace, o, metav1.PatchOptions{FieldManager: fieldManager})
+	return err
+}
+
+// WouldBe is what an object would be if a manager applied it, which does not happen.
+func (c *Client) WouldBe(ctx context.Context, manager string, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return c.apply(ctx, "", o, metav1.PatchOptions{FieldManager: manager, DryRun: []string{metav1.DryRunAll}})
+}
+
+// apply takes over what others have set.
+func (c *Client) apply(ctx context.Context, namespace string, o *unstructured.Unstructured, how metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	resource, err := c.resource(ctx, o.GroupVersionKind(), namespace, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data, err := o.MarshalJSON()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	force := true
-	_, err = resource.Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: fieldManager, Force: &force})
+	how.Force = &force
+	out, err := resource.Patch(ctx, o.GetName(), types.ApplyPatchType, data, how)
 	if err != nil {
-		return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
+		return nil, fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
 	}
-	return nil
+	return out, nil
 }
 
 // resource finds the endpoint of a kind, waiting for it if it is not served yet.
@@ -193,18 +205,4 @@ func (c *Client) Same(ctx context.Context, o *unstructured.Unstructured) (*unstr
 		return nil, nil
 	}
 	return found, err
-}
-
-// WouldBe is what an object would be if a manager applied it, which does not happen.
-func (c *Client) WouldBe(ctx context.Context, manager string, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	resource, err := c.resource(ctx, o.GroupVersionKind(), o.GetNamespace(), o)
-	if err != nil {
-		return nil, err
-	}
-	data, err := o.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	force := true
-	return resource.Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: manager, Force: &force, DryRun: []string{metav1.DryRunAll}})
 }
