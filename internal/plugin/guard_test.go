@@ -1,13 +1,10 @@
 package plugin_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/plugin"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -345,87 +341,6 @@ func TestG3SecondStep(t *testing.T) {
 	s.until("the finalizer has been seen", func(refresh.Status) bool { return len(s.deletions(s.askAs(ofDNS, askDNS))) == dozen-1 })
 }
 
-// TestG3Restart: a baseline survives a restart, in the state's folder or as Applications; without either, the first
-// answer is compared with nothing.
-func TestG3Restart(t *testing.T) {
-	dir := t.TempDir()
-	for _, c := range []struct {
-		name    string
-		known   *facts.Set
-		dir     string
-		refused bool
-	}{{"state folder", nil, dir, true}, {"Applications", ptr(running()), "", true}, {"neither", nil, "", false}} {
-		t.Run(c.name, func(t *testing.T) {
-			keep := func(o *plugin.Options) { o.AnswersDir = c.dir }
-			guarded(t, c.known, keep)
-			s := start(t, keep, func(o *plugin.Options) {
-				o.Now = func() time.Time { return today }
-				if c.known != nil {
-					o.Facts = &told{running: make(chan struct{}), set: *c.known}
-				}
-			})
-			s.say(twelve(half()))
-			if !c.refused {
-				s.gives(ofDNS, askDNS, dozen/2)
-				return
-			}
-			s.refuses(ofDNS, askDNS, refusedDNS)
-			s.refuses(ofMembers, askMembers, refusedMembers)
-		})
-	}
-}
-
-// TestG3DamagedRecord: a record that is damaged, cut off or of another version is told, and not used; the others are.
-func TestG3DamagedRecord(t *testing.T) {
-	for name, damage := range map[string]func([]byte) []byte{
-		"a byte":          func(b []byte) []byte { b[len(b)-10] ^= 1; return b },
-		"cut off":         func(b []byte) []byte { return b[:len(b)-1] },
-		"empty":           func([]byte) []byte { return nil },
-		"another version": func(b []byte) []byte { return []byte(strings.Replace(string(b), " 1 ", " 2 ", 1)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			keep := func(o *plugin.Options) { o.AnswersDir = dir }
-			guarded(t, nil, keep)
-			damaged := 0
-			for _, path := range records(t, dir) {
-				data, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !strings.Contains(string(data), `\"View\":\"members\"`) && strings.Contains(string(data), `\"Component\":\"dns\"`) {
-					damaged++
-					if err := os.WriteFile(path, damage(data), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			if damaged != 1 {
-				t.Fatalf("%d records of dns", damaged)
-			}
-			s := start(t, keep)
-			s.say(twelve(half()))
-			s.refuses(ofMembers, askMembers, refusedMembers)
-			s.gives(ofDNS, askDNS, dozen/2)
-			if log := s.log.String(); strings.Count(log, "a remembered answer cannot be used") != 1 {
-				t.Errorf("the log does not tell it once: %s", log)
-			}
-			if m := s.get("/metrics").body; !strings.Contains(m, `argosy_removal_baseline_failures_total{failure="damaged"} 1`) {
-				t.Error("no metric tells it")
-			}
-		})
-	}
-}
-
-func records(t *testing.T, dir string) []string {
-	t.Helper()
-	out, err := filepath.Glob(filepath.Join(dir, "*.baseline"))
-	if err != nil || len(out) == 0 {
-		t.Fatal(out, err)
-	}
-	return out
-}
-
 // TestG3IsTold: who is refused, what would be lost and why is in the log once, in /readyz, /api/v1/fleet and a metric, until
 // it is over.
 func TestG3IsTold(t *testing.T) {
@@ -477,72 +392,6 @@ func TestG3FluxInputs(t *testing.T) {
 	s.say(twelve(half()))
 	if r := s.get(path); r.code != http.StatusServiceUnavailable || r.message() != refusedDNS {
 		t.Errorf("%d %s", r.code, r.body)
-	}
-}
-
-// asking are ApplicationSets that a test makes up.
-type asking struct {
-	mu        sync.Mutex
-	sets      []appsets.ApplicationSet
-	refreshed chan string
-}
-
-func (a *asking) Run(ctx context.Context, changed func()) { changed(); <-ctx.Done() }
-func (a *asking) List() ([]appsets.ApplicationSet, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.sets, true
-}
-
-func (a *asking) Refresh(_ context.Context, name string) error {
-	a.refreshed <- name
-	return nil
-}
-
-// TestG3SeveralQuestions: an ApplicationSet that asks by two generators is judged by both answers, and one whose
-// questions Argo CD alone knows by its last answers. Either is told when an approval lets its answer pass.
-func TestG3SeveralQuestions(t *testing.T) {
-	const some, others = `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"ring":"a"}}}`,
-		`{"view":"components","group":"addons","component":"dns","selector":{"matchExpressions":[{"key":"ring","operator":"NotIn","values":["a"]}]}}`
-	ring := each(1, 4, func(s string) string { return s + "labels: {ring: a}\n" })
-	known := running()
-	for _, templated := range []bool{false, true} {
-		asks := appsets.ApplicationSet{Name: ofDNS, Requests: []json.RawMessage{[]byte(some), []byte(others)}}
-		if templated {
-			asks = appsets.ApplicationSet{Name: ofDNS, Templated: true}
-		}
-		sets := &asking{refreshed: make(chan string, 100), sets: []appsets.ApplicationSet{asks}}
-		s := start(t, func(o *plugin.Options) {
-			o.Facts, o.ApplicationSets = &told{running: make(chan struct{}), set: known}, sets
-			o.Now = func() time.Time { return today }
-		})
-		told := func(why string) {
-			t.Helper()
-			select {
-			case <-sets.refreshed:
-			case <-time.After(patient):
-				t.Fatalf("nobody was told of %s", why)
-			}
-		}
-		s.say(twelve(ring))
-		told("the first state")
-		s.gives(ofDNS, some, 4)
-		s.gives(ofDNS, others, 8)
-		s.say(twelve(with(ring, each(1, 2, func(s string) string { return s })))) // two change their ring
-		told("answers that changed")
-		if !templated {
-			s.gives(ofDNS, some, 2)
-			s.gives(ofDNS, others, 10)
-		}
-		s.say(twelve(with(ring, half())))
-		told("a refusal")
-		if r := s.askAs(ofDNS, others); r.code != http.StatusServiceUnavailable {
-			t.Errorf("%d %s", r.code, r.body)
-		}
-		s.say(twelve(with(ring, half(), approved("2026-11-30"))))
-		told("an approval")
-		s.gives(ofDNS, some, 0)
-		s.gives(ofDNS, others, 6)
 	}
 }
 

@@ -1,0 +1,185 @@
+package refresh_test
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+const (
+	member   = "clusterName: a\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: hub/a\n"
+	broken   = member + "tenant: twice\n"
+	versions = "releases:\n  globals: {chartRepoUrl: https://example.org/repo, chartRepoPath: charts/x, chartRepoRevision: main, use_helm_repo_path: \"true\"}\n  addons:\n  - type: default\n  - type: canary\n"
+)
+
+// unusable is a change that breaks the repository as a whole.
+var unusable = map[string]string{"versions/applicationSets.yaml": "releases: [\n"}
+
+// fleet is a good repository with the files given on top; an empty text leaves one out.
+func fleet(files map[string]string) *snapshot.Snapshot {
+	all := map[string]string{
+		"fleet/fleet-members/hub-1/a.yaml":     member,
+		"fleet/fleet-members/hub-1/b.yaml":     strings.ReplaceAll(strings.ReplaceAll(member, ": a\n", ": b\n"), "hub/a", "hub/b"),
+		"fleet/fleet-members/hub-1/hub-1.yaml": "clusterName: hub-1\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n",
+		"fleet/fleet-members/other/c.yaml":     strings.ReplaceAll(strings.ReplaceAll(member, ": a\n", ": c\n"), "hub/a", "hub/c"),
+		"fleet/fleet-members/other/other.yaml": "clusterName: other\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n",
+		"versions/applicationSets.yaml":        versions,
+		"versions/fleetSecrets.yaml":           "releases:\n- type: default\n  use_helm_repo_path: \"true\"\n  chartRepoUrl: https://example.org/repo\n  chartRepoPath: charts/y\n  chartRepoRevision: main\n",
+	}
+	maps.Copy(all, files)
+	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
+	return snapshot.FromMap(all)
+}
+
+// script is a source that says what it is told.
+type script struct {
+	says   chan said
+	closed bool
+	pokes  chan struct{}
+}
+
+type said struct {
+	s   *snapshot.Snapshot
+	err error
+}
+
+func newScript() *script { return &script{says: make(chan said), pokes: make(chan struct{}, 1)} }
+
+func (s *script) Snapshot(context.Context) (*snapshot.Snapshot, error) { panic("not asked for") }
+func (s *script) Refresh()                                             { s.pokes <- struct{}{} }
+func (s *script) String() string                                       { return "script" }
+func (s *script) Close() error                                         { s.closed = true; return nil }
+func (s *script) Watch(ctx context.Context, update func(*snapshot.Snapshot, error)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case x := <-s.says:
+			update(x.s, x.err)
+		}
+	}
+}
+
+// known is a facts provider that says what it is told.
+type known struct {
+	mu     sync.Mutex
+	set    facts.Set
+	synced bool
+	err    error
+	poke   chan struct{}
+}
+
+func newKnown(synced bool, cs ...facts.Cluster) *known {
+	return &known{set: facts.NewSet(true, cs...), synced: synced, poke: make(chan struct{}, 1)}
+}
+
+func (k *known) Current() (facts.Set, bool) { k.mu.Lock(); defer k.mu.Unlock(); return k.set, k.synced }
+func (k *known) Err() error                 { k.mu.Lock(); defer k.mu.Unlock(); return k.err }
+func (k *known) Refresh()                   {}
+func (k *known) Run(ctx context.Context, changed func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.poke:
+			changed()
+		}
+	}
+}
+
+func (k *known) say(cs ...facts.Cluster) { k.sayAll(facts.NewSet(true, cs...)) }
+
+func (k *known) sayAll(set facts.Set) {
+	k.mu.Lock()
+	k.set, k.synced = set, true
+	k.mu.Unlock()
+	k.poke <- struct{}{}
+}
+
+func cluster(name string, labels ...string) facts.Cluster {
+	c := facts.Cluster{Name: name, Labels: map[string]string{}}
+	for i := 0; i < len(labels); i += 2 {
+		c.Labels[labels[i]] = labels[i+1]
+	}
+	return c
+}
+
+type harness struct {
+	*testing.T
+	r *refresh.Refresher
+	s *script
+}
+
+func start(t *testing.T, f refresh.FactsProvider) *harness {
+	t.Helper()
+	return startWith(t, f, "")
+}
+
+func startWith(t *testing.T, f refresh.FactsProvider, stateFile string) *harness {
+	t.Helper()
+	s := newScript()
+	clock := time.Unix(1_700_000_000, 0)
+	var mu sync.Mutex
+	r, err := refresh.New(refresh.Options{
+		Source: s, Facts: f, Hub: "hub-1", StateFile: stateFile, Logger: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { mu.Lock(); defer mu.Unlock(); clock = clock.Add(time.Second); return clock },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Start(context.Background())
+	t.Cleanup(func() {
+		if err := r.Stop(); err != nil || !s.closed {
+			t.Errorf("stop: %v, source closed: %v", err, s.closed)
+		}
+	})
+	return &harness{T: t, r: r, s: s}
+}
+
+func (h *harness) say(s *snapshot.Snapshot, err error) { h.s.says <- said{s, err} }
+
+// until waits for a status.
+func (h *harness) until(what string, ok func(refresh.Status) bool) refresh.Status {
+	h.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		changed := h.r.Changed()
+		st := h.r.Status()
+		if ok(st) {
+			return st
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			h.Fatalf("never %s: %+v", what, st)
+		}
+	}
+}
+
+func (h *harness) serving(s *snapshot.Snapshot) refresh.Status {
+	h.Helper()
+	return h.until("serving "+s.Revision, func(st refresh.Status) bool { return st.Revision == s.Revision && len(st.Refused) == 0 })
+}
+
+func (h *harness) refused(cause refresh.Cause) refresh.Refusal {
+	h.Helper()
+	st := h.until("refused "+string(cause), func(st refresh.Status) bool { return len(st.Refused) == 1 && st.Refused[0].Cause == cause })
+	return st.Refused[0]
+}
+
+func (h *harness) label(cluster, label string) string {
+	h.Helper()
+	e, err := h.r.State().Explain("hub-1", cluster, "fleet", "fleet-secret")
+	if err != nil {
+		h.Fatal(err)
+	}
+	return e.Labels[label]
+}

@@ -1,0 +1,129 @@
+package charts_test
+
+import (
+	"strings"
+	"testing"
+
+	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
+	genv1alpha1 "github.com/external-secrets/external-secrets/apis/generators/v1alpha1"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Lesson 13: registries' objects are named by endpoint, so their order means nothing, and
+// creationPolicy Owner creates the Secret that Merge would never create.
+func TestECRObjectsAreNamedByEndpoint(t *testing.T) {
+	registries := func(endpoints ...string) string {
+		var list []string
+		for _, endpoint := range endpoints {
+			list = append(list, "{endpoint: "+endpoint+"}")
+		}
+		return "ecr: {registries: [" + strings.Join(list, ", ") + "]}"
+	}
+	a, b := "111111111111.dkr.ecr.eu-west-1.amazonaws.com", "222222222222.dkr.ecr-fips.us-east-2.amazonaws.com"
+	objects := map[string][]runtime.Object{
+		"a": rendering{}.objects(t, fleetSecret, member, registries(a)), "ab": rendering{}.objects(t, fleetSecret, member, registries(a, b)),
+		"ba": rendering{}.objects(t, fleetSecret, member, registries(b, a)),
+	}
+	const nameA, nameB = "retail-dev-eu-1-ecr-111111111111-dkr-ecr-eu-west-1-amazonaws-com", "retail-dev-eu-1-ecr-222222222222-dkr-ecr-fips-us-east-2-amazonaws-com"
+	for which, rendered := range objects {
+		if diff := cmp.Diff(one[*esv1.ExternalSecret](t, objects["a"], nameA), one[*esv1.ExternalSecret](t, rendered, nameA)); diff != "" {
+			t.Errorf("%s: order matters:\n%s", which, diff)
+		}
+	}
+	if diff := cmp.Diff(one[*genv1alpha1.ECRAuthorizationToken](t, objects["ab"], nameB), one[*genv1alpha1.ECRAuthorizationToken](t, objects["ba"], nameB)); diff != "" {
+		t.Errorf("order matters:\n%s", diff)
+	}
+	if region := one[*genv1alpha1.ECRAuthorizationToken](t, objects["ab"], nameB).Spec.Region; region != "us-east-2" {
+		t.Errorf("region: got %q", region)
+	}
+	es := one[*esv1.ExternalSecret](t, objects["a"], nameA)
+	if got := es.Spec.Target.CreationPolicy; got != esv1.CreatePolicyOwner {
+		t.Errorf("creationPolicy: got %q", got)
+	}
+	secret, err := reconcile(t, es, nil, map[string]string{"username": "AWS", "password": "token", "proxy_endpoint": "https://" + a, "expires_at": "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"type": "helm", "enableOCI": "true", "name": nameA, "url": a, "username": "AWS", "password": "token"}
+	if diff := cmp.Diff(want, texts(secret.Data)); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	if secret.Labels["argocd.argoproj.io/secret-type"] != "repo-creds" {
+		t.Errorf("labels: %v", secret.Labels)
+	}
+	rendering{}.fails(t, "give objects of one name", fleetSecret, member, registries("a.example.com/x", "a.example.com-x.com", "a.example.com/x"))
+	rendering{}.fails(t, "region is required: the endpoint does not name it", fleetSecret, member, registries("registry.example.com"))
+}
+
+// Git credentials: what the store holds becomes what Argo CD reads.
+func TestGitCredentials(t *testing.T) {
+	remote := map[string]string{
+		"git/app":   `{"url":"https://github.com/acme","githubAppID":"1","githubAppInstallationID":"2","githubAppPrivateKey":"LS0t"}`,
+		"git/named": `{"app-id":"1","installation":"2","key":"k"}`,
+		"git/token": `{"username":"bot","password":"p"}`,
+		"git/ssh":   `{"sshPrivateKey":"key"}`,
+		"git/plain": "plain text",
+	}
+	for name, c := range map[string]struct {
+		values, object string
+		want           map[string]string
+		secretType     string
+	}{
+		"flag": {
+			`{githubSecret: "true", githubSecretName: git/app, github: {base64: [githubAppPrivateKey]}}`, "github",
+			map[string]string{"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "---"},
+			"repo-creds",
+		},
+		"properties": {
+			`{gitCredentials: {x: {type: githubApp, secretName: git/named, url: "https://github.com/acme",
+			 properties: {githubAppID: app-id, githubAppInstallationID: installation, githubAppPrivateKey: key}, data: {project: retail}}}}`, "x",
+			map[string]string{"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "k", "project": "retail"},
+			"repo-creds",
+		},
+		"http": {
+			`{gitCredentials: {x: {type: http, kind: repository, secretName: git/token, url: "https://git.example.com/a.git"}}}`, "x",
+			map[string]string{"type": "git", "url": "https://git.example.com/a.git", "username": "bot", "password": "p"},
+			"repository",
+		},
+		"token alone": {
+			`{gitCredentials: {x: {type: http, secretName: git/plain, plain: true, url: "https://git.example.com"}}}`, "x",
+			map[string]string{"type": "git", "url": "https://git.example.com", "username": "git", "password": "plain text"},
+			"repo-creds",
+		},
+		"fixed user": {
+			`{gitCredentials: {x: {type: http, secretName: git/plain, plain: true, url: "https://git.example.com", data: {username: oauth2}}}}`, "x",
+			map[string]string{"type": "git", "url": "https://git.example.com", "username": "oauth2", "password": "plain text"},
+			"repo-creds",
+		},
+		"ssh": {
+			`{gitCredentials: {x: {type: ssh, secretName: git/ssh, url: "git@example.com:acme"}}}`, "x",
+			map[string]string{"type": "git", "url": "git@example.com:acme", "sshPrivateKey": "key"},
+			"repo-creds",
+		},
+		"key alone": {
+			`{gitCredentials: {x: {type: ssh, secretName: git/plain, plain: "true", url: "ssh://git@example.com/acme"}}}`, "x",
+			map[string]string{"type": "git", "url": "ssh://git@example.com/acme", "sshPrivateKey": "plain text"},
+			"repo-creds",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := rendering{}.objects(t, fleetSecret, member, c.values)
+			es := one[*esv1.ExternalSecret](t, objects, "retail-dev-eu-1-git-"+c.object)
+			secret, err := reconcile(t, es, remote, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, texts(secret.Data)); diff != "" {
+				t.Errorf("data (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(map[string]string{"argocd.argoproj.io/secret-type": c.secretType}, secret.Labels); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+		})
+	}
+	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member, `{githubSecret: true, githubSecretName: git/token}`), "retail-dev-eu-1-git-github")
+	if _, err := reconcile(t, es, remote, nil); err == nil || !strings.Contains(err.Error(), "the secret has no key") {
+		t.Errorf("a secret without the fields: got error %v", err)
+	}
+}

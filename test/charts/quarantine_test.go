@@ -1,0 +1,127 @@
+package charts_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestQuarantineIsAnAnnotation: an Application says why its member cannot be computed, and no other changes: not those that go,
+// nor one whose component brings a patch along.
+func TestQuarantineIsAnAnnotation(t *testing.T) {
+	sets := map[string]v1alpha1.ApplicationSet{}
+	for name, patch := range map[string]string{
+		"no patch":           "null",
+		"map":                "{spec: {revisionHistoryLimit: 3}}",
+		"map and labels":     "{metadata: {labels: {a: b}}}",
+		"map and annotation": "{metadata: {annotations: {a: '{{ .name }}'}}}",
+		"text":               "'spec: {revisionHistoryLimit: 3}'",
+	} {
+		sets[name] = renderSets(t, catalog("addons"), valuesFile(t, "group: addons\nhub: hub-eu\ncomponents: {metrics-server: {enabled: true, annotations: {b: c}, templatePatch: "+patch+"}}\n"))[0]
+	}
+	for _, name := range []string{"members", "agents", "agents-flux", "grants", "grants-flux"} {
+		sets[name] = rootSets(t, filepath.Join(repo, "fleet/bootstrap/hub-eu", name+".yaml"))[0]
+	}
+	const why = `failed-template: addons/a "b"/ü: {{ .x }}.yaml`
+	for name, set := range sets {
+		t.Run(name, func(t *testing.T) {
+			healthy := generate(t, newArgoCD(t, newPlugin(t).URL), set)
+			for i := range healthy {
+				var broken []v1alpha1.Application
+				for j, app := range healthy {
+					app = *app.DeepCopy()
+					if i == j {
+						if app.Annotations == nil {
+							app.Annotations = map[string]string{}
+						}
+						app.Annotations["argosy.dev/quarantine"] = why
+					}
+					broken = append(broken, app)
+				}
+				url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+					var q request
+					if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+						t.Error(err)
+					}
+					answer, err := quarantined(q.Input.Parameters, healthy[i].Name, why)
+					if err != nil {
+						t.Error(err)
+					}
+					_, _ = w.Write(answer)
+				})
+				if diff := cmp.Diff(text(t, broken), text(t, generate(t, newArgoCD(t, url), set))); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", healthy[i].Name, diff)
+				}
+			}
+			if len(healthy) == 0 {
+				t.Error("there are no Applications")
+			}
+		})
+	}
+	own := renderSets(t, catalog("addons"), valuesFile(t, "group: addons\ncomponents: {metrics-server: {enabled: true, templatePatch: {metadata: {annotations: {argosy.dev/quarantine: '{{ .name }}'}}}}}\n"))[0]
+	if n := strings.Count(*own.Spec.TemplatePatch, "argosy.dev/quarantine"); n != 1 {
+		t.Errorf("an annotation of one's own is there %d times:\n%s", n, *own.Spec.TemplatePatch)
+	}
+}
+
+// quarantined is the answer to a request from testdata, with one Application's set of a member that cannot be computed.
+func quarantined(parameters map[string]any, application, why string) ([]byte, error) {
+	data, err := fixture(parameters)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Output struct {
+			Parameters []map[string]any `json:"parameters"`
+		} `json:"output"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return nil, err
+	}
+	for _, set := range answer.Output.Parameters {
+		if set["applicationName"] == application {
+			set["quarantine"] = why
+		}
+	}
+	return json.Marshal(answer)
+}
+
+// TestQuarantineAsAnAnnotation: the field is in the sets of members that cannot be computed alone, and a template with
+// missingkey=error takes it as docs/reference/api.md shows.
+func TestQuarantineAsAnAnnotation(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repo, "docs", "reference", "api.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, patch, _ := strings.Cut(string(text), "templatePatch: |\n")
+	patch, _, found := strings.Cut(patch, "```")
+	if !found {
+		t.Fatal("the page has no template")
+	}
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"output":{"parameters":[{"name":"a","applicationName":"app-a"},{"name":"b","applicationName":"app-b","quarantine":"unknown-key: b.yaml"}]}}`))
+	})
+	set := minimalSet(t)
+	set.Spec.Template = v1alpha1.ApplicationSetTemplate{ApplicationSetTemplateMeta: v1alpha1.ApplicationSetTemplateMeta{Name: "{{ .applicationName }}"}}
+	set.Spec.TemplatePatch = &patch
+	apps, err := newArgoCD(t, url).applications(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]map[string]string{}
+	for _, app := range apps {
+		got[app.Name] = app.Annotations
+	}
+	want := map[string]map[string]string{"app-a": nil, "app-b": {"argosy.dev/quarantine": "unknown-key: b.yaml"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
+// TestEmptyAnswers: what Argo CD reads as "no Applications", and would delete all for (G1).
