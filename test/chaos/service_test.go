@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -25,10 +25,14 @@ const (
 	poll     = 5 * time.Millisecond
 )
 
-// service is the program, which may be killed and started again on the same address and state directory.
+// serving is what the program says when it has something to serve.
+var serving = regexp.MustCompile(`(?m)^generator-plugin: serving .* at (http://[^,]+),`)
+
+// service is the program, which may be killed and started again on the same state directory.
 type service struct {
-	binary, repo, state, token, log string
-	address, hub                    string
+	binary, hub, repo, state, token string
+	log                             string // of the last start
+	url                             string // of the last start; empty until it serves
 	cmd                             *exec.Cmd
 	client                          *http.Client
 }
@@ -46,16 +50,8 @@ func build(dir string) (string, error) {
 func newService(t *testing.T, binary, repo, hub string) *service {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
 	s := &service{
-		binary: binary, repo: repo, hub: hub, address: address, state: filepath.Join(dir, "state"), token: filepath.Join(dir, "token"),
+		binary: binary, hub: hub, repo: repo, state: filepath.Join(dir, "state"), token: filepath.Join(dir, "token"),
 		log: filepath.Join(dir, "log"), client: &http.Client{Timeout: patience},
 	}
 	if err := os.WriteFile(s.token, []byte(token+"\n"), 0o600); err != nil {
@@ -65,15 +61,17 @@ func newService(t *testing.T, binary, repo, hub string) *service {
 	return s
 }
 
-// start starts the program; it may not be ready yet.
+// start starts the program, on a port of the kernel's choice: one of before may be another program's by now. It may not be
+// ready yet.
 func (s *service) start() error {
-	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.Create(s.log)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
+	s.url = ""
 	s.cmd = exec.Command(s.binary, "--source", "file://"+s.repo, "--ref", "main", "--interval", "1h", "--hub", s.hub,
-		"--listen", s.address, "--token-file", s.token, "--state-dir", s.state, "--log-level", "warn")
+		"--listen", "127.0.0.1:0", "--token-file", s.token, "--state-dir", s.state, "--log-level", "warn")
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	return s.cmd.Start()
 }
@@ -98,7 +96,7 @@ func (s *service) request(method, path string, body any) (int, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	r, err := http.NewRequestWithContext(context.Background(), method, "http://"+s.address+path, bytes.NewReader(text))
+	r, err := http.NewRequestWithContext(context.Background(), method, s.url+path, bytes.NewReader(text))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -154,6 +152,9 @@ func (s *service) ask(applicationSet string, p parameters) (int, []set, error) {
 func (s *service) considered(commit string, nothing bool) error {
 	deadline, told := time.Now().Add(patience), false
 	for {
+		if s.url == "" {
+			s.url = s.serves()
+		}
 		if !told { // it may be starting yet
 			code, _, err := s.request(http.MethodPost, "/api/v1/webhook", map[string]any{})
 			told = err == nil && code == http.StatusAccepted
@@ -169,6 +170,18 @@ func (s *service) considered(commit string, nothing bool) error {
 		}
 		<-time.After(poll) // between two looks at another process
 	}
+}
+
+// serves is where the program serves; empty as long as it does not.
+func (s *service) serves() string {
+	content, err := os.ReadFile(s.log)
+	if err != nil {
+		return ""
+	}
+	if found := serving.FindSubmatch(content); found != nil {
+		return string(found[1])
+	}
+	return ""
 }
 
 // tail is the end of the log.

@@ -45,6 +45,7 @@ subjects: [{kind: ServiceAccount, name: service, namespace: argosy-state}]
 type replica struct {
 	command *exec.Cmd
 	url     string
+	read    chan struct{} // closed when all that it said was read
 }
 
 // servingAt is what the service says when it serves.
@@ -55,7 +56,7 @@ func startReplica(t *testing.T, repository, kubeconfig, token string) *replica {
 	t.Helper()
 	binary, err := filepath.Abs(filepath.Join("..", "..", "bin", "generator-plugin"))
 	must(t, err)
-	r := &replica{command: exec.CommandContext(t.Context(), binary, "--source", repository, "--hub", "hub", "--listen", "127.0.0.1:0",
+	r := &replica{read: make(chan struct{}), command: exec.CommandContext(t.Context(), binary, "--source", repository, "--hub", "hub", "--listen", "127.0.0.1:0",
 		"--token-file", token, "--kubeconfig", kubeconfig, "--state", "kubernetes", "--state-namespace", stateNamespace)}
 	stderr, err := r.command.StderrPipe()
 	must(t, err)
@@ -63,6 +64,7 @@ func startReplica(t *testing.T, repository, kubeconfig, token string) *replica {
 	t.Cleanup(r.kill)
 	found := make(chan string, 1)
 	go func() {
+		defer close(r.read)
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
 			t.Log(lines.Text())
@@ -82,6 +84,7 @@ func startReplica(t *testing.T, repository, kubeconfig, token string) *replica {
 // kill ends it as an accident does.
 func (r *replica) kill() {
 	_ = r.command.Process.Kill()
+	<-r.read // os/exec: Wait closes the pipe
 	_ = r.command.Wait()
 }
 
