@@ -20,7 +20,7 @@ func complete(cmd *cobra.Command, flag string, values func() []string) {
 // nothing: completion never prints an error.
 func (o *options) completeFleet(cmd *cobra.Command, flag string, values func(*generator.State) []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		st, err := o.state(cmd.Context(), "")
+		st, err := o.state(cmd.Context(), nil)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -12,8 +12,8 @@ import (
 )
 
 func newExplain(o *options) *cobra.Command {
-	var hub, factsFile, output, app string
-	var instead []string
+	var hub, output, app string
+	var factsFrom, instead []string
 	cmd := &cobra.Command{
 		Use:   "explain {CLUSTER GROUP/COMPONENT | --app NAME} [PATH]",
 		Short: "Say where each value of a component on a cluster comes from",
@@ -67,7 +67,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 					return usageError(nil, "%w", err)
 				}
 			}
-			st, err := o.released(cmd.Context(), factsFile, instead)
+			st, err := o.released(cmd.Context(), factsFrom, instead)
 			if err != nil {
 				return err
 			}
@@ -97,12 +97,12 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 	}
 	cmd.Flags().StringVar(&hub, "hub", "", "the cluster's hub; only needed when several hubs have a member of that name")
 	cmd.Flags().StringVar(&app, "app", "", "`name` of the Application, instead of its cluster and component")
-	cmd.Flags().StringVar(&factsFile, "facts", "", "what is known of the clusters: a `file` of kind Facts")
+	factsFlag(cmd, &factsFrom)
 	revisionFlag(cmd, &instead, "catalogs")
 	outputFlag(cmd, &output, "text", "json")
 	o.completeFleet(cmd, "hub", hubs)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		st, err := o.released(cmd.Context(), factsFile, instead)
+		st, err := o.released(cmd.Context(), factsFrom, instead)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

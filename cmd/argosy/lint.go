@@ -14,7 +14,8 @@ import (
 )
 
 func newLint(o *options) *cobra.Command {
-	var output, factsFile, severity string
+	var output, severity string
+	var factsFrom []string
 	cmd := &cobra.Command{
 		Use:   "lint",
 		Short: "Report everything that is wrong with the repository",
@@ -36,7 +37,7 @@ are described in docs/reference/problems.md. With any finding the exit status is
 			if err := checkChoice("severity", severity, "warning", "error"); err != nil {
 				return err
 			}
-			f, err := readFacts(factsFile)
+			f, err := readFacts(factsFrom)
 			if err != nil {
 				return err
 			}
@@ -67,7 +68,7 @@ are described in docs/reference/problems.md. With any finding the exit status is
 		},
 	}
 	outputFlag(cmd, &output, "text", "json", "sarif")
-	cmd.Flags().StringVar(&factsFile, "facts", "", "what is known of the clusters: a `file` of kind Facts")
+	factsFlag(cmd, &factsFrom)
 	cmd.Flags().StringVar(&severity, "severity", "warning", "the least severity that counts: warning, error")
 	complete(cmd, "severity", func() []string { return []string{"warning", "error"} })
 	return cmd

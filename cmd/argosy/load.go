@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -46,18 +43,18 @@ func readError(err error) error {
 }
 
 // state reads the repository and the facts, and computes everything that does not depend on a question.
-func (o *options) state(ctx context.Context, factsFile string) (*generator.State, error) {
-	st, _, err := o.read(ctx, factsFile)
+func (o *options) state(ctx context.Context, factsFrom []string) (*generator.State, error) {
+	st, _, err := o.read(ctx, factsFrom)
 	return st, err
 }
 
 // released is state with the catalogs of releases at other revisions of the repository; instead names others to take for them.
-func (o *options) released(ctx context.Context, factsFile string, instead []string) (*generator.State, error) {
+func (o *options) released(ctx context.Context, factsFrom []string, instead []string) (*generator.State, error) {
 	other, err := o.newExpansion(ctx, instead, io.Discard)
 	if err != nil {
 		return nil, err
 	}
-	st, s, err := o.read(ctx, factsFile)
+	st, s, err := o.read(ctx, factsFrom)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +62,8 @@ func (o *options) released(ctx context.Context, factsFile string, instead []stri
 	return st, nil
 }
 
-func (o *options) read(ctx context.Context, factsFile string) (*generator.State, *snapshot.Snapshot, error) {
-	f, err := readFacts(factsFile)
+func (o *options) read(ctx context.Context, factsFrom []string) (*generator.State, *snapshot.Snapshot, error) {
+	f, err := readFacts(factsFrom)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,20 +76,4 @@ func (o *options) read(ctx context.Context, factsFile string) (*generator.State,
 		return nil, nil, &failure{status: exitFindings, err: err, problems: problem.From(err, problem.InvalidLayout, problem.Pos{})}
 	}
 	return st, s, nil
-}
-
-// readFacts reads a facts file; no file is no facts.
-func readFacts(file string) (facts.Set, error) {
-	if file == "" {
-		return facts.Set{}, nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return facts.Set{}, usageError(nil, "--facts: %w", err)
-	}
-	f, err := facts.Parse(file, data)
-	if err != nil {
-		return facts.Set{}, &failure{status: exitUsage, err: fmt.Errorf("--facts: %w", err), problems: problem.From(err, problem.InvalidValue, problem.Pos{File: file})}
-	}
-	return f, nil
 }

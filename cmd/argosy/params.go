@@ -18,7 +18,8 @@ import (
 
 func newParams(o *options) *cobra.Command {
 	var r generator.Request
-	var view, selector, base, factsFile, output string
+	var view, selector, base, output string
+	var factsFrom []string
 	cmd := &cobra.Command{
 		Use:   "params --hub HUB --view VIEW",
 		Short: "Print what the generator plugin answers, byte for byte",
@@ -48,7 +49,7 @@ is 1. A question that cannot be answered (an unknown hub, a missing group) gives
 			if r.Base, err = readBase(cmd.InOrStdin(), base); err != nil {
 				return err
 			}
-			st, err := o.state(cmd.Context(), factsFile)
+			st, err := o.state(cmd.Context(), factsFrom)
 			if err != nil {
 				return err
 			}
@@ -74,7 +75,7 @@ is 1. A question that cannot be answered (an unknown hub, a missing group) gives
 	flags.StringVar(&r.Owner, "owner", "", "whose engine asks: hub, or a member's name (default hub)")
 	flags.StringVar(&selector, "selector", "", "only clusters with these labels, as kubectl has it: `k=v,...`")
 	flags.StringVar(&base, "base", "", "a catalog entry for the component, a YAML or JSON `file`; - is stdin")
-	flags.StringVar(&factsFile, "facts", "", "what is known of the clusters: a `file` of kind Facts")
+	factsFlag(cmd, &factsFrom)
 	outputFlag(cmd, &output, "json")
 	_ = cmd.MarkFlagRequired("view")
 	complete(cmd, "view", func() []string { return generator.Views })

@@ -113,7 +113,7 @@ A release's new version is one change of the release, unless its chart is in thi
 	cmd.Flags().StringVar(&q.base, "base", "", "the `revision` to compare with (required)")
 	cmd.Flags().StringVar(&q.head, "head", "", "the `revision` to compare; the default is the folder as it is")
 	cmd.Flags().StringVar(&q.hub, "hub", "", "show this hub alone")
-	cmd.Flags().StringVar(&q.facts, "facts", "", "what is known of the clusters: a `file` of kind Facts, for both revisions")
+	factsFlag(cmd, &q.facts)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")
 	cmd.Flags().BoolVar(&detailed, "detailed-exit-code", false, "end with status 3 if there are changes, 4 if there are removals beyond the budget")
 	q.charts.flags(cmd)
@@ -144,9 +144,9 @@ func planStatus(p report.Plan, exitCode, detailed bool) error {
 
 // planQuestion is what plan is asked.
 type planQuestion struct {
-	base, head, hub, facts string
-	instead                []string
-	charts                 renderedCharts
+	base, head, hub string
+	facts, instead  []string
+	charts          renderedCharts
 }
 
 func (o *options) plan(cmd *cobra.Command, q planQuestion) (report.Plan, error) {

@@ -73,7 +73,7 @@ replaced; any other that is not empty is refused.`,
 	cmd.Flags().StringVar(&q.owner, "owner", fleet.OwnerHub, "whose engine it is for: hub, or a member's name")
 	cmd.Flags().StringVar(&q.out, "out", "", "the `folder` to write (required)")
 	cmd.Flags().StringVar(&q.form, "form", formApplications, "what to write: "+strings.Join(forms, ", "))
-	cmd.Flags().StringVar(&q.facts, "facts", "", "what is known of the clusters: a `file` of kind Facts")
+	factsFlag(cmd, &q.facts)
 	revisionFlag(cmd, &q.instead, "charts")
 	complete(cmd, "form", func() []string { return forms })
 	o.completeFleet(cmd, "hub", hubs)
@@ -83,8 +83,8 @@ replaced; any other that is not empty is refused.`,
 
 // renderQuestion is what render is asked.
 type renderQuestion struct {
-	hub, owner, out, form, facts string
-	instead                      []string
+	hub, owner, out, form string
+	facts, instead        []string
 }
 
 // render is the files to write, by path.

@@ -10,7 +10,7 @@
 # Exit status: 0 good, 1 findings, 2 wrong usage, or something that failed: then comment.md alone is there, and says what.
 #
 #   ARGOSY    the command                                      default: argosy
-#   FACTS     a file of kind Facts                             default: none
+#   FACTS     a file of kind Facts, or a folder of such        default: none
 #   RENDER    a folder for charts from elsewhere, which are then fetched and rendered; default: they are not
 #   SEVERITY  the least severity of findings that counts       default: warning
 set -eu

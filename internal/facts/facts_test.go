@@ -93,3 +93,51 @@ func TestSets(t *testing.T) {
 		}
 	}
 }
+
+// TestJoin: files of several hubs are the facts of a fleet, in any order.
+func TestJoin(t *testing.T) {
+	eu := File{"eu", []byte("closed: true\nclusters: [{name: a}, {name: shared, server: s, labels: {x: z}}]\napplications: [{name: dns-a, cluster: a}, {name: dns-shared}]\n")}
+	us := File{"us", []byte("closed: true\nclusters: [{name: b}, {name: shared, server: s, labels: {x: z}}]\nhelmReleases: [{name: dns-b}]\nkustomizations: [{name: dns-b}]\n")}
+	s, err := Join(eu, us)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := NewSet(true, Cluster{Name: "a"}, Cluster{Name: "b"}, Cluster{Name: "shared", Server: "s", Labels: map[string]string{"x": "z"}}).
+		WithApplications(Application{Name: "dns-a", Cluster: "a"}, Application{Name: "dns-shared"}).
+		WithHelmReleases(Application{Name: "dns-b"}, Application{Name: "dns-b", Kind: Kustomization})
+	other, err := Join(us, eu, us)
+	if err != nil || !s.Equal(want) || !s.Equal(other) {
+		t.Errorf("%+v, %+v, %v", s, other, err)
+	}
+	if none, err := Join(); err != nil || !none.Equal(Set{}) {
+		t.Error(none, err)
+	}
+}
+
+// TestJoinErrors: what two files have they say alike, and what one of them does not know is not taken for what is not there.
+func TestJoinErrors(t *testing.T) {
+	for name, tt := range map[string]struct {
+		a, b string
+		want []string
+	}{
+		"server":      {"clusters:\n  - {name: c, server: x}\n", "clusters: [{name: c, server: z}]\n", []string{`b:1:12: cluster "c": is not as at a:2:5: server is "z", not "x"; expected the same in both files, or one file with it`}},
+		"label":       {"clusters: [{name: c, labels: {k: x}}]\n", "clusters: [{name: c, labels: {k: z}}]\n", []string{`b:1:12: cluster "c": is not as at a:1:12: label "k" is "z", not "x"; expected the same in both files, or one file with it`}},
+		"more":        {"clusters: [{name: c}]\n", "clusters: [{name: c, annotations: {k: z}}]\n", []string{`b:1:12: cluster "c": is not as at a:1:12: annotation "k" is there; expected the same in both files, or one file with it`}},
+		"less":        {"clusters: [{name: c, annotations: {k: z}}]\n", "clusters: [{name: c}]\n", []string{`b:1:12: cluster "c": is not as at a:1:12: annotation "k" is missing; expected the same in both files, or one file with it`}},
+		"application": {"applications: [{name: c}]\n", "applications: [{name: c, cluster: d}]\n", []string{`b:1:16: application "c": is not as at a:1:16: it is another; expected the same in both files, or one file with it`}},
+		"open":        {"closed: true\n", "kind: Facts\n", []string{`b:1:1: closed: true: is said by a, and not here; expected it in all files of facts, or in none`}},
+		"closed":      {"kind: Facts\n", "closed: true\n", []string{`b:1:1: closed: true: is said here, and not by a; expected it in all files of facts, or in none`}},
+		"no engine":   {"helmReleases: []\n", "kind: Facts\n", []string{`b:1:1: what the engine has: is said by a, and not here; expected applications, helmReleases or kustomizations in all files of facts, or in none`}},
+		"engine":      {"kind: Facts\n", "applications: []\n", []string{`b:1:1: what the engine has: is said here, and not by a; expected applications, helmReleases or kustomizations in all files of facts, or in none`}},
+		"each":        {"kind: Fact\n", "cluster: []\n", []string{`a:1:7: key "kind": "Fact"; expected "Facts"`, `b:1:1: key "cluster": not known in the facts file; did you mean "clusters"?`}},
+	} {
+		_, err := Join(File{"a", []byte(tt.a)}, File{"b", []byte(tt.b)})
+		var got []string
+		for _, p := range problem.From(err, "", problem.Pos{}) {
+			got = append(got, p.Error())
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Error(name, diff)
+		}
+	}
+}

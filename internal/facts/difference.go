@@ -1,0 +1,42 @@
+package facts
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// difference says what a cluster's facts have that another's have not: the first of all, as in `label "a" is "b", not "c"`;
+// empty when they are the same.
+func (c Cluster) difference(d Cluster) string {
+	if c.Server != d.Server {
+		return fmt.Sprintf("server is %q, not %q", d.Server, c.Server)
+	}
+	for _, m := range []struct {
+		what string
+		c, d map[string]string
+	}{{"label", c.Labels, d.Labels}, {"annotation", c.Annotations, d.Annotations}} {
+		for _, key := range slices.Sorted(maps.Keys(m.c)) {
+			switch value, ok := m.d[key]; {
+			case !ok:
+				return fmt.Sprintf("%s %q is missing", m.what, key)
+			case value != m.c[key]:
+				return fmt.Sprintf("%s %q is %q, not %q", m.what, key, value, m.c[key])
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(m.d)) {
+			if _, ok := m.c[key]; !ok {
+				return fmt.Sprintf("%s %q is there", m.what, key)
+			}
+		}
+	}
+	return ""
+}
+
+// difference says that an engine's object is another; empty when it is the same.
+func (a Application) difference(b Application) string {
+	if a != b {
+		return "it is another"
+	}
+	return ""
+}
