@@ -57,13 +57,15 @@ func (p *Process) Quit() error {
 	return nil
 }
 
-// Restart starts the process anew, as Group.Start did, and ends it first if it still runs.
+// Restart starts the process anew, as Group.Start did, and ends it first if it still runs. What it was just starting may hold
+// its ports for a moment longer: a process between fork and exec has all files of its parent, and dies when it is its turn.
 func (p *Process) Restart(ctx context.Context) error {
 	p.restart.Lock()
 	defer p.restart.Unlock()
 	if err := p.current().end(p.spec.StopTimeout); err != nil {
 		return p.named("restart", err)
 	}
+	p.spec.awaitPorts(ctx)
 	return p.named("restart", p.launch(ctx))
 }
 

@@ -48,9 +48,10 @@ func freePort(t *testing.T) int {
 // serving starts a server and returns its address.
 func serving(t *testing.T, g *process.Group, name string, args ...string) (*process.Process, string) {
 	t.Helper()
-	address := "127.0.0.1:" + strconv.Itoa(freePort(t))
+	port := freePort(t)
+	address := "127.0.0.1:" + strconv.Itoa(port)
 	s := child(t, "serve", append([]string{address}, args...)...)
-	s.Name = name
+	s.Name, s.Ports = name, []int{port}
 	s.Ready = process.WaitHTTP("http://"+address, nil)
 	p, err := g.Start(t.Context(), s)
 	if err != nil {
@@ -356,7 +357,18 @@ func TestKillAndRestart(t *testing.T) {
 			t.Errorf("restarted, and not there; pid %d", p.Pid())
 		}
 	}
-	if log := read(t, p.Log()); strings.Count(log, "serving, pid") != 3 || strings.Count(log, "ending in order") != 1 {
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	held, err := net.Listen("tcp", address) // as what it was starting when it was killed
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _ = held.Close() })
+	if err := p.Restart(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if log := read(t, p.Log()); strings.Count(log, "serving, pid") != 4 || strings.Count(log, "ending in order") != 1 {
 		t.Errorf("log:\n%s", log)
 	}
 	if _, err := g.Start(t.Context(), child(t, "serve", address)); err == nil || !strings.Contains(err.Error(), "start serve: a process of that name runs already") {

@@ -16,6 +16,7 @@ import (
 const (
 	defaultReadyTimeout = time.Minute
 	defaultStopTimeout  = 10 * time.Second
+	releaseTimeout      = 5 * time.Second
 
 	// maxForward is below what one message takes along of open files: 253 (SCM_MAX_FD, unix(7)).
 	maxForward = 250
@@ -132,4 +133,19 @@ func (s Spec) checkPorts(ctx context.Context) error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// awaitPorts waits until no port is taken, for as long as one may still be held by what has been killed.
+func (s Spec) awaitPorts(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+	defer cancel()
+	ticker := time.NewTicker(readyInterval)
+	defer ticker.Stop()
+	for s.checkPorts(ctx) != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
