@@ -47,7 +47,8 @@ Application.
 
 The folder is written as a whole or not at all: with errors, or a chart of this repository that cannot
 be read, nothing is written and the exit status is 1. A folder that render has written before is
-replaced; any other that is not empty is refused.`,
+replaced; any other that is not empty is refused. It is made beside it, in a folder .argosy-new-*; what
+a render that was killed has left of it, the next one to the same folder removes.`,
 		Example: `  argosy render --hub hub-eu --out rendered/hub-eu
   argosy render --hub hub-eu --out rendered/hub-eu --form applicationsets --revision release-next=origin/release-next`,
 		Args: cobra.NoArgs,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,29 +25,34 @@ func writeFolder(dir string, files map[string][]byte) error {
 	if err != nil {
 		return failed(err)
 	}
-	if err := replaceable(dir); err != nil {
-		return failed(err)
-	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // as any folder of a repository
 		return failed(err)
 	}
-	suffix := rand.Text()[:8]
-	fresh, old := filepath.Join(filepath.Dir(dir), ".argosy-new-"+suffix), filepath.Join(filepath.Dir(dir), ".argosy-old-"+suffix)
-	if err := fill(fresh, files); err != nil {
-		_ = os.RemoveAll(fresh)
+	if err := removeLeftovers(dir); err != nil {
 		return failed(err)
 	}
-	err = os.Rename(dir, old)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		_ = os.RemoveAll(fresh)
+	if err := replaceable(dir); err != nil {
 		return failed(err)
 	}
-	if err := os.Rename(fresh, dir); err != nil {
-		_ = os.Rename(old, dir)
-		_ = os.RemoveAll(fresh)
+	w, err := newWorkFolder(dir)
+	if err != nil {
 		return failed(err)
 	}
-	return os.RemoveAll(old)
+	if err := w.replace(dir, files); err != nil {
+		return failed(errors.Join(err, w.end(dir)))
+	}
+	return w.end(dir)
+}
+
+// replace makes the new folder, and gives it its place.
+func (w *workFolder) replace(dir string, files map[string][]byte) error {
+	if err := fill(w.fresh(), files); err != nil {
+		return err
+	}
+	if err := os.Rename(dir, w.old()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(w.fresh(), dir)
 }
 
 // atOnce is how many files are written at once: each waits for the disk, which takes many as fast as one.

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// A workFolder is where render makes a folder, beside it: "new" is what it writes, "old" what was there before, until the new one has
+// taken its place. The process holds the lock of its file "lock" for as long as it lives, which the kernel sees to however it
+// ends: so a work folder whose lock can be taken is a leftover. Where the file system has no locks, leftovers stay.
+type workFolder struct {
+	path string
+	lock *os.File
+}
+
+func (w *workFolder) fresh() string { return filepath.Join(w.path, "new") }
+func (w *workFolder) old() string   { return filepath.Join(w.path, "old") }
+
+// workPrefix and then workSuffix characters without a hyphen are the name of a folder's work folder.
+func workPrefix(dir string) string { return ".argosy-new-" + filepath.Base(dir) + "-" }
+
+const workSuffix = 8
+
+// newWorkFolder makes a work folder.
+func newWorkFolder(dir string) (*workFolder, error) {
+	w := &workFolder{path: filepath.Join(filepath.Dir(dir), workPrefix(dir)+rand.Text()[:workSuffix])}
+	if err := os.Mkdir(w.path, 0o755); err != nil { //nolint:gosec // as any folder of a repository
+		return nil, err
+	}
+	switch err := w.take(); {
+	case errors.Is(err, errTaken): // before its lock was ours
+		return nil, err
+	case w.lock == nil:
+		return nil, errors.Join(err, os.RemoveAll(w.path))
+	}
+	return w, nil
+}
+
+// errTaken tells that another process has the work folder, or has removed it.
+var errTaken = errors.New("another argosy render writes it")
+
+// take takes the lock. Without locks in the file system there is an error, and the file open all the same.
+func (w *workFolder) take() error {
+	name := filepath.Join(w.path, "lock")
+	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errTaken
+	}
+	if err != nil {
+		return err
+	}
+	w.lock = lock
+	switch err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		err = errTaken
+	case err == nil: // of the file that has this name still?
+		mine, statErr := lock.Stat()
+		if there, err := os.Stat(name); err != nil || statErr != nil || !os.SameFile(mine, there) {
+			err = errTaken
+		}
+	}
+	if errors.Is(err, errTaken) {
+		_ = lock.Close()
+	}
+	return err
+}
+
+// end removes the work folder. Where nothing has the folder's place, what was there before gets it back.
+func (w *workFolder) end(dir string) error {
+	defer w.lock.Close()
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(w.old(), dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	_ = os.Rename(w.old(), filepath.Join(w.path, "gone")) // half removed, it is nothing to give back
+	return os.RemoveAll(w.path)
+}
+
+// removeLeftovers removes the work folders of renders to the same folder that were killed.
+func removeLeftovers(dir string) error {
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		suffix, ok := strings.CutPrefix(e.Name(), workPrefix(dir))
+		if !ok || !e.IsDir() || len(suffix) != workSuffix || strings.Contains(suffix, "-") {
+			continue
+		}
+		w := &workFolder{path: filepath.Join(filepath.Dir(dir), e.Name())}
+		if err := w.take(); err != nil {
+			if w.lock != nil {
+				_ = w.lock.Close()
+			}
+			continue
+		}
+		if err := w.end(dir); err != nil {
+			return fmt.Errorf("remove what a render has left that was killed: %w", err)
+		}
+	}
+	return nil
+}
