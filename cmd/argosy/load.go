@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/argosy-hub/argosy/internal/generator"
@@ -16,13 +18,30 @@ type options struct {
 	repo, ref string
 }
 
+// revision is the one that is read of a repository without a working tree; empty for a folder, which is read as it is.
+func (o *options) revision() (string, error) {
+	switch {
+	case source.IsURL(o.repo):
+		return cmp.Or(o.ref, "main"), nil
+	case source.IsBareRepository(o.repo):
+		return cmp.Or(o.ref, "HEAD"), nil
+	case o.ref != "":
+		return "", usageError([]string{fmt.Sprintf("git worktree add ../other %s makes a folder of that revision", o.ref)}, "--ref %s: %q is a folder, which is read as it is", o.ref, o.repo)
+	}
+	return "", nil
+}
+
 // snapshot reads the repository.
 func (o *options) snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	return o.snapshotOf(ctx, source.Limits{})
 }
 
 func (o *options) snapshotOf(ctx context.Context, limits source.Limits) (*snapshot.Snapshot, error) {
-	s, err := source.Open(source.Options{Location: o.repo, Ref: o.ref, Limits: limits})
+	ref, err := o.revision()
+	if err != nil {
+		return nil, err
+	}
+	s, err := source.Open(source.Options{Location: o.repo, Ref: ref, Limits: limits})
 	if err != nil {
 		return nil, readError(err)
 	}

@@ -107,6 +107,11 @@ type draft struct {
 
 // draft makes the file and builds the fleet with it. The error holds the findings that keep it from being written.
 func (o *options) draft(ctx context.Context, m member) (draft, error) {
+	if ref, err := o.revision(); err != nil {
+		return draft{}, err
+	} else if ref != "" {
+		return draft{}, usageError([]string{"--repo takes the folder of a clone"}, "%q has no folder to write a file to", o.repo)
+	}
 	src, err := source.NewFolder(o.repo, source.Limits{})
 	if err != nil {
 		return draft{}, readError(err)

@@ -33,7 +33,7 @@ are shown once. What stays the same is only counted.
 
 A revision is whatever Git takes for a commit: a branch, a tag, HEAD~1, origin/main. It is read from
 Git's objects; the working tree is not touched. Without --head, the base is compared with the folder
-as it is, uncommitted changes included.
+as it is, uncommitted changes included; in a bare repository with its HEAD, or with --ref.
 
 Where the change would remove more than the removal budget allows (layout: guard.maxRemovals), plan
 says which answers the service would refuse, and prints a file that approves them; -o approval prints
@@ -111,7 +111,7 @@ A release's new version is one change of the release, unless its chart is in thi
 		},
 	}
 	cmd.Flags().StringVar(&q.base, "base", "", "the `revision` to compare with (required)")
-	cmd.Flags().StringVar(&q.head, "head", "", "the `revision` to compare; the default is the folder as it is")
+	cmd.Flags().StringVar(&q.head, "head", "", "the `revision` to compare; the default is the folder as it is, and of a bare repository its HEAD")
 	cmd.Flags().StringVar(&q.hub, "hub", "", "show this hub alone")
 	factsFlag(cmd, &q.facts)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")
@@ -164,6 +164,11 @@ func (o *options) plan(cmd *cobra.Command, q planQuestion) (report.Plan, error) 
 		return report.Plan{}, revisionError("--base", err)
 	}
 	var after *snapshot.Snapshot
+	if q.head == "" {
+		if q.head, err = o.revision(); err != nil {
+			return report.Plan{}, err
+		}
+	}
 	if q.head == "" {
 		after, err = o.snapshotOf(ctx, charts)
 	} else if after, err = source.Revision(ctx, o.repo, q.head, charts); err != nil {

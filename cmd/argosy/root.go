@@ -117,7 +117,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.PersistentFlags().StringVar(&o.repo, "repo", ".", "the fleet's repository: a folder, or a Git `URL`")
-	root.PersistentFlags().StringVar(&o.ref, "ref", "main", "with a Git URL: the branch, tag or commit")
+	root.PersistentFlags().StringVar(&o.ref, "ref", "", "of a Git URL or a bare repository: the branch, tag or commit; default: main, and of a bare repository its HEAD")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})

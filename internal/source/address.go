@@ -19,7 +19,7 @@ type address struct {
 
 // parseAddress reads a location. Whatever follows "user:" in a URL stays out of display.
 func parseAddress(location string) (address, string) {
-	if !isURL(location) {
+	if !IsURL(location) {
 		abs, err := filepath.Abs(location)
 		if err != nil {
 			return address{display: location}, "the folder cannot be found"

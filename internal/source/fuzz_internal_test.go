@@ -17,13 +17,13 @@ func FuzzAddress(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, location, password string) {
 		a, refused := parseAddress(location)
-		if refused == "" && isURL(location) && (strings.HasPrefix(a.url, "-") || strings.Contains(strings.SplitN(a.url, "/", 2)[0], "::") && !strings.Contains(a.url, "[")) {
+		if refused == "" && IsURL(location) && (strings.HasPrefix(a.url, "-") || strings.Contains(strings.SplitN(a.url, "/", 2)[0], "::") && !strings.Contains(a.url, "[")) {
 			t.Fatalf("%q is given to Git as %q", location, a.url)
 		}
 		// The same address with a password of which nothing stands elsewhere in it.
 		const unlikely = "Zq7-unlikely-"
 		u, err := url.Parse(location)
-		if err != nil || u.User == nil || !isURL(u.String()) || strings.Contains(location, unlikely) {
+		if err != nil || u.User == nil || !IsURL(u.String()) || strings.Contains(location, unlikely) {
 			return
 		}
 		u.User = url.UserPassword(u.User.Username(), unlikely+password)

@@ -71,7 +71,7 @@ func (g *Git) adopt(ctx context.Context, dir string) error {
 	if err != nil {
 		return fsError(g.name, "", err)
 	}
-	if isBareRepository(abs) {
+	if IsBareRepository(abs) {
 		g.mirror = abs
 		return nil
 	}

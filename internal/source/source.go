@@ -75,7 +75,7 @@ type Options struct {
 // Open makes the source that Location asks for: Git for URLs and bare repositories, Folder for any other path.
 // It does not look at the repository yet.
 func Open(o Options) (Source, error) {
-	if isURL(o.Location) || isBareRepository(o.Location) {
+	if IsURL(o.Location) || IsBareRepository(o.Location) {
 		g, err := NewGit(o)
 		if err != nil {
 			return nil, err
@@ -89,9 +89,9 @@ func Open(o Options) (Source, error) {
 	return f, nil
 }
 
-// isURL reports whether Git would take the location for the address of a server: one with a scheme, the short form
+// IsURL reports whether Git would take the location for the address of a server: one with a scheme, the short form
 // [user@]host:path, or helper::address.
-func isURL(location string) bool {
+func IsURL(location string) bool {
 	if strings.Contains(location, "://") {
 		return true
 	}
@@ -104,8 +104,8 @@ func isURL(location string) bool {
 	return err != nil
 }
 
-// isBareRepository reports whether the folder is a Git repository without a working tree.
-func isBareRepository(dir string) bool {
+// IsBareRepository reports whether the folder is a Git repository without a working tree.
+func IsBareRepository(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || info.IsDir() != (name != "HEAD") {
