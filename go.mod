@@ -8,6 +8,7 @@ require (
 	github.com/argoproj/argo-cd/v2 v2.14.21
 	github.com/argosy-hub/argosy/test/accidents v0.0.0
 	github.com/external-secrets/external-secrets v0.19.2
+	github.com/gobwas/glob v0.2.3
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.20.2
 	github.com/invopop/jsonschema v0.13.0
@@ -107,7 +108,6 @@ require (
 	github.com/go-openapi/jsonreference v0.21.0 // indirect
 	github.com/go-openapi/swag v0.23.1 // indirect
 	github.com/go-redis/cache/v9 v9.0.0 // indirect
-	github.com/gobwas/glob v0.2.3 // indirect
 	github.com/goccy/go-json v0.10.5 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang-jwt/jwt/v4 v4.5.2 // indirect

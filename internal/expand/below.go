@@ -18,30 +18,31 @@ func follows(o *Object) bool { return o.ApplicationSet() || o.Deploys() || fluxO
 // objects are what a part makes; ok is false where that cannot be had, which is named. Those that it made before are others,
 // with the same trees.
 func (h *Hub) objects(o *Object, p part) (out []*Object, ok bool) {
-	engine := h.runsOn(o)
 	switch {
 	case p.err != nil:
 		h.unmade(o, p.source, p.err)
 		return nil, false
 	case p.chart == nil && p.built == nil:
-		for _, file := range p.folder.files {
-			if isManifest(file.Path) && (p.source.recurse || path.Dir(file.Path) == p.folder.dir) {
-				out = append(out, h.written(file, o, engine)...)
-			}
-		}
-		return h.settle(o, out), true
+		out, ok = h.manifestsIn(p.folder, o, p.source.directory)
+		return h.settle(o, out), ok
 	}
 	manifests, err := h.manifests(p)
 	if err != nil {
 		h.unrendered(o, p, err)
 		return nil, false
 	}
+	engine, pos := h.runsOn(o), o.Pos
 	for _, m := range manifests {
-		x := &Object{Engine: engine, Tree: m.Tree, Parent: o, Pos: o.Pos, sum: m.digest}
 		if p.folder != nil {
-			x.Pos = problem.Pos{File: path.Join(p.folder.dir, m.Template)}
+			pos = problem.Pos{File: path.Join(p.folder.dir, m.Template)}
 		}
-		out = append(out, x)
+		list, several := items(m.Tree)
+		if !several {
+			out = append(out, &Object{Engine: engine, Tree: m.Tree, Parent: o, Pos: pos, sum: m.digest})
+		}
+		for _, tree := range list {
+			out = append(out, &Object{Engine: engine, Tree: tree, Parent: o, Pos: pos})
+		}
 	}
 	return h.settle(o, out), true
 }

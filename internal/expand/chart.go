@@ -65,22 +65,27 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 		return p, true
 	}
 	f := h.folder(snap, dir)
-	switch {
-	case len(f.files) == 0:
+	if len(f.files) == 0 {
 		p.err = errors.New(missingFolder(s, snap))
-	case f.helm:
+		return p, true
+	}
+	kind, err := s.kind(f)
+	switch {
+	case err != nil:
+		p.err = err
+	case kind == kindHelm:
 		c, err := h.chart(o, s, f)
 		if err != nil {
 			p.err = err
 			break
 		}
 		p.folder, p.chart, p.key = f, c, digestOf(f.dir, f.digest, c.given())
-	case f.kustomize:
+	case kind == kindKustomize:
 		p.folder = f
 		p.built, p.err = h.built(s, f)
 		p.key = digestOf("kustomize", f.dir, digests(p.built))
 	default:
-		p.folder, p.key = f, digestOf(f.dir, f.digest, s.recurse)
+		p.folder, p.key = f, digestOf(f.dir, f.digest, s.directory.given())
 	}
 	return p, true
 }
@@ -99,7 +104,7 @@ func (h *Hub) partElsewhere(o *Object, s source) part {
 		p.chart, p.err = h.chart(o, s, nil)
 	}
 	if p.err == nil {
-		p.key = digestOf(p.elsewhere, p.git, s.recurse, p.chart.given())
+		p.key = digestOf(p.elsewhere, p.git, s.explicit, s.directory.given(), p.chart.given())
 	}
 	return p
 }

@@ -3,7 +3,6 @@ package expand
 import (
 	"errors"
 	"fmt"
-	"path"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -35,14 +34,18 @@ func (h *Hub) manifests(p part) ([]Manifest, error) {
 			c.Archive = &archive
 		case p.git != nil:
 			f, err := h.folderAt(*p.git)
+			if err != nil {
+				return nil, err
+			}
+			kind, err := p.source.kind(f)
 			switch {
 			case err != nil:
-				return nil, err
-			case f.kustomize:
+				return nil, within(*p.git, err)
+			case kind == kindKustomize:
 				out, err := h.kustomizedAt(*p.git, p.source)
 				return out, within(*p.git, err)
-			case !f.helm:
-				out, err := writtenElsewhere(f, p.source.recurse)
+			case kind == kindDirectory:
+				out, err := writtenElsewhere(f, p.source.directory)
 				return out, within(*p.git, err)
 			}
 			if c.Files, err = chartFiles(f); err != nil {
@@ -86,21 +89,19 @@ func within(p Place, err error) error {
 }
 
 // writtenElsewhere are the objects of a folder of another repository as they are written.
-func writtenElsewhere(f *folder, recurse bool) ([]Manifest, error) {
+func writtenElsewhere(f *folder, d directory) ([]Manifest, error) {
+	files, jsonnet := d.files(f)
+	if len(jsonnet) > 0 {
+		return nil, NotFollowed{Text: programs(jsonnet)}
+	}
 	var out []Manifest
-	for _, file := range f.files {
-		if !isManifest(file.Path) || !recurse && path.Dir(file.Path) != f.dir {
-			continue
-		}
-		if file.Err != nil {
-			return nil, file.Err
-		}
-		docs, err := documents(file)
+	for _, file := range files {
+		docs, err := objectsIn(file)
 		if err != nil {
 			return nil, err
 		}
 		for _, doc := range docs {
-			if tree, ok := doc.Root.Any().(Tree); ok && text(tree, "kind") != "" {
+			if tree, ok := doc.Root.Any().(Tree); ok {
 				out = append(out, NewManifest(below(f.dir, file.Path), plain(tree), len(file.Data)/len(docs)))
 			}
 		}

@@ -57,13 +57,14 @@ func New(o Options) *Hub {
 	}
 	file, dir := path.Join(Bootstrap, o.Hub+".yaml"), path.Join(Bootstrap, o.Hub)
 	if f := o.Snapshot.File(file); f != nil {
-		h.roots = h.written(f, nil, ownerHub)
+		h.roots, _ = h.written(f, nil, ownerHub)
 		h.adopt(dir)
 	}
 	if len(h.roots) == 0 {
 		for _, p := range o.Snapshot.Under(dir) {
 			if isManifest(p) && path.Dir(p) == dir {
-				h.roots = append(h.roots, h.written(o.Snapshot.File(p), nil, ownerHub)...)
+				objects, _ := h.written(o.Snapshot.File(p), nil, ownerHub)
+				h.roots = append(h.roots, objects...)
 			}
 		}
 	}

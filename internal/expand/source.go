@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 const ownerHub = fleet.OwnerHub
@@ -25,7 +22,8 @@ type source struct {
 	repoURL, revision, path, chart string
 	ref                            string // the name that value files of other sources have for it
 	helm, kustomize                Tree
-	recurse                        bool
+	directory                      directory
+	explicit                       []string // kinds that it has options of
 	at                             []string // its path in the Application
 }
 
@@ -51,10 +49,9 @@ func sources(application *Object) []source {
 		}
 		helm, _ := s["helm"].(Tree)
 		kustomize, _ := s["kustomize"].(Tree)
-		recurse, _ := At(s, "directory", "recurse").(bool)
 		out = append(out, source{
 			repoURL: text(s, "repoURL"), revision: text(s, "targetRevision"), path: text(s, "path"), chart: text(s, "chart"), ref: text(s, "ref"), helm: helm, kustomize: kustomize,
-			recurse: recurse, at: at,
+			directory: directoryOf(s), explicit: explicit(s, several), at: at,
 		})
 	}
 	return out
@@ -161,78 +158,6 @@ func below(dir, p string) string {
 // lives reports whether a text may make objects that expansion follows: they name their API.
 func lives(text []byte) bool {
 	return bytes.Contains(text, []byte("argoproj.io/v1")) || bytes.Contains(text, []byte("source.toolkit.fluxcd.io/v"))
-}
-
-func isManifest(p string) bool {
-	switch path.Ext(p) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return false
-}
-
-// written are the objects of a file as they are written.
-func (h *Hub) written(f *snapshot.File, parent *Object, engine string) []*Object {
-	if f.Err != nil {
-		for _, p := range problem.From(f.Err, problem.InvalidYAML, problem.Pos{File: f.Path}) {
-			h.fault(p)
-		}
-		return nil
-	}
-	docs, err := documents(f)
-	if err != nil {
-		for _, p := range problem.From(err, problem.InvalidYAML, problem.Pos{File: f.Path}) {
-			h.fault(p)
-		}
-	}
-	var out []*Object
-	for _, doc := range docs {
-		tree, ok := doc.Root.Any().(Tree)
-		if !ok || text(tree, "kind") == "" {
-			continue
-		}
-		out = append(out, &Object{Engine: engine, Tree: plain(tree), Parent: parent, Pos: doc.Pos(doc.Root), doc: doc})
-	}
-	return out
-}
-
-// Documents are a file's documents, each at its lines. The error is of the first that cannot be read; then there are none,
-// as Argo CD takes a file as a whole.
-func documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
-	var out []*yamldoc.Doc
-	var from int
-	lines := strings.SplitAfter(string(f.Data), "\n")
-	add := func(to int) error {
-		body := strings.Join(lines[from:to], "")
-		if strings.TrimSpace(body) == "" {
-			return nil
-		}
-		numbers := make([]int, to-from+1)
-		for i := range numbers {
-			numbers[i] = from + i + 1
-		}
-		doc, err := yamldoc.ParseLines(f.Path, []byte(body), numbers)
-		if err != nil {
-			return err
-		}
-		if !doc.Root.IsNull() {
-			out = append(out, doc)
-		}
-		return nil
-	}
-	for i, line := range lines {
-		if strings.TrimRight(line, " \t\r\n") != "---" {
-			continue
-		}
-		if err := add(i); err != nil {
-			return nil, err
-		}
-		from = i + 1
-	}
-	if err := add(len(lines)); err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // runsOn is whose engine runs what an Application deploys.

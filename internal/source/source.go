@@ -131,13 +131,14 @@ func wanted(name string) bool {
 // wanted reports whether a file of that name is part of a snapshot.
 func (l Limits) wanted(name string) bool { return l.all || wanted(name) || l.Charts && inChart(name) }
 
-// inChart reports whether a path is one that charts have: a template, or a file that templates read.
+// inChart reports whether a path is one that charts have: a template, or a file that templates read; or, beside manifests, a program.
 func inChart(p string) bool {
 	switch path.Ext(p) {
-	case ".tpl", ".tgz":
+	case ".tpl", ".tgz", ".jsonnet":
 		return true
 	}
-	if path.Base(p) == "Chart.lock" {
+	switch path.Base(p) {
+	case "Chart.lock", ".helmignore":
 		return true
 	}
 	for _, folder := range []string{"/templates/", "/files/", "/crds/"} {

@@ -81,9 +81,9 @@ func read(c expand.Chart) (*chart.Chart, error) {
 		}
 		return checked(loader.LoadArchive(bytes.NewReader(data)))
 	}
-	files := make([]*loader.BufferedFile, len(c.Files))
-	for i, f := range c.Files {
-		files[i] = &loader.BufferedFile{Name: f.Path, Data: f.Data}
+	files, err := files(c.Files)
+	if err != nil {
+		return nil, err
 	}
 	return checked(loader.LoadFiles(files))
 }
