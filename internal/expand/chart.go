@@ -48,9 +48,6 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 	p = part{source: s}
 	snap, missing := h.local(s)
 	switch {
-	case s.repoURL == "" && s.err != nil:
-		p.err = s.err
-		return p, true
 	case missing != "":
 		p.err = NotFollowed{
 			fmt.Sprintf("%s at revision %s of this repository is not followed: %s", s.path, s.revision, missing),
@@ -59,9 +56,6 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 		return p, true
 	case snap == nil && (h.o.Tools.Elsewhere == nil || s.chart+s.path == ""):
 		return p, false
-	case s.err != nil:
-		p.err = s.err
-		return p, true
 	case snap == nil:
 		return h.partElsewhere(o, s), true
 	}
@@ -73,7 +67,6 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 	f := h.folder(snap, dir)
 	if len(f.files) == 0 {
 		p.err = errors.New(missingFolder(s, snap))
-<<<<<<< Updated upstream
 		return p, true
 	}
 	kind, err := s.kind(f)
@@ -81,23 +74,16 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 	case err != nil:
 		p.err = err
 	case kind == kindHelm:
-=======
-	case f.helm && s.flux == nil:
->>>>>>> Stashed changes
 		c, err := h.chart(o, s, f)
 		if err != nil {
 			p.err = err
 			break
 		}
 		p.folder, p.chart, p.key = f, c, digestOf(f.dir, f.digest, c.given())
-<<<<<<< Updated upstream
 	case kind == kindKustomize:
-=======
-	case f.kustomize || s.flux != nil:
->>>>>>> Stashed changes
 		p.folder = f
 		p.built, p.err = h.built(s, f)
-		p.key = h.kustomization(s, f).key(p.built)
+		p.key = digestOf("kustomize", f.dir, digests(p.built))
 	default:
 		p.folder, p.key = f, digestOf(f.dir, f.digest, s.directory.given())
 	}
@@ -118,11 +104,7 @@ func (h *Hub) partElsewhere(o *Object, s source) part {
 		p.chart, p.err = h.chart(o, s, nil)
 	}
 	if p.err == nil {
-<<<<<<< Updated upstream
 		p.key = digestOf(p.elsewhere, p.git, s.explicit, s.directory.given(), p.chart.given())
-=======
-		p.key = digestOf(p.elsewhere, p.git, s.recurse, p.chart.given(), s.flux)
->>>>>>> Stashed changes
 	}
 	return p
 }
@@ -197,9 +179,6 @@ func (h *Hub) chart(o *Object, s source, f *folder) (*Chart, error) {
 	if object, ok := s.helm["valuesObject"].(Tree); ok && len(object) > 0 { // Argo CD: it wins over values as a whole
 		c.Values = append(c.Values, Values{Text: string(canonical(object))})
 	} else if v := text(s.helm, "values"); v != "" {
-		c.Values = append(c.Values, Values{Text: v})
-	}
-	for _, v := range s.values {
 		c.Values = append(c.Values, Values{Text: v})
 	}
 	parameters, _ := s.helm["parameters"].([]any)

@@ -22,7 +22,7 @@ func (s source) name() string {
 func (h *Hub) manifests(p part) ([]Manifest, error) {
 	return h.o.Memo.chart(p.key, func() ([]Manifest, error) {
 		if p.built != nil {
-			return h.o.Tools.Kustomizations.Build(h.kustomization(p.source, p.folder))
+			return h.o.Tools.Kustomizations.Build(p.folder.snap, p.folder.dir)
 		}
 		c := *p.chart
 		switch {
@@ -40,13 +40,8 @@ func (h *Hub) manifests(p part) ([]Manifest, error) {
 			kind, err := p.source.kind(f)
 			switch {
 			case err != nil:
-<<<<<<< Updated upstream
 				return nil, within(*p.git, err)
 			case kind == kindKustomize:
-=======
-				return nil, err
-			case f.kustomize || p.source.flux != nil:
->>>>>>> Stashed changes
 				out, err := h.kustomizedAt(*p.git, p.source)
 				return out, within(*p.git, err)
 			case kind == kindDirectory:

@@ -32,9 +32,8 @@ type Object struct {
 	sum    func() string // the digest, of what shares its tree with other objects
 	doc    *yamldoc.Doc  // of an object that is written as it is
 	of     entry
-	// flux is what it deploys, if it is Flux's, and siblings are those that came with it.
-	flux     *deployed
-	siblings siblings
+	// release is what a HelmRelease deploys.
+	release *helmRelease
 
 	template Tree // what the template says, where Argo CD makes something else of it
 }
