@@ -115,6 +115,8 @@ func appendText(out []byte, text string) ([]byte, bool) {
 	case text == "", isDigits(text):
 		return append(append(append(out, '"'), text...), '"'), true
 	case isLetter(text[0]):
+	case isQuantity(text):
+		return append(out, text...), true
 	case !isVersion(text):
 		return nil, false
 	}
@@ -136,6 +138,12 @@ func appendText(out []byte, text string) ([]byte, bool) {
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// isQuantity reports whether a text is digits and a unit of Kubernetes or of a time: no number, as none has these letters.
+func isQuantity(text string) bool {
+	digits := strings.TrimRight(text, "KMGTimshd")
+	return digits != text && isDigits(digits)
+}
 
 // isVersion reports whether a text is digits and at least two dots between them: no number, and no date.
 func isVersion(text string) bool {

@@ -11,7 +11,7 @@ import (
 // textsToWrite are texts that YAML has opinions on, and texts that it has none on.
 var textsToWrite = []string{
 	"", "a", "x-1", "true", "True", "tRue", "TRUE", "yes", "Y", "n", "no", "On", "off", "null", "Null", "~", "nan", ".nan", "inf", "NaN", "e", "E1", "0", "00", "08", "017", "1", "-1", "+1", "0x1f", "0b1", "0o7", "1e3", "1.5", "1.", ".5", "1_000",
-	"1.2.3", "1.2.3-rc.1", "1..2", "1.2.", "10.0.0.1", "123456789012", "99999999999999999999999", "2001-01-01", "2001-01-01T00:00:00Z", "1:20", "190:20:30", "12h",
+	"1.2.3", "1.2.3-rc.1", "1..2", "1.2.", "10.0.0.1", "123456789012", "99999999999999999999999", "2001-01-01", "2001-01-01T00:00:00Z", "1:20", "190:20:30", "12h", "512Mi", "280m", "0d", "1h30m", "2Gi", "5K", "1E", "1i", "007s", "m5", "1_0m", "1e3m", "0x1d", "0b1d", "9223372036854775808m",
 	"https://git.example/a.git", "arn:aws:secretsmanager:eu-west-1:123456789012:secret:x", "a:", "a: b", "a #b", "a#b", "#a", "- a", "-", "---", "...", "a,b", "[a]", "{a}", "*a", "&a", "!a", "|", ">", "%a", "@a", "`a", "'a'", `"a"`, "a=b", "=", "<<", "?", "? a", ":a",
 	"a b", " a", "a ", "a\nb", "a\n", "\n", "a\tb", "é", "a\u00a0b", "\x00", "\u2028", "{{ .cluster }}", "a/b_c.d-e", "/a", "_a", ".a", "a.", "a-", "a_", strings.Repeat("long", 40), strings.Repeat("l ", 60),
 	"argocd.argoproj.io/secret-type", "kubernetes.io/cluster.name",
@@ -67,7 +67,7 @@ func TestQuickYAMLIsTheLibrarys(t *testing.T) {
 		check(FromAny(nil, map[string]any{"k": []any{text, map[string]any{text: text, "z": []any{text}}}}))
 	}
 	r := rand.New(rand.NewPCG(1, 8))
-	plain := []string{"a", "b-1", "", "true", "no", "12", "1.2.3", "https://git.example/a.git", "argocd.argoproj.io/secret-type"}
+	plain := []string{"a", "b-1", "", "true", "no", "12", "1.2.3", "512Mi", "30s", "https://git.example/a.git", "argocd.argoproj.io/secret-type"}
 	quick := 0
 	const rounds = 20_000
 	for i := range rounds {
