@@ -63,6 +63,7 @@ test: ## Run every test but e2e, and go vet
 .PHONY: e2e
 e2e: build bin/hub ## Run the flows on a whole hub of real components
 	bin/hub --build --argocd $(ARGOCD)
+	cd test/kustomizations && $(GO) vet ./... && $(GO) test ./...
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
 	cd test/e2e && ARGOCD=$(ARGOCD) $(GO) test -count=1 -timeout 60m -v $(TESTFLAGS) .
 
@@ -119,6 +120,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters (.golangci.yml); the first time builds
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION) .github/workflows/*.yaml docs/ci/github-actions*.yaml
 	cd test/e2e && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 	cd test/accidents && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
+	cd test/kustomizations && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code

@@ -8,6 +8,8 @@ require (
 	github.com/argoproj/argo-cd/v2 v2.14.21
 	github.com/argosy-hub/argosy/test/accidents v0.0.0
 	github.com/external-secrets/external-secrets v0.19.2
+	github.com/fluxcd/pkg/envsubst v1.5.0
+	github.com/go-git/go-git/v5 v5.16.2
 	github.com/gobwas/glob v0.2.3
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.20.2
@@ -101,7 +103,6 @@ require (
 	github.com/go-fed/httpsig v1.1.0 // indirect
 	github.com/go-git/gcfg v1.5.1-0.20230307220236-3a3c6141e376 // indirect
 	github.com/go-git/go-billy/v5 v5.6.2 // indirect
-	github.com/go-git/go-git/v5 v5.16.2 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-openapi/jsonpointer v0.21.1 // indirect

@@ -24,7 +24,7 @@ func (h *Hub) objects(o *Object, p part) (out []*Object, ok bool) {
 		return nil, false
 	case p.chart == nil && p.built == nil:
 		out, ok = h.manifestsIn(p.folder, o, p.source.directory)
-		return h.settle(o, out), ok
+		return h.connect(h.settle(o, out)), ok
 	}
 	manifests, err := h.manifests(p)
 	if err != nil {
@@ -44,7 +44,7 @@ func (h *Hub) objects(o *Object, p part) (out []*Object, ok bool) {
 			out = append(out, &Object{Engine: engine, Tree: tree, Parent: o, Pos: pos})
 		}
 	}
-	return h.settle(o, out), true
+	return h.connect(h.settle(o, out)), true
 }
 
 // settle puts what has no namespace into the Application's, as Argo CD does; of the kinds that expansion follows alone: it
@@ -189,11 +189,16 @@ func (h *Hub) pulls() *Object {
 	}}
 }
 
-// pulled reports whether an object comes from an artifact.
-func (o *Object) pulled() bool { return o.Parent != nil && fluxOwner(o.Parent) != nil }
+// ofArtifact reports whether an object comes from an artifact.
+func (o *Object) ofArtifact() bool { return o.Parent != nil && fluxOwner(o.Parent) != nil }
 
 // artifact are the objects that an engine's Flux pulls.
 func (h *Hub) artifact(o *Object, id generator.ID) []*Object {
+	return h.connect(h.artifacts(o, id))
+}
+
+// artifacts are those without what they deploy.
+func (h *Hub) artifacts(o *Object, id generator.ID) []*Object {
 	owned, err := h.o.State.Owned(id.Hub, id.Name)
 	if err != nil {
 		h.failed(o, err)
@@ -219,7 +224,6 @@ func (h *Hub) artifact(o *Object, id generator.ID) []*Object {
 			}
 		}
 	}
-	connect(out)
 	return out
 }
 

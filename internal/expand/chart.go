@@ -48,6 +48,9 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 	p = part{source: s}
 	snap, missing := h.local(s)
 	switch {
+	case s.repoURL == "" && s.err != nil:
+		p.err = s.err
+		return p, true
 	case missing != "":
 		p.err = NotFollowed{
 			fmt.Sprintf("%s at revision %s of this repository is not followed: %s", s.path, s.revision, missing),
@@ -56,6 +59,9 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 		return p, true
 	case snap == nil && (h.o.Tools.Elsewhere == nil || s.chart+s.path == ""):
 		return p, false
+	case s.err != nil:
+		p.err = s.err
+		return p, true
 	case snap == nil:
 		return h.partElsewhere(o, s), true
 	}
@@ -83,7 +89,7 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 	case kind == kindKustomize:
 		p.folder = f
 		p.built, p.err = h.built(s, f)
-		p.key = digestOf("kustomize", f.dir, digests(p.built))
+		p.key = h.kustomization(s, f).key(p.built)
 	default:
 		p.folder, p.key = f, digestOf(f.dir, f.digest, s.directory.given())
 	}
@@ -104,7 +110,7 @@ func (h *Hub) partElsewhere(o *Object, s source) part {
 		p.chart, p.err = h.chart(o, s, nil)
 	}
 	if p.err == nil {
-		p.key = digestOf(p.elsewhere, p.git, s.explicit, s.directory.given(), p.chart.given())
+		p.key = digestOf(p.elsewhere, p.git, s.explicit, s.directory.given(), p.chart.given(), s.flux)
 	}
 	return p
 }
@@ -179,6 +185,9 @@ func (h *Hub) chart(o *Object, s source, f *folder) (*Chart, error) {
 	if object, ok := s.helm["valuesObject"].(Tree); ok && len(object) > 0 { // Argo CD: it wins over values as a whole
 		c.Values = append(c.Values, Values{Text: string(canonical(object))})
 	} else if v := text(s.helm, "values"); v != "" {
+		c.Values = append(c.Values, Values{Text: v})
+	}
+	for _, v := range s.values {
 		c.Values = append(c.Values, Values{Text: v})
 	}
 	parameters, _ := s.helm["parameters"].([]any)

@@ -96,7 +96,7 @@ func (c *comparison) lists(ap *Object, before, after []*Object, followedOnly boo
 		if a[k] == nil {
 			o := b[k]
 			byHand := ap == nil // nobody takes away what somebody has applied
-			c.gone[k] = once{func() *Object { return o }, follows(o) && (byHand || ap.Application() && !prunes(ap))}
+			c.gone[k] = once{func() *Object { return o }, stays(o, ap) || follows(o) && (byHand || ap.Application() && !prunes(ap))}
 		}
 	}
 	var both []Pair
@@ -344,6 +344,9 @@ func prunes(o *Object) bool {
 
 // cascades reports whether what an Application makes goes with it: Argo CD's finalizers say so, in the background or not.
 func cascades(o *Object) bool {
+	if o.flux != nil {
+		return o.cascades()
+	}
 	all, _ := At(o.Tree, "metadata", "finalizers").([]any)
 	return slices.ContainsFunc(all, func(f any) bool {
 		name, _ := f.(string)

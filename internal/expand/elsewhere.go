@@ -22,7 +22,7 @@ func (s source) name() string {
 func (h *Hub) manifests(p part) ([]Manifest, error) {
 	return h.o.Memo.chart(p.key, func() ([]Manifest, error) {
 		if p.built != nil {
-			return h.o.Tools.Kustomizations.Build(p.folder.snap, p.folder.dir)
+			return h.o.Tools.Kustomizations.Build(h.kustomization(p.source, p.folder))
 		}
 		c := *p.chart
 		switch {

@@ -2,65 +2,96 @@ package expand
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"path"
 	"strings"
 )
 
-// A HelmRelease of an artifact is to Flux what an Application is to Argo CD: it names a chart, and what the chart is given.
-
-// helmRelease is what a HelmRelease deploys.
-type helmRelease struct {
-	source  source
-	cluster string // "" for the engine's own
-}
-
-// Deploys reports whether an object has charts or manifests deployed: an Application, or a HelmRelease whose sources are known.
-func (o *Object) Deploys() bool { return o.Application() || o.release != nil }
-
-// connect tells the HelmReleases of an artifact what they deploy. Suspended ones deploy nothing.
-func connect(objects []*Object) {
-	type named struct{ kind, name string }
-	all := make(map[named]Tree, len(objects))
-	for _, o := range objects {
-		all[named{o.Kind(), o.Name()}] = o.Tree
+// helmRelease is the chart of a HelmRelease, and what it is given.
+func (h *Hub) helmRelease(o *Object) source {
+	spec, _ := o.Tree["spec"].(Tree)
+	s := h.releasedChart(o, spec)
+	if s.err == nil {
+		s.values, s.err = h.releaseValues(o, spec)
 	}
-	for _, o := range objects {
-		if suspended, _ := At(o.Tree, "spec", "suspend").(bool); suspended || !o.is("helm.toolkit.fluxcd.io", "HelmRelease") {
-			continue
-		}
-		spec, _ := o.Tree["spec"].(Tree)
-		var s source
-		switch kind := cmp.Or(text(spec, "chartRef", "kind"), text(spec, "chart", "spec", "sourceRef", "kind")); kind {
-		case "OCIRepository":
-			from := all[named{kind, text(spec, "chartRef", "name")}]
-			url, name := path.Split(strings.TrimPrefix(text(from, "spec", "url"), "oci://"))
-			// Helm's way: a tag has no plus sign.
-			s = source{repoURL: strings.TrimSuffix(url, "/"), chart: name, revision: strings.ReplaceAll(reference(from), "_", "+")}
-		case "HelmRepository":
-			from := all[named{kind, text(spec, "chart", "spec", "sourceRef", "name")}]
-			s = source{repoURL: text(from, "spec", "url"), chart: text(spec, "chart", "spec", "chart"), revision: text(spec, "chart", "spec", "version")}
-		case "GitRepository":
-			from := all[named{kind, text(spec, "chart", "spec", "sourceRef", "name")}]
-			s = source{repoURL: text(from, "spec", "url"), path: path.Clean(text(spec, "chart", "spec", "chart")), revision: reference(from)}
-		}
-		if s.repoURL == "" {
-			continue
-		}
-		s.helm = Tree{"releaseName": text(spec, "releaseName"), "namespace": text(spec, "targetNamespace")}
-		from, _ := spec["valuesFrom"].([]any)
-		for _, v := range from { // internal/flux, rule 2: one ConfigMap
-			s.helm["values"] = text(all[named{text(v, "kind"), text(v, "name")}], "data", text(v, "valuesKey"))
-		}
-		o.release = &helmRelease{source: s}
-		o.of = entry{cluster: o.Label("argosy.dev/cluster"), group: o.Label("argosy.dev/group"), component: o.Label("argosy.dev/component")}
-		if At(spec, "kubeConfig") != nil {
-			o.release.cluster = o.of.cluster
+	for _, key := range []string{"postRenderers", "commonMetadata"} {
+		if s.err == nil && At(spec, key) != nil {
+			s.err = NotFollowed{Text: fmt.Sprintf("what the chart makes is changed by spec.%s, which is not followed", key)}
 		}
 	}
+	if s.err == nil && At(spec, "chart", "spec", "valuesFiles") != nil {
+		s.err = NotFollowed{Text: "spec.chart.spec.valuesFiles is not followed"}
+	}
+	namespace := text(spec, "targetNamespace")
+	name := o.Name()
+	if namespace != "" {
+		name = namespace + "-" + name
+	}
+	s.helm = Tree{"releaseName": cmp.Or(text(spec, "releaseName"), shortened(name)), "namespace": cmp.Or(namespace, o.namespace())}
+	if text(spec, "install", "crds") == "Skip" {
+		s.helm["skipCrds"] = true
+	}
+	return s
 }
 
-// reference is the revision of a repository's object, whatever its kind is called.
-func reference(from Tree) string {
-	ref, _ := At(from, "spec", "ref").(Tree)
-	return cmp.Or(text(ref, "commit"), text(ref, "name"), text(ref, "semver"), text(ref, "tag"), text(ref, "branch"))
+// releasedChart is where a HelmRelease's chart is.
+func (h *Hub) releasedChart(o *Object, spec Tree) source {
+	ref, _ := At(spec, "chartRef").(Tree)
+	if ref == nil {
+		ref, _ = At(spec, "chart", "spec", "sourceRef").(Tree)
+	}
+	kind, name, chart := text(ref, "kind"), text(ref, "name"), text(spec, "chart", "spec", "chart")
+	from := h.refers(o, kind, cmp.Or(text(ref, "namespace"), o.namespace()), name)
+	switch {
+	case from == nil && kind != "GitRepository" && !h.Renders():
+		return source{} // nobody asks
+	case from == nil:
+		return source{err: NotFollowed{Text: fmt.Sprintf("its chart is not followed: nothing that is makes %s %q", kind, name), Hint: besideIt}}
+	case kind == "OCIRepository":
+		url, name := path.Split(strings.TrimPrefix(text(from.Tree, "spec", "url"), "oci://"))
+		// Helm's way: a tag has no plus sign.
+		return source{repoURL: strings.TrimSuffix(url, "/"), chart: name, revision: strings.ReplaceAll(reference(from.Tree), "_", "+")}
+	case kind == "HelmRepository":
+		return source{repoURL: text(from.Tree, "spec", "url"), chart: chart, revision: text(spec, "chart", "spec", "version")}
+	case kind == "GitRepository":
+		s := gitSource(from)
+		s.path, s.explicit = inRepository(chart), []string{kindHelm}
+		return s
+	}
+	return source{err: NotFollowed{Text: fmt.Sprintf("its chart is not followed: it is in %s %q", kind, name), Hint: "a GitRepository, HelmRepository or OCIRepository is"}}
+}
+
+// releaseValues are a HelmRelease's values, the later win: those of ConfigMaps, and its own.
+func (h *Hub) releaseValues(o *Object, spec Tree) ([]string, error) {
+	var out []string
+	from, _ := spec["valuesFrom"].([]any)
+	for _, f := range from {
+		kind, name, key := text(f, "kind"), text(f, "name"), cmp.Or(text(f, "valuesKey"), "values.yaml")
+		x := h.refers(o, kind, o.namespace(), name)
+		switch {
+		case x == nil || kind != "ConfigMap":
+			return nil, NotFollowed{Text: fmt.Sprintf("its values may come from %s %q, which is not known here", kind, name), Hint: besideIt}
+		case text(f, "targetPath") != "":
+			return nil, NotFollowed{Text: fmt.Sprintf("its value %s comes from %s %q, which is not followed", text(f, "targetPath"), kind, name)}
+		}
+		if v, ok := At(x.Tree, "data", key).(string); ok {
+			out = append(out, v)
+		} else if optional, _ := At(f, "optional").(bool); !optional {
+			return nil, fmt.Errorf("%s %q has no key %s, where its values are to be", kind, name, key)
+		}
+	}
+	if own, _ := spec["values"].(Tree); len(own) > 0 {
+		out = append(out, string(canonical(own)))
+	}
+	return out, nil
+}
+
+// shortened is a release's name as helm-controller makes it (v1.6.4, internal/release/name.go).
+func shortened(name string) string {
+	const most, digest = 53, 12
+	if len(name) <= most {
+		return name
+	}
+	return name[:most-digest-1] + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(name)))[:digest]
 }

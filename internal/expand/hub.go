@@ -43,6 +43,7 @@ type Hub struct {
 	problems []problem.Problem
 	known    map[string]bool // problems that have been named
 	folders  map[folderKey]*folder
+	ignoring map[*snapshot.Snapshot][]*snapshot.File // by files called .sourceignore
 }
 
 // New reads the roots of a hub. A hub without any has no objects: that is a problem of it. One that runs Flux has its artifact.
@@ -50,9 +51,10 @@ func New(o Options) *Hub {
 	if o.Memo == nil {
 		o.Memo = &Memo{}
 	}
-	h := &Hub{o: o, urls: map[string]string{}, known: map[string]bool{}, folders: map[folderKey]*folder{}}
+	h := &Hub{o: o, urls: map[string]string{}, known: map[string]bool{}, folders: map[folderKey]*folder{}, ignoring: map[*snapshot.Snapshot][]*snapshot.File{}}
 	if o.State.HubEngine(o.Hub) == fleet.EngineFlux {
 		h.roots = []*Object{h.pulls()}
+		h.adoptDeclared()
 		return h
 	}
 	file, dir := path.Join(Bootstrap, o.Hub+".yaml"), path.Join(Bootstrap, o.Hub)
@@ -88,6 +90,17 @@ func (h *Hub) adopt(dir string) {
 				h.urls[address(s.repoURL)] = s.revision
 			}
 		}
+	}
+}
+
+// adoptDeclared learns this repository's address from the hub's own member file, where it has no root Application (rule 3).
+func (h *Hub) adoptDeclared() {
+	declared := map[string]string{}
+	for _, e := range h.o.State.Fleet.HubMember(h.o.Hub).RepositoryAnnotations {
+		declared[e.Key] = e.Value
+	}
+	if url := declared["fleet_repo_url"]; url != "" {
+		h.urls[address(url)] = declared["fleet_repo_revision"]
 	}
 }
 

@@ -2,6 +2,7 @@ package expand
 
 import (
 	"fmt"
+	"path"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -11,7 +12,7 @@ func (h *Hub) built(s source, f *folder) ([]*folder, error) {
 	if len(s.kustomize) > 0 {
 		return nil, NotFollowed{Text: fmt.Sprintf("what the Application has kustomize change in %s is not followed", f.dir)}
 	}
-	dirs, err := h.o.Tools.Kustomizations.Folders(f.snap, f.dir)
+	dirs, err := h.o.Tools.Kustomizations.Folders(h.kustomization(s, f))
 	if err != nil {
 		return nil, err
 	}
@@ -20,6 +21,33 @@ func (h *Hub) built(s source, f *folder) ([]*folder, error) {
 		out = append(out, h.folder(f.snap, dir))
 	}
 	return out, nil
+}
+
+// kustomization is a folder's, as a source has it built.
+func (h *Hub) kustomization(s source, f *folder) Kustomization {
+	k := Kustomization{Snapshot: f.snap, Dir: f.dir}
+	if s.flux != nil {
+		flux := *s.flux
+		flux.SourceIgnore = h.sourceIgnore(f.snap)
+		k.Flux = &flux
+	}
+	return k
+}
+
+// sourceIgnore are the files of a repository that say which of its files Flux's sources leave out.
+func (h *Hub) sourceIgnore(s *snapshot.Snapshot) []*snapshot.File {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all, known := h.ignoring[s]
+	if !known {
+		for _, p := range s.Paths() {
+			if path.Base(p) == ".sourceignore" {
+				all = append(all, s.File(p))
+			}
+		}
+		h.ignoring[s] = all
+	}
+	return all
 }
 
 // kustomizedAt is what a kustomization of another repository makes, of which its bases may be anywhere.
@@ -31,7 +59,7 @@ func (h *Hub) kustomizedAt(p Place, s source) ([]Manifest, error) {
 	if _, err := h.built(s, h.folder(snap, p.Path)); err != nil {
 		return nil, err
 	}
-	return h.o.Tools.Kustomizations.Build(snap, p.Path)
+	return h.o.Tools.Kustomizations.Build(h.kustomization(s, h.folder(snap, p.Path)))
 }
 
 // folders are those of this repository that a part is made of.
@@ -43,6 +71,18 @@ func (p part) folders() []*folder {
 		return []*folder{p.folder}
 	}
 	return nil
+}
+
+// key is the same for what is built alike.
+func (k Kustomization) key(of []*folder) string {
+	parts := []any{"kustomize", k.Dir, digests(of)}
+	if k.Flux != nil {
+		parts = append(parts, k.Flux)
+		for _, f := range k.Flux.SourceIgnore {
+			parts = append(parts, f.Path, f.Digest)
+		}
+	}
+	return digestOf(parts...)
 }
 
 // digests are those of folders, with their paths.
@@ -58,7 +98,7 @@ func digests(all []*folder) []string {
 func (h *Hub) based(s *snapshot.Snapshot, dir string) []string {
 	for _, name := range KustomizationFiles {
 		if s.File(dir+"/"+name) != nil {
-			dirs, _ := h.o.Tools.Kustomizations.Folders(s, dir) // what fails is named where it is built
+			dirs, _ := h.o.Tools.Kustomizations.Folders(Kustomization{Snapshot: s, Dir: dir}) // what fails is named where it is built
 			return dirs
 		}
 	}

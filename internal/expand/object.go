@@ -32,8 +32,9 @@ type Object struct {
 	sum    func() string // the digest, of what shares its tree with other objects
 	doc    *yamldoc.Doc  // of an object that is written as it is
 	of     entry
-	// release is what a HelmRelease deploys.
-	release *helmRelease
+	// flux is what it deploys, if it is Flux's, and siblings are those that came with it.
+	flux     *deployed
+	siblings siblings
 
 	template Tree // what the template says, where Argo CD makes something else of it
 }

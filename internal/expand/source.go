@@ -25,11 +25,16 @@ type source struct {
 	directory                      directory
 	explicit                       []string // kinds that it has options of
 	at                             []string // its path in the Application
+
+	// Of Flux: what a Kustomization is built with, or a HelmRelease's values, of which the later win; and why it is not followed.
+	flux   *Flux
+	values []string
+	err    error
 }
 
 func sources(application *Object) []source {
-	if r := application.release; r != nil {
-		return []source{r.source}
+	if application.flux != nil {
+		return []source{application.flux.source}
 	}
 	spec, _ := At(application.Tree, "spec").(Tree)
 	list, _ := spec["sources"].([]any)
@@ -157,13 +162,13 @@ func below(dir, p string) string {
 
 // lives reports whether a text may make objects that expansion follows: they name their API.
 func lives(text []byte) bool {
-	return bytes.Contains(text, []byte("argoproj.io/v1")) || bytes.Contains(text, []byte("source.toolkit.fluxcd.io/v"))
+	return bytes.Contains(text, []byte("argoproj.io/v1")) || bytes.Contains(text, []byte(".toolkit.fluxcd.io/v"))
 }
 
 // runsOn is whose engine runs what an Application deploys.
 func (h *Hub) runsOn(o *Object) string {
-	if o.release != nil {
-		return cmp.Or(o.release.cluster, o.Engine)
+	if o.flux != nil {
+		return cmp.Or(o.flux.cluster, o.Engine)
 	}
 	name, server := text(o.Tree, "spec", "destination", "name"), text(o.Tree, "spec", "destination", "server")
 	switch self := h.o.State.Fleet.HubMember(h.o.Hub); {

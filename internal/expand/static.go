@@ -15,7 +15,7 @@ func (h *Hub) Static(owner string) []*Object {
 		if p := o.Parent; p != nil && o.ApplicationSet() && o.Engine == p.Engine {
 			brings[p.Key()] = true
 		}
-		if o.Engine == owner && (o.Application() && o.Parent != nil || o.pulled()) {
+		if o.Engine == owner && (o.Application() && o.Parent != nil || o.ofArtifact()) {
 			out = append(out, o.unsteered())
 		}
 		return true
@@ -33,7 +33,7 @@ func (h *Hub) Static(owner string) []*Object {
 func (h *Hub) Pipeline(owner string) []*Object {
 	var out []*Object
 	h.Walk(false, func(o *Object) bool {
-		if o.Engine == owner && (follows(o) && !h.handmade(o) || o.pulled()) {
+		if o.Engine == owner && (follows(o) && !h.handmade(o) || o.ofArtifact()) {
 			out = append(out, o)
 		}
 		return true

@@ -125,12 +125,31 @@ type Charts interface {
 	Template(c Chart) ([]Manifest, error)
 }
 
+// Kustomization is what a folder is built into: as it says itself, or as Flux's Kustomization says besides.
+type Kustomization struct {
+	Snapshot *snapshot.Snapshot
+	Dir      string
+	Flux     *Flux // nil for Argo CD
+}
+
+// Flux is what Flux builds a folder with.
+type Flux struct {
+	// Spec is the Kustomization's.
+	Spec Tree
+	// Ignore is its source's spec.ignore, and SourceIgnore the files of the repository with further names to be ignored.
+	Ignore       string
+	SourceIgnore []*snapshot.File `json:"-"`
+	// Variables are those of spec.postBuild.substituteFrom, and Unknown what may have others.
+	Variables map[string]string
+	Unknown   string
+}
+
 // Kustomizations is kustomize. It may be used by several goroutines. What it does not follow is a NotFollowed.
 type Kustomizations interface {
-	// Folders are those that the kustomization in a folder is built of, its own among them.
-	Folders(s *snapshot.Snapshot, dir string) ([]string, error)
+	// Folders are those that a kustomization is built of, its own among them.
+	Folders(k Kustomization) ([]string, error)
 	// Build is what it makes.
-	Build(s *snapshot.Snapshot, dir string) ([]Manifest, error)
+	Build(k Kustomization) ([]Manifest, error)
 }
 
 // KustomizationFiles are the names that a folder's kustomization may have.

@@ -35,7 +35,7 @@ func (w *walker) object(o *Object) {
 		return
 	}
 	if first := w.seen[o.Key()]; first != nil {
-		if follows(o) && o.Parent != nil {
+		if follows(o) && o.Parent != nil && o.flux == nil { // Flux applies both, in turns
 			w.h.duplicate(o, first)
 		}
 		return

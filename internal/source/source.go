@@ -131,14 +131,14 @@ func wanted(name string) bool {
 // wanted reports whether a file of that name is part of a snapshot.
 func (l Limits) wanted(name string) bool { return l.all || wanted(name) || l.Charts && inChart(name) }
 
-// inChart reports whether a path is one that charts have: a template, or a file that templates read; or, beside manifests, a program.
+// inChart reports whether a path is one that charts have: a template, or a file that templates read; or one that says what is built; or, beside manifests, a program.
 func inChart(p string) bool {
 	switch path.Ext(p) {
 	case ".tpl", ".tgz", ".jsonnet":
 		return true
 	}
 	switch path.Base(p) {
-	case "Chart.lock", ".helmignore":
+	case "Chart.lock", ".helmignore", "Kustomization", ".sourceignore":
 		return true
 	}
 	for _, folder := range []string{"/templates/", "/files/", "/crds/"} {

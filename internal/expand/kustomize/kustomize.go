@@ -1,4 +1,5 @@
-// Package kustomize builds kustomizations with kustomize's library, as `kustomize build` does, which Argo CD calls.
+// Package kustomize builds kustomizations with kustomize's library, as `kustomize build` does, which Argo CD calls; and for Flux as its
+// kustomize-controller does, which writes some into the kustomization before, or all of it, and replaces variables afterwards.
 //
 // It reads nothing but the snapshot that it is given. The library would fetch what a kustomization names elsewhere (a URL, a Git
 // repository), so each name is looked up before: one that is not in the snapshot, a plugin, or a chart is not followed.
@@ -10,13 +11,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/argosy-hub/argosy/internal/expand"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // Kustomizations is kustomize. The zero value is ready for use, by several goroutines.
@@ -24,110 +27,115 @@ type Kustomizations struct{}
 
 var _ expand.Kustomizations = Kustomizations{}
 
-// Folders are those that the kustomization in a folder is built of, sorted: its own, its bases and components, and theirs.
-// What is beyond the snapshot is an expand.NotFollowed; any other error fails in Argo CD, too.
-func (Kustomizations) Folders(s *snapshot.Snapshot, dir string) ([]string, error) {
-	found := map[string]bool{}
-	if err := visit(s, dir, found); err != nil {
-		return nil, err
-	}
-	out := make([]string, 0, len(found))
-	for d := range found {
-		out = append(out, d)
-	}
-	slices.Sort(out)
-	return out, nil
-}
-
-// Build is what the kustomization in a folder makes. All of them come from its own file, as far as is told.
-func (k Kustomizations) Build(s *snapshot.Snapshot, dir string) ([]expand.Manifest, error) {
-	folders, err := k.Folders(s, dir)
+// Folders are those that a kustomization is built of, sorted: its own, its bases and components, and theirs.
+// What is beyond the snapshot is an expand.NotFollowed; any other error fails in Argo CD or Flux, too.
+func (Kustomizations) Folders(k expand.Kustomization) ([]string, error) {
+	t, _, err := treeOf(k)
 	if err != nil {
 		return nil, err
 	}
-	const root = "/"
+	return t.folders(k.Dir)
+}
+
+// Build is what a kustomization makes. Argo CD's objects all come from its own file, as far as is told.
+func (Kustomizations) Build(k expand.Kustomization) ([]expand.Manifest, error) {
+	t, overlay, err := treeOf(k)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := t.folders(k.Dir)
+	if err != nil {
+		return nil, err
+	}
+	files, err := t.files(folders)
+	if err != nil {
+		return nil, err
+	}
+	options := krusty.MakeDefaultOptions()
+	if k.Flux != nil {
+		options.LoadRestrictions = types.LoadRestrictionsNone // below the repository's root, which is all that there is
+	}
+	made, err := run(options, files, path.Join(root, k.Dir))
+	if err != nil {
+		return nil, fmt.Errorf("kustomize build %s: %w", k.Dir, err)
+	}
+	if k.Flux != nil {
+		return overlay.finish(k.Flux, made)
+	}
+	return manifests(made, func(*resource.Resource) string { return path.Base(t.fileOf(k.Dir)) })
+}
+
+// root is the repository's in the library's file system.
+const root = "/"
+
+// treeOf is what a kustomization is built of.
+func treeOf(k expand.Kustomization) (tree, overlay, error) {
+	if k.Flux == nil {
+		return tree{Snapshot: k.Snapshot}, overlay{}, nil
+	}
+	return fluxTree(k)
+}
+
+// files are those of folders, in the library's file system.
+func (t tree) files(folders []string) (filesys.FileSystem, error) {
 	files := filesys.MakeFsInMemory()
+	write := func(p string, data []byte) error {
+		if err := files.WriteFile(root+p, data); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+		return nil
+	}
 	for _, folder := range folders {
-		for _, f := range s.FilesUnder(folder) {
+		for _, f := range t.FilesUnder(folder) {
+			if t.isIgnored(f.Path) {
+				continue
+			}
 			if f.Err != nil {
 				return nil, f.Err
 			}
-			if err := files.WriteFile(root+f.Path, f.Data); err != nil {
-				return nil, fmt.Errorf("%s: %w", f.Path, err)
+			if err := write(f.Path, f.Data); err != nil {
+				return nil, err
 			}
 		}
 	}
-	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, root+dir)
-	if err != nil {
-		return nil, fmt.Errorf("kustomize build %s: %w", dir, err)
+	for p, data := range t.written {
+		if err := write(p, data); err != nil {
+			return nil, err
+		}
 	}
-	file := path.Base(fileOf(s, dir).Path)
+	return files, nil
+}
+
+// one has the library build one kustomization at a time: its schema is a global variable (kubernetes-sigs/kustomize#3659).
+var one sync.Mutex
+
+// run builds. The library panics where some objects are not what they should be; Flux recovers from that, too.
+func run(options *krusty.Options, files filesys.FileSystem, dir string) (made resmap.ResMap, err error) {
+	one.Lock()
+	defer one.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("kustomize panics: %v", r)
+		}
+	}()
+	return krusty.MakeKustomizer(options).Run(files, dir)
+}
+
+// manifests are what was made, and from which files.
+func manifests(made resmap.ResMap, file func(*resource.Resource) string) ([]expand.Manifest, error) {
 	var out []expand.Manifest
 	for _, r := range made.Resources() {
 		text, err := r.MarshalJSON()
 		if err != nil {
-			return nil, fmt.Errorf("kustomize build %s: %w", dir, err)
+			return nil, fmt.Errorf("%s: %w", r.CurId(), err)
 		}
 		var tree expand.Tree
 		if err := json.Unmarshal(text, &tree); err != nil {
-			return nil, fmt.Errorf("kustomize build %s: %w", dir, err)
+			return nil, fmt.Errorf("%s: %w", r.CurId(), err)
 		}
-		out = append(out, expand.NewManifest(file, tree, len(text)))
+		out = append(out, expand.NewManifest(file(r), tree, len(text)))
 	}
 	return out, nil
-}
-
-// fileOf is the kustomization of a folder, nil if it has none.
-func fileOf(s *snapshot.Snapshot, dir string) *snapshot.File {
-	for _, name := range expand.KustomizationFiles {
-		if f := s.File(path.Join(dir, name)); f != nil {
-			return f
-		}
-	}
-	return nil
-}
-
-// visit adds a folder, and all that it is built of.
-func visit(s *snapshot.Snapshot, dir string, found map[string]bool) error {
-	if found[dir] {
-		return nil // the library refuses circles
-	}
-	file := fileOf(s, dir)
-	switch {
-	case file == nil:
-		return fmt.Errorf("%s has no kustomization", dir)
-	case file.Err != nil:
-		return file.Err
-	}
-	found[dir] = true
-	var k types.Kustomization
-	if err := k.Unmarshal(file.Data); err != nil {
-		return fmt.Errorf("%s: %w", file.Path, err)
-	}
-	k.FixKustomization() // bases are resources, one env is of several
-	if what := beyond(k); what != "" {
-		return expand.NotFollowed{Text: fmt.Sprintf("%s has %s, which are not followed", file.Path, what)}
-	}
-	for _, name := range slices.Concat(k.Resources, k.Components) {
-		p := path.Join(dir, name)
-		switch {
-		case isElsewhere(name, p):
-			return expand.NotFollowed{Text: fmt.Sprintf("%s names %q, which is elsewhere, and not followed", file.Path, name)}
-		case s.File(p) != nil:
-		case !s.HasDir(p):
-			return fmt.Errorf("%s names %q, which is not there", file.Path, name)
-		default:
-			if err := visit(s, p, found); err != nil {
-				return err
-			}
-		}
-	}
-	for _, name := range filesOf(k) {
-		if p := path.Join(dir, name); isElsewhere(name, p) || s.File(p) == nil {
-			return expand.NotFollowed{Text: fmt.Sprintf("%s names %q, which is elsewhere or of a kind that is not read", file.Path, name)}
-		}
-	}
-	return nil
 }
 
 // isElsewhere reports whether a name is one of another repository or host, or leaves this one.

@@ -50,7 +50,7 @@ func TestFolders(t *testing.T) {
 				"part/Kustomization": "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n", "plain/c.yaml": config,
 				"github.com/kustomization.yaml": "resources: [c.yaml]\n", "github.com/c.yaml": config,
 			})
-			got, err := kustomize.Kustomizations{}.Folders(s, "k")
+			got, err := kustomize.Kustomizations{}.Folders(expand.Kustomization{Snapshot: s, Dir: "k"})
 			var beyond expand.NotFollowed
 			switch {
 			case c.notFollows != "":
@@ -64,7 +64,7 @@ func TestFolders(t *testing.T) {
 			case err != nil || !slices.Equal(got, c.want):
 				t.Errorf("%v, %v", got, err)
 			}
-			if _, again := (kustomize.Kustomizations{}).Build(s, "k"); err != nil && (again == nil || again.Error() != err.Error()) {
+			if _, again := (kustomize.Kustomizations{}).Build(expand.Kustomization{Snapshot: s, Dir: "k"}); err != nil && (again == nil || again.Error() != err.Error()) {
 				t.Errorf("Build: %v", again)
 			}
 		})
@@ -74,7 +74,7 @@ func TestFolders(t *testing.T) {
 // A circle ends, and in kustomize's own words.
 func TestCircle(t *testing.T) {
 	s := snapshot.FromMap(map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n"})
-	if _, err := (kustomize.Kustomizations{}).Build(s, "a"); err == nil || !strings.Contains(err.Error(), "cycle") {
+	if _, err := (kustomize.Kustomizations{}).Build(expand.Kustomization{Snapshot: s, Dir: "a"}); err == nil || !strings.Contains(err.Error(), "cycle") {
 		t.Error(err)
 	}
 }

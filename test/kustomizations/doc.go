@@ -1,0 +1,2 @@
+// Package kustomizations has Flux's own library build what internal/expand/kustomize builds, of the same files, and compares.
+package kustomizations
