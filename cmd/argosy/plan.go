@@ -41,7 +41,8 @@ that file alone.
 
 Plan follows the pipeline to its end, offline, as Argo CD would: the roots of fleet/bootstrap/HUB,
 the ApplicationSets, the Applications that they make, and the charts of this repository that those
-deploy. What changes there though no answer of the plugin does (a root's template, a chart's) is shown
+deploy. Generators are followed that ask the plugin, list, or read this repository by Git, and matrices
+and merges of those. What changes there though no answer of the plugin does (a root's template, a chart's) is shown
 with the file that it comes from, and so is the order in which ApplicationSets with steps sync what
 changes. A chart of this repository at another revision is read from the clone; --revision NAME=REV
 takes another revision for it.

@@ -2,6 +2,7 @@ package expand
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -86,8 +87,13 @@ func (h *Hub) sets(o *Object) (out []set, ok bool) {
 		h.faultOf(o, problem.Warning, fmt.Sprintf("generator %s is not followed", kind))
 		return nil, false
 	}
-	parameters, err := h.o.Tools.ApplicationSets.Parameters(o.Tree, h.ask)
-	if err != nil {
+	parameters, err := h.o.Tools.ApplicationSets.Parameters(o.Tree, Inputs{Plugin: h.ask, Git: h.open})
+	var beyond NotFollowed
+	switch {
+	case errors.As(err, &beyond):
+		h.faultAt(o, o.Pos, problem.Warning, beyond.Text, beyond.hints()...)
+		return nil, false
+	case err != nil:
 		h.failed(o, err)
 		return nil, false
 	}
@@ -108,7 +114,7 @@ func (h *Hub) sets(o *Object) (out []set, ok bool) {
 }
 
 // known are the generators that are followed.
-var knownGenerators = map[string]bool{"plugin": true, "list": true, "matrix": true, "merge": true, "selector": true}
+var knownGenerators = map[string]bool{"plugin": true, "list": true, "git": true, "matrix": true, "merge": true, "selector": true}
 
 // unsupported is the first generator of an ApplicationSet that is not followed.
 func unsupported(o *Object) string { return unsupportedIn(At(o.Tree, "spec", "generators")) }

@@ -52,10 +52,7 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 		p.err = s.err
 		return p, true
 	case missing != "":
-		p.err = NotFollowed{
-			fmt.Sprintf("%s at revision %s of this repository is not followed: %s", s.path, s.revision, missing),
-			fmt.Sprintf("fetch that revision, or take another one for it: --revision %s=REV", s.revision),
-		}
+		p.err = notHad(s.path, s.revision, missing)
 		return p, true
 	case snap == nil && (h.o.Tools.Elsewhere == nil || s.chart+s.path == ""):
 		return p, false
@@ -71,7 +68,7 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 		return p, true
 	}
 	f := h.folder(snap, dir)
-	if len(f.files) == 0 {
+	if !f.there {
 		p.err = errors.New(missingFolder(s, snap))
 		return p, true
 	}
@@ -94,6 +91,14 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 		p.folder, p.key = f, digestOf(f.dir, f.digest, s.directory.given())
 	}
 	return p, true
+}
+
+// notHad is why something of this repository at another revision is not followed.
+func notHad(what, revision, missing string) NotFollowed {
+	return NotFollowed{
+		fmt.Sprintf("%s at revision %s of this repository is not followed: %s", what, revision, missing),
+		fmt.Sprintf("fetch that revision, or take another one for it: --revision %s=REV", revision),
+	}
 }
 
 // partElsewhere is a part that is not in this repository. Whether it can be had is said when it is rendered.

@@ -6,10 +6,10 @@
 // Its rules:
 //
 //  1. It begins with fleet/bootstrap/<hub>.yaml, or where there is none with the files of fleet/bootstrap/<hub>, and goes
-//     on until nothing new appears: an ApplicationSet becomes Applications, by Argo CD's own generators and renderer and
-//     the engine's answers; an Application whose source lies in this repository becomes its objects, by Helm's library or
-//     as they are written; an artifact for Flux becomes the objects that are in it, HelmReleases what their charts make, and
-//     Flux's Kustomizations what their folders are built into.
+//     on until nothing new appears: an ApplicationSet becomes Applications, by Argo CD's own generators and renderer, the
+//     engine's answers and what is in this repository; an Application whose source lies in this repository becomes its
+//     objects, by Helm's library, by kustomize's, or as they are written; an artifact for Flux becomes the objects that are
+//     in it, HelmReleases what their charts make, and Flux's Kustomizations what their folders are built into.
 //  2. Each object knows whose engine runs it (the hub's, or a member's), which object it came from, and where its text
 //     stands: the file of the root, or the chart's template.
 //  3. What is in this repository is told by the root Application: its repoURL, at its targetRevision; for a hub that runs Flux by

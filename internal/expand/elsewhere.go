@@ -68,6 +68,13 @@ type NotFollowed struct{ Text, Hint string }
 
 func (e NotFollowed) Error() string { return e.Text }
 
+func (e NotFollowed) hints() []string {
+	if e.Hint == "" {
+		return nil
+	}
+	return []string{e.Hint}
+}
+
 // folderAt is a folder of another repository.
 func (h *Hub) folderAt(p Place) (*folder, error) {
 	snap, err := h.o.Tools.Elsewhere.At(p)
@@ -202,10 +209,7 @@ func (h *Hub) unmade(o *Object, s source, err error) {
 	severity, hints := problem.Error, []string(nil)
 	var beyond NotFollowed
 	if errors.As(err, &beyond) {
-		severity = problem.Warning
-		if beyond.Hint != "" {
-			hints = []string{beyond.Hint}
-		}
+		severity, hints = problem.Warning, beyond.hints()
 	}
 	h.faultAt(o, h.chartPos(o, s), severity, oneLine(err), hints...)
 }

@@ -214,6 +214,18 @@ func (h *Hub) ask(applicationSet string, parameters json.RawMessage) (json.RawMe
 	return told.Bytes(), nil
 }
 
+// open is what the git generator reads: this repository alone.
+func (h *Hub) open(repoURL, revision string) (*snapshot.Snapshot, error) {
+	snap, missing := h.revision(source{repoURL: repoURL, revision: revision})
+	switch {
+	case missing != "":
+		return nil, notHad("generator git", revision, missing)
+	case snap == nil:
+		return nil, NotFollowed{Text: "generator git is not followed: it reads " + shown(repoURL) + ", which is another repository"}
+	}
+	return snap, nil
+}
+
 func (h *Hub) request(applicationSet string, parameters json.RawMessage) (generator.Request, error) {
 	r, err := generator.ParseRequest(parameters, h.o.Hub)
 	r.ApplicationSet = applicationSet

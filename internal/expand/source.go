@@ -122,6 +122,7 @@ type folder struct {
 	helm, kustomize bool
 	// lives tells that its text names kinds that expansion follows.
 	lives bool
+	there bool
 }
 
 type folderKey struct {
@@ -148,6 +149,7 @@ func (h *Hub) folder(snap *snapshot.Snapshot, dir string) *folder {
 		f.lives = f.lives || !strings.HasSuffix(p, ".md") && lives(file.Data)
 	}
 	f.digest = digestOf(digests...)
+	f.there = len(f.files) > 0 || slices.ContainsFunc(snap.Beside().Unread, func(p string) bool { return strings.HasPrefix(p, dir+"/") })
 	h.folders[key] = f
 	return f
 }

@@ -12,6 +12,15 @@ import (
 // Ask is the generator plugin: the answer to the input.parameters of an ApplicationSet of that name.
 type Ask func(applicationSet string, parameters json.RawMessage) (json.RawMessage, error)
 
+// Open is a Git repository at a revision, which is empty for HEAD.
+type Open func(repoURL, revision string) (*snapshot.Snapshot, error)
+
+// Inputs are what generators ask.
+type Inputs struct {
+	Plugin Ask
+	Git    Open
+}
+
 // Parameters is one parameter set that a generator yields.
 type Parameters struct {
 	Values map[string]any
@@ -23,7 +32,7 @@ type Parameters struct {
 // ApplicationSets is Argo CD's ApplicationSet controller, as far as it is a function.
 type ApplicationSets interface {
 	// Parameters are the sets that an ApplicationSet's generators yield, in order.
-	Parameters(set Tree, ask Ask) ([]Parameters, error)
+	Parameters(set Tree, in Inputs) ([]Parameters, error)
 	// Application is what the ApplicationSet's template makes of one of them.
 	Application(p Parameters) (Tree, error)
 }

@@ -44,7 +44,27 @@ type Snapshot struct {
 	files map[string]*File
 	paths []string // sorted
 	list  []*File  // in the order of paths
+
+	beside Beside
 }
+
+// Beside is what a repository has besides the files of its snapshot, by sorted paths.
+type Beside struct {
+	// Unread are files that nobody reads.
+	Unread []string
+	// LinkedFolders are symbolic links to folders. What is below one is of the snapshot, and stands in another place, too.
+	LinkedFolders []string
+}
+
+// WithBeside is the same snapshot, which knows what else there is.
+func (s *Snapshot) WithBeside(b Beside) *Snapshot {
+	out := *s
+	out.beside = b
+	return &out
+}
+
+// Beside is what else there is, empty unless its source was asked to tell. It must not be changed.
+func (s *Snapshot) Beside() Beside { return s.beside }
 
 // New builds a snapshot of files; the map is taken over and must not be changed afterwards.
 func New(revision string, files map[string]*File) *Snapshot {

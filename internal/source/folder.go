@@ -184,7 +184,7 @@ func (w *walk) snapshot(files []placed, broken []*snapshot.File) (*snapshot.Snap
 	if !changed && len(out) == f.last.Len() {
 		return f.last, nil
 	}
-	return snapshot.Of(out), nil
+	return snapshot.Of(out).WithBeside(w.tree.beside()), nil
 }
 
 // look finds out what a file is now. It stands at a path below a folder that is open.

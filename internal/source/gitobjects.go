@@ -34,7 +34,11 @@ func (g *Git) load(ctx context.Context, commit string) (*snapshot.Snapshot, erro
 	if len(files) == 0 {
 		return nil, empty(g.name)
 	}
-	return g.read(ctx, commit, files, broken)
+	s, err := g.read(ctx, commit, files, broken)
+	if err != nil {
+		return nil, err
+	}
+	return s.WithBeside(tree.beside()), nil
 }
 
 // tree is all that a commit has, with where its links lead.

@@ -89,6 +89,29 @@ func (t *tree) place() (files []placed, broken []*snapshot.File, err error) {
 	return files, broken, nil
 }
 
+// beside is what there is besides the files that place returns, for whoever renders charts and folders.
+func (t *tree) beside() (b snapshot.Beside) {
+	if !t.limits.Charts {
+		return b
+	}
+	for p, n := range t.nodes {
+		switch {
+		case n.link && t.leadsToFolder(p):
+			b.LinkedFolders = append(b.LinkedFolders, p)
+		case hidden(p) || !t.limits.wanted(p):
+			b.Unread = append(b.Unread, p)
+		}
+	}
+	slices.Sort(b.LinkedFolders)
+	slices.Sort(b.Unread)
+	return b
+}
+
+func (t *tree) leadsToFolder(p string) bool {
+	final, err := t.follow(p)
+	return err == nil && t.nodes[final] == nil
+}
+
 func (t *tree) index() {
 	t.dirs = map[string]bool{"": true}
 	t.paths = make([]string, 0, len(t.nodes))

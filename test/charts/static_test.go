@@ -56,7 +56,7 @@ func TestStaticEqualsThePlugin(t *testing.T) {
 		if !o.ApplicationSet() {
 			continue
 		}
-		parameters, err := tools.ApplicationSets.Parameters(o.Tree, none)
+		parameters, err := tools.ApplicationSets.Parameters(o.Tree, expand.Inputs{Plugin: none})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 // Package argocd is Argo CD's ApplicationSet controller as a function: its own generators, renderer and patches.
 //
-// The generator plugin's client is the one part that is ours: instead of a server it asks the engine.
+// Ours are the generator plugin's client, which asks the engine instead of a server, and what the git generator reads: snapshots.
 package argocd
 
 import (
@@ -30,6 +30,7 @@ var _ expand.ApplicationSets = (*ApplicationSets)(nil)
 // New makes the controller. What Argo CD logs is thrown away: errors are returned.
 func New() *ApplicationSets {
 	logrus.SetOutput(io.Discard)
+	logrus.SetLevel(logrus.PanicLevel) // it would write out all folders of a repository
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	quiet.SetLevel(logrus.PanicLevel)
@@ -37,12 +38,14 @@ func New() *ApplicationSets {
 }
 
 // Parameters runs an ApplicationSet's generators.
-func (a *ApplicationSets) Parameters(tree expand.Tree, ask expand.Ask) ([]expand.Parameters, error) {
+func (a *ApplicationSets) Parameters(tree expand.Tree, in expand.Inputs) ([]expand.Parameters, error) {
 	set, err := decode(tree)
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]generators.Generator{"Plugin": &plugin{ask: ask, name: set.Name}, "List": generators.NewListGenerator()}
+	known := map[string]generators.Generator{
+		"Plugin": &plugin{ask: in.Plugin, name: set.Name}, "List": generators.NewListGenerator(), "Git": newGit(in.Git),
+	}
 	nested := maps.Clone(known)
 	nested["Matrix"], nested["Merge"] = generators.NewMatrixGenerator(maps.Clone(known)), generators.NewMergeGenerator(maps.Clone(known))
 	known["Matrix"], known["Merge"] = generators.NewMatrixGenerator(nested), generators.NewMergeGenerator(nested)
@@ -85,7 +88,7 @@ func (a *ApplicationSets) Application(p expand.Parameters) (expand.Tree, error) 
 
 // decode reads an ApplicationSet as the API server has it: unknown keys are dropped.
 func decode(tree expand.Tree) (*v1alpha1.ApplicationSet, error) {
-	data, err := json.Marshal(tree)
+	data, err := json.Marshal(withExclusions(tree))
 	if err != nil {
 		return nil, err
 	}
