@@ -2,6 +2,8 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -233,7 +235,10 @@ func (x *objects) cause(d *Difference, p expand.Pair) {
 	if err != nil {
 		path = nil
 	}
-	old, updated := x.place(p, path)
+	old, updated, ok := x.version(*d, p)
+	if !ok {
+		old, updated = x.place(p, path)
+	}
 	if old.IsZero() { // what it comes from is in one of the two alone
 		old = updated
 	}
@@ -246,6 +251,30 @@ func (x *objects) cause(d *Difference, p expand.Pair) {
 	if d.New != nil {
 		d.New.Pos = updated
 	}
+}
+
+// version is the place in the chart's own file of a value that a changed text has in it, mostly the chart's version in a label.
+func (x *objects) version(d Difference, p expand.Pair) (old, updated problem.Pos, ok bool) {
+	b, a := p.Before, p.After
+	if d.Old == nil || d.New == nil || a.Written() || a.Parent == nil || b.Parent == nil || !a.Parent.Deploys() || !b.Parent.Deploys() {
+		return old, updated, false
+	}
+	was, isText := d.Old.Value.(string)
+	is, areTexts := d.New.Value.(string)
+	if !isText || !areTexts {
+		return old, updated, false
+	}
+	for _, c := range expand.Rendered(x.before, x.after, b.Parent, a.Parent) {
+		if path.Base(c.Path()) != chartFile {
+			continue
+		}
+		for _, v := range values(rootOf(c.Before), rootOf(c.After), nil) {
+			if v.Old != nil && v.New != nil && strings.Contains(was, fmt.Sprint(v.Old.Value)) && strings.Contains(is, fmt.Sprint(v.New.Value)) {
+				return v.Old.Pos, v.New.Pos, true
+			}
+		}
+	}
+	return old, updated, false
 }
 
 func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos) {
@@ -267,7 +296,7 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 		return b, a
 	}
 	given := len(fieldsOf(&expand.Object{Tree: helmOf(b.Parent)}, &expand.Object{Tree: helmOf(a.Parent)})) > 0
-	if b, a, ok := changedAt(files, component); ok && !given {
+	if b, a, ok := changedAt(files, component, a.Pos.File); ok && !given {
 		return b, a
 	}
 	// The chart is the same: what it was given is not.

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand"
@@ -11,26 +12,48 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// changedAt is the place among a chart's changed files that a component's change comes from: its own entry of a catalog,
-// else what holds for all, else the first changed template. Of values that concern other components alone there is none.
-func changedAt(files []expand.Change, component string) (old, updated problem.Pos, ok bool) {
+// changedAt is the place among a chart's changed files that a component's change comes from: its own entry of a catalog or what
+// holds for all, else the template that makes the object, a named template, or the chart's own file. Of values that concern
+// other components alone there is none.
+func changedAt(files []expand.Change, component, template string) (old, updated problem.Pos, ok bool) {
+	likely := len(ranks)
 	for _, c := range files {
-		if path.Ext(c.Path()) == ".yaml" && !strings.Contains(c.Path(), "/templates/") {
-			if old, updated, ok = changedValue(c, component); ok {
-				return old, updated, true
-			}
+		r := slices.IndexFunc(ranks, func(is func(name, template string) bool) bool { return is(c.Path(), template) })
+		if r >= likely {
 			continue
 		}
-		old, updated = changedLine(c)
-		return old, updated, true
+		if path.Ext(c.Path()) != ".yaml" || inTemplates(c.Path()) {
+			old, updated = changedLine(c)
+		} else if b, a, found := changedValue(c, component); found {
+			old, updated = b, a
+		} else {
+			continue
+		}
+		likely, ok = r, true
 	}
-	return problem.Pos{}, problem.Pos{}, false
+	return old, updated, ok
 }
+
+// ranks tell what a chart's changed files are, the likeliest cause of an object's change first.
+var ranks = []func(name, template string) bool{
+	func(name, _ string) bool {
+		return path.Ext(name) == ".yaml" && !inTemplates(name) && path.Base(name) != chartFile
+	},
+	func(name, template string) bool { return name == template },
+	func(name, _ string) bool { return strings.HasPrefix(path.Base(name), "_") },
+	func(name, _ string) bool { return path.Base(name) == chartFile },
+	func(string, string) bool { return true },
+}
+
+// chartFile is what a chart says of itself.
+const chartFile = "Chart.yaml"
+
+func inTemplates(name string) bool { return strings.Contains(name, "/templates/") }
 
 // changedKey is the place of a changed value of a chart's files that is called as the field is.
 func changedKey(files []expand.Change, component string, key []string) (old, updated problem.Pos, ok bool) {
 	for _, c := range files {
-		if len(key) == 0 || path.Ext(c.Path()) != ".yaml" || strings.Contains(c.Path(), "/templates/") {
+		if len(key) == 0 || path.Ext(c.Path()) != ".yaml" || inTemplates(c.Path()) {
 			continue
 		}
 		for _, d := range values(rootOf(c.Before), rootOf(c.After), nil) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -366,6 +367,9 @@ func (w *walk) list(rel string, here opened) (listing, error) {
 	entries, err := here.list(w.buffer)
 	if err != nil {
 		return listing{}, err
+	}
+	if rel != "" && slices.ContainsFunc(entries, func(e entry) bool { return e.name == ".git" }) {
+		entries = nil // a submodule, or a clone in a clone: another repository's
 	}
 	l := listing{stat: stat, racy: stat.youngerThan(w.fresh), nodes: make([]node, 0, len(entries))}
 	for _, e := range entries {

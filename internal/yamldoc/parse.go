@@ -98,14 +98,14 @@ func decode(file string, data []byte) (root *yaml.Node, extra problem.Pos, err e
 		if errors.Is(err, io.EOF) {
 			return nil, problem.Pos{}, nil
 		}
-		return nil, problem.Pos{}, syntaxError(file, err)
+		return nil, problem.Pos{}, syntaxError(file, data, err)
 	}
 	var second yaml.Node
 	switch err := dec.Decode(&second); {
 	case err == nil:
 		extra = problem.Pos{File: file, Line: second.Line, Column: second.Column}
 	case !errors.Is(err, io.EOF):
-		return nil, problem.Pos{}, syntaxError(file, err)
+		return nil, problem.Pos{}, syntaxError(file, data, err)
 	}
 	if len(document.Content) == 0 {
 		return nil, extra, nil
@@ -115,8 +115,17 @@ func decode(file string, data []byte) (root *yaml.Node, extra problem.Pos, err e
 
 var yamlErrorLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 
+// conflictMark is the line that begins a conflict that a merge has left, as Git writes it.
+var conflictMark = regexp.MustCompile(`(?m)^<<<<<<< `)
+
 // syntaxError takes the line out of the parser's text ("yaml: line 3: ...").
-func syntaxError(file string, err error) error {
+func syntaxError(file string, data []byte, err error) error {
+	if at := conflictMark.FindIndex(data); at != nil {
+		return problem.Problem{
+			Reason: problem.InvalidYAML, Severity: problem.Error, Pos: problem.Pos{File: file, Line: 1 + bytes.Count(data[:at[0]], []byte("\n")), Column: 1},
+			Found: "a merge conflict that is not resolved", Expected: "a YAML document", Hints: []string{"keep what is right, and take out the lines that begin with <<<<<<<, ======= and >>>>>>>"},
+		}
+	}
 	m := yamlErrorLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
 	line, _ := strconv.Atoi(m[1])
 	p := problem.Problem{
