@@ -84,7 +84,7 @@ type set struct {
 // sets are an ApplicationSet's parameter sets; ok is false where they cannot be had.
 func (h *Hub) sets(o *Object) (out []set, ok bool) {
 	if kind := unsupported(o); kind != "" {
-		h.faultOf(o, problem.Warning, fmt.Sprintf("generator %s is not followed", kind))
+		h.faultAt(o, o.Pos, problem.Warning, fmt.Sprintf("generator %s is not followed", kind), insteadOf[kind]...)
 		return nil, false
 	}
 	parameters, err := h.o.Tools.ApplicationSets.Parameters(o.Tree, Inputs{Plugin: h.ask, Git: h.open})
@@ -115,6 +115,9 @@ func (h *Hub) sets(o *Object) (out []set, ok bool) {
 
 // known are the generators that are followed.
 var knownGenerators = map[string]bool{"plugin": true, "list": true, "git": true, "matrix": true, "merge": true, "selector": true}
+
+// insteadOf is what does the same and is followed.
+var insteadOf = map[string][]string{"clusters": {"the plugin's view members has a set for each cluster that this repository registers"}}
 
 // unsupported is the first generator of an ApplicationSet that is not followed.
 func unsupported(o *Object) string { return unsupportedIn(At(o.Tree, "spec", "generators")) }

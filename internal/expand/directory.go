@@ -95,12 +95,19 @@ const skipMarker = "+argocd:skip-file-rendering"
 // Source: ibid., reposerver/repository/repository.go, getPotentiallyValidManifests.
 func (d directory) files(f *folder) (manifests, jsonnet []*snapshot.File) {
 	include, exclude := globOf(d.include), globOf(d.exclude)
+	var linked []string // folders that are links, which are not followed
+	for _, l := range f.snap.Beside().LinkedFolders {
+		if l == f.dir || strings.HasPrefix(l, f.dir+"/") {
+			linked = append(linked, l+"/")
+		}
+	}
 	for _, file := range f.files {
 		program := path.Ext(file.Path) == ".jsonnet"
 		relative := below(f.dir, file.Path)
 		switch {
 		case !program && !isManifest(file.Path):
 		case !d.recurse && strings.Contains(relative, "/"):
+		case slices.ContainsFunc(linked, func(l string) bool { return strings.HasPrefix(file.Path, l) }):
 		case d.exclude != "" && exclude.Match(relative):
 		case d.include != "" && !include.Match(relative):
 		case bytes.Contains(file.Data, []byte(skipMarker)):

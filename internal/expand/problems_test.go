@@ -26,7 +26,7 @@ func TestProblemsAreNamed(t *testing.T) {
 		},
 		"a generator that is not followed": {
 			replace(t, "fleet/bootstrap/hub-us/members.yaml", "    - plugin:\n", "    - clusters: {}\n    - plugin:\n"), 10,
-			`warning: fleet/bootstrap/hub-us/members.yaml:2:1: ApplicationSet "members": generator clusters is not followed`,
+			`warning: fleet/bootstrap/hub-us/members.yaml:2:1: ApplicationSet "members": generator clusters is not followed; the plugin's view members has a set for each cluster that this repository registers`,
 		},
 		"a chart that fails": {
 			replace(t, "charts/agent-bootstrap/templates/applicationsets.yaml", "{{- range $group", "{{- fail \"no agents today\" }}\n{{- range $group"), 80,

@@ -64,7 +64,12 @@ func (s *Snapshot) WithBeside(b Beside) *Snapshot {
 }
 
 // Beside is what else there is, empty unless its source was asked to tell. It must not be changed.
-func (s *Snapshot) Beside() Beside { return s.beside }
+func (s *Snapshot) Beside() Beside {
+	if s == nil {
+		return Beside{}
+	}
+	return s.beside
+}
 
 // New builds a snapshot of files; the map is taken over and must not be changed afterwards.
 func New(revision string, files map[string]*File) *Snapshot {

@@ -122,7 +122,6 @@ func folders(s *snapshot.Snapshot) []string {
 // tracked are the paths at or below one that `git ls-files` lists: files and symbolic links, which are not followed.
 func tracked(s *snapshot.Snapshot, at string) iter.Seq[string] {
 	beside := s.Beside()
-	under := func(p string) bool { return at == "." || p == at || strings.HasPrefix(p, at+"/") }
 	throughLink := func(p string) bool {
 		return slices.ContainsFunc(beside.LinkedFolders, func(dir string) bool { return strings.HasPrefix(p, dir+"/") })
 	}
@@ -136,10 +135,28 @@ func tracked(s *snapshot.Snapshot, at string) iter.Seq[string] {
 			}
 		}
 		for _, paths := range [][]string{beside.Unread, beside.LinkedFolders} {
-			for _, p := range paths {
-				if under(p) && !yield(p) {
+			for p := range within(paths, at) {
+				if !yield(p) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// within are those of sorted paths that are at or below one.
+func within(paths []string, at string) iter.Seq[string] {
+	if at == "." {
+		return slices.Values(paths)
+	}
+	return func(yield func(string) bool) {
+		if _, is := slices.BinarySearch(paths, at); is && !yield(at) {
+			return
+		}
+		from, _ := slices.BinarySearch(paths, at+"/")
+		for _, p := range paths[from:] {
+			if !strings.HasPrefix(p, at+"/") || !yield(p) {
+				return
 			}
 		}
 	}
