@@ -371,10 +371,10 @@ func (c *comparison) alone(h *Hub, o *Object, below map[Key]once, visit func(*Ob
 		}
 	case o.Deploys():
 		for _, p := range h.parts(o) {
-			if !p.lives() && (p.folder != nil || h == c.before) {
+			if !p.lives() && h == c.before {
 				continue
 			}
-			objects, _ := h.objects(o, p) // what fails is named
+			objects, _ := h.objects(o, p) // what fails is named, of what is new whatever it makes
 			for _, x := range objects {
 				if follows(x) {
 					below[x.Key()] = once{func() *Object { return x }, h == c.before && !cascades(o)}

@@ -99,7 +99,7 @@ func (p *Plan) AddProblems(base bool, problems []problem.Problem) {
 	for _, x := range generator.OnePerPlace(problem.Sorted(problems)) {
 		f := PlanProblem{revision, NewFinding(x)}
 		same := func(y PlanProblem) bool {
-			return y.Message == f.Message && y.Position.String() == f.Position.String() && y.Cluster == f.Cluster && (y.Revision == revision || y.Severity == string(problem.Warning))
+			return y.Message == f.Message && y.Position.String() == f.Position.String() && y.Cluster == f.Cluster
 		}
 		switch i := slices.IndexFunc(p.Problems, same); {
 		case i < 0:
@@ -242,7 +242,11 @@ func (p Plan) notKnown() []string {
 	var order []string
 	for _, x := range p.Problems {
 		if x.Severity == string(problem.Error) {
-			line := fmt.Sprintf("error of the %s: %s", x.Revision, x.line())
+			of := x.Revision
+			if of == bothRevisions {
+				of = "base and the head"
+			}
+			line := fmt.Sprintf("error of the %s: %s", of, x.line())
 			if !told[line] { // what is shared breaks many
 				out = append(out, line)
 			}
