@@ -18,6 +18,9 @@ import (
 // Field is the Kind of a difference of a rendered object.
 const Field Kind = "field"
 
+// quarantineMark is the field by which an Application says why it stays as it is, as this repository's templates write it.
+const quarantineMark = `metadata.annotations["argosy.dev/quarantine"]`
+
 // Object is what changes for one object of the pipeline, beyond what the engine's answers say (rule 10).
 type Object struct {
 	expand.Key
@@ -231,6 +234,9 @@ func opened(v any, key string) any {
 // cause fills in where a difference comes from: the object's own text, its ApplicationSet's template, or the chart that
 // makes either.
 func (x *objects) cause(d *Difference, p expand.Pair) {
+	if d.Name == quarantineMark {
+		return // the text names the file; the template that puts it there is no cause
+	}
 	path, err := hierarchy.ParsePath(d.Name)
 	if err != nil {
 		path = nil

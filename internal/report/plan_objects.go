@@ -235,25 +235,12 @@ func (p Plan) removed() string {
 // notKnown are the lines that say what the plan lacks: members that keep what they had, what fails, and what is not followed
 // any more or not yet, once for all objects alike.
 func (p Plan) notKnown() []string {
-	out := p.broken()
-	told := map[string]bool{}
+	out := append(p.broken(), p.errors()...)
 	warned := map[string][]string{}
 	hints := map[string][]string{}
 	var order []string
 	for _, x := range p.Problems {
-		if x.Severity == string(problem.Error) {
-			of := x.Revision
-			if of == bothRevisions {
-				of = "base and the head"
-			}
-			line := fmt.Sprintf("error of the %s: %s", of, x.line())
-			if !told[line] { // what is shared breaks many
-				out = append(out, line)
-			}
-			told[line] = true
-			continue
-		}
-		if x.Revision == bothRevisions {
+		if x.Severity == string(problem.Error) || x.Revision == bothRevisions {
 			continue
 		}
 		if warned[x.Found] == nil {
@@ -293,6 +280,37 @@ func (p Plan) broken() []string {
 			}
 		}
 		out = append(out, fmt.Sprintf("%s: %s %s: %s cannot be computed at the %s", b.Hub, who, what, they, b.Revision))
+	}
+	return out
+}
+
+// errors are what fails, each once for all that it breaks alike.
+func (p Plan) errors() []string {
+	subjects := map[string][]string{}
+	var order []PlanProblem
+	alike := func(x PlanProblem) string {
+		return strings.Join([]string{x.Revision, x.Position.String(), strings.TrimPrefix(x.Message, x.Subject)}, "\n")
+	}
+	for _, x := range p.Problems {
+		if x.Severity != string(problem.Error) {
+			continue
+		}
+		key := alike(x)
+		if subjects[key] == nil {
+			order = append(order, x)
+		}
+		if !slices.Contains(subjects[key], x.Subject) { // what is shared breaks many clusters
+			subjects[key] = append(subjects[key], x.Subject)
+		}
+	}
+	out := make([]string, 0, len(order))
+	for _, x := range order {
+		of := x.Revision
+		if of == bothRevisions {
+			of = "base and the head"
+		}
+		x.Message = named(subjects[alike(x)]) + strings.TrimPrefix(x.Message, x.Subject)
+		out = append(out, fmt.Sprintf("error of the %s: %s", of, x.line()))
 	}
 	return out
 }

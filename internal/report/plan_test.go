@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -162,6 +163,24 @@ func TestWritePlanMarkdownNamesSomeErrors(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in the output:\n%s", want, b.String())
 		}
+	}
+}
+
+// An error that breaks many alike is one line, with those that it breaks, and says of which revisions it is.
+func TestWritePlanErrorsAlike(t *testing.T) {
+	p := NewPlan(PlanRevision{Name: "a"}, PlanRevision{Name: "b"}, &plan.Plan{})
+	fails := func(app string) problem.Problem {
+		return problem.Problem{Reason: problem.ExpansionFailed, Severity: problem.Error, Pos: problem.Pos{File: "catalog.yaml", Line: 2}, Subject: app, Found: "no such function"}
+	}
+	p.AddProblems(false, []problem.Problem{fails("one"), fails("two"), fails("three")})
+	p.AddProblems(true, []problem.Problem{fails("three")})
+	var b strings.Builder
+	if err := WritePlan(&b, p, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "error of the head: catalog.yaml:2: one, two: no such function\nerror of the base and the head: catalog.yaml:2: three: no such function\n"
+	if !strings.HasSuffix(b.String(), want) {
+		t.Errorf("%s\nwant at its end\n%s", b.String(), want)
 	}
 }
 
