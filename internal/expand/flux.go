@@ -128,7 +128,7 @@ func reference(from Tree) string {
 // inRepository is a path as Flux takes it: from the root of its source, and not above.
 func inRepository(p string) string { return cmp.Or(path.Clean("/" + p)[1:], ".") }
 
-// keep are annotations and labels of an object that kustomize-controller does not remove.
+// kept reports whether an object says that kustomize-controller is not to remove it.
 func kept(o *Object) bool {
 	const prune = "kustomize.toolkit.fluxcd.io/prune"
 	return text(o.Tree, "metadata", "annotations", prune) == "disabled" || o.Label(prune) == "disabled"

@@ -51,7 +51,7 @@ func fluxTree(k expand.Kustomization) (tree, overlay, error) {
 	if k.Flux.Spec["ignore"] != nil {
 		return tree{}, o, expand.NotFollowed{Text: "spec.ignore is not followed: what it names is left as it is on the cluster"}
 	}
-	t := tree{Snapshot: k.Snapshot, ignored: ignored(k.Flux)}
+	t := tree{Snapshot: k.Snapshot, ignored: ignored(k)}
 	if !slices.ContainsFunc(t.Under(k.Dir), func(p string) bool { return !t.isIgnored(p) }) {
 		return tree{}, o, fmt.Errorf("path %q is not there, or is ignored", k.Dir)
 	}
@@ -73,8 +73,13 @@ var (
 	}
 )
 
-// ignored tells which files a source leaves out: as storage.SourceIgnoreFilter, with the code of go-git that Flux has copied.
-func ignored(f *expand.Flux) func(p string) bool {
+// ignored tells which files a source leaves out: as storage.SourceIgnoreFilter, with the code of go-git that Flux has copied; and what
+// is behind links to folders, as no link is in an artifact (storage.Archive).
+func ignored(k expand.Kustomization) func(p string) bool {
+	f, linked := k.Flux, map[string]bool{}
+	for _, l := range k.Snapshot.Beside().LinkedFolders {
+		linked[l] = true
+	}
 	var patterns []gitignore.Pattern
 	add := func(lines, domain []string) {
 		for _, line := range lines {
@@ -99,7 +104,7 @@ func ignored(f *expand.Flux) func(p string) bool {
 	return func(p string) bool {
 		parts := strings.Split(p, "/")
 		for i := range parts { // what is in an ignored folder is not looked at
-			if matcher.Match(parts[:i+1], i < len(parts)-1) {
+			if matcher.Match(parts[:i+1], i < len(parts)-1) || linked[strings.Join(parts[:i], "/")] {
 				return true
 			}
 		}

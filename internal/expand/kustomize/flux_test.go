@@ -82,6 +82,16 @@ func TestFlux(t *testing.T) {
 	}
 }
 
+// TestLinkedFolder: what is behind a link is in no artifact.
+func TestLinkedFolder(t *testing.T) {
+	const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"
+	s := snapshot.FromMap(map[string]string{"k/a/c.yaml": object, "k/linked/c.yaml": object}).WithBeside(snapshot.Beside{LinkedFolders: []string{"k/linked"}})
+	made, err := kustomize.Kustomizations{}.Build(expand.Kustomization{Snapshot: s, Dir: "k", Flux: &expand.Flux{}})
+	if err != nil || len(made) != 1 || made[0].Template != "a/c.yaml" {
+		t.Errorf("%v, %v", made, err)
+	}
+}
+
 // text is objects as a stream, by kind and name.
 func text(t *testing.T, made []expand.Manifest) string {
 	t.Helper()
