@@ -24,6 +24,8 @@ type part struct {
 	err error
 	// brings tells, of a chart from elsewhere, that it may make objects that expansion follows.
 	brings bool
+	// overrides are the files that would change the source, of another repository.
+	overrides []string
 }
 
 // parts are those of an Application that lie in this repository, and with Elsewhere all others.
@@ -72,6 +74,13 @@ func (h *Hub) part(o *Object, s source) (p part, ok bool) {
 		p.err = errors.New(missingFolder(s, snap))
 		return p, true
 	}
+	if o.Application() {
+		if s, err = overridden(o, s, f); err != nil {
+			p.err = err
+			return p, true
+		}
+		p.source = s
+	}
 	kind, err := s.kind(f)
 	switch {
 	case err != nil:
@@ -109,13 +118,13 @@ func (h *Hub) partElsewhere(o *Object, s source) part {
 	} else if dir, err := snapshot.CleanPath(s.path); err != nil {
 		p.err = err
 	} else {
-		p.git = &Place{RepoURL: s.repoURL, Revision: s.revision, Path: dir}
+		p.git, p.overrides = &Place{RepoURL: s.repoURL, Revision: s.revision, Path: dir}, sourceFiles(o)
 	}
 	if p.err == nil {
 		p.chart, p.err = h.chart(o, s, nil)
 	}
 	if p.err == nil {
-		p.key = digestOf(p.elsewhere, p.git, s.explicit, s.directory.given(), p.chart.given(), s.flux)
+		p.key = digestOf(p.elsewhere, p.git, p.overrides, s.explicit, s.directory.given(), p.chart.given(), s.flux)
 	}
 	return p
 }

@@ -3,6 +3,7 @@ package expand
 import (
 	"errors"
 	"fmt"
+	"path"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -36,6 +37,11 @@ func (h *Hub) manifests(p part) ([]Manifest, error) {
 			f, err := h.folderAt(*p.git)
 			if err != nil {
 				return nil, err
+			}
+			for _, name := range p.overrides {
+				if file := f.snap.File(path.Join(f.dir, name)); file != nil {
+					return nil, NotFollowed{Text: fmt.Sprintf("%s changes the source, which is not followed in another repository: %s", file.Path, *p.git)}
+				}
 			}
 			kind, err := p.source.kind(f)
 			switch {

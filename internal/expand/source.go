@@ -25,6 +25,8 @@ type source struct {
 	directory                      directory
 	explicit                       []string // kinds that it has options of
 	at                             []string // its path in the Application
+	tree                           Tree     // as the Application has it
+	several                        bool     // it is in spec.sources
 
 	// Of Flux: what a Kustomization is built with, or a HelmRelease's values, of which the later win; and why it is not followed.
 	flux   *Flux
@@ -52,14 +54,18 @@ func sources(application *Object) []source {
 		if !ok {
 			continue
 		}
-		helm, _ := s["helm"].(Tree)
-		kustomize, _ := s["kustomize"].(Tree)
-		out = append(out, source{
-			repoURL: text(s, "repoURL"), revision: text(s, "targetRevision"), path: text(s, "path"), chart: text(s, "chart"), ref: text(s, "ref"), helm: helm, kustomize: kustomize,
-			directory: directoryOf(s), explicit: explicit(s, several), at: at,
-		})
+		out = append(out, sourceOf(s, several, at))
 	}
 	return out
+}
+
+func sourceOf(tree Tree, several bool, at []string) source {
+	helm, _ := tree["helm"].(Tree)
+	kustomize, _ := tree["kustomize"].(Tree)
+	return source{
+		repoURL: text(tree, "repoURL"), revision: text(tree, "targetRevision"), path: text(tree, "path"), chart: text(tree, "chart"), ref: text(tree, "ref"),
+		helm: helm, kustomize: kustomize, directory: directoryOf(tree), explicit: explicit(tree, several), at: at, tree: tree, several: several,
+	}
 }
 
 // address is what the forms of a repository's URL have in common.
