@@ -114,8 +114,7 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	if len(problems) > 0 {
 		return nil, unavailable(problems)
 	}
-	if r.values == nil {
-		// Switched off: its values would still be these.
+	if !r.enabled { // its values would still be these
 		e.Values, e.Chart = ground.merge(files, group, component), entry.chart
 	}
 	e.Layers = allLayers(e.Values, files)
