@@ -59,16 +59,23 @@ func (w *workFolder) take() error {
 	switch err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		err = errTaken
-	case err == nil: // of the file that has this name still?
-		mine, statErr := lock.Stat()
-		if there, err := os.Stat(name); err != nil || statErr != nil || !os.SameFile(mine, there) {
-			err = errTaken
-		}
+	case err == nil && !isThere(lock): // another process has removed it meanwhile
+		err = errTaken
 	}
 	if errors.Is(err, errTaken) {
 		_ = lock.Close()
 	}
 	return err
+}
+
+// isThere reports whether a file that is open is the one that has its name still.
+func isThere(f *os.File) bool {
+	open, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(open, there)
 }
 
 // end removes the work folder. Where nothing has the folder's place, what was there before gets it back.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"maps"
 	"os"
@@ -71,6 +72,31 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
+// A lock counts for the file that has the name: one that another process has removed, before it was locked, is nobody's.
+func TestLockIsOfTheFileThatIsThere(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lock")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !isThere(f) {
+		t.Error("it is there")
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if isThere(f) {
+		t.Error("it is gone")
+	}
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if isThere(f) {
+		t.Error("it is another one")
+	}
+}
+
 // Several renders to one folder at once: it is whole at the end, one of theirs, and nothing is left beside it.
 func TestWriteFolderAtOnce(t *testing.T) {
 	dir := t.TempDir()
@@ -88,7 +114,7 @@ func TestWriteFolderAtOnce(t *testing.T) {
 		}
 	}
 	if same := func(want map[string][]byte) bool {
-		return maps.EqualFunc(got, want, func(a, b []byte) bool { return string(a) == string(b) })
+		return maps.EqualFunc(got, want, bytes.Equal)
 	}; !same(sets[0]) && !same(sets[1]) {
 		t.Errorf("%q", got)
 	}
