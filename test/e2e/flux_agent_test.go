@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
+	"github.com/argosy-hub/argosy/test/e2e/internal/foresight"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
@@ -163,7 +164,8 @@ func fluxBrokenCommit(t *testing.T, m *fluxEngine) {
 		t.Errorf("the artifact is %s; expected %s, that of the commit before", now, revision)
 	}
 	m.allReady(t, answered)
-	m.calm(t) // nothing is foreseen of what cannot be read
+	m.calm(t)
+	m.foreseeing.CheckBroken(t, now)
 	m.only(t, mark, func(change) bool { return false })
 	must(t, m.fleet.Write(path, text))
 	m.push(t, "Mend "+path)
@@ -191,7 +193,7 @@ func fluxSwitchedOff(t *testing.T, m *fluxEngine) {
 		return ""
 	})
 	m.timed("push to the artifact without a component applied", began)
-	m.calm(t) // what is foreseen is with the permission
+	m.settleApart(t, foresight.Apart{Stay: []string{component + "-" + fluxMember}}) // what is foreseen is with the permission
 	m.only(t, mark, func(change) bool { return false })
 	m.notRecreated(t, before)
 	for _, o := range []string{"HelmRelease/" + flux.Namespace + "/" + component + "-" + fluxMember, "Deployment/kyverno/kyverno"} {

@@ -88,6 +88,7 @@ func startFlux(t *testing.T, owner string, clusters, members []string, more ...s
 	})
 	must(t, err)
 	m.foreseeing = foresight.Foresight{Argosy: argosy, Repo: m.fleet.Path(), Hub: fluxHub, Engines: []foresight.Engine{fluxOf(m.owner, m.Client)}, Facts: m.known}
+	m.foreseeing.Engines[0].Applied = m.applied
 	m.timed("clusters, Flux, Git and charts running", began)
 	return m
 }
@@ -407,13 +408,22 @@ func (m *fluxEngine) eventually(t *testing.T, what string, pending func() string
 // settle waits until nothing happens any more. What there is then has to be what was foreseen.
 func (m *fluxEngine) settle(t *testing.T) {
 	t.Helper()
+	m.settleApart(t, foresight.Apart{})
+}
+
+// settleApart is settle where something cannot be foreseen.
+func (m *fluxEngine) settleApart(t *testing.T, apart foresight.Apart) {
+	t.Helper()
 	m.calm(t)
-	m.foreseeing.Check(t, func(_ string, pending func() string) error {
-		if differs := pending(); differs != "" {
-			return errors.New(differs)
-		}
-		return nil
-	})
+	m.foreseeing.CheckApart(t, now, apart)
+}
+
+// now is how foresight waits when nothing happens any more: not at all.
+func now(_ string, pending func() string) error {
+	if differs := pending(); differs != "" {
+		return errors.New(differs)
+	}
+	return nil
 }
 
 // calm waits until nothing has happened for longer than Flux takes to ask the service again and to apply what it gets.

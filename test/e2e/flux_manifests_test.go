@@ -3,13 +3,17 @@ package e2e
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
 // fluxNotices is a component that is a folder of manifests in the fleet's own repository.
@@ -60,6 +64,42 @@ func (m *fluxEngine) says(t *testing.T, cluster, name, want string) types.UID {
 	return uid
 }
 
+// applied are the notices of all clusters, by whose engine it is there.
+func (m *fluxEngine) applied(t testing.TB) map[string][]*unstructured.Unstructured {
+	t.Helper()
+	out := map[string][]*unstructured.Unstructured{}
+	for _, c := range append([]*testcluster.Cluster{m.Cluster}, m.others...) {
+		owner := c.Name
+		if c == m.Cluster {
+			owner = m.owner
+		}
+		all, err := c.Client.List(t.Context(), kube.ConfigMaps, fluxNotices, "kustomize.toolkit.fluxcd.io/name")
+		must(t, err)
+		out[owner] = slices.Collect(maps.Values(all))
+	}
+	return out
+}
+
+// reissues has the first notice say more, and waits until Flux has applied it to clusters: a source is asked for every 10 minutes.
+func (m *fluxEngine) reissues(t *testing.T, clusters ...string) {
+	t.Helper()
+	for _, folder := range []string{"notices/prod/", "notices/dev/"} {
+		must(t, m.fleet.Replace(folder+"first.yaml", ", data: {", ", data: {edition: 'of ${cluster}', "))
+	}
+	m.push(t, "Another edition of the first notice")
+	for _, cluster := range clusters {
+		must(t, m.flux.Reconcile(t.Context(), flux.GitRepositories, flux.Namespace, fluxNotices+"-"+cluster))
+		m.eventually(t, "another edition on "+cluster, func() string {
+			o, err := m.client(t, cluster).Get(t.Context(), kube.ConfigMaps, fluxNotices, "first")
+			must(t, err)
+			if o == nil || fluxText(o, "data", "edition") == "" {
+				return fluxReady(m.get(t, flux.Kustomizations, fluxNotices+"-"+cluster)) + ", and it is not there"
+			}
+			return ""
+		})
+	}
+}
+
 // fluxManifests switches a folder of manifests on: Flux applies it as it is, as the entry does not ask for variables, and
 // waits for it. What is taken out of the folder is pruned, and nothing else changes. It ends with the folder applied.
 func fluxManifests(t *testing.T, m *fluxEngine) {
@@ -73,6 +113,7 @@ func fluxManifests(t *testing.T, m *fluxEngine) {
 	m.says(t, fluxMember, "second", "${cluster} ${annotation_aws_vpc_id:=none}")
 	m.allReady(t, m.answered(t))
 	m.timed("push to Kustomization ready", began)
+	m.settle(t) // what is foreseen of the Kustomization's own is from here on
 
 	m.notices(t, catalog, "", "first")
 	must(t, m.fleet.Remove("notices/prod/second.yaml"))
@@ -83,6 +124,8 @@ func fluxManifests(t *testing.T, m *fluxEngine) {
 	if uid, _ := m.notice(t, fluxMember, "first"); uid != first {
 		t.Errorf("the first notice was made anew: %s, then %s", first, uid)
 	}
+	m.settle(t)
+	m.reissues(t, fluxMember)
 	m.settle(t)
 	m.only(t, mark, func(change) bool { return false })
 	m.notRecreated(t, before)
@@ -110,6 +153,9 @@ func fluxHubManifests(t *testing.T, m *fluxEngine) {
 	m.timed("push to manifests on the spoke", began)
 	uid := m.says(t, fluxHub, "first", fluxHub+" "+vpc(fluxHub))
 	m.allReady(t, answered)
+	m.settle(t)
+	m.reissues(t, neighbour, fluxHub)
+	m.settle(t)
 
 	must(t, m.fleet.Replace(spokes, "enabled: true", "enabled: false"))
 	began = m.push(t, "No notices for "+neighbour)

@@ -25,6 +25,8 @@ type Engine struct {
 	// Manager is who applies to its API server what is foreseen, and owns what it sets. Where there is one, an object is as foreseen if it
 	// would be the same when that is applied again: the API server fills in defaults, and controllers add to it.
 	Manager string
+	// Applied is what Kustomizations of Flux have made of the fleet's own manifests, by whose engine the plan says.
+	Applied func(testing.TB) map[string][]*unstructured.Unstructured
 }
 
 // outlook is what an engine is to have, and has.
@@ -34,6 +36,17 @@ type outlook struct {
 	makers map[string]string
 	// left is what nobody makes any more, and stays as it was.
 	left objects
+	// applied is what Kustomizations have made.
+	applied applied
+}
+
+// keeps has what there was of an Application stay.
+func (o *outlook) keeps(application string, was *outlook) {
+	for name, object := range was.want {
+		if _, of, _ := strings.Cut(name, " "); of == application {
+			o.want[name] = object
+		}
+	}
 }
 
 // leaves adds what is left behind, of old and since what there was, as long as nobody makes it again.
@@ -92,5 +105,8 @@ func (e Engine) look(t testing.TB, o *outlook) string {
 	}
 	slices.Sort(misowned)
 	o.have = toldAll(t, live)
+	if e.Applied != nil {
+		o.applied = appliedBy(t, e.Applied(t))
+	}
 	return cmp.Or(differing(want, o.have), strings.Join(misowned, "\n"))
 }

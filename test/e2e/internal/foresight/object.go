@@ -125,21 +125,30 @@ func merge(a, b objects) objects {
 	return out
 }
 
-// became is what has become of Applications, by name, and of what Flux has in their place.
+// became is what has become of objects, by id.
 func became(before, after objects) map[string]string {
 	out := map[string]string{}
 	for name := range merge(before, after) {
 		b, was := before[name]
 		a, is := after[name]
-		kind, app, _ := strings.Cut(name, " ")
 		switch {
-		case kind != "Application" && kind != "HelmRelease" && kind != "Kustomization":
 		case !was:
-			out[app] = "create"
+			out[name] = "create"
 		case !is:
-			out[app] = "remove"
+			out[name] = "remove"
 		case !cmp.Equal(b, a):
-			out[app] = "change"
+			out[name] = "change"
+		}
+	}
+	return out
+}
+
+// deployments are Applications, and what Flux has in their place, by name.
+func deployments(all map[string]string) map[string]string {
+	out := map[string]string{}
+	for object, action := range all {
+		if kind, name, _ := strings.Cut(object, " "); kind == "Application" || kind == "HelmRelease" || kind == "Kustomization" {
+			out[name] = action
 		}
 	}
 	return out

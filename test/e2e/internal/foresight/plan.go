@@ -14,8 +14,8 @@ type planned struct {
 			Applications []plannedApplication
 		}
 		Objects []struct {
-			Kind, Name, Owner, Action string
-			Left                      bool
+			Kind, Name, Owner, Action, From string
+			Left                            bool
 		}
 	}
 	Guard    struct{ Refused []plannedRefusal }
