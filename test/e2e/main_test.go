@@ -39,7 +39,8 @@ func TestFlows(t *testing.T) {
 		{"removal", removal},
 		{"tenancy", tenancy},
 		{"faults", faults},
-		{"guard", removalBudget}, // last: what it leaves when it fails is few members
+		{"guard", removalBudget}, // the last of the fleet: what it leaves when it fails is few members
+		{"beside", beside},
 	} {
 		ok := t.Run(flow.name, func(t *testing.T) {
 			if flow.name != "registration" && e.ledger.get(hub.Name, "Secret", hub.Spare) == nil {
