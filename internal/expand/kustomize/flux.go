@@ -18,7 +18,7 @@ import (
 )
 
 // What Flux adds to kustomize. Its own library (github.com/fluxcd/pkg/kustomize v1.35, of kustomize-controller v1.9.5) needs a later
-// kustomize than Argo CD has, and files on a disk; so the little that it does is done here, and test/e2e compares both.
+// kustomize than Argo CD has, and files on a disk; so the little that it does is done here, and test/kustomizations compares both.
 
 // overlay is the part of a Kustomization's spec that is built.
 type overlay struct {
