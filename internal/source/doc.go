@@ -8,8 +8,9 @@
 //     touched in the last two seconds before a look are read again in the next, as their times may not tell), Git's
 //     blobs by their ids. Unchanged files keep their *snapshot.File; an unchanged repository keeps its *Snapshot.
 //  4. Only files whose names end in .yaml, .yml, .json or .gotmpl are part of a snapshot: the engine reads no other.
-//     With Limits.Charts, so are .tpl, .tgz, .jsonnet, Chart.lock, .helmignore, Kustomization and .sourceignore, and whatever is in a folder templates, files or crds.
-//     Submodules are left out; of a folder, these are the folders below it with a .git of their own.
+//     With Limits.Charts, so are .tpl, .tgz, .jsonnet, Chart.lock, .helmignore, Kustomization and .sourceignore, and
+//     whatever is in a folder templates, files or crds. Submodules are left out; of a folder that is a clone, these
+//     are the folders below it with a .git of their own. A folder that is none may be put together of clones.
 //  5. Symbolic links are followed inside the repository, to files and to folders. One that leads out of it becomes
 //     an entry with an error (H8), and so does a link to nothing or in a circle that has a name of rule 4. A folder
 //     that is itself a symbolic link is followed, anew at each look (git-sync swaps such a link). Names beginning with

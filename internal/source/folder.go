@@ -140,6 +140,8 @@ func (f *Folder) look(ctx context.Context) (*snapshot.Snapshot, error) {
 		Folder: f, ctx: ctx, root: root, real: real, fresh: began.Add(-racy).UnixNano(), tree: newTree(f.name, f.limits, len(f.seen)),
 		listings: make(map[string]listing, len(f.listings)), found: make(map[string]seenFile, len(f.seen)), buffer: make([]byte, 32<<10),
 	}
+	_, _, err = root.lstat(".git")
+	w.clone = err == nil
 	if err := w.dir("", root, "."); err != nil {
 		f.listings = nil
 		return nil, err
@@ -282,6 +284,7 @@ type walk struct {
 	ctx      context.Context
 	root     opened
 	real     string
+	clone    bool  // the folder is a clone, and no folder that clones are put together in
 	fresh    int64 // times from here on are not trusted by the next look
 	tree     *tree
 	listings map[string]listing
@@ -368,7 +371,7 @@ func (w *walk) list(rel string, here opened) (listing, error) {
 	if err != nil {
 		return listing{}, err
 	}
-	if rel != "" && slices.ContainsFunc(entries, func(e entry) bool { return e.name == ".git" }) {
+	if rel != "" && w.clone && slices.ContainsFunc(entries, func(e entry) bool { return e.name == ".git" }) {
 		entries = nil // a submodule, or a clone in a clone: another repository's
 	}
 	l := listing{stat: stat, racy: stat.youngerThan(w.fresh), nodes: make([]node, 0, len(entries))}

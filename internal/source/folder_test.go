@@ -210,6 +210,20 @@ func TestFolder_IsALink(t *testing.T) {
 	}
 }
 
+// What is another repository's is left out of a clone, as it is of Git's trees; a folder may be put together of clones.
+func TestFolder_ClonesBelow(t *testing.T) {
+	files := map[string]string{"a.yaml": "1\n", "sub/.git": "gitdir: x\n", "sub/b.yaml": "2\n", "clone/.git/config": "\n", "clone/deep/c.yaml": "3\n"}
+	dir := t.TempDir()
+	write(t, dir, files)
+	if d := cmp.Diff(map[string]string{"a.yaml": "1\n", "sub/b.yaml": "2\n", "clone/deep/c.yaml": "3\n"}, contents(snap(t, openFolder(t, dir)))); d != "" {
+		t.Errorf("no clone: %s", d)
+	}
+	write(t, dir, map[string]string{".git": "gitdir: x\n"})
+	if d := cmp.Diff(map[string]string{"a.yaml": "1\n"}, contents(snap(t, openFolder(t, dir)))); d != "" {
+		t.Errorf("a clone: %s", d)
+	}
+}
+
 type update struct {
 	s   *snapshot.Snapshot
 	err error
