@@ -191,7 +191,7 @@ func fluxOwner(o *Object) *generator.ID {
 
 // pulls is what has a hub's Flux pull its artifact. It stands in no file of the fleet's: charts/agent-flux makes it, by hand.
 func (h *Hub) pulls() *Object {
-	return &Object{Engine: ownerHub, Pos: h.o.State.Fleet.HubMember(h.o.Hub).KeyPos("remote_engine"), Tree: Tree{
+	return &Object{Engine: ownerHub, Pos: h.o.State.HubMember(h.o.Hub).KeyPos("remote_engine"), Tree: Tree{
 		"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
 		"metadata": Tree{"name": "argosy", "namespace": "flux-system"},
 		"spec":     Tree{"url": "oci://generator-plugin/flux/" + h.o.Hub + "/" + ownerHub},

@@ -1,6 +1,7 @@
 package expand
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 )
@@ -13,11 +14,7 @@ const besideIt = "what comes with it is found, or with what makes it"
 func (h *Hub) fluxKustomization(o *Object) (s source, applies bool) {
 	spec, _ := o.Tree["spec"].(Tree)
 	kind, name := text(spec, "sourceRef", "kind"), text(spec, "sourceRef", "name")
-	namespace := text(spec, "sourceRef", "namespace")
-	if namespace == "" {
-		namespace = o.namespace()
-	}
-	from := h.refers(o, kind, namespace, name)
+	from := h.refers(o, kind, cmp.Or(text(spec, "sourceRef", "namespace"), o.namespace()), name)
 	notFollowed := func(why, hint string) (source, bool) {
 		return source{err: NotFollowed{Text: "what it applies is not followed: " + why, Hint: hint}}, true
 	}
@@ -33,13 +30,13 @@ func (h *Hub) fluxKustomization(o *Object) (s source, applies bool) {
 	}
 	s = gitSource(from)
 	s.path, s.explicit = inRepository(text(spec, "path")), []string{kindKustomize}
-	s.flux = &Flux{Spec: built(spec), Ignore: text(from.Tree, "spec", "ignore")}
+	s.flux = &Flux{Spec: buildSpec(spec), Ignore: text(from.Tree, "spec", "ignore")}
 	s.flux.Variables, s.flux.Unknown = h.variables(o)
 	return s, true
 }
 
-// built is a Kustomization's spec without what is not built: when, and with whose rights.
-func built(spec Tree) Tree {
+// buildSpec is a Kustomization's spec without what is not built: when, and with whose rights.
+func buildSpec(spec Tree) Tree {
 	out := Tree{}
 	for _, key := range []string{
 		"targetNamespace", "namePrefix", "nameSuffix", "patches", "images", "components", "ignoreMissingComponents", "buildMetadata", "commonMetadata", "decryption", "postBuild", "ignore",

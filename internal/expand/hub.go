@@ -96,7 +96,7 @@ func (h *Hub) adopt(dir string) {
 // adoptDeclared learns this repository's address from the hub's own member file, where it has no root Application (rule 3).
 func (h *Hub) adoptDeclared() {
 	declared := map[string]string{}
-	for _, e := range h.o.State.Fleet.HubMember(h.o.Hub).RepositoryAnnotations {
+	for _, e := range h.o.State.HubMember(h.o.Hub).RepositoryAnnotations {
 		declared[e.Key] = e.Value
 	}
 	if url := declared["fleet_repo_url"]; url != "" {

@@ -179,7 +179,7 @@ func (h *Hub) runsOn(o *Object) string {
 		return cmp.Or(o.flux.cluster, o.Engine)
 	}
 	name, server := text(o.Tree, "spec", "destination", "name"), text(o.Tree, "spec", "destination", "server")
-	switch self := h.o.State.Fleet.HubMember(h.o.Hub); {
+	switch self := h.o.State.HubMember(h.o.Hub); {
 	case name == "in-cluster", name == "" && (server == inCluster || server == ""):
 		return o.Engine
 	case self != nil && name == self.Name:

@@ -241,7 +241,7 @@ func (st *State) releaseApplications(hub string) (out []Application) {
 				}
 				if owner != fleet.OwnerHub {
 					a.Cluster = owner
-				} else if self := st.Fleet.HubMember(hub); self != nil {
+				} else if self := st.hubs[hub]; self != nil {
 					a.Cluster = self.Name
 				}
 				a.keys(u.rel)

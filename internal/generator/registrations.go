@@ -13,6 +13,9 @@ func (st *State) isFluxHub(hub string) bool {
 	return self != nil && self.Engine == fleet.EngineFlux
 }
 
+// HubMember is a hub's own member as answers see it, nil if there is none: what it was, while its file is broken.
+func (st *State) HubMember(hub string) *fleet.Member { return st.hubs[hub] }
+
 // HubEngine is a hub's own engine: fleet.EngineArgoCD or fleet.EngineFlux.
 func (st *State) HubEngine(hub string) string {
 	if st.isFluxHub(hub) {

@@ -72,7 +72,7 @@ func (g *Guard) others(r generator.Request) []generator.Request {
 // for view Releases, those of the group, whoever controls them: releases' own Applications are on no member.
 func controlled(st *generator.State, r generator.Request) []had {
 	known := st.Facts()
-	if self := st.Fleet.HubMember(r.Hub); self != nil && r.Owner == self.Name {
+	if self := st.HubMember(r.Hub); self != nil && r.Owner == self.Name {
 		r.Owner = fleet.OwnerHub
 	}
 	var out []had

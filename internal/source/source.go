@@ -129,10 +129,11 @@ func wanted(name string) bool {
 }
 
 // wanted reports whether a file of that name is part of a snapshot.
-func (l Limits) wanted(name string) bool { return l.all || wanted(name) || l.Charts && inChart(name) }
+func (l Limits) wanted(name string) bool { return l.all || wanted(name) || l.Charts && rendered(name) }
 
-// inChart reports whether a path is one that charts have: a template, or a file that templates read; or one that says what is built; or, beside manifests, a program.
-func inChart(p string) bool {
+// rendered reports whether a path is one that is read to render charts and folders: templates and what they read, what says
+// what is built or left out, and programs, which are not run.
+func rendered(p string) bool {
 	switch path.Ext(p) {
 	case ".tpl", ".tgz", ".jsonnet":
 		return true

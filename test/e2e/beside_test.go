@@ -18,7 +18,7 @@ func beside(t *testing.T, e *environment) {
 	e.write(t, "dashboards/rings/a.json", `{"ring": {"name": "a", "folder": "cost"}}`)
 	e.push(t, "Dashboards beside the fleet")
 	e.eventually(t, "the folders' and the file's Applications", func() string {
-		return presentAll(e, "dashboard-cost", "dashboard-load", "ring-a")
+		return absent(e, "dashboard-cost", "dashboard-load", "ring-a")
 	})
 	e.settle(t)
 
@@ -29,7 +29,7 @@ func beside(t *testing.T, e *environment) {
 	must(t, e.Fleet.Remove("dashboards/cost/panel.yaml"))
 	e.push(t, "Other dashboards")
 	e.refresh(t, false) // the service makes those ask that ask it; Argo CD itself looks at Git every three minutes
-	e.eventually(t, "those that come", func() string { return presentAll(e, "dashboard-errors", "ring-b") })
+	e.eventually(t, "those that come", func() string { return absent(e, "dashboard-errors", "ring-b") })
 	e.eventually(t, "the one that goes", func() string { return present(e, "dashboard-cost") })
 	e.settle(t)
 	e.only(t, mark, func(c change) bool {
@@ -43,11 +43,11 @@ func beside(t *testing.T, e *environment) {
 	})
 }
 
-// presentAll names the Applications that are not there yet.
-func presentAll(e *environment, names ...string) string {
+// absent names the Applications that are not there yet.
+func absent(e *environment, names ...string) string {
 	for _, name := range names {
 		if e.app(name) == nil {
-			return name + " is absent"
+			return name + " is not there"
 		}
 	}
 	return ""
