@@ -109,6 +109,10 @@ race: ## Run the tests with the race detector (RACE names packages; default all)
 bench: ## Measure the engine on generated fleets: goals and figures side by side
 	@$(GO) test -count=1 -timeout 60m -run TestFigures ./test/bench -v -args -clusters $(CLUSTERS) -rounds $(ROUNDS) -load 3s $(BENCHFLAGS)
 
+.PHONY: responses
+responses: build ## Compare all responses with those of another build: make responses BEFORE=FOLDER
+	$(GO) run ./hack/responses '$(BEFORE)' bin
+
 .PHONY: microbench
 microbench: ## Run the packages' own benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./internal/...
