@@ -66,10 +66,13 @@ type Layout struct {
 
 // FileTemplate is the path of a file inside a level's folder.
 type FileTemplate struct {
-	*tmpl.Template
+	t *tmpl.Template
 	// Shared tells that the path depends on the group and the component alone: it is the same for all clusters.
 	Shared bool
 }
+
+// Path is the path for the facts.
+func (f *FileTemplate) Path(facts any) (string, error) { return f.t.Execute(facts) }
 
 // GroupNames are the names of the groups, sorted.
 func (l *Layout) GroupNames() []string { return slices.Sorted(maps.Keys(l.Groups)) }
@@ -132,8 +135,8 @@ func (p layoutParser) parse() *Layout {
 	l.ApplicationSets = p.path(versions, "applicationSets")
 	l.FleetSecrets = p.path(versions, "fleetSecrets")
 	p.groups(l)
-	l.Values = fileTemplate(p.template(files, "values", "group", "component"))
-	l.Catalog = fileTemplate(p.template(files, "catalog", "group"))
+	l.Values = p.file(files, "values", "group", "component")
+	l.Catalog = p.file(files, "catalog", "group")
 	var dirs, hubDirs [][]string
 	l.Levels, dirs = p.levels("levels")
 	l.HubLevels, hubDirs = p.levels("hubLevels")
@@ -225,12 +228,13 @@ func (p layoutParser) template(m *yamldoc.MapReader, key string, needs ...string
 	return t
 }
 
-func fileTemplate(t *tmpl.Template) *FileTemplate {
+// file is the template of a file's path, which must use the named facts.
+func (p layoutParser) file(m *yamldoc.MapReader, key string, needs ...string) *FileTemplate {
+	t := p.template(m, key, needs...)
 	if t == nil {
 		return nil // reported
 	}
-	_, err := t.Execute(map[string]any{"group": sentinel("group"), "component": sentinel("component")})
-	return &FileTemplate{Template: t, Shared: err == nil}
+	return &FileTemplate{t: t, Shared: t.ReadsOnly("group", "component")}
 }
 
 // levels compiles and tries a list of levels; it also returns their folders with sentinels for the facts.

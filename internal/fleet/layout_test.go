@@ -58,8 +58,8 @@ func TestDefaultLayout(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"addons": "addons", "monitoring": "addons", "fleet": "addons", "resources": "resources"}, roots); diff != "" {
 		t.Error(diff)
 	}
-	file, err := l.Values.Execute(map[string]any{"group": "g", "component": "c"})
-	catalog, err2 := l.Catalog.Execute(map[string]any{"group": "g"})
+	file, err := l.Values.Path(map[string]any{"group": "g", "component": "c"})
+	catalog, err2 := l.Catalog.Path(map[string]any{"group": "g"})
 	if err != nil || err2 != nil || file != "g/c/values.yaml" || catalog != "application-sets/g.yaml" {
 		t.Error(file, catalog, err, err2)
 	}

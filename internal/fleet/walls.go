@@ -148,7 +148,13 @@ func (l *Layout) under(parts, dir []string) bool {
 	return true
 }
 
-// tenantLevels are the spokes' levels whose folders name the tenant or the cluster.
+// tenantFacts are the facts that differ from tenant to tenant, or from cluster to cluster of one tenant.
+var tenantFacts = [][]string{
+	{"tenant"}, {"cluster"}, {"name"}, {"server"}, {"labels", "tenant"}, {"metadata", "labels", "tenant"},
+	{"member", "tenant"}, {"member", "clusterName"},
+}
+
+// tenantLevels are the spokes' levels whose folders depend on the tenant or the cluster, be it in a condition alone.
 func (p layoutParser) tenantLevels() map[string]bool {
 	out := map[string]bool{}
 	for _, item := range p.root.List("levels") {
@@ -157,8 +163,7 @@ func (p layoutParser) tenantLevels() map[string]bool {
 		if err != nil {
 			continue // reported
 		}
-		dir, err := try(t)
-		out[m.String("name")] = err == nil && (strings.Contains(dir, sentinel("tenant")) || strings.Contains(dir, sentinel("cluster")))
+		out[m.String("name")] = slices.ContainsFunc(tenantFacts, func(path []string) bool { return t.Reads(path...) })
 	}
 	return out
 }

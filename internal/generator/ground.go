@@ -111,9 +111,9 @@ func (b *ground) rulesFor(group, component string) hierarchy.Rules {
 // component alone: then it is computed once for all clusters.
 func (b *ground) file(t *fleet.FileTemplate, group, component string, facts func() any) (string, error) {
 	if !t.Shared {
-		return t.Execute(facts())
+		return t.Path(facts())
 	}
-	return remember(&b.names.mu, b.names.files, fileKey{t, group, component}, func() (string, error) { return t.Execute(facts()) })
+	return remember(&b.names.mu, b.names.files, fileKey{t, group, component}, func() (string, error) { return t.Path(facts()) })
 }
 
 type fileKey struct {

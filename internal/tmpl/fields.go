@@ -1,7 +1,6 @@
 package tmpl
 
 import (
-	"slices"
 	"strings"
 	"text/template/parse"
 )
@@ -58,12 +57,4 @@ func (t *Template) joined(data any) (string, bool) {
 	}
 	out := strings.Join(parts, "")
 	return out, size <= MaxOutput && !strings.Contains(out, noValue)
-}
-
-// Reads reports whether what the template gives may depend on a fact.
-func (t *Template) Reads(fact string) bool {
-	if t.pure {
-		return false
-	}
-	return t.fields == nil || slices.ContainsFunc(t.fields, func(p part) bool { return p.field == fact })
 }

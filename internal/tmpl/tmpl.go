@@ -45,6 +45,8 @@ type Template struct {
 	pure    bool
 	// fields are the template's parts when it puts together texts and facts, and nothing else.
 	fields []part
+	// reads are the paths of the facts that the result may depend on.
+	reads [][]string
 	// lines are those at which the literal texts start.
 	lines map[*byte]int
 	// steps are what the empty texts stand for that the writer counts by.
@@ -64,7 +66,7 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	if err != nil {
 		return nil, failure(pos, err)
 	}
-	t := &Template{pos: pos, lines: textLines(trees, text), fields: fieldsOf(trees)}
+	t := &Template{pos: pos, lines: textLines(trees, text), fields: fieldsOf(trees), reads: readsOf(trees)}
 	t.program = newProgram(trees)
 	t.steps = steps(trees)
 	return t, nil
