@@ -66,13 +66,27 @@ type Layout struct {
 
 // FileTemplate is the path of a file inside a level's folder.
 type FileTemplate struct {
-	t *tmpl.Template
+	t   *tmpl.Template
+	pos problem.Pos
 	// Shared tells that the path depends on the group and the component alone: it is the same for all clusters.
 	Shared bool
 }
 
-// Path is the path for the facts.
-func (f *FileTemplate) Path(facts any) (string, error) { return f.t.Execute(facts) }
+// Path is the path for the facts, cleaned as a level's folder is. Errors are problem.Problem.
+func (f *FileTemplate) Path(facts any) (string, error) {
+	text, err := f.t.Execute(facts)
+	if err != nil {
+		return "", err
+	}
+	p, err := snapshot.CleanPath(text)
+	if err != nil {
+		return "", problem.Problem{
+			Reason: problem.OutsideRepository, Severity: problem.Error, Pos: f.pos,
+			Subject: "path of a file", Found: err.Error(), Expected: "a path inside the level's folder",
+		}
+	}
+	return p, nil
+}
 
 // GroupNames are the names of the groups, sorted.
 func (l *Layout) GroupNames() []string { return slices.Sorted(maps.Keys(l.Groups)) }
@@ -234,7 +248,7 @@ func (p layoutParser) file(m *yamldoc.MapReader, key string, needs ...string) *F
 	if t == nil {
 		return nil // reported
 	}
-	return &FileTemplate{t: t, Shared: t.ReadsOnly("group", "component")}
+	return &FileTemplate{t: t, pos: m.Node().Get(key).Pos(), Shared: t.ReadsOnly("group", "component")}
 }
 
 // levels compiles and tries a list of levels; it also returns their folders with sentinels for the facts.
