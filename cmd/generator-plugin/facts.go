@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/hub"
-	"github.com/argosy-hub/argosy/internal/plugin"
+	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
@@ -97,7 +97,7 @@ func (w withFlux) Run(ctx context.Context, changed func()) {
 }
 
 // held adds the grants of the member that --grants says.
-func (f *flags) held(o *plugin.Options, log *slog.Logger) error {
+func (f *flags) held(o *server.Options, log *slog.Logger) error {
 	if f.grants == "" {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/hub"
-	"github.com/argosy-hub/argosy/internal/plugin"
+	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
@@ -92,7 +92,7 @@ func flagSet(f *flags) *flag.FlagSet {
 	fs.StringVar(&f.grants, "grants", "", "`name` of the member whose engine is answered: a group of its own is answered only while its hub's grant is there, and is held until the engine has nothing of it; without it, Git alone says whose it is")
 	fs.StringVar(&f.grantsNamespace, "grants-namespace", "", "`namespace` that the hub delivers the member's grants to, with --grants")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` to reach the API server with; default: KUBECONFIG, the pod's service account, ~/.kube/config")
-	fs.StringVar(&f.listen, "listen", plugin.DefaultListen, "`address` to listen on")
+	fs.StringVar(&f.listen, "listen", server.DefaultListen, "`address` to listen on")
 	fs.StringVar(&f.tokenFile, "token-file", "", "`file` with the bearer token that may ask everything (required); read again when it changes")
 	fs.StringVar(&f.tokensFile, "tokens-file", "", "YAML `file` of kind Tokens: tokens that may ask some things; read again when it changes")
 	fs.StringVar(&f.tokensDir, "tokens-dir", "", "`folder` with the files that hold the tokens of --tokens-file; looked at again every second")
@@ -103,11 +103,11 @@ func flagSet(f *flags) *flag.FlagSet {
 	fs.StringVar(&f.tlsCert, "tls-cert", "", "PEM `file` of the certificate; with --tls-key the service speaks HTTPS; read again when it changes")
 	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM `file` of the certificate's key")
 	fs.StringVar(&f.tlsClientCA, "tls-client-ca", "", "PEM `file` of authorities: clients have to present a certificate of one, but for probes and metrics; read again when it changes")
-	fs.Int64Var(&f.maxRequest, "max-request-bytes", plugin.DefaultMaxRequestBytes, "largest request, in `bytes`")
-	fs.Int64Var(&f.maxResponse, "max-response-bytes", plugin.DefaultMaxResponseBytes, "largest answer, in `bytes`; beyond, 503")
-	fs.Int64Var(&f.maxWebhook, "max-webhook-bytes", plugin.DefaultMaxWebhookBytes, "largest body of a signed webhook, in `bytes`")
-	fs.IntVar(&f.maxConnections, "max-connections", plugin.DefaultMaxConnections, "how many connections are open at once; beyond, the one that has waited for longest is closed")
-	fs.IntVar(&f.maxConcurrent, "max-concurrent", plugin.DefaultMaxConcurrent, "how many requests are worked on at once; beyond, 429 after a short wait")
+	fs.Int64Var(&f.maxRequest, "max-request-bytes", server.DefaultMaxRequestBytes, "largest request, in `bytes`")
+	fs.Int64Var(&f.maxResponse, "max-response-bytes", server.DefaultMaxResponseBytes, "largest answer, in `bytes`; beyond, 503")
+	fs.Int64Var(&f.maxWebhook, "max-webhook-bytes", server.DefaultMaxWebhookBytes, "largest body of a signed webhook, in `bytes`")
+	fs.IntVar(&f.maxConnections, "max-connections", server.DefaultMaxConnections, "how many connections are open at once; beyond, the one that has waited for longest is closed")
+	fs.IntVar(&f.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "how many requests are worked on at once; beyond, 429 after a short wait")
 	fs.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to go on answering after a signal, while /readyz already says 503")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -193,8 +193,8 @@ func (f *flags) check() error {
 		return fmt.Errorf("--max-response-bytes %d; expected at least 1", f.maxResponse)
 	case f.maxWebhook <= 0:
 		return fmt.Errorf("--max-webhook-bytes %d; expected at least 1", f.maxWebhook)
-	case f.maxConnections < plugin.MinConnections:
-		return fmt.Errorf("--max-connections %d; expected at least %d", f.maxConnections, plugin.MinConnections)
+	case f.maxConnections < server.MinConnections:
+		return fmt.Errorf("--max-connections %d; expected at least %d", f.maxConnections, server.MinConnections)
 	case f.maxConcurrent <= 0:
 		return fmt.Errorf("--max-concurrent %d; expected at least 1", f.maxConcurrent)
 	case f.interval <= 0:
@@ -215,10 +215,10 @@ func (f *flags) check() error {
 var captured sync.Once
 
 // options opens what the flags name.
-func (f *flags) options(stderr io.Writer) (plugin.Options, error) {
+func (f *flags) options(stderr io.Writer) (server.Options, error) {
 	log := f.logger(stderr)
 	captured.Do(func() { hub.CaptureLogs(log) })
-	o := plugin.Options{
+	o := server.Options{
 		Hub: f.hub, Listen: f.listen, TokenFile: f.tokenFile, TLSCert: f.tlsCert, TLSKey: f.tlsKey, TLSClientCA: f.tlsClientCA,
 		TokensFile: f.tokensFile, TokensDir: f.tokensDir, TokenRate: f.tokenRate, TokenBurst: f.tokenBurst,
 		FailureRate: f.failureRate, FailureBurst: f.failureBurst,

@@ -11,7 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/argosy-hub/argosy/internal/plugin"
+	"github.com/argosy-hub/argosy/internal/server"
 )
 
 // Exit statuses: 2 for usage and I/O, as the argosy command has it.
@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	options, err := f.options(stderr)
 	if err == nil {
-		err = plugin.Run(ctx, options, func(s *plugin.Server) { go announce(ctx, stderr, s) })
+		err = server.Run(ctx, options, func(s *server.Server) { go announce(ctx, stderr, s) })
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "generator-plugin: %v\n", err)
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // announce prints one line when there is something to serve; until then, the log says what is being waited for.
-func announce(ctx context.Context, stderr io.Writer, s *plugin.Server) {
+func announce(ctx context.Context, stderr io.Writer, s *server.Server) {
 	r := s.Refresher()
 	for {
 		changed := r.Changed()

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/hub"
-	"github.com/argosy-hub/argosy/internal/plugin"
+	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -22,7 +22,7 @@ const ownNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // state opens what survives a restart; another source or hub has another. Of facts that do not come from Kubernetes there is
 // nothing to be kept: they are there still, or are none.
-func (f *flags) state(o *plugin.Options) error {
+func (f *flags) state(o *server.Options) error {
 	if f.stateDir != "" {
 		if err := os.MkdirAll(f.stateDir, 0o700); err != nil {
 			return fmt.Errorf("--state-dir: %w", err)

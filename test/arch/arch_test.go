@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"plan"},
 	{"access", "appsets", "guard", "refresh"},
 	{"report"},
-	{"plugin"},
+	{"server"},
 }
 
 // engine are the packages of rule 2.

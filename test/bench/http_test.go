@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/plugin"
+	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -43,7 +43,7 @@ const token = "a-token-of-the-benchmark"
 
 // service is the real server, in this process.
 type service struct {
-	*plugin.Server
+	*server.Server
 	script *script
 	client *http.Client
 }
@@ -56,7 +56,7 @@ func serve(t *testing.T, first *snapshot.Snapshot) *service {
 	}
 	s := &service{script: &script{says: make(chan *snapshot.Snapshot)}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients, DisableCompression: true}}}
 	var err error
-	s.Server, err = plugin.New(plugin.Options{
+	s.Server, err = server.New(server.Options{
 		Source: s.script, Hub: fleettest.Hub, Listen: "127.0.0.1:0", TokenFile: file, TokenRate: 1e6, TokenBurst: 1e6,
 		MaxResponseBytes: 1 << 30, MaxConcurrent: clients, MaxWait: time.Minute, Logger: slog.New(slog.DiscardHandler),
 	})

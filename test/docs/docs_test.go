@@ -58,7 +58,7 @@ func TestAPIReference(t *testing.T) {
 		names = append(names, fields(reflect.TypeOf(set))...)
 	}
 	names = append(names, generator.Views...)
-	names = append(names, regexp.MustCompile(`argosy_[a-z_]+`).FindAllString(read(t, "internal/plugin/metrics.go"), -1)...)
+	names = append(names, regexp.MustCompile(`argosy_[a-z_]+`).FindAllString(read(t, "internal/server/metrics.go"), -1)...)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, "`"+name+".") {

@@ -13,14 +13,14 @@ import (
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/argosy-hub/argosy/internal/plugin"
+	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
 const token = "a-token"
 
 // serve runs the service on a folder.
-func serve(t *testing.T, dir string) *plugin.Server {
+func serve(t *testing.T, dir string) *server.Server {
 	t.Helper()
 	src, err := source.Open(source.Options{Location: dir})
 	if err != nil {
@@ -30,7 +30,7 @@ func serve(t *testing.T, dir string) *plugin.Server {
 	if err := os.WriteFile(tokenFile, []byte(token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := plugin.New(plugin.Options{
+	s, err := server.New(server.Options{
 		Source: src, Hub: "hub-eu", Listen: "127.0.0.1:0", TokenFile: tokenFile, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"container/list"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+)
+
+// connections bounds how many connections are open at once (rule 13). When there is no room for a new one, the one goes that
+// has waited for longest without a request under way: one that a client keeps for later, or that has sent no whole header.
+type connections struct {
+	net.Listener
+	most  int
+	spare int // of them, kept for requests that are always answered
+	busy  atomic.Int64
+
+	mu      sync.Mutex
+	open    map[*connection]struct{}
+	waiting *list.List // of *connection, the one that has waited for longest first
+	closed  uint64     // for lack of room
+}
+
+func newConnections(most int) *connections {
+	return &connections{most: most, spare: max(1, min(most/4, 64)), open: map[*connection]struct{}{}, waiting: list.New()}
+}
+
+// on is where they come from; it is said before anything is accepted.
+func (c *connections) on(l net.Listener) *connections {
+	c.Listener = l
+	return c
+}
+
+// connection is one of them.
+type connection struct {
+	net.Conn
+	all     *connections
+	waiting *list.Element // nil while a request is under way
+}
+
+// Accept makes room for what it accepts.
+func (c *connections) Accept() (net.Conn, error) {
+	for {
+		conn, err := c.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if in := c.admit(conn); in != nil {
+			return in, nil
+		}
+	}
+}
+
+// admit takes a connection in; nil if there is no room and none to be made, so that it is closed.
+func (c *connections) admit(conn net.Conn) net.Conn {
+	in := &connection{Conn: conn, all: c}
+	c.mu.Lock()
+	var out net.Conn
+	if len(c.open) >= c.most {
+		c.closed++
+		oldest := c.waiting.Front()
+		if oldest == nil {
+			c.mu.Unlock()
+			_ = conn.Close()
+			return nil
+		}
+		gone := oldest.Value.(*connection) //nolint:errcheck // nothing else is put there
+		c.forget(gone)
+		out = gone.Conn
+	}
+	c.open[in] = struct{}{}
+	in.waiting = c.waiting.PushBack(in)
+	c.mu.Unlock()
+	if out != nil {
+		_ = out.Close() // net/http's goroutine sees it, and ends
+	}
+	return in
+}
+
+// forget takes a connection out. The caller holds the lock.
+func (c *connections) forget(in *connection) {
+	delete(c.open, in)
+	if in.waiting != nil {
+		c.waiting.Remove(in.waiting)
+		in.waiting = nil
+	}
+}
+
+// Close also makes room.
+func (in *connection) Close() error {
+	in.all.mu.Lock()
+	in.all.forget(in)
+	in.all.mu.Unlock()
+	return in.Conn.Close()
+}
+
+// changed is http.Server.ConnState: whether a request is under way.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	in, ok := conn.(*connection)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, there := c.open[in]; !there {
+		return
+	}
+	switch state {
+	case http.StateActive:
+		if in.waiting != nil {
+			c.waiting.Remove(in.waiting)
+			in.waiting = nil
+		}
+	case http.StateIdle:
+		if in.waiting == nil {
+			in.waiting = c.waiting.PushBack(in)
+		}
+	case http.StateNew, http.StateClosed, http.StateHijacked: // known already; seen by Close
+	}
+}
+
+// begin is whether there is room for one more request that is not always answered; then end has to follow.
+func (c *connections) begin() bool {
+	if c.busy.Add(1) <= int64(c.most-c.spare) {
+		return true
+	}
+	c.busy.Add(-1)
+	return false
+}
+
+func (c *connections) end() { c.busy.Add(-1) }
+
+// figures are the connections that are open and how many were closed for lack of room.
+func (c *connections) figures() (open int, closed uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open), c.closed
+}

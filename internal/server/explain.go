@@ -1,0 +1,63 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/report"
+)
+
+// explain tells where a component's values on a cluster come from: the same envelope as `argosy explain -o json`.
+// ?cluster= and ?component= are needed; ?group= may also stand before the component's name, as in group/component;
+// ?hub= is needed where several hubs have such a cluster; ?path= restricts the values.
+func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
+	q := r.URL.Query()
+	for name := range q {
+		switch name {
+		case "cluster", "hub", "group", "component", "path":
+		default:
+			return &failure{code: http.StatusBadRequest, message: "unknown query parameter; expected cluster, hub, group, component, path"}
+		}
+	}
+	group, component := q.Get("group"), q.Get("component")
+	if group == "" {
+		group, component, _ = strings.Cut(component, "/")
+	}
+	if q.Get("cluster") == "" || group == "" || component == "" {
+		return &failure{code: http.StatusBadRequest, message: "expected the query parameters cluster, group and component"}
+	}
+	path, err := hierarchy.ParsePath(q.Get("path"))
+	if err != nil {
+		return &failure{code: http.StatusBadRequest, message: "path: " + err.Error()}
+	}
+	st, f := s.state()
+	if f != nil {
+		return f
+	}
+	hub, err := grant(r).Cluster(q.Get("hub"), q.Get("cluster"), group, st.Fleet)
+	if err != nil {
+		return denied(err)
+	}
+	e, err := st.Explain(hub, q.Get("cluster"), group, component)
+	if err != nil {
+		return s.failedFor(r, st, err)
+	}
+	explanation, err := report.NewExplanation(e, path)
+	var missing *report.PathError
+	if errors.As(err, &missing) {
+		message := strings.Join(append([]string{missing.Error()}, missing.Hints...), "; ")
+		return &failure{code: http.StatusBadRequest, message: message}
+	}
+	if err != nil {
+		return failed(err)
+	}
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b, explanation); err != nil {
+		return &failure{code: http.StatusInternalServerError, message: "the explanation cannot be written as JSON"}
+	}
+	respond(w, http.StatusOK, b.Bytes())
+	return nil
+}

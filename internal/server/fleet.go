@@ -1,0 +1,78 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Fleet is the body of /api/v1/fleet.
+type Fleet struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Revision   string `json:"revision"`
+	// RestrictedTo is what Clusters are complete for, where the token does not allow all.
+	RestrictedTo *Restriction `json:"restrictedTo,omitempty"`
+	// Clusters are all members, by hub and name; with ?hub= those of one hub.
+	Clusters []generator.Summary `json:"clusters"`
+	// RefusedRemovals are the answers that are not given, as they are beyond the removal budget, and what would be lost.
+	RefusedRemovals []guard.Reported `json:"refusedRemovals"`
+}
+
+// Restriction is what a token's bearer sees; what is left out is not restricted.
+type Restriction struct {
+	Hubs    []string `json:"hubs,omitempty"`
+	Owners  []string `json:"owners,omitempty"`
+	Tenants []string `json:"tenants,omitempty"`
+}
+
+// fleet lists the members that the token's bearer may know of.
+func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
+	st, f := s.state()
+	if f != nil {
+		return f
+	}
+	hub := r.URL.Query().Get("hub")
+	if f := denied(grant(r).Hub(hub)); f != nil {
+		return f
+	}
+	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []generator.Summary{}, RefusedRemovals: []guard.Reported{}}
+	if only := grant(r).Restricted(); only != nil {
+		body.RestrictedTo = &Restriction{Hubs: only.Hubs, Owners: only.Owners, Tenants: only.Tenants}
+	}
+	for _, c := range st.Summaries() {
+		if hub != "" && c.Hub != hub || !grant(r).Sees(c.Hub, c.Name, c.Tenant) {
+			continue
+		}
+		if c.Problems == nil {
+			c.Problems = []problem.Problem{}
+		}
+		c.Problems = problem.Cut(c.Problems, maxProblems)
+		body.Clusters = append(body.Clusters, c)
+	}
+	for _, refused := range s.refusedRemovals(true) {
+		if hub != "" && refused.Hub != hub {
+			continue
+		}
+		if grant(r).Restricted() != nil {
+			refused.Losses = slices.DeleteFunc(slices.Clone(refused.Losses), func(l guard.Loss) bool {
+				m := st.Fleet.Member(refused.Hub, l.Cluster) // whose a cluster was that is gone, nobody knows
+				return m == nil || !grant(r).Sees(m.Hub, m.Name, m.Tenant)
+			})
+			if len(refused.Losses) == 0 {
+				continue
+			}
+		}
+		body.RefusedRemovals = append(body.RefusedRemovals, refused)
+	}
+	respond(w, http.StatusOK, encode(body))
+	return nil
+}
+
+// maxProblems is how many problems of one member are listed.
+const maxProblems = 10
+
+const apiVersion = "argosy.dev/v1alpha1"

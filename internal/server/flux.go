@@ -1,0 +1,101 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// What Flux Operator's ResourceSetInputProvider of type ExternalService takes (flux-operator v0.58.0,
+// api/v1/resourcesetinputprovider_types.go and callExternalServiceProvider of its controller).
+const (
+	// maxInputsBytes: a larger body is an error there.
+	maxInputsBytes = 900 << 10
+	// defaultInputs is spec.filter.limit where it is not set; what is beyond is cut off without a word.
+	defaultInputs = 100
+	// maxInputs is the largest spec.filter.limit.
+	maxInputs = 10_000
+)
+
+// fluxParameters are the query parameters of flux/inputs.
+var fluxParameters = []string{"view", "hub", "group", "component", "release", "owner", "selector", "limit"}
+
+// fluxInputs answers Flux Operator.
+func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
+	request, limit, f := s.fluxRequest(r)
+	if f != nil {
+		return f
+	}
+	asks(r, request)
+	st, f := s.state()
+	if f != nil {
+		return f
+	}
+	if f := denied(grant(r).Ask(request, st.Fleet)); f != nil {
+		return f
+	}
+	answer, err := s.guard.Inputs(st, request)
+	if err != nil {
+		return s.failedFor(r, st, err)
+	}
+	sets := countSets(answer, 2)
+	if sets > limit {
+		return &failure{code: http.StatusServiceUnavailable, message: fmt.Sprintf(
+			"the answer has %d inputs; the limit is %d, beyond which Flux Operator would remove what they deploy: "+
+				"raise spec.filter.limit of the provider, and limit in its url with it (at most %d), or ask for less, with component, release or selector",
+			sets, limit, maxInputs)}
+	}
+	b := bound{maxInputsBytes, "Flux Operator's"}
+	if s.o.MaxResponseBytes < b.bytes {
+		b = bound{s.o.MaxResponseBytes, "--max-response-bytes"}
+	}
+	return s.answered(w, r, st, bytes.NewReader(answer), sets, b)
+}
+
+// fluxRequest is the question in the query, and how many inputs the asker takes.
+func (s *Server) fluxRequest(r *http.Request) (request generator.Request, limit int, f *failure) {
+	bad := func(format string, args ...any) *failure {
+		return &failure{code: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
+	}
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return request, 0, bad("the query cannot be read: %s", cut(err.Error()))
+	}
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		switch {
+		case name == "base":
+			return request, 0, bad("query parameter base is not available here: put the catalog entry into the group's catalog in the repository")
+		case !slices.Contains(fluxParameters, name):
+			hints := append(problem.Nearest(cut(name), fluxParameters), "expected "+strings.Join(fluxParameters, ", "))
+			return request, 0, bad("unknown query parameter %q: %s", cut(name), strings.Join(hints, "; "))
+		case len(q[name]) > 1:
+			return request, 0, bad("query parameter %s is given %d times; expected once", name, len(q[name]))
+		}
+	}
+	request = generator.Request{
+		View: generator.View(q.Get("view")), Hub: q.Get("hub"), Group: q.Get("group"), Component: q.Get("component"),
+		Release: q.Get("release"), Owner: q.Get("owner"),
+	}
+	setDefault(&request.Hub, s.o.Hub)
+	if text := q.Get("selector"); text != "" {
+		if request.Selector, err = labels.SelectorFromText(text); err != nil {
+			return request, 0, bad("query parameter selector: %s", cut(err.Error()))
+		}
+	}
+	limit = defaultInputs
+	if q.Has("limit") {
+		if limit, err = strconv.Atoi(q.Get("limit")); err != nil || limit < 1 || limit > maxInputs {
+			return request, 0, bad("query parameter limit is %q; expected spec.filter.limit of the provider, from 1 to %d", cut(q.Get("limit")), maxInputs)
+		}
+	}
+	return request, limit, nil
+}

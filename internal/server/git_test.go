@@ -1,0 +1,122 @@
+package server_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// work is a clone that commits and pushes.
+type work struct {
+	*testing.T
+	dir string
+}
+
+func (w work) git(args ...string) string {
+	w.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = w.dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.org",
+		"GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.org")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		w.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// push commits files and returns the commit.
+func (w work) push(files map[string]string) string {
+	w.Helper()
+	for name, text := range files {
+		path := filepath.Join(w.dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			w.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			w.Fatal(err)
+		}
+	}
+	w.git("add", "-A")
+	w.git("commit", "-qm", "change")
+	w.git("push", "-q", "origin", "HEAD:main")
+	return w.git("rev-parse", "HEAD")
+}
+
+// A commit pushed to a real repository arrives by the webhook, a broken one does not change the answers, and a restart
+// while the server is away goes on from the state directory.
+func TestGitSource(t *testing.T) {
+	bare, state := filepath.Join(t.TempDir(), "fleet.git"), t.TempDir()
+	w := work{t, t.TempDir()}
+	w.git("init", "-q", "--bare", bare)
+	w.git("init", "-q")
+	w.git("remote", "add", "origin", bare)
+	first := w.push(repository(nil))
+
+	open := func(o *server.Options) {
+		var err error
+		o.StateFile = filepath.Join(state, "accepted.tar")
+		if o.Source, err = source.Open(source.Options{Location: "file://" + bare, StateDir: state, Interval: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := start(t, open)
+	serves := func(s *service, commit string) reply {
+		t.Helper()
+		s.until("serving "+commit, func(st refresh.Status) bool { return st.Revision == commit && len(st.Refused) == 0 })
+		r := s.ask(`{"view":"components","group":"addons"}`)
+		if r.code != 200 || r.header.Get("X-Argosy-Revision") != commit {
+			t.Fatalf("%d %s", r.code, r.body)
+		}
+		return r
+	}
+	webhook := func() {
+		t.Helper()
+		if r := s.do(s.request("POST", "/api/v1/webhook", "{}")); r.code != 202 {
+			t.Fatalf("%d %s", r.code, r.body)
+		}
+	}
+	serves(s, first)
+	second := w.push(map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 2\n"})
+	webhook()
+	before := serves(s, second)
+	if !strings.Contains(before.body, `"replicas: 2\n"`) {
+		t.Errorf("%s", before.body)
+	}
+	const versions = "versions/applicationSets.yaml"
+	good := repository(nil)[versions]
+	broken := w.push(map[string]string{versions: "releases: [\n"})
+	webhook()
+	s.until("refused", func(st refresh.Status) bool { return len(st.Refused) == 1 && st.Refused[0].Revision == broken })
+	if r := s.ask(`{"view":"components","group":"addons"}`); r.code != 200 || r.body != before.body {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	mended := w.push(map[string]string{versions: good})
+	webhook()
+	after := serves(s, mended)
+	// Broken again, and then the service is restarted: what was accepted goes on being served.
+	worse := w.push(map[string]string{versions: "releases: [\n"})
+	webhook()
+	s.until("refused again", func(st refresh.Status) bool { return len(st.Refused) == 1 && st.Refused[0].Revision == worse })
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(bare, bare+".away"); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, open)
+	again.until("the mirror", func(st refresh.Status) bool { return st.Revision == mended })
+	if r := again.ask(`{"view":"components","group":"addons"}`); r.code != 200 || r.body != after.body {
+		t.Errorf("after a restart: %d %s", r.code, r.body)
+	}
+	if _, body := again.readiness(); len(body.Refused) != 2 || body.Refused[0].Cause != refresh.Source || body.Refused[1].Revision != worse {
+		t.Errorf("%+v", body)
+	}
+}

@@ -1,0 +1,79 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/server"
+)
+
+// asking are ApplicationSets that a test makes up.
+type asking struct {
+	mu        sync.Mutex
+	sets      []appsets.ApplicationSet
+	refreshed chan string
+}
+
+func (a *asking) Run(ctx context.Context, changed func()) { changed(); <-ctx.Done() }
+func (a *asking) List() ([]appsets.ApplicationSet, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sets, true
+}
+
+func (a *asking) Refresh(_ context.Context, name string) error {
+	a.refreshed <- name
+	return nil
+}
+
+// TestG3SeveralQuestions: an ApplicationSet that asks by two generators is judged by both answers, and one whose
+// questions Argo CD alone knows by its last answers. Either is told when an approval lets its answer pass.
+func TestG3SeveralQuestions(t *testing.T) {
+	const some, others = `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"ring":"a"}}}`,
+		`{"view":"components","group":"addons","component":"dns","selector":{"matchExpressions":[{"key":"ring","operator":"NotIn","values":["a"]}]}}`
+	ring := each(1, 4, func(s string) string { return s + "labels: {ring: a}\n" })
+	known := running()
+	for _, templated := range []bool{false, true} {
+		asks := appsets.ApplicationSet{Name: ofDNS, Requests: []json.RawMessage{[]byte(some), []byte(others)}}
+		if templated {
+			asks = appsets.ApplicationSet{Name: ofDNS, Templated: true}
+		}
+		sets := &asking{refreshed: make(chan string, 100), sets: []appsets.ApplicationSet{asks}}
+		s := start(t, func(o *server.Options) {
+			o.Facts, o.ApplicationSets = &told{running: make(chan struct{}), set: known}, sets
+			o.Now = func() time.Time { return today }
+		})
+		told := func(why string) {
+			t.Helper()
+			select {
+			case <-sets.refreshed:
+			case <-time.After(patient):
+				t.Fatalf("nobody was told of %s", why)
+			}
+		}
+		s.say(twelve(ring))
+		told("the first state")
+		s.gives(ofDNS, some, 4)
+		s.gives(ofDNS, others, 8)
+		s.say(twelve(with(ring, each(1, 2, func(s string) string { return s })))) // two change their ring
+		told("answers that changed")
+		if !templated {
+			s.gives(ofDNS, some, 2)
+			s.gives(ofDNS, others, 10)
+		}
+		s.say(twelve(with(ring, half())))
+		told("a refusal")
+		if r := s.askAs(ofDNS, others); r.code != http.StatusServiceUnavailable {
+			t.Errorf("%d %s", r.code, r.body)
+		}
+		s.say(twelve(with(ring, half(), approved("2026-11-30"))))
+		told("an approval")
+		s.gives(ofDNS, some, 0)
+		s.gives(ofDNS, others, 6)
+	}
+}

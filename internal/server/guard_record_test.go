@@ -1,0 +1,93 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/server"
+)
+
+// TestG3Restart: a baseline survives a restart, in the state's folder or as Applications; without either, the first
+// answer is compared with nothing.
+func TestG3Restart(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name    string
+		known   *facts.Set
+		dir     string
+		refused bool
+	}{{"state folder", nil, dir, true}, {"Applications", ptr(running()), "", true}, {"neither", nil, "", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			keep := func(o *server.Options) { o.AnswersDir = c.dir }
+			guarded(t, c.known, keep)
+			s := start(t, keep, func(o *server.Options) {
+				o.Now = func() time.Time { return today }
+				if c.known != nil {
+					o.Facts = &told{running: make(chan struct{}), set: *c.known}
+				}
+			})
+			s.say(twelve(half()))
+			if !c.refused {
+				s.gives(ofDNS, askDNS, dozen/2)
+				return
+			}
+			s.refuses(ofDNS, askDNS, refusedDNS)
+			s.refuses(ofMembers, askMembers, refusedMembers)
+		})
+	}
+}
+
+// TestG3DamagedRecord: a record that is damaged, cut off or of another version is told, and not used; the others are.
+func TestG3DamagedRecord(t *testing.T) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"a byte":          func(b []byte) []byte { b[len(b)-10] ^= 1; return b },
+		"cut off":         func(b []byte) []byte { return b[:len(b)-1] },
+		"empty":           func([]byte) []byte { return nil },
+		"another version": func(b []byte) []byte { return []byte(strings.Replace(string(b), " 1 ", " 2 ", 1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			keep := func(o *server.Options) { o.AnswersDir = dir }
+			guarded(t, nil, keep)
+			damaged := 0
+			for _, path := range records(t, dir) {
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !strings.Contains(string(data), `\"View\":\"members\"`) && strings.Contains(string(data), `\"Component\":\"dns\"`) {
+					damaged++
+					if err := os.WriteFile(path, damage(data), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if damaged != 1 {
+				t.Fatalf("%d records of dns", damaged)
+			}
+			s := start(t, keep)
+			s.say(twelve(half()))
+			s.refuses(ofMembers, askMembers, refusedMembers)
+			s.gives(ofDNS, askDNS, dozen/2)
+			if log := s.log.String(); strings.Count(log, "a remembered answer cannot be used") != 1 {
+				t.Errorf("the log does not tell it once: %s", log)
+			}
+			if m := s.get("/metrics").body; !strings.Contains(m, `argosy_removal_baseline_failures_total{failure="damaged"} 1`) {
+				t.Error("no metric tells it")
+			}
+		})
+	}
+}
+
+func records(t *testing.T, dir string) []string {
+	t.Helper()
+	out, err := filepath.Glob(filepath.Join(dir, "*.baseline"))
+	if err != nil || len(out) == 0 {
+		t.Fatal(out, err)
+	}
+	return out
+}

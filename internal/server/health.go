@@ -1,0 +1,127 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+// maxListed bounds the members that /readyz lists: a probe asks for it every few seconds.
+const maxListed = 20
+
+// Readiness is the body of /readyz.
+type Readiness struct {
+	// Ready tells whether requests are answered, and should be sent here.
+	Ready bool `json:"ready"`
+	// Message says why not.
+	Message string `json:"message,omitempty"`
+	Source  string `json:"source"`
+	Hub     string `json:"hub"`
+	// Revision is being served since Since.
+	Revision string     `json:"revision,omitempty"`
+	Since    *time.Time `json:"since,omitempty"`
+	// LastRefresh is when the source was last looked at with nothing to refuse.
+	LastRefresh *time.Time `json:"lastRefresh,omitempty"`
+	// Refused is what is newer than the revision being served, and why it is not served.
+	Refused []refresh.Refusal `json:"refused"`
+	// QuarantinedMembers is how many of the hub's members cannot be computed as they are in the revision; Quarantined are the
+	// first of them, and what becomes of each.
+	QuarantinedMembers int                   `json:"quarantinedMembers"`
+	Quarantined        []refresh.Quarantined `json:"quarantined"`
+	// RefusedRemovals are the answers that are not given, as they are beyond the removal budget; /api/v1/fleet says what would
+	// be lost.
+	RefusedRemovals []guard.Reported `json:"refusedRemovals"`
+	// LastKnownClusters is how many of the hub's members are computed from what was last known of them, as their cluster
+	// Secrets have gone; LastKnown are the first of them.
+	LastKnownClusters int      `json:"lastKnownClusters"`
+	LastKnown         []string `json:"lastKnown"`
+	// State is where a restart finds what it goes on from; absent if nothing is kept.
+	State *Kept `json:"state,omitempty"`
+}
+
+// Kept is what is kept for a restart.
+type Kept struct {
+	// Where says where that is.
+	Where string `json:"where"`
+	// Problems are what of it cannot be used, read or written.
+	Problems []string `json:"problems"`
+}
+
+// healthz tells that the process answers.
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) *failure {
+	respond(w, http.StatusOK, []byte("{\"status\":\"ok\"}\n"))
+	return nil
+}
+
+// readyz tells whether requests should come here, and how fresh the answers are.
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
+	st := s.refresher.Status()
+	body := Readiness{
+		Ready: st.Ready(), Source: st.Source, Hub: s.o.Hub, Revision: st.Revision,
+		Since: known(st.Since), LastRefresh: known(st.LastSuccess), Refused: st.Refused, Quarantined: st.Quarantined[:min(len(st.Quarantined), maxListed)], QuarantinedMembers: len(st.Quarantined),
+		RefusedRemovals: s.refusedRemovals(false),
+	}
+	body.State = s.kept(st)
+	body.LastKnown = []string{}
+	if now := s.refresher.State(); now != nil {
+		all := now.LastKnown(s.o.Hub)
+		body.LastKnownClusters, body.LastKnown = len(all), append(body.LastKnown, all[:min(len(all), maxListed)]...)
+	}
+	if body.Quarantined == nil {
+		body.Quarantined = []refresh.Quarantined{}
+	}
+	if body.Refused == nil {
+		body.Refused = []refresh.Refusal{}
+	}
+	if err := st.Err(); err != nil {
+		body.Message = err.Error()
+	}
+	if s.draining.Load() {
+		body.Ready, body.Message = false, "draining: this instance is being stopped"
+	}
+	code := http.StatusOK
+	if !body.Ready {
+		code = http.StatusServiceUnavailable
+	}
+	respond(w, code, encode(body))
+	return nil
+}
+
+// kept is what is said of the state, nil if nothing is kept.
+func (s *Server) kept(st refresh.Status) *Kept {
+	if st.State == "" && s.keptFacts == nil {
+		return nil
+	}
+	out := &Kept{Where: st.State, Problems: []string{}}
+	if out.Where == "" {
+		out.Where = s.o.FactsState.String()
+	}
+	for _, text := range []string{st.StateProblem, s.guard.Stats().Problem, s.factsProblem()} {
+		if text != "" && !slices.Contains(out.Problems, text) {
+			out.Problems = append(out.Problems, text)
+		}
+	}
+	return out
+}
+
+// factsProblem is why what is known of clusters cannot be kept.
+func (s *Server) factsProblem() string {
+	if s.keptFacts == nil {
+		return ""
+	}
+	if err := s.keptFacts.Problem(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}

@@ -1,0 +1,46 @@
+package server_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+// TestH10_BombsTakeLittleMemory: a commit that stands for gigabytes, or that has a problem in each of its lines, is taken in and
+// told of within bounded memory: what is allocated on the way, and what is kept.
+func TestH10_BombsTakeLittleMemory(t *testing.T) {
+	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'z'; c++ {
+		laughs += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c,", c-1), 8), c-1)
+	}
+	const values = "addons/defaults/addons/dns/values.yaml"
+	for name, text := range map[string]string{
+		"aliases":         laughs,
+		"a long text":     "a: &a " + strings.Repeat("x", 500_000) + "\nb: [" + strings.Repeat("*a,", 100_000) + "]\n",
+		"deep":            strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000),
+		"10,000 problems": strings.Repeat("a: 1\n", 10_001),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serving(t)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			s.say(repository(map[string]string{values: text}))
+			s.until("quarantined", func(st refresh.Status) bool { return len(st.Quarantined) > 0 })
+			ready, _ := s.readiness()
+			fleet := s.get("/api/v1/fleet")
+			runtime.ReadMemStats(&after)
+			all := (after.TotalAlloc - before.TotalAlloc) >> 20
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			kept := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20
+			if all > 200 || kept > 50 || len(ready.body)+len(fleet.body) > 1<<20 || !strings.Contains(ready.body, values) {
+				t.Errorf("%d MiB allocated, %d MiB kept, %d bytes of answers: %.300s", all, kept, len(ready.body)+len(fleet.body), ready.body)
+			}
+			t.Logf("%d MiB allocated, %d MiB kept", all, kept)
+		})
+	}
+}

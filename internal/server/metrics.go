@@ -1,0 +1,204 @@
+package server
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+// metrics are what is counted as it happens; status, below, is looked up when it is asked for.
+type metrics struct {
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	sizes     *prometheus.HistogramVec
+	sets      *prometheus.HistogramVec
+	refreshes *prometheus.CounterVec
+	failures  *prometheus.CounterVec
+	building  prometheus.Histogram
+	notices   prometheus.Counter
+	unnoticed prometheus.Counter
+}
+
+func newRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+func newMetrics() *metrics {
+	request := []string{"endpoint", "view"}
+	return &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "argosy_http_requests_total", Help: "Requests by endpoint, view and status code.",
+		}, []string{"endpoint", "view", "code"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "argosy_http_request_duration_seconds", Help: "Time from a request's header to the end of its answer.",
+			Buckets: []float64{.001, .005, .025, .1, .5, 1, 5, 15, 30},
+		}, request),
+		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "argosy_http_response_bytes", Help: "Size of answers.", Buckets: prometheus.ExponentialBuckets(1<<10, 8, 6),
+		}, request),
+		sets: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "argosy_parameter_sets", Help: "Parameter sets in an answer.", Buckets: []float64{0, 1, 5, 10, 50, 100, 500, 1000, 5000, 10000},
+		}, []string{"view"}),
+		refreshes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "argosy_refreshes_total", Help: "Turns of the refresher by whether a new state came of it.",
+		}, []string{"swapped"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "argosy_refresh_failures_total", Help: "Refused refreshes by what was refused and why.",
+		}, []string{"cause", "reason"}),
+		building: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "argosy_refresh_duration_seconds", Help: "Time to build a new state.", Buckets: []float64{.005, .025, .1, .5, 1, 5, 15, 60},
+		}),
+		notices: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "argosy_applicationset_refreshes_total", Help: "ApplicationSets that were told to ask anew, as their answer had changed.",
+		}),
+		unnoticed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "argosy_applicationset_refresh_failures_total", Help: "ApplicationSets that could not be told to ask anew; each is tried again.",
+		}),
+	}
+}
+
+func (m *metrics) register(r prometheus.Registerer, s *Server) error {
+	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, m.notices, m.unnoticed, status{s}, removals{s.guard}, crowd{s.listener}} {
+		if err := r.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *metrics) served(n *noted, rec *recorder, took time.Duration) {
+	m.requests.WithLabelValues(n.endpoint, n.view, strconv.Itoa(rec.code)).Inc()
+	m.durations.WithLabelValues(n.endpoint, n.view).Observe(took.Seconds())
+	m.sizes.WithLabelValues(n.endpoint, n.view).Observe(float64(rec.bytes))
+	if n.sets >= 0 {
+		m.sets.WithLabelValues(n.view).Observe(float64(n.sets))
+	}
+}
+
+func (m *metrics) refreshed(o refresh.Outcome) {
+	m.refreshes.WithLabelValues(strconv.FormatBool(o.Swapped)).Inc()
+	for _, r := range o.Refused {
+		m.failures.WithLabelValues(string(r.Cause), r.Reason).Inc()
+	}
+	m.building.Observe(o.Duration.Seconds())
+}
+
+func (m *metrics) notified(err error) {
+	if err != nil {
+		m.unnoticed.Inc()
+		return
+	}
+	m.notices.Inc()
+}
+
+// status are the metrics that describe what is being served now.
+type status struct{ s *Server }
+
+var (
+	readyDesc    = prometheus.NewDesc("argosy_ready", "1 when there is a state to answer from.", nil, nil)
+	revisionDesc = prometheus.NewDesc("argosy_revision_info", "1 for the revision that is being served.", []string{"revision"}, nil)
+	sinceDesc    = prometheus.NewDesc("argosy_serving_since_timestamp_seconds", "When serving this revision began.", nil, nil)
+	successDesc  = prometheus.NewDesc("argosy_refresh_last_success_timestamp_seconds",
+		"When the source was last looked at with nothing to refuse.", nil, nil)
+	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not being served.", []string{"cause"}, nil)
+	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens that are not as their files say now, where what was good last counts, or that have no value.", nil, nil)
+	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the revision that is being served.", []string{"reason"}, nil)
+	quarantine   = prometheus.NewDesc("argosy_quarantined_members",
+		"Members of the hub that cannot be computed in the revision that is being served, by what becomes of them.", []string{"standing"}, nil)
+	lastKnownDesc = prometheus.NewDesc("argosy_last_known_members",
+		"Members of the hub that are computed from what was last known of them, as their cluster Secrets have gone.", nil, nil)
+	stateDesc   = prometheus.NewDesc("argosy_state_problems", "What of the state for a restart cannot be used, read or written now; absent if none is kept.", nil, nil)
+	membersDesc = prometheus.NewDesc("argosy_members", "Members in the revision that is being served.", []string{"hub"}, nil)
+)
+
+// Describe names the metrics.
+func (status) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, membersDesc} {
+		ch <- d
+	}
+}
+
+// Collect looks the metrics up.
+func (c status) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	st := c.s.refresher.Status()
+	ready := 0.0
+	if st.Ready() {
+		ready = 1
+		gauge(revisionDesc, 1, st.Revision)
+		gauge(sinceDesc, seconds(st.Since))
+	}
+	gauge(readyDesc, ready)
+	gauge(successDesc, seconds(st.LastSuccess))
+	gauge(tokensDesc, float64(len(c.s.tokens.Problems())))
+	stale := map[refresh.Cause]float64{refresh.Source: 0, refresh.Commit: 0, refresh.Facts: 0}
+	for _, r := range st.Refused {
+		stale[r.Cause] = 1
+	}
+	for cause, v := range stale {
+		gauge(staleDesc, v, string(cause))
+	}
+	if kept := c.s.kept(st); kept != nil {
+		gauge(stateDesc, float64(len(kept.Problems)))
+	}
+	state := c.s.refresher.State()
+	if state == nil {
+		return
+	}
+	problems := map[string]float64{}
+	for _, p := range state.Errors(c.s.o.Hub) {
+		problems[string(p.Reason)]++
+	}
+	for reason, n := range problems {
+		gauge(problemsDesc, n, reason)
+	}
+	standings := map[generator.Standing]float64{generator.Kept: 0, generator.LeftOut: 0, generator.Refused: 0}
+	for _, q := range st.Quarantined {
+		standings[q.Standing]++
+	}
+	for standing, n := range standings {
+		gauge(quarantine, n, string(standing))
+	}
+	gauge(lastKnownDesc, float64(len(state.LastKnown(c.s.o.Hub))))
+	for _, hub := range state.Fleet.Hubs() {
+		gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)
+	}
+}
+
+// seconds is a time as Prometheus wants it, 0 for none.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}
+
+// crowd are the metrics of connections.
+type crowd struct{ c *connections }
+
+var (
+	openDesc   = prometheus.NewDesc("argosy_http_connections", "Connections that are open.", nil, nil)
+	closedDesc = prometheus.NewDesc("argosy_http_connections_closed_total", "Connections that were closed without a request under way, to make room for others.", nil, nil)
+)
+
+// Describe names the metrics.
+func (crowd) Describe(ch chan<- *prometheus.Desc) {
+	ch <- openDesc
+	ch <- closedDesc
+}
+
+// Collect looks the metrics up.
+func (c crowd) Collect(ch chan<- prometheus.Metric) {
+	open, closed := c.c.figures()
+	ch <- prometheus.MustNewConstMetric(openDesc, prometheus.GaugeValue, float64(open))
+	ch <- prometheus.MustNewConstMetric(closedDesc, prometheus.CounterValue, float64(closed))
+}

@@ -1,0 +1,209 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/access"
+)
+
+// noted is what becomes known of a request on its way, for log and metrics.
+type noted struct {
+	id, endpoint, view      string
+	applicationSet, request string
+	failure                 string
+	grant                   *access.Grant
+	expected                bool // the failure is part of how the client goes about it
+	sets                    int  // -1 if it was no answer
+}
+
+type noteKey struct{}
+
+// note is the request's; observed has put it there.
+func note(r *http.Request) *noted {
+	n, _ := r.Context().Value(noteKey{}).(*noted)
+	if n == nil {
+		n = &noted{}
+	}
+	return n
+}
+
+// saneID is a request id of somebody else's that may stand in our log and header.
+var saneID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
+
+func requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); saneID.MatchString(id) {
+		return id
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails since Go 1.24
+	return hex.EncodeToString(b[:])
+}
+
+// recorder sees what is written.
+type recorder struct {
+	http.ResponseWriter
+	code  int
+	bytes int
+}
+
+func (r *recorder) WriteHeader(code int) {
+	if r.code == 0 {
+		r.code = code
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.code == 0 {
+		r.code = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += n
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// observed gives each request an id, and writes log and metrics (rule 6: neither tokens nor bodies).
+func (s *Server) observed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		n := &noted{id: requestID(r), sets: -1}
+		w.Header().Set("X-Request-Id", n.id)
+		rec := &recorder{ResponseWriter: w}
+		defer func() { // also when the connection is being broken off
+			took := time.Since(began)
+			s.metrics.served(n, rec, took)
+			s.logRequest(r, n, rec, took)
+		}()
+		next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), noteKey{}, n)))
+	})
+}
+
+func (s *Server) logRequest(r *http.Request, n *noted, rec *recorder, took time.Duration) {
+	level := slog.LevelInfo
+	switch {
+	case n.expected:
+		level = slog.LevelDebug
+	case rec.code >= 400 && n.endpoint != "readyz":
+		level = slog.LevelWarn
+	case n.endpoint == "healthz" || n.endpoint == "readyz" || n.endpoint == "metrics":
+		level = slog.LevelDebug
+	}
+	if !s.o.Logger.Enabled(r.Context(), level) {
+		return
+	}
+	attrs := append(make([]slog.Attr, 0, 11), slog.String("id", n.id), slog.String("method", r.Method), slog.String("endpoint", n.endpoint),
+		slog.Int("code", rec.code), slog.Int("bytes", rec.bytes), slog.Duration("took", took))
+	for _, a := range [][2]string{{"applicationSet", n.applicationSet}, {"request", n.request}, {"token", n.grant.Label()}, {"message", n.failure}} {
+		if a[1] != "" {
+			attrs = append(attrs, slog.String(a[0], a[1]))
+		}
+	}
+	if n.sets >= 0 {
+		attrs = append(attrs, slog.Int("sets", n.sets))
+	}
+	s.o.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// secured puts on every answer what keeps browsers and caches from making something of it: answers are data of the fleet,
+// and none is a page.
+func secured(next http.Handler) http.Handler {
+	fixed := http.Header{
+		"Cache-Control":           {"no-store"},
+		"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
+		"Referrer-Policy":         {"no-referrer"},
+		"X-Content-Type-Options":  {"nosniff"},
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		maps.Copy(w.Header(), fixed) // whose values nobody changes: Set puts others in their place
+		next.ServeHTTP(w, r)
+	})
+}
+
+// recovered turns a panic into 500. If an answer has begun, the connection is broken off, so that nobody takes it for
+// a whole one (rule 1).
+func (s *Server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself, by its documentation
+				s.o.Logger.Error("panic", "id", note(r).id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+			if rec, ok := w.(*recorder); !ok || rec.code != 0 {
+				panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a connection off
+			}
+			write(w, r, &failure{code: http.StatusInternalServerError, message: "internal error; see the service's log"})
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// roomy refuses what is beyond the room for requests, so that probes and metrics always have some (rule 13).
+func (s *Server) roomy(next handle) handle {
+	return func(w http.ResponseWriter, r *http.Request) *failure {
+		if !s.listener.begin() {
+			return &failure{
+				code: http.StatusServiceUnavailable, header: map[string]string{"Retry-After": "5", "Connection": "close"},
+				message: fmt.Sprintf("too many connections at once; the limit is %d (--max-connections)", s.o.MaxConnections),
+			}
+		}
+		defer s.listener.end()
+		return next(w, r)
+	}
+}
+
+// limited bounds how many requests are worked on at once.
+func (s *Server) limited(next handle) handle {
+	return func(w http.ResponseWriter, r *http.Request) *failure {
+		if !s.acquire(r.Context()) {
+			return &failure{
+				code: http.StatusTooManyRequests, header: map[string]string{"Retry-After": "5"},
+				message: fmt.Sprintf("too many requests at once; the limit is %d", s.o.MaxConcurrent),
+			}
+		}
+		defer func() { <-s.slots }()
+		return next(w, r)
+	}
+}
+
+// acquire waits for a turn, not for long: Argo CD does not ask again before three minutes have passed, so a short wait
+// beats a refusal.
+func (s *Server) acquire(ctx context.Context) bool {
+	select {
+	case s.slots <- struct{}{}:
+		return true
+	default:
+	}
+	if s.o.MaxWait < 0 {
+		return false
+	}
+	timer := time.NewTimer(s.o.MaxWait)
+	defer timer.Stop()
+	select {
+	case s.slots <- struct{}{}:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// logError is promhttp's logger.
+type logError struct{ log *slog.Logger }
+
+// Println logs an error of gathering metrics.
+func (l logError) Println(v ...any) { l.log.Error("metrics", "error", fmt.Sprint(v...)) }

@@ -1,0 +1,237 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+// Server answers requests from the newest good state.
+type Server struct {
+	o         Options
+	refresher *refresh.Refresher
+	guard     *guard.Guard
+	notifier  *appsets.Notifier  // nil without ApplicationSets
+	notifying func()             // ends the notifier
+	keptFacts *refresh.KeptFacts // nil where they are not kept
+	guarding  func()             // ends the guard
+	tokens    *access.Tokens
+	attempts  *access.Attempts
+	clients   *clientAuthorities // nil where clients need no certificate
+	metrics   *metrics
+	slots     chan struct{}
+	webhooks  chan struct{} // signed bodies that are being read
+	seen      deliveries    // webhooks that have come
+	bodies    bodies
+	http      *http.Server
+	listener  *connections // what it listens on comes with Start
+	draining  atomic.Bool
+	failed    chan error
+	stop      sync.Once
+	stopped   error
+}
+
+// New makes a server that does not listen yet. The token file and the certificate have to be good now.
+func New(o Options) (*Server, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), webhooks: make(chan struct{}, maxWebhooks), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
+	s.tokens, err = access.Open(access.Options{
+		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
+		Rate: o.TokenRate, Burst: o.TokenBurst, Log: o.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.attempts = access.NewAttempts(o.FailureRate, o.FailureBurst)
+	config, err := s.tls()
+	if err != nil {
+		return nil, err
+	}
+	s.guard, err = guard.New(guard.Options{Hub: o.Hub, Questions: questions(o), Asking: asking(o), Dir: o.AnswersDir, State: o.State, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	s.metrics = newMetrics()
+	if o.ApplicationSets != nil {
+		s.notifier, err = appsets.New(appsets.Options{Client: o.ApplicationSets, Hub: o.Hub, Fingerprint: s.guard.Fingerprint, Logger: o.Logger, Observe: s.metrics.notified})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.FactsState != nil && o.Facts != nil {
+		s.keptFacts = refresh.KeepFacts(o.Facts, o.FactsState, o.Logger)
+		o.Facts = s.keptFacts
+	}
+	s.refresher, err = refresh.New(refresh.Options{
+		Source: o.Source, Facts: o.Facts, Hub: o.Hub, StateFile: o.StateFile, State: o.State, Logger: o.Logger, Observe: s.refreshed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.metrics.register(o.Registerer, s); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	s.http = &http.Server{
+		Handler: s.handler(), TLSConfig: config, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
+		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.listener.changed, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+	}
+	return s, nil
+}
+
+// tls is how TLS is spoken, nil if it is not.
+func (s *Server) tls() (*tls.Config, error) {
+	if s.o.TLSCert == "" {
+		return nil, nil
+	}
+	c, err := newCertificate(s.o.TLSCert, s.o.TLSKey, s.o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+	if s.o.TLSClientCA == "" {
+		return config, nil
+	}
+	if s.clients, err = newClientAuthorities(s.o.TLSClientCA, s.o.Logger); err != nil {
+		return nil, err
+	}
+	s.clients.configure(config)
+	return config, nil
+}
+
+// Start listens, and begins to watch the source. It returns as soon as connections are accepted; /readyz tells when
+// there is something to answer.
+func (s *Server) Start(ctx context.Context) error {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", s.o.Listen)
+	if err != nil {
+		return err
+	}
+	s.listener.on(listener)
+	s.notify(context.WithoutCancel(ctx))
+	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run)
+	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
+	go func() {
+		var err error
+		if s.o.TLSCert != "" {
+			err = s.http.ServeTLS(s.listener, "", "")
+		} else {
+			err = s.http.Serve(s.listener)
+		}
+		if !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- err
+		}
+	}()
+	s.o.Logger.Info("listening", "address", s.Addr(), "source", s.o.Source.String(), "hub", s.o.Hub)
+	return nil
+}
+
+// refreshed takes in a turn of the refresher. A new state is being served by now.
+func (s *Server) refreshed(o refresh.Outcome) {
+	s.metrics.refreshed(o)
+	if g := s.o.Grants; o.Swapped && g != nil {
+		g.Release(o.State.Released(s.o.Hub, g.Member()))
+	}
+	if o.Swapped && s.notifier != nil {
+		s.notifier.Serving(o.State)
+	}
+}
+
+// notify begins to tell ApplicationSets of new answers.
+func (s *Server) notify(ctx context.Context) {
+	if s.notifier == nil {
+		return
+	}
+	s.notifying = background(ctx, s.notifier.Run)
+}
+
+// background runs something until the function that it returns is called, which waits for its end.
+func background(ctx context.Context, run func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// Addr is the URL that the server answers at, after Start.
+func (s *Server) Addr() string {
+	scheme := "http"
+	if s.o.TLSCert != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + s.listener.Addr().String()
+}
+
+// Refresher is what keeps the state that the server answers from.
+func (s *Server) Refresher() *refresh.Refresher { return s.refresher }
+
+// Stop drains and ends the server (rule 7). The end of the context cuts the drain delay short; requests that run
+// have the shutdown timeout all the same.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stop.Do(func() {
+		s.draining.Store(true)
+		s.o.Logger.Info("draining", "delay", s.o.DrainDelay)
+		if s.o.DrainDelay > 0 {
+			timer := time.NewTimer(s.o.DrainDelay)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+			timer.Stop()
+		}
+		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.ShutdownTimeout)
+		defer cancel()
+		err := s.http.Shutdown(finish)
+		if err != nil {
+			err = fmt.Errorf("requests still ran after %s", s.o.ShutdownTimeout)
+			_ = s.http.Close()
+		}
+		s.stopped = errors.Join(err, s.refresher.Stop())
+		s.notifying()
+		s.guarding()
+		s.o.Logger.Info("stopped")
+	})
+	return s.stopped
+}
+
+// Run serves until the context ends, then drains. The source is closed in any case. started, which may be nil, is called when the server listens.
+func Run(ctx context.Context, o Options, started func(*Server)) error {
+	s, err := New(o)
+	if err != nil {
+		if o.Source != nil {
+			err = errors.Join(err, o.Source.Close())
+		}
+		return err
+	}
+	if err := s.Start(ctx); err != nil {
+		return errors.Join(err, o.Source.Close())
+	}
+	if started != nil {
+		started(s)
+	}
+	var failure error
+	select {
+	case <-ctx.Done():
+	case failure = <-s.failed:
+		s.draining.Store(true)
+	}
+	return errors.Join(failure, s.Stop(context.WithoutCancel(ctx)))
+}
