@@ -9,9 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/hub"
-	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
 )
 
 // known opens what --facts says: where facts come from, and with Kubernetes the ApplicationSets that are told of new

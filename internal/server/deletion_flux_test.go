@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
 )
 
 // ofF is how a HelmRelease of member f is in its artifact: with which annotations and whether suspended; "left out".

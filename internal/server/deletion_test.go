@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
 )
 
 // told are facts that a test changes.

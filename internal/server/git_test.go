@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
 )
 
 const (

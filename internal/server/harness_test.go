@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 

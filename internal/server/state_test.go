@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 )
