@@ -71,7 +71,7 @@ func (r *renderer) gitRepository(c generator.ComponentSet) object {
 // gitCredentials names the Secret that charts/fleet-secret makes of the credentials of a repository, for Argo CD: a user and a
 // token have the same keys for Flux, and so has a GitHub App, but a deploy key has not.
 func (r *renderer) gitCredentials(c generator.ComponentSet, url string, spec object) {
-	secret, found := r.owned.GitSecretFor(url)
+	secret, found := generator.GitSecretFor(r.owned.GitSecrets, url)
 	switch {
 	case !found:
 		return

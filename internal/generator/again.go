@@ -19,7 +19,7 @@ const partSize = 64
 
 // part is what an answer says of some clusters, one after the other.
 type part struct {
-	of   []*cluster // none for views that are not told cluster by cluster
+	of   []*Cluster // none for views that are not told cluster by cluster
 	said []*said    // of each of them
 	total
 	digests []byte // of all sets, in order
@@ -45,7 +45,7 @@ func (t *total) add(other total) {
 }
 
 // newPart puts a part together.
-func newPart(of []*cluster, all []*said) *part {
+func newPart(of []*Cluster, all []*said) *part {
 	p := &part{of: slices.Clone(of), said: all}
 	for _, s := range all {
 		p.add(total{live: s.live, knows: s.knows})
@@ -59,10 +59,10 @@ func newPart(of []*cluster, all []*said) *part {
 
 // told finds what an earlier answer says of a cluster, nil if nothing. The parts are sorted by name, as a hub's members
 // are.
-func told(parts []*part, c *cluster) *said {
-	name := c.member.Name
+func told(parts []*part, c *Cluster) *said {
+	name := c.Member.Name
 	i, _ := slices.BinarySearchFunc(parts, name, func(p *part, name string) int {
-		if p.of[len(p.of)-1].member.Name < name {
+		if p.of[len(p.of)-1].Member.Name < name {
 			return -1
 		}
 		return 1
@@ -128,7 +128,7 @@ type asker struct {
 	owner string
 	// self is the hub's own member, and hub its cluster.
 	self *fleet.Member
-	hub  *cluster
+	hub  *Cluster
 }
 
 func (st *State) asker(q query) asker {
@@ -136,14 +136,14 @@ func (st *State) asker(q query) asker {
 	if q.View == Members { // what registers a cluster depends on its hub
 		a.self = st.hubs[q.Hub]
 		if own := st.Fleet.HubMember(q.Hub); own != nil {
-			a.hub = st.clusterOf(own)
+			a.hub = st.ClusterOf(own)
 		}
 	}
 	return a
 }
 
 // candidates are the clusters that a request may be about, sorted by name: all of the hub, or the asker alone.
-func (st *State) candidates(q query) []*cluster {
+func (st *State) candidates(q query) []*Cluster {
 	all := st.clusters[q.Hub]
 	if q.owner == fleet.OwnerHub {
 		return all
@@ -154,13 +154,13 @@ func (st *State) candidates(q query) []*cluster {
 
 // clusterSets are one cluster's sets.
 type clusterSets struct {
-	sets        []set
+	sets        []ParameterSet
 	problems    []problem.Problem
 	live, knows bool // as in said
 }
 
 // setsOf are the sets of one cluster, in views that have sets of single members.
-func (st *State) setsOf(q query, c *cluster, base *yamldoc.Node) clusterSets {
+func (st *State) setsOf(q query, c *Cluster, base *yamldoc.Node) clusterSets {
 	is, problems := st.isAbout(q, c)
 	if !is {
 		return clusterSets{problems: problems}
@@ -171,7 +171,7 @@ func (st *State) setsOf(q query, c *cluster, base *yamldoc.Node) clusterSets {
 	} else {
 		out = st.componentSets(q, c, base)
 	}
-	out.live, out.problems = !c.retired(), append(problems, out.problems...)
+	out.live, out.problems = !c.IsRetired(), append(problems, out.problems...)
 	return out
 }
 

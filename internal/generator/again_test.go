@@ -12,7 +12,7 @@ import (
 )
 
 // encoded is a set as its answer has it.
-func encoded(s set, revision string) ([]byte, error) {
+func encoded(s ParameterSet, revision string) ([]byte, error) {
 	e, failure := encode(s)
 	if failure != nil {
 		return nil, failure
@@ -135,8 +135,8 @@ func filesOfSnapshot(st *State, files map[string]*snapshot.File) map[string]*sna
 		return files
 	}
 	out := map[string]*snapshot.File{}
-	for _, p := range st.now.snapshot.Paths() {
-		out[p] = st.now.snapshot.File(p)
+	for _, p := range st.resolver.Snapshot.Paths() {
+		out[p] = st.resolver.Snapshot.File(p)
 	}
 	return out
 }

@@ -135,7 +135,7 @@ func (a answers) putPrint(key requestKey, p rememberedPrint) {
 // depend on none of those. Applications come and go by the hundred when a component is rolled out, each time in a few
 // changes of the facts.
 func (st *State) keepAnswers(previous *State) {
-	if previous == nil || previous.now.snapshot != st.now.snapshot || previous.removes() != st.removes() || !previous.facts.EqualClusters(st.facts) || !previous.facts.EqualGrants(st.facts) {
+	if previous == nil || previous.resolver.Snapshot != st.resolver.Snapshot || previous.KnowsApplications() != st.KnowsApplications() || !previous.facts.EqualClusters(st.facts) || !previous.facts.EqualGrants(st.facts) {
 		return
 	}
 	groups, components, granted, agents := map[string]bool{}, map[[2]string]bool{}, map[string]bool{}, false
@@ -143,8 +143,8 @@ func (st *State) keepAnswers(previous *State) {
 	facts.ApplicationsDiffer(previous.facts, st.facts, func(a facts.Application) {
 		groups[a.Group], components[[2]string{a.Group, a.Component}] = true, true
 		granted[a.Group] = granted[a.Group] || a.Grant
-		agents = agents || a.Name == applicationName(agent, a.Cluster)
-		leftOut = leftOut || st.unsettled[a.Cluster]
+		agents = agents || a.Name == ApplicationName(Agent, a.Cluster)
+		leftOut = leftOut || st.unresolved[a.Cluster]
 	})
 	if leftOut {
 		return
@@ -194,7 +194,7 @@ func (st *State) Answer(r Request) ([]byte, error) {
 func (st *State) Told(r Request) (*Told, error) {
 	key, err := r.key()
 	if err != nil {
-		return nil, badRequest("%v", err)
+		return nil, BadRequestError("%v", err)
 	}
 	if told, ok := st.answers.get(key); ok {
 		return told, nil
@@ -247,7 +247,7 @@ func (st *State) Subjects(r Request) ([]Subject, error) {
 		q.bare = true
 		out, failure = byCluster(st, q, func(s clusterSets) []Subject { return subjects(s.sets) })
 	} else {
-		var sets []set
+		var sets []ParameterSet
 		sets, failure = st.sets(q)
 		out = [][]Subject{subjects(sets)}
 	}
@@ -257,7 +257,7 @@ func (st *State) Subjects(r Request) ([]Subject, error) {
 	return slices.Concat(out...), nil
 }
 
-func subjects(sets []set) []Subject {
+func subjects(sets []ParameterSet) []Subject {
 	out := make([]Subject, len(sets))
 	for i, s := range sets {
 		out[i] = subject(s)
@@ -316,8 +316,8 @@ func (st *State) tellSets(q query) ([]*part, *Error) {
 }
 
 // sets are the parameter sets of a request, sorted by cluster, then component or release.
-func (st *State) sets(q query) ([]set, *Error) {
-	var sets []set
+func (st *State) sets(q query) ([]ParameterSet, *Error) {
+	var sets []ParameterSet
 	var problems []problem.Problem
 	switch q.View {
 	case Members, Components:
@@ -333,8 +333,8 @@ func (st *State) sets(q query) ([]set, *Error) {
 }
 
 // setsByCluster are those of a view that has sets of single members.
-func (st *State) setsByCluster(q query) ([]set, *Error) {
-	sets, failure := byCluster(st, q, func(s clusterSets) []set { return s.sets })
+func (st *State) setsByCluster(q query) ([]ParameterSet, *Error) {
+	sets, failure := byCluster(st, q, func(s clusterSets) []ParameterSet { return s.sets })
 	return slices.Concat(sets...), failure
 }
 
@@ -363,7 +363,7 @@ func (st *State) judge(q query, sum total, problems []problem.Problem) *Error {
 	case q.Component != "" && q.Base == nil && sum.live && !sum.knows:
 		return st.unknownComponent(q)
 	case len(problems) > 0:
-		return unavailable(problems)
+		return UnavailableError(problems)
 	case sum.sets > MaxSets && !q.bare:
 		return &Error{Kind: Unavailable, Message: fmt.Sprintf("the answer has %d parameter sets; the limit is %d: ask per component", sum.sets, MaxSets)}
 	}
@@ -375,16 +375,16 @@ func (st *State) unknownComponent(q query) *Error {
 	var names []string
 	clusters, _ := st.asked(q)
 	for _, c := range clusters {
-		if g := c.groups[q.Group]; g != nil {
-			names = append(names, g.components()...)
+		if g := c.Groups[q.Group]; g != nil {
+			names = append(names, g.Components()...)
 		}
 	}
-	return badRequest("component %q is in no catalog of group %q%s", q.Component, q.Group, hint(q.Component, names))
+	return BadRequestError("component %q is in no catalog of group %q%s", q.Component, q.Group, Hint(q.Component, names))
 }
 
 // asked are the clusters that a request is about, sorted by name. Problems are of those that cannot be computed at all.
-func (st *State) asked(q query) ([]*cluster, []problem.Problem) {
-	var out []*cluster
+func (st *State) asked(q query) ([]*Cluster, []problem.Problem) {
+	var out []*Cluster
 	problems := problem.Errors(st.Fleet.ProblemsOf(q.Hub))
 	for _, c := range st.candidates(q) {
 		is, faults := st.isAbout(q, c)
@@ -397,29 +397,29 @@ func (st *State) asked(q query) ([]*cluster, []problem.Problem) {
 
 // isAbout reports whether a request is about a cluster: one that the selector selects; of retired ones, those that may
 // have something left to be removed. Problems are why that cannot be told.
-func (st *State) isAbout(q query, c *cluster) (bool, []problem.Problem) {
+func (st *State) isAbout(q query, c *Cluster) (bool, []problem.Problem) {
 	switch {
-	case st.leftOut(q, c):
+	case st.isLeftOut(q, c):
 		return false, nil
-	case c.home == nil && len(c.faults) > 0:
-		return false, c.faults
-	case c.retired() && (!st.removes() || len(c.broken) > 0):
+	case c.LastKnownGood == nil && len(c.HubProblems) > 0:
+		return false, c.HubProblems
+	case c.IsRetired() && (!st.KnowsApplications() || len(c.Broken) > 0):
 		return false, nil // what is wrong with its values concerns nobody any more
-	case len(c.broken) > 0:
-		return false, c.broken
+	case len(c.Broken) > 0:
+		return false, c.Broken
 	}
-	return q.selector.Matches(c.labels.All), st.unknown(q, c)
+	return q.selector.Matches(c.Labels.All), st.unknown(q, c)
 }
 
 // common are the fields that all of a cluster's sets share.
-func (c *cluster) common(application string) Common {
+func (c *Cluster) common(application string) Common {
 	out := Common{
-		Name: c.member.Name, NameNormalized: c.member.Name, Server: c.facts.Server,
-		Tenant: c.member.Tenant, Environment: c.member.Environment, Hub: c.member.Hub, Model: c.member.Model(),
-		Metadata: c.metadata, ApplicationName: application, Quarantine: c.quarantine,
+		Name: c.Member.Name, NameNormalized: c.Member.Name, Server: c.Facts.Server,
+		Tenant: c.Member.Tenant, Environment: c.Member.Environment, Hub: c.Member.Hub, Model: c.Member.Model(),
+		Metadata: c.Metadata, ApplicationName: application, Quarantine: c.Quarantine,
 	}
-	if c.home != nil {
-		out.revision = c.home.snapshot.Revision
+	if c.LastKnownGood != nil {
+		out.revision = c.LastKnownGood.Snapshot.Revision
 	}
 	return out
 }

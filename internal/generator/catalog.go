@@ -12,28 +12,28 @@ import (
 )
 
 // componentsKey holds the components of a catalog file that is also a values file of charts/application-sets.
-const componentsKey = "components"
+const ComponentsKey = "components"
 
 // The keys of a catalog entry that the engine reads. An entry's further keys are knobs of the ApplicationSet.
 const (
-	keyEnabled     = "enabled"
-	keyChart       = "chart"
-	keyNamespace   = "namespace"
-	keyReleaseName = "releaseName"
-	keySelector    = "selector"
-	keyValues      = "values"
-	keyKind        = "kind"
-	keyDependsOn   = "dependsOn"
-	keySubstitute  = "substitute"
+	KeyEnabled     = "enabled"
+	KeyChart       = "chart"
+	KeyNamespace   = "namespace"
+	KeyReleaseName = "releaseName"
+	KeySelector    = "selector"
+	KeyValues      = "values"
+	KeyKind        = "kind"
+	KeyDependsOn   = "dependsOn"
+	KeySubstitute  = "substitute"
 )
 
-var entryKeys = []string{keyEnabled, keyChart, keyNamespace, keyReleaseName, keySelector, keyValues, keyKind, keyDependsOn, keySubstitute}
+var entryKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn, KeySubstitute}
 
 var chartKeys = []string{"repoURL", "name", "version", "path"}
 
 // components are the entries of a catalog file: below `components`, or at the top.
-func components(root *yamldoc.Node) *yamldoc.Node {
-	inner := root.Get(componentsKey)
+func Entries(root *yamldoc.Node) *yamldoc.Node {
+	inner := root.Get(ComponentsKey)
 	switch {
 	case inner.IsMap():
 		return inner
@@ -54,29 +54,29 @@ type Chart struct {
 }
 
 // entry is a merged catalog entry, its templates not yet executed.
-type entry struct {
-	enabled   bool
-	chart     Chart
-	namespace string
-	release   string
-	selector  labels.Selector
-	problems  []problem.Problem
-	node      *yamldoc.Node // all but values, for templates
+type Entry struct {
+	Enabled     bool
+	Chart       Chart
+	Namespace   string
+	ReleaseName string
+	Selector    labels.Selector
+	Problems    []problem.Problem
+	Node        *yamldoc.Node // all but values, for templates
 	// kind is KindManifests, or empty for a chart.
-	kind       string
-	dependsOn  []string
-	substitute bool
+	Kind       string
+	DependsOn  []string
+	Substitute bool
 }
 
 // entryLayers are a component's entries in catalog layers: without values (they are merged by other rules), in the
 // long form.
 func (m *memo) entryLayers(catalogs []hierarchy.Layer, component string) (entries, values []hierarchy.Layer) {
 	for _, c := range catalogs {
-		e := components(c.Root).Get(component)
+		e := Entries(c.Root).Get(component)
 		if e == nil {
 			continue
 		}
-		v := e.Get(keyValues)
+		v := e.Get(KeyValues)
 		if v.IsMap() {
 			values = append(values, hierarchy.Layer{Level: c.Level, Path: c.Path, Root: v})
 		}
@@ -103,14 +103,14 @@ func longForm(e *yamldoc.Node) *yamldoc.Node {
 	var chartAt yamldoc.Field
 	for _, f := range e.Fields { // sorted: chart comes first, and wins over the short form
 		switch {
-		case f.Key == keyValues && (f.Value.IsMap() || f.Value.IsNull()):
-		case f.Key == keyChart && f.Value.IsMap():
+		case f.Key == KeyValues && (f.Value.IsMap() || f.Value.IsNull()):
+		case f.Key == KeyChart && f.Value.IsMap():
 			chart, chartAt = append(chart, f.Value.Fields...), f
-		case f.Key == keyChart && f.Value.Kind == yamldoc.String:
+		case f.Key == KeyChart && f.Value.Kind == yamldoc.String:
 			name := f
 			name.Key = "name"
 			chart, chartAt = append(chart, name), f
-		case (f.Key == "repoURL" || f.Key == "version" || f.Key == "path") && (e.Get(keyChart) == nil || chartAt.Key == keyChart):
+		case (f.Key == "repoURL" || f.Key == "version" || f.Key == "path") && (e.Get(KeyChart) == nil || chartAt.Key == KeyChart):
 			if slices.ContainsFunc(chart, func(c yamldoc.Field) bool { return c.Key == f.Key }) {
 				continue
 			}
@@ -125,49 +125,49 @@ func longForm(e *yamldoc.Node) *yamldoc.Node {
 	if chart != nil {
 		node := yamldoc.NewMap(e.Doc, chart...)
 		node.Line, node.Column = chartAt.Value.Line, chartAt.Value.Column
-		fields = append(fields, yamldoc.Field{Key: keyChart, Line: chartAt.Line, Column: chartAt.Column, Value: node})
+		fields = append(fields, yamldoc.Field{Key: KeyChart, Line: chartAt.Line, Column: chartAt.Column, Value: node})
 	}
 	return &yamldoc.Node{Kind: yamldoc.Map, Line: e.Line, Column: e.Column, Doc: e.Doc, Fields: yamldoc.NewMap(e.Doc, fields...).Fields}
 }
 
 // entry reads a merged catalog entry.
-func (m *memo) entry(t *hierarchy.Tree) *entry {
-	e, _ := remember(&m.mu, m.entries, t, func() (*entry, error) { return readEntry(t.Root), nil })
+func (m *memo) entry(t *hierarchy.Tree) *Entry {
+	e, _ := remember(&m.mu, m.entries, t, func() (*Entry, error) { return readEntry(t.Root), nil })
 	return e
 }
 
-func readEntry(n *yamldoc.Node) *entry {
+func readEntry(n *yamldoc.Node) *Entry {
 	doc := &yamldoc.Doc{}
 	if n != nil && n.Doc != nil {
 		doc = n.Doc
 	}
 	r := yamldoc.NewReader(doc)
 	m := r.Map(n, "catalog entry")
-	e := &entry{node: m.Node(), enabled: m.Bool(keyEnabled, false), namespace: m.String(keyNamespace), release: m.String(keyReleaseName)}
-	c := m.Map(keyChart)
+	e := &Entry{Node: m.Node(), Enabled: m.Bool(KeyEnabled, false), Namespace: m.String(KeyNamespace), ReleaseName: m.String(KeyReleaseName)}
+	c := m.Map(KeyChart)
 	c.Known(chartKeys...)
-	e.chart = Chart{RepoURL: c.String("repoURL"), Name: c.String("name"), Version: c.String("version"), Path: c.String("path")}
+	e.Chart = Chart{RepoURL: c.String("repoURL"), Name: c.String("name"), Version: c.String("version"), Path: c.String("path")}
 	if v := c.Node().Get("version"); v != nil && v.Kind == yamldoc.Number {
 		r.Add(problem.InvalidValue, v, `key "chart.version"`, "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
 	}
 	e.readKind(r, m)
-	if v := m.Node().Get(keyValues); v != nil { // maps and null have been taken out
+	if v := m.Node().Get(KeyValues); v != nil { // maps and null have been taken out
 		r.Add(problem.InvalidValue, v, `key "values"`, "is a "+v.Kind.String(), "a map")
 	}
-	if s := m.Node().Get(keySelector); !s.IsNull() {
+	if s := m.Node().Get(KeySelector); !s.IsNull() {
 		selector, err := labels.ParseSelector(s.Any())
 		if err != nil {
 			r.Add(problem.InvalidSelector, s, `key "selector"`, err.Error(), "matchLabels and matchExpressions")
 		}
-		e.selector = selector
+		e.Selector = selector
 	}
-	e.problems = problem.Errors(r.Problems())
+	e.Problems = problem.Errors(r.Problems())
 	return e
 }
 
 // incomplete reports chart coordinates that cannot be deployed. An entry without any is incomplete only when a
 // catalog should have given them.
-func (c Chart) incomplete(catalogued bool) (found, expected string) {
+func (c Chart) Incomplete(catalogued bool) (found, expected string) {
 	switch {
 	case c == (Chart{}) && !catalogued:
 		return "", ""
@@ -191,8 +191,8 @@ func (c Chart) incomplete(catalogued bool) (found, expected string) {
 }
 
 // catalogProblems are findings about a catalog file of the hierarchy that do not depend on a cluster.
-func catalogProblems(root *yamldoc.Node) []problem.Problem {
-	entries := components(root)
+func CatalogProblems(root *yamldoc.Node) []problem.Problem {
+	entries := Entries(root)
 	if entries == nil {
 		return nil
 	}

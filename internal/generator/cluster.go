@@ -15,30 +15,30 @@ import (
 )
 
 // cluster is a member with all that is the same for every component: labels, levels' folders, catalogs, releases.
-type cluster struct {
-	member     *fleet.Member
-	facts      facts.Cluster
-	registered bool
+type Cluster struct {
+	Member     *fleet.Member
+	Facts      facts.Cluster
+	Registered bool
 
-	labels, annotations labels.Set
-	metadata            json.RawMessage // both, as parameter sets have them
-	data                templateFacts   // with the full labels
-	registration        *hierarchy.Tree
-	groups              map[string]*clusterGroup
+	Labels, Annotations labels.Set
+	Metadata            json.RawMessage // both, as parameter sets have them
+	templateFacts       templateFacts   // with the full labels
+	Registration        *hierarchy.Tree
+	Groups              map[string]*Group
 	// broken are problems that make every answer about the cluster impossible.
-	broken []problem.Problem
-	place  *placement
+	Broken    []problem.Problem
+	placement *placement
 	// problems are all errors found when the state was built; faults are those of the hub's own member file, which every
 	// member of the hub depends on.
-	problems, faults []problem.Problem
+	Problems, HubProblems []problem.Problem
 
 	// attempt is the member as the snapshot has it, where it cannot be computed and this cluster stands in for it: home is
 	// what this one has been computed upon, quarantine says so in its sets (rule 10).
-	attempt    *cluster
-	home       *ground
-	quarantine string
+	desired       *Cluster
+	LastKnownGood *Resolver
+	Quarantine    string
 	// newcomer tells a member that cannot be computed, and never could since the service knows it.
-	newcomer bool
+	IsNewcomer bool
 }
 
 // placement is where a cluster's files are: a function of the layout, the member file, the hub's and the facts, so that
@@ -51,63 +51,63 @@ type placement struct {
 }
 
 // clusterGroup is one group of a cluster.
-type clusterGroup struct {
-	name, root string
-	folders    []hierarchy.Folder
+type Group struct {
+	Name, Root string
+	Folders    []hierarchy.Folder
 	// catalogs are the layout's catalog and the hierarchy's, least specific first; only those that are there.
-	catalogs []hierarchy.Layer
-	release  release.Release
+	Catalogs []hierarchy.Layer
+	Release  release.Release
 	// errors of the catalog and of the release's choice: they concern this group alone.
-	errors []problem.Problem
+	Errors []problem.Problem
 }
 
 // newCluster computes a member, whose placement may be known already (else it is nil). It never fails: what is wrong is
 // kept where it belongs.
-func (b *ground) newCluster(m *fleet.Member, known *placement, f facts.Set) *cluster {
-	c := &cluster{member: m, groups: map[string]*clusterGroup{}, place: known}
-	c.facts, c.registered = f.Of(m.Name)
-	c.broken = problem.Errors(m.Problems)
-	if len(c.broken) > 0 {
+func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *Cluster {
+	c := &Cluster{Member: m, Groups: map[string]*Group{}, placement: known}
+	c.Facts, c.Registered = f.Of(m.Name)
+	c.Broken = problem.Errors(m.Problems)
+	if len(c.Broken) > 0 {
 		return c
 	}
-	if c.place == nil {
-		c.place = b.newPlacement(c)
+	if c.placement == nil {
+		c.placement = b.newPlacement(c)
 	}
-	if c.broken = c.place.broken; len(c.broken) == 0 {
-		c.data = c.place.data
+	if c.Broken = c.placement.broken; len(c.Broken) == 0 {
+		c.templateFacts = c.placement.data
 		folders := map[*hierarchy.Dir][]hierarchy.Folder{} // groups of one root share them
-		for name, dirs := range c.place.dirs {
+		for name, dirs := range c.placement.dirs {
 			if folders[&dirs[0]] == nil {
 				folders[&dirs[0]] = b.index.Folders(dirs)
 			}
-			c.groups[name] = &clusterGroup{name: name, root: c.place.roots[name], folders: folders[&dirs[0]]}
+			c.Groups[name] = &Group{Name: name, Root: c.placement.roots[name], Folders: folders[&dirs[0]]}
 		}
 		b.labels(c)
 	}
-	if len(c.broken) == 0 {
-		for _, g := range c.groups {
+	if len(c.Broken) == 0 {
+		for _, g := range c.Groups {
 			b.group(c, g)
 		}
 	}
-	c.broken = c.own(c.broken)
+	c.Broken = c.Attribute(c.Broken)
 	return c
 }
 
 // own marks problems as the member's.
-func (c *cluster) own(ps []problem.Problem) []problem.Problem {
+func (c *Cluster) Attribute(ps []problem.Problem) []problem.Problem {
 	out := slices.Clone(ps)
 	for i := range out {
-		out[i].Hub, out[i].Cluster = c.member.Hub, c.member.Name
+		out[i].Hub, out[i].Cluster = c.Member.Hub, c.Member.Name
 	}
 	return out
 }
 
 // templateFacts are what templates see, with labels and annotations to be added.
-func (b *ground) templateFacts(c *cluster) templateFacts {
-	m := c.member
+func (b *Resolver) templateFacts(c *Cluster) templateFacts {
+	m := c.Member
 	return templateFacts{
 		"name": m.Name, "cluster": m.Name, "hub": m.Hub, "tenant": m.Tenant, "environment": m.Environment,
-		"server": c.facts.Server, "model": m.Model(), "member": m.Content(),
+		"server": c.Facts.Server, "model": m.Model(), "member": m.Content(),
 	}
 }
 
@@ -123,24 +123,24 @@ func reserved(m *fleet.Member) map[string]string {
 }
 
 // newPlacement computes the levels' folders of every group, from the facts without the hierarchy's labels.
-func (b *ground) newPlacement(c *cluster) *placement {
+func (b *Resolver) newPlacement(c *Cluster) *placement {
 	l, refused := labels.Compute(labels.Input{
-		Kind: labels.Label, Live: c.facts.Labels, Declared: slices.Concat(c.member.FlagLabels, c.member.Labels), Reserved: reserved(c.member),
+		Kind: labels.Label, Live: c.Facts.Labels, Declared: slices.Concat(c.Member.FlagLabels, c.Member.Labels), Reserved: reserved(c.Member),
 	})
-	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.facts.Annotations, Declared: b.declaredAnnotations(c.member, nil)})
+	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.Facts.Annotations, Declared: b.declaredAnnotations(c.Member, nil)})
 	p := &placement{
 		data:  b.templateFacts(c).withLabels(l.All, a.All),
 		roots: map[string]string{}, dirs: map[string][]hierarchy.Dir{},
 	}
-	levels := b.Fleet.Layout.LevelsOf(c.member)
+	levels := b.Fleet.Layout.LevelsOf(c.Member)
 	own := levels.Reads("group") // else groups of one root have the same folders
 	byRoot := map[string][]hierarchy.Dir{}
 	for _, name := range b.Fleet.Layout.GroupNames() {
-		root := b.Fleet.Root(c.member, name)
+		root := b.Fleet.Root(c.Member, name)
 		if byRoot[root] == nil || own {
 			dirs, err := levels.Dirs(p.data.with(name, "", root))
 			if err != nil {
-				p.broken = append(p.broken, problem.From(err, problem.TemplateFailed, c.member.Pos)...)
+				p.broken = append(p.broken, problem.From(err, problem.TemplateFailed, c.Member.Pos)...)
 				continue
 			}
 			byRoot[root] = dirs
@@ -155,7 +155,7 @@ func (b *ground) newPlacement(c *cluster) *placement {
 
 // declaredAnnotations are what Git declares for a member, least specific first: the hub's repository keys, the
 // hierarchy's annotations, the member's own repository keys and annotations.
-func (b *ground) declaredAnnotations(m *fleet.Member, fromHierarchy []labels.Entry) []labels.Entry {
+func (b *Resolver) declaredAnnotations(m *fleet.Member, fromHierarchy []labels.Entry) []labels.Entry {
 	var inherited []labels.Entry
 	if self := b.Fleet.HubMember(m.Hub); self != nil && self != m {
 		inherited = self.RepositoryAnnotations
@@ -164,35 +164,35 @@ func (b *ground) declaredAnnotations(m *fleet.Member, fromHierarchy []labels.Ent
 }
 
 // labels merges fleet/fleet-secret and computes the cluster's labels and annotations (L1 to L3).
-func (b *ground) labels(c *cluster) {
-	m := c.member
+func (b *Resolver) labels(c *Cluster) {
+	m := c.Member
 	var declaredLabels, declaredAnnotations []labels.Entry
-	if g := c.groups[fleetGroup]; g != nil {
-		layers, problems := b.valueLayers(c, g, fleetSecret)
+	if g := c.Groups[FleetGroup]; g != nil {
+		layers, problems := b.ValueLayers(c, g, Registration)
 		if len(problems) > 0 {
-			c.broken = append(c.broken, problems...)
+			c.Broken = append(c.Broken, problems...)
 			return
 		}
-		c.registration = b.merge(layers, fleetGroup, fleetSecret)
-		c.broken = append(c.broken, b.forbiddenSecrets(c)...)
-		secret := c.registration.At([]string{"externalSecret"})
+		c.Registration = b.Merge(layers, FleetGroup, Registration)
+		c.Broken = append(c.Broken, b.forbiddenSecrets(c)...)
+		secret := c.Registration.At([]string{"externalSecret"})
 		var problemsL, problemsA []problem.Problem
 		declaredLabels, problemsL = labels.FromNode(labels.Label, secret.Get("labels"))
 		declaredAnnotations, problemsA = labels.FromNode(labels.Annotation, secret.Get("annotations"))
-		c.broken = append(c.broken, slices.Concat(problemsL, problemsA)...)
+		c.Broken = append(c.Broken, slices.Concat(problemsL, problemsA)...)
 	}
 	var problems []problem.Problem
-	c.labels, problems = labels.Compute(labels.Input{
-		Kind: labels.Label, Live: c.facts.Labels, Declared: slices.Concat(declaredLabels, m.FlagLabels, m.Labels), Reserved: reserved(m),
+	c.Labels, problems = labels.Compute(labels.Input{
+		Kind: labels.Label, Live: c.Facts.Labels, Declared: slices.Concat(declaredLabels, m.FlagLabels, m.Labels), Reserved: reserved(m),
 	})
-	c.broken = append(c.broken, problems...)
-	c.broken = append(c.broken, m.Contradictions(c.labels)...)
-	c.annotations, problems = labels.Compute(labels.Input{
-		Kind: labels.Annotation, Live: c.facts.Annotations, Declared: b.declaredAnnotations(m, declaredAnnotations),
+	c.Broken = append(c.Broken, problems...)
+	c.Broken = append(c.Broken, m.Contradictions(c.Labels)...)
+	c.Annotations, problems = labels.Compute(labels.Input{
+		Kind: labels.Annotation, Live: c.Facts.Annotations, Declared: b.declaredAnnotations(m, declaredAnnotations),
 	})
-	c.broken = append(c.broken, problems...)
-	c.data = c.data.withLabels(c.labels.All, c.annotations.All)
-	c.metadata = metadata(c.labels.All, c.annotations.All)
+	c.Broken = append(c.Broken, problems...)
+	c.templateFacts = c.templateFacts.withLabels(c.Labels.All, c.Annotations.All)
+	c.Metadata = metadata(c.Labels.All, c.Annotations.All)
 }
 
 // metadata is labels and annotations in the place where Argo CD's own cluster generator has them.
@@ -212,61 +212,61 @@ func nonNil(m map[string]string) map[string]string {
 }
 
 // group reads a group's catalogs and chooses its release.
-func (b *ground) group(c *cluster, g *clusterGroup) {
-	if l, ok := b.catalogs[g.name]; ok {
-		g.catalogs = append(g.catalogs, l)
+func (b *Resolver) group(c *Cluster, g *Group) {
+	if l, ok := b.Catalogs[g.Name]; ok {
+		g.Catalogs = append(g.Catalogs, l)
 	}
 	fail := func(err error) {
-		g.errors = append(g.errors, c.own(problem.From(err, problem.InvalidYAML, c.member.Pos))...)
+		g.Errors = append(g.Errors, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))...)
 	}
-	facts := c.data.lazy(g, "")
-	file, err := b.file(b.Fleet.Layout.Catalog, g.name, "", facts)
+	facts := c.templateFacts.lazy(g, "")
+	file, err := b.file(b.Fleet.Layout.Catalog, g.Name, "", facts)
 	if err != nil {
 		fail(err)
 		return
 	}
 	// A catalog is the values file of a group as a whole: a level that is required for values need not have one.
-	optional := g.folders
+	optional := g.Folders
 	if slices.ContainsFunc(optional, func(f hierarchy.Folder) bool { return f.Required }) {
 		optional = slices.Clone(optional)
 		for i := range optional {
 			optional[i].Required = false
 		}
 	}
-	layers, err := hierarchy.Resolve(optional, b.cache, file, facts)
+	layers, err := hierarchy.Resolve(optional, b.Documents, file, facts)
 	if err != nil {
 		fail(err)
 	}
 	for _, l := range layers {
 		if !l.Missing() {
-			g.catalogs = append(g.catalogs, l)
+			g.Catalogs = append(g.Catalogs, l)
 		}
 	}
-	if g.release, err = b.Fleet.Versions.Of(g.name).Choose(c.labels.All); err != nil {
-		g.errors = append(g.errors, c.unknownRelease(err, release.LabelOf(g.name))...)
+	if g.Release, err = b.Fleet.Versions.Of(g.Name).Choose(c.Labels.All); err != nil {
+		g.Errors = append(g.Errors, c.UnknownRelease(err, release.LabelOf(g.Name))...)
 	}
 }
 
 // unknownRelease is the problem of choosing a release, at the place of the label that chose it, if Git declares it.
-func (c *cluster) unknownRelease(err error, label string) []problem.Problem {
-	ps := c.own(problem.From(err, problem.UnknownRelease, c.member.Pos))
+func (c *Cluster) UnknownRelease(err error, label string) []problem.Problem {
+	ps := c.Attribute(problem.From(err, problem.UnknownRelease, c.Member.Pos))
 	for i := range ps {
-		if pos, ok := c.labels.Origins[label]; ok {
+		if pos, ok := c.Labels.Origins[label]; ok {
 			if !ps[i].Pos.IsZero() {
 				ps[i].Related = append(ps[i].Related, ps[i].Pos)
 			}
 			ps[i].Pos = pos
 		}
-		ps[i].Subject = fmt.Sprintf("member %q: %s", c.member.Name, ps[i].Subject)
+		ps[i].Subject = fmt.Sprintf("member %q: %s", c.Member.Name, ps[i].Subject)
 	}
 	return ps
 }
 
 // components are the names of all components that the group's catalogs know for this cluster, sorted.
-func (g *clusterGroup) components() []string {
+func (g *Group) Components() []string {
 	names := map[string]bool{}
-	for _, l := range g.catalogs {
-		if entries := components(l.Root); entries != nil {
+	for _, l := range g.Catalogs {
+		if entries := Entries(l.Root); entries != nil {
 			for _, f := range entries.Fields {
 				names[f.Key] = true
 			}
@@ -276,31 +276,31 @@ func (g *clusterGroup) components() []string {
 }
 
 // has reports whether a component is among those.
-func (g *clusterGroup) has(component string) bool {
-	return slices.ContainsFunc(g.catalogs, func(l hierarchy.Layer) bool { return components(l.Root).Get(component) != nil })
+func (g *Group) Has(component string) bool {
+	return slices.ContainsFunc(g.Catalogs, func(l hierarchy.Layer) bool { return Entries(l.Root).Get(component) != nil })
 }
 
 // check computes everything about a cluster that does not depend on a request and returns all errors.
-func (b *ground) check(c *cluster) []problem.Problem {
-	if len(c.broken) > 0 {
-		return c.broken
+func (b *Resolver) check(c *Cluster) []problem.Problem {
+	if len(c.Broken) > 0 {
+		return c.Broken
 	}
 	var out []problem.Problem
-	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
-		g := c.groups[name]
-		out = append(out, g.errors...)
-		for _, l := range g.catalogs {
-			if l.Level != catalogLevel {
-				out = append(out, c.own(b.memo.catalogErrors(l.Root))...)
+	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
+		g := c.Groups[name]
+		out = append(out, g.Errors...)
+		for _, l := range g.Catalogs {
+			if l.Level != CatalogLevel {
+				out = append(out, c.Attribute(b.memo.catalogErrors(l.Root))...)
 			}
 		}
-		for _, component := range g.components() {
-			_, problems := b.resolve(c, g, component, nil)
+		for _, component := range g.Components() {
+			_, problems := b.Resolve(c, g, component, nil)
 			out = append(out, problems...)
 		}
 	}
-	if _, err := b.Fleet.FleetSecrets.Choose(c.labels.All); err != nil {
-		out = append(out, c.unknownRelease(err, release.FleetSecretsLabel)...)
+	if _, err := b.Fleet.FleetSecrets.Choose(c.Labels.All); err != nil {
+		out = append(out, c.UnknownRelease(err, release.FleetSecretsLabel)...)
 	}
 	return out
 }

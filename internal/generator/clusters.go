@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -15,7 +16,7 @@ import (
 // computed anew is found from what has changed, without looking at the others.
 
 // clusterOf is a member's cluster, nil for a member that the state's fleet has not, or has by another file.
-func (st *State) clusterOf(m *fleet.Member) *cluster {
+func (st *State) ClusterOf(m *fleet.Member) *Cluster {
 	i, found := st.Fleet.Place(m.Hub, m.Name)
 	if !found || st.Fleet.Members(m.Hub)[i] != m {
 		return nil
@@ -23,9 +24,21 @@ func (st *State) clusterOf(m *fleet.Member) *cluster {
 	return st.clusters[m.Hub][i]
 }
 
-// each goes through all members with their clusters, by hub and name.
-func (st *State) each() iter.Seq2[*fleet.Member, *cluster] {
-	return func(yield func(*fleet.Member, *cluster) bool) {
+// Facts are what the state was built from.
+func (st *State) Facts() facts.Set { return st.facts }
+
+// Resolver is what the clusters of the State's own snapshot are computed by.
+func (st *State) Resolver() *Resolver { return st.resolver }
+
+// Groups are all groups of the layout and of members' last known good snapshots, sorted.
+func (st *State) Groups() []string { return st.groups }
+
+// ClustersOf are the clusters of a hub's members, in the order of Fleet.Members.
+func (st *State) ClustersOf(hub string) []*Cluster { return st.clusters[hub] }
+
+// Clusters goes through all members with their clusters, by hub and name.
+func (st *State) Clusters() iter.Seq2[*fleet.Member, *Cluster] {
+	return func(yield func(*fleet.Member, *Cluster) bool) {
 		for _, hub := range st.Fleet.Hubs() {
 			for i, m := range st.Fleet.Members(hub) {
 				if !yield(m, st.clusters[hub][i]) {
@@ -47,7 +60,7 @@ type anew struct {
 // changed: they are nil still, and returned.
 func (st *State) takeOver(previous *State) []anew {
 	t := taking{st: st, previous: previous}
-	st.clusters = make(map[string][]*cluster)
+	st.clusters = make(map[string][]*Cluster)
 	for _, hub := range st.Fleet.Hubs() {
 		t.hub(hub)
 	}
@@ -55,20 +68,20 @@ func (st *State) takeOver(previous *State) []anew {
 		return t.anew
 	}
 	if !previous.facts.EqualClusters(st.facts) {
-		for m := range st.each() {
+		for m := range st.Clusters() {
 			before, wasRegistered := previous.facts.Of(m.Name)
 			if now, registered := st.facts.Of(m.Name); wasRegistered != registered || !before.Equal(now) {
 				t.due(m, false)
 			}
 		}
 	}
-	if previous.now.snapshot == st.now.snapshot {
+	if previous.resolver.Snapshot == st.resolver.Snapshot {
 		return t.anew
 	}
-	switch changed := snapshot.Changed(previous.now.snapshot, st.now.snapshot); {
+	switch changed := snapshot.Changed(previous.resolver.Snapshot, st.resolver.Snapshot); {
 	case len(changed) == 0:
 	case st.changedEverywhere(previous):
-		for m := range st.each() {
+		for m := range st.Clusters() {
 			t.due(m, true)
 		}
 	default:
@@ -84,8 +97,8 @@ func (st *State) changedEverywhere(previous *State) bool {
 	if previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets {
 		return true
 	}
-	for g, c := range st.now.catalogs {
-		if previous.now.catalogs[g].Root != c.Root {
+	for g, c := range st.resolver.Catalogs {
+		if previous.resolver.Catalogs[g].Root != c.Root {
 			return true
 		}
 	}
@@ -101,10 +114,10 @@ type taking struct {
 // hub takes over the clusters of a hub, if they depend on the same layout, hub's member file and its faults.
 func (t *taking) hub(hub string) {
 	members := t.st.Fleet.Members(hub)
-	own := make([]*cluster, len(members))
+	own := make([]*Cluster, len(members))
 	t.st.clusters[hub] = own
 	var before []*fleet.Member
-	if p := t.previous; p != nil && p.Fleet.Layout == t.st.Fleet.Layout && p.Fleet.HubMember(hub) == t.st.Fleet.HubMember(hub) && sameFaults(p.faults[hub], t.st.faults[hub]) {
+	if p := t.previous; p != nil && p.Fleet.Layout == t.st.Fleet.Layout && p.Fleet.HubMember(hub) == t.st.Fleet.HubMember(hub) && sameFaults(p.hubProblems[hub], t.st.hubProblems[hub]) {
 		before = p.Fleet.Members(hub)
 		if slices.Equal(before, members) {
 			copy(own, p.clusters[hub])
@@ -126,7 +139,7 @@ func (t *taking) hub(hub string) {
 
 // due has a member's cluster computed anew, once; placed tells that its placement is as it was.
 func (t *taking) due(m *fleet.Member, placed bool) {
-	old := t.st.clusterOf(m)
+	old := t.st.ClusterOf(m)
 	if old == nil {
 		return // it is gone, or due already
 	}
@@ -134,7 +147,7 @@ func (t *taking) due(m *fleet.Member, placed bool) {
 	t.st.clusters[m.Hub][at] = nil
 	d := anew{member: m, at: at}
 	if placed {
-		d.place = old.attempted().place
+		d.place = old.Desired().placement
 	}
 	t.anew = append(t.anew, d)
 }
@@ -163,8 +176,8 @@ type byFolder struct {
 // newByFolder is the index of a state.
 func newByFolder(st *State) *byFolder {
 	x := &byFolder{members: map[string][]*fleet.Member{}}
-	for m, c := range st.each() {
-		for dir := range c.attempted().place.folders() {
+	for m, c := range st.Clusters() {
+		for dir := range c.Desired().placement.folders() {
 			if ms := x.members[dir]; len(ms) == 0 || ms[len(ms)-1] != m { // groups share folders
 				x.members[dir] = append(ms, m)
 			}
@@ -185,7 +198,7 @@ func (st *State) haveFolders(dirs []string) iter.Seq[*fleet.Member] {
 			}
 		}
 		for _, m := range x.since {
-			if c := st.clusterOf(m); c != nil && c.attempted().place.hasAny(dirs) && !yield(m) {
+			if c := st.ClusterOf(m); c != nil && c.Desired().placement.hasAny(dirs) && !yield(m) {
 				return
 			}
 		}
@@ -240,39 +253,39 @@ func (p *placement) hasAny(dirs []string) bool {
 }
 
 // attempted is the cluster as the snapshot has it.
-func (c *cluster) attempted() *cluster {
-	if c.attempt != nil {
-		return c.attempt
+func (c *Cluster) Desired() *Cluster {
+	if c.desired != nil {
+		return c.desired
 	}
 	return c
 }
 
 // peculiar is a member that is not simply what the snapshot has of it.
-type peculiar struct {
+type exception struct {
 	member  *fleet.Member
-	cluster *cluster
+	cluster *Cluster
 }
 
 // isPeculiar reports whether a cluster has anything that the few are looked for by: problems, or a home.
-func (c *cluster) isPeculiar() bool {
-	return c.home != nil || c.attempt != nil || c.newcomer || len(c.problems) > 0 || len(c.faults) > 0
+func (c *Cluster) isException() bool {
+	return c.LastKnownGood != nil || c.desired != nil || c.IsNewcomer || len(c.Problems) > 0 || len(c.HubProblems) > 0
 }
 
 // findPeculiar looks at the clusters that have been computed, and at those that were peculiar before.
-func (st *State) findPeculiar(previous *State, computed []anew) {
+func (st *State) findExceptions(previous *State, computed []anew) {
 	if previous != nil {
-		for _, x := range previous.peculiar {
-			if st.clusterOf(x.member) == x.cluster {
-				st.peculiar = append(st.peculiar, x)
+		for _, x := range previous.exceptions {
+			if st.ClusterOf(x.member) == x.cluster {
+				st.exceptions = append(st.exceptions, x)
 			}
 		}
 	}
 	for _, d := range computed {
-		if c := st.clusters[d.member.Hub][d.at]; c.isPeculiar() {
-			st.peculiar = append(st.peculiar, peculiar{d.member, c})
+		if c := st.clusters[d.member.Hub][d.at]; c.isException() {
+			st.exceptions = append(st.exceptions, exception{d.member, c})
 		}
 	}
-	slices.SortFunc(st.peculiar, func(a, b peculiar) int {
+	slices.SortFunc(st.exceptions, func(a, b exception) int {
 		return cmp.Or(strings.Compare(a.member.Hub, b.member.Hub), strings.Compare(a.member.Name, b.member.Name))
 	})
 }

@@ -27,19 +27,19 @@ const (
 )
 
 // removes reports whether anything can be removed in two steps.
-func (st *State) removes() bool {
+func (st *State) KnowsApplications() bool {
 	_, known := st.facts.Applications()
 	return known
 }
 
 // retired reports whether the member is to go.
-func (c *cluster) retired() bool {
-	return c.member.Lifecycle == fleet.Retired && len(problem.Errors(c.member.Problems)) == 0
+func (c *Cluster) IsRetired() bool {
+	return c.Member.Lifecycle == fleet.Retired && len(problem.Errors(c.Member.Problems)) == 0
 }
 
 // concerns are problems that concern somebody: those of a retired member do not.
-func (c *cluster) concerns(ps []problem.Problem) []problem.Problem {
-	if c.retired() {
+func (c *Cluster) concerns(ps []problem.Problem) []problem.Problem {
+	if c.IsRetired() {
 		return nil
 	}
 	return ps
@@ -48,34 +48,34 @@ func (c *cluster) concerns(ps []problem.Problem) []problem.Problem {
 // disabled reports whether a component that is not to run on a cluster has been switched off there (D2). That takes a
 // statement: `enabled: false` in the hierarchy, or a label that the entry's selector refuses. Where nothing switches it
 // on any more, be it that its entry, its file or its label is gone, it is lost: by silence nothing is removed (D1).
-func (c *cluster) disabled(tree *hierarchy.Tree, e *entry) bool {
-	if e.enabled {
-		return e.selector.Refuses(c.labels.All)
+func (c *Cluster) disabled(tree *hierarchy.Tree, e *Entry) bool {
+	if e.Enabled {
+		return e.Selector.Refuses(c.Labels.All)
 	}
-	said, ok := tree.Origin([]string{keyEnabled})
-	if !ok || said.Level == catalogLevel {
+	said, ok := tree.Origin([]string{KeyEnabled})
+	if !ok || said.Level == CatalogLevel {
 		return false
 	}
 	on, ok := said.Value.Truth()
 	return ok && !on
 }
 
-// goes reports whether what runs of a component is to go with its Application: it is switched off, or the member is
-// retired and says so. What no catalog describes any more is left alone, as it cannot be told what it was.
-func (c *cluster) goes(tree *hierarchy.Tree, e *entry) bool {
+// RemovesWorkloads reports whether the workloads of a component are to be removed together with its Application: the
+// component is switched off, or the member is retired and says so. Workloads that no catalog describes any more stay.
+func RemovesWorkloads(c *Cluster, r Component) bool {
 	switch {
-	case tree == nil || tree.Root.IsNull():
+	case r.EntryTree == nil || r.EntryTree.Root.IsNull():
 		return false
-	case c.retired():
-		return c.member.Deletion == cascade
+	case c.IsRetired():
+		return c.Member.Deletion == fleet.Cascade
 	}
-	return c.disabled(tree, e)
+	return c.disabled(r.EntryTree, r.Entry)
 }
 
 // application is a component's Application on a cluster, by its name and its labels, whatever release it is labelled with.
-func (st *State) application(c *cluster, g *clusterGroup, component string) (facts.Application, bool) {
-	a, there := st.facts.Application(applicationName(component, c.member.Name))
-	return a, there && a.Cluster == c.member.Name && a.Group == g.name && a.Component == component
+func (st *State) application(c *Cluster, g *Group, component string) (facts.Application, bool) {
+	a, there := st.facts.Application(ApplicationName(component, c.Member.Name))
+	return a, there && a.Cluster == c.Member.Name && a.Group == g.Name && a.Component == component
 }
 
 // held reports whether a set that moves to the asker's release has to wait: its Application is labelled with another
@@ -83,17 +83,17 @@ func (st *State) application(c *cluster, g *clusterGroup, component string) (fac
 // what it has to let go itself, so that two releases that exchange clusters would wait for each other for ever (D4). Only
 // who asks for one release can be told apart from the old owner, and only if its own name is known: left out of the
 // answer to the ApplicationSet that controls it, the Application would be deleted.
-func (st *State) held(q query, c *cluster, g *clusterGroup, component string) bool {
+func (st *State) held(q query, c *Cluster, g *Group, component string) bool {
 	if q.Release == "" || q.ApplicationSet == "" {
 		return false
 	}
 	a, there := st.application(c, g, component)
-	return there && a.Release != "" && a.Release != g.release.Type && a.Controller != "" && a.Controller != q.ApplicationSet
+	return there && a.Release != "" && a.Release != g.Release.Type && a.Controller != "" && a.Controller != q.ApplicationSet
 }
 
 // removal is how far the removal of a component has come that is not to run on a cluster. An Application counts if its
 // name and its labels say that it is this component's; one of another release moves, and is left to go by itself (D4).
-func (st *State) removal(q query, c *cluster, g *clusterGroup, component string) removal {
+func (st *State) removal(q query, c *Cluster, g *Group, component string) removal {
 	if q.planned {
 		return none
 	}
@@ -101,7 +101,7 @@ func (st *State) removal(q query, c *cluster, g *clusterGroup, component string)
 	switch {
 	case !there:
 		return none
-	case (q.Release != "" || q.View == Releases) && a.Release != "" && a.Release != g.release.Type:
+	case (q.Release != "" || q.View == Releases) && a.Release != "" && a.Release != g.Release.Type:
 		return none
 	case a.Cascade:
 		return marked
@@ -112,27 +112,27 @@ func (st *State) removal(q query, c *cluster, g *clusterGroup, component string)
 // removing are the components of a group that are not to run on a cluster, but whose removal is under way: as long as
 // their Applications are there, the ApplicationSets that answer for them have to be kept (R7). Those that are kept
 // anyway need not be looked at.
-func (st *State) removing(q query, c *cluster, g *clusterGroup, kept map[string]bool) []string {
+func (st *State) removing(q query, c *Cluster, g *Group, kept map[string]bool) []string {
 	if q.planned {
 		return nil
 	}
 	var out []string
-	for _, a := range st.facts.ApplicationsOf(c.member.Name) {
-		if a.Group != g.name || kept[a.Component] || st.removal(q, c, g, a.Component) == none {
+	for _, a := range st.facts.ApplicationsOf(c.Member.Name) {
+		if a.Group != g.Name || kept[a.Component] || st.removal(q, c, g, a.Component) == none {
 			continue
 		}
-		ground := st.of(c)
-		entries, _ := ground.memo.entryLayers(g.catalogs, a.Component)
+		resolver := st.ResolverOf(c)
+		entries, _ := resolver.memo.entryLayers(g.Catalogs, a.Component)
 		if len(entries) == 0 {
 			continue
 		}
-		tree, e, problems := ground.mergeEntry(entries, a.Component)
-		if len(problems) > 0 || !c.goes(tree, e) {
+		tree, e, problems := resolver.mergeEntry(entries, a.Component)
+		if len(problems) > 0 || !RemovesWorkloads(c, Component{EntryTree: tree, Entry: e}) {
 			continue
 		}
 		// A component that no catalog describes any more must not be switched on: its ApplicationSet could not be rendered.
-		if _, catalogued := ground.catalogs[g.name]; catalogued {
-			if found, _ := e.incomplete(e.chart, true); found != "" {
+		if _, catalogued := resolver.Catalogs[g.Name]; catalogued {
+			if found, _ := e.Incomplete(e.Chart, true); found != "" {
 				continue
 			}
 		}
@@ -144,23 +144,23 @@ func (st *State) removing(q query, c *cluster, g *clusterGroup, kept map[string]
 // registration is the Deletion of a member's set in view members, and whether there is one. A retired member's stays
 // as it is while any component's Application on it is left, as Argo CD has to reach the cluster; then what registers it
 // goes, whatever becomes of what runs on the cluster.
-func (st *State) registration(q query, c *cluster) (deletion string, is bool) {
+func (st *State) registration(q query, c *Cluster) (deletion string, is bool) {
 	switch {
-	case c.member.IsHub:
+	case c.Member.IsHub:
 		return "", false
-	case !c.retired():
-		return orphan, true
+	case !c.IsRetired():
+		return fleet.Orphan, true
 	case q.planned:
 		return "", false
 	}
-	a, there := st.facts.Application(applicationName(fleetSecret, c.member.Name))
+	a, there := st.facts.Application(ApplicationName(Registration, c.Member.Name))
 	switch {
-	case !there, a.Cluster != c.member.Name, a.Component != "" && a.Component != fleetSecret:
+	case !there, a.Cluster != c.Member.Name, a.Component != "" && a.Component != Registration:
 		return "", false // nothing is registered anew for its removal
-	case slices.ContainsFunc(st.facts.ApplicationsOf(c.member.Name), func(b facts.Application) bool { return b.Component != "" && b.Name != a.Name }):
-		return orphan, true
+	case slices.ContainsFunc(st.facts.ApplicationsOf(c.Member.Name), func(b facts.Application) bool { return b.Component != "" && b.Name != a.Name }):
+		return fleet.Orphan, true
 	case a.Cascade:
 		return "", false
 	}
-	return cascade, true
+	return fleet.Cascade, true
 }

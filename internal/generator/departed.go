@@ -3,6 +3,7 @@ package generator
 import (
 	"fmt"
 
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -62,65 +63,65 @@ func (d *Departures) Why(name, component string) Departure {
 	if m == nil {
 		return d.away(name, component)
 	}
-	c := d.st.clusterOf(m)
-	m = c.member
+	c := d.st.ClusterOf(m)
+	m = c.Member
 	switch {
-	case d.st.leftOut(d.q, c):
-		wrong := c.wrong()[0]
-		return Departure{Cause: Lost, Deletion: orphan, Detail: wrong.Message(), Pos: wrong.Pos}
-	case c.retired():
-		out := Departure{Cause: Retired, Deletion: orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
-		if d.q.View != Components || m.Deletion == cascade {
-			out.Deletion = cascade
+	case d.st.isLeftOut(d.q, c):
+		wrong := c.Errors()[0]
+		return Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: wrong.Message(), Pos: wrong.Pos}
+	case c.IsRetired():
+		out := Departure{Cause: Retired, Deletion: fleet.Orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
+		if d.q.View != Components || m.Deletion == fleet.Cascade {
+			out.Deletion = fleet.Cascade
 		}
 		return out
-	case len(c.broken) > 0:
-		return Departure{Cause: Lost, Deletion: orphan, Detail: c.broken[0].Message(), Pos: c.broken[0].Pos}
+	case len(c.Broken) > 0:
+		return Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: c.Broken[0].Message(), Pos: c.Broken[0].Pos}
 	case d.q.View == Members && m.IsHub:
-		return Departure{Cause: Disabled, Deletion: orphan, Detail: "it has become the hub's own", Pos: m.KeyPos("fleet_member")}
-	case d.q.View == Grants && c.registered:
-		return Departure{Cause: Moved, Deletion: orphan, Detail: "the hub owns the group", Pos: m.Pos}
+		return Departure{Cause: Disabled, Deletion: fleet.Orphan, Detail: "it has become the hub's own", Pos: m.KeyPos("fleet_member")}
+	case d.q.View == Grants && c.Registered:
+		return Departure{Cause: Moved, Deletion: fleet.Orphan, Detail: "the hub owns the group", Pos: m.Pos}
 	case d.q.View == Agents && !m.Remote:
-		return Departure{Cause: Disabled, Deletion: orphan, Detail: "it is no agent any more", Pos: m.KeyPos("use_remote_argo")}
+		return Departure{Cause: Disabled, Deletion: fleet.Orphan, Detail: "it is no agent any more", Pos: m.KeyPos("use_remote_argo")}
 	}
 	if out, is := d.elsewhere(c); is {
 		if component != "" && !d.runs(c, component) { // there is nobody that it could have moved to
 			out = d.component(c, component)
-			out.Deletion = orphan
+			out.Deletion = fleet.Orphan
 		}
 		return out
 	}
 	switch {
-	case d.q.selector.Refuses(c.labels.All):
-		return Departure{Cause: Disabled, Deletion: orphan, Detail: "a label keeps it from being selected", Pos: m.Pos}
-	case !d.q.selector.Matches(c.labels.All):
-		return Departure{Cause: Lost, Deletion: orphan, Detail: "it lacks a label that is selected by", Pos: m.Pos}
-	case !c.registered && d.q.View != Members:
-		return Departure{Cause: Lost, Deletion: orphan, Detail: "its cluster Secret is gone", Pos: m.Pos}
+	case d.q.selector.Refuses(c.Labels.All):
+		return Departure{Cause: Disabled, Deletion: fleet.Orphan, Detail: "a label keeps it from being selected", Pos: m.Pos}
+	case !d.q.selector.Matches(c.Labels.All):
+		return Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: "it lacks a label that is selected by", Pos: m.Pos}
+	case !c.Registered && d.q.View != Members:
+		return Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: "its cluster Secret is gone", Pos: m.Pos}
 	case component == "" || d.q.View != Components:
-		return Departure{Cause: Lost, Deletion: orphan, Pos: m.Pos}
+		return Departure{Cause: Lost, Deletion: fleet.Orphan, Pos: m.Pos}
 	}
 	return d.component(c, component)
 }
 
 // elsewhere is the departure of what another owner or release answers for (D4).
-func (d *Departures) elsewhere(c *cluster) (Departure, bool) {
+func (d *Departures) elsewhere(c *Cluster) (Departure, bool) {
 	if d.q.View != Components {
 		return Departure{}, false
 	}
-	g := c.groups[d.q.Group]
+	g := c.Groups[d.q.Group]
 	switch {
 	case g == nil:
 		return Departure{}, false
 	case d.st.owns(d.q, c, d.q.Group) && !d.st.may(d.q, c, d.q.Group):
-		pos := c.member.KeyPos("enable_remote_" + d.q.Group) // it comes back: nobody else is waited for
-		return Departure{Cause: Moved, Deletion: orphan, Detail: "another engine has its group still", Pos: pos}, true
+		pos := c.Member.KeyPos("enable_remote_" + d.q.Group) // it comes back: nobody else is waited for
+		return Departure{Cause: Moved, Deletion: fleet.Orphan, Detail: "another engine has its group still", Pos: pos}, true
 	case !d.st.may(d.q, c, d.q.Group):
-		to := Destination{Owner: c.member.Owner(d.q.Group), Release: g.release.Type}
-		return Departure{Moved, orphan, "another engine owns its group", c.member.KeyPos("enable_remote_" + d.q.Group), to}, true
-	case d.q.Release != "" && g.release.Type != "" && g.release.Type != d.q.Release:
-		to := Destination{Owner: d.q.owner, Release: g.release.Type}
-		return Departure{Moved, orphan, fmt.Sprintf("it is on release %q", g.release.Type), c.labels.Origins[release.LabelOf(g.name)], to}, true
+		to := Destination{Owner: c.Member.Owner(d.q.Group), Release: g.Release.Type}
+		return Departure{Moved, fleet.Orphan, "another engine owns its group", c.Member.KeyPos("enable_remote_" + d.q.Group), to}, true
+	case d.q.Release != "" && g.Release.Type != "" && g.Release.Type != d.q.Release:
+		to := Destination{Owner: d.q.owner, Release: g.Release.Type}
+		return Departure{Moved, fleet.Orphan, fmt.Sprintf("it is on release %q", g.Release.Type), c.Labels.Origins[release.LabelOf(g.Name)], to}, true
 	}
 	return Departure{}, false
 }
@@ -128,9 +129,9 @@ func (d *Departures) elsewhere(c *cluster) (Departure, bool) {
 // away is the departure of a cluster that has no file under its hub any more. If its file has moved to another hub, the
 // cluster has, with what is to run there.
 func (d *Departures) away(name, component string) Departure {
-	c := d.st.emigrant(d.q.Hub, name)
+	c := d.st.MovedCluster(d.q.Hub, name)
 	if c == nil {
-		out := Departure{Cause: Lost, Deletion: orphan, Detail: "its member file is gone"}
+		out := Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: "its member file is gone"}
 		for _, hub := range d.st.Fleet.Hubs() {
 			if m := d.st.Fleet.Member(hub, name); m != nil { // of an earlier or a later commit, or another cluster
 				out.Detail, out.Pos = fmt.Sprintf("its member file is gone, and hub %q has one of that name", hub), m.Pos
@@ -139,9 +140,9 @@ func (d *Departures) away(name, component string) Departure {
 		}
 		return out
 	}
-	m := c.member
-	if c.retired() {
-		return Departure{Cause: Retired, Deletion: orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
+	m := c.Member
+	if c.IsRetired() {
+		return Departure{Cause: Retired, Deletion: fleet.Orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
 	}
 	stays := true
 	switch {
@@ -153,56 +154,55 @@ func (d *Departures) away(name, component string) Departure {
 		stays = d.runs(c, component)
 	}
 	if !stays {
-		return Departure{Cause: Lost, Deletion: orphan, Detail: fmt.Sprintf("its member file has moved to hub %q, which is not to run it", m.Hub), Pos: m.Pos}
+		return Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: fmt.Sprintf("its member file has moved to hub %q, which is not to run it", m.Hub), Pos: m.Pos}
 	}
-	return Departure{Moved, orphan, fmt.Sprintf("its member file has moved to hub %q", m.Hub), m.Pos, Destination{Hub: m.Hub}}
+	return Departure{Moved, fleet.Orphan, fmt.Sprintf("its member file has moved to hub %q", m.Hub), m.Pos, Destination{Hub: m.Hub}}
 }
 
 // runs reports whether a component is to run on a cluster, whoever answers for it.
-func (d *Departures) runs(c *cluster, component string) bool {
-	g := c.groups[d.q.Group]
+func (d *Departures) runs(c *Cluster, component string) bool {
+	g := c.Groups[d.q.Group]
 	if g == nil {
 		return false
 	}
 	r, problems := d.resolve(c, g, component)
-	return len(problems) == 0 && r.enabled
+	return len(problems) == 0 && r.Enabled
 }
 
 // resolve computes a component by the request's base, or without one by the catalog that is known of its release.
-func (d *Departures) resolve(c *cluster, g *clusterGroup, component string) (resolved, []problem.Problem) {
+func (d *Departures) resolve(c *Cluster, g *Group, component string) (Component, []problem.Problem) {
 	if d.base == nil {
-		g, _ = d.st.asReleased(c, g).of(component)
+		g, _ = d.st.GroupAsReleased(c, g).Component(component)
 	}
-	return d.st.of(c).resolve(c, g, component, d.base)
+	return d.st.ResolverOf(c).Resolve(c, g, component, d.base)
 }
 
 // component is why a component does not run on a cluster.
-func (d *Departures) component(c *cluster, component string) Departure {
-	lost := Departure{Cause: Lost, Deletion: orphan, Detail: "no catalog has it any more"}
-	g := c.groups[d.q.Group]
+func (d *Departures) component(c *Cluster, component string) Departure {
+	lost := Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: "no catalog has it any more"}
+	g := c.Groups[d.q.Group]
 	if g == nil {
 		return lost
 	}
-	ground := d.st.of(c)
 	r, problems := d.resolve(c, g, component)
-	if !r.known || len(problems) > 0 || r.entry == nil {
+	if !r.Known || len(problems) > 0 || r.EntryTree == nil {
 		return lost
 	}
-	e := ground.memo.entry(r.entry)
-	out := Departure{Cause: Disabled, Deletion: cascade}
-	if !c.goes(r.entry, e) {
-		out.Cause, out.Deletion = Lost, orphan
+	e := r.Entry
+	out := Departure{Cause: Disabled, Deletion: fleet.Cascade}
+	if !RemovesWorkloads(c, r) {
+		out.Cause, out.Deletion = Lost, fleet.Orphan
 	}
 	gone := out.Cause == Lost
 	switch {
-	case !e.enabled && gone:
-		out.Detail, out.Pos = "nothing switches it on any more", r.entry.At([]string{keyEnabled}).Pos()
-	case !e.enabled:
-		out.Detail, out.Pos = "switched off", r.entry.At([]string{keyEnabled}).Pos()
+	case !e.Enabled && gone:
+		out.Detail, out.Pos = "nothing switches it on any more", r.EntryTree.At([]string{KeyEnabled}).Pos()
+	case !e.Enabled:
+		out.Detail, out.Pos = "switched off", r.EntryTree.At([]string{KeyEnabled}).Pos()
 	case gone:
-		out.Detail, out.Pos = "its selector asks for a label that the cluster does not have", r.entry.At([]string{keySelector}).Pos()
-	case !e.selector.Matches(c.labels.All):
-		out.Detail, out.Pos = "its selector does not match the cluster's labels", r.entry.At([]string{keySelector}).Pos()
+		out.Detail, out.Pos = "its selector asks for a label that the cluster does not have", r.EntryTree.At([]string{KeySelector}).Pos()
+	case !e.Selector.Matches(c.Labels.All):
+		out.Detail, out.Pos = "its selector does not match the cluster's labels", r.EntryTree.At([]string{KeySelector}).Pos()
 	}
 	return out
 }

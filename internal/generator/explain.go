@@ -57,65 +57,65 @@ func (st *State) Explain(hub, name, group, component string) (*Explanation, erro
 	if failure != nil {
 		return nil, failure
 	}
-	if groups := st.groups; !slices.Contains(groups, group) {
-		return nil, badRequest("group %q is not in the layout%s; expected one of %s", group, hint(group, groups), strings.Join(groups, ", "))
+	if groups := st.Groups(); !slices.Contains(groups, group) {
+		return nil, BadRequestError("group %q is not in the layout%s; expected one of %s", group, Hint(group, groups), strings.Join(groups, ", "))
 	}
-	c := st.clusterOf(m)
-	if broken := c.cannot(); len(broken) > 0 {
-		return nil, unavailable(broken)
+	c := st.ClusterOf(m)
+	if broken := c.BlockingProblems(); len(broken) > 0 {
+		return nil, UnavailableError(broken)
 	}
 	lifecycle := m.Lifecycle
-	if c.home != nil {
-		m = c.member
+	if c.LastKnownGood != nil {
+		m = c.Member
 	}
-	ground, g := st.of(c), c.groups[group]
+	resolver, g := st.ResolverOf(c), c.Groups[group]
 	if g == nil {
-		return nil, badRequest("group %q is not in the layout that cluster %q is computed by", group, name)
+		return nil, BadRequestError("group %q is not in the layout that cluster %q is computed by", group, name)
 	}
 	e := &Explanation{
-		Member: m, Group: group, Component: component, Revision: ground.snapshot.Revision, Registered: c.registered,
-		Lifecycle: lifecycle, Release: g.release.Type, Owner: m.Owner(group), Engine: fleet.EngineArgoCD, Labels: c.labels.All, LabelOrigins: c.labels.Origins,
+		Member: m, Group: group, Component: component, Revision: resolver.Snapshot.Revision, Registered: c.Registered,
+		Lifecycle: lifecycle, Release: g.Release.Type, Owner: m.Owner(group), Engine: fleet.EngineArgoCD, Labels: c.Labels.All, LabelOrigins: c.Labels.Origins,
 	}
-	if ground.byFlux(c, group) {
+	if resolver.IsDeployedByFlux(c, group) {
 		e.Engine = fleet.EngineFlux
 	}
-	if group == fleetGroup && component == fleetSecret {
-		e.Known, e.Enabled, e.Selected, e.Values = true, true, true, c.registration
-		files, _ := ground.valueLayers(c, g, fleetSecret) // it has been computed from them
+	if group == FleetGroup && component == Registration {
+		e.Known, e.Enabled, e.Selected, e.Values = true, true, true, c.Registration
+		files, _ := resolver.ValueLayers(c, g, Registration) // it has been computed from them
 		e.Layers = allLayers(e.Values, files)
-		e.Conflicts = c.registration.Conflicts()
+		e.Conflicts = c.Registration.Conflicts()
 		return e, nil
 	}
-	if len(g.errors) > 0 {
-		return nil, unavailable(g.errors)
+	if len(g.Errors) > 0 {
+		return nil, UnavailableError(g.Errors)
 	}
-	found := st.asReleased(c, g)
-	g, listed := found.of(component)
-	e.Catalog, e.Unlisted = found.catalog, !listed
-	r, problems := ground.resolve(c, g, component, nil)
+	found := st.GroupAsReleased(c, g)
+	g, listed := found.Component(component)
+	e.Catalog, e.Unlisted = found.Catalog, !listed
+	r, problems := resolver.Resolve(c, g, component, nil)
 	if len(problems) > 0 {
-		return nil, unavailable(problems)
+		return nil, UnavailableError(problems)
 	}
-	if !r.known {
-		names := found.components()
-		return nil, badRequest("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
-			component, group, name, hint(component, names), strings.Join(names, ", "))
+	if !r.Known {
+		names := found.Components()
+		return nil, BadRequestError("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
+			component, group, name, Hint(component, names), strings.Join(names, ", "))
 	}
-	entry := ground.memo.entry(r.entry)
-	e.Versions, e.Kind = g.release, entry.kind
-	e.Known, e.Enabled, e.Selected = true, entry.enabled, entry.selector.Matches(c.labels.All)
-	e.Deletion = orphan
-	if c.goes(r.entry, entry) {
-		e.Deletion = cascade
+	entry := r.Entry
+	e.Versions, e.Kind = g.Release, entry.Kind
+	e.Known, e.Enabled, e.Selected = true, entry.Enabled, entry.Selector.Matches(c.Labels.All)
+	e.Deletion = fleet.Orphan
+	if RemovesWorkloads(c, r) {
+		e.Deletion = fleet.Cascade
 	}
-	e.Chart, e.Namespace, e.ReleaseName = r.chart, r.ns, r.relName
-	e.Entry, e.Values = r.entry, r.values
-	files, problems := ground.valueLayers(c, g, component)
+	e.Chart, e.Namespace, e.ReleaseName = r.Chart, r.Namespace, r.ReleaseName
+	e.Entry, e.Values = r.EntryTree, r.Values
+	files, problems := resolver.ValueLayers(c, g, component)
 	if len(problems) > 0 {
-		return nil, unavailable(problems)
+		return nil, UnavailableError(problems)
 	}
-	if !r.enabled { // its values would still be these
-		e.Values, e.Chart = ground.merge(files, group, component), entry.chart
+	if !r.Enabled { // its values would still be these
+		e.Values, e.Chart = resolver.Merge(files, group, component), entry.Chart
 	}
 	e.Layers = allLayers(e.Values, files)
 	e.Conflicts = e.Values.Conflicts()
@@ -149,11 +149,11 @@ func (st *State) find(hub, name string) (*fleet.Member, *Error) {
 	}
 	switch {
 	case hub != "" && names == nil:
-		return nil, badRequest("hub %q has no member files%s", hub, hint(hub, st.Fleet.Hubs()))
+		return nil, BadRequestError("hub %q has no member files%s", hub, Hint(hub, st.Fleet.Hubs()))
 	case len(found) == 0:
-		return nil, badRequest("no member is called %q%s", name, hint(name, names))
+		return nil, BadRequestError("no member is called %q%s", name, Hint(name, names))
 	case len(found) > 1:
-		return nil, badRequest("cluster %q is a member of hubs %s and %s: name the hub", name, found[0].Hub, found[1].Hub)
+		return nil, BadRequestError("cluster %q is a member of hubs %s and %s: name the hub", name, found[0].Hub, found[1].Hub)
 	}
 	return found[0], nil
 }
@@ -195,22 +195,22 @@ func (st *State) Summaries() []Summary {
 	var out []Summary
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
-			c := st.clusterOf(m)
-			file, lifecycle, keeps := m.Pos.File, m.Lifecycle, st.keeps(m)
-			if c.home != nil {
-				m = c.member
+			c := st.ClusterOf(m)
+			file, lifecycle, keeps := m.Pos.File, m.Lifecycle, st.DrainingRevision(m)
+			if c.LastKnownGood != nil {
+				m = c.Member
 			}
 			s := Summary{
 				Hub: hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, Model: m.Model(), Lifecycle: lifecycle, Keeps: keeps,
-				IsHub: m.IsHub, Registered: c.registered, LastKnown: st.lastKnown(c), Releases: map[string]string{}, File: file, Problems: c.problems,
+				IsHub: m.IsHub, Registered: c.Registered, LastKnown: st.IsLastKnown(c), Releases: map[string]string{}, File: file, Problems: c.Problems,
 			}
 			if m.Remote {
 				s.Engine = m.Engine
 			}
-			for name, g := range c.groups {
-				s.Releases[name] = g.release.Type
+			for name, g := range c.Groups {
+				s.Releases[name] = g.Release.Type
 			}
-			if q, is := st.quarantined(c); is {
+			if q, is := st.QuarantineOf(c); is {
 				s.Quarantine = &Quarantine{Standing: q.Standing, Revision: q.Revision, Reason: string(q.First().Reason), Problem: q.First().Error()}
 			}
 			out = append(out, s)
@@ -232,9 +232,9 @@ func (st *State) ComponentsOf(hub, name, group string) []string {
 	if failure != nil {
 		return nil
 	}
-	g := st.clusterOf(m).groups[group]
+	g := st.ClusterOf(m).Groups[group]
 	if g == nil {
 		return nil
 	}
-	return g.components()
+	return g.Components()
 }

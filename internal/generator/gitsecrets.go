@@ -18,12 +18,12 @@ type GitSecret struct {
 	Pos  problem.Pos // where it is declared
 }
 
-// gitSecrets are the Secrets on a member with an engine of its own, as far as the hierarchy says what they are for: one
+// GitSecrets are the Secrets on a member with an engine of its own, as far as the hierarchy says what they are for: one
 // whose URL is in the secret store alone is not among them. A member that neither pulls its credentials nor is given them
 // has none.
-func (c *cluster) gitSecrets() []GitSecret {
-	m := c.member
-	if !m.Remote || !provided(m) || c.registration == nil {
+func GitSecrets(c *Cluster) []GitSecret {
+	m := c.Member
+	if !m.Remote || !provided(m) || c.Registration == nil {
 		return nil
 	}
 	var out []GitSecret
@@ -31,7 +31,7 @@ func (c *cluster) gitSecrets() []GitSecret {
 		if n.IsNull() || !n.IsMap() {
 			return
 		}
-		if enabled, ok := n.Get(keyEnabled).Truth(); ok && !enabled {
+		if enabled, ok := n.Get(KeyEnabled).Truth(); ok && !enabled {
 			return
 		}
 		s := GitSecret{Name: m.Name + "-git-" + name, Type: kind, Many: true, Pos: n.Pos()}
@@ -48,13 +48,13 @@ func (c *cluster) gitSecrets() []GitSecret {
 			out = append(out, s)
 		}
 	}
-	if all := c.registration.At([]string{gitCredentials}); all.IsMap() {
+	if all := c.Registration.At([]string{GitCredentials}); all.IsMap() {
 		for _, f := range all.Fields {
 			add(f.Key, f.Value, "")
 		}
 	}
-	if _, asks := c.asksForGitHubAt(); asks {
-		add(keyGitHub, c.registration.At([]string{keyGitHub}), "githubApp") // the chart's default
+	if _, asks := c.AsksForGitHub(); asks {
+		add(keyGitHub, c.Registration.At([]string{keyGitHub}), "githubApp") // the chart's default
 	}
 	slices.SortFunc(out, func(a, b GitSecret) int { return cmp.Compare(a.Name, b.Name) })
 	return out
@@ -62,12 +62,12 @@ func (c *cluster) gitSecrets() []GitSecret {
 
 // GitSecretFor is the Secret with a repository's credentials, as Argo CD chooses among them: the one for that repository,
 // else the one with the longest URL that the repository's begins with.
-func (o Owned) GitSecretFor(url string) (GitSecret, bool) {
+func GitSecretFor(all []GitSecret, url string) (GitSecret, bool) {
 	plain := func(s string) string { return strings.TrimSuffix(strings.TrimRight(strings.ToLower(s), "/"), ".git") }
 	url = plain(url)
 	var best GitSecret
 	found := false
-	for _, s := range o.GitSecrets {
+	for _, s := range all {
 		switch own := plain(s.URL); {
 		case !s.Many && own == url:
 			return s, true

@@ -26,21 +26,21 @@ type GrantSet struct {
 }
 
 // grantSets are one set per group that a member's own engine is to have, as soon as the hub's has nothing of it any more.
-func (st *State) grantSets(q query) ([]set, []problem.Problem) {
+func (st *State) grantSets(q query) ([]ParameterSet, []problem.Problem) {
 	clusters, problems := st.asked(q)
-	var sets []set
+	var sets []ParameterSet
 	for _, c := range clusters {
-		if !c.registered || !c.member.Remote || c.member.IsHub {
+		if !c.Registered || !c.Member.Remote || c.Member.IsHub {
 			continue
 		}
 		for _, group := range st.groups {
-			if c.member.Owner(group) != c.member.Name || !st.granted(c, group) && st.hubHas(c, group) {
+			if c.Member.Owner(group) != c.Member.Name || !st.granted(c, group) && st.hubHas(c, group) {
 				continue
 			}
 			sets = append(sets, &GrantSet{
-				Common: c.common(applicationName(grant+"-"+group, c.member.Name)), Group: group, Engine: c.member.Engine,
+				Common: c.common(ApplicationName(grant+"-"+group, c.Member.Name)), Group: group, Engine: c.Member.Engine,
 				// Always: the Application is to stay until its ConfigMap has gone, and that is all it runs.
-				Deletion: cascade,
+				Deletion: fleet.Cascade,
 			})
 		}
 	}
@@ -48,51 +48,51 @@ func (st *State) grantSets(q query) ([]set, []problem.Problem) {
 }
 
 // granted reports whether the member's own engine may have a group, as far as the hub knows.
-func (st *State) granted(c *cluster, group string) bool {
-	return st.facts.Granted(c.member.Name, group)
+func (st *State) granted(c *Cluster, group string) bool {
+	return st.facts.Granted(c.Member.Name, group)
 }
 
 // hubHas reports whether the hub's engine has an Application of a group, whoever controls it.
-func (st *State) hubHas(c *cluster, group string) bool {
-	return slices.ContainsFunc(st.facts.ApplicationsOf(c.member.Name), func(a facts.Application) bool {
+func (st *State) hubHas(c *Cluster, group string) bool {
+	return slices.ContainsFunc(st.facts.ApplicationsOf(c.Member.Name), func(a facts.Application) bool {
 		return a.Group == group && a.Component != "" && !a.Grant
 	})
 }
 
-// holds reports whether a member's own engine may have a group, and whether that is for its grant to say. A member that
+// HoldsGrant reports whether a member's own engine may have a group, and whether that is for its grant to say. A member that
 // retires removes what it has by itself (D3): its groups are nobody else's to be.
-func (st *State) holds(c *cluster, group string) (holds, known bool) {
-	if c.retired() {
+func (st *State) HoldsGrant(c *Cluster, group string) (holds, known bool) {
+	if c.IsRetired() {
 		return false, false
 	}
-	return st.facts.Holds(c.member.Name, group)
+	return st.facts.Holds(c.Member.Name, group)
 }
 
 // may reports whether the components of a group are the asker's to have, now (M1, rule 13).
-func (st *State) may(q query, c *cluster, group string) bool {
+func (st *State) may(q query, c *Cluster, group string) bool {
 	if q.owner == fleet.OwnerHub {
-		return c.member.Owner(group) == q.owner && !st.granted(c, group)
+		return c.Member.Owner(group) == q.owner && !st.granted(c, group)
 	}
-	if holds, known := st.holds(c, group); known {
-		return holds && c.member.Name == q.owner
+	if holds, known := st.HoldsGrant(c, group); known {
+		return holds && c.Member.Name == q.owner
 	}
-	return c.member.Owner(group) == q.owner
+	return c.Member.Owner(group) == q.owner
 }
 
 // owns reports whether a group is the asker's, or is to be. What asks for components, its ApplicationSets, may be there
 // before the components are; and it has to be there as long as they are.
-func (st *State) owns(q query, c *cluster, group string) bool {
-	if holds, _ := st.holds(c, group); holds && c.member.Name == q.owner {
+func (st *State) owns(q query, c *Cluster, group string) bool {
+	if holds, _ := st.HoldsGrant(c, group); holds && c.Member.Name == q.owner {
 		return true
 	}
-	return c.member.Owner(group) == q.owner
+	return c.Member.Owner(group) == q.owner
 }
 
 // Released are the grants that are to go, and of whose groups the member's own engine has nothing any more by this state:
 // it is answered nothing of them, and the facts show nothing. Of what is not known nothing is released.
 func (st *State) Released(hub, member string) []facts.Grant {
 	all, _ := st.facts.Grants(member)
-	c := st.cluster(hub, member)
+	c := st.Cluster(hub, member)
 	var out []facts.Grant
 	for _, g := range all {
 		if g.Leaving && c != nil && !st.engineHas(c, g.Group) {
@@ -104,13 +104,13 @@ func (st *State) Released(hub, member string) []facts.Grant {
 
 // engineHas reports whether a member's own engine, Argo CD or Flux, has anything of a group that another would have
 // beside it, or may have. One of the two is known where the other is not installed.
-func (st *State) engineHas(c *cluster, group string) bool {
+func (st *State) engineHas(c *Cluster, group string) bool {
 	_, argocd := st.facts.Applications()
 	releases, flux := st.facts.HelmReleases()
 	if !argocd && !flux || st.hubHas(c, group) {
 		return true
 	}
-	owner := facts.OwnerOf(c.member.Hub, c.member.Name)
+	owner := facts.OwnerOf(c.Member.Hub, c.Member.Name)
 	return slices.ContainsFunc(releases, func(r facts.Application) bool {
 		return r.Group == group && r.Owner == owner && !st.lost(c, r)
 	})
@@ -118,33 +118,33 @@ func (st *State) engineHas(c *cluster, group string) bool {
 
 // lost reports whether nothing runs a HelmRelease's component any more, and nothing says that it is to go: Flux keeps it
 // (D1), and no other engine will have it.
-func (st *State) lost(c *cluster, r facts.Application) bool {
-	g := c.groups[r.Group]
-	if r.Cluster != c.member.Name || g == nil || len(g.errors) > 0 || len(c.cannot()) > 0 {
+func (st *State) lost(c *Cluster, r facts.Application) bool {
+	g := c.Groups[r.Group]
+	if r.Cluster != c.Member.Name || g == nil || len(g.Errors) > 0 || len(c.BlockingProblems()) > 0 {
 		return false
 	}
-	ground := st.of(c)
-	found, problems := ground.resolve(c, g, r.Component, nil)
+	resolver := st.ResolverOf(c)
+	found, problems := resolver.Resolve(c, g, r.Component, nil)
 	if len(problems) > 0 {
 		return false
 	}
-	return found.entry == nil || !found.enabled && !c.goes(found.entry, ground.memo.entry(found.entry))
+	return found.EntryTree == nil || !found.Enabled && !RemovesWorkloads(c, found)
 }
 
-// fluxHasGrants reports whether a member with Flux has any grant.
-func (st *State) fluxHasGrants(member string) bool {
+// FluxHasGrants reports whether a member with Flux has any grant.
+func (st *State) FluxHasGrants(member string) bool {
 	all, _ := st.facts.Grants(member)
 	_, flux := st.facts.HelmReleases()
 	return flux && len(all) > 0
 }
 
-// goesOn reports whether a member that is to have no engine of its own any more, or another, goes on with a group: its hub
+// KeepsGroup reports whether a member that is to have no engine of its own any more, or another, goes on with a group: its hub
 // does not have it as long as the member holds its grant.
-func (st *State) goesOn(hub, member, group string) bool {
-	c := st.cluster(hub, member)
+func (st *State) KeepsGroup(hub, member, group string) bool {
+	c := st.Cluster(hub, member)
 	if c == nil {
 		return false
 	}
-	holds, _ := st.holds(c, group)
+	holds, _ := st.HoldsGrant(c, group)
 	return holds
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -75,7 +76,7 @@ func TestM3TheHubGrantsWhatItHasLetGo(t *testing.T) {
 				t.Errorf("the hub's components %q, want %q", got, c.byHub)
 			}
 			for name, s := range ask(t, st, ofGrants) {
-				if s.text("group") != "addons" || s.text("engine") != "argocd" || s.text("deletion") != cascade || s.text("name") != "one" {
+				if s.text("group") != "addons" || s.text("engine") != "argocd" || s.text("deletion") != fleet.Cascade || s.text("name") != "one" {
 					t.Errorf("%s: %v", name, s)
 				}
 			}
@@ -383,7 +384,7 @@ func TestD2WhatWaitsForAGrantHasMoved(t *testing.T) {
 				component = ""
 			}
 			got := d.Why("one", component)
-			if to := fmt.Sprint(got.To); got.Cause != Moved || got.Deletion != orphan || c.to != "" && to != c.to || c.to == "" && got.To != (Destination{}) {
+			if to := fmt.Sprint(got.To); got.Cause != Moved || got.Deletion != fleet.Orphan || c.to != "" && to != c.to || c.to == "" && got.To != (Destination{}) {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -12,14 +12,14 @@ import (
 // ground is a snapshot, and what has been read of it and is the same for all facts and requests: clusters are computed
 // upon it. Most of a State's clusters are computed upon the State's own, and those that it has broken upon an earlier one
 // (rule 10).
-type ground struct {
-	Fleet    *fleet.Fleet
-	snapshot *snapshot.Snapshot
-	cache    *hierarchy.Cache
-	memo     *memo
-	catalogs map[string]hierarchy.Layer // by group: the layout's catalog
-	names    *layoutNames
-	index    *hierarchy.Index
+type Resolver struct {
+	Fleet     *fleet.Fleet
+	Snapshot  *snapshot.Snapshot
+	Documents *hierarchy.Cache
+	memo      *memo
+	Catalogs  map[string]hierarchy.Layer // by group: the layout's catalog
+	names     *layoutNames
+	index     *hierarchy.Index
 }
 
 // layoutNames remembers what a layout says of groups and components.
@@ -31,16 +31,16 @@ type layoutNames struct {
 
 // newGround reads a snapshot. What did not change since the previous ground, which may be nil, is taken from it. The
 // error, a problem.List, means that the repository as a whole cannot be used.
-func newGround(previous *ground, s *snapshot.Snapshot) (*ground, error) {
-	g := &ground{snapshot: s}
+func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
+	g := &Resolver{Snapshot: s}
 	var previousFleet *fleet.Fleet
 	if previous != nil {
-		g.cache, g.index, previousFleet = previous.cache, previous.index.Next(s), previous.Fleet
+		g.Documents, g.index, previousFleet = previous.Documents, previous.index.Next(s), previous.Fleet
 	} else {
-		g.cache, g.index = hierarchy.NewCache(), hierarchy.NewIndex(s)
+		g.Documents, g.index = hierarchy.NewCache(), hierarchy.NewIndex(s)
 	}
 	var err error
-	if g.Fleet, err = fleet.Load(s, g.cache, previousFleet); err != nil {
+	if g.Fleet, err = fleet.Load(s, g.Documents, previousFleet); err != nil {
 		return nil, err
 	}
 	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
@@ -55,23 +55,23 @@ func newGround(previous *ground, s *snapshot.Snapshot) (*ground, error) {
 }
 
 // of is what a cluster has been computed upon.
-func (st *State) of(c *cluster) *ground {
-	if c.home != nil {
-		return c.home
+func (st *State) ResolverOf(c *Cluster) *Resolver {
+	if c.LastKnownGood != nil {
+		return c.LastKnownGood
 	}
-	return st.now
+	return st.resolver
 }
 
 // loadCatalogs reads the files that the layout names as groups' catalogs.
-func (b *ground) loadCatalogs() error {
-	b.catalogs = map[string]hierarchy.Layer{}
+func (b *Resolver) loadCatalogs() error {
+	b.Catalogs = map[string]hierarchy.Layer{}
 	var problems problem.List
 	for _, name := range b.Fleet.Layout.GroupNames() {
 		group := b.Fleet.Layout.Groups[name]
 		if group.Catalog == "" {
 			continue
 		}
-		file := b.snapshot.File(group.Catalog)
+		file := b.Snapshot.File(group.Catalog)
 		if file == nil {
 			problems = append(problems, problem.Problem{
 				Reason: problem.MissingFile, Severity: problem.Error, Pos: group.Pos, Subject: "catalog of group " + name,
@@ -79,12 +79,12 @@ func (b *ground) loadCatalogs() error {
 			})
 			continue
 		}
-		doc, err := b.cache.Doc(file)
+		doc, err := b.Documents.Doc(file)
 		if err != nil {
 			problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: group.Catalog})...)
 			continue
 		}
-		b.catalogs[name] = hierarchy.Layer{Level: catalogLevel, Path: group.Catalog, Root: doc.Root}
+		b.Catalogs[name] = hierarchy.Layer{Level: CatalogLevel, Path: group.Catalog, Root: doc.Root}
 	}
 	if len(problems) > 0 {
 		return problems
@@ -93,10 +93,10 @@ func (b *ground) loadCatalogs() error {
 }
 
 // catalogLevel names the lowest layer in explanations: the catalog, from the request or the layout.
-const catalogLevel = "catalog"
+const CatalogLevel = "catalog"
 
 // rulesFor are the merge rules of one component.
-func (b *ground) rulesFor(group, component string) hierarchy.Rules {
+func (b *Resolver) rulesFor(group, component string) hierarchy.Rules {
 	if len(b.Fleet.Layout.Merge) == 0 {
 		return nil
 	}
@@ -109,11 +109,16 @@ func (b *ground) rulesFor(group, component string) hierarchy.Rules {
 
 // file is the path of a layout's file inside a level's folder. Most layouts name files after the group and the
 // component alone: then it is computed once for all clusters.
-func (b *ground) file(t *fleet.FileTemplate, group, component string, facts func() any) (string, error) {
+func (b *Resolver) file(t *fleet.FileTemplate, group, component string, facts func() any) (string, error) {
 	if !t.Shared {
 		return t.Path(facts())
 	}
 	return remember(&b.names.mu, b.names.files, fileKey{t, group, component}, func() (string, error) { return t.Path(facts()) })
+}
+
+// filePath is the path of a layout's file inside the folders of a cluster's group.
+func (b *Resolver) FilePath(t *fleet.FileTemplate, c *Cluster, g *Group, component string) (string, error) {
+	return b.file(t, g.Name, component, c.templateFacts.lazy(g, component))
 }
 
 type fileKey struct {

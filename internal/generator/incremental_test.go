@@ -45,7 +45,7 @@ func everything(t testing.TB, st *State) map[string]string {
 			for _, component := range []string{"dns", "cert", "fleet-secret"} {
 				group := "addons"
 				if component == "fleet-secret" {
-					group = fleetGroup
+					group = FleetGroup
 				}
 				e, err := st.Explain(hub, m.Name, group, component)
 				text := fmt.Sprint(err)
@@ -91,24 +91,24 @@ func sameEverything(t testing.TB, what string, want, got map[string]string) {
 // sameIndexes checks what is carried on from state to state against the plain computation.
 func sameIndexes(t testing.TB, what string, st *State) {
 	t.Helper()
-	var strange []peculiar
+	var strange []exception
 	having := map[string]map[*fleet.Member]bool{}
-	for m, c := range st.each() {
-		if c.isPeculiar() {
-			strange = append(strange, peculiar{m, c})
+	for m, c := range st.Clusters() {
+		if c.isException() {
+			strange = append(strange, exception{m, c})
 		}
-		for dir := range c.attempted().place.folders() {
+		for dir := range c.Desired().placement.folders() {
 			if having[dir] == nil {
 				having[dir] = map[*fleet.Member]bool{}
 			}
 			having[dir][m] = true
 		}
-		if st.clusterOf(m) != c || st.cluster(m.Hub, m.Name) != c {
+		if st.ClusterOf(m) != c || st.Cluster(m.Hub, m.Name) != c {
 			t.Fatalf("%s: another cluster is found for %s/%s", what, m.Hub, m.Name)
 		}
 	}
-	if !slices.Equal(strange, st.peculiar) {
-		t.Fatalf("%s: peculiar are %d, computed anew %d", what, len(st.peculiar), len(strange))
+	if !slices.Equal(strange, st.exceptions) {
+		t.Fatalf("%s: peculiar are %d, computed anew %d", what, len(st.exceptions), len(strange))
 	}
 	for dir, want := range having {
 		found := map[*fleet.Member]bool{}

@@ -18,12 +18,7 @@ func (st *State) Inputs(r Request) ([]byte, error) {
 
 // ToldInputs is Inputs with what its sets are about.
 func (st *State) ToldInputs(r Request) (*Told, error) {
-	q, failure := st.query(r)
-	if failure != nil {
-		return nil, failure
-	}
-	q.planned = true
-	sets, failure := st.sets(q)
+	sets, failure := st.DesiredSets(r)
 	if failure != nil {
 		return nil, failure
 	}
@@ -45,7 +40,7 @@ func (st *State) ToldInputs(r Request) (*Told, error) {
 }
 
 // distinct says which sets have one name, as those of component a-b on c and of a on b-c do.
-func distinct(sets []set) *Error {
+func distinct(sets []ParameterSet) *Error {
 	clusters := make(map[string]string, len(sets))
 	for _, s := range sets {
 		c := s.common()

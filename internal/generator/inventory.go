@@ -18,7 +18,7 @@ import (
 type Inventory struct {
 	Hub string
 	// Clusters are all members, sorted by name.
-	Clusters []Cluster
+	Clusters []InventoryCluster
 	// Waiting is what draining members do not take, by name; those are not there that keep what the snapshot has.
 	Waiting map[string]Waiting
 
@@ -27,7 +27,7 @@ type Inventory struct {
 }
 
 // Cluster is a member with its labels and annotations.
-type Cluster struct {
+type InventoryCluster struct {
 	Member              *fleet.Member
 	Labels, Annotations labels.Set
 }
@@ -74,9 +74,9 @@ func (st *State) Inventories() []Inventory {
 	var out []Inventory
 	for _, hub := range st.Fleet.Hubs() {
 		inv := Inventory{Hub: hub, Waiting: st.waiting(hub), st: st, releases: map[string][]Application{}}
-		for _, c := range st.clusters[hub] {
-			if len(c.cannot()) == 0 {
-				inv.Clusters = append(inv.Clusters, Cluster{Member: c.member, Labels: c.labels, Annotations: c.annotations})
+		for _, c := range st.ClustersOf(hub) {
+			if len(c.BlockingProblems()) == 0 {
+				inv.Clusters = append(inv.Clusters, InventoryCluster{Member: c.Member, Labels: c.Labels, Annotations: c.Annotations})
 			}
 		}
 		for _, a := range st.releaseApplications(hub) {
@@ -106,7 +106,7 @@ func (inv Inventory) Applications(cluster string) []Application {
 		return nil // of no hub
 	}
 	out := slices.Clone(inv.releases[cluster])
-	if c := inv.st.cluster(inv.Hub, cluster); c != nil && len(c.cannot()) == 0 && c.member.Lifecycle != fleet.Retired {
+	if c := inv.st.Cluster(inv.Hub, cluster); c != nil && len(c.BlockingProblems()) == 0 && c.Member.Lifecycle != fleet.Retired {
 		out = append(out, inv.st.applicationsOf(c)...)
 	}
 	sortApplications(out)
@@ -120,22 +120,22 @@ func sortApplications(all []Application) {
 }
 
 // applicationsOf are the Applications deployed to one cluster, but for those of its releases.
-func (st *State) applicationsOf(c *cluster) (out []Application) {
-	if !c.member.IsHub {
+func (st *State) applicationsOf(c *Cluster) (out []Application) {
+	if !c.Member.IsHub {
 		out = append(out, st.registrationApplication(c))
 	}
-	if !c.registered {
+	if !c.Registered {
 		return out
 	}
-	if c.member.Remote {
+	if c.Member.Remote {
 		out = append(out, st.agentApplication(c))
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
-		group := st.asReleased(c, c.groups[name])
-		for _, component := range group.components() {
-			g, listed := group.of(component)
-			r, faults := st.of(c).resolve(c, g, component, nil)
-			if len(faults) == 0 && r.enabled {
+	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
+		group := st.GroupAsReleased(c, c.Groups[name])
+		for _, component := range group.Components() {
+			g, listed := group.Component(component)
+			r, faults := st.ResolverOf(c).Resolve(c, g, component, nil)
+			if len(faults) == 0 && r.Enabled {
 				a := st.componentApplication(c, g, component, r)
 				a.Unlisted = !listed
 				out = append(out, a)
@@ -145,67 +145,67 @@ func (st *State) applicationsOf(c *cluster) (out []Application) {
 	return out
 }
 
-func (st *State) componentApplication(c *cluster, g *clusterGroup, component string, r resolved) Application {
+func (st *State) componentApplication(c *Cluster, g *Group, component string, r Component) Application {
 	a := Application{
-		View: Components, Name: applicationName(component, c.member.Name), Cluster: c.member.Name,
-		Group: g.name, Component: component, Release: g.release.Type, Chart: r.chart,
+		View: Components, Name: ApplicationName(component, c.Member.Name), Cluster: c.Member.Name,
+		Group: g.Name, Component: component, Release: g.Release.Type, Chart: r.Chart,
 	}
-	a.Owner, a.Engine = c.member.Owner(g.name), c.member.Engine
-	engine := c.member
+	a.Owner, a.Engine = c.Member.Owner(g.Name), c.Member.Engine
+	engine := c.Member
 	if a.Owner == fleet.OwnerHub {
-		a.Engine, engine = st.HubEngine(c.member.Hub), cmp.Or(st.hubs[c.member.Hub], c.member)
+		a.Engine, engine = st.HubEngine(c.Member.Hub), cmp.Or(st.HubMember(c.Member.Hub), c.Member)
 	}
-	if r.values != nil {
-		a.Values = r.values.Root
+	if r.Values != nil {
+		a.Values = r.Values.Root
 	}
-	at := func(path ...string) problem.Pos { return r.entry.At(path).Pos() }
-	a.set("owner", a.Owner, c.member.KeyPos("enable_remote_"+g.name))
+	at := func(path ...string) problem.Pos { return r.EntryTree.At(path).Pos() }
+	a.set("owner", a.Owner, c.Member.KeyPos("enable_remote_"+g.Name))
 	a.set("engine", a.Engine, engine.KeyPos("remote_engine"))
-	a.set("group", g.name, problem.Pos{})
-	a.set("release", a.Release, c.labels.Origins[release.LabelOf(g.name)])
-	e := st.of(c).memo.entry(r.entry)
-	a.set("kind", e.kind, at(keyKind))
-	a.set("dependsOn", strings.Join(e.dependsOn, ", "), at(keyDependsOn))
-	if e.substitute {
-		a.set("substitute", true, at(keySubstitute))
+	a.set("group", g.Name, problem.Pos{})
+	a.set("release", a.Release, c.Labels.Origins[release.LabelOf(g.Name)])
+	e := r.Entry
+	a.set("kind", e.Kind, at(KeyKind))
+	a.set("dependsOn", strings.Join(e.DependsOn, ", "), at(KeyDependsOn))
+	if e.Substitute {
+		a.set("substitute", true, at(KeySubstitute))
 	}
-	a.set("chart.repoURL", r.chart.RepoURL, at(keyChart, "repoURL"))
-	a.set("chart.name", r.chart.Name, at(keyChart, "name"))
-	a.set("chart.path", r.chart.Path, at(keyChart, "path"))
-	a.set("chart.version", r.chart.Version, at(keyChart, "version"))
-	a.set("namespace", r.ns, at(keyNamespace))
-	a.set("releaseName", r.relName, at(keyReleaseName))
+	a.set("chart.repoURL", r.Chart.RepoURL, at(KeyChart, "repoURL"))
+	a.set("chart.name", r.Chart.Name, at(KeyChart, "name"))
+	a.set("chart.path", r.Chart.Path, at(KeyChart, "path"))
+	a.set("chart.version", r.Chart.Version, at(KeyChart, "version"))
+	a.set("namespace", r.Namespace, at(KeyNamespace))
+	a.set("releaseName", r.ReleaseName, at(KeyReleaseName))
 	return a
 }
 
 // registrationApplication is what registers a member.
-func (st *State) registrationApplication(c *cluster) Application {
-	m := c.member
+func (st *State) registrationApplication(c *Cluster) Application {
+	m := c.Member
 	a := Application{
-		View: Members, Name: applicationName(fleetSecret, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub),
-		Group: fleetGroup, Component: fleetSecret, Labels: c.labels.Declared, Annotations: c.annotations.Declared,
+		View: Members, Name: ApplicationName(Registration, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub),
+		Group: FleetGroup, Component: Registration, Labels: c.Labels.Declared, Annotations: c.Annotations.Declared,
 	}
-	rel, err := st.Fleet.FleetSecrets.Choose(c.labels.All)
+	rel, err := st.Fleet.FleetSecrets.Choose(c.Labels.All)
 	if err != nil {
 		return a
 	}
 	a.Release = rel.Type
-	a.set("release", rel.Type, c.labels.Origins[release.FleetSecretsLabel])
+	a.set("release", rel.Type, c.Labels.Origins[release.FleetSecretsLabel])
 	a.keys(rel)
 	a.set("secretManagerSecretName", m.SecretManagerSecret, m.KeyPos("secretManagerSecretName"))
 	if m.GitHubSecret {
 		a.set("githubSecretName", m.GitHubSecretName, m.KeyPos("githubSecretName"))
 	}
-	if c.registration != nil && c.registration.Root != nil {
-		a.Values = withoutComputed(c.registration.Root)
+	if c.Registration != nil && c.Registration.Root != nil {
+		a.Values = WithoutDeclared(c.Registration.Root)
 	}
 	return a
 }
 
 // agentApplication is what a member's own engine is bootstrapped with. Its labels and annotations are the Cluster's.
-func (st *State) agentApplication(c *cluster) Application {
-	m := c.member
-	a := Application{View: Agents, Name: applicationName(agent, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
+func (st *State) agentApplication(c *Cluster) Application {
+	m := c.Member
+	a := Application{View: Agents, Name: ApplicationName(Agent, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
 	a.set("agent.engine", m.Engine, m.KeyPos("remote_engine"))
 	for _, g := range st.Fleet.Layout.GroupNames() {
 		if m.Owner(g) == m.Name {
@@ -215,14 +215,14 @@ func (st *State) agentApplication(c *cluster) Application {
 	for _, flag := range fleet.Flags {
 		a.set("agent."+flag, m.Flag(flag), m.KeyPos(flag))
 	}
-	a.Values = st.credentialValues(c)
+	a.Values = st.CredentialValues(c)
 	return a
 }
 
 // releaseApplications are the releases in use, one for each engine that renders ApplicationSets. (Flux renders none.)
 func (st *State) releaseApplications(hub string) (out []Application) {
 	var owners []string
-	if !st.isFluxHub(hub) {
+	if !st.IsFluxHub(hub) {
 		owners = append(owners, fleet.OwnerHub)
 	}
 	for _, m := range st.Fleet.Members(hub) {
@@ -232,21 +232,21 @@ func (st *State) releaseApplications(hub string) (out []Application) {
 	}
 	for _, owner := range owners {
 		for _, group := range st.Fleet.Layout.GroupNames() {
-			uses, _ := st.releaseUses(query{Request: Request{View: Releases, Hub: hub, Group: group}, owner: owner, planned: true})
+			uses := st.DesiredReleases(hub, group, owner)
 			for _, name := range slices.Sorted(maps.Keys(uses)) {
 				u := uses[name]
 				a := Application{
-					View: Releases, Name: applicationName("application-sets-"+group, name), Cluster: hub, Owner: owner,
-					Engine: fleet.EngineArgoCD, Group: group, Release: name, Clusters: u.clusters,
+					View: Releases, Name: ApplicationName("application-sets-"+group, name), Cluster: hub, Owner: owner,
+					Engine: fleet.EngineArgoCD, Group: group, Release: name, Clusters: u.Clusters,
 				}
 				if owner != fleet.OwnerHub {
 					a.Cluster = owner
-				} else if self := st.hubs[hub]; self != nil {
+				} else if self := st.HubMember(hub); self != nil {
 					a.Cluster = self.Name
 				}
-				a.keys(u.rel)
-				for _, component := range slices.Sorted(maps.Keys(u.enabled)) {
-					a.set(componentsKey+"."+component, keyEnabled, problem.Pos{})
+				a.keys(u.Release)
+				for _, component := range slices.Sorted(maps.Keys(u.Enabled)) {
+					a.set(ComponentsKey+"."+component, KeyEnabled, problem.Pos{})
 				}
 				out = append(out, a)
 			}
@@ -269,4 +269,29 @@ func (a *Application) keys(rel release.Release) {
 			a.set(key, rel.Keys[key], rel.Places[key])
 		}
 	}
+}
+
+// Waiting is what a draining member does not take.
+type Waiting struct {
+	// Keeps is the revision whose sets it keeps.
+	Keeps string
+	// Cluster and Applications are what the snapshot has for it instead, sorted as Inventory.Applications are.
+	Cluster      InventoryCluster
+	Applications []Application
+}
+
+// waiting are a hub's draining members as they would be without that, by name.
+func (st *State) waiting(hub string) map[string]Waiting {
+	out := map[string]Waiting{}
+	for _, m := range st.Fleet.Members(hub) {
+		keeps := st.DrainingRevision(m)
+		if keeps == "" || keeps == st.Revision {
+			continue
+		}
+		c := st.ClusterOf(m).Desired()
+		apps := st.applicationsOf(c)
+		sortApplications(apps)
+		out[m.Name] = Waiting{Keeps: keeps, Cluster: InventoryCluster{Member: c.Member, Labels: c.Labels, Annotations: c.Annotations}, Applications: apps}
+	}
+	return out
 }

@@ -15,7 +15,7 @@ import (
 // departing are the components whose HelmReleases are an owner's, but are to be no more. What the owner still runs is not
 // among them. Where nothing is known of HelmReleases, there are none.
 func (st *State) departing(hub, owner string, runs []ComponentSet) []ComponentSet {
-	releases, _ := st.facts.HelmReleases()
+	releases, _ := st.Facts().HelmReleases()
 	type object struct{ kind, name string }
 	stays := make(map[object]bool, len(runs))
 	for _, c := range runs {
@@ -35,7 +35,7 @@ func (st *State) departing(hub, owner string, runs []ComponentSet) []ComponentSe
 
 // hasHelmReleases reports whether Flux has anything of an owner's.
 func (st *State) hasHelmReleases(hub, owner string) bool {
-	releases, _ := st.facts.HelmReleases()
+	releases, _ := st.Facts().HelmReleases()
 	return slices.ContainsFunc(releases, func(r facts.Application) bool { return r.Owner == facts.OwnerOf(hub, owner) })
 }
 
@@ -43,33 +43,33 @@ func (st *State) hasHelmReleases(hub, owner string) bool {
 // it cannot be told any more what it deploys.
 func (st *State) departure(hub, owner string, release facts.Application) *ComponentSet {
 	c, away := st.whereabouts(hub, release.Cluster)
-	if c == nil || len(c.cannot()) > 0 || release.Name != applicationName(release.Component, release.Cluster) {
+	if c == nil || len(c.BlockingProblems()) > 0 || release.Name != ApplicationName(release.Component, release.Cluster) {
 		return nil
 	}
-	ground, g := st.of(c), c.groups[release.Group]
-	if g == nil || len(g.errors) > 0 {
+	resolver, g := st.ResolverOf(c), c.Groups[release.Group]
+	if g == nil || len(g.Errors) > 0 {
 		return nil
 	}
-	r, problems := ground.resolve(c, g, release.Component, nil)
-	if len(problems) > 0 || r.entry == nil {
+	r, problems := resolver.Resolve(c, g, release.Component, nil)
+	if len(problems) > 0 || r.EntryTree == nil {
 		return nil
 	}
 	deletion, marked := "", false
 	switch {
-	case c.goes(r.entry, ground.memo.entry(r.entry)):
-		deletion, marked = cascade, release.Cascade
-	case c.retired(), r.enabled && (away || ground.memo.entry(r.entry).kind != componentKind(release) || !st.fluxRuns(c, owner, g.name)):
-		deletion, marked = orphan, release.Suspended
+	case RemovesWorkloads(c, r):
+		deletion, marked = fleet.Cascade, release.Cascade
+	case c.IsRetired(), r.Enabled && (away || r.Entry.Kind != componentKind(release) || !st.fluxRuns(c, owner, g.Name)):
+		deletion, marked = fleet.Orphan, release.Suspended
 	}
 	if deletion == "" || marked {
 		return nil
 	}
-	if r.values == nil {
-		if r, problems = ground.whole(c, g, release.Component, nil, r); len(problems) > 0 {
+	if r.Values == nil {
+		if r, problems = resolver.Complete(c, g, release.Component, nil, r); len(problems) > 0 {
 			return nil
 		}
 	}
-	s, _ := ground.newComponentSet(c, g, release.Component, r, deletion)
+	s, _ := NewComponentSet(resolver, c, g, release.Component, r, deletion)
 	if s != nil {
 		// What is there, even if the catalog has changed it; a chart is never without a namespace.
 		s.Kind = componentKind(release)
@@ -89,12 +89,12 @@ func componentKind(of facts.Application) string {
 }
 
 // whereabouts is a cluster of a hub; of another hub, when its file has moved there; nil when it has no file.
-func (st *State) whereabouts(hub, name string) (found *cluster, away bool) {
-	if c := st.cluster(hub, name); c != nil {
+func (st *State) whereabouts(hub, name string) (found *Cluster, away bool) {
+	if c := st.Cluster(hub, name); c != nil {
 		return c, false
 	}
 	for _, other := range st.Fleet.Hubs() {
-		if c := st.cluster(other, name); c != nil {
+		if c := st.Cluster(other, name); c != nil {
 			return c, true
 		}
 	}
@@ -102,11 +102,11 @@ func (st *State) whereabouts(hub, name string) (found *cluster, away bool) {
 }
 
 // fluxRuns reports whether a group of a member is in the artifact of an owner.
-func (st *State) fluxRuns(c *cluster, owner, group string) bool {
-	if holds, known := st.holds(c, group); known && owner == c.member.Name {
+func (st *State) fluxRuns(c *Cluster, owner, group string) bool {
+	if holds, known := st.HoldsGrant(c, group); known && owner == c.Member.Name {
 		return holds
 	}
-	return c.member.Owner(group) == owner && (owner == fleet.OwnerHub || isFlux(c.member))
+	return c.Member.Owner(group) == owner && (owner == fleet.OwnerHub || isFlux(c.Member))
 }
 
 // isFlux reports whether a member has Flux for an engine of its own.

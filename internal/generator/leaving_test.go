@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
 // helmRelease is a HelmRelease of group addons, as internal/flux labels it.
@@ -27,7 +28,7 @@ func owned(t testing.TB, st *State, hub, owner string) string {
 	}
 	var out []string
 	for _, c := range o.Components {
-		if c.Deletion != orphan {
+		if c.Deletion != fleet.Orphan {
 			t.Errorf("%s is to run, and says %s", c.ApplicationName, c.Deletion)
 		}
 		out = append(out, c.ApplicationName)

@@ -28,10 +28,10 @@ func (st *State) Lint() []problem.Problem {
 	l.reach(st.Fleet.Layout.ApplicationSets)
 	l.reach(st.Fleet.Layout.FleetSecrets)
 	l.reach(fleet.LayoutFile)
-	for _, p := range st.now.snapshot.Under(st.Fleet.Layout.Guard.Approvals) {
+	for _, p := range st.Resolver().Snapshot.Under(st.Fleet.Layout.Guard.Approvals) {
 		l.reach(p)
 	}
-	for _, c := range st.now.catalogs {
+	for _, c := range st.Resolver().Catalogs {
 		l.reach(c.Path)
 	}
 	l.tenants()
@@ -79,10 +79,10 @@ type linter struct {
 const maxReleaseName = 53
 
 // deployable reports names that Helm or Kubernetes refuses: nothing says so before the Application is synchronized.
-func (l *linter) deployable(component string, r resolved) {
+func (l *linter) deployable(component string, r Component) {
 	fault := func(key, found, expected string) {
-		pos := r.entry.Root.Pos()
-		if n := r.entry.At([]string{key}); n != nil {
+		pos := r.EntryTree.Root.Pos()
+		if n := r.EntryTree.At([]string{key}); n != nil {
 			pos = n.Pos()
 		}
 		l.problems = append(l.problems, problem.Problem{
@@ -90,18 +90,18 @@ func (l *linter) deployable(component string, r resolved) {
 			Found: fmt.Sprintf("%q", found), Expected: expected,
 		})
 	}
-	if len(r.relName) > maxReleaseName || len(validation.IsDNS1123Subdomain(r.relName)) > 0 {
-		fault(keyReleaseName, r.relName, fmt.Sprintf("a DNS-1123 name of at most %d characters", maxReleaseName))
+	if len(r.ReleaseName) > maxReleaseName || len(validation.IsDNS1123Subdomain(r.ReleaseName)) > 0 {
+		fault(KeyReleaseName, r.ReleaseName, fmt.Sprintf("a DNS-1123 name of at most %d characters", maxReleaseName))
 	}
-	if r.ns != "" && !labels.IsName(r.ns) {
-		fault(keyNamespace, r.ns, "a DNS-1123 label")
+	if r.Namespace != "" && !labels.IsName(r.Namespace) {
+		fault(KeyNamespace, r.Namespace, "a DNS-1123 label")
 	}
 }
 
 // reach notes a file that can be reached, and its template, as far as they are there: of most clusters most are not.
 func (l *linter) reach(p string) {
 	for _, p := range [...]string{p, p + hierarchy.TemplateSuffix} {
-		if l.st.now.snapshot.File(p) != nil {
+		if l.st.Resolver().Snapshot.File(p) != nil {
 			l.reachable[p] = true
 		}
 	}
@@ -110,20 +110,20 @@ func (l *linter) reach(p string) {
 // member collects what a member reaches, and the conflicts of its trees.
 func (l *linter) member(m *fleet.Member) {
 	l.reachable[m.Pos.File] = true
-	c := l.st.attempted(m)
+	c := l.st.ClusterOf(m).Desired()
 	l.problems = append(l.problems, m.Problems...)
 	l.flags(c)
 	l.ownNames(c)
-	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
-		g := c.groups[name]
-		l.reads(c, g, l.there(g.folders), l.reach)
-		if name == fleetGroup {
-			l.problems = append(l.problems, c.registration.ConflictsBut(l.trees)...)
+	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
+		g := c.Groups[name]
+		l.reads(c, g, l.there(g.Folders), l.reach)
+		if name == FleetGroup {
+			l.problems = append(l.problems, c.Registration.ConflictsBut(l.trees)...)
 		}
 		for _, component := range componentsOf(g) {
-			if r, problems := l.st.now.resolve(c, g, component, nil); len(problems) == 0 && len(c.broken) == 0 {
-				l.problems = append(l.problems, r.values.ConflictsBut(l.trees)...)
-				if r.enabled && m.Lifecycle != fleet.Retired {
+			if r, problems := l.st.Resolver().Resolve(c, g, component, nil); len(problems) == 0 && len(c.Broken) == 0 {
+				l.problems = append(l.problems, r.Values.ConflictsBut(l.trees)...)
+				if r.Enabled && m.Lifecycle != fleet.Retired {
 					l.component(m, name, component)
 					l.deployable(component, r)
 					l.dependencies(c, component, r)
@@ -131,31 +131,31 @@ func (l *linter) member(m *fleet.Member) {
 				}
 			}
 		}
-		for _, catalog := range g.catalogs {
-			if catalog.Level != catalogLevel {
-				l.problems = append(l.problems, catalogProblems(catalog.Root)...)
+		for _, catalog := range g.Catalogs {
+			if catalog.Level != CatalogLevel {
+				l.problems = append(l.problems, CatalogProblems(catalog.Root)...)
 			}
 		}
 	}
 }
 
 // listed reports a component that no catalog has, where Argo CD deploys: there is no ApplicationSet for it.
-func (l *linter) listed(c *cluster, g *clusterGroup, component string, r resolved) {
-	if !g.catalogued() || g.inCatalog(component) || component == fleetSecret || l.st.now.byFlux(c, g.name) {
+func (l *linter) listed(c *Cluster, g *Group, component string, r Component) {
+	if !g.HasCatalog() || g.InCatalog(component) || component == Registration || l.st.Resolver().IsDeployedByFlux(c, g.Name) {
 		return
 	}
 	l.problems = append(l.problems, problem.Problem{
-		Reason: problem.NoEffect, Severity: problem.Warning, Pos: r.entry.Root.Pos(), Subject: fmt.Sprintf("component %q of group %q", component, g.name),
-		Found: "has no effect: the group's catalog lacks it, so that Argo CD has no ApplicationSet for it", Expected: "an entry in " + g.catalogs[0].Path,
-		Hub: c.member.Hub, Cluster: c.member.Name,
+		Reason: problem.NoEffect, Severity: problem.Warning, Pos: r.EntryTree.Root.Pos(), Subject: fmt.Sprintf("component %q of group %q", component, g.Name),
+		Found: "has no effect: the group's catalog lacks it, so that Argo CD has no ApplicationSet for it", Expected: "an entry in " + g.Catalogs[0].Path,
+		Hub: c.Member.Hub, Cluster: c.Member.Name,
 	})
 }
 
 // componentsOf are a group's, with the one of no catalog that registers clusters.
-func componentsOf(g *clusterGroup) []string {
-	components := g.components()
-	if g.name == fleetGroup {
-		components = append(components, fleetSecret)
+func componentsOf(g *Group) []string {
+	components := g.Components()
+	if g.Name == FleetGroup {
+		components = append(components, Registration)
 	}
 	return components
 }
@@ -165,7 +165,7 @@ func (l *linter) there(folders []hierarchy.Folder) (out []hierarchy.Folder) {
 	for _, d := range folders {
 		there, known := l.folders[d.Path]
 		if !known {
-			there = l.st.now.snapshot.HasDir(d.Path)
+			there = l.st.Resolver().Snapshot.HasDir(d.Path)
 			l.folders[d.Path] = there
 		}
 		if there {
@@ -176,9 +176,9 @@ func (l *linter) there(folders []hierarchy.Folder) (out []hierarchy.Folder) {
 }
 
 // reads calls f for each file that a cluster's group has or could have in some of its folders, but for its suffix.
-func (l *linter) reads(c *cluster, g *clusterGroup, in []hierarchy.Folder, f func(p string)) {
+func (l *linter) reads(c *Cluster, g *Group, in []hierarchy.Folder, f func(p string)) {
 	named := func(t *fleet.FileTemplate, component string) {
-		file, err := l.st.now.file(t, g.name, component, c.data.lazy(g, component))
+		file, err := l.st.Resolver().FilePath(t, c, g, component)
 		if err != nil {
 			return // Build has reported it
 		}
@@ -199,10 +199,10 @@ func (l *linter) conceivable() map[string]bool {
 	add(l.st.Fleet.Layout.ApplicationSets)
 	add(l.st.Fleet.Layout.FleetSecrets)
 	add(fleet.LayoutFile)
-	for _, c := range l.st.each() {
-		c = c.attempted()
-		for _, g := range c.groups {
-			l.reads(c, g, g.folders, add)
+	for _, c := range l.st.Clusters() {
+		c = c.Desired()
+		for _, g := range c.Groups {
+			l.reads(c, g, g.Folders, add)
 		}
 	}
 	return out
@@ -212,17 +212,17 @@ func (l *linter) conceivable() map[string]bool {
 func (l *linter) tenants() {
 	tenants := map[string]bool{} // tenants of members, true when one of their folders is there
 	where := map[string]*fleet.Member{}
-	for m, c := range l.st.each() {
-		c = c.attempted()
-		if m.IsHub || m.Tenant == "" || len(c.broken) > 0 {
+	for m, c := range l.st.Clusters() {
+		c = c.Desired()
+		if m.IsHub || m.Tenant == "" || len(c.Broken) > 0 {
 			continue
 		}
 		if w := where[m.Tenant]; w == nil || m.Pos.Compare(w.Pos) < 0 {
 			where[m.Tenant] = m
 		}
-		for _, g := range c.groups {
-			for _, d := range g.folders {
-				if slices.Contains(strings.Split(d.Path, "/"), m.Tenant) && l.st.now.snapshot.HasDir(d.Path) {
+		for _, g := range c.Groups {
+			for _, d := range g.Folders {
+				if slices.Contains(strings.Split(d.Path, "/"), m.Tenant) && l.st.Resolver().Snapshot.HasDir(d.Path) {
 					tenants[m.Tenant] = true
 				}
 			}
@@ -253,14 +253,14 @@ func (l *linter) unreachable() {
 	roots := map[string]bool{}
 	unknown := map[string]bool{} // members whose files are not known before their member files are mended
 	open := map[string]bool{}    // groups of which no catalog is known: any component may be asked for with a base
-	for _, c := range l.st.each() {
-		c = c.attempted()
-		if len(c.groups) == 0 {
-			unknown[c.member.Name] = true
+	for _, c := range l.st.Clusters() {
+		c = c.Desired()
+		if len(c.Groups) == 0 {
+			unknown[c.Member.Name] = true
 		}
-		for name, g := range c.groups {
-			roots[g.root] = true
-			if len(g.components()) > 0 {
+		for name, g := range c.Groups {
+			roots[g.Root] = true
+			if len(g.Components()) > 0 {
 				open[name] = false
 			} else if _, seen := open[name]; !seen {
 				open[name] = true
@@ -269,7 +269,7 @@ func (l *linter) unreachable() {
 	}
 	var strays []string
 	for _, root := range slices.Sorted(maps.Keys(roots)) {
-		for _, p := range l.st.now.snapshot.Under(root) {
+		for _, p := range l.st.Resolver().Snapshot.Under(root) {
 			ofUnknown := slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return unknown[part] })
 			if !l.reachable[p] && !ofUnknown && !l.inOpenGroup(p, open) {
 				strays = append(strays, p)
@@ -293,7 +293,7 @@ func (l *linter) unreachable() {
 func (l *linter) strayMembers() {
 	members := l.st.Fleet.Layout.Members
 	var stray []problem.Problem
-	for _, p := range l.st.now.snapshot.Under(members.Folder()) {
+	for _, p := range l.st.Resolver().Snapshot.Under(members.Folder()) {
 		switch _, _, ok := members.Match(p); {
 		case ok:
 		case l.reachable[p]:
@@ -371,11 +371,11 @@ func nearestPaths(strays []string, reachable map[string]bool) map[string][]strin
 // documents that nobody reads.
 func (l *linter) documents() {
 	for _, p := range slices.Sorted(maps.Keys(l.reachable)) {
-		file := l.st.now.snapshot.File(p)
+		file := l.st.Resolver().Snapshot.File(p)
 		if file == nil || strings.HasSuffix(p, hierarchy.TemplateSuffix) {
 			continue
 		}
-		doc, err := l.st.now.cache.Doc(file)
+		doc, err := l.st.Resolver().Documents.Doc(file)
 		if err != nil {
 			l.problems = append(l.problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: p})...)
 			continue

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -25,10 +26,10 @@ var engines = map[string]string{fleet.EngineArgoCD: "argo-cd", fleet.EngineFlux:
 const argocdIngress = "argocd-ingress"
 
 // flags reports what the flags of a member promise and nobody keeps.
-func (l *linter) flags(c *cluster) {
-	m := c.member
+func (l *linter) flags(c *Cluster) {
+	m := c.Member
 	l.rounded(c)
-	if len(c.broken) > 0 || m.Lifecycle == fleet.Retired {
+	if len(c.Broken) > 0 || m.Lifecycle == fleet.Retired {
 		return
 	}
 	l.ingress(c)
@@ -39,19 +40,19 @@ func (l *linter) flags(c *cluster) {
 	}
 }
 
-func (l *linter) warn(c *cluster, p problem.Problem) {
-	p.Severity, p.Hub, p.Cluster = problem.Warning, c.member.Hub, c.member.Name
+func (l *linter) warn(c *Cluster, p problem.Problem) {
+	p.Severity, p.Hub, p.Cluster = problem.Warning, c.Member.Hub, c.Member.Name
 	l.problems = append(l.problems, p)
 }
 
 // ingress: there is no Argo CD to make reachable on a cluster that the hub deploys to, nor where the engine is Flux. A
 // component that is selected there all the same is meant.
-func (l *linter) ingress(c *cluster) {
-	m := c.member
+func (l *linter) ingress(c *Cluster) {
+	m := c.Member
 	if m.Flag("use_argocd_ingress") != "true" || m.IsHub || m.Remote && m.Engine == fleet.EngineArgoCD {
 		return
 	}
-	if r, _ := l.fleetComponent(c, argocdIngress); r.enabled {
+	if r, _ := l.fleetComponent(c, argocdIngress); r.Enabled {
 		return
 	}
 	why := "the hub deploys to this cluster"
@@ -65,18 +66,18 @@ func (l *linter) ingress(c *cluster) {
 }
 
 // github: charts/fleet-secret refuses the values, and with them what registers the member.
-func (l *linter) github(c *cluster) {
-	at, asked := c.asksForGitHubAt()
-	if said := c.member.KeyPos("githubSecret"); asked && !c.member.GitHubSecret && said.Line > 0 {
+func (l *linter) github(c *Cluster) {
+	at, asked := c.AsksForGitHub()
+	if said := c.Member.KeyPos("githubSecret"); asked && !c.Member.GitHubSecret && said.Line > 0 {
 		l.warn(c, problem.Problem{
 			Reason: problem.NoEffect, Pos: said, Subject: `key "githubSecret"`, Found: `"false" has no effect: its fleet/fleet-secret values ask for the credential`,
 			Expected: "githubSecret: false there, at the level of the cluster", Related: []problem.Pos{at},
 		})
 	}
-	if !asked || c.member.GitHubSecretName != "" {
+	if !asked || c.Member.GitHubSecretName != "" {
 		return
 	}
-	if n := c.registration.At([]string{"githubSecretName"}); n.IsNull() || n.Text == "" {
+	if n := c.Registration.At([]string{"githubSecretName"}); n.IsNull() || n.Text == "" {
 		l.warn(c, problem.Problem{
 			Reason: problem.MissingCredential, Pos: at, Subject: `key "githubSecret"`, Found: `"true" without githubSecretName`,
 			Expected: "the name of the secret in the store, in the member file or in its fleet/fleet-secret values",
@@ -84,41 +85,31 @@ func (l *linter) github(c *cluster) {
 	}
 }
 
-// asksForGitHubAt tells where it is said that the member is to have repository credentials of its own, if it is.
-func (c *cluster) asksForGitHubAt() (problem.Pos, bool) {
-	if c.member.GitHubSecret {
-		return c.member.KeyPos("githubSecret"), true
-	}
-	n := c.registration.At([]string{"githubSecret"})
-	asked, _ := n.Truth()
-	return n.Pos(), asked
-}
-
 // fleetComponent is a component of the group fleet on a cluster; not known when the fleet has none of that name.
-func (l *linter) fleetComponent(c *cluster, component string) (resolved, bool) {
-	g := c.groups[fleetGroup]
-	if g == nil || !slices.Contains(g.components(), component) {
-		return resolved{}, false
+func (l *linter) fleetComponent(c *Cluster, component string) (Component, bool) {
+	g := c.Groups[FleetGroup]
+	if g == nil || !slices.Contains(g.Components(), component) {
+		return Component{}, false
 	}
-	r, problems := l.st.now.resolve(c, g, component, nil)
-	return r, len(problems) == 0 && r.entry != nil
+	r, problems := l.st.Resolver().Resolve(c, g, component, nil)
+	return r, len(problems) == 0 && r.EntryTree != nil
 }
 
 // engine: an agent without an engine is registered and bootstrapped, and then nothing happens. An engine that is there
 // by other means is said to be so.
-func (l *linter) engine(c *cluster) {
-	m := c.member
-	if c.annotations.All[engineAnnotation] == engineExternal {
+func (l *linter) engine(c *Cluster) {
+	m := c.Member
+	if c.Annotations.All[engineAnnotation] == engineExternal {
 		return
 	}
 	p := problem.Problem{
 		Reason: problem.MissingEngine, Pos: m.KeyPos("use_remote_argo"), Subject: fmt.Sprintf("agent %q", m.Name),
 		Hints: []string{fmt.Sprintf("where the engine is there by other means, say so: annotations: {%s: %s}", engineAnnotation, engineExternal)},
 	}
-	if m.Owner(fleetGroup) == m.Name {
+	if m.Owner(FleetGroup) == m.Name {
 		// Not an error: an engine that is there already can own itself, and it cannot be told from here whether it is.
-		p.Pos = m.KeyPos("enable_remote_" + fleetGroup)
-		p.Found, p.Expected = fmt.Sprintf("its engine, %s, is to install itself (enable_remote_%s)", m.Engine, fleetGroup), "the hub to own the group "+fleetGroup
+		p.Pos = m.KeyPos("enable_remote_" + FleetGroup)
+		p.Found, p.Expected = fmt.Sprintf("its engine, %s, is to install itself (enable_remote_%s)", m.Engine, FleetGroup), "the hub to own the group "+FleetGroup
 		l.warn(c, p)
 		return
 	}
@@ -127,18 +118,18 @@ func (l *linter) engine(c *cluster) {
 	if !known {
 		return // it cannot be told from here what brings engines in this fleet
 	}
-	switch crds := r.values.At([]string{"crds", "install"}); {
-	case !r.enabled:
-		p.Found, p.Expected = fmt.Sprintf("component %q of group %q is not switched on for it, or its selector does not match", component, fleetGroup), "its engine from the hub"
-		p.Related = []problem.Pos{r.entry.Root.Pos()}
-		if n := r.entry.At([]string{keyEnabled}); n != nil {
+	switch crds := r.Values.At([]string{"crds", "install"}); {
+	case !r.Enabled:
+		p.Found, p.Expected = fmt.Sprintf("component %q of group %q is not switched on for it, or its selector does not match", component, FleetGroup), "its engine from the hub"
+		p.Related = []problem.Pos{r.EntryTree.Root.Pos()}
+		if n := r.EntryTree.At([]string{KeyEnabled}); n != nil {
 			p.Related = []problem.Pos{n.Pos()}
 		}
-		if n := r.entry.At([]string{keySelector}); n != nil && c.wants(r) {
+		if n := r.EntryTree.At([]string{KeySelector}); n != nil && wants(c, r) {
 			p.Related = []problem.Pos{n.Pos()}
 		}
 	case m.Engine == fleet.EngineArgoCD && saysFalse(crds):
-		p.Found, p.Expected = fmt.Sprintf("component %q of group %q leaves its definitions out (crds.install: false)", component, fleetGroup), "its definitions from the hub"
+		p.Found, p.Expected = fmt.Sprintf("component %q of group %q leaves its definitions out (crds.install: false)", component, FleetGroup), "its definitions from the hub"
 		p.Related = []problem.Pos{crds.Pos()}
 	default:
 		return
@@ -147,9 +138,9 @@ func (l *linter) engine(c *cluster) {
 }
 
 // wants tells whether a component is switched on for the cluster and only its selector keeps it away.
-func (c *cluster) wants(r resolved) bool {
-	on, _ := r.entry.At([]string{keyEnabled}).Truth()
-	return on && !r.selector.Matches(c.labels.All)
+func wants(c *Cluster, r Component) bool {
+	on, _ := r.EntryTree.At([]string{KeyEnabled}).Truth()
+	return on && !r.Entry.Selector.Matches(c.Labels.All)
 }
 
 func saysFalse(n *yamldoc.Node) bool {
@@ -158,9 +149,9 @@ func saysFalse(n *yamldoc.Node) bool {
 }
 
 // credentials: what an agent is to read needs credentials that somebody brings.
-func (l *linter) credentials(c *cluster) {
-	m := c.member
-	declared := c.repositories()
+func (l *linter) credentials(c *Cluster) {
+	m := c.Member
+	declared := repositories(c)
 	if !m.UseExternalSecrets && !m.PushArgoSecrets {
 		for _, r := range declared {
 			l.warn(c, problem.Problem{
@@ -173,16 +164,16 @@ func (l *linter) credentials(c *cluster) {
 	if self == nil {
 		return
 	}
-	url := c.annotations.All["fleet_repo_url"]
+	url := c.Annotations.All["fleet_repo_url"]
 	covers := func(r repository) bool { return r.url == "" || within(url, r.url) }
-	hubs := l.st.attempted(self).repositories()
+	hubs := repositories(l.st.ClusterOf(self).Desired())
 	needs := slices.IndexFunc(hubs, func(r repository) bool { return r.url != "" && within(url, r.url) })
 	if url == "" || needs < 0 || slices.ContainsFunc(declared, covers) {
 		return
 	}
 	l.warn(c, problem.Problem{
 		Reason: problem.MissingCredential, Pos: m.KeyPos("use_remote_argo"), Subject: fmt.Sprintf("agent %q", m.Name),
-		Found: "it has no credentials for the fleet's repository, " + url, Expected: "gitCredentials." + fleetCredentials + " in its fleet/fleet-secret values, as the hub needs " + hubs[needs].name,
+		Found: "it has no credentials for the fleet's repository, " + url, Expected: "gitCredentials." + FleetCredentials + " in its fleet/fleet-secret values, as the hub needs " + hubs[needs].name,
 		Related: []problem.Pos{hubs[needs].pos},
 	})
 }
@@ -201,7 +192,7 @@ type repository struct {
 }
 
 // repositories are the Git credentials that the member file and the merged fleet/fleet-secret values declare.
-func (c *cluster) repositories() []repository {
+func repositories(c *Cluster) []repository {
 	var out []repository
 	text := func(n *yamldoc.Node, key string) string {
 		if v := n.Get(key); !v.IsNull() {
@@ -209,13 +200,13 @@ func (c *cluster) repositories() []repository {
 		}
 		return ""
 	}
-	if pos, asked := c.asksForGitHubAt(); asked {
-		out = append(out, repository{"githubSecret", text(c.registration.At([]string{"github"}), "url"), pos})
+	if pos, asked := c.AsksForGitHub(); asked {
+		out = append(out, repository{"githubSecret", text(c.Registration.At([]string{"github"}), "url"), pos})
 	}
-	if all := c.registration.At([]string{gitCredentials}); all.IsMap() {
+	if all := c.Registration.At([]string{GitCredentials}); all.IsMap() {
 		for _, f := range all.Fields {
-			if f.Value.IsMap() && !saysFalse(f.Value.Get(keyEnabled)) {
-				out = append(out, repository{gitCredentials + "." + f.Key, text(f.Value, "url"), all.KeyPos(f.Key)})
+			if f.Value.IsMap() && !saysFalse(f.Value.Get(KeyEnabled)) {
+				out = append(out, repository{GitCredentials + "." + f.Key, text(f.Value, "url"), all.KeyPos(f.Key)})
 			}
 		}
 	}
@@ -223,10 +214,10 @@ func (c *cluster) repositories() []repository {
 }
 
 // rounded reports labels and annotations that were written as numbers and are read as others.
-func (l *linter) rounded(c *cluster) {
+func (l *linter) rounded(c *Cluster) {
 	check := func(kind labels.Kind, entries []labels.Entry) {
 		for _, e := range entries {
-			written, is := l.st.now.numberAt(e.Pos)
+			written, is := numberAt(l.st.Resolver().Snapshot, e.Pos)
 			if !is || written == e.Value {
 				continue
 			}
@@ -236,9 +227,9 @@ func (l *linter) rounded(c *cluster) {
 			})
 		}
 	}
-	check(labels.Label, c.member.Labels)
-	check(labels.Annotation, c.member.Annotations)
-	for _, layer := range c.registration.Layers() {
+	check(labels.Label, c.Member.Labels)
+	check(labels.Annotation, c.Member.Annotations)
+	for _, layer := range c.Registration.Layers() {
 		if strings.HasSuffix(layer.Path, hierarchy.TemplateSuffix) {
 			continue // its places are those of what the template has written
 		}
@@ -251,8 +242,8 @@ func (l *linter) rounded(c *cluster) {
 }
 
 // numberAt is the plain scalar at a place of a file, if it begins as a number does.
-func (b *ground) numberAt(pos problem.Pos) (string, bool) {
-	file := b.snapshot.File(pos.File)
+func numberAt(s *snapshot.Snapshot, pos problem.Pos) (string, bool) {
+	file := s.File(pos.File)
 	if file == nil || pos.Line < 1 {
 		return "", false
 	}

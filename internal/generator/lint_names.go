@@ -36,32 +36,32 @@ func (l *linter) name(key nameKey, by namedBy, m *fleet.Member) {
 // component claims the name of a component's Application (view components).
 func (l *linter) component(m *fleet.Member, group, component string) {
 	what := fmt.Sprintf("component %q of group %q on cluster %q", component, group, m.Name)
-	l.name(nameKey{m.Hub, m.Owner(group), applicationName(component, m.Name)}, namedBy{what, m.Pos}, m)
+	l.name(nameKey{m.Hub, m.Owner(group), ApplicationName(component, m.Name)}, namedBy{what, m.Pos}, m)
 }
 
 // ownNames claims the names of the Applications that are about the member itself (views members, agents) and of its
 // releases (view releases).
-func (l *linter) ownNames(c *cluster) {
-	m := c.member
-	if m.Lifecycle == fleet.Retired || len(c.broken) > 0 {
+func (l *linter) ownNames(c *Cluster) {
+	m := c.Member
+	if m.Lifecycle == fleet.Retired || len(c.Broken) > 0 {
 		return
 	}
 	claim := func(owner, name, what string, pos problem.Pos) {
 		l.name(nameKey{m.Hub, owner, name}, namedBy{what, pos}, m)
 	}
 	if !m.IsHub {
-		claim(fleet.OwnerHub, applicationName(fleetSecret, m.Name), fmt.Sprintf("the registration of cluster %q", m.Name), m.Pos)
+		claim(fleet.OwnerHub, ApplicationName(Registration, m.Name), fmt.Sprintf("the registration of cluster %q", m.Name), m.Pos)
 	}
 	if m.Remote {
-		claim(fleet.OwnerHub, applicationName(agent, m.Name), fmt.Sprintf("the agent of cluster %q", m.Name), m.Pos)
+		claim(fleet.OwnerHub, ApplicationName(Agent, m.Name), fmt.Sprintf("the agent of cluster %q", m.Name), m.Pos)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
-		if g := c.groups[name]; len(g.errors) == 0 {
-			pos := g.release.Pos
+	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
+		if g := c.Groups[name]; len(g.Errors) == 0 {
+			pos := g.Release.Pos
 			if pos.IsZero() { // no versions file
 				pos = m.Pos
 			}
-			claim(m.Owner(name), releaseName(name, g.release.Type), fmt.Sprintf("release %q of group %q", g.release.Type, name), pos)
+			claim(m.Owner(name), ReleaseApplicationName(name, g.Release.Type), fmt.Sprintf("release %q of group %q", g.Release.Type, name), pos)
 		}
 	}
 }

@@ -29,15 +29,15 @@ func (st *State) LostFolders(previous *State) []problem.Problem {
 // populated is a root folder of a group that holds files, empty if none does.
 func (st *State) populated(group string) string {
 	empty := map[string]bool{} // by root
-	for _, c := range st.each() {
-		g := c.groups[group]
-		if g == nil || empty[g.root] {
+	for _, c := range st.Clusters() {
+		g := c.Groups[group]
+		if g == nil || empty[g.Root] {
 			continue
 		}
-		if st.now.snapshot.HasDir(g.root) {
-			return g.root
+		if st.resolver.Snapshot.HasDir(g.Root) {
+			return g.Root
 		}
-		empty[g.root] = true
+		empty[g.Root] = true
 	}
 	return ""
 }

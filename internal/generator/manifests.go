@@ -2,7 +2,6 @@ package generator
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -21,30 +20,30 @@ const KindManifests = "manifests"
 const kindChart = "chart"
 
 // readKind reads what an entry says of its kind, and the keys that go with it.
-func (e *entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
-	switch kind := m.String(keyKind); kind {
+func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
+	switch kind := m.String(KeyKind); kind {
 	case "", kindChart:
 	case KindManifests:
-		e.kind = KindManifests
+		e.Kind = KindManifests
 	default:
-		r.Add(problem.InvalidValue, m.Node().Get(keyKind), `key "kind"`, fmt.Sprintf("is %q", kind), kindChart+" or "+KindManifests, problem.Nearest(kind, []string{kindChart, KindManifests})...)
+		r.Add(problem.InvalidValue, m.Node().Get(KeyKind), `key "kind"`, fmt.Sprintf("is %q", kind), kindChart+" or "+KindManifests, problem.Nearest(kind, []string{kindChart, KindManifests})...)
 	}
-	for _, n := range m.List(keyDependsOn) {
+	for _, n := range m.List(KeyDependsOn) {
 		if n.Kind != yamldoc.String || !labels.IsName(n.Text) {
 			r.Add(problem.InvalidValue, n, `key "dependsOn"`, "has an element that is no component's name", "names of components, without their groups")
 			continue
 		}
-		e.dependsOn = append(e.dependsOn, n.Text)
+		e.DependsOn = append(e.DependsOn, n.Text)
 	}
-	if e.substitute = m.Bool(keySubstitute, false); e.substitute && e.kind != KindManifests {
-		r.Add(problem.InvalidValue, m.Node().Get(keySubstitute), `key "substitute"`, "is for "+KindManifests, "a chart's values, which are templates over the facts")
+	if e.Substitute = m.Bool(KeySubstitute, false); e.Substitute && e.Kind != KindManifests {
+		r.Add(problem.InvalidValue, m.Node().Get(KeySubstitute), `key "substitute"`, "is for "+KindManifests, "a chart's values, which are templates over the facts")
 	}
 }
 
 // incomplete reports coordinates that cannot be deployed, as Chart.incomplete does of a chart's.
-func (e *entry) incomplete(at Chart, catalogued bool) (found, expected string) {
-	if e.kind != KindManifests {
-		return at.incomplete(catalogued)
+func (e *Entry) Incomplete(at Chart, catalogued bool) (found, expected string) {
+	if e.Kind != KindManifests {
+		return at.Incomplete(catalogued)
 	}
 	if at.Name != "" {
 		return "is of kind manifests and has chart.name", "chart.path, a folder in Git"
@@ -63,24 +62,24 @@ func (e *entry) incomplete(at Chart, catalogued bool) (found, expected string) {
 
 // kindFaults are what is wrong with a component's kind on a cluster. The catalog alone says of which kind a component is:
 // its ApplicationSet is made for that.
-func (b *ground) kindFaults(c *cluster, g *clusterGroup, component string, e *entry, tree *hierarchy.Tree) []problem.Problem {
+func (b *Resolver) kindFaults(c *Cluster, g *Group, component string, e *Entry, tree *hierarchy.Tree) []problem.Problem {
 	fault := func(key, found, expected string, reason problem.Reason) []problem.Problem {
-		return c.own([]problem.Problem{{
+		return c.Attribute([]problem.Problem{{
 			Reason: reason, Severity: problem.Error, Pos: tree.At([]string{key}).Pos(),
-			Subject: fmt.Sprintf("key %q of component %q of group %q", key, component, g.name), Found: found, Expected: expected,
+			Subject: fmt.Sprintf("key %q of component %q of group %q", key, component, g.Name), Found: found, Expected: expected,
 		}})
 	}
-	if first := tree.Layers(); len(first) > 0 && first[0].Level == catalogLevel {
+	if first := tree.Layers(); len(first) > 0 && first[0].Level == CatalogLevel {
 		said := "" // in the catalog
-		if n := first[0].Root.Get(keyKind); n != nil && n.Text == KindManifests {
+		if n := first[0].Root.Get(KeyKind); n != nil && n.Text == KindManifests {
 			said = KindManifests
 		}
-		if said != e.kind {
-			return fault(keyKind, fmt.Sprintf("is not that of the catalog, %s", kindText(said)), "kind where the catalog of the release has the component, and nowhere else", problem.InvalidValue)
+		if said != e.Kind {
+			return fault(KeyKind, fmt.Sprintf("is not that of the catalog, %s", kindText(said)), "kind where the catalog of the release has the component, and nowhere else", problem.InvalidValue)
 		}
 	}
-	if e.substitute && !b.byFlux(c, g.name) {
-		return fault(keySubstitute, "is true, and Argo CD has no variables", "an engine flux, or folders that need none", problem.UnsupportedEngine)
+	if e.Substitute && !b.IsDeployedByFlux(c, g.Name) {
+		return fault(KeySubstitute, "is true, and Argo CD has no variables", "an engine flux, or folders that need none", problem.UnsupportedEngine)
 	}
 	return nil
 }
@@ -93,19 +92,19 @@ func kindText(kind string) string {
 }
 
 // byFlux reports whether Flux deploys a group to a cluster: the member's own, or that of its hub.
-func (b *ground) byFlux(c *cluster, group string) bool {
-	if c.member.Owner(group) != fleet.OwnerHub {
-		return c.member.Engine == fleet.EngineFlux
+func (b *Resolver) IsDeployedByFlux(c *Cluster, group string) bool {
+	if c.Member.Owner(group) != fleet.OwnerHub {
+		return c.Member.Engine == fleet.EngineFlux
 	}
-	self := b.Fleet.HubMember(c.member.Hub)
+	self := b.Fleet.HubMember(c.Member.Hub)
 	return self != nil && self.Engine == fleet.EngineFlux
 }
 
 // valueless reports values of a component that takes none.
-func (c *cluster) valueless(component string, layers []hierarchy.Layer) []problem.Problem {
+func (c *Cluster) valueless(component string, layers []hierarchy.Layer) []problem.Problem {
 	for _, l := range layers {
 		if l.Root.IsMap() && len(l.Root.Fields) > 0 {
-			return c.own([]problem.Problem{{
+			return c.Attribute([]problem.Problem{{
 				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
 				Found: "has values, and is of kind manifests", Expected: "no values: manifests are applied as they are",
 				Hints: []string{"chart.path is a template: a folder for each environment, for one"},
@@ -113,27 +112,4 @@ func (c *cluster) valueless(component string, layers []hierarchy.Layer) []proble
 		}
 	}
 	return nil
-}
-
-// dependencies are the names of dependsOn that no catalog of the cluster has.
-func (l *linter) dependencies(c *cluster, component string, r resolved) {
-	for _, name := range l.st.of(c).memo.entry(r.entry).dependsOn {
-		known := map[string]bool{}
-		var names []string
-		for _, g := range c.groups {
-			for _, other := range g.components() {
-				known[other] = true
-				names = append(names, other)
-			}
-		}
-		if known[name] {
-			continue
-		}
-		slices.Sort(names)
-		l.problems = append(l.problems, problem.Problem{
-			Reason: problem.NoEffect, Severity: problem.Warning, Pos: r.entry.At([]string{keyDependsOn}).Pos(),
-			Subject: fmt.Sprintf("dependsOn of component %q", component), Found: fmt.Sprintf("names %q, which no catalog has", name),
-			Expected: "components of the same cluster, by their names alone", Hints: problem.Nearest(name, names),
-		})
-	}
 }

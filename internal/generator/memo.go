@@ -30,7 +30,7 @@ type memo struct {
 	parsed    map[*yamldoc.Node]*tmpl.Template
 	bases     map[string]*yamldoc.Node
 	dynamic   map[*yamldoc.Node]bool
-	entries   map[*hierarchy.Tree]*entry
+	entries   map[*hierarchy.Tree]*Entry
 	shortened map[*yamldoc.Node]*yamldoc.Node
 	catalogs  map[*yamldoc.Node][]problem.Problem
 }
@@ -53,7 +53,7 @@ func newMemo() *memo {
 		needed: -1,
 		trees:  map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
 		parsed: map[*yamldoc.Node]*tmpl.Template{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
-		entries: map[*hierarchy.Tree]*entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{},
+		entries: map[*hierarchy.Tree]*Entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{},
 		catalogs: map[*yamldoc.Node][]problem.Problem{},
 	}
 }
@@ -180,7 +180,7 @@ func (m *memo) catalogErrors(root *yamldoc.Node) []problem.Problem {
 		return nil
 	}
 	errs, _ := remember(&m.mu, m.catalogs, root, func() ([]problem.Problem, error) {
-		return problem.Errors(catalogProblems(root)), nil
+		return problem.Errors(CatalogProblems(root)), nil
 	})
 	return errs
 }

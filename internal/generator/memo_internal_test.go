@@ -43,11 +43,11 @@ func TestMemoOutlivesNoFiles(t *testing.T) {
 		before := st
 		var answer []byte
 		st, answer = build(before, s)
-		dropped = dropped || before != nil && before.now.memo != st.now.memo
+		dropped = dropped || before != nil && before.resolver.memo != st.resolver.memo
 		if i == 0 {
-			first = st.now.memo.size()
+			first = st.resolver.memo.size()
 		}
-		largest = max(largest, st.now.memo.size())
+		largest = max(largest, st.resolver.memo.size())
 		if i%10 == 9 {
 			if _, alone := build(nil, s); !bytes.Equal(answer, alone) {
 				t.Fatalf("commit %d: another answer than without predecessors", i)

@@ -6,15 +6,15 @@ package generator
 // went and the other came, which a State knows by the one before it; whoever starts later takes such a cluster for lost.
 
 // movesSince are the moves of a previous State that last, and those since.
-func (st *State) movesSince(previous *State) map[ID]string {
+func (st *State) movedSince(previous *State) map[ID]string {
 	if previous == nil {
 		return nil
 	}
-	if previous.now.snapshot == st.now.snapshot {
-		return previous.moves
+	if previous.resolver.Snapshot == st.resolver.Snapshot {
+		return previous.moved
 	}
 	out := map[ID]string{}
-	for id, hub := range previous.moves {
+	for id, hub := range previous.moved {
 		if st.Fleet.Member(id.Hub, id.Name) == nil && st.Fleet.Member(hub, id.Name) != nil {
 			out[id] = hub
 		}
@@ -22,7 +22,7 @@ func (st *State) movesSince(previous *State) map[ID]string {
 	if st.Fleet.HasMembersOf(previous.Fleet) {
 		return out
 	}
-	for m := range previous.each() {
+	for m := range previous.Clusters() {
 		if st.Fleet.Member(m.Hub, m.Name) != nil {
 			continue
 		}
@@ -38,12 +38,12 @@ func (st *State) movesSince(previous *State) map[ID]string {
 
 // emigrant is the cluster of a member that has moved away from a hub; nil where it has not, or cannot be computed at the
 // hub that it has moved to.
-func (st *State) emigrant(hub, name string) *cluster {
-	to, moved := st.moves[ID{hub, name}]
+func (st *State) MovedCluster(hub, name string) *Cluster {
+	to, moved := st.moved[ID{hub, name}]
 	if !moved {
 		return nil
 	}
-	if c := st.cluster(to, name); c != nil && len(c.cannot()) == 0 {
+	if c := st.Cluster(to, name); c != nil && len(c.BlockingProblems()) == 0 {
 		return c
 	}
 	return nil
@@ -51,5 +51,5 @@ func (st *State) emigrant(hub, name string) *cluster {
 
 // HasLeft reports whether a member has no file under a hub, and has not moved to another one either.
 func (st *State) HasLeft(hub, name string) bool {
-	return st.Fleet.Member(hub, name) == nil && st.emigrant(hub, name) == nil
+	return st.Fleet.Member(hub, name) == nil && st.MovedCluster(hub, name) == nil
 }

@@ -39,34 +39,33 @@ type Identity struct {
 // Owned computes what an engine is to run; owner is "hub" or a member's name. The error is an *Error: of kind BadRequest
 // for an owner that has no Flux, and nothing left that Flux had; Unavailable when anything of it cannot be computed (G1).
 func (st *State) Owned(hub, owner string) (Owned, error) {
-	self := st.hubs[hub]
+	self := st.HubMember(hub)
 	former := false // it had Flux, which has to let go of what is there (D4)
 	if owner != fleet.OwnerHub && (self == nil || owner != self.Name) {
 		self = nil
-		if c := st.cluster(hub, owner); c != nil {
-			self = c.member
+		if c := st.Cluster(hub, owner); c != nil {
+			self = c.Member
 		}
-		former = self != nil && !isFlux(self) && (st.hasHelmReleases(hub, owner) || st.fluxHasGrants(owner))
+		former = self != nil && !isFlux(self) && (st.hasHelmReleases(hub, owner) || st.FluxHasGrants(owner))
 		switch {
 		case self == nil, former: // the query below says so
 		case !self.Remote:
-			return Owned{}, badRequest("member %q of hub %q has no engine of its own: ask for owner %q", owner, hub, fleet.OwnerHub)
+			return Owned{}, BadRequestError("member %q of hub %q has no engine of its own: ask for owner %q", owner, hub, fleet.OwnerHub)
 		case !isFlux(self):
-			return Owned{}, badRequest("the engine of member %q of hub %q is %s", owner, hub, self.Engine)
+			return Owned{}, BadRequestError("the engine of member %q of hub %q is %s", owner, hub, self.Engine)
 		}
 	}
 	out := Owned{Hub: hub, Owner: owner}
-	for _, group := range st.groups {
-		q, failure := st.query(Request{View: Components, Hub: hub, Group: group, Owner: owner})
-		if failure != nil {
+	for _, group := range st.Groups() {
+		r := Request{View: Components, Hub: hub, Group: group, Owner: owner}
+		if failure := st.Check(r); failure != nil {
 			return Owned{}, failure
 		}
-		out.Owner = q.owner
-		if former && !st.goesOn(hub, owner, group) {
+		out.Owner = st.OwnerName(hub, owner)
+		if former && !st.KeepsGroup(hub, owner, group) {
 			continue
 		}
-		q.planned = true
-		sets, failure := st.sets(q)
+		sets, failure := st.DesiredSets(r)
 		if failure != nil {
 			return Owned{}, failure
 		}
@@ -86,15 +85,15 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Component, b.Component), strings.Compare(a.Group, b.Group))
 	})
 	if self != nil {
-		c := st.cluster(hub, self.Name)
-		if broken := c.cannot(); len(broken) > 0 {
-			return Owned{}, unavailable(broken)
+		c := st.Cluster(hub, self.Name)
+		if broken := c.BlockingProblems(); len(broken) > 0 {
+			return Owned{}, UnavailableError(broken)
 		}
 		if out.Owner != fleet.OwnerHub { // a hub's engine has the credentials that somebody gave it
-			out.GitSecrets = c.gitSecrets()
+			out.GitSecrets = GitSecrets(c)
 		}
 		out.Self = Identity{
-			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.labels, Annotations: c.annotations, Pos: self.Pos,
+			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.Labels, Annotations: c.Annotations, Pos: self.Pos,
 		}
 	}
 	out.Departing, out.Deregistrations = st.departing(hub, out.Owner, out.Components), st.deregistrations(hub, out.Owner)
@@ -104,22 +103,22 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 // EntryPos is where a key of a component's merged catalog entry stands for a cluster, as far as it is known: the key's
 // place, else the entry's.
 func (st *State) EntryPos(hub, cluster, group, component string, path ...string) problem.Pos {
-	c := st.cluster(hub, cluster)
+	c := st.Cluster(hub, cluster)
 	if c == nil {
 		return problem.Pos{}
 	}
-	g := c.groups[group]
+	g := c.Groups[group]
 	if g == nil {
-		return c.member.Pos
+		return c.Member.Pos
 	}
-	r, _ := st.of(c).resolve(c, g, component, nil)
-	if r.entry == nil {
-		return c.member.Pos
+	r, _ := st.ResolverOf(c).Resolve(c, g, component, nil)
+	if r.EntryTree == nil {
+		return c.Member.Pos
 	}
 	for ; len(path) > 0; path = path[:len(path)-1] {
-		if n := r.entry.At(path); n != nil && !n.Pos().IsZero() {
+		if n := r.EntryTree.At(path); n != nil && !n.Pos().IsZero() {
 			return n.Pos()
 		}
 	}
-	return r.entry.Root.Pos()
+	return r.EntryTree.Root.Pos()
 }

@@ -46,14 +46,14 @@ var noSecret = regexp.MustCompile(`^(.*(\{\{|\$[({A-Za-z]).*|/.*|\./.*|<.*>|\*+|
 // repeated.
 func (l *linter) plaintext() {
 	for _, p := range slices.Sorted(maps.Keys(l.reachable)) {
-		file := l.st.now.snapshot.File(p)
+		file := l.st.Resolver().Snapshot.File(p)
 		if file == nil || file.Err != nil {
 			continue
 		}
 		s := secretScan{file: file, seen: map[*yamldoc.Node]bool{}}
 		if strings.HasSuffix(p, hierarchy.TemplateSuffix) {
 			s.template()
-		} else if doc, err := l.st.now.cache.Doc(file); err == nil {
+		} else if doc, err := l.st.Resolver().Documents.Doc(file); err == nil {
 			s.node("", doc.Root)
 		}
 		l.problems = append(l.problems, problem.Cut(s.problems, problem.OfFile)...)

@@ -21,11 +21,11 @@ type Homes map[ID]*snapshot.Snapshot
 // Homes are what Restore makes the same State of.
 func (st *State) Homes() Homes {
 	out := Homes{}
-	for _, x := range st.peculiar {
+	for _, x := range st.exceptions {
 		switch {
-		case x.cluster.home != nil:
-			out[ID{x.member.Hub, x.member.Name}] = x.cluster.home.snapshot
-		case x.cluster.newcomer:
+		case x.cluster.LastKnownGood != nil:
+			out[ID{x.member.Hub, x.member.Name}] = x.cluster.LastKnownGood.Snapshot
+		case x.cluster.IsNewcomer:
 			out[ID{x.member.Hub, x.member.Name}] = nil
 		}
 	}
@@ -62,25 +62,25 @@ func (q Quarantined) First() problem.Problem {
 // Quarantined are a hub's members that cannot be computed, by hub and name. An empty hub means all.
 func (st *State) Quarantined(hub string) []Quarantined {
 	var out []Quarantined
-	for _, x := range st.peculiar {
+	for _, x := range st.exceptions {
 		if hub != "" && hub != x.member.Hub {
 			continue
 		}
-		if q, is := st.quarantined(x.cluster); is {
+		if q, is := st.QuarantineOf(x.cluster); is {
 			out = append(out, q)
 		}
 	}
 	return out
 }
 
-func (st *State) quarantined(c *cluster) (Quarantined, bool) {
-	q := Quarantined{ID: ID{c.member.Hub, c.member.Name}, Standing: Refused, Problems: c.wrong()}
+func (st *State) QuarantineOf(c *Cluster) (Quarantined, bool) {
+	q := Quarantined{ID: ID{c.Member.Hub, c.Member.Name}, Standing: Refused, Problems: c.Errors()}
 	switch {
 	case len(q.Problems) == 0:
 		return q, false
-	case c.home != nil:
-		q.Standing, q.Revision = Kept, c.home.snapshot.Revision
-	case st.leftOut(query{owner: fleet.OwnerHub}, c):
+	case c.LastKnownGood != nil:
+		q.Standing, q.Revision = Kept, c.LastKnownGood.Snapshot.Revision
+	case st.isLeftOut(query{owner: fleet.OwnerHub}, c):
 		q.Standing = LeftOut
 	}
 	return q, true
@@ -95,7 +95,7 @@ func (st *State) Lost(before *State, hub string) []problem.Problem {
 		if q.Standing == Kept || old == nil {
 			continue
 		}
-		if c := before.clusterOf(old); c.home != nil || len(c.wrong()) == 0 {
+		if c := before.ClusterOf(old); c.LastKnownGood != nil || len(c.Errors()) == 0 {
 			out = append(out, q.Problems...)
 		}
 	}
@@ -103,83 +103,80 @@ func (st *State) Lost(before *State, hub string) []problem.Problem {
 }
 
 // wrong is why a member cannot be computed, sorted.
-func (c *cluster) wrong() []problem.Problem {
-	return problem.Sorted(slices.Concat(c.faults, c.problems))
+func (c *Cluster) Errors() []problem.Problem {
+	return problem.Sorted(slices.Concat(c.HubProblems, c.Problems))
 }
 
 // cannot are the problems that make every answer about a member impossible.
-func (c *cluster) cannot() []problem.Problem {
-	if c.home != nil {
+func (c *Cluster) BlockingProblems() []problem.Problem {
+	if c.LastKnownGood != nil {
 		return nil
 	}
-	return slices.Concat(c.faults, c.broken)
+	return slices.Concat(c.HubProblems, c.Broken)
 }
-
-// attempted is a member as the snapshot has it.
-func (st *State) attempted(m *fleet.Member) *cluster { return st.clusterOf(m).attempted() }
 
 // leftOut reports whether a member that cannot be computed is simply not in the answer: there is nothing to be lost. Its
 // Applications, of which there are none, are a fact for the engine that they are of, which is Argo CD. Where nothing is
 // known of them, or the asker is another engine, it counts that the member was in no answer before; which nobody can tell
 // of those to the member's own engine.
-func (st *State) leftOut(q query, c *cluster) bool {
-	if c.home != nil || len(c.problems) == 0 || len(st.faults[c.member.Hub]) > 0 {
+func (st *State) isLeftOut(q query, c *Cluster) bool {
+	if c.LastKnownGood != nil || len(c.Problems) == 0 || len(st.hubProblems[c.Member.Hub]) > 0 {
 		return false
 	}
-	nothing := st.removes() && len(st.facts.ApplicationsOf(c.member.Name)) == 0
+	nothing := st.KnowsApplications() && len(st.facts.ApplicationsOf(c.Member.Name)) == 0
 	if nothing && !q.planned {
 		return true
 	}
-	return c.newcomer && q.owner != c.member.Name && (nothing || !st.removes())
+	return c.IsNewcomer && q.owner != c.Member.Name && (nothing || !st.KnowsApplications())
 }
 
 // past finds what is known of members from before: from the previous State, or from Homes.
-type past struct {
-	st, before *State // before is the previous State, nil without one
-	homes      map[ID]*ground
-	never      map[ID]bool // those of which Homes say that they could never be computed
+type history struct {
+	st, before    *State // before is the previous State, nil without one
+	lastKnownGood map[ID]*Resolver
+	neverGood     map[ID]bool // those of which Homes say that they could never be computed
 }
 
-func newPast(st, previous *State, homes Homes) *past {
-	p := &past{st: st, before: previous, homes: map[ID]*ground{}, never: map[ID]bool{}}
-	grounds := map[*snapshot.Snapshot]*ground{}
+func newHistory(st, previous *State, homes Homes) *history {
+	p := &history{st: st, before: previous, lastKnownGood: map[ID]*Resolver{}, neverGood: map[ID]bool{}}
+	grounds := map[*snapshot.Snapshot]*Resolver{}
 	for id, s := range homes {
 		if s == nil {
-			p.never[id] = true
+			p.neverGood[id] = true
 			continue
 		}
 		g, ok := grounds[s]
 		if !ok {
-			g, _ = newGround(st.now, s) // if it cannot be used, though it once could, there is none
+			g, _ = newResolver(st.resolver, s) // if it cannot be used, though it once could, there is none
 			grounds[s] = g
 		}
-		p.homes[id] = g
+		p.lastKnownGood[id] = g
 	}
 	return p
 }
 
 // previous is a member's cluster in the previous State, nil if there is none.
-func (p *past) previous(id ID) *cluster {
+func (p *history) previous(id ID) *Cluster {
 	if p.before == nil {
 		return nil
 	}
-	return p.before.cluster(id.Hub, id.Name)
+	return p.before.Cluster(id.Hub, id.Name)
 }
 
 // newcomer reports whether a member that cannot be computed has never been.
-func (p *past) newcomer(id ID) bool {
+func (p *history) isNewcomer(id ID) bool {
 	if c := p.previous(id); c != nil {
-		return c.newcomer
+		return c.IsNewcomer
 	}
-	return p.before != nil || p.never[id]
+	return p.before != nil || p.neverGood[id]
 }
 
 // member is a member's file as it was when the member could last be computed, nil if that is not known.
-func (p *past) member(id ID) *fleet.Member {
-	if c := p.previous(id); c != nil && (c.home != nil || len(c.wrong()) == 0) {
-		return c.member
+func (p *history) member(id ID) *fleet.Member {
+	if c := p.previous(id); c != nil && (c.LastKnownGood != nil || len(c.Errors()) == 0) {
+		return c.Member
 	}
-	if g := p.homes[id]; g != nil {
+	if g := p.lastKnownGood[id]; g != nil {
 		return g.Fleet.Member(id.Hub, id.Name)
 	}
 	return nil
@@ -187,29 +184,29 @@ func (p *past) member(id ID) *fleet.Member {
 
 // last is a member's cluster by the last files that it could be computed from and by the facts of now, nil if there are
 // none. Problems are those that the facts bring to it.
-func (p *past) last(id ID) (*cluster, *ground, []problem.Problem) {
-	old, home := p.previous(id), p.homes[id]
+func (p *history) last(id ID) (*Cluster, *Resolver, []problem.Problem) {
+	old, home := p.previous(id), p.lastKnownGood[id]
 	if old != nil {
 		switch {
-		case old.home != nil:
-			home = old.home
-		case len(old.wrong()) > 0:
+		case old.LastKnownGood != nil:
+			home = old.LastKnownGood
+		case len(old.Errors()) > 0:
 			return nil, nil, nil
 		default:
-			home = p.before.now
+			home = p.before.resolver
 		}
 	}
-	if home == nil || home.snapshot == p.st.now.snapshot {
+	if home == nil || home.Snapshot == p.st.resolver.Snapshot {
 		return nil, nil, nil
 	}
 	m := p.member(id)
 	if m == nil {
 		return nil, nil, nil
 	}
-	if f, registered := p.st.facts.Of(id.Name); old != nil && old.registered == registered && old.facts.Equal(f) {
+	if f, registered := p.st.facts.Of(id.Name); old != nil && old.Registered == registered && old.Facts.Equal(f) {
 		return old, home, nil
 	}
-	c := home.newCluster(m, nil, p.st.facts)
+	c := home.NewCluster(m, nil, p.st.facts)
 	if problems := slices.Concat(home.check(c), home.faults(m.Hub)); len(problems) > 0 {
 		return nil, nil, problem.Cut(problems, problem.OfCluster)
 	}
@@ -217,7 +214,7 @@ func (p *past) last(id ID) (*cluster, *ground, []problem.Problem) {
 }
 
 // faults are the errors of the hub's own member file.
-func (b *ground) faults(hub string) []problem.Problem {
+func (b *Resolver) faults(hub string) []problem.Problem {
 	if self := b.Fleet.HubMember(hub); self != nil {
 		return problem.Errors(self.Problems)
 	}
@@ -226,10 +223,10 @@ func (b *ground) faults(hub string) []problem.Problem {
 
 // hubFaults are the errors of hubs' own member files, by hub. All members of the hub take repositories and folders from
 // it. A file that cannot be read does not say that it is the hub's: it is if it was, and may be if nothing is known of it.
-func (p *past) hubFaults() map[string][]problem.Problem {
+func (p *history) hubFaults() map[string][]problem.Problem {
 	out := map[string][]problem.Problem{}
 	for _, hub := range p.st.Fleet.Hubs() {
-		faults := p.st.now.faults(hub)
+		faults := p.st.resolver.faults(hub)
 		for _, m := range p.st.Fleet.Faulty(hub) {
 			if m.IsHub {
 				continue
@@ -238,7 +235,7 @@ func (p *past) hubFaults() map[string][]problem.Problem {
 			id := ID{m.Hub, m.Name}
 			switch before := p.member(id); {
 			case before != nil && before.IsHub,
-				before == nil && m.Content() == nil && p.st.Fleet.HubMember(hub) == nil && !p.newcomer(id):
+				before == nil && m.Content() == nil && p.st.Fleet.HubMember(hub) == nil && !p.isNewcomer(id):
 				faults = append(faults, errs...)
 			}
 		}
@@ -250,29 +247,29 @@ func (p *past) hubFaults() map[string][]problem.Problem {
 }
 
 // settle is the cluster that a State answers from, when the member as the snapshot has it has been computed anew.
-func (p *past) settle(attempt *cluster) *cluster {
-	for _, fault := range p.st.faults[attempt.member.Hub] {
-		if fault.Cluster != attempt.member.Name {
-			attempt.faults = append(attempt.faults, attempt.own([]problem.Problem{fault})...)
+func (p *history) settle(attempt *Cluster) *Cluster {
+	for _, fault := range p.st.hubProblems[attempt.Member.Hub] {
+		if fault.Cluster != attempt.Member.Name {
+			attempt.HubProblems = append(attempt.HubProblems, attempt.Attribute([]problem.Problem{fault})...)
 		}
 	}
-	wrong := attempt.wrong()
+	wrong := attempt.Errors()
 	switch {
-	case attempt.drains():
+	case attempt.isDraining():
 		return p.drained(attempt)
 	case len(wrong) == 0:
 		return attempt
 	}
-	id := ID{attempt.member.Hub, attempt.member.Name}
+	id := ID{attempt.Member.Hub, attempt.Member.Name}
 	last, home, _ := p.last(id)
 	if last == nil {
-		attempt.newcomer = p.newcomer(id)
+		attempt.IsNewcomer = p.isNewcomer(id)
 		return attempt
 	}
 	c := *last
-	c.attempt, c.home = attempt, home
-	c.problems, c.faults = attempt.problems, attempt.faults
-	c.quarantine = quarantineText(wrong[0])
+	c.desired, c.LastKnownGood = attempt, home
+	c.Problems, c.HubProblems = attempt.Problems, attempt.HubProblems
+	c.Quarantine = quarantineText(wrong[0])
 	return &c
 }
 
@@ -290,9 +287,9 @@ func (st *State) allGroups() []string {
 	for _, name := range st.Fleet.Layout.GroupNames() {
 		names[name] = true
 	}
-	for _, x := range st.peculiar {
-		if x.cluster.home != nil {
-			for name := range x.cluster.groups {
+	for _, x := range st.exceptions {
+		if x.cluster.LastKnownGood != nil {
+			for name := range x.cluster.Groups {
 				names[name] = true
 			}
 		}
@@ -305,19 +302,19 @@ func (st *State) ownMembers() map[string]*fleet.Member {
 	out := map[string]*fleet.Member{}
 	for _, hub := range st.Fleet.Hubs() {
 		if self := st.Fleet.HubMember(hub); self != nil {
-			out[hub] = st.clusterOf(self).member
+			out[hub] = st.ClusterOf(self).Member
 		}
 	}
-	for _, x := range st.peculiar {
-		if c := x.cluster; c.home != nil && c.member.IsHub {
-			out[x.member.Hub] = c.member
+	for _, x := range st.exceptions {
+		if c := x.cluster; c.LastKnownGood != nil && c.Member.IsHub {
+			out[x.member.Hub] = c.Member
 		}
 	}
 	return out
 }
 
 // cluster is a member's cluster by name, nil when there is no such member.
-func (st *State) cluster(hub, name string) *cluster {
+func (st *State) Cluster(hub, name string) *Cluster {
 	i, found := st.Fleet.Place(hub, name)
 	if !found {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -38,7 +39,7 @@ func setsOf(t testing.TB, st *State, parameters string) (sets map[string][]strin
 	if failure != nil {
 		return nil, nil // the member that asks is not there
 	}
-	var all []set
+	var all []ParameterSet
 	if q.View == Agents {
 		all, _ = st.agentSets(q)
 	} else {
@@ -111,8 +112,8 @@ func TestG2_HealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 		files := small()
 		previous := next(t, nil, commitOf("start", files), facts.Set{})
 		homes := map[ID]*snapshot.Snapshot{} // the model: of every member that was ever good
-		for m := range noProblems(t, previous).each() {
-			homes[ID{m.Hub, m.Name}] = previous.now.snapshot
+		for m := range noProblems(t, previous).Clusters() {
+			homes[ID{m.Hub, m.Name}] = previous.resolver.Snapshot
 		}
 		var history []string
 		for step := range steps {
@@ -130,9 +131,9 @@ func TestG2_HealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 			st := next(t, previous, s, facts.Set{})
 			previous = st
 			there := map[ID]bool{}
-			for m, c := range fresh.each() {
+			for m, c := range fresh.Clusters() {
 				id := ID{m.Hub, m.Name}
-				if there[id] = true; len(c.wrong()) == 0 {
+				if there[id] = true; len(c.Errors()) == 0 {
 					homes[id] = s
 				}
 			}
@@ -387,12 +388,12 @@ func TestRetiredMembersAtHome(t *testing.T) {
 	known := facts.NewSet(false).WithApplications(app("dns", "one", "default"), registered("one"))
 	retired := noProblems(t, next(t, nil, commitOf("first", small().with(tree{member("one"): gone})), known))
 	st := next(t, retired, commitOf("second", small().with(tree{member("one"): "a: ["})), known)
-	if s := ask(t, st, addons)["dns-one"]; s.text("deletion") != cascade || s.text("revision") != "first" {
+	if s := ask(t, st, addons)["dns-one"]; s.text("deletion") != fleet.Cascade || s.text("revision") != "first" {
 		t.Errorf("%v", s)
 	}
 	active := noProblems(t, next(t, nil, commitOf("first", small()), known))
 	st = next(t, active, commitOf("second", small().with(tree{member("one"): gone, "addons/tenants/retail/clusters/one/addons/dns/values.yaml": "a: ["})), known)
-	if s := ask(t, st, addons)["dns-one"]; s.text("deletion") != orphan || s.text("revision") != "first" {
+	if s := ask(t, st, addons)["dns-one"]; s.text("deletion") != fleet.Orphan || s.text("revision") != "first" {
 		t.Errorf("%v", s)
 	}
 	// A file that is removed is a statement: nobody is kept.
@@ -407,12 +408,12 @@ func TestHomesAreShared(t *testing.T) {
 	files := small()
 	first := next(t, nil, commitOf("first", files), facts.Set{})
 	second := next(t, first, commitOf("second", files.with(tree{member("one"): "a: [", member("two"): "a: ["})), facts.Set{})
-	one, two := second.cluster("hub", "one"), second.cluster("hub", "two")
-	if one.home != first.now || two.home != first.now {
+	one, two := second.Cluster("hub", "one"), second.Cluster("hub", "two")
+	if one.LastKnownGood != first.resolver || two.LastKnownGood != first.resolver {
 		t.Error("two members that broke at once have two homes")
 	}
 	third := next(t, second, commitOf("third", files.with(tree{member("one"): "b: ["})), facts.Set{})
-	if third.cluster("hub", "one").home != first.now || third.cluster("hub", "two").home != nil || len(third.Homes()) != 1 {
+	if third.Cluster("hub", "one").LastKnownGood != first.resolver || third.Cluster("hub", "two").LastKnownGood != nil || len(third.Homes()) != 1 {
 		t.Errorf("%v", third.Homes())
 	}
 	if fourth := next(t, third, commitOf("fourth", files), facts.Set{}); len(fourth.Homes()) != 0 {

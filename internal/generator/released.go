@@ -50,12 +50,12 @@ func ReadCatalog(s *snapshot.Snapshot, file, name string) *Catalog {
 		return out
 	}
 	out.Commit = s.Revision
-	out.layer = hierarchy.Layer{Level: catalogLevel, Path: at, Root: doc.Root}
+	out.layer = hierarchy.Layer{Level: CatalogLevel, Path: at, Root: doc.Root}
 	return out
 }
 
 // released remembers what Catalogs have found.
-type released struct {
+type releaseCatalogs struct {
 	find  Catalogs
 	mu    sync.Mutex
 	known map[releasedKey]*Catalog
@@ -69,18 +69,18 @@ type releasedKey struct {
 // ReadCatalogs has Explain, inventories and departures use the catalogs of releases. Answers stay as they are. It is to be called
 // before anybody else uses the state.
 func (st *State) ReadCatalogs(find Catalogs) {
-	st.released = &released{find: find, known: map[releasedKey]*Catalog{}}
+	st.releaseCatalogs = &releaseCatalogs{find: find, known: map[releasedKey]*Catalog{}}
 }
 
 // MissingCatalogs are those that have been asked for and cannot be read, by hub and group.
 func (st *State) MissingCatalogs() map[[2]string][]*Catalog {
 	out := map[[2]string][]*Catalog{}
-	if st.released == nil {
+	if st.releaseCatalogs == nil {
 		return out
 	}
-	st.released.mu.Lock()
-	defer st.released.mu.Unlock()
-	for key, c := range st.released.known {
+	st.releaseCatalogs.mu.Lock()
+	defer st.releaseCatalogs.mu.Unlock()
+	for key, c := range st.releaseCatalogs.known {
 		if at := [2]string{key.hub, key.group}; c != nil && c.Missing != "" && !slices.ContainsFunc(out[at], func(o *Catalog) bool { return o.Name == c.Name }) {
 			out[at] = append(out[at], c)
 		}
@@ -89,74 +89,74 @@ func (st *State) MissingCatalogs() map[[2]string][]*Catalog {
 }
 
 // catalogOf is the catalog of a cluster's release, nil for the layout's own.
-func (st *State) catalogOf(c *cluster, g *clusterGroup) *Catalog {
-	if st.released == nil || !g.catalogued() {
+func (st *State) catalogOf(c *Cluster, g *Group) *Catalog {
+	if st.releaseCatalogs == nil || !g.HasCatalog() {
 		return nil
 	}
-	st.released.mu.Lock()
-	defer st.released.mu.Unlock()
-	key := releasedKey{c.member.Hub, g.name, g.release.Source}
-	found, ok := st.released.known[key]
+	st.releaseCatalogs.mu.Lock()
+	defer st.releaseCatalogs.mu.Unlock()
+	key := releasedKey{c.Member.Hub, g.Name, g.Release.Source}
+	found, ok := st.releaseCatalogs.known[key]
 	if !ok {
-		found = st.released.find(key.hub, key.group, key.source)
-		st.released.known[key] = found
+		found = st.releaseCatalogs.find(key.hub, key.group, key.source)
+		st.releaseCatalogs.known[key] = found
 	}
 	return found
 }
 
 // asReleased is a group of a cluster with its release's catalog in the place of the layout's.
-type asReleased struct {
-	*clusterGroup // by the layout's
-	released      *clusterGroup
-	catalog       *Catalog // nil, or Missing, where they are the same
-	any           bool     // whether a catalog has it or not is not asked
+type ReleasedGroup struct {
+	*Group   // by the layout's
+	released *Group
+	Catalog  *Catalog // nil, or Missing, where they are the same
+	any      bool     // whether a catalog has it or not is not asked
 }
 
-func (st *State) asReleased(c *cluster, g *clusterGroup) asReleased {
-	if st.of(c).byFlux(c, g.name) { // which has no ApplicationSets, and is answered by the layout's
-		return asReleased{clusterGroup: g, released: g, any: true}
+func (st *State) GroupAsReleased(c *Cluster, g *Group) ReleasedGroup {
+	if st.ResolverOf(c).IsDeployedByFlux(c, g.Name) { // which has no ApplicationSets, and is answered by the layout's
+		return ReleasedGroup{Group: g, released: g, any: true}
 	}
-	out := asReleased{g, g, st.catalogOf(c, g), st.released == nil}
-	if out.catalog == nil || out.catalog.Missing != "" {
+	out := ReleasedGroup{g, g, st.catalogOf(c, g), st.releaseCatalogs == nil}
+	if out.Catalog == nil || out.Catalog.Missing != "" {
 		return out
 	}
 	with := *g
-	with.catalogs = slices.Clone(g.catalogs)
-	with.catalogs[0] = out.catalog.layer
+	with.Catalogs = slices.Clone(g.Catalogs)
+	with.Catalogs[0] = out.Catalog.layer
 	out.released = &with
 	return out
 }
 
 // of is what a component is to be computed by: the layout's entry, where the release's catalog lacks it. Then it is not listed: no
 // ApplicationSet of the release asks for it, unless one is left over from before.
-func (a asReleased) of(component string) (_ *clusterGroup, listed bool) {
+func (a ReleasedGroup) Component(component string) (_ *Group, listed bool) {
 	switch {
-	case a.any || !a.catalogued() || a.released.inCatalog(component):
+	case a.any || !a.HasCatalog() || a.released.InCatalog(component):
 		return a.released, true
-	case a.inCatalog(component):
-		return a.clusterGroup, false
+	case a.InCatalog(component):
+		return a.Group, false
 	}
 	return a.released, false
 }
 
 // catalogued reports whether the layout has a catalog for the group.
-func (g *clusterGroup) catalogued() bool {
-	return len(g.catalogs) > 0 && g.catalogs[0].Level == catalogLevel
+func (g *Group) HasCatalog() bool {
+	return len(g.Catalogs) > 0 && g.Catalogs[0].Level == CatalogLevel
 }
 
 // inCatalog reports whether the catalog has a component, which levels of the hierarchy may have without.
-func (g *clusterGroup) inCatalog(component string) bool {
-	return g.catalogued() && components(g.catalogs[0].Root).Get(component) != nil
+func (g *Group) InCatalog(component string) bool {
+	return g.HasCatalog() && Entries(g.Catalogs[0].Root).Get(component) != nil
 }
 
 // components are the names of all that either catalog knows.
-func (a asReleased) components() []string {
-	names := a.clusterGroup.components()
-	if a.released == a.clusterGroup {
+func (a ReleasedGroup) Components() []string {
+	names := a.Group.Components()
+	if a.released == a.Group {
 		return names
 	}
 	all := map[string]bool{}
-	for _, name := range slices.Concat(names, a.released.components()) {
+	for _, name := range slices.Concat(names, a.released.Components()) {
 		all[name] = true
 	}
 	return slices.Sorted(maps.Keys(all))

@@ -3,13 +3,11 @@ package generator
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -49,53 +47,6 @@ type Request struct {
 	ApplicationSet string
 }
 
-// Kind tells whose fault an Error is.
-type Kind int
-
-const (
-	// BadRequest means that the request itself cannot be answered.
-	BadRequest Kind = iota + 1
-	// Unavailable means that the fleet cannot be computed as it is.
-	Unavailable
-)
-
-// maxMessage bounds an error's text, in bytes: it becomes a condition of the ApplicationSet, and varying text makes
-// Argo CD reconcile in a loop (rule G5; argo-cd#21887).
-const maxMessage = 600
-
-// Error is why a request has no answer.
-type Error struct {
-	Kind     Kind
-	Message  string
-	Problems []problem.Problem
-}
-
-// Error is the message, at most maxMessage bytes, the same for the same cause.
-func (e *Error) Error() string {
-	if len(e.Message) > maxMessage {
-		return strings.ToValidUTF8(e.Message[:maxMessage-3], "") + "..."
-	}
-	return e.Message
-}
-
-func badRequest(format string, args ...any) *Error {
-	return &Error{Kind: BadRequest, Message: fmt.Sprintf(format, args...)}
-}
-
-// unavailable is the error of members that cannot be computed.
-func unavailable(ps []problem.Problem) *Error {
-	ps = problem.Sorted(ps)
-	first := ps[0]
-	message := first.Error()
-	if first.Cluster != "" && !strings.Contains(message, fmt.Sprintf("%q", first.Cluster)) {
-		message = fmt.Sprintf("member %q of hub %q: %s", first.Cluster, first.Hub, message)
-	}
-	if len(ps) > 1 {
-		message += fmt.Sprintf(" (and %d more)", len(ps)-1)
-	}
-	return &Error{Kind: Unavailable, Message: message, Problems: ps}
-}
-
 // ParseRequest reads input.parameters (a JSON object); an absent hub is defaultHub. The error is an *Error of kind
 // BadRequest.
 func ParseRequest(parameters []byte, defaultHub string) (Request, error) {
@@ -103,7 +54,7 @@ func ParseRequest(parameters []byte, defaultHub string) (Request, error) {
 	dec.UseNumber()
 	var raw map[string]any
 	if err := dec.Decode(&raw); err != nil {
-		return Request{}, badRequest("input.parameters: expected an object")
+		return Request{}, BadRequestError("input.parameters: expected an object")
 	}
 	r := Request{Hub: defaultHub}
 	known := []string{"view", "hub", "group", "component", "release", "base", "selector", "owner"}
@@ -121,10 +72,10 @@ func ParseRequest(parameters []byte, defaultHub string) (Request, error) {
 		case "base":
 			m, ok := v.(map[string]any)
 			if !ok {
-				return Request{}, badRequest("input.parameters.base: expected an object, a catalog entry")
+				return Request{}, BadRequestError("input.parameters.base: expected an object, a catalog entry")
 			}
 			if deeper(m, yamldoc.MaxDepth) {
-				return Request{}, badRequest("input.parameters.base: values nested deeper than the limit; expected at most %d levels", yamldoc.MaxDepth)
+				return Request{}, BadRequestError("input.parameters.base: values nested deeper than the limit; expected at most %d levels", yamldoc.MaxDepth)
 			}
 			r.Base = m
 			continue
@@ -134,7 +85,7 @@ func ParseRequest(parameters []byte, defaultHub string) (Request, error) {
 		}
 		s, ok := v.(string)
 		if !ok && slices.Contains(known, key) {
-			return Request{}, badRequest("input.parameters.%s: expected a string", key)
+			return Request{}, BadRequestError("input.parameters.%s: expected a string", key)
 		}
 		switch key {
 		case "view":
@@ -152,7 +103,7 @@ func ParseRequest(parameters []byte, defaultHub string) (Request, error) {
 		case "owner":
 			r.Owner = s
 		default:
-			return Request{}, badRequest("input.parameters: unknown key %q%s; expected %s", key, hint(key, known), strings.Join(known, ", "))
+			return Request{}, BadRequestError("input.parameters: unknown key %q%s; expected %s", key, Hint(key, known), strings.Join(known, ", "))
 		}
 	}
 	return r, nil
@@ -181,13 +132,6 @@ func deeper(v any, levels int) bool {
 	return false
 }
 
-func hint(name string, known []string) string {
-	if h := problem.Nearest(name, known); len(h) > 0 {
-		return ", " + h[0]
-	}
-	return ""
-}
-
 // query is a request that has been checked.
 type query struct {
 	Request
@@ -201,30 +145,27 @@ type query struct {
 func (st *State) query(r Request) (query, *Error) {
 	q := query{Request: r, owner: r.Owner}
 	if !slices.Contains(Views, string(r.View)) {
-		return q, badRequest("view %q is not known%s; expected one of %s", r.View, hint(string(r.View), Views), strings.Join(Views, ", "))
+		return q, BadRequestError("view %q is not known%s; expected one of %s", r.View, Hint(string(r.View), Views), strings.Join(Views, ", "))
 	}
 	if r.Hub == "" {
-		return q, badRequest("no hub given: set input.parameters.hub, or the server's --hub")
+		return q, BadRequestError("no hub given: set input.parameters.hub, or the server's --hub")
 	}
 	if len(st.Fleet.Members(r.Hub)) == 0 {
-		return q, badRequest("hub %q has no member files%s; expected %s", r.Hub, hint(r.Hub, st.Fleet.Hubs()), st.Fleet.Layout.Members)
+		return q, BadRequestError("hub %q has no member files%s; expected %s", r.Hub, Hint(r.Hub, st.Fleet.Hubs()), st.Fleet.Layout.Members)
 	}
-	if self := st.hubs[r.Hub]; q.owner == "" || self != nil && q.owner == self.Name {
-		q.owner = fleet.OwnerHub
-	}
-	if q.owner != fleet.OwnerHub && st.Fleet.Member(r.Hub, q.owner) == nil {
+	if q.owner = st.OwnerName(r.Hub, r.Owner); q.owner != fleet.OwnerHub && st.Fleet.Member(r.Hub, q.owner) == nil {
 		names := make([]string, 0, len(st.Fleet.Members(r.Hub)))
 		for _, m := range st.Fleet.Members(r.Hub) {
 			names = append(names, m.Name)
 		}
-		return q, badRequest("owner %q is no member of hub %q%s", q.owner, r.Hub, hint(q.owner, names))
+		return q, BadRequestError("owner %q is no member of hub %q%s", q.owner, r.Hub, Hint(q.owner, names))
 	}
 	if err := st.checkGroup(r); err != nil {
 		return q, err
 	}
 	var err error
 	if q.selector, err = labels.ParseSelector(r.Selector); err != nil {
-		return q, badRequest("input.parameters.%v", err)
+		return q, BadRequestError("input.parameters.%v", err)
 	}
 	return q, nil
 }
@@ -234,15 +175,39 @@ func (st *State) checkGroup(r Request) *Error {
 	needs := r.View == Releases || r.View == Components
 	switch {
 	case needs && r.Group == "":
-		return badRequest("view %q needs a group; expected one of %s", r.View, strings.Join(groups, ", "))
+		return BadRequestError("view %q needs a group; expected one of %s", r.View, strings.Join(groups, ", "))
 	case needs && !slices.Contains(groups, r.Group):
-		return badRequest("group %q is not in the layout%s; expected one of %s", r.Group, hint(r.Group, groups), strings.Join(groups, ", "))
+		return BadRequestError("group %q is not in the layout%s; expected one of %s", r.Group, Hint(r.Group, groups), strings.Join(groups, ", "))
 	case r.View != Components && (r.Component != "" || r.Base != nil || r.Release != ""):
-		return badRequest("component, base and release belong to view %q, not to %q", Components, r.View)
+		return BadRequestError("component, base and release belong to view %q, not to %q", Components, r.View)
 	case r.Base != nil && r.Component == "":
-		return badRequest("base needs a component: it is one component's catalog entry")
+		return BadRequestError("base needs a component: it is one component's catalog entry")
 	case r.Component != "" && !labels.IsName(r.Component):
-		return badRequest("component %q is no DNS-1123 label", r.Component)
+		return BadRequestError("component %q is no DNS-1123 label", r.Component)
 	}
 	return nil
+}
+
+// OwnerName is who is meant by a request's owner: fleet.OwnerHub, also for the hub's own member, or a member's name.
+func (st *State) OwnerName(hub, owner string) string {
+	if self := st.hubs[hub]; owner == "" || self != nil && owner == self.Name {
+		return fleet.OwnerHub
+	}
+	return owner
+}
+
+// Check is why a request cannot be computed, nil if it can.
+func (st *State) Check(r Request) *Error {
+	_, failure := st.query(r)
+	return failure
+}
+
+// DesiredSets are the parameter sets of a request when all removals are done, for engines that remove in one step.
+func (st *State) DesiredSets(r Request) ([]ParameterSet, *Error) {
+	q, failure := st.query(r)
+	if failure != nil {
+		return nil, failure
+	}
+	q.planned = true
+	return st.sets(q)
 }

@@ -203,15 +203,15 @@ func TestTooManySets(t *testing.T) {
 func TestNamesFitExactly(t *testing.T) {
 	for n := 55; n < 75; n++ {
 		full := "a-" + strings.Repeat("x", n-2)
-		got := applicationName("a", strings.Repeat("x", n-2))
+		got := ApplicationName("a", strings.Repeat("x", n-2))
 		if n <= 63 && got != full || n > 63 && (len(got) > 63 || got == full[:63]) {
 			t.Errorf("%d characters give %q", n, got)
 		}
 	}
-	if got := applicationName("a", strings.Repeat("x", 50)+"--------"+strings.Repeat("y", 10)); strings.Contains(got, "---") || len(got) > 63 {
+	if got := ApplicationName("a", strings.Repeat("x", 50)+"--------"+strings.Repeat("y", 10)); strings.Contains(got, "---") || len(got) > 63 {
 		t.Errorf("%q", got)
 	}
-	one, two := applicationName("a", strings.Repeat("x", 70)), applicationName("a", strings.Repeat("x", 71))
+	one, two := ApplicationName("a", strings.Repeat("x", 70)), ApplicationName("a", strings.Repeat("x", 71))
 	if one == two {
 		t.Error("two long names are one")
 	}

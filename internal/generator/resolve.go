@@ -10,87 +10,88 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// resolved is one component of one cluster.
-type resolved struct {
-	known    bool // some catalog, or the request's base, has an entry
-	enabled  bool // switched on, and the entry's selector matches
-	chart    Chart
-	ns       string
-	relName  string
-	entry    *hierarchy.Tree
-	selector labels.Selector
-	lowest   []hierarchy.Layer // the catalogs' values, not yet rendered
-	// values is the merged tree; only computed when the component is enabled or everything is to be checked.
-	values *hierarchy.Tree
+// Component is what a group deploys on a cluster: a chart or a folder of manifests, with its merged values.
+type Component struct {
+	Known   bool // some catalog, or the request's base, has an entry
+	Enabled bool // switched on, and the entry's selector matches
+
+	Chart                  Chart
+	Namespace, ReleaseName string
+
+	// EntryTree is the merged catalog entry with its origins, and Entry what it says; both are nil where no catalog has one.
+	EntryTree *hierarchy.Tree
+	Entry     *Entry
+	// Values is the merged tree; only computed when the component is enabled, or by Complete.
+	Values *hierarchy.Tree
+
+	catalogValues []hierarchy.Layer // the catalogs' values, not yet rendered
 }
 
-// merge is memo.merge with the rules of a component.
-func (b *ground) merge(layers []hierarchy.Layer, group, component string) *hierarchy.Tree {
+// Merge is memo.merge with the rules of a component.
+func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hierarchy.Tree {
 	return b.memo.merge(layers, b.rulesFor(group, component), group+"/"+component)
 }
 
 // resolve computes one component of one cluster: its merged catalog entry and its merged values. Base is the request's
 // catalog entry, nil for the layout's catalog. Problems are the cluster's own.
-func (b *ground) resolve(c *cluster, g *clusterGroup, component string, base *yamldoc.Node) (resolved, []problem.Problem) {
-	catalogs := g.catalogs
+func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
+	catalogs := g.Catalogs
 	if base != nil {
 		catalogs = withBase(catalogs, component, base)
 	}
-	var out resolved
+	var out Component
 	var entries []hierarchy.Layer
-	entries, out.lowest = b.memo.entryLayers(catalogs, component)
+	entries, out.catalogValues = b.memo.entryLayers(catalogs, component)
 	if len(entries) == 0 {
 		return out, nil
 	}
-	out.known = true
-	var e *entry
+	out.Known = true
 	var problems []problem.Problem
-	if out.entry, e, problems = b.mergeEntry(entries, component); len(problems) > 0 {
-		return out, c.own(problems)
+	if out.EntryTree, out.Entry, problems = b.mergeEntry(entries, component); len(problems) > 0 {
+		return out, c.Attribute(problems)
 	}
-	out.selector = e.selector
-	out.enabled = e.enabled && e.selector.Matches(c.labels.All)
-	if !out.enabled {
+	out.Enabled = out.Entry.Enabled && out.Entry.Selector.Matches(c.Labels.All)
+	if !out.Enabled {
 		return out, nil // what its templates need may be there only for the clusters that the selector selects
 	}
-	return b.whole(c, g, component, base, out)
+	return b.Complete(c, g, component, base, out)
 }
 
 // whole computes what is left of a component when its entry is known: chart coordinates and values.
-func (b *ground) whole(c *cluster, g *clusterGroup, component string, base *yamldoc.Node, out resolved) (resolved, []problem.Problem) {
-	facts := c.data.lazy(g, component)
-	e := b.memo.entry(out.entry)
-	if problems := b.kindFaults(c, g, component, e, out.entry); len(problems) > 0 {
+func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldoc.Node, out Component) (Component, []problem.Problem) {
+	facts := c.templateFacts.lazy(g, component)
+	e := out.Entry
+	if problems := b.kindFaults(c, g, component, e, out.EntryTree); len(problems) > 0 {
 		return out, problems
 	}
 	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out); len(problems) > 0 {
 		return out, problems
 	}
-	layers := make([]hierarchy.Layer, 0, len(out.lowest)+len(g.folders))
-	for _, l := range out.lowest {
+	layers := make([]hierarchy.Layer, 0, len(out.catalogValues)+len(g.Folders))
+	for _, l := range out.catalogValues {
 		root, err := b.memo.render(l.Root, facts)
 		if err != nil {
-			return out, c.own(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
+			return out, c.Attribute(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
 		}
 		l.Root = root
 		layers = append(layers, l)
 	}
-	files, problems := b.valueLayers(c, g, component)
+	files, problems := b.ValueLayers(c, g, component)
 	if len(problems) > 0 {
 		return out, problems
 	}
 	layers = append(layers, files...)
-	if e.kind == KindManifests {
+	if e.Kind == KindManifests {
 		if problems := c.valueless(component, layers); len(problems) > 0 {
 			return out, problems
 		}
 	}
-	out.values = b.merge(layers, g.name, component)
+	out.Values = b.Merge(layers, g.Name, component)
 	return out, nil
 }
 
 // mergeEntry merges the entries of one component and reads the result.
-func (b *ground) mergeEntry(entries []hierarchy.Layer, component string) (*hierarchy.Tree, *entry, []problem.Problem) {
+func (b *Resolver) mergeEntry(entries []hierarchy.Layer, component string) (*hierarchy.Tree, *Entry, []problem.Problem) {
 	for _, l := range entries {
 		if !l.Root.IsMap() && !l.Root.IsNull() {
 			return nil, nil, []problem.Problem{{
@@ -107,72 +108,72 @@ func (b *ground) mergeEntry(entries []hierarchy.Layer, component string) (*hiera
 	}
 	tree := b.memo.merge(entries, nil, "")
 	e := b.memo.entry(tree)
-	return tree, e, e.problems
+	return tree, e, e.Problems
 }
 
 // withBase puts the request's entry in the place of the layout's catalog.
 func withBase(catalogs []hierarchy.Layer, component string, base *yamldoc.Node) []hierarchy.Layer {
-	if len(catalogs) > 0 && catalogs[0].Level == catalogLevel {
+	if len(catalogs) > 0 && catalogs[0].Level == CatalogLevel {
 		catalogs = catalogs[1:]
 	}
 	root := yamldoc.NewMap(base.Doc, yamldoc.Field{Key: component, Value: base})
-	return append([]hierarchy.Layer{{Level: catalogLevel, Path: basePath, Root: root}}, catalogs...)
+	return append([]hierarchy.Layer{{Level: CatalogLevel, Path: basePath, Root: root}}, catalogs...)
 }
 
 // basePath stands for the request's base where a file is named.
 const basePath = "base"
 
 // coordinates executes the templates of an entry's own keys and checks that the chart can be deployed.
-func (b *ground) coordinates(c *cluster, g *clusterGroup, component string, e *entry, facts func() any, based bool, out *resolved) []problem.Problem {
-	out.chart, out.ns, out.relName = e.chart, e.namespace, e.release
+func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *Entry, facts func() any, based bool, out *Component) []problem.Problem {
+	out.Chart, out.Namespace, out.ReleaseName = e.Chart, e.Namespace, e.ReleaseName
 	for _, field := range []struct {
 		text *string
 		path []string
 	}{
-		{&out.chart.RepoURL, []string{keyChart, "repoURL"}},
-		{&out.chart.Name, []string{keyChart, "name"}},
-		{&out.chart.Version, []string{keyChart, "version"}},
-		{&out.chart.Path, []string{keyChart, "path"}},
-		{&out.ns, []string{keyNamespace}},
-		{&out.relName, []string{keyReleaseName}},
+		{&out.Chart.RepoURL, []string{KeyChart, "repoURL"}},
+		{&out.Chart.Name, []string{KeyChart, "name"}},
+		{&out.Chart.Version, []string{KeyChart, "version"}},
+		{&out.Chart.Path, []string{KeyChart, "path"}},
+		{&out.Namespace, []string{KeyNamespace}},
+		{&out.ReleaseName, []string{KeyReleaseName}},
 	} {
-		n := out.entry.At(field.path)
+		n := out.EntryTree.At(field.path)
 		if !b.memo.isDynamic(n) {
 			continue
 		}
 		rendered, err := b.memo.render(n, facts)
 		if err != nil {
-			return c.own(problem.From(err, problem.TemplateFailed, n.Pos()))
+			return c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
 		}
 		*field.text = rendered.Text
 	}
-	out.chart.RepoURL = release.WithoutScheme(out.chart.RepoURL)
-	_, catalogued := b.catalogs[g.name]
-	if found, expected := e.incomplete(out.chart, catalogued && !based); found != "" {
-		return c.own([]problem.Problem{{
-			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: e.node.Pos(),
-			Subject: fmt.Sprintf("component %q of group %q", component, g.name), Found: found, Expected: expected,
+	out.Chart.RepoURL = release.WithoutScheme(out.Chart.RepoURL)
+	_, catalogued := b.Catalogs[g.Name]
+	if found, expected := e.Incomplete(out.Chart, catalogued && !based); found != "" {
+		return c.Attribute([]problem.Problem{{
+			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: e.Node.Pos(),
+			Subject: fmt.Sprintf("component %q of group %q", component, g.Name), Found: found, Expected: expected,
 		}})
 	}
-	if out.ns == "" && e.kind != KindManifests { // manifests say theirs
-		out.ns = component
+	if out.Namespace == "" && e.Kind != KindManifests { // manifests say theirs
+		out.Namespace = component
 	}
-	if out.relName == "" {
-		out.relName = component
+	if out.ReleaseName == "" {
+		out.ReleaseName = component
 	}
 	return nil
 }
 
 // valueLayers are the value files of a component, level by level. Problems are the cluster's own.
-func (b *ground) valueLayers(c *cluster, g *clusterGroup, component string) ([]hierarchy.Layer, []problem.Problem) {
-	facts := c.data.lazy(g, component)
-	file, err := b.file(b.Fleet.Layout.Values, g.name, component, facts)
+func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierarchy.Layer, []problem.Problem) {
+	facts := c.templateFacts.lazy(g, component)
+	file, err := b.file(b.Fleet.Layout.Values, g.Name, component, facts)
 	if err != nil {
-		return nil, c.own(problem.From(err, problem.TemplateFailed, c.member.Pos))
+		return nil, c.Attribute(problem.From(err, problem.TemplateFailed, c.Member.Pos))
 	}
-	layers, err := hierarchy.Resolve(g.folders, b.cache, file, facts)
+	layers, err := hierarchy.Resolve(g.Folders, b.Documents, file, facts)
 	if err != nil {
-		return nil, c.own(problem.From(err, problem.InvalidYAML, c.member.Pos))
+		return nil, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))
 	}
 	return layers, nil
 }

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
 // Metadata is a cluster's labels and annotations, in the place where Argo CD's own cluster generator has them.
@@ -34,13 +32,6 @@ type Common struct {
 	// revision is what the set is computed from, where that is not the State's.
 	revision string
 }
-
-// The Deletion of sets: whether what runs goes when its Application goes (rule D1). A set is orphan unless it is
-// answered for that very purpose (D3).
-const (
-	orphan  = fleet.Orphan
-	cascade = fleet.Cascade
-)
 
 // MemberSet is one element of the answer to view members.
 type MemberSet struct {
@@ -101,7 +92,8 @@ type AgentSet struct {
 // common gives access to the fields that all sets share.
 func (c *Common) common() *Common { return c }
 
-type set interface{ common() *Common }
+// ParameterSet is one element of a response.
+type ParameterSet interface{ common() *Common }
 
 // encodedSet is a set as JSON. A set of the State's own revision is without it: it belongs where hole is, which is 0 for
 // a set that has another one, and has it.
@@ -124,7 +116,7 @@ func revisionField(revision string) []byte {
 }
 
 // encode is a set as JSON, followed by its revision and by the digest of all that is before it.
-func encode(s set) (encodedSet, *Error) {
+func encode(s ParameterSet) (encodedSet, *Error) {
 	text, err := marshal(s)
 	if err != nil {
 		return encodedSet{}, &Error{Kind: Unavailable, Message: fmt.Sprintf("cluster %q: %v", s.common().Name, err)}

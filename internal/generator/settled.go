@@ -20,19 +20,19 @@ func (st *State) SettledFacts(base *State) (facts.Set, bool) {
 	for _, name := range known.Names() {
 		clusters[name], _ = known.Of(name)
 	}
-	for m, c := range st.each() {
+	for m, c := range st.Clusters() {
 		if m.IsHub {
 			continue
 		}
-		was := base.cluster(m.Hub, m.Name)
-		begins := was == nil || was.member.Lifecycle == fleet.Retired
+		was := base.Cluster(m.Hub, m.Name)
+		begins := was == nil || was.Member.Lifecycle == fleet.Retired
 		switch now, registered := clusters[m.Name]; {
 		case !registered && begins && m.Lifecycle != fleet.Retired:
 			clusters[m.Name], changed = facts.Cluster{Name: m.Name}, true
 		case registered && was != nil:
 			var less [2]bool
-			now.Labels, less[0] = undeclared(now.Labels, was.labels.Declared, c.labels.Declared)
-			now.Annotations, less[1] = undeclared(now.Annotations, was.annotations.Declared, c.annotations.Declared)
+			now.Labels, less[0] = undeclared(now.Labels, was.Labels.Declared, c.Labels.Declared)
+			now.Annotations, less[1] = undeclared(now.Annotations, was.Annotations.Declared, c.Annotations.Declared)
 			if less[0] || less[1] {
 				clusters[m.Name], changed = now, true
 			}

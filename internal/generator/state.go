@@ -15,10 +15,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Group and component of the registration chart: its merged values declare a cluster's labels.
+// The components that stand for what registers a member, and for its agent, both of group FleetGroup. The merged values
+// of the registration chart declare a cluster's labels.
 const (
-	fleetGroup  = "fleet"
-	fleetSecret = "fleet-secret"
+	FleetGroup   = "fleet"
+	Registration = "fleet-secret"
+	Agent        = "agent"
 )
 
 // State is everything that answers are computed from: one snapshot and one set of facts, and of members that cannot be
@@ -31,23 +33,23 @@ type State struct {
 	// Problems are all findings with severity error, of the repository and of its members, in order.
 	Problems []problem.Problem
 
-	now      *ground
+	resolver *Resolver
 	facts    facts.Set
-	clusters map[string][]*cluster // by hub: those of its members, in their order
+	clusters map[string][]*Cluster // by hub: those of its members, in their order
 	// peculiar are the members that are not simply what the snapshot has of them, by hub and name: few, so that nobody has to
 	// look at all members for them.
-	peculiar []peculiar
-	folders  *byFolder
-	faults   map[string][]problem.Problem // by hub: what is wrong with its own member file
-	hubs     map[string]*fleet.Member     // by hub: its own member, as answers see it
-	groups   []string                     // all that answers know, sorted
+	exceptions  []exception
+	folders     *byFolder
+	hubProblems map[string][]problem.Problem // by hub: what is wrong with its own member file
+	hubs        map[string]*fleet.Member     // by hub: its own member, as answers see it
+	groups      []string                     // all that answers know, sorted
 	// unsettled are the names of members that cannot be computed and have no home.
-	unsettled map[string]bool
+	unresolved map[string]bool
 	// moves are the hubs that members' files have moved to, by what they were before.
-	moves   map[ID]string
+	moved   map[ID]string
 	answers answers
 	// released are the catalogs of releases, nil where nobody asks for them (ReadCatalogs).
-	released *released
+	releaseCatalogs *releaseCatalogs
 }
 
 // Build computes the state of a snapshot with facts. What did not change since the previous state, which may be nil,
@@ -63,18 +65,18 @@ func Restore(s *snapshot.Snapshot, f facts.Set, homes Homes) (*State, error) {
 }
 
 func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes Homes) (*State, error) {
-	var before *ground
+	var before *Resolver
 	if previous != nil {
-		before = previous.now
+		before = previous.resolver
 	}
-	now, err := newGround(before, s)
+	now, err := newResolver(before, s)
 	if err != nil {
 		return nil, err
 	}
-	st := &State{Revision: s.Revision, Fleet: now.Fleet, now: now, facts: f, answers: newAnswers()}
-	st.buildClusters(previous, newPast(st, previous, homes))
-	st.moves = st.movesSince(previous)
-	now.cache.Trim(s)
+	st := &State{Revision: s.Revision, Fleet: now.Fleet, resolver: now, facts: f, answers: newAnswers()}
+	st.buildClusters(previous, newHistory(st, previous, homes))
+	st.moved = st.movedSince(previous)
+	now.Documents.Trim(s)
 	st.keepAnswers(previous)
 	if previous != nil {
 		st.answers.before = previous.answers.forNext(previous.facts, f)
@@ -84,23 +86,23 @@ func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes Homes) (
 
 // buildClusters computes every member's cluster, or takes it from the previous state where nothing that it depends on
 // has changed.
-func (st *State) buildClusters(previous *State, p *past) {
-	st.faults = p.hubFaults()
+func (st *State) buildClusters(previous *State, p *history) {
+	st.hubProblems = p.hubFaults()
 	anew := st.takeOver(previous)
 	parallel(len(anew), func(i int) {
 		d := anew[i]
-		c := st.now.newCluster(d.member, d.place, st.facts)
-		c.problems = problem.Cut(st.now.check(c), problem.OfCluster)
+		c := st.resolver.NewCluster(d.member, d.place, st.facts)
+		c.Problems = problem.Cut(st.resolver.check(c), problem.OfCluster)
 		st.clusters[d.member.Hub][d.at] = p.settle(c)
 	})
 	st.indexFolders(previous, anew)
-	st.findPeculiar(previous, anew)
+	st.findExceptions(previous, anew)
 	st.Problems = problem.Errors(st.Fleet.Problems)
-	st.unsettled = map[string]bool{}
-	for _, x := range st.peculiar {
-		st.Problems = append(st.Problems, x.cluster.problems...)
-		if x.cluster.home == nil && len(x.cluster.problems) > 0 {
-			st.unsettled[x.member.Name] = true
+	st.unresolved = map[string]bool{}
+	for _, x := range st.exceptions {
+		st.Problems = append(st.Problems, x.cluster.Problems...)
+		if x.cluster.LastKnownGood == nil && len(x.cluster.Problems) > 0 {
+			st.unresolved[x.member.Name] = true
 		}
 	}
 	st.Problems = problem.Sorted(st.Problems)
@@ -143,11 +145,11 @@ func (c *failedCall) String() string { return fmt.Sprintf("%v\n%s", c.value, c.s
 type templateFacts map[string]any
 
 // lazy are the facts with the group and component that are being computed, put together when they are first needed.
-func (f templateFacts) lazy(g *clusterGroup, component string) func() any {
+func (f templateFacts) lazy(g *Group, component string) func() any {
 	var out map[string]any
 	return func() any {
 		if out == nil {
-			out = f.with(g.name, component, g.root)
+			out = f.with(g.Name, component, g.Root)
 		}
 		return out
 	}

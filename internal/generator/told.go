@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
@@ -163,24 +162,17 @@ type Subject struct {
 	Leaves bool
 }
 
-// The components that stand for what registers a member, and for its agent, both of group FleetGroup.
-const (
-	FleetGroup   = fleetGroup
-	Registration = fleetSecret
-	Agent        = agent
-)
-
 // subject is that of a set.
-func subject(s set) Subject {
+func subject(s ParameterSet) Subject {
 	c := s.common()
 	out := Subject{Name: c.ApplicationName, Cluster: c.Name}
 	switch s := s.(type) {
 	case *ComponentSet:
 		out.Group, out.Component, out.Release, out.Leaves = s.Group, s.Component, s.Release, s.Deletion == fleet.Cascade
 	case *MemberSet:
-		out.Group, out.Component, out.Leaves = fleetGroup, fleetSecret, s.Deletion == fleet.Cascade
+		out.Group, out.Component, out.Leaves = FleetGroup, Registration, s.Deletion == fleet.Cascade
 	case *AgentSet:
-		out.Group, out.Component, out.Leaves = fleetGroup, agent, s.Deletion == fleet.Cascade
+		out.Group, out.Component, out.Leaves = FleetGroup, Agent, s.Deletion == fleet.Cascade
 	case *GrantSet:
 		out.Group = s.Group // no component's: what runs is not in it
 	case *ReleaseSet:
@@ -196,6 +188,3 @@ func (t *Told) Note(key any) (any, bool) { return t.notes.Load(key) }
 
 // SetNote puts something down for an answer.
 func (t *Told) SetNote(key, value any) { t.notes.Store(key, value) }
-
-// Facts are what the state was built from.
-func (st *State) Facts() facts.Set { return st.facts }

@@ -13,12 +13,12 @@ import (
 // asks, or it has Applications of the asker's. Its Secret has gone while nobody looked. What the Secret said of it is not
 // known, so that its sets cannot be computed; left out, they would be removed (G2). A retired cluster is to go, and what
 // registers one needs no Secret.
-func (st *State) unknown(q query, c *cluster) []problem.Problem {
-	if c.registered || c.retired() || q.View == Members || q.selector.Refuses(c.labels.All) {
+func (st *State) unknown(q query, c *Cluster) []problem.Problem {
+	if c.Registered || c.IsRetired() || q.View == Members || q.selector.Refuses(c.Labels.All) {
 		return nil
 	}
 	found := ""
-	switch apps := st.facts.ApplicationsOf(c.member.Name); {
+	switch apps := st.facts.ApplicationsOf(c.Member.Name); {
 	case q.View != Agents && q.View != Grants && q.owner != fleet.OwnerHub && st.owns(q, c, q.Group): // a member sees itself alone
 		found = "its engine asks, but it has no cluster Secret"
 	case !q.planned:
@@ -29,15 +29,15 @@ func (st *State) unknown(q query, c *cluster) []problem.Problem {
 	if found == "" {
 		return nil
 	}
-	return c.own([]problem.Problem{{
-		Reason: problem.MissingSecret, Severity: problem.Error, Pos: c.member.Pos, Subject: fmt.Sprintf("cluster %q", c.member.Name),
+	return c.Attribute([]problem.Problem{{
+		Reason: problem.MissingSecret, Severity: problem.Error, Pos: c.Member.Pos, Subject: fmt.Sprintf("cluster %q", c.Member.Name),
 		Found: found, Expected: "its Secret, or lifecycle: retired",
 	}})
 }
 
 // lastKnown reports whether a cluster's Secret has gone, and what it said is known still.
-func (st *State) lastKnown(c *cluster) bool {
-	return st.facts.Closed && c.registered && c.facts.Secret == ""
+func (st *State) IsLastKnown(c *Cluster) bool {
+	return st.facts.Closed && c.Registered && c.Facts.Secret == ""
 }
 
 // LastKnown are the members of a hub that are computed from what was last known of them, as their Secrets have gone,
@@ -49,7 +49,7 @@ func (st *State) LastKnown(hub string) []string {
 			continue
 		}
 		for i, m := range st.Fleet.Members(name) {
-			if c := st.clusters[name][i]; st.lastKnown(c) && !c.retired() {
+			if c := st.clusters[name][i]; st.IsLastKnown(c) && !c.IsRetired() {
 				out = append(out, m.Name)
 			}
 		}
@@ -60,14 +60,14 @@ func (st *State) LastKnown(hub string) []string {
 
 // answersFor reports whether an Application of a cluster is the asker's, as far as its labels say. One that another
 // ApplicationSet controls is not deleted by this one.
-func (st *State) answersFor(q query, c *cluster, a facts.Application) bool {
+func (st *State) answersFor(q query, c *Cluster, a facts.Application) bool {
 	switch q.View {
 	case Grants:
 		return a.Grant
 	case Agents:
-		return c.member.Remote && a.Name == applicationName(agent, c.member.Name)
+		return c.Member.Remote && a.Name == ApplicationName(Agent, c.Member.Name)
 	}
-	if !st.owns(q, c, q.Group) || a.Group != q.Group || a.Name != applicationName(a.Component, c.member.Name) {
+	if !st.owns(q, c, q.Group) || a.Group != q.Group || a.Name != ApplicationName(a.Component, c.Member.Name) {
 		return false
 	}
 	return (q.Component == "" || a.Component == q.Component) &&

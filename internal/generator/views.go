@@ -14,32 +14,32 @@ import (
 )
 
 // registrationSets are the one set of a spoke, what registers it.
-func (st *State) registrationSets(q query, c *cluster) (out clusterSets) {
+func (st *State) registrationSets(q query, c *Cluster) (out clusterSets) {
 	deletion, is := st.registration(q, c)
 	if !is {
 		return out
 	}
-	s, faults := st.memberSet(c, deletion)
+	s, faults := st.NewMemberSet(c, deletion)
 	if out.problems = c.concerns(faults); s != nil {
-		out.sets = []set{s}
+		out.sets = []ParameterSet{s}
 	}
 	return out
 }
 
-// memberSet is what registers a member.
-func (st *State) memberSet(c *cluster, deletion string) (*MemberSet, []problem.Problem) {
-	rel, err := st.of(c).Fleet.FleetSecrets.Choose(c.labels.All)
+// NewMemberSet is what registers a member.
+func (st *State) NewMemberSet(c *Cluster, deletion string) (*MemberSet, []problem.Problem) {
+	rel, err := st.ResolverOf(c).Fleet.FleetSecrets.Choose(c.Labels.All)
 	if err != nil {
-		return nil, c.unknownRelease(err, release.FleetSecretsLabel)
+		return nil, c.UnknownRelease(err, release.FleetSecretsLabel)
 	}
 	text, err := st.registrationValues(c).YAML()
 	if err != nil {
-		return nil, c.own(problem.From(err, problem.InvalidValue, c.member.Pos))
+		return nil, c.Attribute(problem.From(err, problem.InvalidValue, c.Member.Pos))
 	}
 	return &MemberSet{
-		Common: c.common(applicationName(fleetSecret, c.member.Name)), SecretManagerSecretName: c.member.SecretManagerSecret,
-		SecretLabels: c.labels.Declared, SecretAnnotations: c.annotations.Declared,
-		Release: rel.Keys, Source: rel.Source, HelmValues: string(text), ValueFiles: files(c.registration.Layers()), Deletion: deletion,
+		Common: c.common(ApplicationName(Registration, c.Member.Name)), SecretManagerSecretName: c.Member.SecretManagerSecret,
+		SecretLabels: c.Labels.Declared, SecretAnnotations: c.Annotations.Declared,
+		Release: rel.Keys, Source: rel.Source, HelmValues: string(text), ValueFiles: files(c.Registration.Layers()), Deletion: deletion,
 	}, nil
 }
 
@@ -54,90 +54,96 @@ func files(layers []hierarchy.Layer) []string {
 	return out
 }
 
-// releaseUse is a release with the clusters of one owner that are on it.
-type releaseUse struct {
-	rel      release.Release
-	clusters []string
-	enabled  map[string]bool // the components that the hierarchy of any of them switches on, or that are being removed
+// ReleaseUse is a release with the clusters of one owner that are on it.
+type ReleaseUse struct {
+	Release  release.Release
+	Clusters []string
+	Enabled  map[string]bool // the components that the hierarchy of any of them switches on, or that are being removed
 	// A release that only members at home are on is as it was at the home of the first of them.
 	revision, quarantine string
 }
 
 // releaseUses are the releases of the group that the asker's clusters are on, by type (R4, R7).
-func (st *State) releaseUses(q query) (map[string]*releaseUse, []problem.Problem) {
+func (st *State) releaseUses(q query) (map[string]*ReleaseUse, []problem.Problem) {
 	clusters, problems := st.asked(q)
-	uses := map[string]*releaseUse{}
+	uses := map[string]*ReleaseUse{}
 	for _, c := range clusters {
-		if !c.registered || !st.owns(q, c, q.Group) {
+		if !c.Registered || !st.owns(q, c, q.Group) {
 			continue
 		}
-		g := c.groups[q.Group]
+		g := c.Groups[q.Group]
 		if g == nil {
 			continue // its layout, of before, has no such group
 		}
-		if len(g.errors) > 0 {
-			problems = append(problems, c.concerns(g.errors)...)
+		if len(g.Errors) > 0 {
+			problems = append(problems, c.concerns(g.Errors)...)
 			continue
 		}
 		var removing []string
-		if c.retired() {
+		if c.IsRetired() {
 			if removing = st.removing(q, c, g, nil); len(removing) == 0 {
 				continue
 			}
 		}
-		u := uses[g.release.Type]
+		u := uses[g.Release.Type]
 		if u == nil {
 			u = st.releaseUse(c, g)
-			uses[g.release.Type] = u
+			uses[g.Release.Type] = u
 		}
-		u.clusters = append(u.clusters, c.member.Name)
-		if !c.retired() {
-			enabled, faults := st.of(c).enabledByHierarchy(g)
-			problems = append(problems, c.own(faults)...)
+		u.Clusters = append(u.Clusters, c.Member.Name)
+		if !c.IsRetired() {
+			enabled, faults := st.ResolverOf(c).enabledByHierarchy(g)
+			problems = append(problems, c.Attribute(faults)...)
 			for _, component := range enabled {
-				u.enabled[component] = true
+				u.Enabled[component] = true
 			}
-			removing = st.removing(q, c, g, u.enabled)
+			removing = st.removing(q, c, g, u.Enabled)
 		}
 		for _, component := range removing {
-			u.enabled[component] = true
+			u.Enabled[component] = true
 		}
 	}
 	return uses, problems
 }
 
 // releaseUse is the release of a cluster: as the snapshot has it, if it does.
-func (st *State) releaseUse(c *cluster, g *clusterGroup) *releaseUse {
-	u := &releaseUse{rel: g.release, enabled: map[string]bool{}}
-	if c.home == nil {
+func (st *State) releaseUse(c *Cluster, g *Group) *ReleaseUse {
+	u := &ReleaseUse{Release: g.Release, Enabled: map[string]bool{}}
+	if c.LastKnownGood == nil {
 		return u
 	}
-	rel, err := st.Fleet.Versions.Of(g.name).Choose(map[string]string{release.LabelOf(g.name): g.release.Type})
+	rel, err := st.Fleet.Versions.Of(g.Name).Choose(map[string]string{release.LabelOf(g.Name): g.Release.Type})
 	if err != nil {
-		u.revision, u.quarantine = c.home.snapshot.Revision, c.quarantine
+		u.revision, u.quarantine = c.LastKnownGood.Snapshot.Revision, c.Quarantine
 		return u
 	}
-	u.rel = rel
+	u.Release = rel
 	return u
 }
 
+// DesiredReleases are the releases of a group that the clusters of an owner will be on when all removals are done, by type.
+func (st *State) DesiredReleases(hub, group, owner string) map[string]*ReleaseUse {
+	uses, _ := st.releaseUses(query{Request: Request{View: Releases, Hub: hub, Group: group}, owner: owner, planned: true})
+	return uses
+}
+
 // releaseSets are one set per release of the group that a cluster of the asker's is on.
-func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
+func (st *State) releaseSets(q query) ([]ParameterSet, []problem.Problem) {
 	uses, problems := st.releaseUses(q)
-	var sets []set
+	var sets []ParameterSet
 	common := st.askersCommon(q)
 	for _, name := range slices.Sorted(maps.Keys(uses)) {
 		u := uses[name]
 		components := map[string]any{}
-		for component := range u.enabled {
-			components[component] = map[string]any{keyEnabled: true}
+		for component := range u.Enabled {
+			components[component] = map[string]any{KeyEnabled: true}
 		}
 		owner := q.owner
 		text, err := yamldoc.FromAny(nil, map[string]any{
-			"group": q.Group, "release": name, "hub": q.Hub, "owner": owner, componentsKey: components,
+			"group": q.Group, "release": name, "hub": q.Hub, "owner": owner, ComponentsKey: components,
 		}).YAML()
 		if err != nil {
-			problems = append(problems, problem.From(err, problem.InvalidValue, u.rel.Pos)...)
+			problems = append(problems, problem.From(err, problem.InvalidValue, u.Release.Pos)...)
 			continue
 		}
 		common := common
@@ -145,8 +151,8 @@ func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 		if u.quarantine != "" {
 			common.Quarantine = u.quarantine
 		}
-		s := &ReleaseSet{Common: common, Group: q.Group, Release: u.rel.Keys, Source: u.rel.Source, Clusters: u.clusters, HelmValues: string(text)}
-		s.ApplicationName = releaseName(q.Group, name)
+		s := &ReleaseSet{Common: common, Group: q.Group, Release: u.Release.Keys, Source: u.Release.Source, Clusters: u.Clusters, HelmValues: string(text)}
+		s.ApplicationName = ReleaseApplicationName(q.Group, name)
 		sets = append(sets, s)
 	}
 	return sets, problems
@@ -154,19 +160,19 @@ func (st *State) releaseSets(q query) ([]set, []problem.Problem) {
 
 // enabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever the catalog's own
 // default is (R7). An entry that cannot be read is a problem: it must not look like one that is switched off (G1).
-func (b *ground) enabledByHierarchy(g *clusterGroup) (out []string, problems []problem.Problem) {
-	catalogs := g.catalogs
-	if g.catalogued() {
+func (b *Resolver) enabledByHierarchy(g *Group) (out []string, problems []problem.Problem) {
+	catalogs := g.Catalogs
+	if g.HasCatalog() {
 		catalogs = catalogs[1:]
 	}
-	for _, component := range g.components() {
+	for _, component := range g.Components() {
 		entries, _ := b.memo.entryLayers(catalogs, component)
 		if len(entries) == 0 {
 			continue
 		}
 		_, e, faults := b.mergeEntry(entries, component)
 		problems = append(problems, faults...)
-		if len(faults) == 0 && e.enabled {
+		if len(faults) == 0 && e.Enabled {
 			out = append(out, component)
 		}
 	}
@@ -182,7 +188,7 @@ func (st *State) askersCommon(q query) Common {
 			name = self.Name
 		}
 	}
-	c := st.cluster(q.Hub, name)
+	c := st.Cluster(q.Hub, name)
 	if c == nil {
 		return Common{
 			Name: q.Hub, NameNormalized: q.Hub, Hub: q.Hub, Model: fleet.Centralized,
@@ -193,20 +199,20 @@ func (st *State) askersCommon(q query) Common {
 }
 
 // componentSets are one set per component that is enabled on a cluster and owned by the asker.
-func (st *State) componentSets(q query, c *cluster, base *yamldoc.Node) (out clusterSets) {
-	g := c.groups[q.Group]
+func (st *State) componentSets(q query, c *Cluster, base *yamldoc.Node) (out clusterSets) {
+	g := c.Groups[q.Group]
 	if g == nil {
 		return out
 	}
-	out.knows = q.Component != "" && g.has(q.Component)
-	if !c.registered || !st.may(q, c, q.Group) {
+	out.knows = q.Component != "" && g.Has(q.Component)
+	if !c.Registered || !st.may(q, c, q.Group) {
 		return out
 	}
-	if len(g.errors) > 0 {
-		out.problems = c.concerns(g.errors)
+	if len(g.Errors) > 0 {
+		out.problems = c.concerns(g.Errors)
 		return out
 	}
-	if q.Release != "" && g.release.Type != q.Release {
+	if q.Release != "" && g.Release.Type != q.Release {
 		return out
 	}
 	for _, component := range q.components(g) {
@@ -220,11 +226,11 @@ func (st *State) componentSets(q query, c *cluster, base *yamldoc.Node) (out clu
 }
 
 // components are the names that a request asks for.
-func (q query) components(g *clusterGroup) []string {
+func (q query) components(g *Group) []string {
 	if q.Component != "" {
 		return []string{q.Component}
 	}
-	return g.components()
+	return g.Components()
 }
 
 // base is the request's catalog entry as a node.
@@ -232,65 +238,66 @@ func (st *State) base(q query) (*yamldoc.Node, *Error) {
 	if q.Base == nil {
 		return nil, nil
 	}
-	n, err := st.now.memo.base(&yamldoc.Doc{File: basePath}, q.Base)
+	n, err := st.resolver.memo.base(&yamldoc.Doc{File: basePath}, q.Base)
 	if err != nil {
-		return nil, badRequest("input.parameters.base: %v", err)
+		return nil, BadRequestError("input.parameters.base: %v", err)
 	}
-	if e := readEntry(longForm(n)); len(e.problems) > 0 {
-		return nil, badRequest("input.parameters.%s", strings.TrimPrefix(e.problems[0].Error(), ": "))
+	if e := readEntry(longForm(n)); len(e.Problems) > 0 {
+		return nil, BadRequestError("input.parameters.%s", strings.TrimPrefix(e.Problems[0].Error(), ": "))
 	}
 	return n, nil
 }
 
 // componentSet is one cluster's set of one component, nil when there is to be no Application: it is not to run there,
 // and what runs has been taken care of (D3); or when it belongs to another ApplicationSet yet.
-func (st *State) componentSet(q query, c *cluster, g *clusterGroup, component string, base *yamldoc.Node) (*ComponentSet, []problem.Problem) {
-	ground := st.of(c)
-	r, problems := ground.resolve(c, g, component, base)
+func (st *State) componentSet(q query, c *Cluster, g *Group, component string, base *yamldoc.Node) (*ComponentSet, []problem.Problem) {
+	resolver := st.ResolverOf(c)
+	r, problems := resolver.Resolve(c, g, component, base)
 	if problems = c.concerns(problems); len(problems) > 0 {
 		return nil, problems
 	}
-	if r.enabled && !c.retired() {
+	if r.Enabled && !c.IsRetired() {
 		if st.held(q, c, g, component) {
 			return nil, nil
 		}
-		return ground.newComponentSet(c, g, component, q.told(r), orphan)
+		return NewComponentSet(resolver, c, g, component, q.told(r), fleet.Orphan)
 	}
-	if r.entry == nil || st.removal(q, c, g, component) != wanted || !c.goes(r.entry, ground.memo.entry(r.entry)) {
+	if r.EntryTree == nil || st.removal(q, c, g, component) != wanted || !RemovesWorkloads(c, r) {
 		return nil, nil
 	}
-	if r.values == nil {
-		if r, problems = ground.whole(c, g, component, base, r); len(problems) > 0 {
+	if r.Values == nil {
+		if r, problems = resolver.Complete(c, g, component, base, r); len(problems) > 0 {
 			return nil, nil // it cannot be told any more what runs: it stays, and so does the rest of the answer
 		}
 	}
-	return ground.newComponentSet(c, g, component, q.told(r), cascade)
+	return NewComponentSet(resolver, c, g, component, q.told(r), fleet.Cascade)
 }
 
 // told is what is written of a component.
-func (q query) told(r resolved) resolved {
+func (q query) told(r Component) Component {
 	if q.bare {
-		r.values = nil
+		r.Values = nil
 	}
 	return r
 }
 
-func (b *ground) newComponentSet(c *cluster, g *clusterGroup, component string, r resolved, deletion string) (*ComponentSet, []problem.Problem) {
+// NewComponentSet is the parameter set of a component, which a resolver has computed.
+func NewComponentSet(b *Resolver, c *Cluster, g *Group, component string, r Component, deletion string) (*ComponentSet, []problem.Problem) {
 	var root *yamldoc.Node
-	if r.values != nil {
-		root = r.values.Root
+	if r.Values != nil {
+		root = r.Values.Root
 	}
 	text, err := b.memo.text(root)
 	if err != nil {
-		return nil, c.own([]problem.Problem{{
-			Reason: problem.InvalidValue, Severity: problem.Error, Pos: c.member.Pos, Subject: fmt.Sprintf("component %q", component), Found: err.Error(),
+		return nil, c.Attribute([]problem.Problem{{
+			Reason: problem.InvalidValue, Severity: problem.Error, Pos: c.Member.Pos, Subject: fmt.Sprintf("component %q", component), Found: err.Error(),
 		}})
 	}
-	e := b.memo.entry(r.entry)
+	e := r.Entry
 	return &ComponentSet{
-		Common: c.common(applicationName(component, c.member.Name)), Component: component, Group: g.name, Release: g.release.Type,
-		Chart: r.chart, Namespace: r.ns, ReleaseName: r.relName, HelmValues: text, ValueFiles: valueFiles(r.values), Deletion: deletion,
-		Kind: e.kind, DependsOn: e.dependsOn, Substitute: e.substitute,
+		Common: c.common(ApplicationName(component, c.Member.Name)), Component: component, Group: g.Name, Release: g.Release.Type,
+		Chart: r.Chart, Namespace: r.Namespace, ReleaseName: r.ReleaseName, HelmValues: text, ValueFiles: valueFiles(r.Values), Deletion: deletion,
+		Kind: e.Kind, DependsOn: e.DependsOn, Substitute: e.Substitute,
 	}, nil
 }
 

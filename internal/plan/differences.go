@@ -84,8 +84,8 @@ func equal(a, b any) bool {
 }
 
 // clusterDifferences are those of a cluster itself.
-func clusterDifferences(a, b generator.Cluster) []Difference {
-	describe := func(c generator.Cluster) []generator.Setting {
+func clusterDifferences(a, b generator.InventoryCluster) []Difference {
+	describe := func(c generator.InventoryCluster) []generator.Setting {
 		m := c.Member
 		role := "spoke"
 		if m.IsHub {

@@ -170,7 +170,7 @@ type comparison struct {
 // fleetOf is a hub's inventory by names.
 type fleetOf struct {
 	inventory generator.Inventory
-	clusters  map[string]generator.Cluster
+	clusters  map[string]generator.InventoryCluster
 	without   map[generator.ID]bool
 }
 
@@ -183,7 +183,7 @@ type key struct {
 
 // index leaves retired members out (rule 5 of the package), and some others.
 func index(inv generator.Inventory, without map[generator.ID]bool) *fleetOf {
-	f := &fleetOf{inventory: inv, clusters: map[string]generator.Cluster{}, without: without}
+	f := &fleetOf{inventory: inv, clusters: map[string]generator.InventoryCluster{}, without: without}
 	for _, c := range inv.Clusters {
 		if c.Member.Lifecycle != fleet.Retired && !f.lacks(c.Member.Name) {
 			f.clusters[c.Member.Name] = c

@@ -20,14 +20,14 @@ func (st *State) FindApplication(hub, name string) (Named, error) {
 		}
 		for _, m := range st.Fleet.Members(h) {
 			clusters = append(clusters, m.Name)
-			if !m.IsHub && applicationName(fleetSecret, m.Name) == name {
-				found = append(found, Named{h, m.Name, fleetGroup, fleetSecret})
+			if !m.IsHub && ApplicationName(Registration, m.Name) == name {
+				found = append(found, Named{h, m.Name, FleetGroup, Registration})
 			}
 			likely := strings.HasSuffix(name, "-"+m.Name)
-			c := st.clusterOf(m)
-			for group, g := range c.groups {
-				for _, component := range st.asReleased(c, g).components() {
-					is := applicationName(component, m.Name)
+			c := st.ClusterOf(m)
+			for group, g := range c.Groups {
+				for _, component := range st.GroupAsReleased(c, g).Components() {
+					is := ApplicationName(component, m.Name)
 					if is == name {
 						found = append(found, Named{h, m.Name, group, component})
 					}
@@ -47,9 +47,9 @@ func (st *State) FindApplication(hub, name string) (Named, error) {
 		for i, n := range found {
 			text[i] = n.String()
 		}
-		return Named{}, badRequest("Application %q may be %s: name the hub, or the cluster and component", name, strings.Join(text, " or "))
+		return Named{}, BadRequestError("Application %q may be %s: name the hub, or the cluster and component", name, strings.Join(text, " or "))
 	case hub != "" && clusters == nil:
-		return Named{}, badRequest("hub %q has no member files%s", hub, hint(hub, st.Fleet.Hubs()))
+		return Named{}, BadRequestError("hub %q has no member files%s", hub, Hint(hub, st.Fleet.Hubs()))
 	case names == nil: // the cluster is not known: it is what the name ends in
 		for i, c := range name {
 			for _, cluster := range clusters {
@@ -60,7 +60,7 @@ func (st *State) FindApplication(hub, name string) (Named, error) {
 		}
 	}
 	slices.Sort(names)
-	return Named{}, badRequest("no component of any cluster is called %q%s", name, hint(name, slices.Compact(names)))
+	return Named{}, BadRequestError("no component of any cluster is called %q%s", name, Hint(name, slices.Compact(names)))
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -1,0 +1,62 @@
+package generator
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Kind tells whose fault an Error is.
+type Kind int
+
+const (
+	// BadRequest means that the request itself cannot be answered.
+	BadRequest Kind = iota + 1
+	// Unavailable means that the fleet cannot be computed as it is.
+	Unavailable
+)
+
+// maxMessage bounds an error's text, in bytes: it becomes a condition of the ApplicationSet, and varying text makes
+// Argo CD reconcile in a loop (rule G5; argo-cd#21887).
+const maxMessage = 600
+
+// Error is why a request has no answer.
+type Error struct {
+	Kind     Kind
+	Message  string
+	Problems []problem.Problem
+}
+
+// Error is the message, at most maxMessage bytes, the same for the same cause.
+func (e *Error) Error() string {
+	if len(e.Message) > maxMessage {
+		return strings.ToValidUTF8(e.Message[:maxMessage-3], "") + "..."
+	}
+	return e.Message
+}
+
+func BadRequestError(format string, args ...any) *Error {
+	return &Error{Kind: BadRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+// unavailable is the error of members that cannot be computed.
+func UnavailableError(ps []problem.Problem) *Error {
+	ps = problem.Sorted(ps)
+	first := ps[0]
+	message := first.Error()
+	if first.Cluster != "" && !strings.Contains(message, fmt.Sprintf("%q", first.Cluster)) {
+		message = fmt.Sprintf("member %q of hub %q: %s", first.Cluster, first.Hub, message)
+	}
+	if len(ps) > 1 {
+		message += fmt.Sprintf(" (and %d more)", len(ps)-1)
+	}
+	return &Error{Kind: Unavailable, Message: message, Problems: ps}
+}
+
+func Hint(name string, known []string) string {
+	if h := problem.Nearest(name, known); len(h) > 0 {
+		return ", " + h[0]
+	}
+	return ""
+}
