@@ -94,8 +94,8 @@ func (a *agents) onboard(t *testing.T) {
 	a.registered(t, fluxMember)
 	a.expected(t)
 	a.undeleted(t, mark, func(change) bool { return false })
-	a.foreseeing.Engines = append(a.foreseeing.Engines, a.argoCDOf(agent, engine, a.agent.Kube), fluxOf(fluxMember, a.flux.Kube))
-	a.foreseen(t)
+	a.planCheck.Engines = append(a.planCheck.Engines, a.argoCDOf(agent, engine, a.agent.Kube), fluxOf(fluxMember, a.flux.Kube))
+	a.checkPlan(t)
 }
 
 // joined is a member that deploys for itself, from its file to its service, and how long that took.
@@ -342,7 +342,7 @@ func (a *agents) outage(t *testing.T) {
 		return c.what == "changed" && c.cluster != neighbour && (c.cluster != fluxMember || ofFlux(c))
 	})
 	a.expected(t)
-	a.foreseen(t)
+	a.checkPlan(t)
 }
 
 // changed is when an object of a cluster was changed first after a mark.

@@ -7,7 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 )
 
-// beside: what a team has beside the fleet, of Argo CD's own git generator, is foreseen as the fleet is: its folders and files come,
+// beside: a team's ApplicationSets with Argo CD's own git generator are planned like the fleet: its folders and files come,
 // change and go.
 func beside(t *testing.T, e *environment) {
 	const sets = "fleet/bootstrap/" + hub.Name + "/dashboards.yaml"

@@ -17,17 +17,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/test/e2e/internal/foresight"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/plancheck"
 )
 
 // environment is the running hub, and what the flows ask of it.
 type environment struct {
 	*hub.Hub
-	ledger     *ledger
-	timings    []timing
-	foreseeing foresight.Foresight
+	ledger    *ledger
+	timings   []timing
+	planCheck plancheck.Checker
 }
 
 // timing is a measured span.
@@ -79,8 +79,8 @@ func start(t *testing.T, o hub.Options) *environment {
 	for name, client := range h.Spoke {
 		e.ledger.watch(t.Context(), t, name, client, isDeployed, kube.ConfigMaps, kube.Deployments)
 	}
-	e.foreseeing = foresight.Foresight{
-		Argosy: argosy, Repo: e.Fleet.Path(), Hub: hub.Name, Facts: e.facts, Engines: []foresight.Engine{e.argoCDOf(hubOwner, hub.Name, e.Kube)},
+	e.planCheck = plancheck.Checker{
+		Argosy: argosy, Repo: e.Fleet.Path(), Hub: hub.Name, Facts: e.facts, Engines: []plancheck.Engine{e.argoCDOf(hubOwner, hub.Name, e.Kube)},
 	}
 	e.timed("start", "components running", began)
 	return e
@@ -233,9 +233,8 @@ func (e *environment) synced(t *testing.T) {
 // Kubernetes take from one thing to the next.
 const quiet = 2 * time.Second
 
-// settle waits until every Application is synced and healthy, and stays so for a while in which nothing happens: what
-// should not follow has had its time, and what a flow sees afterwards is of its own making. What there is then has to be what was
-// foreseen.
+// settle waits until every Application is synced and healthy and nothing changes for a while: late
+// reactions had their time, and a flow then sees only its own changes. It then compares with the plan.
 func (e *environment) settle(t *testing.T) {
 	t.Helper()
 	e.within(t, 4*patience, "all Applications synced and healthy, and nothing happening", func() string {
@@ -247,7 +246,7 @@ func (e *environment) settle(t *testing.T) {
 		}
 		return ""
 	})
-	e.foreseen(t)
+	e.checkPlan(t)
 }
 
 // values are what a component got on a spoke: the stand-in chart writes them into a ConfigMap.
@@ -282,12 +281,12 @@ func (e *environment) only(t *testing.T, mark int, allowed func(change) bool) {
 // spokes are the names of the spokes with a control plane, sorted.
 func (e *environment) spokes() []string { return slices.Sorted(maps.Keys(e.Spokes)) }
 
-// foreseen fails where what there is, is not what was foreseen.
-func (e *environment) foreseen(t *testing.T) {
+// checkPlan fails when the live objects or their changes differ from the plan.
+func (e *environment) checkPlan(t *testing.T) {
 	t.Helper()
 	began := time.Now()
-	compared := e.foreseeing.Check(t, e.patiently(t))
-	e.timed("foreseen", compared, began)
+	compared := e.planCheck.Check(t, e.patiently(t))
+	e.timed("checkPlan", compared, began)
 }
 
 func (e *environment) patiently(t *testing.T) func(string, func() string) error {
@@ -295,9 +294,9 @@ func (e *environment) patiently(t *testing.T) func(string, func() string) error 
 }
 
 // argoCDOf is an engine's, by where the ledger has what is there.
-func (e *environment) argoCDOf(owner, where string, client *kube.Client) foresight.Engine {
+func (e *environment) argoCDOf(owner, where string, client *kube.Client) plancheck.Engine {
 	kinds := []string{"Application", "ApplicationSet"}
-	return foresight.Engine{Owner: owner, Kube: client, Kinds: kinds, All: func(testing.TB) (out []*unstructured.Unstructured) {
+	return plancheck.Engine{Owner: owner, Kube: client, Kinds: kinds, All: func(testing.TB) (out []*unstructured.Unstructured) {
 		for _, kind := range kinds {
 			out = slices.AppendSeq(out, maps.Values(e.ledger.all(where, kind)))
 		}

@@ -162,7 +162,7 @@ func broken(name, path string, edit func(string) string, members ...string) faul
 			if len(members) > 0 {
 				e.eventually(t, "the service takes it, without the members that it breaks", func() string { return e.keeps(t, head, served, members) })
 				e.refresh(t, false)
-				e.foreseeing.CheckBroken(t, e.patiently(t))
+				e.planCheck.CheckBroken(t, e.patiently(t))
 				return
 			}
 			e.eventually(t, "the service refuses it", func() string { return e.refuses(t, head) })

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
-	"github.com/argosy-hub/argosy/test/e2e/internal/foresight"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/plancheck"
 )
 
 // What the charts of this repository make.
@@ -165,7 +165,7 @@ func fluxBrokenCommit(t *testing.T, m *fluxEngine) {
 	}
 	m.allReady(t, answered)
 	m.calm(t)
-	m.foreseeing.CheckBroken(t, now)
+	m.planCheck.CheckBroken(t, now)
 	m.only(t, mark, func(change) bool { return false })
 	must(t, m.fleet.Write(path, text))
 	m.push(t, "Mend "+path)
@@ -193,7 +193,7 @@ func fluxSwitchedOff(t *testing.T, m *fluxEngine) {
 		return ""
 	})
 	m.timed("push to the artifact without a component applied", began)
-	m.settleApart(t, foresight.Apart{Stay: []string{component + "-" + fluxMember}}) // what is foreseen is with the permission
+	m.settleExcept(t, plancheck.Exceptions{Stay: []string{component + "-" + fluxMember}}) // the plan assumes the permission
 	m.only(t, mark, func(change) bool { return false })
 	m.notRecreated(t, before)
 	for _, o := range []string{"HelmRelease/" + flux.Namespace + "/" + component + "-" + fluxMember, "Deployment/kyverno/kyverno"} {

@@ -23,9 +23,9 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
-	"github.com/argosy-hub/argosy/test/e2e/internal/foresight"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/plancheck"
 	"github.com/argosy-hub/argosy/test/e2e/internal/plugin"
 	"github.com/argosy-hub/argosy/test/e2e/internal/services"
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
@@ -43,17 +43,17 @@ const (
 // fluxEngine is a cluster with Flux, the other clusters that it deploys to, and what it reads. There is no Argo CD.
 type fluxEngine struct {
 	*testcluster.Cluster
-	others     []*testcluster.Cluster
-	owner      string // whose engine it is, as the service calls it
-	flux       *flux.Flux
-	git        *gitserver.Server
-	fleet      *fleetrepo.Repo
-	services   *services.Proxy
-	plugin     *plugin.Plugin
-	ledger     *ledger
-	foreseeing foresight.Foresight
-	spans      []string
-	checkout   string
+	others    []*testcluster.Cluster
+	owner     string // whose engine it is, as the service calls it
+	flux      *flux.Flux
+	git       *gitserver.Server
+	fleet     *fleetrepo.Repo
+	services  *services.Proxy
+	plugin    *plugin.Plugin
+	ledger    *ledger
+	planCheck plancheck.Checker
+	spans     []string
+	checkout  string
 }
 
 // startFlux starts Git, charts, clusters of these names, and Flux on the first of them. The fleet has these members; more is
@@ -87,8 +87,8 @@ func startFlux(t *testing.T, owner string, clusters, members []string, more ...s
 		HTTPProxy: m.services.URL,
 	})
 	must(t, err)
-	m.foreseeing = foresight.Foresight{Argosy: argosy, Repo: m.fleet.Path(), Hub: fluxHub, Engines: []foresight.Engine{fluxOf(m.owner, m.Client)}, Facts: m.known}
-	m.foreseeing.Engines[0].Applied = m.applied
+	m.planCheck = plancheck.Checker{Argosy: argosy, Repo: m.fleet.Path(), Hub: fluxHub, Engines: []plancheck.Engine{fluxOf(m.owner, m.Client)}, Facts: m.known}
+	m.planCheck.Engines[0].Applied = m.applied
 	m.timed("clusters, Flux, Git and charts running", began)
 	return m
 }
@@ -405,20 +405,20 @@ func (m *fluxEngine) eventually(t *testing.T, what string, pending func() string
 	}
 }
 
-// settle waits until nothing happens any more. What there is then has to be what was foreseen.
+// settle waits until nothing changes any more, and then compares with the plan.
 func (m *fluxEngine) settle(t *testing.T) {
 	t.Helper()
-	m.settleApart(t, foresight.Apart{})
+	m.settleExcept(t, plancheck.Exceptions{})
 }
 
-// settleApart is settle where something cannot be foreseen.
-func (m *fluxEngine) settleApart(t *testing.T, apart foresight.Apart) {
+// settleExcept is settle with exceptions of the plan.
+func (m *fluxEngine) settleExcept(t *testing.T, apart plancheck.Exceptions) {
 	t.Helper()
 	m.calm(t)
-	m.foreseeing.CheckApart(t, now, apart)
+	m.planCheck.CheckExcept(t, now, apart)
 }
 
-// now is how foresight waits when nothing happens any more: not at all.
+// now is how plancheck waits once nothing changes any more: not at all.
 func now(_ string, pending func() string) error {
 	if differs := pending(); differs != "" {
 		return errors.New(differs)

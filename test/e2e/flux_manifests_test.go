@@ -113,7 +113,7 @@ func fluxManifests(t *testing.T, m *fluxEngine) {
 	m.says(t, fluxMember, "second", "${cluster} ${annotation_aws_vpc_id:=none}")
 	m.allReady(t, m.answered(t))
 	m.timed("push to Kustomization ready", began)
-	m.settle(t) // what is foreseen of the Kustomization's own is from here on
+	m.settle(t) // the plan covers the Kustomization's own objects from here on
 
 	m.notices(t, catalog, "", "first")
 	must(t, m.fleet.Remove("notices/prod/second.yaml"))

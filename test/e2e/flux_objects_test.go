@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
-	"github.com/argosy-hub/argosy/test/e2e/internal/foresight"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/plancheck"
 )
 
 // fluxReady says why an object of Flux is not ready; nothing if it is.
@@ -40,11 +40,11 @@ func fluxCondition(o *unstructured.Unstructured, kind string) map[string]any {
 }
 
 // fluxOf is an engine's Flux. What it has of an Application is called the same.
-func fluxOf(owner string, client *kube.Client) foresight.Engine {
+func fluxOf(owner string, client *kube.Client) plancheck.Engine {
 	ours := func(o *unstructured.Unstructured) bool {
 		return o.GetLabels()["app.kubernetes.io/managed-by"] == "argosy"
 	}
-	return foresight.Engine{
+	return plancheck.Engine{
 		Owner: owner, Kube: client, Kinds: []string{"HelmRelease", "Kustomization"}, Manager: "kustomize-controller", Ours: ours,
 		All: func(t testing.TB) (out []*unstructured.Unstructured) {
 			for _, r := range []schema.GroupVersionResource{flux.HelmReleases, flux.Kustomizations} {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
-	"github.com/argosy-hub/argosy/test/e2e/internal/foresight"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/plancheck"
 )
 
 var (
@@ -105,7 +105,7 @@ func fluxMovedAway(t *testing.T, m *fluxEngine) {
 	}
 	m.timed(fmt.Sprintf("push to %d HelmReleases let go", len(moved)), began)
 	// The cluster's labels, which say who owns a group, are the hub's to bring, which is not there.
-	m.settleApart(t, foresight.Apart{Unknown: []string{"ConfigMap cluster-info"}})
+	m.settleExcept(t, plancheck.Exceptions{Unknown: []string{"ConfigMap cluster-info"}})
 	m.only(t, mark, func(c change) bool {
 		return c.kind == "HelmRelease" && slices.ContainsFunc(moved, func(component string) bool { return c.name == component+"-"+fluxMember })
 	})

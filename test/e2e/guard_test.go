@@ -53,7 +53,7 @@ func removalBudget(t *testing.T, e *environment) {
 		if now := len(e.ledger.all(hub.Name, "Application")); now != applications {
 			t.Errorf("%d Applications; there were %d", now, applications)
 		}
-		e.foreseen(t)
+		e.checkPlan(t)
 	})
 
 	t.Run("approved", func(t *testing.T) {

@@ -211,7 +211,7 @@ func (a *agents) flip(t *testing.T) {
 					c.cluster == hub.Name && c.name == "grant-addons-"+agent
 			})
 			a.expected(t)
-			a.foreseen(t)
+			a.checkPlan(t)
 			a.handover(t, mark, x.name, from, to, moving)
 		})
 	}
@@ -247,7 +247,7 @@ func (a *agents) fluxFlip(t *testing.T) {
 				return c.cluster == fluxMember && c.kind == "HelmRelease" && x.toHub || c.cluster == hub.Name && (strings.HasSuffix(c.name, "-"+fluxMember))
 			})
 			a.expected(t)
-			a.foreseen(t)
+			a.checkPlan(t)
 		})
 	}
 }

@@ -71,7 +71,7 @@ func (p *pushing) onboard(t *testing.T) {
 		return ""
 	})
 	p.timed("push", "push to all Secrets on the member", began)
-	p.foreseen(t)
+	p.checkPlan(t)
 }
 
 // pushState is what External Secrets says of its PushSecrets.
@@ -222,5 +222,5 @@ func (p *pushing) noMore(t *testing.T, token string) {
 	if now := p.pushed(t, "second"); now != token {
 		t.Error("the token is another one")
 	}
-	p.foreseen(t)
+	p.checkPlan(t)
 }

@@ -1,4 +1,4 @@
-package foresight
+package plancheck
 
 import (
 	"encoding/json"
@@ -14,18 +14,18 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
-// objects are some as they are told, by id.
+// objects are normalized objects by id.
 type objects map[string]map[string]any
 
 // id names an object.
 func id(kind, name string) string { return kind + " " + name }
 
-// others are what somebody else puts onto objects, by the part of the metadata.
+// others are the keys that other controllers set, by the part of the metadata.
 var others = map[string][]string{
 	"annotations": {
-		"argocd.argoproj.io/refresh",                 // whoever wants an Application compared, until Argo CD has
-		"argocd.argoproj.io/application-set-refresh", // whoever wants an ApplicationSet to ask, until it has
-		"argosy.dev/refreshed-at",                    // the service, when it wants that
+		"argocd.argoproj.io/refresh",                 // requests a comparison, until Argo CD ran it
+		"argocd.argoproj.io/application-set-refresh", // requests a reconciliation, until Argo CD ran it
+		"argosy.dev/refreshed-at",                    // the service, when it requests one
 		"argocd.argoproj.io/tracking-id",             // Argo CD 3, onto what an Application makes
 	},
 	"labels": {
@@ -35,10 +35,10 @@ var others = map[string][]string{
 	},
 }
 
-// told is an object as whoever made it wants it: without its status and a running operation, without what Kubernetes notes of it (uid,
-// resourceVersion, generation, creationTimestamp, managedFields), without who controls it (ownerReferences, which need a uid),
-// and without what others add.
-func told(t testing.TB, o *unstructured.Unstructured) map[string]any {
+// normalized returns what the maker of an object declares. It drops the status, a running operation,
+// the metadata that Kubernetes sets (uid, resourceVersion, generation, creationTimestamp,
+// managedFields), ownerReferences, which need a uid, and what other controllers add.
+func normalized(t testing.TB, o *unstructured.Unstructured) map[string]any {
 	t.Helper()
 	metadata := map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}
 	for part, all := range map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()} {
@@ -74,7 +74,7 @@ func told(t testing.TB, o *unstructured.Unstructured) map[string]any {
 	return same
 }
 
-// withoutFalse is a value without what is false in its maps.
+// withoutFalse returns a value without the false entries of its maps.
 func withoutFalse(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -95,7 +95,7 @@ func withoutFalse(value any) any {
 	return value
 }
 
-// differing says what is not as it is wanted, up to a few objects of it.
+// differing describes the first few objects that differ.
 func differing(want, have objects) string {
 	const most = 4
 	var out []string
@@ -104,12 +104,12 @@ func differing(want, have objects) string {
 		h, has := have[name]
 		switch {
 		case !has:
-			out = append(out, name+" is foreseen, and not there")
+			out = append(out, name+" is declared, and not live")
 		case !wanted:
-			out = append(out, name+" is there, and not foreseen")
+			out = append(out, name+" is live, and not declared")
 		default:
 			if diff := cmp.Diff(w, h); diff != "" {
-				out = append(out, name+" (-foreseen +API server):\n"+diff)
+				out = append(out, name+" (-declared +API server):\n"+diff)
 			}
 		}
 	}
@@ -125,8 +125,8 @@ func merge(a, b objects) objects {
 	return out
 }
 
-// became is what has become of objects, by id.
-func became(before, after objects) map[string]string {
+// changes returns what happened to each object, by id: create, change or remove.
+func changes(before, after objects) map[string]string {
 	out := map[string]string{}
 	for name := range merge(before, after) {
 		b, was := before[name]
@@ -143,7 +143,7 @@ func became(before, after objects) map[string]string {
 	return out
 }
 
-// deployments are Applications, and what Flux has in their place, by name.
+// deployments selects Applications, HelmReleases and Kustomizations, by name.
 func deployments(all map[string]string) map[string]string {
 	out := map[string]string{}
 	for object, action := range all {
@@ -154,11 +154,11 @@ func deployments(all map[string]string) map[string]string {
 	return out
 }
 
-func toldAll(t testing.TB, all map[string]*unstructured.Unstructured) objects {
+func normalizedAll(t testing.TB, all map[string]*unstructured.Unstructured) objects {
 	t.Helper()
 	out := objects{}
 	for name, o := range all {
-		out[name] = told(t, o)
+		out[name] = normalized(t, o)
 	}
 	return out
 }

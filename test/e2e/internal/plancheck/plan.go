@@ -1,4 +1,4 @@
-package foresight
+package plancheck
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// planned is what `argosy plan` says, as far as it is compared with what comes of it.
+// planned is the part of `argosy plan -o json` that a check compares.
 type planned struct {
 	Hubs []struct {
 		Clusters []struct {
@@ -23,7 +23,7 @@ type planned struct {
 	Broken   []map[string]any
 }
 
-// problems are what keeps a plan from being complete.
+// problems returns why a plan is incomplete.
 func (p *planned) problems() []map[string]any {
 	if p == nil {
 		return nil
@@ -40,7 +40,7 @@ type plannedApplication struct {
 	}
 }
 
-// hands are the engines that an Application goes from and to, the same if it does not.
+// hands returns the engines that an Application moves from and to; equal when it does not move.
 func (a plannedApplication) hands() (from, to string) {
 	for _, d := range a.Differences {
 		if d.Kind == "setting" && d.Name == "owner" {
@@ -52,8 +52,8 @@ func (a plannedApplication) hands() (from, to string) {
 
 type plannedRefusal struct{ View, Owner, Group, Component, Release string }
 
-// effects are what becomes of an engine's Applications, by name, but for those that are held. One that moves goes from one ApplicationSet to
-// another, under its name.
+// effects returns what happens to each Application of an engine, by name, without those that the
+// removal budget keeps. A moved Application keeps its name under another ApplicationSet.
 func (p *planned) effects(owner string, held map[string]bool) map[string]string {
 	out := map[string]string{}
 	if p == nil {
@@ -83,7 +83,7 @@ func (p *planned) effects(owner string, held map[string]bool) map[string]string 
 	return out
 }
 
-// held are an engine's Applications that the removal budget does not let go.
+// held returns the Applications of an engine that the removal budget keeps.
 func (p *planned) held(owner string) map[string]bool {
 	out := map[string]bool{}
 	if p == nil {
@@ -105,7 +105,7 @@ func (p *planned) held(owner string) map[string]bool {
 	return out
 }
 
-// left are objects of an engine that nobody makes any more, and that stay.
+// left returns the objects of an engine that stay although no ApplicationSet makes them.
 func (p *planned) left(owner string) []string {
 	var out []string
 	if p == nil {

@@ -1,4 +1,4 @@
-package foresight
+package plancheck
 
 import (
 	"cmp"
@@ -13,35 +13,37 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
-// Engine is one, and how it is looked at.
+// Engine is one engine, and how its live objects are read.
 type Engine struct {
 	Owner string // as the service calls it
 	Kube  *kube.Client
-	// All is what there is of some kinds. Of others, what is foreseen is looked at.
+	// All lists every live object of Kinds. Of other kinds, only desired objects are read.
 	All   func(testing.TB) []*unstructured.Unstructured
 	Kinds []string
-	// Ours tells what is foreseen that it makes; nil is all.
+	// Ours reports whether the engine makes a desired object; nil means every object.
 	Ours func(*unstructured.Unstructured) bool
-	// Manager is who applies to its API server what is foreseen, and owns what it sets. Where there is one, an object is as foreseen if it
-	// would be the same when that is applied again: the API server fills in defaults, and controllers add to it.
+	// Manager is the field manager that applies desired objects. With one, an object is as desired
+	// when a repeated apply would not change it: the API server fills in defaults, and
+	// controllers add to it.
 	Manager string
-	// Applied is what Kustomizations of Flux have made of the fleet's own manifests, by whose engine the plan says.
+	// Applied are the objects that Flux's Kustomizations made from the fleet's own manifests, by the
+	// engine that the plan names.
 	Applied func(testing.TB) map[string][]*unstructured.Unstructured
 }
 
-// outlook is what an engine is to have, and has.
-type outlook struct {
+// objectsOf are an engine's desired and live objects.
+type objectsOf struct {
 	want, have objects
-	// makers are the ApplicationSets' names, by those of their Applications; nobody's are not in it.
+	// makers are the names of ApplicationSets by Application; those without one are absent.
 	makers map[string]string
-	// left is what nobody makes any more, and stays as it was.
+	// left are the objects that no ApplicationSet makes any more, and that stay unchanged.
 	left objects
-	// applied is what Kustomizations have made.
+	// applied are the objects that Kustomizations made.
 	applied applied
 }
 
-// keeps has what there was of an Application stay.
-func (o *outlook) keeps(application string, was *outlook) {
+// keeps makes the previous state of an Application the desired one.
+func (o *objectsOf) keeps(application string, was *objectsOf) {
 	for name, object := range was.want {
 		if _, of, _ := strings.Cut(name, " "); of == application {
 			o.want[name] = object
@@ -49,8 +51,9 @@ func (o *outlook) keeps(application string, was *outlook) {
 	}
 }
 
-// leaves adds what is left behind, of old and since what there was, as long as nobody makes it again.
-func (o *outlook) leaves(names []string, was *outlook) {
+// leaves adds the objects that are left behind, earlier ones included, unless an engine makes
+// them now.
+func (o *objectsOf) leaves(names []string, was *objectsOf) {
 	o.left = objects{}
 	if was == nil {
 		return
@@ -63,14 +66,14 @@ func (o *outlook) leaves(names []string, was *outlook) {
 	maps.Copy(o.want, o.left)
 }
 
-// live is what an engine has: all of the kinds that it is looked at for, and of others what is foreseen.
-func (e Engine) live(t testing.TB, foreseen objects) map[string]*unstructured.Unstructured {
+// live reads an engine's objects: all of its Kinds, and of other kinds the desired ones.
+func (e Engine) live(t testing.TB, desired objects) map[string]*unstructured.Unstructured {
 	t.Helper()
 	out := map[string]*unstructured.Unstructured{}
 	for _, object := range e.All(t) {
 		out[id(object.GetKind(), object.GetName())] = object
 	}
-	for name, wanted := range foreseen {
+	for name, wanted := range desired {
 		object := &unstructured.Unstructured{Object: wanted}
 		if slices.Contains(e.Kinds, object.GetKind()) {
 			continue
@@ -86,25 +89,26 @@ func (e Engine) live(t testing.TB, foreseen objects) map[string]*unstructured.Un
 	return out
 }
 
-// look is how what an engine has differs from what it is to have: Applications that another ApplicationSet controls are named, too.
-func (e Engine) look(t testing.TB, o *outlook) string {
+// compare describes how the live objects differ from the desired ones. It names Applications that
+// another ApplicationSet controls, too.
+func (e Engine) compare(t testing.TB, o *objectsOf) string {
 	t.Helper()
 	live, want := e.live(t, o.want), maps.Clone(o.want)
 	var misowned []string
 	for name, object := range live {
 		if maker, want := kube.Controller(object), o.makers[name]; object.GetKind() == "Application" && maker != want {
-			misowned = append(misowned, fmt.Sprintf("%s is controlled by %q; foreseen is %q", name, maker, want))
+			misowned = append(misowned, fmt.Sprintf("%s is controlled by %q; expected %q", name, maker, want))
 		}
 		if e.Manager != "" && o.want[name] != nil {
 			applied, err := e.Kube.WouldBe(t.Context(), e.Manager, &unstructured.Unstructured{Object: o.want[name]})
 			if err != nil {
 				t.Fatal(err)
 			}
-			want[name] = told(t, applied)
+			want[name] = normalized(t, applied)
 		}
 	}
 	slices.Sort(misowned)
-	o.have = toldAll(t, live)
+	o.have = normalizedAll(t, live)
 	if e.Applied != nil {
 		o.applied = appliedBy(t, e.Applied(t))
 	}

@@ -1,4 +1,4 @@
-package foresight
+package plancheck
 
 import (
 	"strings"
@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// applied is what Kustomizations have made: by whose engine and which Kustomization, by id.
+// applied are the objects that Kustomizations made, by engine and Kustomization, then by id.
 type applied map[string]objects
 
-// appliedBy are objects by what has made them, as kustomize-controller notes it.
+// appliedBy groups objects by the Kustomization that kustomize-controller recorded.
 func appliedBy(t testing.TB, all map[string][]*unstructured.Unstructured) applied {
 	t.Helper()
 	out := applied{}
@@ -24,13 +24,14 @@ func appliedBy(t testing.TB, all map[string][]*unstructured.Unstructured) applie
 			if out[by] == nil {
 				out[by] = objects{}
 			}
-			out[by][id(o.GetKind(), o.GetName())] = told(t, o)
+			out[by][id(o.GetKind(), o.GetName())] = normalized(t, o)
 		}
 	}
 	return out
 }
 
-// both are what Kustomizations have made that had made something before, and have now: a plan does not list what comes and goes with its maker.
+// both returns the objects, before and after, of Kustomizations that exist in both: a plan does not
+// list objects that appear or disappear with their Kustomization.
 func both(before, after applied) (was, is objects) {
 	was, is = objects{}, objects{}
 	for by, old := range before {
@@ -48,7 +49,7 @@ func both(before, after applied) (was, is objects) {
 	return was, is
 }
 
-// applied is what becomes of what Kustomizations make.
+// applied returns what happens to each object of a Kustomization.
 func (p *planned) applied() map[string]string {
 	out := map[string]string{}
 	if p == nil {
