@@ -28,7 +28,7 @@ const (
 	// taken off by the controller, which is one more request to the API server each time.
 	askAgain = "argosy.dev/campaign"
 
-	// moves is how long an Application may be gone that another ApplicationSet takes over: that one is told of its cluster
+	// moves is how long an Application may be gone that another ApplicationSet takes over: that one is refreshed
 	// when the Application is gone, and not before (docs/design/0012).
 	moves = 30 * time.Second
 
@@ -39,7 +39,7 @@ const (
 //
 //  1. A round has ApplicationSets ask the service after it has decided about a commit, and ends when all have been
 //     answered and the controller has nothing left to do. Then the API server is asked for the Applications. Those are made
-//     to ask that would be told something else than they were told last; after every fourth commit all are, so that
+//     to ask whose response changed since they asked last; after every fourth commit all are, so that
 //     nothing rests on that alone.
 //  2. An Application is lost when it is gone, or is another (by its UID) of the same ApplicationSet, or is marked to go with
 //     what it runs. It has moved when it is there again, of another ApplicationSet.
@@ -101,13 +101,13 @@ func (h *chaosHub) Consider(commit string, nothing bool) error {
 	}
 	ctx, cancel := context.WithTimeout(h.ctx, patience)
 	defer cancel()
-	told := false
+	pushed := false
 	for {
-		if !told {
-			told = h.e.Plugin.Pushed(ctx) == nil
+		if !pushed {
+			pushed = h.e.Plugin.Pushed(ctx) == nil
 		}
 		said, err := get(ctx, h.e.Plugin.URL+"/readyz")
-		if err == nil && told {
+		if err == nil && pushed {
 			if decided, err := accidents.Decided(said, commit, nothing); decided || err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (h *chaosHub) compare(before, gone map[string]chaosApp) []accidents.Loss {
 		now, there := h.apps[name]
 		switch {
 		case !there:
-			if !was.deleting { // else it has been told of
+			if !was.deleting { // else it has been reported
 				gone[name] = was
 			}
 		case now.deleting && !was.deleting:
@@ -199,7 +199,7 @@ func lossOf(name string, was chaosApp, how string) accidents.Loss {
 // ofRelease tells the ApplicationSets of releases from those that releases bring: the bootstrap calls them as their groups.
 func ofRelease(set string) bool { return slices.Contains(groups, set) }
 
-// round has ApplicationSets ask once, all of them or those that would be told something new, and looks at what is there
+// round has ApplicationSets ask once, all of them or those whose response changed, and looks at what is there
 // then (rule 1).
 func (h *chaosHub) round(all bool) error {
 	h.rounds++

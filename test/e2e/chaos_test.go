@@ -43,7 +43,7 @@ func TestChaos(t *testing.T) {
 	t.Run("guarded", func(t *testing.T) {
 		report := h.campaign(t, 0, *accidentSeed, *accidentCount, nil)
 		if n := len(report.Wrong); n > 0 {
-			t.Errorf("%d wrong deletions; expected 0", n) // each has been told of
+			t.Errorf("%d wrong deletions; expected 0", n) // each has been reported
 		}
 		must(t, h.e.ArgoCD.Controller.Restart(t.Context()))
 		h.e.within(t, 4*patience, "what is reached is synced and healthy again", func() string { return h.e.unsettled(h.reached) })
@@ -106,15 +106,15 @@ func (h *chaosHub) campaign(t *testing.T, maxRemovals int, seed uint64, n int, e
 	for name := range h.apps {
 		h.should[name] = true
 	}
-	began, told, wrong := time.Now(), 0, 0
+	began, reported, wrong := time.Now(), 0, 0
 	asked, refused := h.witness.count()
 	c.Enough = func(r accidents.Report) bool {
 		for ; wrong < len(r.Wrong); wrong++ {
 			t.Logf("wrong deletion: %s", r.Wrong[wrong])
 		}
-		if next := told + 25; r.Accidents() >= next {
+		if next := reported + 25; r.Accidents() >= next {
 			t.Logf("%s, %s", r, time.Since(began).Round(time.Second))
-			told = next
+			reported = next
 		}
 		return enough != nil && enough(r) || time.Since(began) > *accidentsEnd
 	}

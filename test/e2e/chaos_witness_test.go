@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// witness stands between Argo CD and the service, and remembers when each ApplicationSet asked last and what it was told.
+// witness stands between Argo CD and the service, and remembers when each ApplicationSet asked last and the response it got.
 // What it hands on it does not change; a service that is gone is an error to Argo CD as it is without it.
 type witness struct {
 	url string
 
-	mu    sync.Mutex
-	asked map[string]asked
-	total int           // requests
-	errs  int           // of them not answered with parameter sets
-	told  chan struct{} // closed at the next answer
+	mu       sync.Mutex
+	asked    map[string]asked
+	total    int           // requests
+	errs     int           // of them not answered with parameter sets
+	answered chan struct{} // closed at the next answer
 }
 
 // asked is an ApplicationSet's last question.
@@ -43,7 +43,7 @@ func witnesses(t *testing.T, service string) *witness {
 	must(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
-	w := &witness{url: "http://" + listener.Addr().String(), asked: map[string]asked{}, told: make(chan struct{})}
+	w := &witness{url: "http://" + listener.Addr().String(), asked: map[string]asked{}, answered: make(chan struct{})}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
@@ -85,8 +85,8 @@ func (w *witness) note(name string, a asked) {
 	if w.asked[name].began.Before(a.began) {
 		w.asked[name] = a
 	}
-	close(w.told)
-	w.told = make(chan struct{})
+	close(w.answered)
+	w.answered = make(chan struct{})
 }
 
 // since names those of some ApplicationSets that have not been answered to what they asked after a time, and counts the
@@ -109,7 +109,7 @@ func (w *witness) since(began time.Time, sets []string) (pending []string, refus
 func (w *witness) next() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.told
+	return w.answered
 }
 
 func (w *witness) count() (total, errs int) {
@@ -144,7 +144,7 @@ func digestOf(answer []byte) [sha256.Size]byte {
 }
 
 // differing puts the last question of each of some ApplicationSets to the service again, and names those that would be
-// told something else now than they were told last. One that would be refused is not among them but counted: Argo CD
+// answered differently now. One that would be refused is not among them but counted: Argo CD
 // does nothing upon an error.
 func (w *witness) differing(sets []string, ask func(question []byte) (code int, answer []byte, err error)) (differ []string, refused int, err error) {
 	for _, name := range sets {

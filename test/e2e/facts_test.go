@@ -61,7 +61,7 @@ kind: Facts
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	// What is not there cannot be told.
+	// What is not there cannot be reported.
 	text, err := exec.CommandContext(t.Context(), command.Path, "facts", "export", "--kubeconfig", cluster.Kubeconfig, "--applications", "--out", out).CombinedOutput()
 	if err == nil || !strings.Contains(string(text), "applications in namespace \"argocd\": the API server knows no such resource; is Argo CD installed?") {
 		t.Errorf("%v: %s", err, text)

@@ -41,7 +41,7 @@ type ledger struct {
 	mu      sync.Mutex
 	changes []change
 	known   map[key]entry
-	told    chan struct{} // closed at the next change of anything, also of a status
+	changed chan struct{} // closed at the next change of anything, also of a status
 	looks   []func(map[key]entry)
 }
 
@@ -53,7 +53,7 @@ type entry struct {
 	digest string // of what its owner wants, without status
 }
 
-func newLedger() *ledger { return &ledger{known: map[key]entry{}, told: make(chan struct{})} }
+func newLedger() *ledger { return &ledger{known: map[key]entry{}, changed: make(chan struct{})} }
 
 // watch adds a cluster's objects of some kinds, in all namespaces, and returns when all that is there has been seen.
 // Watches survive a restart of the API server.
@@ -165,15 +165,15 @@ func (l *ledger) tell() {
 	for _, look := range l.looks {
 		look(l.known)
 	}
-	close(l.told)
-	l.told = make(chan struct{})
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
 // next is closed when something happens after the call.
 func (l *ledger) next() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.told
+	return l.changed
 }
 
 // mark is a moment to ask about later.

@@ -215,7 +215,7 @@ func (w *warned) HandleWarningHeader(_ int, _, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// warn: with the chart's own actions nothing is refused, and whoever asks is told what would be.
+// warn: with the chart's own actions nothing is refused, and the client gets a warning of what would be.
 func (p *policies) warn(t *testing.T) {
 	p.apply(t, "Warn,Audit")
 	config := p.Config()

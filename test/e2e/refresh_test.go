@@ -16,22 +16,22 @@ import (
 
 // moment is what the hub's ApplicationSets were at one time.
 type moment struct {
-	at       time.Time
-	versions map[string]string // resource versions, by name
-	told     map[string]string // when the service has told Argo CD of each
+	at        time.Time
+	versions  map[string]string // resource versions, by name
+	annotated map[string]string // when the service refreshed each
 }
 
 func (e *environment) now() moment {
-	m := moment{at: time.Now(), versions: map[string]string{}, told: map[string]string{}}
+	m := moment{at: time.Now(), versions: map[string]string{}, annotated: map[string]string{}}
 	for name, o := range e.ledger.all(hub.Name, "ApplicationSet") {
 		m.versions[name] = o.GetResourceVersion()
-		m.told[name] = o.GetAnnotations()["argosy.dev/refreshed-at"]
+		m.annotated[name] = o.GetAnnotations()["argosy.dev/refreshed-at"]
 	}
 	return m
 }
 
 // reconciled fails unless, since a moment, exactly those ApplicationSets have been reconciled that own a component's
-// Applications of some clusters: the service has told Argo CD of them and of no other, Argo CD has asked for their
+// Applications of some clusters: the service annotated them and no other, Argo CD has asked for their
 // parameters and for no others', and nobody has written to another ApplicationSet, not even its status.
 func (e *environment) reconciled(t *testing.T, since moment, component string, clusters []string) {
 	t.Helper()
@@ -48,7 +48,7 @@ func (e *environment) reconciled(t *testing.T, since moment, component string, c
 		return slices.DeleteFunc(slices.Sorted(maps.Keys(after)), func(name string) bool { return before[name] == after[name] })
 	}
 	for what, got := range map[string][]string{
-		"told of by the service":      differ(since.told, now.told),
+		"annotated by the service":    differ(since.annotated, now.annotated),
 		"written to":                  differ(since.versions, now.versions),
 		"asked for by the controller": e.asked(t, since.at),
 	} {

@@ -127,7 +127,7 @@ func with(m map[string]string, key, value string) map[string]string {
 	return out
 }
 
-// link makes the commands that Argo CD is told apart by, and those it looks up in PATH.
+// link makes the names by which the one binary chooses its command, and the commands that it finds in PATH.
 func link(dir string, commands map[string]string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

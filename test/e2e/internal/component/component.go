@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Root     string            // the directory of the components' modules: test/e2e/components
 	Cache    string            // where builds are kept; "" is argosy/e2e in the user's cache directory
-	Progress func(line string) // told what is built and how long it took; nil: nobody is
+	Progress func(line string) // gets what is built and how long it took; may be nil
 	Jobs     int               // go build's -p; 0 leaves it to go
 }
 

@@ -47,8 +47,8 @@ func TestBuild(t *testing.T) {
 func TestBuildOnce(t *testing.T) {
 	t.Parallel()
 	o := module(t, "greeter")
-	var told []string
-	o.Progress = func(line string) { told = append(told, line) }
+	var lines []string
+	o.Progress = func(line string) { lines = append(lines, line) }
 	again := func() {
 		t.Helper()
 		if _, err := build(t.Context(), o, greeter(), []string{"greeter"}); err != nil {
@@ -56,13 +56,13 @@ func TestBuildOnce(t *testing.T) {
 		}
 	}
 	again()
-	if len(told) != 2 || told[0] != "building greeter (1 of 1)" || !strings.HasPrefix(told[1], "built greeter (1 of 1) in ") {
-		t.Errorf("the first build tells %q", told)
+	if len(lines) != 2 || lines[0] != "building greeter (1 of 1)" || !strings.HasPrefix(lines[1], "built greeter (1 of 1) in ") {
+		t.Errorf("the first build tells %q", lines)
 	}
-	told = nil
+	lines = nil
 	again()
-	if told != nil {
-		t.Errorf("unchanged, and yet: %q", told)
+	if lines != nil {
+		t.Errorf("unchanged, and yet: %q", lines)
 	}
 	gomod := filepath.Join(o.Root, "greeter", "go.mod")
 	text, err := os.ReadFile(gomod)
@@ -73,8 +73,8 @@ func TestBuildOnce(t *testing.T) {
 		write(t, gomod, fmt.Sprintf("%s\n// %d\n", text, i))
 		again()
 	}
-	if len(told) != 8 {
-		t.Errorf("four changes, and: %q", told)
+	if len(lines) != 8 {
+		t.Errorf("four changes, and: %q", lines)
 	}
 	if dirs := cached(t, o); len(dirs) != kept {
 		t.Errorf("kept %v", dirs)

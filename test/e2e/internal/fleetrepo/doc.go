@@ -5,7 +5,7 @@
 //     not, and new ones that are not ignored. Nothing else of the checkout is read.
 //  2. The address of this repository (Options.Upstream) becomes that of the demonstration's (Options.Remote), wherever
 //     it is written.
-//  3. Chart repositories become Options.ChartRepo. Their places are told by the YAML around them: a `repoURL` is a
+//  3. Chart repositories become Options.ChartRepo. The YAML around them shows which they are: a `repoURL` is a
 //     chart's, unless the same map has a `path` or a `ref`, then it is Git's. OCI registries, with or without a
 //     scheme, are treated alike. Entries of `sourceRepos` follow the chart repositories that the fleet names elsewhere;
 //     what becomes the same entry in lines that follow each other is written once.

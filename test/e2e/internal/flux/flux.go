@@ -4,7 +4,7 @@
 //  1. The CRDs are those of the controllers' releases, which Start applies, or waits for where somebody else delivers them
 //     (Options.Delivered). There is no notification-controller: events go to the API server
 //     alone, and a push is noticed after Reconcile or else at the source's interval.
-//  2. All that listens does so on 127.0.0.1. The controllers are told artifacts' addresses by source-controller, which has
+//  2. All that listens does so on 127.0.0.1. source-controller gives the controllers artifacts' addresses, which has
 //     the same port after each Restart, and its artifacts too: they are in Options.Dir.
 //  3. A cluster may have its own Flux or be deployed to from another's (spec.kubeConfig), and several of them may run at
 //     once: processes are named after the cluster.

@@ -4,7 +4,7 @@
 //  1. The conversation is Git's own: each request is handed to `git http-backend`. Everybody may read and push,
 //     forced pushes and deletions of branches included.
 //  2. OnPush is called after a push that changed a reference, once for each such push, in their order, outside of the
-//     push: the client does not wait for it. A push that changed nothing (up to date, rejected) is not told. There are
+//     push: the client does not wait for it. A push that changed nothing (up to date, rejected) is not reported. There are
 //     no hook scripts: the references are compared when a push's request ends.
 //  3. After Down the server is gone: connections are refused, open ones are cut. Up brings it back on the same port.
 //  4. Git runs without the configuration and the environment of whoever started the server (package gitcmd).

@@ -42,14 +42,14 @@ func served(t *testing.T) (s *gitserver.Server, clone string, pushes <-chan stri
 			t.Error(err)
 		}
 	})
-	told := make(chan string, 10)
-	s.OnPush(func(repo string) { told <- repo })
+	sent := make(chan string, 10)
+	s.OnPush(func(repo string) { sent <- repo })
 	if _, err := s.Create("fleet"); err != nil {
 		t.Fatal(err)
 	}
 	clone = filepath.Join(t.TempDir(), "clone")
 	git(t, t.TempDir(), "clone", "--quiet", s.URL("fleet"), clone)
-	return s, clone, told
+	return s, clone, sent
 }
 
 func commit(t *testing.T, clone, file string, content []byte) string {
@@ -62,15 +62,15 @@ func commit(t *testing.T, clone, file string, content []byte) string {
 	return git(t, clone, "rev-parse", "HEAD")
 }
 
-func told(t *testing.T, pushes <-chan string) {
+func awaitPush(t *testing.T, pushes <-chan string) {
 	t.Helper()
 	select {
 	case repo := <-pushes:
 		if repo != "fleet" {
-			t.Errorf("told of a push to %q, expected fleet", repo)
+			t.Errorf("got a push to %q, expected fleet", repo)
 		}
 	case <-time.After(wait):
-		t.Fatalf("no push told within %s", wait)
+		t.Fatalf("no push reported within %s", wait)
 	}
 }
 
@@ -79,14 +79,14 @@ func TestPushAndClone(t *testing.T) {
 	s, clone, pushes := served(t)
 	first := commit(t, clone, "a", []byte("a\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	told(t, pushes)
+	awaitPush(t, pushes)
 
 	// More than http.postBuffer: git sends it in chunks.
 	large := make([]byte, 3<<20)
 	_, _ = rand.Read(large)
 	second := commit(t, clone, "large", large)
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	told(t, pushes)
+	awaitPush(t, pushes)
 	if got := git(t, clone, "ls-remote", "origin", "refs/heads/main"); !strings.HasPrefix(got, second) {
 		t.Errorf("main is %s, expected %s", got, second)
 	}
@@ -101,21 +101,21 @@ func TestPushAndClone(t *testing.T) {
 	}
 
 	git(t, clone, "push", "--quiet", "--force", "origin", first+":main")
-	told(t, pushes)
+	awaitPush(t, pushes)
 	git(t, clone, "push", "--quiet", "origin", first+":refs/heads/release-next")
-	told(t, pushes)
+	awaitPush(t, pushes)
 	git(t, clone, "push", "--quiet", "origin", ":refs/heads/release-next")
-	told(t, pushes)
+	awaitPush(t, pushes)
 }
 
-// Pushes that change nothing are not told (2): the next one told is the one that does.
+// Pushes that change nothing are not reported (2): the next one reported is the one that does.
 func TestOnPushTellsChanges(t *testing.T) {
 	t.Parallel()
 	_, clone, pushes := served(t)
 	first := commit(t, clone, "a", []byte("a\n"))
 	commit(t, clone, "b", []byte("b\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	told(t, pushes)
+	awaitPush(t, pushes)
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
 	if _, err := tryGit(t, clone, "push", "--quiet", "origin", first+":main"); err == nil {
 		t.Fatal("a push that is no fast-forward was taken without --force")
@@ -125,15 +125,15 @@ func TestOnPushTellsChanges(t *testing.T) {
 	}
 	commit(t, clone, "c", []byte("c\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	told(t, pushes)
+	awaitPush(t, pushes)
 	select {
 	case <-pushes:
-		t.Error("told of a push that changed nothing")
+		t.Error("got a push that changed nothing")
 	default:
 	}
 }
 
-// The push does not wait for who is told of it (2).
+// The push does not wait for its handler (2).
 func TestOnPushIsApart(t *testing.T) {
 	t.Parallel()
 	s, clone, _ := served(t)
@@ -145,11 +145,11 @@ func TestOnPushIsApart(t *testing.T) {
 	})
 	commit(t, clone, "a", []byte("a\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	told(t, entered)
+	awaitPush(t, entered)
 	commit(t, clone, "b", []byte("b\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
 	close(release)
-	told(t, entered)
+	awaitPush(t, entered)
 }
 
 func TestDownAndUp(t *testing.T) {
@@ -170,7 +170,7 @@ func TestDownAndUp(t *testing.T) {
 		t.Fatalf("back at %s, expected %s", got, url)
 	}
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	told(t, pushes)
+	awaitPush(t, pushes)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestCleanEnvironment(t *testing.T) {
 	_, clone, pushes := served(t)
 	commit(t, clone, "a", []byte("a\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	told(t, pushes)
+	awaitPush(t, pushes)
 }
 
 func TestCreateRefuses(t *testing.T) {

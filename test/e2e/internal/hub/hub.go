@@ -76,7 +76,7 @@ type Options struct {
 	// there, and what they would deploy is not.
 	Absent []string
 	Flux   bool // the fleet's chart of Flux brings the kinds of Flux, for members that run it
-	// Progress is told what is being done, a line at a time.
+	// Progress gets what is being done, a line at a time.
 	Progress func(line string)
 }
 
@@ -339,7 +339,7 @@ func (h *Hub) putCluster(ctx context.Context, name, server, config string) error
 	return h.Secrets.Put(ctx, h.Fleet.SecretKeys()[name], string(text))
 }
 
-// startPlugin starts our own service, and has it told of each push.
+// startPlugin starts our own service, and notifies it of each push.
 func (h *Hub) startPlugin(ctx, life context.Context) error {
 	h.o.Progress("generator-plugin")
 	var err error

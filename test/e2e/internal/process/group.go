@@ -13,7 +13,7 @@ var errGroupStopped = errors.New("the group of processes is stopped")
 
 // Group is processes that end together. Its methods may be called concurrently.
 type Group struct {
-	// OnExit, if set (before the first Start), is called when a process that was ready ends without having been told to.
+	// OnExit, if set (before the first Start), is called when a process that was ready ends without having been asked to.
 	// The error names it, says how it ended and has the end of its log.
 	OnExit func(p *Process, err error)
 

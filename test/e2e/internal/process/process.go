@@ -97,7 +97,7 @@ func (p *Process) launch(ctx context.Context) error {
 		return err
 	}
 	if err := p.await(ctx, r); err != nil {
-		// The log as it is before the process is told to end, which is not what it failed by.
+		// The log as it is before the process is asked to end, which is not what it failed by.
 		err = explain(err, p.log, r.log.tail())
 		return errors.Join(err, r.end(p.spec.StopTimeout))
 	}

@@ -337,7 +337,7 @@ func TestNotReady(t *testing.T) {
 func TestKillAndRestart(t *testing.T) {
 	t.Parallel()
 	g := newGroup(t)
-	g.OnExit = func(_ *process.Process, err error) { t.Errorf("told of an end that was asked for: %v", err) }
+	g.OnExit = func(_ *process.Process, err error) { t.Errorf("OnExit for an end that was asked for: %v", err) }
 	p, address := serving(t, g, "serve")
 	first, exited := p.Pid(), p.Exited()
 	for range 2 {
@@ -385,12 +385,12 @@ func TestKillAndRestart(t *testing.T) {
 func TestUnexpectedExitIsTold(t *testing.T) {
 	t.Parallel()
 	g := newGroup(t)
-	told := make(chan error, 1)
-	g.OnExit = func(_ *process.Process, err error) { told <- err }
+	exits := make(chan error, 1)
+	g.OnExit = func(_ *process.Process, err error) { exits <- err }
 	p, address := serving(t, g, "serve")
 	_ = process.WaitHTTP("http://"+address+"/exit", nil)(t.Context())
 	closed(t, p.Exited())
-	if err := <-told; !strings.HasPrefix(err.Error(), "serve: exited with status 7; the end of ") || !strings.HasSuffix(err.Error(), "\n  | told to exit") {
+	if err := <-exits; !strings.HasPrefix(err.Error(), "serve: exited with status 7; the end of ") || !strings.HasSuffix(err.Error(), "\n  | told to exit") {
 		t.Error(err)
 	}
 }

@@ -52,7 +52,7 @@ func spawn(cmd *exec.Cmd) error {
 	return <-result
 }
 
-// start runs the specification; unasked is called if it ends, once ready, without having been told to.
+// start runs the specification; unasked is called if it ends, once ready, without having been asked to.
 func start(s Spec, logPath string, unasked func(*run)) (*run, error) {
 	log, err := openLog(logPath)
 	if err != nil {

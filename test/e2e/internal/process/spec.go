@@ -28,7 +28,7 @@ type Spec struct {
 	Name string
 	// Path is the program: a file, or a name to be found in PATH.
 	Path string
-	// Argv0 is what the program is told that it is called; the default is Path.
+	// Argv0 is the name that the program gets; the default is Path.
 	Argv0 string
 	Args  []string
 	// Env is the whole environment. Only PATH is taken from this program's, when Env has none.
@@ -47,7 +47,7 @@ type Spec struct {
 	StopTimeout time.Duration
 
 	// Ports are those of 127.0.0.1 that the process will listen on. Naming them is not required: one that is taken is
-	// then told before the start, where otherwise Ready might take a stranger's answer for the process's.
+	// then known before the start, where otherwise Ready might take a stranger's answer for the process's.
 	Ports []int
 
 	// Forward, if not nil, puts the process into a private network namespace, in which these ports of 127.0.0.1 are the

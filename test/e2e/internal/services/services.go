@@ -43,7 +43,7 @@ type pod struct {
 	labels map[string]string
 }
 
-// Start starts the proxy of a cluster; it ends with Close. Pods are told to it afterwards.
+// Start starts the proxy of a cluster; it ends with Close. Pods are added afterwards.
 func Start(ctx context.Context, client *kube.Client) (*Proxy, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +55,7 @@ func Start(ctx context.Context, client *kube.Client) (*Proxy, error) {
 	return p, nil
 }
 
-// Serve has the Services that select a pod with these labels lead to a URL, in place of the pod told before.
+// Serve has the Services that select a pod with these labels lead to a URL, in place of the previous pod.
 func (p *Proxy) Serve(url string, labels map[string]string) { p.pod.Store(&pod{url, labels}) }
 
 // Close ends the proxy.
