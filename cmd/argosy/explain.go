@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/report/explainreport"
 )
 
 func newExplain(o *options) *cobra.Command {
@@ -80,8 +81,8 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			if err != nil {
 				return err
 			}
-			e, err := report.NewExplanation(found, path)
-			var missing *report.PathError
+			e, err := explainreport.New(found, path)
+			var missing *explainreport.PathError
 			switch {
 			case errors.As(err, &missing):
 				return usageError(missing.Hints, "%w", err)
@@ -92,7 +93,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			if output == "json" {
 				return report.WriteJSON(w, e)
 			}
-			return report.WriteExplanation(w, e, styleOf(w))
+			return explainreport.Write(w, e, styleOf(w))
 		},
 	}
 	cmd.Flags().StringVar(&hub, "hub", "", "the cluster's hub; only needed when several hubs have a member of that name")

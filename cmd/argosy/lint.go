@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/report/lintreport"
 )
 
 func newLint(o *options) *cobra.Command {
@@ -57,7 +58,7 @@ are described in docs/reference/problems.md. With any finding the exit status is
 			if severity == "error" {
 				problems = problem.Errors(problems)
 			}
-			r := report.NewLintReport(s.Revision, problems, hubCount, clusterCount)
+			r := lintreport.New(s.Revision, problems, hubCount, clusterCount)
 			if err := writeLint(cmd, r, output); err != nil {
 				return err
 			}
@@ -74,15 +75,15 @@ are described in docs/reference/problems.md. With any finding the exit status is
 	return cmd
 }
 
-func writeLint(cmd *cobra.Command, r report.LintReport, output string) error {
+func writeLint(cmd *cobra.Command, r lintreport.Report, output string) error {
 	w := cmd.OutOrStdout()
 	switch output {
 	case "json":
 		return report.WriteJSON(w, r)
 	case "sarif":
-		return report.WriteJSON(w, report.NewSARIF(r, programVersion()))
+		return report.WriteJSON(w, lintreport.NewSARIF(r, programVersion()))
 	}
-	return report.WriteLint(w, r, styleOf(w))
+	return lintreport.Write(w, r, styleOf(w))
 }
 
 // findings are all that is to be said of a state, also of what its members' engines cannot express.

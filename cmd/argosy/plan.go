@@ -15,6 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/report/approval"
+	"github.com/argosy-hub/argosy/internal/report/planreport"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 )
@@ -96,14 +98,14 @@ A release's new version is one change of the release, unless its chart is in thi
 			case "json":
 				err = report.WriteJSON(w, p)
 			case "markdown":
-				err = report.WritePlanMarkdown(w, p, report.MaxMarkdown)
+				err = planreport.WriteMarkdown(w, p, planreport.MaxMarkdown)
 			case "approval":
 				if p.Guard.Approval == nil {
 					return &failure{status: exitFindings, err: errors.New("nothing to approve: what is removed is within the removal budget")}
 				}
-				err = report.WriteApproval(w, p.Guard.Approval)
+				err = approval.Write(w, p.Guard.Approval)
 			default:
-				err = report.WritePlan(w, p, styleOf(w))
+				err = planreport.Write(w, p, styleOf(w))
 			}
 			if err != nil {
 				return err
@@ -125,7 +127,7 @@ A release's new version is one change of the release, unless its chart is in thi
 }
 
 // planStatus is how plan ends.
-func planStatus(p report.Plan, exitCode, detailed bool) error {
+func planStatus(p planreport.Plan, exitCode, detailed bool) error {
 	status := exitGood
 	switch {
 	case p.Incomplete():
@@ -150,24 +152,24 @@ type planQuestion struct {
 	charts          renderedCharts
 }
 
-func (o *options) plan(cmd *cobra.Command, q planQuestion) (report.Plan, error) {
+func (o *options) plan(cmd *cobra.Command, q planQuestion) (planreport.Plan, error) {
 	ctx := cmd.Context()
 	f, err := readFacts(q.facts)
 	if err != nil {
-		return report.Plan{}, err
+		return planreport.Plan{}, err
 	}
 	expansion, err := o.newExpansion(ctx, q.instead, cmd.ErrOrStderr())
 	if err != nil {
-		return report.Plan{}, err
+		return planreport.Plan{}, err
 	}
 	before, err := source.Revision(ctx, o.repo, q.base, charts)
 	if err != nil {
-		return report.Plan{}, revisionError("--base", err)
+		return planreport.Plan{}, revisionError("--base", err)
 	}
 	var after *snapshot.Snapshot
 	if q.head == "" {
 		if q.head, err = o.revision(); err != nil {
-			return report.Plan{}, err
+			return planreport.Plan{}, err
 		}
 	}
 	if q.head == "" {
@@ -176,29 +178,28 @@ func (o *options) plan(cmd *cobra.Command, q planQuestion) (report.Plan, error) 
 		err = revisionError("--head", err)
 	}
 	if err != nil {
-		return report.Plan{}, err
+		return planreport.Plan{}, err
 	}
-	base := report.PlanRevision{Name: q.base, Revision: before.Revision}
-	head := report.PlanRevision{Name: q.head, Revision: after.Revision}
+	base := planreport.Revision{Name: q.base, Revision: before.Revision}
+	head := planreport.Revision{Name: q.head, Revision: after.Revision}
 	expansion.only = q.hub
 	done, err := q.charts.extend(ctx, &expansion)
 	if err != nil {
-		return report.Plan{}, err
+		return planreport.Plan{}, err
 	}
 	defer done()
 	found, err := comparePlan(before, after, f, expansion)
 	if err != nil {
-		return report.Plan{}, planError(err, base, head)
+		return planreport.Plan{}, planError(err, base, head)
 	}
 	if err := found.restrict(q.hub); err != nil {
-		return report.Plan{}, err
+		return planreport.Plan{}, err
 	}
-	out := report.NewPlan(base, head, found.plan)
-	out.AddBroken(found.plan.Broken)
-	out.AddProblems(false, found.head)
-	out.AddProblems(true, found.base)
+	out := planreport.New(base, head, found.plan)
+	out.AddProblems(plan.Head, found.head)
+	out.AddProblems(plan.Base, found.base)
 	expires := time.Now().UTC().AddDate(0, 0, approvalDays).Format(time.DateOnly)
-	out.Guard = report.NewPlanGuard(found.plan, found.foreseen.all, guard.Approval(found.foreseen.all, found.foreseen.after), expires)
+	out.Guard = planreport.NewGuard(found.plan, found.foreseen.all, guard.Approval(found.foreseen.all, found.foreseen.after), expires)
 	return out, nil
 }
 
@@ -238,7 +239,7 @@ func (f *foreseen) asked(h *expand.Hub) {
 }
 
 // planError is the failure of a revision with errors: its problems, and whose they are.
-func planError(err error, base, head report.PlanRevision) error {
+func planError(err error, base, head planreport.Revision) error {
 	out := &failure{status: exitFindings, err: err, hints: []string{fmt.Sprintf("there is no plan until these errors of the head, %s, are mended", head)}}
 	var state *plan.StateError
 	if errors.As(err, &state) && state.Base {

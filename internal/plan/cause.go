@@ -34,7 +34,8 @@ func (c *comparison) clusterCause(hub, name string) (Cause, problem.Pos) {
 
 // removal is an Application that is gone, with its cause.
 func (c *comparison) removal(hub string, a generator.Application, on Cluster) Application {
-	out := Application{Application: a, Action: Remove, Cause: on.Cause, Deletion: fleet.Orphan}
+	out := newApplication(a, Remove)
+	out.Cause, out.Deletion = on.Cause, fleet.Orphan
 	switch {
 	case a.View == generator.Releases:
 		out.Cause, out.Deletion = c.releaseCause(hub, a), ""
@@ -44,9 +45,9 @@ func (c *comparison) removal(hub string, a generator.Application, on Cluster) Ap
 			out.Deletion = c.retirement(hub, a)
 		}
 	case a.View != generator.Components:
-		out.Cause, out.Pos = Disabled, on.Member.Pos // a spoke became the hub's own, an agent is one no more
+		out.Cause, out.Position = Disabled, on.Member // a spoke became the hub's own, an agent is one no more
 	default:
-		c.componentCause(hub, &out)
+		c.componentCause(hub, a.Cluster, &out)
 	}
 	return out
 }
@@ -63,15 +64,15 @@ func (c *comparison) retirement(hub string, a generator.Application) string {
 }
 
 // componentCause is why a component no longer runs on a cluster that is still there.
-func (c *comparison) componentCause(hub string, out *Application) {
-	owner := c.head.Fleet.Member(hub, out.Cluster).Owner(out.Group)
+func (c *comparison) componentCause(hub, cluster string, out *Application) {
+	owner := c.head.Fleet.Member(hub, cluster).Owner(out.Group)
 	d, err := c.head.Departures(generator.Request{View: generator.Components, Hub: hub, Group: out.Group, Owner: owner})
 	if err != nil { // the group is in the layout no more
 		out.Cause, out.Detail = Lost, "no catalog has it any more"
 		return
 	}
-	why := d.Why(out.Cluster, out.Component)
-	out.Cause, out.Deletion, out.Detail, out.Pos = why.Cause, why.Deletion, why.Detail, why.Pos
+	why := d.Why(cluster, out.Component)
+	out.Cause, out.Deletion, out.Detail, out.Position = why.Cause, why.Deletion, why.Detail, why.Pos
 }
 
 // releaseCause is why no cluster of the owner's is on a release any more: what the clusters that were on it have become.

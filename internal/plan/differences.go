@@ -9,40 +9,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
-
-// Kind is what a Difference is about.
-type Kind string
-
-// The kinds.
-const (
-	Setting    Kind = "setting"    // of the member file, the catalog entry or the release
-	Label      Kind = "label"      // of the cluster
-	Annotation Kind = "annotation" // of the cluster
-	Value      Kind = "value"      // of the chart's values
-)
-
-// Difference is one thing that is not as it was.
-type Difference struct {
-	Kind Kind
-	// Name is the setting's, label's or annotation's, or the value's path (hierarchy.FormatPath).
-	Name string
-	// Old and New are nil where there is nothing.
-	Old, New *Side
-}
-
-// Side is a value and the place that sets it, which may be unknown.
-type Side struct {
-	Value any
-	Pos   problem.Pos
-}
 
 // differences are those of two Applications of one key, and whether there are any: those of the labels and annotations that
 // one writes onto its cluster are the cluster's, and told there.
 func differences(a, b generator.Application) (told []Difference, differ bool) {
-	told = append(settings(a.Settings, b.Settings), values(root(a.Values), root(b.Values), nil)...)
+	told = append(append([]Difference{}, settings(a.Settings, b.Settings)...), values(root(a.Values), root(b.Values), nil)...)
 	return told, len(told) > 0 || !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations)
 }
 
@@ -62,17 +35,17 @@ func settings(a, b []generator.Setting) []Difference {
 		if i < 0 {
 			return nil
 		}
-		return &Side{Value: in[i].Value, Pos: in[i].Pos}
+		return &Side{Value: in[i].Value, Position: in[i].Pos}
 	}
 	for _, s := range b {
-		updated := Side{Value: s.Value, Pos: s.Pos}
+		updated := Side{Value: s.Value, Position: s.Pos}
 		if old := find(a, s.Name); old == nil || !equal(old.Value, updated.Value) {
 			out = append(out, Difference{Kind: Setting, Name: s.Name, Old: old, New: &updated})
 		}
 	}
 	for _, s := range a {
 		if find(b, s.Name) == nil {
-			out = append(out, Difference{Kind: Setting, Name: s.Name, Old: &Side{Value: s.Value, Pos: s.Pos}})
+			out = append(out, Difference{Kind: Setting, Name: s.Name, Old: &Side{Value: s.Value, Position: s.Pos}})
 		}
 	}
 	return out
@@ -108,7 +81,7 @@ func declared(kind Kind, a, b labels.Set) []Difference {
 	var out []Difference
 	side := func(in labels.Set, name string) *Side {
 		if v, ok := in.All[name]; ok {
-			return &Side{Value: v, Pos: in.Origins[name]}
+			return &Side{Value: v, Position: in.Origins[name]}
 		}
 		return nil
 	}
@@ -150,7 +123,7 @@ func values(a, b *yamldoc.Node, path []string) []Difference {
 		if n == nil {
 			return nil
 		}
-		return &Side{Value: n.Any(), Pos: n.Pos()}
+		return &Side{Value: n.Any(), Position: n.Pos()}
 	}
 	return []Difference{{Kind: Value, Name: hierarchy.FormatPath(path), Old: side(a), New: side(b)}}
 }

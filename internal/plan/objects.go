@@ -15,28 +15,33 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Field is the Kind of a difference of a rendered object.
-const Field Kind = "field"
-
 // quarantineMark is the field by which an Application says why it stays as it is, as this repository's templates write it.
 const quarantineMark = `metadata.annotations["argosy.dev/quarantine"]`
 
-// Object is what changes for one object of the pipeline, beyond what the engine's answers say (rule 10).
+// Object is what changes for an object at the end of the pipeline beyond what the Applications' changes
+// say: another root, another template of a chart in this repository (rule 10).
 type Object struct {
-	expand.Key
-	Action Action
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Owner is whose engine has it, "hub" or a member's name.
+	Owner  string `json:"owner"`
+	Action Action `json:"action" jsonschema:"enum=create,enum=change,enum=remove"`
+	// Left means, for remove, that nothing makes the object any more and that it stays where it is.
+	Left bool `json:"left,omitempty"`
 	// Cluster is where it is deployed to, as far as it says so.
-	Cluster string
-	// Counted tells that it is one of the engine's Applications that are counted as unchanged.
-	Counted bool
-	// Left tells, of Remove, that nobody makes it any more and that it stays.
-	Left bool
-	// From is what makes it, and Pos where that stands.
-	From string
-	Pos  problem.Pos
-	// Differences are those of Change, and More is how many further ones there are.
-	Differences []Difference
-	More        int
+	Cluster string `json:"cluster,omitempty"`
+	// From is what makes it, and Position where that is written.
+	From     string      `json:"from,omitempty"`
+	Position problem.Pos `json:"position,omitzero"`
+	// Differences are those of a changed object.
+	Differences []Difference `json:"differences"`
+	// More is how many further differences there are: of what a chart makes, the first are listed.
+	// Long texts are listed by the first line that differs, what a Secret holds is hidden, and what
+	// a chart makes at random is "(random)".
+	More int `json:"more,omitempty"`
+	// Counted means that it is one of the Applications that are counted as unchanged.
+	Counted bool `json:"-"`
 }
 
 // Expand adds to a plan what its hubs' pipelines come to: objects that change though the engine's answers do not say so,
@@ -61,7 +66,7 @@ func (p *Plan) Expand(before, after *expand.Hub, progress func(objects int)) {
 	})
 	hub.Rollouts = steps.sorted()
 	slices.SortFunc(hub.Objects, func(a, b Object) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.Engine, b.Engine), strings.Compare(a.Namespace, b.Namespace))
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.Owner, b.Owner), strings.Compare(a.Namespace, b.Namespace))
 	})
 }
 
@@ -84,10 +89,14 @@ type objects struct {
 // object is what a pair adds to the plan, if that is anything.
 func (x *objects) object(p expand.Pair) (Object, bool) {
 	o := p.Any()
-	out := Object{Key: o.Key(), Action: Change, Cluster: clusterOf(o), Left: p.Left, Pos: o.Pos, From: from(o)}
+	k := o.Key()
+	out := Object{
+		Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Owner: k.Engine, Action: Change, Left: p.Left,
+		Cluster: clusterOf(o), From: from(o), Position: o.Pos, Differences: []Difference{},
+	}
 	known, isKnown := x.known(o)
 	if pos := x.toldOf(o.Parent); !pos.IsZero() {
-		out.Pos = pos
+		out.Position = pos
 	}
 	switch {
 	case p.After == nil:
@@ -252,10 +261,10 @@ func (x *objects) cause(d *Difference, p expand.Pair) {
 		updated = old
 	}
 	if d.Old != nil {
-		d.Old.Pos = old
+		d.Old.Position = old
 	}
 	if d.New != nil {
-		d.New.Pos = updated
+		d.New.Position = updated
 	}
 }
 
@@ -276,7 +285,7 @@ func (x *objects) version(d Difference, p expand.Pair) (old, updated problem.Pos
 		}
 		for _, v := range values(rootOf(c.Before), rootOf(c.After), nil) {
 			if v.Old != nil && v.New != nil && strings.Contains(was, fmt.Sprint(v.Old.Value)) && strings.Contains(is, fmt.Sprint(v.New.Value)) {
-				return v.Old.Pos, v.New.Pos, true
+				return v.Old.Position, v.New.Position, true
 			}
 		}
 	}

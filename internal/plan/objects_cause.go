@@ -74,7 +74,7 @@ func posOf(s *Side) problem.Pos {
 	if s == nil {
 		return problem.Pos{}
 	}
-	return s.Pos
+	return s.Position
 }
 
 // changedValue is the first difference of a file of values that may concern a component.

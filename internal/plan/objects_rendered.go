@@ -113,7 +113,7 @@ func (x *objects) given(p expand.Pair, key []string) (old, updated problem.Pos) 
 				continue
 			}
 			b, a := x.place(p, path)
-			differences = append(differences, Difference{Kind: Field, Name: d.Name, Old: &Side{Pos: b}, New: &Side{Pos: a}})
+			differences = append(differences, Difference{Kind: Field, Name: d.Name, Old: &Side{Position: b}, New: &Side{Position: a}})
 		}
 	}
 	if d := foremost(differences, key); d != nil {
@@ -146,7 +146,7 @@ func (x *objects) toldOf(o *expand.Object) problem.Pos {
 		return problem.Pos{}
 	}
 	if d.New != nil {
-		return d.New.Pos
+		return d.New.Position
 	}
-	return d.Old.Pos
+	return d.Old.Position
 }

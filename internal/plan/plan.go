@@ -2,20 +2,12 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
-	"runtime"
-	"slices"
-	"strings"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Action is what becomes of a cluster or an Application.
+// Action is what happens to a cluster or an Application.
 type Action string
 
 // The actions.
@@ -29,12 +21,18 @@ const (
 // Cause is why something is removed (rule D2).
 type Cause = generator.Cause
 
-// The causes. Moved is to another hub, too, or a release that nobody is on any more.
+// The causes. Moved is also to another hub, or a release that no cluster is on any more.
 const (
 	Moved    = generator.Moved
 	Disabled = generator.Disabled
 	Retired  = generator.Retired
 	Lost     = generator.Lost
+)
+
+// The revisions that a plan compares.
+const (
+	Base = "base"
+	Head = "head"
 )
 
 // Plan is what changes between two states, hub by hub.
@@ -44,314 +42,137 @@ type Plan struct {
 	Broken []Broken
 }
 
-// Broken is a member that cannot be computed at one of the states.
+// Broken is a member that cannot be computed at one of the revisions.
 type Broken struct {
-	generator.Quarantined
-	Base bool // at the base, else at the head
+	Hub      string `json:"hub"`
+	Cluster  string `json:"cluster"`
+	Revision string `json:"revision" jsonschema:"enum=base,enum=head"`
+	// Kept means that the member keeps what it had at the base. Otherwise it is not in the plan.
+	Kept bool `json:"kept"`
+	// Problems are why, sorted; there is at least one.
+	Problems []problem.Problem `json:"-"`
 }
 
 // Hub is what changes for the members of one hub.
 type Hub struct {
-	Name string
-	// Clusters are those that change or whose Applications do, sorted by name.
-	Clusters []Cluster
+	Name string `json:"name"`
+	// Clusters are those that change themselves or whose Applications do, by name.
+	Clusters []Cluster `json:"clusters"`
+	// Objects are what else changes at the end of the pipeline, by kind and name; absent if there
+	// are none.
+	Objects []Object `json:"objects,omitempty"`
+	// Rollouts are the orders in which ApplicationSets with steps sync what changes; absent if there
+	// are none.
+	Rollouts []Rollout `json:"rollouts,omitempty"`
+	// Waiting are draining members for which something would change, by name; absent if there are none.
+	Waiting []Waiting `json:"waiting,omitempty"`
 	// UnchangedClusters and UnchangedApplications count all others.
-	UnchangedClusters, UnchangedApplications int
-	// Objects are what else changes at the end of the pipeline, by kind and name (Expand).
-	Objects []Object
-	// Rollouts are the orders in which changed Applications are synced, by ApplicationSet (Expand).
-	Rollouts []Rollout
-	// Waiting are draining members for which something would change, by name.
-	Waiting []Waiting
+	UnchangedClusters     int `json:"-"`
+	UnchangedApplications int `json:"-"`
 }
 
-// Waiting is a draining member, which keeps what it has (rule 9).
+// Waiting is a draining member for which something would change, but not before it is active again
+// (rule 9).
 type Waiting struct {
-	// Member is the head's.
-	Member *fleet.Member
-	// Itself tells that its own labels, annotations or settings would change; Applications, how many of its would.
-	Itself       bool
-	Applications int
+	Name string `json:"name"`
+	// Applications are how many of its Applications would change; Itself means that its labels,
+	// annotations or settings would.
+	Applications int  `json:"applications"`
+	Itself       bool `json:"itself"`
+	// Position is where the member file declares it draining.
+	Position problem.Pos `json:"position,omitzero"`
 }
 
 // Cluster is what changes for one cluster.
 type Cluster struct {
-	Name string
-	// Action is empty when only Applications change.
-	Action Action
-	Cause  Cause // of Remove
-	// Pos is where the cause stands: the line that retires it, the file that is gone, or the one that it has moved to.
-	Pos problem.Pos
-	// Member is the head's, or of a removed cluster the base's; nil for a hub without a member file.
-	Member *fleet.Member
-	// Differences are those of the cluster itself, of Change alone.
-	Differences []Difference
+	Name        string `json:"name"`
+	Tenant      string `json:"tenant,omitempty"`
+	Environment string `json:"environment,omitempty"`
+	// Action is absent when only Applications change.
+	Action Action `json:"action,omitempty" jsonschema:"enum=create,enum=change,enum=remove"`
+	// Cause is why the cluster is removed, and Position its place: the line that retires it, the file
+	// that is gone, or the one that it has moved to.
+	Cause    Cause       `json:"cause,omitempty" jsonschema:"enum=moved,enum=retired,enum=lost"`
+	Position problem.Pos `json:"position,omitzero"`
+	// Member is the member file, of a removed cluster the base's; absent for a hub without one.
+	Member problem.Pos `json:"member,omitzero"`
+	// Differences are those of a changed cluster: settings of its member file, labels and annotations.
+	Differences []Difference `json:"differences"`
 	// Applications are those that change, in order.
-	Applications []Application
+	Applications []Application `json:"applications"`
 }
 
-// Application is what changes for one Application.
+// Application is what changes for one Application. A removed one is as at the base, any other as at
+// the head.
 type Application struct {
-	// Application is the head's, or of a removed one the base's.
-	generator.Application
-	Action Action
-	Cause  Cause // of Remove
-	// Deletion is what becomes of what runs, of Remove: fleet.Cascade or fleet.Orphan, as the files ask for (rule D3);
-	// empty for releases.
-	Deletion string
-	// Detail says more about the cause, and Pos where it stands; both may be empty.
-	Detail string
-	Pos    problem.Pos
-	// Differences are those of Change and Move. There are none where the labels and annotations that it writes onto its cluster
-	// are all that differs: those are the cluster's.
-	Differences []Difference
-	// RenamedFrom and RenamedTo name the other of two Applications of which one replaces the other (rename.go).
-	RenamedFrom, RenamedTo string
+	Name   string `json:"name"`
+	Action Action `json:"action" jsonschema:"enum=create,enum=change,enum=move,enum=remove"`
+	// Cause is why the Application is removed.
+	Cause Cause `json:"cause,omitempty" jsonschema:"enum=moved,enum=disabled,enum=retired,enum=lost"`
+	// Deletion is what becomes of the workloads when the Application is removed: they are deleted
+	// with it (cascade) or stay (orphan).
+	Deletion string `json:"deletion,omitempty" jsonschema:"enum=cascade,enum=orphan"`
+	// Detail says more about the cause, and Position is its place.
+	Detail   string      `json:"detail,omitempty"`
+	Position problem.Pos `json:"position,omitzero"`
+	// View is the view that answers with the Application.
+	View      generator.View `json:"view" jsonschema:"enum=members,enum=releases,enum=components,enum=agents"`
+	Group     string         `json:"group,omitempty"`
+	Component string         `json:"component,omitempty"`
+	// Owner is whose engine owns the Application, "hub" or a member's name; of a removed one, whose did.
+	Owner   string `json:"owner"`
+	Engine  string `json:"engine" jsonschema:"enum=argocd,enum=flux"`
+	Release string `json:"release,omitempty"`
+	// Chart is the component's chart and its version, or for Git the path and revision.
+	Chart   string `json:"chart,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Clusters are those on the release, for view releases.
+	Clusters []string `json:"clusters,omitempty"`
+	// RenamedFrom and RenamedTo name the other Application of a rename: the same chart of the same group.
+	RenamedFrom string `json:"renamedFrom,omitempty"`
+	RenamedTo   string `json:"renamedTo,omitempty"`
+	// Differences are those of a changed or moved Application. A registration that differs only in
+	// the labels and annotations that it writes has none: those are the cluster's.
+	Differences []Difference `json:"differences"`
+
+	chart generator.Chart
 }
 
-// Compare is the plan of going from base to head. Members that cannot be computed are Broken. One that keeps what it had at the
-// base does so in the plan; any other is left out of it, as it is not known before or afterwards.
-func Compare(base, head *generator.State) *Plan {
-	var broken []Broken
-	without := map[generator.ID]bool{}
-	for _, st := range []*generator.State{base, head} {
-		for _, q := range st.Quarantined("") {
-			broken = append(broken, Broken{Quarantined: q, Base: st == base})
-			if q.Standing != generator.Kept {
-				without[q.ID] = true
-			}
-		}
+// newApplication is an Application of a plan, with an action.
+func newApplication(a generator.Application, action Action) Application {
+	return Application{
+		Name: a.Name, Action: action, View: a.View, Group: a.Group, Component: a.Component,
+		Owner: a.Owner, Engine: a.Engine, Release: a.Release, chart: a.Chart,
+		Chart: cmp.Or(a.Chart.Name, a.Chart.Path), Version: a.Chart.Version, Clusters: a.Clusters,
+		Differences: []Difference{},
 	}
-	c := comparison{head: head, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
-	for _, inv := range base.Inventories() {
-		c.before[inv.Hub] = index(inv, without)
-	}
-	after := head.Inventories()
-	for _, inv := range after {
-		c.after[inv.Hub] = index(inv, without)
-	}
-	p := &Plan{Broken: broken}
-	for _, hub := range union(c.before, c.after) {
-		p.Hubs = append(p.Hubs, c.hub(hub))
-	}
-	for _, inv := range after {
-		for i := range p.Hubs {
-			if p.Hubs[i].Name == inv.Hub {
-				p.Hubs[i].Waiting = waiting(inv, c.after[inv.Hub])
-			}
-		}
-	}
-	return p
 }
 
-// StateError is a state that cannot be compared.
-type StateError struct {
-	Base bool // the base's, else the head's
-	Err  error
+// Kind is what a Difference is about.
+type Kind string
+
+// The kinds.
+const (
+	Setting    Kind = "setting"    // of the member file, the catalog entry or the release
+	Label      Kind = "label"      // of the cluster
+	Annotation Kind = "annotation" // of the cluster
+	Value      Kind = "value"      // of the chart's values
+	Field      Kind = "field"      // of a rendered object
+)
+
+// Difference is one thing that is not as it was.
+type Difference struct {
+	Kind Kind `json:"kind" jsonschema:"enum=setting,enum=label,enum=annotation,enum=value,enum=field"`
+	// Name is the setting's, label's or annotation's name, or the path of the value
+	// (hierarchy.FormatPath).
+	Name string `json:"name"`
+	// Old and New are absent where there is nothing; null is a value.
+	Old *Side `json:"old,omitempty"`
+	New *Side `json:"new,omitempty"`
 }
 
-func (e *StateError) Error() string {
-	which := "head"
-	if e.Base {
-		which = "base"
-	}
-	return fmt.Sprintf("%s: %v", which, e.Err)
-}
-
-// Unwrap is the state's own error.
-func (e *StateError) Unwrap() error { return e.Err }
-
-// comparison is one Compare.
-type comparison struct {
-	head          *generator.State
-	before, after map[string]*fleetOf // by hub
-}
-
-// fleetOf is a hub's inventory by names.
-type fleetOf struct {
-	inventory generator.Inventory
-	clusters  map[string]generator.InventoryCluster
-	without   map[generator.ID]bool
-}
-
-// key tells an Application from the others of its cluster. Twin counts those of one name, which lint reports.
-type key struct {
-	view generator.View
-	name string
-	twin int
-}
-
-// index leaves retired members out (rule 5 of the package), and some others.
-func index(inv generator.Inventory, without map[generator.ID]bool) *fleetOf {
-	f := &fleetOf{inventory: inv, clusters: map[string]generator.InventoryCluster{}, without: without}
-	for _, c := range inv.Clusters {
-		if c.Member.Lifecycle != fleet.Retired && !f.lacks(c.Member.Name) {
-			f.clusters[c.Member.Name] = c
-		}
-	}
-	return f
-}
-
-func (f *fleetOf) lacks(cluster string) bool {
-	return f.without[generator.ID{Hub: f.inventory.Hub, Name: cluster}]
-}
-
-// names are those of all clusters that are there or have Applications (a hub without a member file).
-func (f *fleetOf) names() map[string]bool {
-	out := map[string]bool{}
-	for _, name := range f.inventory.Names() {
-		if !f.lacks(name) {
-			out[name] = true
-		}
-	}
-	return out
-}
-
-// applications are those of a cluster, by key.
-func (f *fleetOf) applications(cluster string) map[key]generator.Application {
-	if f.lacks(cluster) {
-		return nil
-	}
-	return byKey(f.inventory.Applications(cluster))
-}
-
-func byKey(all []generator.Application) map[key]generator.Application {
-	out := make(map[key]generator.Application, len(all))
-	for _, a := range all {
-		k := key{view: a.View, name: a.Name}
-		for _, taken := out[k]; taken; _, taken = out[k] {
-			k.twin++
-		}
-		out[k] = a
-	}
-	return out
-}
-
-// hub compares cluster by cluster: what all of a hub's clusters run is much, what changes is little.
-func (c *comparison) hub(name string) Hub {
-	h := Hub{Name: name}
-	before, after := c.before[name], c.after[name]
-	if before == nil {
-		before = &fleetOf{}
-	}
-	if after == nil {
-		after = &fleetOf{}
-	}
-	names := union(before.names(), after.names())
-	clusters, unchanged := make([]Cluster, len(names)), make([]int, len(names))
-	var all errgroup.Group
-	all.SetLimit(runtime.GOMAXPROCS(0))
-	for i, cluster := range names {
-		all.Go(func() error {
-			clusters[i] = c.cluster(name, cluster, before, after)
-			unchanged[i] = c.applications(name, &clusters[i], before.applications(cluster), after.applications(cluster))
-			return nil
-		})
-	}
-	_ = all.Wait() // none fails
-	for i, cluster := range clusters {
-		h.UnchangedApplications += unchanged[i]
-		if cluster.Action != "" || len(cluster.Applications) > 0 {
-			h.Clusters = append(h.Clusters, cluster)
-		} else {
-			h.UnchangedClusters++
-		}
-	}
-	return h
-}
-
-// applications adds to a cluster what changes of its Applications, and counts those that do not.
-func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]generator.Application) (unchanged int) {
-	for _, k := range slices.SortedFunc(maps.Keys(merged(old, updated)), compareKeys) {
-		a, wasThere := old[k]
-		b, isThere := updated[k]
-		wasThere, isThere = wasThere && !a.Unlisted, isThere && !b.Unlisted
-		changed := Application{Application: b, Action: Create}
-		switch {
-		case !wasThere && !isThere:
-			continue
-		case b.Unlisted && sameAsker(a, b): // its ApplicationSet is left behind, and goes on
-			unchanged++
-			continue
-		case b.Unlisted:
-			changed = Application{
-				Application: a, Action: Remove, Cause: Lost, Deletion: fleet.Orphan,
-				Detail: fmt.Sprintf("the catalog of release %q does not have it; a service that knows who asks keeps it", b.Release), // rule 11 of package guard
-			}
-		case !isThere:
-			changed = c.removal(hub, a, *of)
-		case wasThere:
-			var differ bool
-			changed.Action = Change
-			if changed.Differences, differ = differences(a, b); !differ {
-				unchanged++
-				continue
-			}
-			if !sameAsker(a, b) {
-				changed.Action = Move
-			}
-		}
-		of.Applications = append(of.Applications, changed)
-	}
-	renames(of.Applications)
-	return unchanged
-}
-
-// sameAsker reports whether the same engine asks for two Applications, for the same release.
-func sameAsker(a, b generator.Application) bool {
-	return a.Owner == b.Owner && a.Engine == b.Engine && a.Group == b.Group && a.Release == b.Release
-}
-
-// cluster is what changes for a cluster itself.
-func (c *comparison) cluster(hub, name string, before, after *fleetOf) Cluster {
-	a, wasThere := before.clusters[name]
-	b, isThere := after.clusters[name]
-	out := Cluster{Name: name, Member: b.Member}
-	switch {
-	case wasThere && isThere:
-		if out.Differences = clusterDifferences(a, b); len(out.Differences) > 0 {
-			out.Action = Change
-		}
-	case isThere:
-		out.Action = Create
-	case wasThere:
-		out.Action, out.Member = Remove, a.Member
-		out.Cause, out.Pos = c.clusterCause(hub, name)
-	}
-	return out
-}
-
-// waiting are draining members for which the head has something else.
-func waiting(inv generator.Inventory, has *fleetOf) []Waiting {
-	var out []Waiting
-	for _, name := range slices.Sorted(maps.Keys(inv.Waiting)) {
-		w := inv.Waiting[name]
-		now, would := has.applications(name), byKey(w.Applications)
-		differs := slices.DeleteFunc(clusterDifferences(has.clusters[name], w.Cluster), func(d Difference) bool { return d.Name == "lifecycle" })
-		x := Waiting{Member: w.Cluster.Member, Itself: len(differs) > 0}
-		for k := range merged(now, would) {
-			a, is := now[k]
-			b, wouldBe := would[k]
-			if _, differ := differences(a, b); k.view != generator.Releases && (is != wouldBe || differ) {
-				x.Applications++
-			}
-		}
-		if x.Itself || x.Applications > 0 {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
-func union[V any](a, b map[string]V) []string { return slices.Sorted(maps.Keys(merged(a, b))) }
-
-func merged[K comparable, V any](a, b map[K]V) map[K]V {
-	out := make(map[K]V, len(a)+len(b))
-	maps.Copy(out, a)
-	maps.Copy(out, b)
-	return out
-}
-
-func compareKeys(a, b key) int {
-	return cmp.Or(strings.Compare(string(a.view), string(b.view)), strings.Compare(a.name, b.name), cmp.Compare(a.twin, b.twin))
+// Side is a value and the place that sets it, if that is known.
+type Side struct {
+	Value    any         `json:"value"`
+	Position problem.Pos `json:"position,omitzero"`
 }

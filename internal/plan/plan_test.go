@@ -71,7 +71,7 @@ func lines(p *plan.Plan) string {
 		if s == nil {
 			return "-"
 		}
-		return fmt.Sprintf("%v@%s", s.Value, s.Pos)
+		return fmt.Sprintf("%v@%s", s.Value, s.Position)
 	}
 	differences := func(ds []plan.Difference) {
 		for _, d := range ds {
@@ -92,8 +92,8 @@ func lines(p *plan.Plan) string {
 				if a.Detail != "" && a.Detail != "with its cluster" {
 					line += " " + a.Detail
 				}
-				if !a.Pos.IsZero() {
-					line += "@" + a.Pos.String()
+				if !a.Position.IsZero() {
+					line += "@" + a.Position.String()
 				}
 				fmt.Fprintln(&b, strings.TrimSpace(line))
 				differences(a.Differences)
@@ -254,10 +254,10 @@ func TestCompareBroken(t *testing.T) {
 	good := build(t, nil, files)
 	for name, c := range map[string]struct {
 		base, head *generator.State
-		ofBase     bool
-	}{"head": {good, build(t, good, broken), false}, "base": {build(t, nil, broken), good, true}} {
+		revision   string
+	}{"head": {good, build(t, good, broken), plan.Head}, "base": {build(t, nil, broken), good, plan.Base}} {
 		p := plan.Compare(c.base, c.head)
-		if len(p.Broken) != 1 || p.Broken[0].Name != "a" || p.Broken[0].Base != c.ofBase || len(p.Broken[0].Problems) == 0 {
+		if len(p.Broken) != 1 || p.Broken[0].Cluster != "a" || p.Broken[0].Revision != c.revision || len(p.Broken[0].Problems) == 0 {
 			t.Errorf("%s: broken are %+v", name, p.Broken)
 		}
 		if got := lines(p); !strings.HasPrefix(got, "change h/b\n") || strings.Contains(got, "h/a") {

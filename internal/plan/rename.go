@@ -14,7 +14,7 @@ func renames(applications []Application) {
 		if a.View != generator.Components {
 			continue
 		}
-		k := like{a.Group, a.Chart.RepoURL, a.Chart.Name, a.Chart.Path}
+		k := like{a.Group, a.chart.RepoURL, a.chart.Name, a.chart.Path}
 		switch {
 		case a.Action == Create:
 			created[k] = append(created[k], i)

@@ -9,19 +9,21 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand"
 )
 
-// Rollout is the order in which an ApplicationSet syncs those of its Applications that change: step after step, each when
-// the one before is healthy (spec.strategy of type RollingSync).
+// Rollout is the order in which an ApplicationSet syncs those of its Applications that change: step
+// after step, each when the one before is healthy (spec.strategy of type RollingSync).
 type Rollout struct {
-	Engine, ApplicationSet string
-	Steps                  []Step
+	ApplicationSet string `json:"applicationSet"`
+	Owner          string `json:"owner"`
+	// Steps are all of them, in order, with the Applications that change in each.
+	Steps []Step `json:"steps"`
 	// Outside are Applications that no step selects: Argo CD does not sync those by itself.
-	Outside []string
+	Outside []string `json:"outside,omitempty"`
 }
 
 // Step is one step of a Rollout. Applications may be none.
 type Step struct {
-	Selector     string
-	Applications []string
+	Selector     string   `json:"selector"`
+	Applications []string `json:"applications"`
 }
 
 // rollouts collects the changed Applications of ApplicationSets with steps.
@@ -38,10 +40,10 @@ func (r rollouts) add(application *expand.Object) {
 	}
 	out := r[set.Key()]
 	if out == nil {
-		out = &Rollout{Engine: set.Engine, ApplicationSet: set.Name(), Steps: make([]Step, len(steps))}
+		out = &Rollout{Owner: set.Engine, ApplicationSet: set.Name(), Steps: make([]Step, len(steps))}
 		r[set.Key()] = out
 		for i, s := range steps {
-			out.Steps[i].Selector = selectorText(s)
+			out.Steps[i] = Step{Selector: selectorText(s), Applications: []string{}}
 		}
 	}
 	for i, s := range steps {

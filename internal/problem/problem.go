@@ -19,9 +19,9 @@ import (
 
 // Pos is a place in a file of the repository. Line and Column count from 1; 0 means unknown.
 type Pos struct {
-	File   string `json:"file,omitempty"`
-	Line   int    `json:"line,omitempty"`
-	Column int    `json:"column,omitempty"`
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty" jsonschema:"minimum=1"`
+	Column int    `json:"column,omitempty" jsonschema:"minimum=1"`
 }
 
 // String is "file:line:column" as far as it is known.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/report/explainreport"
 )
 
 // explain tells where a component's values on a cluster come from: the same envelope as `argosy explain -o json`.
@@ -45,8 +46,8 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	if err != nil {
 		return s.failedFor(r, st, err)
 	}
-	explanation, err := report.NewExplanation(e, path)
-	var missing *report.PathError
+	explanation, err := explainreport.New(e, path)
+	var missing *explainreport.PathError
 	if errors.As(err, &missing) {
 		message := strings.Join(append([]string{missing.Error()}, missing.Hints...), "; ")
 		return &failure{code: http.StatusBadRequest, message: message}

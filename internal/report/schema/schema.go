@@ -1,5 +1,6 @@
-// Package schema makes the JSON Schemas of package report's envelopes from their Go types. It is apart from report so
-// that the programs do not link the generator; `go test ./internal/report/schema -update` rewrites docs/schemas.
+// Package schema generates the JSON Schemas of the reports' envelopes from their Go types. It is a
+// package of its own so that the programs do not link the generator. The command
+// `go test ./internal/report/schema -update` rewrites docs/schemas.
 package schema
 
 //go:generate go test . -run TestSchemasAreUpToDate -update
@@ -7,10 +8,15 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 
 	"github.com/invopop/jsonschema"
 
 	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/report/approval"
+	"github.com/argosy-hub/argosy/internal/report/explainreport"
+	"github.com/argosy-hub/argosy/internal/report/lintreport"
+	"github.com/argosy-hub/argosy/internal/report/planreport"
 )
 
 // base is where the schemas are published.
@@ -18,22 +24,27 @@ const base = "https://argosy.dev/schemas/v1alpha1/"
 
 // envelopes by the names of their files.
 var envelopes = map[string]any{
-	"explanation.json": report.Explanation{},
-	"lint-report.json": report.LintReport{},
-	"plan.json":        report.Plan{},
-	"version.json":     report.Version{},
-
-	"removal-approval.json": report.RemovalApproval{},
+	"explanation.json":      explainreport.Explanation{},
+	"lint-report.json":      lintreport.Report{},
+	"plan.json":             planreport.Plan{},
+	"removal-approval.json": approval.RemovalApproval{},
+	"version.json":          report.Version{},
 }
 
-// Generate returns the schemas by the names of their files. Sources is the folder of package report, whose comments
-// become descriptions.
-func Generate(sources string) (map[string][]byte, error) {
+// sources are the packages of the envelopes' types, whose comments become descriptions.
+var sources = []string{"problem", "plan", "report"}
+
+// Generate returns the schemas by the names of their files. Internal is the module's folder of that
+// name, relative to this package.
+func Generate(internal string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for name, envelope := range envelopes {
 		r := jsonschema.Reflector{}
-		if err := r.AddGoComments("github.com/argosy-hub/argosy/internal/report/schema", sources); err != nil {
-			return nil, fmt.Errorf("read the comments of package report: %w", err)
+		for _, s := range sources {
+			folder := path.Join(internal, s)
+			if err := r.AddGoComments("github.com/argosy-hub/argosy/internal/report/schema", folder); err != nil {
+				return nil, fmt.Errorf("read the comments in %s: %w", folder, err)
+			}
 		}
 		s := r.Reflect(envelope)
 		s.ID = jsonschema.ID(base + name)

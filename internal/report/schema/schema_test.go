@@ -16,6 +16,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/report/explainreport"
+	"github.com/argosy-hub/argosy/internal/report/lintreport"
+	"github.com/argosy-hub/argosy/internal/report/planreport"
 	"github.com/argosy-hub/argosy/internal/report/schema"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -26,7 +29,7 @@ const committed = "../../../docs/schemas"
 
 // The committed schemas are those that the types give.
 func TestSchemasAreUpToDate(t *testing.T) {
-	schemas, err := schema.Generate("..")
+	schemas, err := schema.Generate("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +51,13 @@ func TestSchemasAreUpToDate(t *testing.T) {
 }
 
 func TestOutputsAreValid(t *testing.T) {
-	lint := func(ps ...problem.Problem) report.LintReport { return report.NewLintReport("r1", ps, 1, 2) }
+	lint := func(ps ...problem.Problem) lintreport.Report { return lintreport.New("r1", ps, 1, 2) }
 	full := problem.Problem{
 		Reason: problem.TypeConflict, Severity: problem.Warning, Pos: problem.Pos{File: "a.yaml", Line: 1, Column: 2}, Subject: "s",
 		Found: "f", Expected: "e", Hints: []string{"h"}, Related: []problem.Pos{{File: "b.yaml"}}, Hub: "h", Cluster: "c",
 	}
-	explain := func(component string, path ...string) report.Explanation {
-		e, err := report.NewExplanation(explanation(t, component), path)
+	explain := func(component string, path ...string) explainreport.Explanation {
+		e, err := explainreport.New(explanation(t, component), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +93,7 @@ func TestOutputsAreValid(t *testing.T) {
 }
 
 // planned is a plan from r1 to r1, or to r2 which has every kind of change.
-func planned(t *testing.T, head string) report.Plan {
+func planned(t *testing.T, head string) planreport.Plan {
 	t.Helper()
 	member := func(name, more string) string {
 		return "clusterName: " + name + "\ntenant: t\nenvironment: dev\n" + more
@@ -119,7 +122,7 @@ func planned(t *testing.T, head string) report.Plan {
 		return st
 	}
 	p := plan.Compare(state("r1"), state(head))
-	out := report.NewPlan(report.PlanRevision{Name: "main", Revision: "r1"}, report.PlanRevision{Revision: head}, p)
+	out := planreport.New(planreport.Revision{Name: "main", Revision: "r1"}, planreport.Revision{Revision: head}, p)
 	if s := out.Summary; head == "r2" && (s.Clusters.Create == 0 || s.Clusters.Change == 0 || s.Applications.Move == 0 || s.Removals.Lost == 0 || s.Removals.Retired == 0) {
 		t.Errorf("not every kind of change: %+v", s)
 	}

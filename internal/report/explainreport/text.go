@@ -1,8 +1,6 @@
-package report
+package explainreport
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -11,44 +9,46 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// maxValue is how much of a value text shows, in characters.
-const maxValue = 160
+// printer writes an explanation as text.
+type printer struct{ *report.Printer }
 
-// WriteExplanation writes an explanation as text: what the component is, its layers, and each value with the place
+// Write writes an explanation as text: what the component is, its layers, and each value with the place
 // that set it and those it overrode. Of one that is restricted to a path, only the values.
-func WriteExplanation(w io.Writer, e Explanation, s Style) error {
-	p := printer{w: w, Style: s}
-	p.line("%s", p.bold(fmt.Sprintf("%s/%s on %s", e.Group, e.Component, e.Cluster)))
+func Write(w io.Writer, e Explanation, s report.Style) error {
+	p := printer{report.NewPrinter(w, s)}
+	p.Line("%s", p.Bold(fmt.Sprintf("%s/%s on %s", e.Group, e.Component, e.Cluster)))
 	if e.Path != "" {
 		p.values(e.Values)
-		return p.err
+		return p.Err
 	}
 	p.head(e)
-	p.line("")
+	p.Line("")
 	p.layers(e)
-	p.line("")
+	p.Line("")
 	switch {
 	case len(e.Values) > 0:
-		p.line("%s", p.bold("values"))
+		p.Line("%s", p.Bold("values"))
 		p.values(e.Values)
 	case isManifests(e):
-		p.line("%s: none; manifests are applied as they are", p.bold("values"))
+		p.Line("%s: none; manifests are applied as they are", p.Bold("values"))
 	default:
-		p.line("%s: none; the chart's own values.yaml applies", p.bold("values"))
+		p.Line("%s: none; the chart's own values.yaml applies", p.Bold("values"))
 	}
 	if len(e.Conflicts) > 0 {
-		p.line("")
-		p.line("%s", p.bold("conflicts"))
+		p.Line("")
+		p.Line("%s", p.Bold("conflicts"))
 		for _, f := range e.Conflicts {
-			p.finding(f)
+			p.Finding(f)
 		}
 	}
-	return p.err
+	return p.Err
 }
 
-func (p *printer) head(e Explanation) {
+func (p printer) head(e Explanation) {
 	p.field("cluster", fmt.Sprintf("%s, tenant %s, environment %s", e.Cluster, e.Tenant, e.Environment), e.Member.String())
 	p.field("hub", e.Hub, "")
 	p.field("state", p.state(e), "")
@@ -83,11 +83,7 @@ func (p *printer) head(e Explanation) {
 		if l.Value != nil {
 			value = *l.Value
 		}
-		from := ""
-		if l.Position != nil {
-			from = l.Position.String()
-		}
-		p.field("  label", l.Key+" = "+value, from)
+		p.field("  label", l.Key+" = "+value, l.Position.String())
 	}
 	if isManifests(e) {
 		p.setting("kind", e.Source)
@@ -103,14 +99,14 @@ func (p *printer) head(e Explanation) {
 }
 
 // catalog says which catalog is shown, and if that is not the one of the release's revision, why.
-func (p *printer) catalog(r ReleaseChoice, revision string) {
+func (p printer) catalog(r ReleaseChoice, revision string) {
 	here := r.Catalog + " as it is here"
 	switch {
 	case r.CatalogMissing != "":
-		p.field("  catalog", p.yellow(here+", not as the release has it: "+r.CatalogMissing), "")
-		p.line("      hint: git fetch origin %[1]s:refs/remotes/origin/%[1]s, or --revision %[1]s=REV takes another revision for it", revision)
+		p.field("  catalog", p.Yellow(here+", not as the release has it: "+r.CatalogMissing), "")
+		p.Line("      hint: git fetch origin %[1]s:refs/remotes/origin/%[1]s, or --revision %[1]s=REV takes another revision for it", revision)
 	case r.Unlisted:
-		p.field("  catalog", p.yellow(fmt.Sprintf("%s; that of %s (%.7s) has no such component", here, revision, r.CatalogRevision)), "")
+		p.field("  catalog", p.Yellow(fmt.Sprintf("%s; that of %s (%.7s) has no such component", here, revision, r.CatalogRevision)), "")
 	case r.CatalogRevision != "":
 		p.field("  catalog", fmt.Sprintf("%s (%s)", r.Catalog, revision), "")
 	default:
@@ -123,30 +119,30 @@ func isManifests(e Explanation) bool {
 	return e.Source != nil && e.Source.Value == generator.KindManifests
 }
 
-func (p *printer) state(e Explanation) string {
+func (p printer) state(e Explanation) string {
 	switch e.State {
 	case stateDeployed:
-		return p.green("deployed")
+		return p.Green("deployed")
 	case stateSwitchedOff:
-		return p.yellow("switched off:") + " no level says enabled: true, or a later one says false"
+		return p.Yellow("switched off:") + " no level says enabled: true, or a later one says false"
 	case stateNotSelected:
 		if len(e.Catalog) == 0 {
-			return p.yellow("not selected:") + " a hub does not register itself"
+			return p.Yellow("not selected:") + " a hub does not register itself"
 		}
-		return p.yellow("not selected:") + " the cluster's labels do not match the selector"
+		return p.Yellow("not selected:") + " the cluster's labels do not match the selector"
 	case stateNotRegistered:
-		return p.yellow("not registered:") + " the hub has no cluster Secret for it yet"
+		return p.Yellow("not registered:") + " the hub has no cluster Secret for it yet"
 	case stateNotListed:
-		return p.yellow("not listed:") + " the catalog of its release does not have it, so no ApplicationSet asks for it, unless one is left from before"
+		return p.Yellow("not listed:") + " the catalog of its release does not have it, so no ApplicationSet asks for it, unless one is left from before"
 	case stateRetired:
-		return p.yellow("retired:") + " the member file says lifecycle: retired"
+		return p.Yellow("retired:") + " the member file says lifecycle: retired"
 	}
 	return e.State
 }
 
 func (r ReleaseChoice) text() string {
 	switch {
-	case r.Position != nil:
+	case !r.Position.IsZero():
 		return "label " + r.Label + ", " + r.Position.String()
 	case r.Labelled:
 		return "label " + r.Label + " of the cluster Secret"
@@ -155,14 +151,14 @@ func (r ReleaseChoice) text() string {
 }
 
 // field is one line of the head: a name, a value, and where it comes from.
-func (p *printer) field(name, value, from string) {
+func (p printer) field(name, value, from string) {
 	if from != "" {
-		from = "  " + p.dim("("+from+")")
+		from = "  " + p.Dim("("+from+")")
 	}
-	p.line("  %-12s %s%s", name, value, from)
+	p.Line("  %-12s %s%s", name, value, from)
 }
 
-func (p *printer) setting(name string, s *Setting) {
+func (p printer) setting(name string, s *Setting) {
 	if s == nil {
 		return
 	}
@@ -172,63 +168,48 @@ func (p *printer) setting(name string, s *Setting) {
 	}
 	value, isText := s.Value.(string)
 	if !isText {
-		value = text(s.Value)
+		value = report.Value(s.Value)
 	}
 	p.field(name, value, from)
 	p.over("      ", s.Over)
 }
 
-func place(level string, pos *Position) string {
+func place(level string, pos problem.Pos) string {
 	return strings.TrimSpace(level + " " + pos.String())
 }
 
-func (p *printer) over(indent string, over []Overridden) {
+func (p printer) over(indent string, over []Overridden) {
 	for _, o := range over {
-		p.line("%s%s", indent, p.dim(fmt.Sprintf("over %s = %s", place(o.Level, o.Position), text(o.Value))))
+		p.Line("%s%s", indent, p.Dim(fmt.Sprintf("over %s = %s", place(o.Level, o.Position), report.Value(o.Value))))
 	}
 }
 
-func (p *printer) layers(e Explanation) {
-	p.line("%s (least specific first, the later wins)", p.bold("layers"))
+func (p printer) layers(e Explanation) {
+	p.Line("%s (least specific first, the later wins)", p.Bold("layers"))
 	level, path := 0, 0
 	for _, l := range append(append([]Layer{}, e.Catalog...), e.Layers...) {
 		level, path = max(level, utf8.RuneCountInString(l.Level)), max(path, utf8.RuneCountInString(l.Path))
 	}
-	row := func(l Layer, state string) { p.line("  %-*s  %-*s  %s", level, l.Level, path, l.Path, state) }
+	row := func(l Layer, state string) { p.Line("  %-*s  %-*s  %s", level, l.Level, path, l.Path, state) }
 	for _, l := range e.Catalog {
-		row(l, p.dim("catalog entry"))
+		row(l, p.Dim("catalog entry"))
 	}
 	for _, l := range e.Layers {
 		switch {
 		case !l.Present:
-			row(l, p.dim("missing"))
+			row(l, p.Dim("missing"))
 		case slices.Contains(e.Catalog, l):
-			row(l, p.green("present")+" (the entry's values)")
+			row(l, p.Green("present")+" (the entry's values)")
 		default:
-			row(l, p.green("present"))
+			row(l, p.Green("present"))
 		}
 	}
 }
 
-func (p *printer) values(values []Value) {
+func (p printer) values(values []Value) {
 	for _, v := range values {
-		p.line("  %s = %s", p.cyan(v.Path), text(v.Value))
-		p.line("      from %s", place(v.Level, v.Position))
+		p.Line("  %s = %s", p.Cyan(v.Path), report.Value(v.Value))
+		p.Line("      from %s", place(v.Level, v.Position))
 		p.over("      ", v.Over)
 	}
-}
-
-// text is a value as JSON on one line, cut where it is long.
-func text(v any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Sprint(v)
-	}
-	s := strings.TrimSuffix(b.String(), "\n")
-	if n := utf8.RuneCountInString(s); n > maxValue {
-		return string([]rune(s)[:maxValue]) + fmt.Sprintf("... (%d characters)", n)
-	}
-	return s
 }

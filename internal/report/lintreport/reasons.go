@@ -1,8 +1,8 @@
-package report
+package lintreport
 
 import "github.com/argosy-hub/argosy/internal/problem"
 
-// summaries say of each reason in a few words what is wrong; docs/reference/problems.md says more.
+// summaries describe each reason in a few words; docs/reference/problems.md says more.
 var summaries = map[problem.Reason]string{
 	problem.AmbiguousScalar:    "A scalar that YAML 1.1 (Helm) and YAML 1.2 read differently.",
 	problem.ChartUnavailable:   "A chart from elsewhere cannot be fetched.",
@@ -50,9 +50,4 @@ var summaries = map[problem.Reason]string{
 	problem.UnknownTenant:      "A member's tenant has no folder in the hierarchy while others have.",
 	problem.UnreachableFile:    "No cluster and no component can ever read this file.",
 	problem.UnsupportedEngine:  "A component that the member's engine cannot deploy as it is declared.",
-}
-
-// HelpURI is where a reason is described.
-func HelpURI(reason string) string {
-	return "https://github.com/argosy-hub/argosy/blob/main/docs/reference/problems.md#" + reason
 }

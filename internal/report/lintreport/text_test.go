@@ -1,4 +1,4 @@
-package report
+package lintreport
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/report"
 )
 
 var finding = problem.Problem{
@@ -17,11 +18,11 @@ var finding = problem.Problem{
 
 func TestColour(t *testing.T) {
 	var plain, colour bytes.Buffer
-	r := NewLintReport("r", []problem.Problem{finding}, 1, 1)
-	if err := WriteLint(&plain, r, Style{}); err != nil {
+	r := New("r", []problem.Problem{finding}, 1, 1)
+	if err := Write(&plain, r, report.Style{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteLint(&colour, r, Style{Color: true}); err != nil {
+	if err := Write(&colour, r, report.Style{Color: true}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(plain.String(), "\x1b") {
@@ -44,7 +45,7 @@ func TestColour(t *testing.T) {
 }
 
 func TestSARIF(t *testing.T) {
-	r := NewLintReport("r", []problem.Problem{finding, {Reason: problem.NoMembers, Severity: problem.Error, Found: "none"}}, 0, 0)
+	r := New("r", []problem.Problem{finding, {Reason: problem.NoMembers, Severity: problem.Error, Found: "none"}}, 0, 0)
 	log := NewSARIF(r, "v1")
 	text, err := json.Marshal(log)
 	if err != nil {
@@ -72,7 +73,7 @@ func TestSARIF(t *testing.T) {
 	// A fingerprint survives a change of line.
 	moved := finding
 	moved.Pos.Line = 30
-	if NewFinding(moved).fingerprint() != NewFinding(finding).fingerprint() {
+	if fingerprint(report.NewFinding(moved)) != fingerprint(report.NewFinding(finding)) {
 		t.Error("the fingerprint depends on the line")
 	}
 }
@@ -85,7 +86,7 @@ var errFull = &json.InvalidUnmarshalError{}
 
 // An output that fails is an error, not a short report.
 func TestWriteFails(t *testing.T) {
-	if err := WriteLint(failing{}, NewLintReport("r", nil, 1, 1), Style{}); err == nil {
+	if err := Write(failing{}, New("r", nil, 1, 1), report.Style{}); err == nil {
 		t.Error("no error")
 	}
 }

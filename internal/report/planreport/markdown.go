@@ -1,4 +1,4 @@
-package report
+package planreport
 
 import (
 	"fmt"
@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/report"
 )
 
 // MaxMarkdown is the limit of a plan as Markdown, in characters: GitHub takes comments of up to 65,536.
@@ -14,12 +17,12 @@ const MaxMarkdown = 60_000
 // maxLines is how many lines Markdown has of what a plan lacks, so that there is room for what it has.
 const maxLines = 30
 
-// WritePlanMarkdown writes a plan as Markdown that fits a pull request's comment: what is loud, the sum, a table for each
+// WriteMarkdown writes a plan as Markdown that fits a pull request's comment: what is loud, the sum, a table for each
 // hub, and the details folded. What goes beyond limit characters is left out, and a note says so.
-func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
+func WriteMarkdown(w io.Writer, p Plan, limit int) error {
 	m := markdown{room: limit - 200} // the rest is for the note
 	m.add(fmt.Sprintf("### Plan: %s → %s\n", escape(p.Base.String()), escape(p.Head.String())))
-	for _, line := range append(p.loud(), p.Summary.text()) {
+	for _, line := range append(p.loud(), p.Summary.String()) {
 		m.add("\n**" + escape(line) + "**\n")
 	}
 	lines := p.notKnown()
@@ -27,12 +30,10 @@ func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
 		m.add("\n" + escape(line) + "\n")
 	}
 	if n := len(lines) - maxLines; n > 0 {
-		m.add(fmt.Sprintf("\nand %s: `argosy plan` and `argosy lint` show all\n", count(n, "further line")))
+		m.add(fmt.Sprintf("\nand %s: `argosy plan` and `argosy lint` show all\n", report.Count(n, "further line")))
 	}
-	for _, h := range p.Hubs {
-		for _, line := range h.rollouts() {
-			m.add("\nrollout: " + escape(line) + "\n")
-		}
+	for _, line := range p.rollouts() {
+		m.add("\nrollout: " + escape(line) + "\n")
 	}
 	for _, line := range p.waiting() {
 		m.add("\nwaiting: " + escape(line) + "\n")
@@ -62,7 +63,7 @@ func WritePlanMarkdown(w io.Writer, p Plan, limit int) error {
 		}
 	}
 	if m.left > 0 {
-		fmt.Fprintf(&m.text, "\n*%s left out: the limit is %d characters. `argosy plan` shows everything.*\n", count(m.left, "part"), limit)
+		fmt.Fprintf(&m.text, "\n*%s left out: the limit is %d characters. `argosy plan` shows everything.*\n", report.Count(m.left, "part"), limit)
 	}
 	_, err := io.WriteString(w, m.text.String())
 	return err
@@ -97,7 +98,7 @@ func condense(lines []planLine) []condensed {
 	var out []condensed
 	at := map[string]int{}
 	for _, l := range lines {
-		key := l.action + " " + l.cause + " " + l.deletion
+		key := fmt.Sprint(l.action, " ", l.cause, " ", l.deletion)
 		if i, ok := at[key]; ok && len(l.differences) == 0 && l.rank() > 0 {
 			out[i].titles = append(out[i].titles, l.titles...)
 			out[i].about, out[i].detail, out[i].position = "", "", ""
@@ -123,13 +124,13 @@ func condense(lines []planLine) []condensed {
 func row(l condensed, clusters []string) string {
 	what := codes(l.titles)
 	if n := len(l.parts); n > 0 {
-		what = count(n, "Application") + ": " + what
+		what = report.Count(n, "Application") + ": " + what
 	}
 	for _, note := range l.notes() {
 		what += "<br>" + escape(note)
 	}
 	if n := len(l.differences) + l.more; n > 0 {
-		what += "<br>" + count(n, "difference")
+		what += "<br>" + report.Count(n, "difference")
 	}
 	return fmt.Sprintf("| %s | %s | %s |\n", l.action, what, onClusters(clusters))
 }
@@ -146,7 +147,7 @@ func details(hub string, l condensed, clusters []string) string {
 	var b strings.Builder
 	on := clusters[0]
 	if len(clusters) > 1 {
-		on = count(len(clusters), "cluster")
+		on = report.Count(len(clusters), "cluster")
 	}
 	fmt.Fprintf(&b, "\n<details><summary>%s: %s %s on %s</summary>\n\n", escape(hub), l.action, escape(named(l.titles)), escape(on))
 	for _, part := range l.parts {
@@ -158,22 +159,22 @@ func details(hub string, l condensed, clusters []string) string {
 	}
 	b.WriteString("| | before | after |\n|---|---|---|\n")
 	for _, d := range l.differences {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(d.title()), cell(d.Old, d.Kind), cell(d.New, d.Kind))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(title(d)), cell(d.Old, d.Kind), cell(d.New, d.Kind))
 	}
 	if l.more > 0 {
-		fmt.Fprintf(&b, "| and %s | | |\n", count(l.more, "further field"))
+		fmt.Fprintf(&b, "| and %s | | |\n", report.Count(l.more, "further field"))
 	}
 	b.WriteString("\n</details>\n")
 	return b.String()
 }
 
-func cell(s *PlanSide, kind string) string {
+func cell(s *plan.Side, kind plan.Kind) string {
 	if s == nil {
 		return "none"
 	}
-	out := code(s.text(kind))
-	if place := s.place(); place != "" {
-		out += "<br>" + escape(place)
+	out := code(sideText(s, kind))
+	if at := place(s); at != "" {
+		out += "<br>" + escape(at)
 	}
 	return out
 }
@@ -188,7 +189,7 @@ func codes(names []string) string {
 
 // code is text as code in a table's cell. What would end a code span there goes into HTML's own element.
 func code(s string) string {
-	s = printable(s)
+	s = report.Printable(s)
 	if s == "" || strings.ContainsAny(s, "`|") || strings.TrimSpace(s) != s {
 		return "<code>" + inCode.Replace(s) + "</code>"
 	}
@@ -209,4 +210,4 @@ var (
 )
 
 // escape keeps a repository's text from being taken for Markdown or HTML, and from calling anybody.
-func escape(s string) string { return inText.Replace(printable(s)) }
+func escape(s string) string { return inText.Replace(report.Printable(s)) }

@@ -1,4 +1,4 @@
-package report
+package planreport
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/report"
 )
 
 // section is everything that changes alike on a set of clusters. A change at the level of the system over a thousand
@@ -21,16 +22,18 @@ type section struct {
 
 // planLine is one change, the same for all clusters of its section.
 type planLine struct {
-	action, cause, detail string
-	deletion              string
-	position              string
+	action   plan.Action
+	cause    plan.Cause
+	detail   string
+	deletion string
+	position string
 	// own is the position where it is another one for each cluster: shown for one alone.
 	own string
 	// titles are what changes: GROUP/COMPONENT, or an Application's or a cluster's name. There are several when they
 	// have the same differences.
 	titles      []string
 	about       string
-	differences []PlanDifference
+	differences []plan.Difference
 	more        int // further differences
 }
 
@@ -39,7 +42,7 @@ const clusterTitle = "cluster"
 
 // sections groups the changes of one hub: the same ones of several clusters into one line, and lines for the same
 // clusters into one section. Sections for more clusters come first.
-func sections(h PlanHub) []section {
+func sections(h plan.Hub) []section {
 	type group struct {
 		line     planLine
 		clusters []string
@@ -136,27 +139,27 @@ func (l planLine) key(titles bool) string {
 }
 
 // planLines are a cluster's changes, its own first.
-func planLines(c PlanCluster) []planLine {
+func planLines(c plan.Cluster) []planLine {
 	var out []planLine
 	if c.Action != "" {
 		l := planLine{action: c.Action, cause: c.Cause, own: c.Position.String(), titles: []string{clusterTitle}, differences: c.Differences}
-		if c.Action == string(plan.Create) {
+		if c.Action == plan.Create {
 			l.about = fmt.Sprintf("tenant %s, environment %s", c.Tenant, c.Environment)
 		}
 		out = append(out, l)
 	}
 	for _, a := range c.Applications {
 		out = append(out, planLine{
-			action: a.Action, cause: a.Cause, detail: a.Detail, deletion: a.Deletion, position: a.Position.String(), titles: []string{a.title()}, about: a.about(c.Name),
+			action: a.Action, cause: a.Cause, detail: a.Detail, deletion: a.Deletion, position: a.Position.String(), titles: []string{applicationTitle(a)}, about: about(a, c.Name),
 			differences: a.Differences,
 		})
 	}
 	return out
 }
 
-// title is an Application's name for people: as explain takes it where it can.
-func (a PlanApplication) title() string {
-	switch generator.View(a.View) {
+// applicationTitle is an Application's name for people: as explain takes it where it can.
+func applicationTitle(a plan.Application) string {
+	switch a.View {
 	case generator.Components, generator.Members:
 		return a.Group + "/" + a.Component
 	case generator.Agents:
@@ -166,25 +169,25 @@ func (a PlanApplication) title() string {
 }
 
 // about is what is worth knowing of an Application besides its differences.
-func (a PlanApplication) about(cluster string) string {
+func about(a plan.Application, cluster string) string {
 	var parts []string
-	if a.Action == string(plan.Create) && a.Chart != "" {
+	if a.Action == plan.Create && a.Chart != "" {
 		parts = append(parts, strings.TrimSpace(a.Chart+" "+a.Version))
 	}
-	if a.Action == string(plan.Change) && len(a.Differences) == 0 {
+	if a.Action == plan.Change && len(a.Differences) == 0 {
 		parts = append(parts, "with its cluster")
 	}
 	if n := len(a.Clusters); n > 0 && (n > 1 || a.Clusters[0] != cluster) {
-		parts = append(parts, fmt.Sprintf("for %s: %s", count(n, "cluster"), named(a.Clusters)))
+		parts = append(parts, fmt.Sprintf("for %s: %s", report.Count(n, "cluster"), named(a.Clusters)))
 	}
 	if a.RenamedFrom != "" {
-		parts = append(parts, "renamed from "+a.other(a.RenamedFrom, cluster))
+		parts = append(parts, "renamed from "+other(a, a.RenamedFrom, cluster))
 	}
 	if a.RenamedTo != "" {
-		parts = append(parts, "renamed to "+a.other(a.RenamedTo, cluster))
+		parts = append(parts, "renamed to "+other(a, a.RenamedTo, cluster))
 	}
 	switch {
-	case a.ownedByHub():
+	case a.Owner == fleet.OwnerHub:
 	case a.Owner == cluster:
 		parts = append(parts, "by the cluster's own "+a.Engine)
 	default:
@@ -193,8 +196,8 @@ func (a PlanApplication) about(cluster string) string {
 	return strings.Join(parts, ", ")
 }
 
-// other is another Application of the cluster and the group, as title has it: alike on all clusters.
-func (a PlanApplication) other(name, cluster string) string {
+// other is another Application of the cluster and the group, as applicationTitle has it: alike on all clusters.
+func other(a plan.Application, name, cluster string) string {
 	if component, ok := strings.CutSuffix(name, "-"+cluster); ok { // rule N1, unless it is cut
 		return a.Group + "/" + component
 	}
@@ -211,9 +214,9 @@ func named(names []string) string {
 
 // why is a removal's cause in words, with what becomes of what runs.
 func (l planLine) why() string {
-	out := l.cause
+	out := string(l.cause)
 	switch {
-	case l.detail == "" && l.cause == string(plan.Lost):
+	case l.detail == "" && l.cause == plan.Lost:
 		out += ": its files are gone"
 	case l.detail != "":
 		out += ": " + l.detail
@@ -227,49 +230,30 @@ func (l planLine) why() string {
 	return out
 }
 
-// text sums a plan up in one line.
-func (s PlanSummary) text() string {
-	var parts []string
-	add := func(n int, what string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+// objectLines are a hub's objects as lines, by the cluster that they are shown for.
+func objectLines(h plan.Hub) (lines []planLine, clusters []string) {
+	for _, o := range h.Objects {
+		by := cmp.Or(strings.TrimSuffix(o.From, "-"+cmp.Or(o.Cluster, h.Name)), "hand")
+		name, cluster := o.Name, cmp.Or(o.Cluster, h.Name)
+		if short, ok := strings.CutSuffix(name, "-"+cluster); ok {
+			name = short
 		}
+		l := planLine{action: o.Action, titles: []string{o.Kind + " " + name}, differences: o.Differences, more: o.More}
+		switch {
+		case o.Left:
+			l.about = "left behind: nobody makes it any more, and nothing removes it"
+		case o.Action == plan.Create:
+			l.about = "by " + by
+		case o.Action == plan.Remove:
+			l.about = "was made by " + by
+		}
+		if o.Action != plan.Change {
+			l.position = o.Position.String()
+		}
+		if o.Owner != fleet.OwnerHub && o.Owner != cluster {
+			l.about = strings.TrimPrefix(l.about+", on "+o.Owner, ", ")
+		}
+		lines, clusters = append(lines, l), append(clusters, cluster)
 	}
-	add(s.Clusters.Create, "new")
-	add(s.Clusters.Change, "changed")
-	add(s.Clusters.Remove, "removed")
-	clusters := strings.Join(parts, ", ")
-	parts = nil
-	add(s.Applications.Create, "to create")
-	add(s.Applications.Change, "to change")
-	add(s.Applications.Move, "to move")
-	add(s.Applications.Remove, "to remove")
-	applications := strings.Join(parts, ", ")
-	parts = nil
-	add(s.Removals.Moved, "moved")
-	add(s.Removals.Disabled, "disabled")
-	add(s.Removals.Retired, "retired")
-	add(s.Removals.Lost, "lost")
-	if len(parts) > 0 {
-		applications += " (" + strings.Join(parts, ", ") + ")"
-	}
-	if clusters == "" && applications == "" && s.Objects == 0 {
-		return fmt.Sprintf("no changes: %s, %s", count(s.Clusters.Unchanged, "cluster"), count(s.Applications.Unchanged, "Application"))
-	}
-	out := fmt.Sprintf("clusters: %s; Applications: %s, %d unchanged", cmp.Or(clusters, "none changed"), cmp.Or(applications, "none to change"), s.Applications.Unchanged)
-	if s.Objects > 0 {
-		out += "; " + count(s.Objects, "other object")
-	}
-	return out
-}
-
-// String names a revision for people.
-func (r PlanRevision) String() string {
-	if r.Name == "" {
-		return "the folder as it is"
-	}
-	if strings.HasPrefix(r.Revision, r.Name) {
-		return fmt.Sprintf("%.7s", r.Name)
-	}
-	return fmt.Sprintf("%s (%.7s)", r.Name, r.Revision)
+	return lines, clusters
 }

@@ -1,4 +1,4 @@
-package report
+package lintreport
 
 import (
 	"go/ast"
@@ -17,7 +17,7 @@ import (
 // Every reason code is documented, with an example and a way to mend it, and is a rule of SARIF.
 func TestReasonsAreDocumented(t *testing.T) {
 	codes := reasons(t)
-	data, err := os.ReadFile("../../docs/reference/problems.md")
+	data, err := os.ReadFile("../../../docs/reference/problems.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 // reasons are the values of all constants of type problem.Reason, sorted.
 func reasons(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../problem/problem.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../problem/problem.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

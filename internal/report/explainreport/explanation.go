@@ -1,4 +1,6 @@
-package report
+// Package explainreport writes where everything about one component of one cluster comes from, as
+// JSON and text.
+package explainreport
 
 import (
 	"maps"
@@ -7,7 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -21,11 +25,11 @@ type Explanation struct {
 	Tenant      string `json:"tenant"`
 	Environment string `json:"environment"`
 	// Member is the member file.
-	Member    Position `json:"member"`
-	Model     string   `json:"model" jsonschema:"enum=centralized,enum=agent"`
-	Lifecycle string   `json:"lifecycle" jsonschema:"enum=active,enum=draining,enum=retired"`
-	Group     string   `json:"group"`
-	Component string   `json:"component"`
+	Member    problem.Pos `json:"member"`
+	Model     string      `json:"model" jsonschema:"enum=centralized,enum=agent"`
+	Lifecycle string      `json:"lifecycle" jsonschema:"enum=active,enum=draining,enum=retired"`
+	Group     string      `json:"group"`
+	Component string      `json:"component"`
 	// State says whether the component runs on the cluster, and if not, why.
 	State string `json:"state" jsonschema:"enum=deployed,enum=switched-off,enum=not-selected,enum=not-registered,enum=not-listed,enum=retired"`
 	// Deletion is what becomes of what still runs of a component that is not to run: it goes with its Application
@@ -59,10 +63,13 @@ type Explanation struct {
 	Path   string  `json:"path,omitempty"`
 	Values []Value `json:"values"`
 	// Conflicts are type conflicts between layers.
-	Conflicts []Finding `json:"conflicts"`
+	Conflicts []report.Finding `json:"conflicts"`
 	// Labels are all labels of the cluster.
 	Labels []Label `json:"labels"`
 }
+
+// Kind is the kind of an Explanation.
+const Kind = "Explanation"
 
 // ReleaseChoice is the cluster's release of the group, and what chose it.
 type ReleaseChoice struct {
@@ -72,7 +79,7 @@ type ReleaseChoice struct {
 	// Labelled tells whether the cluster has it; without, it is on the release of type "default".
 	Labelled bool `json:"labelled"`
 	// Position is where Git declares it; absent when only the live cluster Secret has it.
-	Position *Position `json:"position,omitempty"`
+	Position problem.Pos `json:"position,omitzero"`
 	// Source is the chart that brings the release's catalog, by the versions file; absent for the registration chart, and where no
 	// file mentions the group.
 	Source *ReleaseSource `json:"source,omitempty"`
@@ -108,8 +115,8 @@ type ChartCoordinates struct {
 type Setting struct {
 	Value any `json:"value"`
 	// Level and Position say who set it; absent for the engine's own default.
-	Level    string    `json:"level,omitempty"`
-	Position *Position `json:"position,omitempty"`
+	Level    string      `json:"level,omitempty"`
+	Position problem.Pos `json:"position,omitzero"`
 	// Over are those whom it overrode, the most recent first.
 	Over []Overridden `json:"over,omitempty"`
 }
@@ -126,15 +133,15 @@ type Value struct {
 	Path     string       `json:"path"`
 	Value    any          `json:"value"`
 	Level    string       `json:"level"`
-	Position *Position    `json:"position,omitempty"`
+	Position problem.Pos  `json:"position,omitzero"`
 	Over     []Overridden `json:"over,omitempty"`
 }
 
 // Overridden is what a lower level had said.
 type Overridden struct {
-	Value    any       `json:"value"`
-	Level    string    `json:"level"`
-	Position *Position `json:"position,omitempty"`
+	Value    any         `json:"value"`
+	Level    string      `json:"level"`
+	Position problem.Pos `json:"position,omitzero"`
 }
 
 // Label is a label of the cluster.
@@ -143,7 +150,7 @@ type Label struct {
 	// Value is absent when the cluster has no such label.
 	Value *string `json:"value,omitempty"`
 	// Position is where Git declares it; absent for reserved labels and those of the live cluster Secret alone.
-	Position *Position `json:"position,omitempty"`
+	Position problem.Pos `json:"position,omitzero"`
 }
 
 // The states of a component.
@@ -156,24 +163,24 @@ const (
 	stateRetired       = "retired"
 )
 
-// NewExplanation is what the engine explains, restricted to the values at and below a path (hierarchy.ParsePath), which
+// New is what the engine explains, restricted to the values at and below a path (hierarchy.ParsePath), which
 // may be empty. The error is a *PathError.
-func NewExplanation(e *generator.Explanation, path []string) (Explanation, error) {
+func New(e *generator.Explanation, path []string) (Explanation, error) {
 	m := e.Member
 	out := Explanation{
-		APIVersion: APIVersion, Kind: KindExplanation, Revision: e.Revision,
-		Hub: m.Hub, Cluster: m.Name, Tenant: m.Tenant, Environment: m.Environment, Member: Position{File: m.Pos.File},
+		APIVersion: report.APIVersion, Kind: Kind, Revision: e.Revision,
+		Hub: m.Hub, Cluster: m.Name, Tenant: m.Tenant, Environment: m.Environment, Member: problem.Pos{File: m.Pos.File},
 		Model: m.Model(), Lifecycle: e.Lifecycle, Group: e.Group, Component: e.Component,
 		State: state(e), Owner: e.Owner, Engine: e.Engine,
 		Release: ReleaseChoice{Type: e.Release, Label: release.LabelOf(e.Group)},
-		Path:    hierarchy.FormatPath(path), Values: []Value{}, Conflicts: findings(e.Conflicts),
+		Path:    hierarchy.FormatPath(path), Values: []Value{}, Conflicts: report.Findings(e.Conflicts),
 		Catalog: layers(e.Entry.Layers()), Layers: layers(e.Layers), SelectorLabels: []Label{}, Labels: []Label{},
 	}
 	if out.State != stateDeployed && out.State != stateNotRegistered && out.State != stateNotListed {
 		out.Deletion = e.Deletion
 	}
 	_, out.Release.Labelled = e.Labels[out.Release.Label]
-	out.Release.Position = position(e.LabelOrigins[out.Release.Label])
+	out.Release.Position = e.LabelOrigins[out.Release.Label]
 	for _, key := range slices.Sorted(maps.Keys(e.Labels)) {
 		out.Labels = append(out.Labels, label(e, key))
 	}
@@ -183,7 +190,7 @@ func NewExplanation(e *generator.Explanation, path []string) (Explanation, error
 	}
 	for _, l := range e.Values.Leaves(path) {
 		out.Values = append(out.Values, Value{
-			Path: hierarchy.FormatPath(l.Path), Value: l.Value.Any(), Level: l.Level, Position: position(l.Pos), Over: overridden(l.Replaced),
+			Path: hierarchy.FormatPath(l.Path), Value: l.Value.Any(), Level: l.Level, Position: l.Pos, Over: overridden(l.Replaced),
 		})
 	}
 	return out, nil
@@ -249,7 +256,7 @@ func releaseSource(r release.Release) *ReleaseSource {
 		if value == "" {
 			return nil
 		}
-		return &Setting{Value: value, Level: versionsLevel, Position: position(r.Places[key])}
+		return &Setting{Value: value, Level: versionsLevel, Position: r.Places[key]}
 	}
 	s := r.Source
 	switch {
@@ -272,7 +279,7 @@ func setting(t *hierarchy.Tree, computed *string, path ...string) *Setting {
 		}
 		return &Setting{Value: *computed}
 	}
-	s := &Setting{Value: o.Value.Any(), Level: o.Level, Position: position(o.Pos), Over: overridden(t.History(path))}
+	s := &Setting{Value: o.Value.Any(), Level: o.Level, Position: o.Pos, Over: overridden(t.History(path))}
 	if computed != nil && *computed != "" {
 		s.Value = *computed
 	}
@@ -282,7 +289,7 @@ func setting(t *hierarchy.Tree, computed *string, path ...string) *Setting {
 func overridden(origins []hierarchy.Origin) []Overridden {
 	var out []Overridden
 	for _, o := range origins {
-		out = append(out, Overridden{Value: o.Value.Any(), Level: o.Level, Position: position(o.Pos)})
+		out = append(out, Overridden{Value: o.Value.Any(), Level: o.Level, Position: o.Pos})
 	}
 	return out
 }
@@ -296,7 +303,7 @@ func layers(all []hierarchy.Layer) []Layer {
 }
 
 func label(e *generator.Explanation, key string) Label {
-	l := Label{Key: key, Position: position(e.LabelOrigins[key])}
+	l := Label{Key: key, Position: e.LabelOrigins[key]}
 	if v, ok := e.Labels[key]; ok {
 		l.Value = &v
 	}

@@ -1,4 +1,4 @@
-package report
+package lintreport
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/report"
 )
 
 // TestReportsAreCut is rule H10: a report of very many findings lists the first and counts all; every format says how
@@ -20,12 +21,12 @@ func TestReportsAreCut(t *testing.T) {
 		}
 		ps = append(ps, problem.Problem{Reason: problem.UnknownKey, Severity: severity, Pos: problem.Pos{File: fmt.Sprintf("f%05d", i)}, Found: "x"})
 	}
-	r := NewLintReport("r", ps, 1, 1)
-	if r.Summary.Errors != 4000 || r.Summary.Warnings != 8000 || r.Summary.Omitted != 11_000 || len(r.Problems) != MaxFindings || r.Problems[0].Position.File != "f00000" {
+	r := New("r", ps, 1, 1)
+	if r.Summary.Errors != 4000 || r.Summary.Warnings != 8000 || r.Summary.Omitted != 11_000 || len(r.Problems) != report.MaxFindings || r.Problems[0].Position.File != "f00000" {
 		t.Errorf("%+v, %d listed", r.Summary, len(r.Problems))
 	}
 	var text, json, sarif, some bytes.Buffer
-	for _, err := range []error{WriteLint(&text, r, Style{}), WriteJSON(&json, r), WriteJSON(&sarif, NewSARIF(r, "v")), WriteFindings(&some, ps, Style{})} {
+	for _, err := range []error{Write(&text, r, report.Style{}), report.WriteJSON(&json, r), report.WriteJSON(&sarif, NewSARIF(r, "v")), report.WriteFindings(&some, ps, report.Style{})} {
 		if err != nil {
 			t.Fatal(err)
 		}

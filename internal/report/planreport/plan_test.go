@@ -1,4 +1,4 @@
-package report
+package planreport
 
 import (
 	"fmt"
@@ -10,28 +10,29 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/report"
 )
 
 // changed is a component's change of one value on the clusters named.
-func changed(component string, old, updated any, file string) PlanApplication {
-	return PlanApplication{
+func changed(component string, old, updated any, file string) plan.Application {
+	return plan.Application{
 		Action: "change", View: "components", Group: "addons", Component: component, Owner: "hub", Engine: "argocd",
-		Differences: []PlanDifference{{
-			Kind: "value", Name: "replicas", Old: &PlanSide{Value: old, Position: &Position{File: "base.yaml", Line: 1}},
-			New: &PlanSide{Value: updated, Position: &Position{File: file, Line: 1}},
+		Differences: []plan.Difference{{
+			Kind: "value", Name: "replicas", Old: &plan.Side{Value: old, Position: problem.Pos{File: "base.yaml", Line: 1}},
+			New: &plan.Side{Value: updated, Position: problem.Pos{File: file, Line: 1}},
 		}},
 	}
 }
 
-func created(component, version string) PlanApplication {
-	return PlanApplication{Action: "create", View: "components", Group: "addons", Component: component, Owner: "hub", Engine: "argocd", Chart: component, Version: version}
+func created(component, version string) plan.Application {
+	return plan.Application{Action: "create", View: "components", Group: "addons", Component: component, Owner: "hub", Engine: "argocd", Chart: component, Version: version}
 }
 
-func on(cluster string, as ...PlanApplication) PlanCluster {
-	return PlanCluster{Name: cluster, Tenant: "t", Environment: "dev", Applications: as}
+func on(cluster string, as ...plan.Application) plan.Cluster {
+	return plan.Cluster{Name: cluster, Tenant: "t", Environment: "dev", Applications: as}
 }
 
-func fresh(c PlanCluster) PlanCluster {
+func fresh(c plan.Cluster) plan.Cluster {
 	c.Action = "create"
 	return c
 }
@@ -42,44 +43,44 @@ func TestSections(t *testing.T) {
 	remote.Owner = "c"
 	for _, c := range []struct {
 		name     string
-		clusters []PlanCluster
+		clusters []plan.Cluster
 		want     string
 	}{
 		{"nothing", nil, ""},
 		{
 			"one change everywhere",
-			[]PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, 5, "a.yaml")), on("c", changed("web", 2, 5, "a.yaml"))},
+			[]plan.Cluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, 5, "a.yaml")), on("c", changed("web", 2, 5, "a.yaml"))},
 			"a b c: change addons/web (1)\n",
 		},
 		{
 			"other values, other places",
-			[]PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, 6, "a.yaml")), on("c", changed("web", 2, 5, "c.yaml")), on("d", changed("web", 2, 5, "a.yaml"))},
+			[]plan.Cluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, 6, "a.yaml")), on("c", changed("web", 2, 5, "c.yaml")), on("d", changed("web", 2, 5, "a.yaml"))},
 			"a d: change addons/web (1)\nb: change addons/web (1)\nc: change addons/web (1)\n",
 		},
 		{
 			"one difference of several components",
-			[]PlanCluster{on("a", changed("web", 2, 5, "a.yaml"), changed("dns", 2, 5, "a.yaml"), changed("efs", 3, 5, "a.yaml"))},
+			[]plan.Cluster{on("a", changed("web", 2, 5, "a.yaml"), changed("dns", 2, 5, "a.yaml"), changed("efs", 3, 5, "a.yaml"))},
 			"a: change addons/dns addons/web (1)\na: change addons/efs (1)\n",
 		},
 		{
 			"text is no number",
-			[]PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, "5", "a.yaml"))},
+			[]plan.Cluster{on("a", changed("web", 2, 5, "a.yaml")), on("b", changed("web", 2, "5", "a.yaml"))},
 			"a: change addons/web (1)\nb: change addons/web (1)\n",
 		},
 		{
 			"new clusters",
-			[]PlanCluster{fresh(on("a", created("dns", "1"), created("web", "1"))), fresh(on("b", created("dns", "1"), created("web", "2")))},
+			[]plan.Cluster{fresh(on("a", created("dns", "1"), created("web", "1"))), fresh(on("b", created("dns", "1"), created("web", "2")))},
 			"a b: create cluster\na b: create addons/dns\na: create addons/web\nb: create addons/web\n",
 		},
 		{
 			"another owner",
-			[]PlanCluster{on("a", changed("web", 2, 5, "a.yaml")), on("c", remote)},
+			[]plan.Cluster{on("a", changed("web", 2, 5, "a.yaml")), on("c", remote)},
 			"a: change addons/web (1)\nc: change addons/web (1)\n",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
-			for _, s := range sections(PlanHub{Name: "h", Clusters: c.clusters}) {
+			for _, s := range sections(plan.Hub{Name: "h", Clusters: c.clusters}) {
 				for _, l := range s.lines {
 					fmt.Fprintf(&b, "%s: %s %s", strings.Join(s.clusters, " "), l.action, strings.Join(l.titles, " "))
 					if n := len(l.differences); n > 0 {
@@ -97,16 +98,16 @@ func TestSections(t *testing.T) {
 
 // A change at the level of the system stays readable with a thousand clusters.
 func TestWritePlanOfManyClusters(t *testing.T) {
-	h := PlanHub{Name: "h"}
+	h := plan.Hub{Name: "h"}
 	for i := range 1000 {
 		h.Clusters = append(h.Clusters, on(fmt.Sprintf("c-%04d", i), changed("web", 2, 5, "a.yaml")))
 	}
 	p := Plan{
-		Base: PlanRevision{Name: "main", Revision: "0123456789abcdef"}, Head: PlanRevision{Revision: "sha256:1"}, Hubs: []PlanHub{h},
-		Summary: PlanSummary{Clusters: PlanCounts{Unchanged: 1000}, Applications: PlanCounts{Change: 1000, Unchanged: 3}},
+		Base: Revision{Name: "main", Revision: "0123456789abcdef"}, Head: Revision{Revision: "sha256:1"}, Hubs: []plan.Hub{h},
+		Summary: Summary{Clusters: Counts{Unchanged: 1000}, Applications: Counts{Change: 1000, Unchanged: 3}},
 	}
 	var b strings.Builder
-	if err := WritePlan(&b, p, Style{}); err != nil {
+	if err := Write(&b, p, report.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	want := `from main (0123456) to the folder as it is
@@ -126,14 +127,14 @@ clusters: none changed; Applications: 1000 to change, 3 unchanged
 
 // Markdown ends before the limit, with whole blocks and a note.
 func TestWritePlanMarkdownIsBounded(t *testing.T) {
-	h := PlanHub{Name: "h"}
+	h := plan.Hub{Name: "h"}
 	for i := range 500 {
 		h.Clusters = append(h.Clusters, on(fmt.Sprintf("c-%04d", i), changed("web", 2, i, "a.yaml")))
 	}
-	p := Plan{Hubs: []PlanHub{h}}
+	p := Plan{Hubs: []plan.Hub{h}}
 	for _, limit := range []int{1000, 10_000, MaxMarkdown} {
 		var b strings.Builder
-		if err := WritePlanMarkdown(&b, p, limit); err != nil {
+		if err := WriteMarkdown(&b, p, limit); err != nil {
 			t.Fatal(err)
 		}
 		out := b.String()
@@ -151,12 +152,12 @@ func TestWritePlanMarkdownIsBounded(t *testing.T) {
 
 // However much fails, there is room for what changes.
 func TestWritePlanMarkdownNamesSomeErrors(t *testing.T) {
-	p := Plan{Hubs: []PlanHub{{Name: "h", Clusters: []PlanCluster{on("c", changed("web", 2, 5, "a.yaml"))}}}}
+	p := Plan{Hubs: []plan.Hub{{Name: "h", Clusters: []plan.Cluster{on("c", changed("web", 2, 5, "a.yaml"))}}}}
 	for i := range 1000 {
-		p.Problems = append(p.Problems, PlanProblem{"head", NewFinding(problem.Problem{Severity: problem.Error, Found: fmt.Sprintf("%0100d", i)})})
+		p.Problems = append(p.Problems, Problem{"head", report.NewFinding(problem.Problem{Severity: problem.Error, Found: fmt.Sprintf("%0100d", i)})})
 	}
 	var b strings.Builder
-	if err := WritePlanMarkdown(&b, p, MaxMarkdown); err != nil {
+	if err := WriteMarkdown(&b, p, MaxMarkdown); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"\n**INCOMPLETE: there are errors**\n", "\nand 970 further lines: ", "| change | `addons/web`"} {
@@ -168,14 +169,14 @@ func TestWritePlanMarkdownNamesSomeErrors(t *testing.T) {
 
 // An error that breaks many alike is one line, with those that it breaks, and says of which revisions it is.
 func TestWritePlanErrorsAlike(t *testing.T) {
-	p := NewPlan(PlanRevision{Name: "a"}, PlanRevision{Name: "b"}, &plan.Plan{})
+	p := New(Revision{Name: "a"}, Revision{Name: "b"}, &plan.Plan{})
 	fails := func(app string) problem.Problem {
 		return problem.Problem{Reason: problem.ExpansionFailed, Severity: problem.Error, Pos: problem.Pos{File: "catalog.yaml", Line: 2}, Subject: app, Found: "no such function"}
 	}
-	p.AddProblems(false, []problem.Problem{fails("one"), fails("two"), fails("three")})
-	p.AddProblems(true, []problem.Problem{fails("three")})
+	p.AddProblems(plan.Head, []problem.Problem{fails("one"), fails("two"), fails("three")})
+	p.AddProblems(plan.Base, []problem.Problem{fails("three")})
 	var b strings.Builder
-	if err := WritePlan(&b, p, Style{}); err != nil {
+	if err := Write(&b, p, report.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	want := "error of the head: catalog.yaml:2: one, two: no such function\nerror of the base and the head: catalog.yaml:2: three: no such function\n"
@@ -190,7 +191,7 @@ func TestWritePlanMarkdownEscapes(t *testing.T) {
 	a.Differences[0].Name = "x`y|z"
 	a.Detail, a.Cause, a.Action = "for @all, see #12 and !13 \u202egnp", "lost", "remove"
 	var b strings.Builder
-	if err := WritePlanMarkdown(&b, Plan{Hubs: []PlanHub{{Name: "h<b>", Clusters: []PlanCluster{on("a", a)}}}}, MaxMarkdown); err != nil {
+	if err := WriteMarkdown(&b, Plan{Hubs: []plan.Hub{{Name: "h<b>", Clusters: []plan.Cluster{on("a", a)}}}}, MaxMarkdown); err != nil {
 		t.Fatal(err)
 	}
 	out := b.String()

@@ -1,4 +1,4 @@
-package report
+package lintreport
 
 import (
 	"crypto/sha256"
@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// SARIF is a log in the Static Analysis Results Interchange Format, version 2.1.0 (OASIS), as far as it is used here.
+// SARIF is a log in the Static Analysis Results Interchange Format, version 2.1.0 (OASIS), as far as
+// Argosy uses it.
 type SARIF struct {
 	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
@@ -81,8 +83,12 @@ type sarifRegion struct {
 	StartColumn int `json:"startColumn,omitempty"`
 }
 
-// NewSARIF is a lint report as SARIF. Every reason is a rule, so that a rule keeps its index from run to run.
-func NewSARIF(r LintReport, version string) SARIF {
+// helpURI is where reasons are described, up to the reason.
+const helpURI = "https://github.com/argosy-hub/argosy/blob/main/docs/reference/problems.md#"
+
+// NewSARIF writes a lint report as SARIF. Every reason is a rule, so that a rule keeps its index from
+// run to run.
+func NewSARIF(r Report, version string) SARIF {
 	run := sarifRun{
 		Tool: sarifTool{Driver: sarifDriver{
 			Name: "argosy", Version: version, InformationURI: "https://github.com/argosy-hub/argosy", Rules: []sarifRule{},
@@ -96,11 +102,11 @@ func NewSARIF(r LintReport, version string) SARIF {
 	slices.Sort(ids)
 	for _, id := range ids {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-			ID: id, ShortDescription: sarifText{summaries[problem.Reason(id)]}, HelpURI: HelpURI(id),
+			ID: id, ShortDescription: sarifText{summaries[problem.Reason(id)]}, HelpURI: helpURI + id,
 		})
 	}
 	for _, f := range r.Problems {
-		run.Results = append(run.Results, f.sarif(slices.Index(ids, f.Reason)))
+		run.Results = append(run.Results, resultOf(f, slices.Index(ids, f.Reason)))
 	}
 	if r.Summary.Omitted > 0 {
 		run.Properties = &sarifOmitted{r.Summary.Omitted}
@@ -108,34 +114,31 @@ func NewSARIF(r LintReport, version string) SARIF {
 	return SARIF{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
 }
 
-func (f Finding) sarif(rule int) sarifResult {
+func resultOf(f report.Finding, rule int) sarifResult {
 	out := sarifResult{
 		RuleID: f.Reason, RuleIndex: rule, Level: f.Severity,
 		Message:             sarifText{strings.Join(append([]string{f.Message}, f.Hints...), "; ")},
-		PartialFingerprints: map[string]string{"argosy/v1": f.fingerprint()},
+		PartialFingerprints: map[string]string{"argosy/v1": fingerprint(f)},
 	}
-	if f.Position != nil {
-		out.Locations = []sarifLocation{{PhysicalLocation: f.Position.sarif()}}
+	if !f.Position.IsZero() {
+		out.Locations = []sarifLocation{{PhysicalLocation: physical(f.Position)}}
 	}
 	for i, p := range f.Related {
 		out.RelatedLocations = append(out.RelatedLocations, sarifLocation{
-			ID: i + 1, PhysicalLocation: p.sarif(), Message: &sarifText{"takes part"},
+			ID: i + 1, PhysicalLocation: physical(p), Message: &sarifText{"takes part"},
 		})
 	}
 	return out
 }
 
-// fingerprint identifies a finding from commit to commit: it does not depend on the line.
-func (f Finding) fingerprint() string {
-	file := ""
-	if f.Position != nil {
-		file = f.Position.File
-	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Reason, file, f.Message, f.Hub, f.Cluster}, "\x00")))
+// fingerprint identifies a finding from commit to commit, whatever its line.
+func fingerprint(f report.Finding) string {
+	parts := []string{f.Reason, f.Position.File, f.Message, f.Hub, f.Cluster}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }
 
-func (p Position) sarif() sarifPhysical {
+func physical(p problem.Pos) sarifPhysical {
 	parts := strings.Split(p.File, "/")
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])

@@ -1,0 +1,270 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// Compare is the plan of going from base to head. Members that cannot be computed are Broken. One that keeps what it had at the
+// base does so in the plan; any other is left out of it, as it is not known before or afterwards.
+func Compare(base, head *generator.State) *Plan {
+	var broken []Broken
+	without := map[generator.ID]bool{}
+	for _, st := range []*generator.State{base, head} {
+		for _, q := range st.Quarantined("") {
+			b := Broken{Hub: q.Hub, Cluster: q.Name, Revision: Head, Kept: q.Standing == generator.Kept, Problems: q.Problems}
+			if st == base {
+				b.Revision = Base
+			}
+			if !b.Kept {
+				without[q.ID] = true
+			}
+			broken = append(broken, b)
+		}
+	}
+	c := comparison{head: head, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
+	for _, inv := range base.Inventories() {
+		c.before[inv.Hub] = index(inv, without)
+	}
+	after := head.Inventories()
+	for _, inv := range after {
+		c.after[inv.Hub] = index(inv, without)
+	}
+	p := &Plan{Broken: broken}
+	for _, hub := range union(c.before, c.after) {
+		p.Hubs = append(p.Hubs, c.hub(hub))
+	}
+	for _, inv := range after {
+		for i := range p.Hubs {
+			if p.Hubs[i].Name == inv.Hub {
+				p.Hubs[i].Waiting = waiting(inv, c.after[inv.Hub])
+			}
+		}
+	}
+	return p
+}
+
+// StateError is a state that cannot be compared.
+type StateError struct {
+	Base bool // the base's, else the head's
+	Err  error
+}
+
+func (e *StateError) Error() string {
+	which := "head"
+	if e.Base {
+		which = "base"
+	}
+	return fmt.Sprintf("%s: %v", which, e.Err)
+}
+
+// Unwrap is the state's own error.
+func (e *StateError) Unwrap() error { return e.Err }
+
+// comparison is one Compare.
+type comparison struct {
+	head          *generator.State
+	before, after map[string]*fleetOf // by hub
+}
+
+// fleetOf is a hub's inventory by names.
+type fleetOf struct {
+	inventory generator.Inventory
+	clusters  map[string]generator.InventoryCluster
+	without   map[generator.ID]bool
+}
+
+// key tells an Application from the others of its cluster. Twin counts those of one name, which lint reports.
+type key struct {
+	view generator.View
+	name string
+	twin int
+}
+
+// index leaves retired members out (rule 5 of the package), and some others.
+func index(inv generator.Inventory, without map[generator.ID]bool) *fleetOf {
+	f := &fleetOf{inventory: inv, clusters: map[string]generator.InventoryCluster{}, without: without}
+	for _, c := range inv.Clusters {
+		if c.Member.Lifecycle != fleet.Retired && !f.lacks(c.Member.Name) {
+			f.clusters[c.Member.Name] = c
+		}
+	}
+	return f
+}
+
+func (f *fleetOf) lacks(cluster string) bool {
+	return f.without[generator.ID{Hub: f.inventory.Hub, Name: cluster}]
+}
+
+// names are those of all clusters that are there or have Applications (a hub without a member file).
+func (f *fleetOf) names() map[string]bool {
+	out := map[string]bool{}
+	for _, name := range f.inventory.Names() {
+		if !f.lacks(name) {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// applications are those of a cluster, by key.
+func (f *fleetOf) applications(cluster string) map[key]generator.Application {
+	if f.lacks(cluster) {
+		return nil
+	}
+	return byKey(f.inventory.Applications(cluster))
+}
+
+func byKey(all []generator.Application) map[key]generator.Application {
+	out := make(map[key]generator.Application, len(all))
+	for _, a := range all {
+		k := key{view: a.View, name: a.Name}
+		for _, taken := out[k]; taken; _, taken = out[k] {
+			k.twin++
+		}
+		out[k] = a
+	}
+	return out
+}
+
+// hub compares cluster by cluster: what all of a hub's clusters run is much, what changes is little.
+func (c *comparison) hub(name string) Hub {
+	h := Hub{Name: name, Clusters: []Cluster{}}
+	before, after := c.before[name], c.after[name]
+	if before == nil {
+		before = &fleetOf{}
+	}
+	if after == nil {
+		after = &fleetOf{}
+	}
+	names := union(before.names(), after.names())
+	clusters, unchanged := make([]Cluster, len(names)), make([]int, len(names))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, cluster := range names {
+		all.Go(func() error {
+			clusters[i] = c.cluster(name, cluster, before, after)
+			unchanged[i] = c.applications(name, &clusters[i], before.applications(cluster), after.applications(cluster))
+			return nil
+		})
+	}
+	_ = all.Wait() // none fails
+	for i, cluster := range clusters {
+		h.UnchangedApplications += unchanged[i]
+		if cluster.Action != "" || len(cluster.Applications) > 0 {
+			h.Clusters = append(h.Clusters, cluster)
+		} else {
+			h.UnchangedClusters++
+		}
+	}
+	return h
+}
+
+// applications adds to a cluster what changes of its Applications, and counts those that do not.
+func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]generator.Application) (unchanged int) {
+	for _, k := range slices.SortedFunc(maps.Keys(merged(old, updated)), compareKeys) {
+		a, wasThere := old[k]
+		b, isThere := updated[k]
+		wasThere, isThere = wasThere && !a.Unlisted, isThere && !b.Unlisted
+		changed := newApplication(b, Create)
+		switch {
+		case !wasThere && !isThere:
+			continue
+		case b.Unlisted && sameAsker(a, b): // its ApplicationSet is left behind, and goes on
+			unchanged++
+			continue
+		case b.Unlisted:
+			changed = newApplication(a, Remove)
+			changed.Cause, changed.Deletion = Lost, fleet.Orphan
+			// Rule 11 of package guard.
+			changed.Detail = fmt.Sprintf("the catalog of release %q does not have it; a service that knows who asks keeps it", b.Release)
+		case !isThere:
+			changed = c.removal(hub, a, *of)
+		case wasThere:
+			var differ bool
+			changed.Action = Change
+			if changed.Differences, differ = differences(a, b); !differ {
+				unchanged++
+				continue
+			}
+			if !sameAsker(a, b) {
+				changed.Action = Move
+			}
+		}
+		of.Applications = append(of.Applications, changed)
+	}
+	renames(of.Applications)
+	return unchanged
+}
+
+// sameAsker reports whether the same engine asks for two Applications, for the same release.
+func sameAsker(a, b generator.Application) bool {
+	return a.Owner == b.Owner && a.Engine == b.Engine && a.Group == b.Group && a.Release == b.Release
+}
+
+// cluster is what changes for a cluster itself.
+func (c *comparison) cluster(hub, name string, before, after *fleetOf) Cluster {
+	a, wasThere := before.clusters[name]
+	b, isThere := after.clusters[name]
+	out := Cluster{Name: name, Differences: []Difference{}, Applications: []Application{}}
+	member := b.Member
+	switch {
+	case wasThere && isThere:
+		if ds := clusterDifferences(a, b); len(ds) > 0 {
+			out.Action, out.Differences = Change, ds
+		}
+	case isThere:
+		out.Action = Create
+	case wasThere:
+		out.Action, member = Remove, a.Member
+		out.Cause, out.Position = c.clusterCause(hub, name)
+	}
+	if member != nil {
+		out.Tenant, out.Environment, out.Member = member.Tenant, member.Environment, member.Pos
+	}
+	return out
+}
+
+// waiting are draining members for which the head has something else.
+func waiting(inv generator.Inventory, has *fleetOf) []Waiting {
+	var out []Waiting
+	for _, name := range slices.Sorted(maps.Keys(inv.Waiting)) {
+		w := inv.Waiting[name]
+		now, would := has.applications(name), byKey(w.Applications)
+		differs := slices.DeleteFunc(clusterDifferences(has.clusters[name], w.Cluster), func(d Difference) bool { return d.Name == "lifecycle" })
+		x := Waiting{Name: w.Cluster.Member.Name, Itself: len(differs) > 0, Position: w.Cluster.Member.KeyPos("lifecycle")}
+		for k := range merged(now, would) {
+			a, is := now[k]
+			b, wouldBe := would[k]
+			if _, differ := differences(a, b); k.view != generator.Releases && (is != wouldBe || differ) {
+				x.Applications++
+			}
+		}
+		if x.Itself || x.Applications > 0 {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func union[V any](a, b map[string]V) []string { return slices.Sorted(maps.Keys(merged(a, b))) }
+
+func merged[K comparable, V any](a, b map[K]V) map[K]V {
+	out := make(map[K]V, len(a)+len(b))
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
+}
+
+func compareKeys(a, b key) int {
+	return cmp.Or(strings.Compare(string(a.view), string(b.view)), strings.Compare(a.name, b.name), cmp.Compare(a.twin, b.twin))
+}

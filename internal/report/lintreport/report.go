@@ -1,0 +1,68 @@
+// Package lintreport writes the findings about a repository as text, JSON and SARIF.
+package lintreport
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/report"
+)
+
+// Report is every finding about a repository.
+type Report struct {
+	APIVersion string `json:"apiVersion" jsonschema:"enum=argosy.dev/v1alpha1"`
+	Kind       string `json:"kind" jsonschema:"enum=LintReport"`
+	// Revision is the Git commit, or for a folder a digest of its files.
+	Revision string  `json:"revision"`
+	Summary  Summary `json:"summary"`
+	// Problems are the findings, in order of position: the first 1,000.
+	Problems []report.Finding `json:"problems"`
+}
+
+// Kind is the kind of a Report.
+const Kind = "LintReport"
+
+// Summary counts findings, hubs and clusters.
+type Summary struct {
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	// Omitted is how many of them the report does not list.
+	Omitted int `json:"omitted,omitempty"`
+	// Hubs and Clusters are 0 when the repository as a whole cannot be read.
+	Hubs     int `json:"hubs"`
+	Clusters int `json:"clusters"`
+}
+
+// New reports the problems found in a repository with so many hubs and clusters.
+func New(revision string, problems []problem.Problem, hubs, clusters int) Report {
+	problems = problem.Sorted(problems)
+	errs := len(problem.Errors(problems))
+	listed := problems[:min(report.MaxFindings, len(problems))]
+	return Report{
+		APIVersion: report.APIVersion, Kind: Kind, Revision: revision, Problems: report.Findings(listed),
+		Summary: Summary{
+			Errors: errs, Warnings: len(problems) - errs, Omitted: len(problems) - len(listed),
+			Hubs: hubs, Clusters: clusters,
+		},
+	}
+}
+
+// Write writes a report as text: the findings, and a line that sums them up.
+func Write(w io.Writer, r Report, s report.Style) error {
+	p := report.NewPrinter(w, s)
+	p.Findings(r.Problems, r.Summary.Omitted)
+	p.Line("%s", r.Summary)
+	return p.Err
+}
+
+func (s Summary) String() string {
+	scope := "the repository cannot be used as a whole"
+	if s.Hubs > 0 {
+		scope = report.Count(s.Clusters, "cluster") + " of " + report.Count(s.Hubs, "hub")
+	}
+	if s.Errors == 0 && s.Warnings == 0 {
+		return "no problems: " + scope
+	}
+	return fmt.Sprintf("%s, %s: %s", report.Count(s.Errors, "error"), report.Count(s.Warnings, "warning"), scope)
+}

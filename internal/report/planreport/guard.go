@@ -1,0 +1,187 @@
+package planreport
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/report/approval"
+)
+
+// Guard is what the guard would do with the responses that remove something.
+type Guard struct {
+	// Refused are the refused responses, by hub and query.
+	Refused []Refusal `json:"refused"`
+	// Approval is a file that would approve what is beyond the removal budget; absent if nothing is.
+	Approval *approval.RemovalApproval `json:"approval,omitempty"`
+	// NotForeseen is what depends on the clusters themselves; absent if nothing does.
+	NotForeseen []string `json:"notForeseen,omitempty"`
+}
+
+// Refusal is a response that the service would refuse.
+type Refusal struct {
+	Hub       string `json:"hub"`
+	Owner     string `json:"owner"`
+	View      string `json:"view" jsonschema:"enum=members,enum=releases,enum=components,enum=agents,enum=grants"`
+	Group     string `json:"group,omitempty"`
+	Component string `json:"component,omitempty"`
+	Release   string `json:"release,omitempty"`
+	// Reason is why: it removes too much until a commit approves (removal-budget), keeps what moves
+	// until the new owner can answer it (handover), or needs something that cannot be computed until
+	// that is fixed (broken).
+	Reason string `json:"reason" jsonschema:"enum=removal-budget,enum=handover,enum=broken"`
+	// Message says in a few words what would be removed, which owner is waited for, or what is broken.
+	Message string `json:"message"`
+	// Members are those that have something, Losing those that would lose something without approval,
+	// Allowed how many may.
+	Members int `json:"members"`
+	Losing  int `json:"losing"`
+	Allowed int `json:"allowed"`
+}
+
+// NewGuard reports what the guard would do. The approval is of the wanted removals until a day.
+func NewGuard(p *plan.Plan, all []guard.Foreseen, wanted []guard.Wanted, expires string) Guard {
+	out := Guard{Refused: []Refusal{}, NotForeseen: notForeseen(p)}
+	for _, f := range all {
+		r := Refusal{
+			Hub: f.Hub, Owner: f.Owner, View: string(f.View), Group: f.Group, Component: f.Component, Release: f.Release,
+			Reason: string(f.Verdict), Message: f.Sum, Members: f.Members, Losing: f.Losing, Allowed: f.Allowed,
+		}
+		switch f.Verdict {
+		case "":
+		case guard.Unknown:
+			out.NotForeseen = append(out.NotForeseen, r.text())
+		default:
+			out.Refused = append(out.Refused, r)
+		}
+	}
+	if out.Over() {
+		out.Approval = approval.New(wanted, expires)
+	}
+	return out
+}
+
+// Over reports whether anything is beyond the removal budget.
+func (g Guard) Over() bool { return len(g.refused(guard.OverBudget)) > 0 }
+
+// refused are the refusals for a reason.
+func (g Guard) refused(v guard.Verdict) []Refusal {
+	return slices.DeleteFunc(slices.Clone(g.Refused), func(r Refusal) bool { return r.Reason != string(v) })
+}
+
+// notForeseen are groups that change hands between engines: ownership grants decide when, and only
+// clusters have those (rule M3).
+func notForeseen(p *plan.Plan) []string {
+	var out []string
+	for _, h := range p.Hubs {
+		for _, c := range h.Clusters {
+			for _, a := range c.Applications {
+				text := fmt.Sprintf("%s: when %s of %s changes hands: no cluster is asked", h.Name, a.Group, c.Name)
+				handed := slices.ContainsFunc(a.Differences, func(d plan.Difference) bool { return d.Kind == plan.Setting && d.Name == "owner" })
+				if a.Action == plan.Move && handed && !slices.Contains(out, text) {
+					out = append(out, text)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// text is a refusal in one line: whose response it is, and why.
+func (r Refusal) text() string {
+	out := r.Hub + " " + r.View
+	if r.Component != "" {
+		out = fmt.Sprintf("%s %s/%s, release %s", r.Hub, r.Group, r.Component, r.Release)
+	}
+	if r.Owner != fleet.OwnerHub {
+		out += ", by " + r.Owner
+	}
+	return out + ": " + r.Message
+}
+
+// guard writes what the service would not answer, if that is anything.
+func (p printer) guard(g Guard) {
+	for _, text := range firstOf(g.NotForeseen) {
+		p.Line("not foreseen: %s", text)
+	}
+	for _, v := range verdicts {
+		if refused := g.refused(v); len(refused) > 0 {
+			p.Line("")
+			p.Line("%s", p.Bold(p.Red(headline(v, len(refused)))))
+			for _, text := range texts(refused) {
+				p.Line("  %s", text)
+			}
+		}
+	}
+	if g.Approval == nil {
+		return
+	}
+	p.Line("To approve, commit this with a reason, as a file in the folder of approvals:")
+	p.Line("")
+	var b strings.Builder
+	_ = approval.Write(&b, g.Approval) // into memory
+	p.Write(b.String())
+}
+
+// maxRefused is how many refusals text and Markdown list before they count.
+const maxRefused = 8
+
+// firstOf are the first of some lines, and how many more there are.
+func firstOf(lines []string) []string {
+	if len(lines) <= maxRefused+1 {
+		return lines
+	}
+	return append(slices.Clone(lines[:maxRefused]), fmt.Sprintf("and %d more", len(lines)-maxRefused))
+}
+
+func texts(refused []Refusal) []string {
+	var out []string
+	for _, r := range refused {
+		out = append(out, r.text())
+	}
+	return firstOf(out)
+}
+
+// verdicts are the reasons of refusals in the order in which they are shown: what an approval is for comes last, before it.
+var verdicts = []guard.Verdict{guard.Unanswerable, guard.Waiting, guard.OverBudget}
+
+func headline(v guard.Verdict, n int) string {
+	switch v {
+	case guard.Unanswerable:
+		return fmt.Sprintf("broken: the service would refuse %s, and nothing of it changes, until that is mended", report.Count(n, "answer"))
+	case guard.Waiting:
+		return fmt.Sprintf("hand-over: the service would refuse %s, and nothing of it is let go of, until whoever takes it has an answer", report.Count(n, "answer"))
+	}
+	return fmt.Sprintf("removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves", report.Count(n, "answer"))
+}
+
+// guard adds what the service would not answer.
+func (m *markdown) guard(g Guard) {
+	var b strings.Builder
+	for _, text := range firstOf(g.NotForeseen) {
+		fmt.Fprintf(&b, "\nnot foreseen: %s\n", escape(text))
+	}
+	for _, v := range verdicts {
+		if refused := g.refused(v); len(refused) > 0 {
+			fmt.Fprintf(&b, "\n**%s**\n\n", escape(headline(v, len(refused))))
+			for _, text := range texts(refused) {
+				fmt.Fprintf(&b, "- %s\n", escape(text))
+			}
+		}
+	}
+	if b.Len() > 0 {
+		m.add(b.String())
+	}
+	if g.Approval == nil {
+		return
+	}
+	b.Reset()
+	b.WriteString("\n<details><summary>To approve, commit this with a reason, as a file in the folder of approvals</summary>\n\n```yaml\n")
+	_ = approval.Write(&b, g.Approval) // into memory
+	b.WriteString("```\n\n</details>\n")
+	m.add(b.String())
+}

@@ -1,0 +1,133 @@
+package planreport
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/report"
+)
+
+// Summary counts what changes.
+type Summary struct {
+	Clusters     Counts `json:"clusters"`
+	Applications Counts `json:"applications"`
+	// Removals are the removed Applications by cause.
+	Removals Removals `json:"removals"`
+	// Objects is how many further objects change at the end of the pipeline, beside the Applications
+	// above; absent if there are none.
+	Objects int `json:"objects,omitempty"`
+}
+
+// Counts are numbers of clusters or Applications. A cluster counts as changed when it changes itself;
+// clusters do not move.
+type Counts struct {
+	Create    int `json:"create"`
+	Change    int `json:"change"`
+	Move      int `json:"move"`
+	Remove    int `json:"remove"`
+	Unchanged int `json:"unchanged"`
+}
+
+// Removals are numbers of removed Applications by cause.
+type Removals struct {
+	Moved    int `json:"moved"`
+	Disabled int `json:"disabled"`
+	Retired  int `json:"retired"`
+	Lost     int `json:"lost"`
+}
+
+func summaryOf(hubs []plan.Hub) Summary {
+	var s Summary
+	for _, hub := range hubs {
+		for _, o := range hub.Objects {
+			if o.Counted && o.Action == plan.Change {
+				s.Applications.Change++
+				s.Applications.Unchanged--
+			} else {
+				s.Objects++
+			}
+		}
+		s.Clusters.Unchanged += hub.UnchangedClusters
+		s.Applications.Unchanged += hub.UnchangedApplications
+		for _, cluster := range hub.Clusters {
+			s.Clusters.add(cluster.Action)
+			for _, a := range cluster.Applications {
+				s.Applications.add(a.Action)
+				s.Removals.add(a.Cause)
+			}
+		}
+	}
+	return s
+}
+
+// add counts an action; without one, nothing changes.
+func (c *Counts) add(a plan.Action) {
+	switch a {
+	case plan.Create:
+		c.Create++
+	case plan.Change:
+		c.Change++
+	case plan.Move:
+		c.Move++
+	case plan.Remove:
+		c.Remove++
+	default:
+		c.Unchanged++
+	}
+}
+
+func (r *Removals) add(c plan.Cause) {
+	switch c {
+	case plan.Moved:
+		r.Moved++
+	case plan.Disabled:
+		r.Disabled++
+	case plan.Retired:
+		r.Retired++
+	case plan.Lost:
+		r.Lost++
+	}
+}
+
+// String sums a plan up in one line.
+func (s Summary) String() string {
+	clusters := phrase{{s.Clusters.Create, "new"}, {s.Clusters.Change, "changed"}, {s.Clusters.Remove, "removed"}}.String()
+	applications := phrase{
+		{s.Applications.Create, "to create"}, {s.Applications.Change, "to change"},
+		{s.Applications.Move, "to move"}, {s.Applications.Remove, "to remove"},
+	}.String()
+	removals := phrase{
+		{s.Removals.Moved, "moved"}, {s.Removals.Disabled, "disabled"},
+		{s.Removals.Retired, "retired"}, {s.Removals.Lost, "lost"},
+	}.String()
+	if removals != "" {
+		applications += " (" + removals + ")"
+	}
+	if clusters == "" && applications == "" && s.Objects == 0 {
+		return "no changes: " + report.Count(s.Clusters.Unchanged, "cluster") + ", " + report.Count(s.Applications.Unchanged, "Application")
+	}
+	out := fmt.Sprintf("clusters: %s; Applications: %s, %d unchanged",
+		cmp.Or(clusters, "none changed"), cmp.Or(applications, "none to change"), s.Applications.Unchanged)
+	if s.Objects > 0 {
+		out += "; " + report.Count(s.Objects, "other object")
+	}
+	return out
+}
+
+// phrase lists the numbers that are not 0.
+type phrase []struct {
+	n    int
+	what string
+}
+
+func (p phrase) String() string {
+	var parts []string
+	for _, x := range p {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Style is how text looks. The zero value is plain.
+type Style struct {
+	// Color adds ANSI colours.
+	Color bool
+}
+
+func (s Style) paint(code, text string) string {
+	if !s.Color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Bold and the functions after it return text in a style.
+func (s Style) Bold(text string) string { return s.paint("1", text) }
+
+// Dim is for what matters less.
+func (s Style) Dim(text string) string { return s.paint("2", text) }
+
+// Red is for errors and removals.
+func (s Style) Red(text string) string { return s.paint("31", text) }
+
+// Green is for what is well, and creations.
+func (s Style) Green(text string) string { return s.paint("32", text) }
+
+// Yellow is for warnings and changes.
+func (s Style) Yellow(text string) string { return s.paint("33", text) }
+
+// Cyan is for names.
+func (s Style) Cyan(text string) string { return s.paint("36", text) }
+
+// Printer writes lines until the first error, which Err keeps.
+type Printer struct {
+	Style
+	Err error
+	w   io.Writer
+}
+
+// NewPrinter returns a Printer that writes to w.
+func NewPrinter(w io.Writer, s Style) *Printer { return &Printer{Style: s, w: w} }
+
+// Line prints a line, without spaces at its end and without unprintable characters.
+func (p *Printer) Line(format string, args ...any) {
+	text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
+	p.Write(Printable(text) + "\n")
+}
+
+// Write prints text as it is.
+func (p *Printer) Write(text string) {
+	if p.Err == nil {
+		_, p.Err = io.WriteString(p.w, text)
+	}
+}
+
+// Printable returns text with control characters escaped, which a repository's file could use to
+// forge output on a terminal, and with those escaped that turn the direction of writing or cannot
+// be seen. The escape sequences of Style stay.
+func Printable(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) }) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case unicode.IsGraphic(r), r == '\x1b' && isStyle(text[i:]):
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
+}
+
+// isStyle reports whether an escape sequence is one of Style's: ESC [ digits m.
+func isStyle(text string) bool {
+	rest, ok := strings.CutPrefix(text, "\x1b[")
+	if !ok {
+		return false
+	}
+	code := strings.TrimLeft(rest, "0123456789")
+	return len(rest)-len(code) <= 2 && strings.HasPrefix(code, "m")
+}
+
+// Count is a number and its noun.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// maxValue is how much of a value text shows, in characters.
+const maxValue = 160
+
+// Value is a value as JSON on one line, truncated where it is long.
+func Value(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	s := strings.TrimSuffix(b.String(), "\n")
+	if n := utf8.RuneCountInString(s); n > maxValue {
+		return string([]rune(s)[:maxValue]) + fmt.Sprintf("... (%d characters)", n)
+	}
+	return s
+}
