@@ -3,6 +3,7 @@ package yamldoc
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strconv"
 
 	yamlv2 "go.yaml.in/yaml/v2"
@@ -52,18 +53,21 @@ func (n *Node) YAML() ([]byte, error) {
 // slowYAML is YAML by the library.
 func (n *Node) slowYAML() ([]byte, error) {
 	out, err := yamlv2.Marshal(n.plain())
-	if err == nil && bytes.Contains(out, []byte(markedMergeKey)) {
+	if err == nil && bytes.Contains(out, []byte(writtenMark)) {
 		out = bytes.ReplaceAll(out, []byte(markedMergeKey), []byte(`"<<":`))
+		out = bytes.ReplaceAll(out, []byte(markedZero), []byte("-0.0"))
 	}
 	return out, err
 }
 
-// The YAML writer does not quote a key that is the text "<<", which then reads as a merge key: such a key is given a
-// mark that makes the writer quote it, and the mark is taken away again.
+// What the YAML writer writes wrongly is given a mark, and put right in what it has written: a key that is the text "<<",
+// which it does not quote, so that it reads as a merge key; and the number -0.0, which it writes as the integer -0.
 const (
+	mark           = "\x00argosy"
+	writtenMark    = `\0argosy`
 	mergeKey       = "<<"
-	mergeKeyMark   = "\x00argosy"
-	markedMergeKey = `"<<\0argosy":`
+	markedMergeKey = `"` + mergeKey + writtenMark + `":`
+	markedZero     = `"` + writtenMark + `"`
 )
 
 // plain is Any with numbers in Go's own types, as the YAML writer needs them.
@@ -74,7 +78,7 @@ func (n *Node) plain() any {
 		for i, f := range n.Fields {
 			key := f.Key
 			if key == mergeKey {
-				key += mergeKeyMark
+				key += mark
 			}
 			m[i] = yamlv2.MapItem{Key: key, Value: f.Value.plain()}
 		}
@@ -91,15 +95,18 @@ func (n *Node) plain() any {
 	return n.Any()
 }
 
-// number is a JSON number in the smallest of Go's types that holds it exactly.
+// number is a JSON number in the smallest of Go's types that holds it exactly, or the mark for -0.0.
 func number(text string) any {
-	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
 		return i
 	}
 	if u, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return u
 	}
 	f, _ := strconv.ParseFloat(text, 64)
+	if f == 0 && math.Signbit(f) {
+		return mark
+	}
 	return f
 }
 
