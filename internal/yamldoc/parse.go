@@ -35,17 +35,18 @@ func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
 func parseWhole(file string, data []byte, lines []int) (*Doc, error) {
 	d := &Doc{File: file}
 	root, extra, err := decode(file, data)
+	places := placesOf(data, lines)
 	if err != nil {
 		var p problem.Problem
 		if errors.As(err, &p) {
-			p.Pos.Line = lineOf(lines, p.Pos.Line)
+			p.Pos.Line, p.Pos.Column = places.of(p.Pos.Line, p.Pos.Column)
 			return nil, p
 		}
 		return nil, err
 	}
-	if lines != nil {
-		extra.Line = lineOf(lines, extra.Line)
-		relocate(root, lines)
+	if places != nil {
+		extra.Line, extra.Column = places.of(extra.Line, extra.Column)
+		places.relocate(root)
 	}
 	d.Extra = extra
 	c := converter{doc: d, done: map[*yaml.Node]converted{}}
@@ -61,24 +62,6 @@ func parseWhole(file string, data []byte, lines []int) (*Doc, error) {
 		return nil, c.problems
 	}
 	return d, nil
-}
-
-// lineOf is the file's line of a text's line.
-func lineOf(lines []int, line int) int {
-	if line < 1 || line > len(lines) {
-		return line
-	}
-	return lines[line-1]
-}
-
-func relocate(n *yaml.Node, lines []int) {
-	if n == nil {
-		return
-	}
-	n.Line = lineOf(lines, n.Line)
-	for _, child := range n.Content {
-		relocate(child, lines)
-	}
 }
 
 // decode runs the YAML parser and finds the first document's root (nil when empty) and where a second one starts.

@@ -241,3 +241,23 @@ func TestParserNeverPanics(t *testing.T) {
 		}
 	}
 }
+
+// Places are the file's, as editors count lines, also where YAML 1.1 sees more of them.
+func TestPlacesAreThoseOfEditors(t *testing.T) {
+	for _, sep := range []string{"\u0085", "\u2028", "\u2029"} {
+		doc, err := Parse("f", []byte("# "+sep+"# x\r\na: 'b "+sep+" c'\n"+sep+"k: v\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pos := doc.Root.Get("k").Pos(); pos.Line != 3 || pos.Column != 5 {
+			t.Errorf("%q: %s", sep, pos)
+		}
+		doc, err = ParseLines("f", []byte("a: 'b "+sep+" c'\nk: v\n"), []int{7, 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pos := doc.Root.Get("k").Pos(); pos.Line != 9 || pos.Column != 4 {
+			t.Errorf("%q in a template's text: %s", sep, pos)
+		}
+	}
+}
