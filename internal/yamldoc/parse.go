@@ -321,7 +321,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		c.fail(n, problem.InvalidYAML, fmt.Sprintf("key %q", n.Value), "cannot be a key", "text")
 		return "", false
 	}
-	if n.Tag == "" || n.Style&yaml.TaggedStyle == 0 {
+	if (n.Tag == "" || n.Style&yaml.TaggedStyle == 0) && isAmbiguousKey(n.Value, key) {
 		c.ambiguous(n, key, true)
 	}
 	return key, true
@@ -338,7 +338,7 @@ func (c *converter) scalar(n *yaml.Node, out *Node) {
 		return
 	}
 	out.Kind, out.Text = s.kind, s.text
-	if n.Style&yaml.TaggedStyle == 0 {
+	if n.Style&yaml.TaggedStyle == 0 && isAmbiguous(n.Value, s) {
 		c.ambiguous(n, s.text, false)
 	}
 }
@@ -367,7 +367,7 @@ func taggedSource(n *yaml.Node) string {
 }
 
 func (c *converter) ambiguous(n *yaml.Node, means string, key bool) {
-	if len(c.doc.Ambiguous) < problem.OfFile && isAmbiguous(n.Value) {
+	if len(c.doc.Ambiguous) < problem.OfFile {
 		c.doc.Ambiguous = append(c.doc.Ambiguous, Ambiguity{Pos: c.pos(n), Text: n.Value, Means: means, Key: key})
 	}
 }

@@ -157,12 +157,14 @@ func (q *quick) key(at, end int) string {
 	if err != nil {
 		q.bad = true
 	}
-	q.ambiguous(at, name, key, true)
+	if isAmbiguousKey(name, key) {
+		q.ambiguous(at, name, key, true)
+	}
 	return key
 }
 
 func (q *quick) ambiguous(at int, text, means string, key bool) {
-	if len(q.doc.Ambiguous) < problem.OfFile && isAmbiguous(text) {
+	if len(q.doc.Ambiguous) < problem.OfFile {
 		pos := problem.Pos{File: q.doc.File, Line: int(q.line), Column: at - q.from + 1}
 		q.doc.Ambiguous = append(q.doc.Ambiguous, Ambiguity{Pos: pos, Text: text, Means: means, Key: key})
 	}
@@ -318,7 +320,9 @@ func (q *quick) plain(at int, text string) *Node {
 	if err != nil {
 		return q.fail()
 	}
-	q.ambiguous(at, text, s.text, false)
+	if isAmbiguous(text, s) {
+		q.ambiguous(at, text, s.text, false)
+	}
 	return q.node(s.kind, at, s.text)
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -139,12 +138,4 @@ func isSmallInteger(s string) bool {
 		}
 	}
 	return true
-}
-
-// ambiguous scalars are booleans of YAML 1.1 that YAML 1.2 takes for text, and integers that YAML 1.2 reads in
-// another base or takes for text (YAML 1.2.2, section 10.3.2; YAML 1.1 types bool and int).
-var ambiguous = regexp.MustCompile(`^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF|[-+]?0[0-9_]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*_[0-9_]*)$`)
-
-func isAmbiguous(s string) bool {
-	return len(s) > 0 && len(s) <= 64 && !isSmallInteger(s) && ambiguous.MatchString(s)
 }
