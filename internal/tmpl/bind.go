@@ -1,6 +1,7 @@
 package tmpl
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -121,6 +122,17 @@ func shallowOf(name, does string, v reflect.Value) (int, error) {
 	return size, nil
 }
 
+// errNoValue is the error of an action that prints a value that is not there: text/template would print "<no value>".
+var errNoValue = errors.New("a value it prints is not there")
+
+// present refuses the value of an action that is not there.
+func present(v any) (any, error) {
+	if v == nil {
+		return nil, errNoValue
+	}
+	return v, nil
+}
+
 // emitter is the function at the end of every action: it sees what is about to be written, which text/template would
 // put together as a whole before the writer sees any of it.
 func (a *account) emitter() func(any) (any, error) {
@@ -132,6 +144,9 @@ func (a *account) emitter() func(any) (any, error) {
 		if !ok {
 			return nil, immense("template writes")
 		}
-		return v, a.charge(size)
+		if err := a.charge(size); err != nil {
+			return nil, err
+		}
+		return present(v)
 	}
 }

@@ -56,5 +56,5 @@ func (t *Template) joined(data any) (string, bool) {
 		parts = append(parts, text)
 	}
 	out := strings.Join(parts, "")
-	return out, size <= MaxOutput && !strings.Contains(out, noValue)
+	return out, size <= MaxOutput
 }

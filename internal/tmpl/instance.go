@@ -51,15 +51,16 @@ func newProgram(trees map[string]*parse.Tree) *program {
 			p.charged = append(p.charged, name)
 		}
 	}
-	if len(p.charged) == 0 && !makes {
-		p.plain = assemble(trees, plain)
-		return p
-	}
 	for _, n := range actions {
 		if len(n.Pipe.Decl) == 0 {
 			name := parse.NewIdentifier(emit).SetPos(n.Pipe.Pos)
 			n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pipe.Pos, Args: []parse.Node{name}})
 		}
+	}
+	if len(p.charged) == 0 && !makes {
+		plain[emit] = present
+		p.plain = assemble(trees, plain)
+		return p
 	}
 	p.instances.New = func() any {
 		i := &instance{account: &account{}}

@@ -86,7 +86,7 @@ func (t *Template) Execute(data any) (string, error) {
 		return text, nil
 	}
 	out := limited{marks: t.steps}
-	if err := t.run(&out, &out, data); err != nil {
+	if err := t.run(&out, data); err != nil {
 		return "", err
 	}
 	return out.String(), nil
@@ -99,30 +99,21 @@ func (t *Template) ExecuteLines(data any) (text string, lines []int, err error) 
 		return t.text, nil, nil
 	}
 	out := newLineWriter(t.lines, t.steps)
-	if err := t.run(out, &out.limited, data); err != nil {
+	if err := t.run(out, data); err != nil {
 		return "", nil, err
 	}
 	return out.String(), out.lines, nil
 }
 
-// run executes the template into a writer; out is where its text ends up.
-func (t *Template) run(w io.Writer, out *limited, data any) error {
+// run executes the template into a writer.
+func (t *Template) run(w io.Writer, data any) error {
 	executed, done := t.program.acquire()
 	defer done()
 	if err := executed.Execute(w, data); err != nil {
 		return failure(t.pos, err)
 	}
-	if strings.Contains(out.String(), noValue) {
-		return problem.Problem{
-			Reason: problem.TemplateFailed, Severity: problem.Error, Pos: t.pos, Subject: "template",
-			Found: "a value it prints is not there", Expected: "only values that exist", Hints: []string{"give a default: {{ ... | default \"x\" }}"},
-		}
-	}
 	return nil
 }
-
-// noValue is what text/template prints for a nil value (text/template, exec.go, printValue).
-const noValue = "<no value>"
 
 // limited is the output as far as it is within the limits.
 type limited struct {
@@ -193,6 +184,11 @@ func failure(pos problem.Pos, err error) error {
 	var limit limitError
 	if errors.As(err, &limit) {
 		return beyond(p.Pos, limit)
+	}
+	if errors.Is(err, errNoValue) {
+		p.Subject, p.Found, p.Expected = "template", errNoValue.Error(), "only values that exist"
+		p.Hints = []string{"give a default: {{ ... | default \"x\" }}"}
+		return p
 	}
 	p.Found = shorten(p.Found)
 	if m := noKey.FindStringSubmatch(p.Found); m != nil {

@@ -23,8 +23,8 @@ func TestErrors(t *testing.T) {
 		{"missing key", "x\n{{ .absent }}", at("f", 0), `f:2:4: template <.absent>: no fact "absent" is known` + hint},
 		{"missing key in a value", "x\n{{ .absent }}", at("f", 10), `f:11: template <.absent>: no fact "absent" is known` + hint},
 		{"missing key of a map of strings", "{{ .s.absent }}", at("f", 0), `f:1:6: template <.s.absent>: no fact "absent" is known; if not every cluster has it, write {{ index .s "absent" | default "..." }}`},
-		{"nil", "{{ .nothing }}", at("f", 0), `f: template: a value it prints is not there; expected only values that exist; give a default: {{ ... | default "x" }}`},
-		{"nil below", "{{ .m.nothing }}", at("f", 0), `f: template: a value it prints is not there; expected only values that exist; give a default: {{ ... | default "x" }}`},
+		{"nil", "{{ .nothing }}", at("f", 0), `f:1:4: template: a value it prints is not there; expected only values that exist; give a default: {{ ... | default "x" }}`},
+		{"nil below", "{{ .m.nothing }}", at("f", 0), `f:1:4: template: a value it prints is not there; expected only values that exist; give a default: {{ ... | default "x" }}`},
 		{"below nil", "{{ .nothing.x }}", at("f", 0), "f:1:12: template <.nothing.x>: nil pointer evaluating interface {}.x"},
 		{"below text", "{{ .a.x }}", at("f", 0), "f:1:6: template <.a.x>: can't evaluate field x in type interface {}"},
 		{"syntax", "a\n{{ if }}", at("f", 0), "f:2: template: missing value for if"},
@@ -130,8 +130,25 @@ func FuzzTemplate(f *testing.F) {
 				t.Fatalf("%q gives %q, %v and %q, %v", text, first, err1, second, err2)
 			}
 		}
-		if len(first) > MaxOutput || err1 == nil && strings.Contains(text, "{{") && strings.Contains(first, "<no value>") {
+		if len(first) > MaxOutput || err1 == nil && !strings.Contains(text, "no value") && strings.Contains(first, "<no value>") {
 			t.Fatalf("%q gives %d bytes: %.100q", text, len(first), first)
 		}
 	})
+}
+
+// A text of the template or of a fact is what it is, also where it reads as text/template's word for what is not there.
+func TestNoValueMayBeWritten(t *testing.T) {
+	for text, want := range map[string]string{
+		`a: "<no value>" {{ .a }}`: `a: "<no value>" 1`,
+		`{{ .note }}`:              "<no value>",
+		`{{ .note | upper | lower }}{{ "<no value>" }}`: "<no value><no value>",
+	} {
+		tt, err := Parse(at("f", 0), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := tt.Execute(map[string]any{"a": "1", "note": "<no value>"}); err != nil || got != want {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
 }
