@@ -63,8 +63,9 @@ type Dir struct {
 	Required bool
 }
 
-// Dirs are the levels' folders for the cluster and group that the facts describe, least specific first. Errors are
-// problem.Problem: a template that fails, or a path that leaves the repository (H8).
+// Dirs are the levels' folders for the cluster and group that the facts describe, least specific first. A folder that
+// several levels name belongs to the most specific of them alone. Errors are problem.Problem: a template that fails, or
+// a path that leaves the repository (H8).
 func (h *Hierarchy) Dirs(facts any) ([]Dir, error) {
 	dirs := make([]Dir, 0, len(h.levels))
 	for _, l := range h.levels {
@@ -79,7 +80,12 @@ func (h *Hierarchy) Dirs(facts any) ([]Dir, error) {
 				Subject: fmt.Sprintf("folder of level %q", l.name), Found: err.Error(), Expected: "a path inside the repository",
 			}
 		}
-		dirs = append(dirs, Dir{Level: l.name, Path: p, Required: l.required})
+		d := Dir{Level: l.name, Path: p, Required: l.required}
+		if i := slices.IndexFunc(dirs, func(o Dir) bool { return o.Path == p }); i >= 0 {
+			d.Required = d.Required || dirs[i].Required
+			dirs = slices.Delete(dirs, i, i+1) // merged twice, its lists would be appended to themselves (H4)
+		}
+		dirs = append(dirs, d)
 	}
 	return dirs, nil
 }
