@@ -15,6 +15,9 @@ import (
 // TemplateSuffix ends the names of files that are Go templates (H5).
 const TemplateSuffix = ".gotmpl"
 
+// IsTemplate reports whether a file is a Go template by its name (H5).
+func IsTemplate(path string) bool { return strings.HasSuffix(path, TemplateSuffix) }
+
 // MaxLevels is the limit of levels in a hierarchy (H10).
 const MaxLevels = 64
 
@@ -188,9 +191,12 @@ func (x *Index) trim() {
 func Resolve(folders []Folder, cache *Cache, file string, facts func() any) ([]Layer, error) {
 	layers := make([]Layer, 0, len(folders))
 	var problems problem.List
-	templateFile := file + TemplateSuffix
+	plainFile, templateFile := file, file+TemplateSuffix
+	if IsTemplate(file) { // the layout names the template itself
+		plainFile, templateFile = "", file
+	}
 	for _, d := range folders {
-		plain, template := d.files[file], d.files[templateFile]
+		plain, template := d.files[plainFile], d.files[templateFile]
 		if plain == nil && template == nil {
 			layers = append(layers, Layer{Level: d.Level, Path: d.Path + "/" + file})
 			if d.Required {
