@@ -306,7 +306,16 @@ func (mr *memberReader) repositories() {
 }
 
 func (mr *memberReader) entries(kind labels.Kind, key string) []labels.Entry {
-	entries, problems := labels.FromNode(kind, mr.m.Node().Get(key))
+	declared := mr.m.Node().Get(key)
+	if declared.IsMap() {
+		for _, f := range declared.Fields {
+			if f.Value.IsNull() {
+				mr.r.Warn(problem.NoEffect, f.Value, fmt.Sprintf("%s %q", kind, f.Key),
+					"null has no effect: what the hierarchy or the cluster Secret declares stays", "a value, or no such key")
+			}
+		}
+	}
+	entries, problems := labels.FromNode(kind, declared)
 	for _, p := range problems {
 		mr.r.AddAt(p.Reason, p.Pos, p.Subject, p.Found, p.Expected, p.Hints...)
 	}
