@@ -2,13 +2,25 @@ package generator
 
 import (
 	"crypto/sha256"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
 )
+
+func request(t testing.TB, parameters string) Request {
+	t.Helper()
+	r, err := ParseRequest([]byte(parameters), "hub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
 
 // What a State remembers is bounded, and counted once (H10).
 func TestAnswersAreBounded(t *testing.T) {
@@ -45,20 +57,20 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 		"release": `{"view":"releases","group":"addons"}`,
 		"members": `{"view":"members"}`, "agents": `{"view":"agents"}`,
 	}
-	files := snap(small())
-	known := facts.NewSet(false).WithApplications(app("dns", "one", "default"))
+	files := fleettest.Snapshot("rev", fleettest.Small())
+	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"))
 	for name, c := range map[string]struct {
 		next facts.Set
 		want []string
 	}{
 		"nothing":                  {known, []string{"addons", "agents", "cert", "dns", "members", "others", "release"}},
-		"the finalizer":            {known.WithApplications(withFinalizer(app("dns", "one", "default"))), []string{"agents", "cert", "others"}},
-		"the controller":           {known.WithApplications(controlled(app("dns", "one", "default"), "x")), []string{"agents", "cert", "others"}},
-		"another component's":      {known.WithApplications(app("dns", "one", "default"), app("cert", "one", "")), []string{"agents", "dns", "others"}},
+		"the finalizer":            {known.WithApplications(fleettest.WithFinalizer(fleettest.Application("dns", "one", "default"))), []string{"agents", "cert", "others"}},
+		"the controller":           {known.WithApplications(fleettest.Controlled(fleettest.Application("dns", "one", "default"), "x")), []string{"agents", "cert", "others"}},
+		"another component's":      {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Application("cert", "one", "")), []string{"agents", "dns", "others"}},
 		"other labels":             {known.WithApplications(facts.Application{Name: "dns-one", Cluster: "one"}), []string{"agents", "cert", "others"}},
-		"a registration":           {known.WithApplications(app("dns", "one", "default"), registered("two")), []string{"addons", "agents", "cert", "dns", "others", "release"}},
-		"an agent":                 {known.WithApplications(app("dns", "one", "default"), facts.Application{Name: "agent-two", Cluster: "two"}), []string{"addons", "cert", "dns", "others", "release"}},
-		"a grant":                  {known.WithApplications(app("dns", "one", "default"), grantApp), []string{"agents", "others"}},
+		"a registration":           {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Registration("two")), []string{"addons", "agents", "cert", "dns", "others", "release"}},
+		"an agent":                 {known.WithApplications(fleettest.Application("dns", "one", "default"), facts.Application{Name: "agent-two", Cluster: "two"}), []string{"addons", "cert", "dns", "others", "release"}},
+		"a grant":                  {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.GrantOfOne), []string{"agents", "others"}},
 		"a grant that has arrived": {known.WithGrants("one", facts.Grant{Group: "addons", Held: true}), nil},
 		"not known any more":       {facts.NewSet(false), nil},
 		"a cluster's, and nothing": {known.WithClusters(facts.Cluster{Name: "one"}), nil},
@@ -84,10 +96,10 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff(c.want, sortedKeys(kept)); diff != "" {
+		if diff := cmp.Diff(c.want, slices.Sorted(maps.Keys(kept))); diff != "" {
 			t.Error(name, diff)
 		}
-		again, err := Build(previous, snap(small()), c.next)
+		again, err := Build(previous, fleettest.Snapshot("rev", fleettest.Small()), c.next)
 		if err != nil || len(again.answers.known) > 0 {
 			t.Error("another snapshot:", err)
 		}
@@ -97,8 +109,8 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 // A fingerprint outlives its answer, which may have been too much to be remembered: while a component is rolled out, each
 // change of its Applications is compared for every ApplicationSet.
 func TestFingerprintsOutliveAnswers(t *testing.T) {
-	files := snap(small())
-	known := facts.NewSet(false).WithApplications(app("dns", "one", "default"))
+	files := fleettest.Snapshot("rev", fleettest.Small())
+	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"))
 	others := []Request{request(t, `{"view":"components","group":"resources"}`), request(t, `{"view":"components","group":"addons","component":"cert","base":{}}`)}
 	own := request(t, `{"view":"components","group":"addons","component":"dns"}`)
 	previous, err := Build(nil, files, known)
@@ -110,7 +122,7 @@ func TestFingerprintsOutliveAnswers(t *testing.T) {
 		before[r.Group+r.Component] = previous.Fingerprint(r)
 	}
 	clear(previous.answers.known)
-	next, err := Build(previous, files, known.WithApplications(withFinalizer(app("dns", "one", "default"))))
+	next, err := Build(previous, files, known.WithApplications(fleettest.WithFinalizer(fleettest.Application("dns", "one", "default"))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package generator
+package generator_test
 
 import (
 	"fmt"
@@ -6,20 +6,23 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // A cluster arrives with its Secret, and with each new one; not with other labels, and not by going.
 func TestArrived(t *testing.T) {
 	secret := func(name, uid string) facts.Cluster { return facts.Cluster{Name: name, Secret: uid} }
-	state := func(clusters ...facts.Cluster) *State {
-		st, err := Build(nil, snap(small()), facts.NewSet(true, clusters...))
+	state := func(clusters ...facts.Cluster) *generator.State {
+		st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small()), facts.NewSet(true, clusters...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return st
 	}
 	before := state(secret("one", "1"), secret("two", ""))
-	for want, now := range map[string]*State{
+	for want, now := range map[string]*generator.State{
 		"":        state(facts.Cluster{Name: "one", Secret: "1", Labels: map[string]string{"tier": "gold"}}, secret("two", "")),
 		"one":     state(secret("one", "2"), secret("two", "")),
 		"two":     state(secret("one", ""), secret("two", "3")),
@@ -34,7 +37,7 @@ func TestArrived(t *testing.T) {
 // An answer deploys to the clusters of its sets, whatever their values say; and to none if it is about the asker's own.
 func TestDeploysTo(t *testing.T) {
 	values := "text: '{\"name\":\"two\",\"nameNormalized\":\"two\"}'\n"
-	st := noProblems(t, build(t, small().with(tree{"addons/defaults/addons/dns/values.yaml": values})))
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": values})))
 	for _, c := range []struct {
 		ask, clusters string
 		want          bool
@@ -49,7 +52,7 @@ func TestDeploysTo(t *testing.T) {
 		{`{"view":"members"}`, "one", false},
 		{`{"view":"releases","group":"addons"}`, "hub", false},
 	} {
-		if got := st.DeploysTo(request(t, c.ask), strings.Fields(c.clusters)); got != c.want {
+		if got := st.DeploysTo(querytest.Query(t, c.ask), strings.Fields(c.clusters)); got != c.want {
 			t.Errorf("%s to %q: %v", c.ask, c.clusters, got)
 		}
 	}
@@ -57,15 +60,15 @@ func TestDeploysTo(t *testing.T) {
 
 // BenchmarkDeploysTo: many clusters arrive that an answer has no set for, as when a hub is restored.
 func BenchmarkDeploysTo(b *testing.B) {
-	files := small()
+	files := fleettest.Small()
 	var arrived []string
 	for i := range 1000 {
 		name := fmt.Sprintf("c%d", i)
-		files[member(name)] = spoke(name, "")
+		files[fleettest.Member(name)] = fleettest.Spoke(name, "")
 		arrived = append(arrived, "other-"+name)
 	}
-	st := build(b, files)
-	r := request(b, `{"view":"components","group":"addons"}`)
+	st := querytest.Build(b, files)
+	r := querytest.Query(b, `{"view":"components","group":"addons"}`)
 	for b.Loop() {
 		if st.DeploysTo(r, arrived) {
 			b.Fatal("they are none of its clusters")

@@ -1,4 +1,4 @@
-package generator
+package generator_test
 
 import (
 	"fmt"
@@ -7,12 +7,15 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // hostile is a fleet of many members whose shared files have a problem in every line.
-func hostile(members int) tree {
-	files := small().with(tree{
+func hostile(members int) fleettest.Tree {
+	files := fleettest.Small().With(fleettest.Tree{
 		"addons/defaults/addons/dns/values.yaml":                              strings.Repeat("a: 1\n", 20_000),
 		"addons/defaults/application-sets/addons.yaml":                        strings.Repeat("dns: {enabled: true}\n", 10_000),
 		"addons/tenants/retail/defaults/application-sets/addons.yaml":         strings.Repeat("dns: {enabled: true}\n", 10_000),
@@ -20,7 +23,7 @@ func hostile(members int) tree {
 		"addons/tenants/retail/environments/prod/application-sets/fleet.yaml": strings.Repeat("- x\n", 10_000),
 	})
 	for i := range members {
-		files[member(fmt.Sprintf("m%d", i))] = spoke(fmt.Sprintf("m%d", i), "")
+		files[fleettest.Member(fmt.Sprintf("m%d", i))] = fleettest.Spoke(fmt.Sprintf("m%d", i), "")
 	}
 	return files
 }
@@ -29,11 +32,11 @@ func hostile(members int) tree {
 // memory, and what is not kept is counted.
 func TestManyProblemsAreBounded(t *testing.T) {
 	const members = 300
-	s := snap(hostile(members))
+	s := fleettest.Snapshot("rev", hostile(members))
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	st, err := Build(nil, s, facts.NewSet(false))
+	st, err := generator.Build(nil, s, facts.NewSet(false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,9 +48,9 @@ func TestManyProblemsAreBounded(t *testing.T) {
 	if kept := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20; kept > 150 {
 		t.Errorf("%d MiB are in use", kept)
 	}
-	found := OnePerPlace(st.Problems)
-	if len(found) > 1000 || !strings.Contains(problemTexts(found), "more problems are not listed") {
-		t.Errorf("%d findings:\n%.2000s", len(found), problemTexts(found))
+	found := generator.OnePerPlace(st.Problems)
+	if len(found) > 1000 || !strings.Contains(querytest.Problems(found), "more problems are not listed") {
+		t.Errorf("%d findings:\n%.2000s", len(found), querytest.Problems(found))
 	}
 	if n := len(st.Lint()); n > 1000 {
 		t.Errorf("lint has %d findings", n)
@@ -62,9 +65,9 @@ func TestConflictsOfSharedLayersAreFoundOnce(t *testing.T) {
 		fmt.Fprintf(&system, "k%04d: {a: 1}\n", i)
 		fmt.Fprintf(&tenant, "k%04d: 1\n", i)
 	}
-	files := small().with(tree{"addons/defaults/addons/dns/values.yaml": system.String(), "addons/tenants/retail/defaults/addons/dns/values.yaml": tenant.String()})
+	files := fleettest.Small().With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": system.String(), "addons/tenants/retail/defaults/addons/dns/values.yaml": tenant.String()})
 	conflicts := 0
-	for _, p := range build(t, files).Lint() {
+	for _, p := range querytest.Build(t, files).Lint() {
 		if p.Reason == problem.TypeConflict {
 			conflicts++
 			if p.Severity != problem.Warning {

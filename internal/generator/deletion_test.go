@@ -1,11 +1,16 @@
-package generator
+package generator_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // app is an Application of group addons as charts/application-sets labels it.
@@ -21,22 +26,22 @@ func registered(cluster string) facts.Application {
 // withFinalizer is the Application with the cascading finalizer.
 func withFinalizer(a facts.Application) facts.Application { a.Cascade = true; return a }
 
-func buildWith(t testing.TB, files tree, apps ...facts.Application) *State {
+func buildWith(t testing.TB, files fleettest.Tree, apps ...facts.Application) *generator.State {
 	t.Helper()
-	st, err := Build(nil, snap(files), facts.NewSet(false).WithApplications(apps...))
+	st, err := generator.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithApplications(apps...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return noProblems(t, st)
+	return querytest.NoProblems(t, st)
 }
 
 // deletions are an answer's sets by name, with their deletion where it is not orphan.
-func deletions(t testing.TB, st *State, parameters string) string {
+func deletions(t testing.TB, st *generator.State, parameters string) string {
 	t.Helper()
-	sets := ask(t, st, parameters)
+	sets := querytest.Ask(t, st, parameters)
 	var out []string
-	for _, name := range sortedKeys(sets) {
-		if d := sets[name].text("deletion"); d != "orphan" {
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
+		if d := sets[name].Text("deletion"); d != "orphan" {
 			name += ":" + d
 		}
 		out = append(out, name)
@@ -53,81 +58,81 @@ const (
 // TestDeletionOfComponents is rules D2 to D4: for what reason a component's set leaves the answer decides whether it is
 // answered with cascade before.
 func TestDeletionOfComponents(t *testing.T) {
-	off := tree{oneCatalog: "dns: {enabled: false}\n"}
-	selects := func(selector, label string) tree {
-		return tree{
-			systemCatalog: "dns: {enabled: true, " + dnsChart + ", selector: " + selector + "}\n",
-			member("one"): spoke("one", "labels: {other: x"+label+"}\n"), member("two"): spoke("two", "labels: {use_dns: \"true\", gpu: none}\n"),
+	off := fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}
+	selects := func(selector, label string) fleettest.Tree {
+		return fleettest.Tree{
+			fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + ", selector: " + selector + "}\n",
+			fleettest.Member("one"): fleettest.Spoke("one", "labels: {other: x"+label+"}\n"), fleettest.Member("two"): fleettest.Spoke("two", "labels: {use_dns: \"true\", gpu: none}\n"),
 			"fleet/fleet-members/hub/hub.yaml": "",
 		}
 	}
 	const (
 		base  = `{"view":"components","group":"addons","component":"dns","base":{"chart":{"repoURL":"b","name":"b","version":"0.1"}},"release":"default"}`
-		whole = addons
+		whole = querytest.Addons
 	)
 	defaultRelease := `{"view":"components","group":"addons","release":"default"}`
 	canary := `{"view":"components","group":"addons","release":"canary"}`
-	there := app("dns", "one", "default")
+	there := fleettest.Application("dns", "one", "default")
 	agent := "use_remote_argo: true\nenable_remote_addons: true\n"
 	for _, c := range []struct {
 		name string
-		more tree
+		more fleettest.Tree
 		apps []facts.Application
 		ask  string
 		want string
 	}{
-		{"D1: what is to run is orphan, whatever its Application carries", nil, []facts.Application{withFinalizer(there)}, defaultRelease, "dns-hub dns-one"},
+		{"D1: what is to run is orphan, whatever its Application carries", nil, []facts.Application{fleettest.WithFinalizer(there)}, defaultRelease, "dns-hub dns-one"},
 		{"D3 disabled: switched off, there", off, []facts.Application{there}, defaultRelease, "dns-hub dns-one:cascade"},
-		{"D3 disabled: the finalizer shows", off, []facts.Application{withFinalizer(there)}, defaultRelease, "dns-hub"},
-		{"D3 disabled: gone", off, []facts.Application{app("dns", "two", "canary")}, defaultRelease, "dns-hub"},
+		{"D3 disabled: the finalizer shows", off, []facts.Application{fleettest.WithFinalizer(there)}, defaultRelease, "dns-hub"},
+		{"D3 disabled: gone", off, []facts.Application{fleettest.Application("dns", "two", "canary")}, defaultRelease, "dns-hub"},
 		{"D3 disabled: there never was one", off, nil, defaultRelease, "dns-hub"},
 		{"D3 disabled: one component asked, with a base", off, []facts.Application{there}, base, "dns-hub dns-one:cascade"},
-		{"D3 disabled: the group as a whole", off, []facts.Application{app("dns", "one", "")}, whole, "dns-hub dns-one:cascade dns-two"},
-		{"D3 disabled: of the group as a whole, any release's", off, []facts.Application{app("dns", "one", "canary")}, whole, "dns-hub dns-one:cascade dns-two"},
-		{"D3 disabled: as text", tree{oneCatalog: "dns: {enabled: \"false\"}\n"}, []facts.Application{there}, defaultRelease, "dns-hub dns-one:cascade"},
-		{"D3 disabled: at a higher level", tree{"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"}, []facts.Application{there, app("dns", "two", "canary")}, whole, "dns-hub dns-one:cascade dns-two:cascade"},
+		{"D3 disabled: the group as a whole", off, []facts.Application{fleettest.Application("dns", "one", "")}, whole, "dns-hub dns-one:cascade dns-two"},
+		{"D3 disabled: of the group as a whole, any release's", off, []facts.Application{fleettest.Application("dns", "one", "canary")}, whole, "dns-hub dns-one:cascade dns-two"},
+		{"D3 disabled: as text", fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: \"false\"}\n"}, []facts.Application{there}, defaultRelease, "dns-hub dns-one:cascade"},
+		{"D3 disabled: at a higher level", fleettest.Tree{"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"}, []facts.Application{there, fleettest.Application("dns", "two", "canary")}, whole, "dns-hub dns-one:cascade dns-two:cascade"},
 		{"D3 disabled: switched on again", nil, []facts.Application{there}, defaultRelease, "dns-hub dns-one"},
 		{"D2 disabled: a label says no", selects("{matchLabels: {use_dns: \"true\"}}", ", use_dns: \"false\""), []facts.Application{there}, whole, "dns-one:cascade dns-two"},
 		{"D2 disabled: a label says what must not be", selects("{matchExpressions: [{key: gpu, operator: NotIn, values: [big]}]}", ", gpu: big"), []facts.Application{there}, whole, "dns-one:cascade dns-two"},
 		{"D2 disabled: a label is there that must not", selects("{matchExpressions: [{key: paused, operator: DoesNotExist}]}", ", paused: now"), []facts.Application{there}, whole, "dns-one:cascade dns-two"},
 		{"D2 lost: the label is gone", selects("{matchLabels: {use_dns: \"true\"}}", ""), []facts.Application{there}, whole, "dns-two"},
-		{"D2 lost: what switched it on is gone", tree{systemCatalog: "dns: {" + dnsChart + "}\n"}, []facts.Application{there}, defaultRelease, ""},
-		{"D2 lost: only the base says that it is off", tree{systemCatalog: ""}, []facts.Application{there}, strings.Replace(base, `"chart"`, `"enabled":false,"chart"`, 1), ""},
-		{"D2 lost: enabled is null", tree{oneCatalog: "dns: {enabled: null}\n"}, []facts.Application{there}, defaultRelease, "dns-hub"},
-		{"D2 lost: the entry is null", tree{oneCatalog: "dns: null\n"}, []facts.Application{there}, base, "dns-hub"},
-		{"D2 lost: no catalog knows it", tree{systemCatalog: "cert: {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\n"}, []facts.Application{there}, defaultRelease, "cert-hub cert-one"},
-		{"D2 lost: unknown on that cluster alone", tree{systemCatalog: "", oneCatalog: "other: {enabled: false}\n", "addons/tenants/retail/environments/dev/application-sets/addons.yaml": "dns: {enabled: true, " + dnsChart + "}\n"}, []facts.Application{there}, `{"view":"components","group":"addons","component":"dns"}`, "dns-two"},
-		{"D2 lost: the member file", tree{member("one"): ""}, []facts.Application{there}, defaultRelease, "dns-hub"},
-		{"D4 moved: another release", tree{member("one"): spoke("one", "labels: {addonsRelease: canary}\n")}, []facts.Application{there}, defaultRelease, "dns-hub"},
-		{"D4 moved: the new release takes it as it is", tree{member("one"): spoke("one", "labels: {addonsRelease: canary}\n")}, []facts.Application{there}, canary, "dns-one dns-two"},
-		{"D4 moved and switched off: the old release", off.with(tree{member("one"): spoke("one", "labels: {addonsRelease: canary}\n")}), []facts.Application{there}, defaultRelease, "dns-hub"},
-		{"D4 moved and switched off: the new release", off.with(tree{member("one"): spoke("one", "labels: {addonsRelease: canary}\n")}), []facts.Application{there}, canary, "dns-two"},
-		{"D4 moved: another owner", tree{member("one"): spoke("one", agent)}, []facts.Application{there}, defaultRelease, "dns-hub"},
-		{"D4 moved and switched off: another owner", off.with(tree{member("one"): spoke("one", agent)}), []facts.Application{there}, defaultRelease, "dns-hub"},
-		{"the member's own engine removes its own", off.with(tree{member("one"): spoke("one", agent)}), []facts.Application{there}, `{"view":"components","group":"addons","owner":"one"}`, "dns-one:cascade"},
+		{"D2 lost: what switched it on is gone", fleettest.Tree{fleettest.SystemCatalog: "dns: {" + fleettest.DNSChart + "}\n"}, []facts.Application{there}, defaultRelease, ""},
+		{"D2 lost: only the base says that it is off", fleettest.Tree{fleettest.SystemCatalog: ""}, []facts.Application{there}, strings.Replace(base, `"chart"`, `"enabled":false,"chart"`, 1), ""},
+		{"D2 lost: enabled is null", fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: null}\n"}, []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"D2 lost: the entry is null", fleettest.Tree{fleettest.OneCatalog: "dns: null\n"}, []facts.Application{there}, base, "dns-hub"},
+		{"D2 lost: no catalog knows it", fleettest.Tree{fleettest.SystemCatalog: "cert: {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\n"}, []facts.Application{there}, defaultRelease, "cert-hub cert-one"},
+		{"D2 lost: unknown on that cluster alone", fleettest.Tree{fleettest.SystemCatalog: "", fleettest.OneCatalog: "other: {enabled: false}\n", "addons/tenants/retail/environments/dev/application-sets/addons.yaml": "dns: {enabled: true, " + fleettest.DNSChart + "}\n"}, []facts.Application{there}, `{"view":"components","group":"addons","component":"dns"}`, "dns-two"},
+		{"D2 lost: the member file", fleettest.Tree{fleettest.Member("one"): ""}, []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"D4 moved: another release", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "labels: {addonsRelease: canary}\n")}, []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"D4 moved: the new release takes it as it is", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "labels: {addonsRelease: canary}\n")}, []facts.Application{there}, canary, "dns-one dns-two"},
+		{"D4 moved and switched off: the old release", off.With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "labels: {addonsRelease: canary}\n")}), []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"D4 moved and switched off: the new release", off.With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "labels: {addonsRelease: canary}\n")}), []facts.Application{there}, canary, "dns-two"},
+		{"D4 moved: another owner", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", agent)}, []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"D4 moved and switched off: another owner", off.With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", agent)}), []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"the member's own engine removes its own", off.With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", agent)}), []facts.Application{there}, `{"view":"components","group":"addons","owner":"one"}`, "dns-one:cascade"},
 		{"not this asker's: its selector does not select the cluster", off, []facts.Application{there}, `{"view":"components","group":"addons","selector":{"matchLabels":{"tenant":"platform"}}}`, "dns-hub"},
 		{"somebody else's Application: another cluster", off, []facts.Application{{Name: "dns-one", Cluster: "two", Group: "addons", Component: "dns"}}, defaultRelease, "dns-hub"},
 		{"somebody else's Application: another group", off, []facts.Application{{Name: "dns-one", Cluster: "one", Group: "resources", Component: "dns"}}, defaultRelease, "dns-hub"},
 		{"somebody else's Application: another component", off, []facts.Application{{Name: "dns-one", Cluster: "one", Group: "addons", Component: "cert"}}, defaultRelease, "dns-hub"},
 		{"somebody else's Application: no labels", off, []facts.Application{{Name: "dns-one"}}, defaultRelease, "dns-hub"},
-		{"what cannot be computed any more stays", tree{oneCatalog: "dns: {enabled: false, values: {x: '{{ .labels.gone }}'}}\n"}, []facts.Application{there}, defaultRelease, "dns-hub"},
-		{"D3 retired, by default what runs stays", tree{member("one"): spoke("one", "lifecycle: retired\n")}, []facts.Application{there}, defaultRelease, "dns-hub"},
-		{"D3 retired, orphan", tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: orphan\n")}, []facts.Application{there}, defaultRelease, "dns-hub"},
-		{"D3 retired, orphan, and switched off before", off.with(tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: orphan\n")}), []facts.Application{there}, defaultRelease, "dns-hub"},
-		{"D3 retired, cascade", tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{there}, defaultRelease, "dns-hub dns-one:cascade"},
-		{"D3 retired, cascade, what was switched off or not", tree{systemCatalog: "dns: {" + dnsChart + "}\n", member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{there}, defaultRelease, "dns-one:cascade"},
-		{"D3 retired, cascade, but the entry is null", tree{oneCatalog: "dns: null\n", member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{there}, base, "dns-hub"},
-		{"D3 retired, cascade, the finalizer shows", tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{withFinalizer(there)}, defaultRelease, "dns-hub"},
-		{"D3 retired, cascade, nothing there", tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, nil, defaultRelease, "dns-hub"},
-		{"D3 retired, cascade, moved to another release before", tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{app("dns", "one", "canary")}, defaultRelease, "dns-hub"},
-		{"active with deletion: cascade is active", tree{member("one"): spoke("one", "deletion: cascade\n")}, []facts.Application{there}, defaultRelease, "dns-hub dns-one"},
+		{"what cannot be computed any more stays", fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false, values: {x: '{{ .labels.gone }}'}}\n"}, []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"D3 retired, by default what runs stays", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\n")}, []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"D3 retired, orphan", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: orphan\n")}, []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"D3 retired, orphan, and switched off before", off.With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: orphan\n")}), []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"D3 retired, cascade", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{there}, defaultRelease, "dns-hub dns-one:cascade"},
+		{"D3 retired, cascade, what was switched off or not", fleettest.Tree{fleettest.SystemCatalog: "dns: {" + fleettest.DNSChart + "}\n", fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{there}, defaultRelease, "dns-one:cascade"},
+		{"D3 retired, cascade, but the entry is null", fleettest.Tree{fleettest.OneCatalog: "dns: null\n", fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{there}, base, "dns-hub"},
+		{"D3 retired, cascade, the finalizer shows", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{fleettest.WithFinalizer(there)}, defaultRelease, "dns-hub"},
+		{"D3 retired, cascade, nothing there", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, nil, defaultRelease, "dns-hub"},
+		{"D3 retired, cascade, moved to another release before", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{fleettest.Application("dns", "one", "canary")}, defaultRelease, "dns-hub"},
+		{"active with deletion: cascade is active", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "deletion: cascade\n")}, []facts.Application{there}, defaultRelease, "dns-hub dns-one"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			st := buildWith(t, small().with(c.more), c.apps...)
+			st := querytest.BuildWith(t, fleettest.Small().With(c.more), c.apps...)
 			if got := deletions(t, st, c.ask); got != c.want {
 				t.Errorf("%s\ngot  %q\nwant %q", c.ask, got, c.want)
 			}
-			unknown := noProblems(t, build(t, small().with(c.more)))
+			unknown := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(c.more)))
 			want := strings.Join(strings.Fields(removeCascade(c.want)), " ")
 			if got := deletions(t, unknown, c.ask); got != want {
 				t.Errorf("without Applications known there is one step:\ngot  %q\nwant %q", got, want)
@@ -149,14 +154,14 @@ func removeCascade(sets string) string {
 
 // TestD3ASetToBeRemovedIsComputedAsBefore: until its Application goes, nothing else changes for what runs.
 func TestD3ASetToBeRemovedIsComputedAsBefore(t *testing.T) {
-	files := small().with(tree{systemCatalog: "dns: {enabled: true, namespace: net, values: {who: '{{ .cluster }}'}, " + dnsChart + "}\n"})
-	for name, more := range map[string]tree{
-		"disabled": {oneCatalog: "dns: {enabled: false}\n"},
-		"retired":  {member("one"): "{clusterName: one, tenant: retail, environment: prod, lifecycle: retired, deletion: cascade}\n"},
+	files := fleettest.Small().With(fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true, namespace: net, values: {who: '{{ .cluster }}'}, " + fleettest.DNSChart + "}\n"})
+	for name, more := range map[string]fleettest.Tree{
+		"disabled": {fleettest.OneCatalog: "dns: {enabled: false}\n"},
+		"retired":  {fleettest.Member("one"): "{clusterName: one, tenant: retail, environment: prod, lifecycle: retired, deletion: cascade}\n"},
 	} {
-		before := ask(t, buildWith(t, files, app("dns", "one", "default")), addons)["dns-one"]
-		after := ask(t, buildWith(t, files.with(more), app("dns", "one", "default")), addons)["dns-one"]
-		if after.text("deletion") != "cascade" || before.text("digest") == after.text("digest") {
+		before := querytest.Ask(t, querytest.BuildWith(t, files, fleettest.Application("dns", "one", "default")), querytest.Addons)["dns-one"]
+		after := querytest.Ask(t, querytest.BuildWith(t, files.With(more), fleettest.Application("dns", "one", "default")), querytest.Addons)["dns-one"]
+		if after.Text("deletion") != "cascade" || before.Text("digest") == after.Text("digest") {
 			t.Errorf("%s: %v", name, after)
 		}
 		for _, key := range []string{"deletion", "digest"} {
@@ -173,41 +178,41 @@ func TestD3ASetToBeRemovedIsComputedAsBefore(t *testing.T) {
 // CD has to reach it for, and then goes.
 func TestDeletionOfMembers(t *testing.T) {
 	const retired = "lifecycle: retired\n"
-	agent := registered("one")
+	agent := fleettest.Registration("one")
 	agent.Name = "agent-one"
-	named := registered("one")
+	named := fleettest.Registration("one")
 	named.Group, named.Component = "fleet", "fleet-secret"
 	for _, c := range []struct {
 		name, member string
 		apps         []facts.Application
 		want         string
 	}{
-		{"active", "", []facts.Application{withFinalizer(registered("one"))}, "fleet-secret-one fleet-secret-two"},
-		{"a component is left", retired, []facts.Application{registered("one"), app("dns", "one", "default")}, "fleet-secret-one fleet-secret-two"},
-		{"a component is left that nobody answers for", retired, []facts.Application{registered("one"), app("old", "one", "")}, "fleet-secret-one fleet-secret-two"},
-		{"a component is left, on its way", retired + "deletion: cascade\n", []facts.Application{registered("one"), withFinalizer(app("dns", "one", "default"))}, "fleet-secret-one fleet-secret-two"},
-		{"another's component is left", retired, []facts.Application{registered("one"), app("dns", "two", "canary")}, "fleet-secret-one:cascade fleet-secret-two"},
-		{"no component is left", retired, []facts.Application{registered("one")}, "fleet-secret-one:cascade fleet-secret-two"},
-		{"no component is left, with cascade", retired + "deletion: cascade\n", []facts.Application{registered("one")}, "fleet-secret-one:cascade fleet-secret-two"},
+		{"active", "", []facts.Application{fleettest.WithFinalizer(fleettest.Registration("one"))}, "fleet-secret-one fleet-secret-two"},
+		{"a component is left", retired, []facts.Application{fleettest.Registration("one"), fleettest.Application("dns", "one", "default")}, "fleet-secret-one fleet-secret-two"},
+		{"a component is left that nobody answers for", retired, []facts.Application{fleettest.Registration("one"), fleettest.Application("old", "one", "")}, "fleet-secret-one fleet-secret-two"},
+		{"a component is left, on its way", retired + "deletion: cascade\n", []facts.Application{fleettest.Registration("one"), fleettest.WithFinalizer(fleettest.Application("dns", "one", "default"))}, "fleet-secret-one fleet-secret-two"},
+		{"another's component is left", retired, []facts.Application{fleettest.Registration("one"), fleettest.Application("dns", "two", "canary")}, "fleet-secret-one:cascade fleet-secret-two"},
+		{"no component is left", retired, []facts.Application{fleettest.Registration("one")}, "fleet-secret-one:cascade fleet-secret-two"},
+		{"no component is left, with cascade", retired + "deletion: cascade\n", []facts.Application{fleettest.Registration("one")}, "fleet-secret-one:cascade fleet-secret-two"},
 		{"no component is left, with all labels", retired, []facts.Application{named}, "fleet-secret-one:cascade fleet-secret-two"},
-		{"the agent is no component", retired, []facts.Application{registered("one"), agent}, "fleet-secret-one:cascade fleet-secret-two"},
-		{"the finalizer shows", retired, []facts.Application{withFinalizer(registered("one"))}, "fleet-secret-two"},
+		{"the agent is no component", retired, []facts.Application{fleettest.Registration("one"), agent}, "fleet-secret-one:cascade fleet-secret-two"},
+		{"the finalizer shows", retired, []facts.Application{fleettest.WithFinalizer(fleettest.Registration("one"))}, "fleet-secret-two"},
 		{"gone", retired, nil, "fleet-secret-two"},
-		{"never registered anew for its removal", retired, []facts.Application{app("dns", "one", "default")}, "fleet-secret-two"},
+		{"never registered anew for its removal", retired, []facts.Application{fleettest.Application("dns", "one", "default")}, "fleet-secret-two"},
 		{"somebody else's Application", retired, []facts.Application{{Name: "fleet-secret-one", Cluster: "two"}}, "fleet-secret-two"},
-		{"a component's Application of that name", retired, []facts.Application{app("fleet-secret", "one", "")}, "fleet-secret-one:cascade fleet-secret-two"},
+		{"a component's Application of that name", retired, []facts.Application{fleettest.Application("fleet-secret", "one", "")}, "fleet-secret-one:cascade fleet-secret-two"},
 		{"another component's Application of that name", retired, []facts.Application{{Name: "fleet-secret-one", Cluster: "one", Component: "fleet"}}, "fleet-secret-two"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			files := small().with(tree{member("one"): spoke("one", c.member)})
-			if got := deletions(t, buildWith(t, files, c.apps...), `{"view":"members"}`); got != c.want {
+			files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", c.member)})
+			if got := deletions(t, querytest.BuildWith(t, files, c.apps...), `{"view":"members"}`); got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 			want := "fleet-secret-one fleet-secret-two"
 			if c.member != "" {
 				want = "fleet-secret-two"
 			}
-			if got := deletions(t, noProblems(t, build(t, files)), `{"view":"members"}`); got != want {
+			if got := deletions(t, querytest.NoProblems(t, querytest.Build(t, files)), `{"view":"members"}`); got != want {
 				t.Errorf("without Applications known there is one step: %q", got)
 			}
 		})
@@ -216,63 +221,63 @@ func TestDeletionOfMembers(t *testing.T) {
 
 // TestRetiredAgents: an agent is left alone when its member retires. Its own engine removes what is its own.
 func TestRetiredAgents(t *testing.T) {
-	files := small().with(tree{member("one"): spoke("one", "use_remote_argo: true\nenable_remote_addons: true\nlifecycle: retired\ndeletion: cascade\n")})
-	st := buildWith(t, files, facts.Application{Name: "agent-one", Cluster: "one"}, app("dns", "one", "default"))
+	files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\nenable_remote_addons: true\nlifecycle: retired\ndeletion: cascade\n")})
+	st := querytest.BuildWith(t, files, facts.Application{Name: "agent-one", Cluster: "one"}, fleettest.Application("dns", "one", "default"))
 	for parameters, want := range map[string]string{
-		`{"view":"agents"}`: "", addons: "dns-hub dns-two", `{"view":"components","group":"addons","owner":"one"}`: "dns-one:cascade",
+		`{"view":"agents"}`: "", querytest.Addons: "dns-hub dns-two", `{"view":"components","group":"addons","owner":"one"}`: "dns-one:cascade",
 	} {
 		if got := deletions(t, st, parameters); got != want {
 			t.Errorf("%s: %q, want %q", parameters, got, want)
 		}
 	}
 	// What a flux agent runs is no Application: the hub has no part in its removal (TestDeletionOfHelmReleases).
-	flux := small().with(tree{oneCatalog: "dns: {enabled: false}\n", member("one"): spoke("one", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n")})
-	if s := ask(t, buildWith(t, flux, app("dns", "one", "default")), `{"view":"agents"}`)["agent-one"]; s == nil || s["components"] != nil {
+	flux := fleettest.Small().With(fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n", fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n")})
+	if s := querytest.Ask(t, querytest.BuildWith(t, flux, fleettest.Application("dns", "one", "default")), `{"view":"agents"}`)["agent-one"]; s == nil || s["components"] != nil {
 		t.Errorf("%v", s)
 	}
 }
 
 // TestR7ReleasesWithRemovals: as long as an Application of a removed component is there, its ApplicationSet is kept.
 func TestR7ReleasesWithRemovals(t *testing.T) {
-	catalog := tree{
+	catalog := fleettest.Tree{
 		"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}}\n",
-		"catalog.yaml":      "components:\n  dns: {" + dnsChart + "}\n  auto: {enabled: true, chart: {repoURL: r, name: c, version: '1'}, selector: {matchLabels: {ring: a}}}\n",
+		"catalog.yaml":      "components:\n  dns: {" + fleettest.DNSChart + "}\n  auto: {enabled: true, chart: {repoURL: r, name: c, version: '1'}, selector: {matchLabels: {ring: a}}}\n",
 	}
 	onTwo := "addons/tenants/retail/environments/dev/application-sets/addons.yaml"
 	cascading := "lifecycle: retired\ndeletion: cascade\nlabels: {addonsRelease: canary}\n"
 	two := func(more string) string { return "clusterName: two\ntenant: retail\nenvironment: dev\n" + more }
 	for _, c := range []struct {
 		name string
-		more tree
+		more fleettest.Tree
 		apps []facts.Application
 		want string // release: its components, its clusters
 	}{
 		{"all at rest", nil, nil, "canary: dns [two]; default: dns [hub one]"},
-		{"removed on one cluster, kept by the other", tree{oneCatalog: "dns: {enabled: false}\n"}, []facts.Application{app("dns", "one", "default")}, "canary: dns [two]; default: dns [hub one]"},
-		{"removed on the release's only cluster", tree{onTwo: "dns: {enabled: false}\n"}, []facts.Application{app("dns", "two", "canary")}, "canary: dns [two]; default: dns [hub one]"},
-		{"until the Application is gone", tree{onTwo: "dns: {enabled: false}\n"}, []facts.Application{withFinalizer(app("dns", "two", "canary"))}, "canary: dns [two]; default: dns [hub one]"},
-		{"gone", tree{onTwo: "dns: {enabled: false}\n"}, nil, "canary: [two]; default: dns [hub one]"},
-		{"moved, and held back by the release before", nil, []facts.Application{controlled(app("dns", "two", "default"), "addons-default-dns")}, "canary: dns [two]; default: dns [hub one]"},
-		{"the Application is another release's", tree{onTwo: "dns: {enabled: false}\n"}, []facts.Application{app("dns", "two", "default")}, "canary: [two]; default: dns [hub one]"},
-		{"lost", tree{onTwo: "dns: null\n"}, []facts.Application{app("dns", "two", "canary")}, "canary: [two]; default: dns [hub one]"},
-		{"unknown component", nil, []facts.Application{app("old", "two", "canary")}, "canary: dns [two]; default: dns [hub one]"},
-		{"another group", tree{onTwo: "dns: {enabled: false}\n"}, []facts.Application{{Name: "dns-two", Cluster: "two", Group: "resources", Component: "dns"}}, "canary: [two]; default: dns [hub one]"},
-		{"not to be rendered: the catalog has lost it", catalog.with(tree{onTwo: "gone: {enabled: false}\n"}), []facts.Application{app("gone", "two", "canary")}, "canary: dns [two]; default: dns [hub one]"},
-		{"the catalog describes it", catalog.with(tree{systemCatalog: "dns: {enabled: false}\n"}), []facts.Application{app("dns", "two", "canary")}, "canary: dns [two]; default: [hub one]"},
-		{"the catalog's own, refused by a label", catalog.with(tree{member("two"): two("labels: {addonsRelease: canary, ring: b}\n")}), []facts.Application{app("auto", "two", "canary")}, "canary: auto dns [two]; default: dns [hub one]"},
-		{"only a retired cluster's removals", tree{member("two"): two(cascading)}, []facts.Application{app("dns", "two", "canary")}, "canary: dns [two]; default: dns [hub one]"},
-		{"only a retired cluster's, the finalizer shows", tree{member("two"): two(cascading)}, []facts.Application{withFinalizer(app("dns", "two", "canary"))}, "canary: dns [two]; default: dns [hub one]"},
-		{"a retired cluster, done", tree{member("two"): two(cascading)}, nil, "default: dns [hub one]"},
-		{"a retired cluster, orphan", tree{member("two"): two(strings.Replace(cascading, "cascade", "orphan", 1))}, []facts.Application{app("dns", "two", "canary")}, "default: dns [hub one]"},
-		{"another owner's", tree{onTwo: "dns: {enabled: false}\n", member("two"): two("labels: {addonsRelease: canary}\nuse_remote_argo: true\nenable_remote_addons: true\n")}, []facts.Application{app("dns", "two", "canary")}, "default: dns [hub one]"},
+		{"removed on one cluster, kept by the other", fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}, []facts.Application{fleettest.Application("dns", "one", "default")}, "canary: dns [two]; default: dns [hub one]"},
+		{"removed on the release's only cluster", fleettest.Tree{onTwo: "dns: {enabled: false}\n"}, []facts.Application{fleettest.Application("dns", "two", "canary")}, "canary: dns [two]; default: dns [hub one]"},
+		{"until the Application is gone", fleettest.Tree{onTwo: "dns: {enabled: false}\n"}, []facts.Application{fleettest.WithFinalizer(fleettest.Application("dns", "two", "canary"))}, "canary: dns [two]; default: dns [hub one]"},
+		{"gone", fleettest.Tree{onTwo: "dns: {enabled: false}\n"}, nil, "canary: [two]; default: dns [hub one]"},
+		{"moved, and held back by the release before", nil, []facts.Application{fleettest.Controlled(fleettest.Application("dns", "two", "default"), "addons-default-dns")}, "canary: dns [two]; default: dns [hub one]"},
+		{"the Application is another release's", fleettest.Tree{onTwo: "dns: {enabled: false}\n"}, []facts.Application{fleettest.Application("dns", "two", "default")}, "canary: [two]; default: dns [hub one]"},
+		{"lost", fleettest.Tree{onTwo: "dns: null\n"}, []facts.Application{fleettest.Application("dns", "two", "canary")}, "canary: [two]; default: dns [hub one]"},
+		{"unknown component", nil, []facts.Application{fleettest.Application("old", "two", "canary")}, "canary: dns [two]; default: dns [hub one]"},
+		{"another group", fleettest.Tree{onTwo: "dns: {enabled: false}\n"}, []facts.Application{{Name: "dns-two", Cluster: "two", Group: "resources", Component: "dns"}}, "canary: [two]; default: dns [hub one]"},
+		{"not to be rendered: the catalog has lost it", catalog.With(fleettest.Tree{onTwo: "gone: {enabled: false}\n"}), []facts.Application{fleettest.Application("gone", "two", "canary")}, "canary: dns [two]; default: dns [hub one]"},
+		{"the catalog describes it", catalog.With(fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: false}\n"}), []facts.Application{fleettest.Application("dns", "two", "canary")}, "canary: dns [two]; default: [hub one]"},
+		{"the catalog's own, refused by a label", catalog.With(fleettest.Tree{fleettest.Member("two"): two("labels: {addonsRelease: canary, ring: b}\n")}), []facts.Application{fleettest.Application("auto", "two", "canary")}, "canary: auto dns [two]; default: dns [hub one]"},
+		{"only a retired cluster's removals", fleettest.Tree{fleettest.Member("two"): two(cascading)}, []facts.Application{fleettest.Application("dns", "two", "canary")}, "canary: dns [two]; default: dns [hub one]"},
+		{"only a retired cluster's, the finalizer shows", fleettest.Tree{fleettest.Member("two"): two(cascading)}, []facts.Application{fleettest.WithFinalizer(fleettest.Application("dns", "two", "canary"))}, "canary: dns [two]; default: dns [hub one]"},
+		{"a retired cluster, done", fleettest.Tree{fleettest.Member("two"): two(cascading)}, nil, "default: dns [hub one]"},
+		{"a retired cluster, orphan", fleettest.Tree{fleettest.Member("two"): two(strings.Replace(cascading, "cascade", "orphan", 1))}, []facts.Application{fleettest.Application("dns", "two", "canary")}, "default: dns [hub one]"},
+		{"another owner's", fleettest.Tree{onTwo: "dns: {enabled: false}\n", fleettest.Member("two"): two("labels: {addonsRelease: canary}\nuse_remote_argo: true\nenable_remote_addons: true\n")}, []facts.Application{fleettest.Application("dns", "two", "canary")}, "default: dns [hub one]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			st := buildWith(t, small().with(c.more), c.apps...)
-			sets := ask(t, st, `{"view":"releases","group":"addons"}`)
+			st := querytest.BuildWith(t, fleettest.Small().With(c.more), c.apps...)
+			sets := querytest.Ask(t, st, `{"view":"releases","group":"addons"}`)
 			var got []string
-			for _, name := range sortedKeys(sets) {
+			for _, name := range slices.Sorted(maps.Keys(sets)) {
 				parts := []string{strings.TrimPrefix(name, "application-sets-addons-") + ":"}
-				for line := range strings.Lines(sets[name].text("helmValues")) {
+				for line := range strings.Lines(sets[name].Text("helmValues")) {
 					if component, ok := strings.CutPrefix(strings.TrimRight(line, ":\n"), "  "); ok && !strings.HasPrefix(component, " ") {
 						parts = append(parts, component)
 					}
@@ -288,16 +293,16 @@ func TestR7ReleasesWithRemovals(t *testing.T) {
 
 // TestRetiredMembersConcernNobody: what is wrong with a retired member's values refuses no answer while it is removed.
 func TestRetiredMembersConcernNobody(t *testing.T) {
-	for name, more := range map[string]tree{
-		"values": {"addons/tenants/retail/clusters/one/addons/dns/values.yaml": "a: [\n"}, "catalog": {oneCatalog: "dns: [x]\n"}, "labels": {"addons/tenants/retail/clusters/one/fleet/fleet-secret/values.yaml": "a: [\n"},
-		"release": {member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\nlabels: {addonsRelease: nowhere, fleetSecretsRelease: nowhere}\n")},
+	for name, more := range map[string]fleettest.Tree{
+		"values": {"addons/tenants/retail/clusters/one/addons/dns/values.yaml": "a: [\n"}, "catalog": {fleettest.OneCatalog: "dns: [x]\n"}, "labels": {"addons/tenants/retail/clusters/one/fleet/fleet-secret/values.yaml": "a: [\n"},
+		"release": {fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\nlabels: {addonsRelease: nowhere, fleetSecretsRelease: nowhere}\n")},
 	} {
-		files := small().with(tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}).with(more)
-		st, err := Build(nil, snap(files), facts.NewSet(false).WithApplications(app("dns", "one", "default"), registered("one")))
+		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")}).With(more)
+		st, err := generator.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Registration("one")))
 		if err != nil || len(st.Problems) == 0 {
 			t.Fatal(name, err)
 		}
-		if got := deletions(t, st, addons); got != "dns-hub dns-two" {
+		if got := deletions(t, st, querytest.Addons); got != "dns-hub dns-two" {
 			t.Errorf("%s: %q", name, got)
 		}
 		for _, parameters := range []string{`{"view":"members"}`, `{"view":"agents"}`, `{"view":"releases","group":"addons"}`, `{"view":"components","group":"resources"}`} {
@@ -305,21 +310,21 @@ func TestRetiredMembersConcernNobody(t *testing.T) {
 		}
 	}
 	// A retired cluster alone has no say in which components there are.
-	only := tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n"), "fleet/fleet-members/hub/hub.yaml": "", member("two"): ""}
-	if got := deletions(t, buildWith(t, small().with(only)), `{"view":"components","group":"addons","component":"nobodys"}`); got != "" {
+	only := fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n"), "fleet/fleet-members/hub/hub.yaml": "", fleettest.Member("two"): ""}
+	if got := deletions(t, querytest.BuildWith(t, fleettest.Small().With(only)), `{"view":"components","group":"addons","component":"nobodys"}`); got != "" {
 		t.Error(got)
 	}
 }
 
 // TestPlansKnowNoWay: an inventory is what is to be, not how it comes to be.
 func TestPlansKnowNoWay(t *testing.T) {
-	files := small().with(tree{
-		member("two"): "clusterName: two\ntenant: retail\nenvironment: dev\nlifecycle: retired\ndeletion: cascade\nlabels: {addonsRelease: canary}\n",
-		oneCatalog:    "dns: {enabled: false}\n", "fleet/fleet-members/hub/hub.yaml": "",
+	files := fleettest.Small().With(fleettest.Tree{
+		fleettest.Member("two"): "clusterName: two\ntenant: retail\nenvironment: dev\nlifecycle: retired\ndeletion: cascade\nlabels: {addonsRelease: canary}\n",
+		fleettest.OneCatalog:    "dns: {enabled: false}\n", "fleet/fleet-members/hub/hub.yaml": "",
 	})
-	with := buildWith(t, files, app("dns", "one", "default"), app("dns", "two", "canary"), registered("two")).Inventories()
-	without := build(t, files).Inventories()
-	short := func(inventories []Inventory) (out []string) {
+	with := querytest.BuildWith(t, files, fleettest.Application("dns", "one", "default"), fleettest.Application("dns", "two", "canary"), fleettest.Registration("two")).Inventories()
+	without := querytest.Build(t, files).Inventories()
+	short := func(inventories []generator.Inventory) (out []string) {
 		for _, a := range inventoried(inventories[0]) {
 			out = append(out, fmt.Sprint(a.View, a.Name, a.Clusters, a.Settings))
 		}

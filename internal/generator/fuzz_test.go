@@ -1,12 +1,14 @@
-package generator
+package generator_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,9 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // FuzzRequest: no input of getparams makes the engine panic; what is accepted is answered with JSON or refused with an
@@ -29,16 +34,16 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	st, err := Build(nil, snap(small()), facts.NewSet(false))
+	st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small()), facts.NewSet(false))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, parameters string) {
-		r, err := ParseRequest([]byte(parameters), "hub")
+		r, err := generator.ParseRequest([]byte(parameters), "hub")
 		if err == nil {
 			var first, second []byte
 			first, err = st.Answer(r)
-			again, parseErr := ParseRequest([]byte(parameters), "hub")
+			again, parseErr := generator.ParseRequest([]byte(parameters), "hub")
 			if parseErr != nil {
 				t.Fatal(parseErr)
 			}
@@ -51,7 +56,7 @@ func FuzzRequest(f *testing.F) {
 				t.Fatalf("%q is answered %q", parameters, first)
 			}
 		}
-		var known *Error
+		var known *generator.Error
 		if err != nil && (!errors.As(err, &known) || err.Error() == "" || len(err.Error()) > 64<<10) {
 			t.Fatalf("%q: %T of %d bytes", parameters, err, len(err.Error()))
 		}
@@ -78,8 +83,8 @@ func FuzzValues(f *testing.F) {
 	}
 	const tenants, own = "addons/tenants/retail/defaults/addons/dns/values.yaml", "addons/tenants/retail/clusters/one/addons/dns/values.yaml"
 	const question = `{"view":"components","group":"addons","component":"dns"}`
-	files := small()
-	before := build(f, files)
+	files := fleettest.Small()
+	before := querytest.Build(f, files)
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, low, top string) {
 		for _, text := range []string{low, top} {
@@ -87,28 +92,28 @@ func FuzzValues(f *testing.F) {
 				t.Skip()
 			}
 		}
-		st, err := Build(before, snap(files.with(tree{tenants: low, own: top})), facts.NewSet(false))
+		st, err := generator.Build(before, fleettest.Snapshot("rev", files.With(fleettest.Tree{tenants: low, own: top})), facts.NewSet(false))
 		if err != nil {
 			t.Fatalf("%q: the repository as a whole is refused: %v", []string{low, top}, err)
 		}
-		fresh := build(t, files.with(tree{tenants: low, own: top}))
-		if a, b := problemTexts(st.Problems), problemTexts(fresh.Problems); a != b {
+		fresh := querytest.Build(t, files.With(fleettest.Tree{tenants: low, own: top}))
+		if a, b := querytest.Problems(st.Problems), querytest.Problems(fresh.Problems); a != b {
 			t.Fatalf("%q: problems %s; without what was before: %s", []string{low, top}, b, a)
 		}
-		sets, was := ask(t, st, question), ask(t, before, question)
-		if diff := cmp.Diff(sortedKeys(was), sortedKeys(sets)); diff != "" {
+		sets, was := querytest.Ask(t, st, question), querytest.Ask(t, before, question)
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(was)), slices.Sorted(maps.Keys(sets))); diff != "" {
 			t.Fatalf("%q: other sets:\n%s", []string{low, top}, diff)
 		}
 		if diff := cmp.Diff(was["dns-hub"]["digest"], sets["dns-hub"]["digest"]); diff != "" {
 			t.Fatalf("%q: a cluster of another tenant changes:\n%s", []string{low, top}, diff)
 		}
 		if len(st.Problems) > 0 {
-			if diff := cmp.Diff(was["dns-one"]["helmValues"], sets["dns-one"]["helmValues"]); diff != "" || !strings.Contains(problemTexts(st.Problems), "dns/values.yaml") {
-				t.Fatalf("%q: a cluster with problems does not stay as it was:\n%s%s", []string{low, top}, diff, problemTexts(st.Problems))
+			if diff := cmp.Diff(was["dns-one"]["helmValues"], sets["dns-one"]["helmValues"]); diff != "" || !strings.Contains(querytest.Problems(st.Problems), "dns/values.yaml") {
+				t.Fatalf("%q: a cluster with problems does not stay as it was:\n%s%s", []string{low, top}, diff, querytest.Problems(st.Problems))
 			}
 			return
 		}
-		if diff := cmp.Diff(helmValues(t, dir, files["addons/defaults/addons/dns/values.yaml"], low, top), read(t, sets["dns-one"].text("helmValues"))); diff != "" {
+		if diff := cmp.Diff(helmValues(t, dir, files["addons/defaults/addons/dns/values.yaml"], low, top), read(t, sets["dns-one"].Text("helmValues"))); diff != "" {
 			t.Fatalf("%q (-helm +ours):\n%s", []string{low, top}, diff)
 		}
 	})

@@ -1,7 +1,8 @@
-package generator
+package generator_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/querytest"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -23,13 +27,13 @@ const (
 // grantApp is the Application that delivers the grant of addons to member one.
 var grantApp = facts.Application{Name: "grant-addons-one", Cluster: "one", Group: "addons", Grant: true, Cascade: true, Controller: "grants"}
 
-func agentOne(keys string) tree {
-	return small().with(tree{member("one"): spoke("one", keys), member("two"): ""})
+func agentOne(keys string) fleettest.Tree {
+	return fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", keys), fleettest.Member("two"): ""})
 }
 
-func state(t testing.TB, files tree, known facts.Set) *State {
+func state(t testing.TB, files fleettest.Tree, known facts.Set) *generator.State {
 	t.Helper()
-	st, err := Build(nil, snap(files), known)
+	st, err := generator.Build(nil, fleettest.Snapshot("rev", files), known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,12 +44,12 @@ func state(t testing.TB, files tree, known facts.Set) *State {
 // the grant's Application has gone. Until then it is nobody's to begin with. Where nothing is known, Git alone decides.
 func TestM3TheHubGrantsWhatItHasLetGo(t *testing.T) {
 	mine, hubs := agentOne(argoOne), agentOne(hubsOne)
-	dns := controlled(app("dns", "one", "default"), "addons-default-dns")
+	dns := fleettest.Controlled(fleettest.Application("dns", "one", "default"), "addons-default-dns")
 	other := func(change func(*facts.Application)) facts.Application { a := dns; change(&a); return a }
 	known := func(apps ...facts.Application) facts.Set { return facts.NewSet(false).WithApplications(apps...) }
 	for _, c := range []struct {
 		name          string
-		files         tree
+		files         fleettest.Tree
 		known         facts.Set
 		grants, byHub string
 	}{
@@ -56,34 +60,34 @@ func TestM3TheHubGrantsWhatItHasLetGo(t *testing.T) {
 		{"what is switched off is there", mine, known(other(func(a *facts.Application) { a.Name, a.Component = "old-one", "old" })), "", "dns-hub"},
 		{"another group's", mine, known(other(func(a *facts.Application) { a.Group = "resources" })), "grant-addons-one", "dns-hub"},
 		{"another cluster's", mine, known(other(func(a *facts.Application) { a.Name, a.Cluster = "dns-hub", "hub" })), "grant-addons-one", "dns-hub"},
-		{"it is granted", mine, known(grantApp), "grant-addons-one", "dns-hub"},
-		{"it is granted, and something of the hub's has come", mine, known(grantApp, dns), "grant-addons-one", "dns-hub"},
-		{"the hub is to have it, and it is granted", hubs, known(grantApp), "", "dns-hub"},
-		{"the hub has it although it is granted", hubs, known(grantApp, dns), "", "dns-hub"},
+		{"it is granted", mine, known(fleettest.GrantOfOne), "grant-addons-one", "dns-hub"},
+		{"it is granted, and something of the hub's has come", mine, known(fleettest.GrantOfOne, dns), "grant-addons-one", "dns-hub"},
+		{"the hub is to have it, and it is granted", hubs, known(fleettest.GrantOfOne), "", "dns-hub"},
+		{"the hub has it although it is granted", hubs, known(fleettest.GrantOfOne, dns), "", "dns-hub"},
 		{"the hub is to have it", hubs, known(), "", "dns-hub dns-one"},
 		{"the hub is to have it, and another group is granted", hubs, known(facts.Application{Name: "grant-resources-one", Cluster: "one", Group: "resources", Grant: true}), "", "dns-hub dns-one"},
-		{"no agent any more, and it is granted", agentOne(""), known(grantApp), "", "dns-hub"},
+		{"no agent any more, and it is granted", agentOne(""), known(fleettest.GrantOfOne), "", "dns-hub"},
 		{"no agent any more", agentOne(""), known(), "", "dns-hub dns-one"},
-		{"retired", agentOne(argoOne + "lifecycle: retired\n"), known(grantApp), "grant-addons-one", "dns-hub"},
-		{"retired, and not registered any more", agentOne(argoOne + "lifecycle: retired\n"), facts.NewSet(true, facts.Cluster{Name: "hub"}).WithApplications(grantApp), "", "dns-hub"},
+		{"retired", agentOne(argoOne + "lifecycle: retired\n"), known(fleettest.GrantOfOne), "grant-addons-one", "dns-hub"},
+		{"retired, and not registered any more", agentOne(argoOne + "lifecycle: retired\n"), facts.NewSet(true, facts.Cluster{Name: "hub"}).WithApplications(fleettest.GrantOfOne), "", "dns-hub"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := state(t, c.files, c.known)
-			if got := names(t, st, ofGrants); got != c.grants {
+			if got := querytest.Names(t, st, ofGrants); got != c.grants {
 				t.Errorf("grants %q, want %q", got, c.grants)
 			}
-			if got := names(t, st, ofHub); got != c.byHub {
+			if got := querytest.Names(t, st, ofHub); got != c.byHub {
 				t.Errorf("the hub's components %q, want %q", got, c.byHub)
 			}
-			for name, s := range ask(t, st, ofGrants) {
-				if s.text("group") != "addons" || s.text("engine") != "argocd" || s.text("deletion") != fleet.Cascade || s.text("name") != "one" {
+			for name, s := range querytest.Ask(t, st, ofGrants) {
+				if s.Text("group") != "addons" || s.Text("engine") != "argocd" || s.Text("deletion") != fleet.Cascade || s.Text("name") != "one" {
 					t.Errorf("%s: %v", name, s)
 				}
 			}
 		})
 	}
-	lost := facts.NewSet(true, facts.Cluster{Name: "hub"}).WithApplications(grantApp)
-	if _, err := state(t, mine, lost).Answer(request(t, ofGrants)); err == nil || !strings.Contains(err.Error(), "no cluster Secret") {
+	lost := facts.NewSet(true, facts.Cluster{Name: "hub"}).WithApplications(fleettest.GrantOfOne)
+	if _, err := state(t, mine, lost).Answer(querytest.Query(t, ofGrants)); err == nil || !strings.Contains(err.Error(), "no cluster Secret") {
 		t.Errorf("a member whose Secret has gone loses its grant: %v", err)
 	}
 }
@@ -94,14 +98,14 @@ func TestM3AMemberRunsWhatItHolds(t *testing.T) {
 	held, arrived := facts.Grant{Group: "addons", UID: "1", Held: true}, facts.Grant{Group: "addons", UID: "1"}
 	leaving := facts.Grant{Group: "addons", UID: "1", Held: true, Leaving: true}
 	mine, hubs := agentOne(argoOne), agentOne(hubsOne)
-	dns := app("dns", "one", "default")
+	dns := fleettest.Application("dns", "one", "default")
 	has := func(grants ...facts.Grant) facts.Set {
 		return facts.NewSet(false).WithApplications(dns).WithGrants("one", grants...)
 	}
 	const releases, release = `{"view":"releases","group":"addons","owner":"one"}`, "application-sets-addons-default"
 	for _, c := range []struct {
 		name                        string
-		files                       tree
+		files                       fleettest.Tree
 		known                       facts.Set
 		components, releases, cedes string
 	}{
@@ -120,14 +124,14 @@ func TestM3AMemberRunsWhatItHolds(t *testing.T) {
 		{"Git has given it to the hub, which asks for it", hubs, has(leaving), "", "", ""},
 		{"no agent any more, and held", agentOne(""), has(held), "dns-one", release, ""},
 		{"retired", agentOne(argoOne + "lifecycle: retired\ndeletion: cascade\n"), has(leaving), "dns-one", release, ""},
-		{"retired, and marked", agentOne(argoOne + "lifecycle: retired\ndeletion: cascade\n"), facts.NewSet(false).WithApplications(withFinalizer(dns)).WithGrants("one", leaving), "", release, ""},
+		{"retired, and marked", agentOne(argoOne + "lifecycle: retired\ndeletion: cascade\n"), facts.NewSet(false).WithApplications(fleettest.WithFinalizer(dns)).WithGrants("one", leaving), "", release, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := state(t, c.files, c.known)
-			if got := names(t, st, ofOne); got != c.components {
+			if got := querytest.Names(t, st, ofOne); got != c.components {
 				t.Errorf("components %q, want %q", got, c.components)
 			}
-			if got := names(t, st, releases); got != c.releases {
+			if got := querytest.Names(t, st, releases); got != c.releases {
 				t.Errorf("releases %q, want %q", got, c.releases)
 			}
 			var cedes []string
@@ -146,15 +150,15 @@ func TestM3AMemberRunsWhatItHolds(t *testing.T) {
 func TestM3FluxLetsGoFirst(t *testing.T) {
 	held, leaving := facts.Grant{Group: "addons", Held: true}, facts.Grant{Group: "addons", Held: true, Leaving: true}
 	mine, hubs := agentOne(fluxAgent), agentOne(strings.Replace(fluxAgent, "enable_remote_addons: true\n", "", 1))
-	dns := helmRelease("dns", "one", "one")
+	dns := fleettest.HelmRelease("dns", "one", "one")
 	gone := dns
 	gone.Name, gone.Component = "gone-one", "gone"
-	off := helmRelease("old", "one", "one")
-	silent := mine.with(tree{"addons/defaults/application-sets/addons.yaml": "dns: {" + dnsChart + "}\n"})
-	switchedOff := mine.with(tree{oneCatalog: "old: {enabled: false, " + dnsChart + "}\n"})
+	off := fleettest.HelmRelease("old", "one", "one")
+	silent := mine.With(fleettest.Tree{"addons/defaults/application-sets/addons.yaml": "dns: {" + fleettest.DNSChart + "}\n"})
+	switchedOff := mine.With(fleettest.Tree{fleettest.OneCatalog: "old: {enabled: false, " + fleettest.DNSChart + "}\n"})
 	for _, c := range []struct {
 		name            string
-		files           tree
+		files           fleettest.Tree
 		grant           *facts.Grant
 		there           []facts.Application
 		artifact, cedes string
@@ -167,12 +171,12 @@ func TestM3FluxLetsGoFirst(t *testing.T) {
 		{"none any more", mine, nil, []facts.Application{dns}, "dns-one:orphan", ""},
 		{"to go", mine, &leaving, []facts.Application{dns}, "dns-one:orphan", ""},
 		{"to go, and Git says the hub", hubs, &leaving, []facts.Application{dns}, "dns-one:orphan", ""},
-		{"to go, and suspended", mine, &leaving, []facts.Application{letGo(dns)}, "", ""},
+		{"to go, and suspended", mine, &leaving, []facts.Application{fleettest.Suspended(dns)}, "", ""},
 		{"to go, and gone", mine, &leaving, nil, "", "addons"},
 		{"to go, and what is left is in no catalog", mine, &leaving, []facts.Application{gone}, "", "addons"},
 		{"to go, and nothing switches on what is left", silent, &leaving, []facts.Application{dns}, "", "addons"},
-		{"to go, and what is left is being removed", switchedOff, &leaving, []facts.Application{toBeRemoved(off)}, "", ""},
-		{"to go, and what is left is another's", mine, &leaving, []facts.Application{helmRelease("dns", "one", "hub")}, "", "addons"},
+		{"to go, and what is left is being removed", switchedOff, &leaving, []facts.Application{fleettest.WithFinalizer(off)}, "", ""},
+		{"to go, and what is left is another's", mine, &leaving, []facts.Application{fleettest.HelmRelease("dns", "one", "hub")}, "", "addons"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			set := facts.NewSet(false).WithHelmReleases(c.there...)
@@ -206,18 +210,18 @@ type world struct {
 	arrived      *facts.Grant // the ConfigMap on the member
 	uid          int
 	hubOff, mOff bool // a service that is down
-	memory       [2]*State
+	memory       [2]*generator.State
 }
 
-func (w *world) hub() *State {
+func (w *world) hub() *generator.State {
 	apps := slices.Clone(w.hubs)
 	if w.grant {
-		apps = append(apps, grantApp)
+		apps = append(apps, fleettest.GrantOfOne)
 	}
 	return w.build(0, w.atHub, facts.NewSet(false).WithApplications(apps...))
 }
 
-func (w *world) one() *State {
+func (w *world) one() *generator.State {
 	set := facts.NewSet(false).WithApplications(w.ones...)
 	if w.arrived != nil {
 		return w.build(1, w.atOne, set.WithGrants("one", *w.arrived))
@@ -226,9 +230,9 @@ func (w *world) one() *State {
 }
 
 // build goes on from the service's last state, as the service does.
-func (w *world) build(who, commit int, known facts.Set) *State {
+func (w *world) build(who, commit int, known facts.Set) *generator.State {
 	w.t.Helper()
-	st, err := Build(w.memory[who], w.commits[commit], known)
+	st, err := generator.Build(w.memory[who], w.commits[commit], known)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -237,11 +241,11 @@ func (w *world) build(who, commit int, known facts.Set) *State {
 }
 
 // reconcile is an ApplicationSet that asks for components of addons and makes them, and deletes what is left out.
-func (w *world) reconcile(st *State, parameters string, apps *[]facts.Application) {
+func (w *world) reconcile(st *generator.State, parameters string, apps *[]facts.Application) {
 	*apps = nil
-	for name := range ask(w.t, st, parameters) {
+	for name := range querytest.Ask(w.t, st, parameters) {
 		if name == "dns-one" {
-			*apps = []facts.Application{controlled(app("dns", "one", "default"), "addons")}
+			*apps = []facts.Application{fleettest.Controlled(fleettest.Application("dns", "one", "default"), "addons")}
 		}
 	}
 }
@@ -266,7 +270,7 @@ var steps = map[string]func(w *world){
 		if w.hubOff {
 			return
 		}
-		is := len(ask(w.t, w.hub(), ofGrants)) > 0
+		is := len(querytest.Ask(w.t, w.hub(), ofGrants)) > 0
 		switch {
 		case is && !w.grant:
 			w.grant = true
@@ -314,9 +318,9 @@ func (w *world) delete() {
 // in both Argo CDs at any moment; and when nothing happens any more, it is where Git says.
 func TestM3NoTwoEngines(t *testing.T) {
 	commits := [2]*snapshot.Snapshot{
-		snapshot.New("member", filesOf(agentOne(argoOne))), snapshot.New("hub", filesOf(agentOne(hubsOne))),
+		fleettest.Snapshot("member", agentOne(argoOne)), fleettest.Snapshot("hub", agentOne(hubsOne)),
 	}
-	names := sortedKeys(steps)
+	names := slices.Sorted(maps.Keys(steps))
 	var toHub, toOne int
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -359,23 +363,23 @@ func TestM3NoTwoEngines(t *testing.T) {
 
 // A departure because of a grant is a move, not a loss (D2): the removal budget counts none.
 func TestD2WhatWaitsForAGrantHasMoved(t *testing.T) {
-	dns := app("dns", "one", "default")
+	dns := fleettest.Application("dns", "one", "default")
 	for name, c := range map[string]struct {
-		files tree
+		files fleettest.Tree
 		known facts.Set
 		asks  string
 		to    string
 	}{
-		"the hub waits":                     {agentOne(hubsOne), facts.NewSet(false).WithApplications(grantApp, dns), ofHub, ""},
+		"the hub waits":                     {agentOne(hubsOne), facts.NewSet(false).WithApplications(fleettest.GrantOfOne, dns), ofHub, ""},
 		"the member waits":                  {agentOne(argoOne), facts.NewSet(false).WithApplications(dns).WithGrants("one"), ofOne, ""},
-		"the member lets go":                {agentOne(hubsOne), facts.NewSet(false).WithApplications(dns).WithGrants("one"), ofOne, fmt.Sprint(Destination{Owner: "hub", Release: "default"})},
-		"the grant goes":                    {agentOne(hubsOne), facts.NewSet(false).WithApplications(grantApp), ofGrants, ""},
-		"the grant of no agent any more":    {agentOne(""), facts.NewSet(false).WithApplications(grantApp), ofGrants, ""},
+		"the member lets go":                {agentOne(hubsOne), facts.NewSet(false).WithApplications(dns).WithGrants("one"), ofOne, fmt.Sprint(generator.Destination{Owner: "hub", Release: "default"})},
+		"the grant goes":                    {agentOne(hubsOne), facts.NewSet(false).WithApplications(fleettest.GrantOfOne), ofGrants, ""},
+		"the grant of no agent any more":    {agentOne(""), facts.NewSet(false).WithApplications(fleettest.GrantOfOne), ofGrants, ""},
 		"the grant waits, anew, for others": {agentOne(argoOne), facts.NewSet(false).WithApplications(dns), ofGrants, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := state(t, c.files, c.known)
-			d, err := st.Departures(request(t, c.asks))
+			d, err := st.Departures(querytest.Query(t, c.asks))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -384,16 +388,16 @@ func TestD2WhatWaitsForAGrantHasMoved(t *testing.T) {
 				component = ""
 			}
 			got := d.Why("one", component)
-			if to := fmt.Sprint(got.To); got.Cause != Moved || got.Deletion != fleet.Orphan || c.to != "" && to != c.to || c.to == "" && got.To != (Destination{}) {
+			if to := fmt.Sprint(got.To); got.Cause != generator.Moved || got.Deletion != fleet.Orphan || c.to != "" && to != c.to || c.to == "" && got.To != (generator.Destination{}) {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
-	gone, err := state(t, agentOne(argoOne).with(tree{member("one"): ""}), facts.NewSet(false).WithApplications(grantApp)).Departures(request(t, ofGrants))
+	gone, err := state(t, agentOne(argoOne).With(fleettest.Tree{fleettest.Member("one"): ""}), facts.NewSet(false).WithApplications(fleettest.GrantOfOne)).Departures(querytest.Query(t, ofGrants))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := gone.Why("one", ""); got.Cause != Lost {
+	if got := gone.Why("one", ""); got.Cause != generator.Lost {
 		t.Errorf("without a member file: %+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package generator
+package generator_test
 
 import (
 	"encoding/json"
@@ -10,18 +10,21 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // The inventory has exactly the Applications that all views answer with together, for every engine that asks.
 func TestInventoryIsAllAnswers(t *testing.T) {
-	files := small().with(tree{
-		member("argo"): spoke("argo", "use_remote_argo: true\nenable_remote_addons: true\n"),
-		member("flux"): spoke("flux", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"),
-		member("gone"): spoke("gone", "lifecycle: retired\n"),
+	files := fleettest.Small().With(fleettest.Tree{
+		fleettest.Member("argo"): fleettest.Spoke("argo", "use_remote_argo: true\nenable_remote_addons: true\n"),
+		fleettest.Member("flux"): fleettest.Spoke("flux", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"),
+		fleettest.Member("gone"): fleettest.Spoke("gone", "lifecycle: retired\n"),
 		"addons/tenants/retail/environments/dev/application-sets/addons.yaml": "dns: {enabled: false}\n",
-		"fleet/fleet-members/hub2/b.yaml":                                     spoke("b", ""),
+		"fleet/fleet-members/hub2/b.yaml":                                     fleettest.Spoke("b", ""),
 	})
-	st := noProblems(t, build(t, files))
+	st := querytest.NoProblems(t, querytest.Build(t, files))
 	got, want := map[string][]string{}, map[string][]string{}
 	for _, inv := range st.Inventories() {
 		for _, a := range inventoried(inv) {
@@ -41,14 +44,14 @@ func TestInventoryIsAllAnswers(t *testing.T) {
 }
 
 // inventoried are a hub's Applications.
-func inventoried(inv Inventory) (out []Application) {
+func inventoried(inv generator.Inventory) (out []generator.Application) {
 	for _, name := range inv.Names() {
 		out = append(out, inv.Applications(name)...)
 	}
 	return out
 }
 
-func owners(st *State, hub string) []string {
+func owners(st *generator.State, hub string) []string {
 	out := []string{fleet.OwnerHub}
 	for _, m := range st.Fleet.Members(hub) {
 		if m.Remote {
@@ -60,16 +63,16 @@ func owners(st *State, hub string) []string {
 
 // answered are the view, cluster and Application of each set that an engine gets. A member's own engine bootstraps no
 // members and agents; flux renders no releases.
-func answered(t *testing.T, st *State, hub, owner string) []string {
+func answered(t *testing.T, st *generator.State, hub, owner string) []string {
 	t.Helper()
-	requests := []Request{}
+	requests := []generator.Request{}
 	if owner == fleet.OwnerHub {
-		requests = append(requests, Request{View: Members}, Request{View: Agents})
+		requests = append(requests, generator.Request{View: generator.Members}, generator.Request{View: generator.Agents})
 	}
 	for _, g := range st.Fleet.Layout.GroupNames() {
-		requests = append(requests, Request{View: Components, Group: g})
+		requests = append(requests, generator.Request{View: generator.Components, Group: g})
 		if m := st.Fleet.Member(hub, owner); m == nil || m.Engine != fleet.EngineFlux {
-			requests = append(requests, Request{View: Releases, Group: g})
+			requests = append(requests, generator.Request{View: generator.Releases, Group: g})
 		}
 	}
 	var out []string
@@ -79,7 +82,9 @@ func answered(t *testing.T, st *State, hub, owner string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var answer struct{ Output struct{ Parameters []Common } }
+		var answer struct {
+			Output struct{ Parameters []generator.Common }
+		}
 		if err := json.Unmarshal(text, &answer); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +97,7 @@ func answered(t *testing.T, st *State, hub, owner string) []string {
 
 // Settings and values know their places.
 func TestInventoryPlaces(t *testing.T) {
-	st := noProblems(t, build(t, small()))
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
 	places := map[string]string{}
 	for _, a := range inventoried(st.Inventories()[0]) {
 		for _, s := range a.Settings {
@@ -120,16 +125,16 @@ func TestInventoryPlaces(t *testing.T) {
 
 // A member that cannot be computed is in no inventory; one that nothing is known of has its registration alone.
 func TestInventoryOfUnknown(t *testing.T) {
-	broken := build(t, small().with(tree{member("one"): spoke("one", "tenannt: x\n")})).Inventories()[0]
+	broken := querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "tenannt: x\n")})).Inventories()[0]
 	if slices.Contains(broken.Names(), "one") || len(broken.Applications("one")) > 0 || len(broken.Applications("two")) == 0 {
 		t.Errorf("broken: %v: %v, %v", broken.Names(), broken.Applications("one"), broken.Applications("two"))
 	}
-	st, err := Build(nil, snap(small()), facts.NewSet(true))
+	st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small()), facts.NewSet(true))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range inventoried(st.Inventories()[0]) {
-		if a.View != Members {
+		if a.View != generator.Members {
 			t.Errorf("%s of an unregistered cluster", a.Name)
 		}
 	}

@@ -1,4 +1,4 @@
-package generator
+package generator_test
 
 import (
 	"errors"
@@ -8,6 +8,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // helmRelease is a HelmRelease of group addons, as internal/flux labels it.
@@ -20,7 +23,7 @@ func toBeRemoved(r facts.Application) facts.Application { r.Cascade = true; retu
 func letGo(r facts.Application) facts.Application       { r.Suspended = true; return r }
 
 // owned is what an artifact holds: what runs by its name, what is to go with its deletion as well.
-func owned(t testing.TB, st *State, hub, owner string) string {
+func owned(t testing.TB, st *generator.State, hub, owner string) string {
 	t.Helper()
 	o, err := st.Owned(hub, owner)
 	if err != nil {
@@ -44,79 +47,81 @@ const fluxAgent = "use_remote_argo: true\nremote_engine: flux\nenable_remote_add
 // TestDeletionOfHelmReleases is rules D1 to D4 for an engine that is Flux: for what reason a component is to leave the
 // artifact decides whether it is in there before, marked for what is to become of what runs.
 func TestDeletionOfHelmReleases(t *testing.T) {
-	flux := func(more string) tree { return tree{member("one"): spoke("one", fluxAgent+more)} }
-	off := flux("").with(tree{oneCatalog: "dns: {enabled: false}\n"})
-	centralized := tree{member("one"): spoke("one", "")}
-	argo := tree{member("one"): spoke("one", strings.Replace(fluxAgent, "engine: flux", "engine: argocd", 1))}
-	hubOwns := tree{member("one"): spoke("one", strings.Replace(fluxAgent, "enable_remote_addons: true\n", "", 1))}
-	label := func(selector, label string) tree {
-		return flux("labels: {other: x" + label + "}\n").with(tree{
-			systemCatalog: "dns: {enabled: true, " + dnsChart + ", selector: " + selector + "}\n", member("two"): "",
+	flux := func(more string) fleettest.Tree {
+		return fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent+more)}
+	}
+	off := flux("").With(fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"})
+	centralized := fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "")}
+	argo := fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", strings.Replace(fluxAgent, "engine: flux", "engine: argocd", 1))}
+	hubOwns := fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", strings.Replace(fluxAgent, "enable_remote_addons: true\n", "", 1))}
+	label := func(selector, label string) fleettest.Tree {
+		return flux("labels: {other: x" + label + "}\n").With(fleettest.Tree{
+			fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + ", selector: " + selector + "}\n", fleettest.Member("two"): "",
 		})
 	}
 	const useDNS = "{matchLabels: {use_dns: \"true\"}}"
-	dns := helmRelease("dns", "one", "one")
-	ofHub := helmRelease("dns", "one", "hub")
+	dns := fleettest.HelmRelease("dns", "one", "one")
+	ofHub := fleettest.HelmRelease("dns", "one", "hub")
 	other := func(change func(*facts.Application)) facts.Application { r := dns; change(&r); return r }
 	for _, c := range []struct {
 		name  string
-		more  tree
+		more  fleettest.Tree
 		there []facts.Application
 		owner string
 		want  string
 	}{
 		{"D1 what is to run, runs", flux(""), []facts.Application{dns}, "one", "dns-one"},
-		{"D1 what is to run, whatever its HelmRelease says", flux(""), []facts.Application{toBeRemoved(letGo(dns))}, "one", "dns-one"},
-		{"D1 lost: what switched it on is gone", flux("").with(tree{systemCatalog: "dns: {" + dnsChart + "}\n"}), []facts.Application{dns}, "one", ""},
-		{"D1 lost: no catalog knows it", flux("").with(tree{systemCatalog: "cert: {enabled: true, " + dnsChart + "}\n"}), []facts.Application{dns}, "one", "cert-one"},
-		{"D1 lost: the entry is null", flux("").with(tree{oneCatalog: "dns: null\n"}), []facts.Application{dns}, "one", ""},
+		{"D1 what is to run, whatever its HelmRelease says", flux(""), []facts.Application{fleettest.WithFinalizer(fleettest.Suspended(dns))}, "one", "dns-one"},
+		{"D1 lost: what switched it on is gone", flux("").With(fleettest.Tree{fleettest.SystemCatalog: "dns: {" + fleettest.DNSChart + "}\n"}), []facts.Application{dns}, "one", ""},
+		{"D1 lost: no catalog knows it", flux("").With(fleettest.Tree{fleettest.SystemCatalog: "cert: {enabled: true, " + fleettest.DNSChart + "}\n"}), []facts.Application{dns}, "one", "cert-one"},
+		{"D1 lost: the entry is null", flux("").With(fleettest.Tree{fleettest.OneCatalog: "dns: null\n"}), []facts.Application{dns}, "one", ""},
 		{"D1 lost: the label is gone", label(useDNS, ""), []facts.Application{dns}, "one", ""},
-		{"D1 lost, and moved: the hub does not run it", hubOwns.with(tree{systemCatalog: "dns: {" + dnsChart + "}\n"}), []facts.Application{dns}, "one", ""},
-		{"D1 lost: the member file of a hub's", tree{member("one"): ""}, []facts.Application{ofHub}, "hub", "dns-hub dns-two"},
+		{"D1 lost, and moved: the hub does not run it", hubOwns.With(fleettest.Tree{fleettest.SystemCatalog: "dns: {" + fleettest.DNSChart + "}\n"}), []facts.Application{dns}, "one", ""},
+		{"D1 lost: the member file of a hub's", fleettest.Tree{fleettest.Member("one"): ""}, []facts.Application{ofHub}, "hub", "dns-hub dns-two"},
 
 		{"D3 disabled", off, []facts.Application{dns}, "one", "dns-one:cascade"},
-		{"D3 disabled: the mark shows", off, []facts.Application{toBeRemoved(dns)}, "one", ""},
-		{"D3 disabled: another mark shows", off, []facts.Application{letGo(dns)}, "one", "dns-one:cascade"},
+		{"D3 disabled: the mark shows", off, []facts.Application{fleettest.WithFinalizer(dns)}, "one", ""},
+		{"D3 disabled: another mark shows", off, []facts.Application{fleettest.Suspended(dns)}, "one", "dns-one:cascade"},
 		{"D3 disabled: it is gone", off, nil, "one", ""},
-		{"D3 disabled: never there", off, []facts.Application{helmRelease("cert", "one", "one")}, "one", ""},
-		{"D3 disabled: switched on again", flux(""), []facts.Application{toBeRemoved(dns)}, "one", "dns-one"},
+		{"D3 disabled: never there", off, []facts.Application{fleettest.HelmRelease("cert", "one", "one")}, "one", ""},
+		{"D3 disabled: switched on again", flux(""), []facts.Application{fleettest.WithFinalizer(dns)}, "one", "dns-one"},
 		{"D3 disabled by a label", label(useDNS, ", use_dns: \"false\""), []facts.Application{dns}, "one", "dns-one:cascade"},
-		{"D3 disabled, and moved: nobody is to have it", hubOwns.with(tree{oneCatalog: "dns: {enabled: false}\n"}), []facts.Application{dns}, "one", "dns-one:cascade"},
-		{"D3 what cannot be computed any more stays", flux("").with(tree{oneCatalog: "dns: {enabled: false, values: {x: '{{ .labels.gone }}'}}\n"}), []facts.Application{dns}, "one", ""},
-		{"D3 disabled: on a hub that runs Flux", centralized.with(tree{oneCatalog: "dns: {enabled: false}\n"}), []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:cascade"},
+		{"D3 disabled, and moved: nobody is to have it", hubOwns.With(fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}), []facts.Application{dns}, "one", "dns-one:cascade"},
+		{"D3 what cannot be computed any more stays", flux("").With(fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false, values: {x: '{{ .labels.gone }}'}}\n"}), []facts.Application{dns}, "one", ""},
+		{"D3 disabled: on a hub that runs Flux", centralized.With(fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}), []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:cascade"},
 		{"D3 retired, cascade", flux("lifecycle: retired\ndeletion: cascade\n"), []facts.Application{dns}, "one", "dns-one:cascade"},
-		{"D3 retired, cascade: the mark shows", flux("lifecycle: retired\ndeletion: cascade\n"), []facts.Application{toBeRemoved(dns)}, "one", ""},
+		{"D3 retired, cascade: the mark shows", flux("lifecycle: retired\ndeletion: cascade\n"), []facts.Application{fleettest.WithFinalizer(dns)}, "one", ""},
 		{"D3 retired: what runs stays", flux("lifecycle: retired\n"), []facts.Application{dns}, "one", "dns-one:orphan"},
-		{"D3 retired: the mark shows", flux("lifecycle: retired\n"), []facts.Application{letGo(dns)}, "one", ""},
-		{"D3 retired, of a hub that runs Flux", tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:cascade"},
+		{"D3 retired: the mark shows", flux("lifecycle: retired\n"), []facts.Application{fleettest.Suspended(dns)}, "one", ""},
+		{"D3 retired, of a hub that runs Flux", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:cascade"},
 
 		{"D4 the group goes to the hub", hubOwns, []facts.Application{dns}, "one", "dns-one:orphan"},
-		{"D4 the group goes to the hub: the mark shows", hubOwns, []facts.Application{letGo(dns)}, "one", ""},
-		{"D4 the group goes to the hub: another mark shows", hubOwns, []facts.Application{toBeRemoved(dns)}, "one", "dns-one:orphan"},
+		{"D4 the group goes to the hub: the mark shows", hubOwns, []facts.Application{fleettest.Suspended(dns)}, "one", ""},
+		{"D4 the group goes to the hub: another mark shows", hubOwns, []facts.Application{fleettest.WithFinalizer(dns)}, "one", "dns-one:orphan"},
 		{"D4 the group goes to the hub, which has it", hubOwns, []facts.Application{dns}, "hub", "dns-hub dns-one dns-two"},
-		{"D4 back again", flux(""), []facts.Application{letGo(dns)}, "one", "dns-one"},
+		{"D4 back again", flux(""), []facts.Application{fleettest.Suspended(dns)}, "one", "dns-one"},
 		{"D4 the hub's own Flux lets go", flux(""), []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:orphan"},
-		{"D4 the hub's own Flux has let go", flux(""), []facts.Application{letGo(ofHub)}, "hub", "dns-hub dns-two"},
+		{"D4 the hub's own Flux has let go", flux(""), []facts.Application{fleettest.Suspended(ofHub)}, "hub", "dns-hub dns-two"},
 		{"D4 the member's engine is Argo CD", argo, []facts.Application{dns}, "one", "dns-one:orphan"},
-		{"D4 the member's engine is Argo CD: the mark shows", argo, []facts.Application{letGo(dns)}, "one", ""},
+		{"D4 the member's engine is Argo CD: the mark shows", argo, []facts.Application{fleettest.Suspended(dns)}, "one", ""},
 		{"D4 the member has no engine any more", centralized, []facts.Application{dns}, "one", "dns-one:orphan"},
-		{"D4 and is retired", tree{member("one"): spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{dns}, "one", "dns-one:cascade"},
-		{"D4 the member goes to another hub", tree{member("one"): "", "fleet/fleet-members/other/one.yaml": spoke("one", "")}, []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:orphan"},
+		{"D4 and is retired", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")}, []facts.Application{dns}, "one", "dns-one:cascade"},
+		{"D4 the member goes to another hub", fleettest.Tree{fleettest.Member("one"): "", "fleet/fleet-members/other/one.yaml": fleettest.Spoke("one", "")}, []facts.Application{ofHub}, "hub", "dns-hub dns-two dns-one:orphan"},
 
 		{"another owner's is none of one's own", off, []facts.Application{ofHub}, "one", ""},
 		{"another hub's is none of one's own", off, []facts.Application{other(func(r *facts.Application) { r.Owner = "other/one" })}, "one", ""},
-		{"a name that says another component", flux("").with(tree{systemCatalog: "cert: {enabled: false, " + dnsChart + "}\n"}), []facts.Application{other(func(r *facts.Application) { r.Component = "cert" })}, "one", ""},
-		{"a name that another has, which runs", tree{member("two-one"): spoke("two-one", ""), oneCatalog: "dns-two: {enabled: false, " + dnsChart + "}\n"}, []facts.Application{helmRelease("dns-two", "one", "hub")}, "hub", "dns-hub dns-one dns-two dns-two-one"},
+		{"a name that says another component", flux("").With(fleettest.Tree{fleettest.SystemCatalog: "cert: {enabled: false, " + fleettest.DNSChart + "}\n"}), []facts.Application{other(func(r *facts.Application) { r.Component = "cert" })}, "one", ""},
+		{"a name that another has, which runs", fleettest.Tree{fleettest.Member("two-one"): fleettest.Spoke("two-one", ""), fleettest.OneCatalog: "dns-two: {enabled: false, " + fleettest.DNSChart + "}\n"}, []facts.Application{fleettest.HelmRelease("dns-two", "one", "hub")}, "hub", "dns-hub dns-one dns-two dns-two-one"},
 		{"a group that the layout does not have", off, []facts.Application{other(func(r *facts.Application) { r.Group = "gone" })}, "one", ""},
 		{"Argo CD's Applications are no HelmReleases", off, nil, "one", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			set := facts.NewSet(false).WithApplications(app("dns", "one", "default")).WithHelmReleases(c.there...)
-			st, err := Build(nil, snap(small().with(c.more)), set)
+			set := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default")).WithHelmReleases(c.there...)
+			st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(c.more)), set)
 			if err != nil {
 				t.Fatal(err)
 			}
-			noProblems(t, st)
+			querytest.NoProblems(t, st)
 			if got := owned(t, st, "hub", c.owner); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -129,7 +134,7 @@ func TestDeletionOfHelmReleases(t *testing.T) {
 func TestDeregistrations(t *testing.T) {
 	const fluxHub = "clusterName: hub\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n"
 	registration := facts.Application{Name: "fleet-secret-one", Cluster: "one", Group: "fleet", Component: "fleet-secret", Owner: "hub/hub"}
-	dns, ofMember, ofTwo := helmRelease("dns", "one", "hub"), helmRelease("dns", "one", "one"), helmRelease("dns", "two", "hub")
+	dns, ofMember, ofTwo := fleettest.HelmRelease("dns", "one", "hub"), fleettest.HelmRelease("dns", "one", "one"), fleettest.HelmRelease("dns", "two", "hub")
 	named := registration
 	named.Name = "fleet-secret-two"
 	const retired = "lifecycle: retired\n"
@@ -139,19 +144,19 @@ func TestDeregistrations(t *testing.T) {
 		want            string
 	}{
 		{"active", "remote_engine: flux\n", "", []facts.Application{registration}, ""},
-		{"a component is left", "remote_engine: flux\n", retired + "deletion: cascade\n", []facts.Application{registration, toBeRemoved(dns)}, ""},
+		{"a component is left", "remote_engine: flux\n", retired + "deletion: cascade\n", []facts.Application{registration, fleettest.WithFinalizer(dns)}, ""},
 		{"nothing is left", "remote_engine: flux\n", retired + "deletion: cascade\n", []facts.Application{registration, ofTwo}, "fleet-secret-one:cascade"},
 		{"nothing is left, orphan", "remote_engine: flux\n", retired, []facts.Application{registration}, "fleet-secret-one:cascade"},
 		{"another owner's is left", "remote_engine: flux\n", retired, []facts.Application{registration, ofMember}, "fleet-secret-one:cascade"},
-		{"the mark shows", "remote_engine: flux\n", retired, []facts.Application{toBeRemoved(registration)}, ""},
+		{"the mark shows", "remote_engine: flux\n", retired, []facts.Application{fleettest.WithFinalizer(registration)}, ""},
 		{"never there", "remote_engine: flux\n", retired, []facts.Application{ofTwo}, ""},
 		{"another cluster's", "remote_engine: flux\n", retired, []facts.Application{named}, ""},
 		{"a hub that does not say that it runs Flux", "", retired, []facts.Application{registration}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// The member's file says nothing of secrets: a retired one needs none.
-			files := small().with(tree{"fleet/fleet-members/hub/hub.yaml": fluxHub + c.hub, member("one"): spoke("one", c.more)})
-			st, err := Build(nil, snap(files), facts.NewSet(false).WithHelmReleases(c.there...))
+			files := fleettest.Small().With(fleettest.Tree{"fleet/fleet-members/hub/hub.yaml": fluxHub + c.hub, fleettest.Member("one"): fleettest.Spoke("one", c.more)})
+			st, err := generator.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithHelmReleases(c.there...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,26 +193,26 @@ func TestDeregistrations(t *testing.T) {
 // is out stays. An owner that has no Flux has no artifact, either.
 func TestD1HelmReleasesUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
-		more tree
+		more fleettest.Tree
 		want string
 	}{
-		"disabled":  {tree{member("one"): spoke("one", fluxAgent), oneCatalog: "dns: {enabled: false}\n"}, ""},
-		"moved":     {tree{member("one"): spoke("one", "use_remote_argo: true\nremote_engine: flux\n")}, ""},
-		"retired":   {tree{member("one"): spoke("one", fluxAgent+"lifecycle: retired\ndeletion: cascade\n")}, ""},
-		"no engine": {tree{member("one"): spoke("one", "")}, `member "one" of hub "hub" has no engine of its own: ask for owner "hub"`},
-		"Argo CD":   {tree{member("one"): spoke("one", "use_remote_argo: true\n")}, `the engine of member "one" of hub "hub" is argocd`},
+		"disabled":  {fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent), fleettest.OneCatalog: "dns: {enabled: false}\n"}, ""},
+		"moved":     {fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\nremote_engine: flux\n")}, ""},
+		"retired":   {fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent+"lifecycle: retired\ndeletion: cascade\n")}, ""},
+		"no engine": {fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "")}, `member "one" of hub "hub" has no engine of its own: ask for owner "hub"`},
+		"Argo CD":   {fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\n")}, `the engine of member "one" of hub "hub" is argocd`},
 	} {
 		for kind, set := range map[string]facts.Set{
-			"unknown": facts.NewSet(false).WithApplications(app("dns", "one", "default")), "none": facts.NewSet(false).WithHelmReleases(),
+			"unknown": facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default")), "none": facts.NewSet(false).WithHelmReleases(),
 		} {
-			st, err := Build(nil, snap(small().with(c.more)), set)
+			st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(c.more)), set)
 			if err != nil {
 				t.Fatal(err)
 			}
 			o, err := st.Owned("hub", "one")
-			var e *Error
+			var e *generator.Error
 			got := fmt.Sprint(len(o.Components), len(o.Departing))
-			if errors.As(err, &e) && e.Kind == BadRequest {
+			if errors.As(err, &e) && e.Kind == generator.BadRequest {
 				got = e.Error()
 			} else if err == nil && got == "0 0" {
 				got = ""
@@ -222,10 +227,10 @@ func TestD1HelmReleasesUnknown(t *testing.T) {
 // TestDepartingSaysWhatRan: what is to go is in the artifact with chart and values, so that nothing changes while it waits,
 // and a set that cannot be computed does not hold up the others.
 func TestDepartingSaysWhatRan(t *testing.T) {
-	st := func(more tree) Owned {
+	st := func(more fleettest.Tree) generator.Owned {
 		t.Helper()
-		files := small().with(tree{member("one"): spoke("one", fluxAgent)}).with(more)
-		s, err := Build(nil, snap(files), facts.NewSet(false).WithHelmReleases(helmRelease("dns", "one", "one")))
+		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent)}).With(more)
+		s, err := generator.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithHelmReleases(fleettest.HelmRelease("dns", "one", "one")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +241,7 @@ func TestDepartingSaysWhatRan(t *testing.T) {
 		return o
 	}
 	ran := st(nil).Components[0]
-	went := st(tree{oneCatalog: "dns: {enabled: false}\n"}).Departing[0]
+	went := st(fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}).Departing[0]
 	if ran.Chart != went.Chart || ran.HelmValues != went.HelmValues || ran.Namespace != went.Namespace || went.HelmValues == "" {
 		t.Errorf("ran %+v, went %+v", ran, went)
 	}

@@ -1,11 +1,15 @@
-package generator
+package generator_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/querytest"
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
@@ -13,16 +17,16 @@ import (
 
 // TestEveryLevelIsRead, lesson 1: templates read three of five levels, and the two most general files were read by nobody (H1, H6).
 func TestEveryLevelIsRead(t *testing.T) {
-	files := small()
+	files := fleettest.Small()
 	for level, dir := range map[string]string{
 		"system": "addons/defaults", "tenants": "addons/tenants/defaults", "tenant": "addons/tenants/retail/defaults",
 		"environment": "addons/tenants/retail/environments/prod", "cluster": "addons/tenants/retail/clusters/one",
 	} {
 		files[dir+"/addons/dns/values.yaml"] = "from: " + level + "\n" + level + ": true\n"
 	}
-	st := noProblems(t, build(t, files))
-	one := ask(t, st, `{"view":"components","group":"addons"}`)["dns-one"]
-	if got, want := one.text("helmValues"), "cluster: true\nenvironment: true\nfrom: cluster\nsystem: true\ntenant: true\ntenants: true\n"; got != want {
+	st := querytest.NoProblems(t, querytest.Build(t, files))
+	one := querytest.Ask(t, st, `{"view":"components","group":"addons"}`)["dns-one"]
+	if got, want := one.Text("helmValues"), "cluster: true\nenvironment: true\nfrom: cluster\nsystem: true\ntenant: true\ntenants: true\n"; got != want {
 		t.Errorf("values are %q, want %q", got, want)
 	}
 	if n := len(one["valueFiles"].([]any)); n != 5 {
@@ -31,8 +35,8 @@ func TestEveryLevelIsRead(t *testing.T) {
 	for _, p := range st.Lint() {
 		t.Errorf("%s %s", p.Reason, p.Error())
 	}
-	st = build(t, files.with(tree{"addons/tenants/retail/enviroments/prod/addons/dns/values.yaml": "a: 1\n"}))
-	if got := problemTexts(st.Lint()); !strings.Contains(got, "unreachable-file addons/tenants/retail/enviroments/prod/addons/dns/values.yaml: no cluster and no component reads this file") {
+	st = querytest.Build(t, files.With(fleettest.Tree{"addons/tenants/retail/enviroments/prod/addons/dns/values.yaml": "a: 1\n"}))
+	if got := querytest.Problems(st.Lint()); !strings.Contains(got, "unreachable-file addons/tenants/retail/enviroments/prod/addons/dns/values.yaml: no cluster and no component reads this file") {
 		t.Errorf("a file that nobody reads is not reported: %s", got)
 	}
 }
@@ -41,11 +45,11 @@ func TestEveryLevelIsRead(t *testing.T) {
 func TestClusterBeatsEnvironment(t *testing.T) {
 	order := []string{"addons/tenants/retail/clusters/one", "addons/tenants/retail/environments/prod", "addons/tenants/retail/defaults", "addons/tenants/defaults", "addons/defaults"}
 	for i := range order {
-		files := small().with(tree{"addons/defaults/addons/dns/values.yaml": ""})
+		files := fleettest.Small().With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": ""})
 		for _, dir := range order[i:] {
 			files[dir+"/addons/dns/values.yaml"] = "from: " + dir + "\n"
 		}
-		if got, want := ask(t, build(t, files), `{"view":"components","group":"addons"}`)["dns-one"].text("helmValues"), "from: "+order[i]+"\n"; got != want {
+		if got, want := querytest.Ask(t, querytest.Build(t, files), `{"view":"components","group":"addons"}`)["dns-one"].Text("helmValues"), "from: "+order[i]+"\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -53,19 +57,19 @@ func TestClusterBeatsEnvironment(t *testing.T) {
 
 // TestRegistrationReadsTheMembersOwnLevels, lesson 3: a member was registered with the values of the hub's environment (H1).
 func TestRegistrationReadsTheMembersOwnLevels(t *testing.T) {
-	st := noProblems(t, build(t, small().with(tree{
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		"addons/tenants/retail/environments/dev/fleet/fleet-secret/values.yaml":    "externalSecret: {labels: {from: dev}}\n",
 		"addons/tenants/retail/environments/prod/fleet/fleet-secret/values.yaml":   "externalSecret: {labels: {from: prod}}\n",
 		"addons/tenants/platform/environments/prod/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {from: platform}}\n",
 		"addons/control-plane/environments/prod/fleet/fleet-secret/values.yaml":    "externalSecret: {labels: {from: hub}}\n",
 	})))
-	sets := ask(t, st, `{"view":"members"}`)
+	sets := querytest.Ask(t, st, `{"view":"members"}`)
 	for name, want := range map[string]string{"fleet-secret-one": "prod", "fleet-secret-two": "dev"} {
-		if got := sets[name].label("from"); got != want {
+		if got := sets[name].Label("from"); got != want {
 			t.Errorf("%s is registered with the values of %q, want %q", name, got, want)
 		}
-		if !strings.Contains(sets[name].text("helmValues"), "from: "+want+"\n") {
-			t.Errorf("%s: values %s", name, sets[name].text("helmValues"))
+		if !strings.Contains(sets[name].Text("helmValues"), "from: "+want+"\n") {
+			t.Errorf("%s: values %s", name, sets[name].Text("helmValues"))
 		}
 	}
 }
@@ -73,59 +77,59 @@ func TestRegistrationReadsTheMembersOwnLevels(t *testing.T) {
 // TestReleaseLookup, lesson 4: without a label the first of the list was taken instead of the default one, an unknown name
 // deployed nothing, and one typo stopped all others (R2, R3).
 func TestReleaseLookup(t *testing.T) {
-	st := noProblems(t, build(t, small()))
-	sets := ask(t, st, `{"view":"components","group":"addons"}`)
-	if sets["dns-one"].text("release") != "default" || sets["dns-two"].text("release") != "canary" {
-		t.Errorf("releases %q and %q", sets["dns-one"].text("release"), sets["dns-two"].text("release"))
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
+	sets := querytest.Ask(t, st, `{"view":"components","group":"addons"}`)
+	if sets["dns-one"].Text("release") != "default" || sets["dns-two"].Text("release") != "canary" {
+		t.Errorf("releases %q and %q", sets["dns-one"].Text("release"), sets["dns-two"].Text("release"))
 	}
 	// A typo concerns the member that has it; the other member, and other groups, have their answers.
-	st = build(t, small().with(tree{
-		member("two"): "clusterName: two\ntenant: retail\nenvironment: dev\nlabels:\n  addonsRelease: canery\n",
+	st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{
+		fleettest.Member("two"):                              "clusterName: two\ntenant: retail\nenvironment: dev\nlabels:\n  addonsRelease: canery\n",
 		"resources/defaults/application-sets/resources.yaml": "pools: {enabled: true, chart: {repoURL: r, path: p, version: main}}\n",
 	}))
 	want := `unknown-release fleet/fleet-members/hub/two.yaml:5:18: member "two": release "canery" of group "addons"`
-	if len(st.Problems) != 1 || st.Problems[0].Cluster != "two" || !strings.HasPrefix(problemTexts(st.Problems), want) || !slices.Contains(st.Problems[0].Hints, `did you mean "canary"?`) {
-		t.Errorf("problems %s", problemTexts(st.Problems))
+	if len(st.Problems) != 1 || st.Problems[0].Cluster != "two" || !strings.HasPrefix(querytest.Problems(st.Problems), want) || !slices.Contains(st.Problems[0].Hints, `did you mean "canary"?`) {
+		t.Errorf("problems %s", querytest.Problems(st.Problems))
 	}
-	if got := names(t, st, `{"view":"components","group":"resources"}`); got != "pools-hub pools-one pools-two" {
+	if got := querytest.Names(t, st, `{"view":"components","group":"resources"}`); got != "pools-hub pools-one pools-two" {
 		t.Errorf("resources are %q", got)
 	}
-	if got := names(t, st, `{"view":"components","group":"addons","selector":{"matchLabels":{"environment":"prod"}}}`); got != "dns-hub dns-one" {
+	if got := querytest.Names(t, st, `{"view":"components","group":"addons","selector":{"matchLabels":{"environment":"prod"}}}`); got != "dns-hub dns-one" {
 		t.Errorf("addons of prod are %q", got)
 	}
 	for _, r := range []string{`{"view":"components","group":"addons"}`, `{"view":"releases","group":"addons"}`} {
-		if got := refused(t, st, r); !strings.Contains(got, `"two"`) || !strings.Contains(got, "two.yaml:5:18") {
+		if got := querytest.Refused(t, st, r); !strings.Contains(got, `"two"`) || !strings.Contains(got, "two.yaml:5:18") {
 			t.Errorf("%s: %s", r, got)
 		}
 	}
 	// So does one on the hub itself.
-	st = build(t, small().with(tree{"fleet/fleet-members/hub/hub.yaml": "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, labels: {addonsRelease: x}}\n"}))
-	if got := names(t, st, `{"view":"components","group":"addons","selector":{"matchLabels":{"fleet_member":"spoke"}}}`); got != "dns-one dns-two" {
+	st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{"fleet/fleet-members/hub/hub.yaml": "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, labels: {addonsRelease: x}}\n"}))
+	if got := querytest.Names(t, st, `{"view":"components","group":"addons","selector":{"matchLabels":{"fleet_member":"spoke"}}}`); got != "dns-one dns-two" {
 		t.Errorf("addons of spokes are %q", got)
 	}
 }
 
 // TestGitBeatsTerraform, lesson 5: labels of the live cluster Secret overwrote Git's, and an empty one blanked them (L1).
 func TestGitBeatsTerraform(t *testing.T) {
-	st := noProblems(t, build(t, small().with(tree{
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		"addons/defaults/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {hierarchy: git, both: hierarchy}, annotations: {a: git}}\n",
-		member("one"): spoke("one", "labels: {both: member, own: git}\n"),
+		fleettest.Member("one"):                          fleettest.Spoke("one", "labels: {both: member, own: git}\n"),
 	}), facts.Cluster{
 		Name:        "one",
 		Labels:      map[string]string{"environment": "", "tenant": "other", "fleet_member": "x", "hierarchy": "live", "both": "live", "own": "live", "live": "kept"},
 		Annotations: map[string]string{"a": "live", "b": "live"},
 	}))
-	one := ask(t, st, `{"view":"members"}`)["fleet-secret-one"]
+	one := querytest.Ask(t, st, `{"view":"members"}`)["fleet-secret-one"]
 	for label, want := range map[string]string{
 		"environment": "prod", "tenant": "retail", "fleet_member": "spoke", "argocd.argoproj.io/secret-type": "cluster",
 		"hierarchy": "git", "both": "member", "own": "git", "live": "kept",
 	} {
-		if got := one.label(label); got != want {
+		if got := one.Label(label); got != want {
 			t.Errorf("label %s is %q, want %q", label, got, want)
 		}
 	}
-	if one.annotation("a") != "git" || one.annotation("b") != "live" || one.text("environment") != "prod" {
-		t.Errorf("annotations %v, environment %q", one["metadata"], one.text("environment"))
+	if one.Annotation("a") != "git" || one.Annotation("b") != "live" || one.Text("environment") != "prod" {
+		t.Errorf("annotations %v, environment %q", one["metadata"], one.Text("environment"))
 	}
 	if declared := one["secretLabels"].(map[string]any); declared["live"] != nil || declared["own"] != "git" {
 		t.Errorf("secretLabels are %v: what is only live must not keep itself alive", declared)
@@ -136,17 +140,17 @@ func TestGitBeatsTerraform(t *testing.T) {
 // wrong place, and one group was selected by another's flag (L3, M1).
 func TestEveryFlagIsItsOwn(t *testing.T) {
 	flags := []string{"use_remote_argo", "use_external_secrets", "push_argo_secrets", "githubSecret", "use_fleet_ack", "use_argocd_ingress", "enable_remote_addons", "enable_remote_resources", "enable_remote_monitoring", "enable_remote_fleet"}
-	bare := ask(t, build(t, small()), `{"view":"members"}`)["fleet-secret-one"]
+	bare := querytest.Ask(t, querytest.Build(t, fleettest.Small()), `{"view":"members"}`)["fleet-secret-one"]
 	for _, flag := range flags {
 		for _, value := range []string{"true", "false", `"true"`, `"false"`} {
-			st := noProblems(t, build(t, small().with(tree{member("one"): spoke("one", flag+": "+value+"\n")})))
-			one := ask(t, st, `{"view":"members"}`)["fleet-secret-one"]
+			st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", flag+": "+value+"\n")})))
+			one := querytest.Ask(t, st, `{"view":"members"}`)["fleet-secret-one"]
 			for _, other := range flags {
-				want := bare.label(other)
+				want := bare.Label(other)
 				if other == flag {
 					want = strings.Trim(value, `"`)
 				}
-				if got := one.label(other); got != want {
+				if got := one.Label(other); got != want {
 					t.Errorf("%s: %s gives %s the label %q, want %q", flag, value, other, got, want)
 				}
 			}
@@ -154,76 +158,76 @@ func TestEveryFlagIsItsOwn(t *testing.T) {
 	}
 	keys := []string{"addons_repo_url", "addons_repo_path", "addons_repo_revision", "resources_repo_url", "resources_repo_revision", "fleet_repo_url", "fleet_repo_basepath"}
 	for _, key := range keys {
-		st := noProblems(t, build(t, small().with(tree{member("one"): spoke("one", key+": x\n")})))
-		one := ask(t, st, `{"view":"members"}`)["fleet-secret-one"]
+		st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", key+": x\n")})))
+		one := querytest.Ask(t, st, `{"view":"members"}`)["fleet-secret-one"]
 		for _, other := range keys {
 			want := "absent"
 			if other == key {
 				want = "x"
 			}
-			if got := one.annotation(other); got != want {
+			if got := one.Annotation(other); got != want {
 				t.Errorf("%s gives %s %q, want %q", key, other, got, want)
 			}
 		}
 	}
-	if got := ask(t, build(t, small()), `{"view":"components","group":"addons"}`)["dns-two"].label(release.LabelOf("monitoring")); got != "absent" {
+	if got := querytest.Ask(t, querytest.Build(t, fleettest.Small()), `{"view":"components","group":"addons"}`)["dns-two"].Label(release.LabelOf("monitoring")); got != "absent" {
 		t.Errorf("addonsRelease gives monitoringRelease %q", got)
 	}
 	// The owner of one group does not follow another's flag.
-	st := noProblems(t, build(t, small().with(tree{
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		"resources/defaults/application-sets/resources.yaml": "pools: {enabled: true, chart: {repoURL: r, path: p, version: main}}\n",
-		member("one"): spoke("one", "use_remote_argo: true\nenable_remote_addons: true\n"),
+		fleettest.Member("one"):                              fleettest.Spoke("one", "use_remote_argo: true\nenable_remote_addons: true\n"),
 	})))
-	if a, r := names(t, st, `{"view":"components","group":"addons"}`), names(t, st, `{"view":"components","group":"resources"}`); a != "dns-hub dns-two" || r != "pools-hub pools-one pools-two" {
+	if a, r := querytest.Names(t, st, `{"view":"components","group":"addons"}`), querytest.Names(t, st, `{"view":"components","group":"resources"}`); a != "dns-hub dns-two" || r != "pools-hub pools-one pools-two" {
 		t.Errorf("the hub owns addons %q, resources %q", a, r)
 	}
 }
 
 // TestNoValue, lesson 7: absent keys became the text "<no value>", and the Secret was refused (L2).
 func TestNoValue(t *testing.T) {
-	st := noProblems(t, build(t, small()))
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
 	for _, view := range []string{`{"view":"members"}`, `{"view":"agents"}`, `{"view":"components","group":"addons"}`, `{"view":"releases","group":"addons"}`} {
-		b, err := st.Answer(request(t, view))
+		b, err := st.Answer(querytest.Query(t, view))
 		if err != nil || strings.Contains(string(b), "no value") || strings.Contains(string(b), "null") {
 			t.Errorf("%s: %s %v", view, b, err)
 		}
 	}
-	st = build(t, small().with(tree{member("one"): spoke("one", "labels:\n  bad: <no value>\n  worse: [1]\n")}))
+	st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "labels:\n  bad: <no value>\n  worse: [1]\n")}))
 	want := `invalid-label fleet/fleet-members/hub/one.yaml:5:8: label "bad": "<no value>"; expected at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`
-	if got := problemTexts(st.Problems); !strings.Contains(got, `label "worse": is a list; expected text`) {
+	if got := querytest.Problems(st.Problems); !strings.Contains(got, `label "worse": is a list; expected text`) {
 		t.Errorf("problems %s, want %s", got, want)
 	}
-	st = build(t, small().with(tree{member("one"): spoke("one", "labels:\n  bad: <no value>\n")}))
-	if got := problemTexts(st.Problems); got != want {
+	st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "labels:\n  bad: <no value>\n")}))
+	if got := querytest.Problems(st.Problems); got != want {
 		t.Errorf("problems %s, want %s", got, want)
 	}
 	// A level that depends on the label does not hide it.
-	st = build(t, small().with(tree{
-		"fleet/layout.yaml": "levels:\n  - {name: system, dir: '{{ .root }}/defaults'}\n  - {name: region, dir: '{{ .root }}/regions/{{ .labels.region }}'}\n",
-		member("hub"):       "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, labels: {region: us}}\n",
-		member("one"):       spoke("one", "labels:\n  region: ../us\n"),
-		member("two"):       spoke("two", "labels:\n  region: us\n"),
+	st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{
+		"fleet/layout.yaml":     "levels:\n  - {name: system, dir: '{{ .root }}/defaults'}\n  - {name: region, dir: '{{ .root }}/regions/{{ .labels.region }}'}\n",
+		fleettest.Member("hub"): "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, labels: {region: us}}\n",
+		fleettest.Member("one"): fleettest.Spoke("one", "labels:\n  region: ../us\n"),
+		fleettest.Member("two"): fleettest.Spoke("two", "labels:\n  region: us\n"),
 	}))
-	if got := problemTexts(st.Problems); !strings.Contains(got, `invalid-label fleet/fleet-members/hub/one.yaml:5:11: label "region": "../us"; expected at most 63`) || !strings.Contains(got, "template <.labels.region>") {
+	if got := querytest.Problems(st.Problems); !strings.Contains(got, `invalid-label fleet/fleet-members/hub/one.yaml:5:11: label "region": "../us"; expected at most 63`) || !strings.Contains(got, "template <.labels.region>") {
 		t.Errorf("problems %s", got)
 	}
 	// A template that prints what is not there is a problem too, at its place.
-	st = build(t, small().with(tree{"addons/defaults/addons/dns/values.yaml.gotmpl": "a: 1\nrole: {{ .annotations.role_arn }}\n"}))
-	if got := problemTexts(st.Problems); !strings.Contains(got, `template-failed addons/defaults/addons/dns/values.yaml.gotmpl:2:`) || !strings.Contains(got, `no fact "role_arn" is known`) {
+	st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml.gotmpl": "a: 1\nrole: {{ .annotations.role_arn }}\n"}))
+	if got := querytest.Problems(st.Problems); !strings.Contains(got, `template-failed addons/defaults/addons/dns/values.yaml.gotmpl:2:`) || !strings.Contains(got, `no fact "role_arn" is known`) {
 		t.Errorf("problems %s", got)
 	}
 }
 
 // TestCentralizedSpokesGetTheirAddons, lesson 8: without selectors a hub-only one was set on every component (M2).
 func TestCentralizedSpokesGetTheirAddons(t *testing.T) {
-	st := noProblems(t, build(t, small()))
-	if got := names(t, st, `{"view":"components","group":"addons"}`); got != "dns-hub dns-one dns-two" {
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
+	if got := querytest.Names(t, st, `{"view":"components","group":"addons"}`); got != "dns-hub dns-one dns-two" {
 		t.Errorf("components %q", got)
 	}
-	if got := names(t, st, `{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"r","name":"dns","version":"1"},"selector":{}}}`); got != "dns-hub dns-one dns-two" {
+	if got := querytest.Names(t, st, `{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"r","name":"dns","version":"1"},"selector":{}}}`); got != "dns-hub dns-one dns-two" {
 		t.Errorf("components with an empty selector %q", got)
 	}
-	if got := names(t, st, `{"view":"components","group":"addons","owner":"one"}`); got != "" {
+	if got := querytest.Names(t, st, `{"view":"components","group":"addons","owner":"one"}`); got != "" {
 		t.Errorf("a centralized member owns %q", got)
 	}
 }
@@ -232,7 +236,7 @@ func TestCentralizedSpokesGetTheirAddons(t *testing.T) {
 // and lifecycle each Application has one owner, and every view agrees on it.
 func TestOneOwner(t *testing.T) {
 	groups := []string{"addons", "resources", "monitoring", "fleet"}
-	files := small()
+	files := fleettest.Small()
 	for _, g := range groups {
 		root := "addons"
 		if g == "resources" {
@@ -252,9 +256,9 @@ func TestOneOwner(t *testing.T) {
 				}
 			}
 			flags.WriteString(rest)
-			st := noProblems(t, build(t, files.with(tree{member("one"): spoke("one", flags.String())})))
+			st := querytest.NoProblems(t, querytest.Build(t, files.With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", flags.String())})))
 			retired := strings.Contains(rest, "retired")
-			agent := ask(t, st, `{"view":"agents"}`)["agent-one"]
+			agent := querytest.Ask(t, st, `{"view":"agents"}`)["agent-one"]
 			if (agent != nil) != (bits&1 != 0 && !retired) {
 				t.Errorf("flags %q: agent %v", flags.String(), agent)
 			}
@@ -272,15 +276,15 @@ func TestOneOwner(t *testing.T) {
 }
 
 // oneOwner fails where a group of the member "one" is in other answers than its owner's.
-func oneOwner(t *testing.T, st *State, group string, owners map[string]bool, flags string) {
+func oneOwner(t *testing.T, st *generator.State, group string, owners map[string]bool, flags string) {
 	t.Helper()
 	for owner, wants := range owners {
 		question := `"group":"` + group + `","owner":"` + owner + `"`
-		if got := ask(t, st, `{"view":"components",`+question+`}`)[group+"-c-one"] != nil; got != wants {
+		if got := querytest.Ask(t, st, `{"view":"components",`+question+`}`)[group+"-c-one"] != nil; got != wants {
 			t.Errorf("flags %q: components of %s for %s have the cluster: %t", flags, group, owner, got)
 		}
 		var in bool
-		for _, s := range ask(t, st, `{"view":"releases",`+question+`}`) {
+		for _, s := range querytest.Ask(t, st, `{"view":"releases",`+question+`}`) {
 			in = in || slices.Contains(s["clusters"].([]any), any("one"))
 		}
 		if in != wants {
@@ -291,20 +295,20 @@ func oneOwner(t *testing.T, st *State, group string, owners map[string]bool, fla
 
 // TestNames, lesson 10: names had the chart's version in them and cut clusters at 30 characters (N1, R6).
 func TestNames(t *testing.T) {
-	at := func(version string) map[string]paramSet {
-		return ask(t, build(t, small().with(tree{"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns: {version: " + version + "}\n"})), `{"view":"components","group":"addons"}`)
+	at := func(version string) map[string]querytest.Set {
+		return querytest.Ask(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns: {version: " + version + "}\n"})), `{"view":"components","group":"addons"}`)
 	}
 	before, after := at("1.0.0"), at("2.0.0")
-	if len(before) != 3 || !slices.Equal(sortedKeys(before), sortedKeys(after)) || after["dns-one"]["chart"].(map[string]any)["version"] != "2.0.0" {
-		t.Errorf("%v became %v", sortedKeys(before), sortedKeys(after))
+	if len(before) != 3 || !slices.Equal(slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after))) || after["dns-one"]["chart"].(map[string]any)["version"] != "2.0.0" {
+		t.Errorf("%v became %v", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
 	}
 	long := strings.Repeat("x", 50)
-	files := small()
+	files := fleettest.Small()
 	for _, suffix := range []string{"-aaaaaaaaaaaa", "-bbbbbbbbbbbb", "-aaaaaaaaaaab"} {
-		files[member(long+suffix)] = spoke(long+suffix, "")
+		files[fleettest.Member(long+suffix)] = fleettest.Spoke(long+suffix, "")
 	}
 	files["addons/defaults/application-sets/addons.yaml"] += strings.Repeat("y", 30) + ": {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\n"
-	all := ask(t, noProblems(t, build(t, files)), `{"view":"components","group":"addons"}`)
+	all := querytest.Ask(t, querytest.NoProblems(t, querytest.Build(t, files)), `{"view":"components","group":"addons"}`)
 	if len(all) != 12 {
 		t.Errorf("%d distinct names", len(all))
 	}
@@ -318,15 +322,15 @@ func TestNames(t *testing.T) {
 // TestBothFormsOfBooleans, lesson 12: the text "false" was true in a chart's conditions.
 func TestBothFormsOfBooleans(t *testing.T) {
 	for value, want := range map[string]string{"true": "dns-hub dns-one dns-two", `"true"`: "dns-hub dns-one dns-two", "false": "", `"false"`: ""} {
-		st := noProblems(t, build(t, small().with(tree{
+		st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 			"addons/tenants/defaults/application-sets/addons.yaml":       "dns: {enabled: " + value + "}\n",
 			"addons/control-plane/defaults/application-sets/addons.yaml": "dns: {enabled: " + value + "}\n",
 		})))
-		if got := names(t, st, `{"view":"components","group":"addons"}`); got != want {
+		if got := querytest.Names(t, st, `{"view":"components","group":"addons"}`); got != want {
 			t.Errorf("enabled: %s gives %q, want %q", value, got, want)
 		}
-		st = build(t, small().with(tree{member("one"): spoke("one", "use_remote_argo: "+value+"\n")}))
-		if got := ask(t, st, `{"view":"members"}`)["fleet-secret-one"].text("model"); (got == "agent") != (want != "") {
+		st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: "+value+"\n")}))
+		if got := querytest.Ask(t, st, `{"view":"members"}`)["fleet-secret-one"].Text("model"); (got == "agent") != (want != "") {
 			t.Errorf("use_remote_argo: %s gives %q", value, got)
 		}
 	}
@@ -334,12 +338,12 @@ func TestBothFormsOfBooleans(t *testing.T) {
 
 // TestOneReleaseLogic, lesson 14: the same thirty lines stood in six files, and differed. Every view asks the same function.
 func TestOneReleaseLogic(t *testing.T) {
-	st := noProblems(t, build(t, small()))
-	canary := ask(t, st, `{"view":"releases","group":"addons"}`)["application-sets-addons-canary"]
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
+	canary := querytest.Ask(t, st, `{"view":"releases","group":"addons"}`)["application-sets-addons-canary"]
 	if got := canary["clusters"].([]any); len(got) != 1 || got[0] != "two" {
 		t.Errorf("clusters of canary are %v", got)
 	}
-	if got := names(t, st, `{"view":"components","group":"addons","release":"canary"}`); got != "dns-two" {
+	if got := querytest.Names(t, st, `{"view":"components","group":"addons","release":"canary"}`); got != "dns-two" {
 		t.Errorf("components of canary are %q", got)
 	}
 	if e, err := st.Explain("hub", "two", "addons", "dns"); err != nil || e.Release != "canary" {

@@ -1,10 +1,13 @@
-package generator
+package generator_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // entryOf are components switched on.
@@ -21,75 +24,75 @@ func TestLint(t *testing.T) {
 	private := "clusterName: private-one\ntenant: retail\nenvironment: prod\n"
 	for _, c := range []struct {
 		name string
-		more tree
+		more fleettest.Tree
 		want string
 	}{
 		{"nothing", nil, ""},
 		{
 			"one name for two",
-			tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), member("private-one"): private},
+			fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), fleettest.Member("private-one"): private},
 			`duplicate-name fleet/fleet-members/hub/private-one.yaml: Application "dns-private-one": is component "dns" of group "addons" on cluster "private-one" and component "dns-private" of group "addons" on cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml`,
 		},
-		{"one name, another engine", tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), member("private-one"): private + "use_remote_argo: true\nenable_remote_addons: true\n"}, ""},
-		{"one name, but retired", tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), member("private-one"): private + "lifecycle: retired\n"}, ""},
+		{"one name, another engine", fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), fleettest.Member("private-one"): private + "use_remote_argo: true\nenable_remote_addons: true\n"}, ""},
+		{"one name, but retired", fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), fleettest.Member("private-one"): private + "lifecycle: retired\n"}, ""},
 		{
 			"one component in two groups",
-			tree{
+			fleettest.Tree{
 				"resources/defaults/application-sets/resources.yaml": "dns: {enabled: true, selector: {matchLabels: {environment: dev}}, chart: {repoURL: r, name: c, version: '1'}}\n",
 			},
 			`duplicate-name fleet/fleet-members/hub/two.yaml: Application "dns-two": is component "dns" of group "resources" on cluster "two" and component "dns" of group "addons" on cluster "two"; expected one name for each; see fleet/fleet-members/hub/two.yaml`,
 		},
 		{
 			"a component called as a release",
-			tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "application-sets-resources"), member("default"): spoke("default", "")},
+			fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "application-sets-resources"), fleettest.Member("default"): fleettest.Spoke("default", "")},
 			`duplicate-name fleet/fleet-members/hub/default.yaml: Application "application-sets-resources-default": is component "application-sets-resources" of group "addons" on cluster "default" and release "default" of group "resources"; expected one name for each; see fleet/fleet-members/hub/default.yaml`,
 		},
 		{
 			"a component called as a registration and an agent",
-			tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "fleet-secret", "agent"), member("one"): spoke("one", "use_remote_argo: true\n"), member("two"): ""},
+			fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "fleet-secret", "agent"), fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\n"), fleettest.Member("two"): ""},
 			`duplicate-name fleet/fleet-members/hub/one.yaml: Application "agent-one": is component "agent" of group "addons" on cluster "one" and the agent of cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml
 duplicate-name fleet/fleet-members/hub/one.yaml: Application "fleet-secret-one": is component "fleet-secret" of group "addons" on cluster "one" and the registration of cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml`,
 		},
 		{
 			"... in the member's own engine",
-			tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "fleet-secret"), member("one"): spoke("one", "use_remote_argo: true\nenable_remote_addons: true\n"), member("two"): ""},
+			fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "fleet-secret"), fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\nenable_remote_addons: true\n"), fleettest.Member("two"): ""},
 			"",
 		},
 		{
 			"names that cannot be deployed",
-			tree{
+			fleettest.Tree{
 				"addons/defaults/application-sets/addons.yaml":                    entryOf("dns") + strings.TrimSuffix(entryOf("ok"), "}\n") + ", releaseName: " + strings.Repeat("x", 53) + "}\n",
 				"addons/tenants/retail/clusters/one/application-sets/addons.yaml": "dns: {namespace: 'n_{{ .tenant }}', releaseName: '{{ .cluster }}-" + strings.Repeat("x", 50) + "'}\n",
 			},
 			`invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:18: namespace of component "dns": "n_retail"; expected a DNS-1123 label
 invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:50: releaseName of component "dns": "one-` + strings.Repeat("x", 50) + `"; expected a DNS-1123 name of at most 53 characters`,
 		},
-		{"ambiguous", tree{"addons/defaults/addons/dns/values.yaml": "on: 0123\n"}, "ambiguous-scalar addons/defaults/addons/dns/values.yaml:1:1: key on: Helm reads true, YAML 1.2 reads something else; put it in quotes, or write what you mean\nambiguous-scalar addons/defaults/addons/dns/values.yaml:1:5: value 0123: Helm reads 83, YAML 1.2 reads something else; put it in quotes, or write what you mean"},
-		{"second document", tree{"addons/defaults/addons/dns/values.yaml": "a: 1\n---\nb: 2\n"}, "multiple-documents addons/defaults/addons/dns/values.yaml:2:1: a second document, which nobody reads; expected one document in a file"},
+		{"ambiguous", fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "on: 0123\n"}, "ambiguous-scalar addons/defaults/addons/dns/values.yaml:1:1: key on: Helm reads true, YAML 1.2 reads something else; put it in quotes, or write what you mean\nambiguous-scalar addons/defaults/addons/dns/values.yaml:1:5: value 0123: Helm reads 83, YAML 1.2 reads something else; put it in quotes, or write what you mean"},
+		{"second document", fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "a: 1\n---\nb: 2\n"}, "multiple-documents addons/defaults/addons/dns/values.yaml:2:1: a second document, which nobody reads; expected one document in a file"},
 		{
 			"conflict, once for all clusters",
-			tree{"addons/defaults/addons/dns/values.yaml": "a: {b: 1}\n", "addons/tenants/defaults/addons/dns/values.yaml": "a: x\n"},
+			fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "a: {b: 1}\n", "addons/tenants/defaults/addons/dns/values.yaml": "a: x\n"},
 			`type-conflict addons/tenants/defaults/addons/dns/values.yaml:1:4: value "a": a string replaces a map; see addons/defaults/addons/dns/values.yaml:1:4; write null first to remove what lower layers set, or use the same type`,
 		},
 		{
 			"knob in the hierarchy",
-			tree{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {syncPolicy: {}}\n"},
+			fleettest.Tree{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {syncPolicy: {}}\n"},
 			`unknown-key addons/tenants/defaults/application-sets/addons.yaml:1:19: key "syncPolicy" of component "dns": is not read in the hierarchy; expected one of enabled, chart, namespace, releaseName, selector, values, kind, dependsOn, substitute; knobs of the ApplicationSet belong into the values of charts/application-sets`,
 		},
 		{
 			"unknown tenant",
-			tree{"addons/tenants/retail/defaults/addons/dns/values.yaml": "a: 1\n", member("three"): "{clusterName: three, tenant: retial, environment: prod}\n"},
+			fleettest.Tree{"addons/tenants/retail/defaults/addons/dns/values.yaml": "a: 1\n", fleettest.Member("three"): "{clusterName: three, tenant: retial, environment: prod}\n"},
 			`unknown-tenant fleet/fleet-members/hub/three.yaml: tenant "retial": has no folder in the hierarchy; did you mean "retail"?`,
 		},
 		{
 			"unreachable",
-			tree{"addons/defaults/addons/dsn/values.yaml": "a: 1\n", "addons/tenants/retail/clusters/onne/addons/dns/values.yaml": "a: 1\n", "addons/README.md": "x\n", "addons/defaults/addons/dns/values.yml": "a: 1\n"},
+			fleettest.Tree{"addons/defaults/addons/dsn/values.yaml": "a: 1\n", "addons/tenants/retail/clusters/onne/addons/dns/values.yaml": "a: 1\n", "addons/README.md": "x\n", "addons/defaults/addons/dns/values.yml": "a: 1\n"},
 			"unreachable-file addons/README.md: no cluster and no component reads this file\nunreachable-file addons/defaults/addons/dns/values.yml: no cluster and no component reads this file; did you mean \"values.yaml\"?\nunreachable-file addons/defaults/addons/dsn/values.yaml: no cluster and no component reads this file; did you mean \"dns\"?\nunreachable-file addons/tenants/retail/clusters/onne/addons/dns/values.yaml: no cluster and no component reads this file; did you mean \"one\"?",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			st := noProblems(t, build(t, small().with(c.more)))
-			if diff := cmp.Diff(c.want, problemTexts(st.Lint())); diff != "" {
+			st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(c.more)))
+			if diff := cmp.Diff(c.want, querytest.Problems(st.Lint())); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -98,7 +101,7 @@ invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:
 
 // TestExplain: the same computation as the view, with origins; errors are bad requests.
 func TestExplain(t *testing.T) {
-	st := noProblems(t, build(t, small().with(tree{
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		"addons/defaults/application-sets/addons.yaml":              entryOf("dns") + "idle: {enabled: false}\n",
 		"addons/tenants/retail/clusters/one/addons/dns/values.yaml": "from: cluster\n",
 		"fleet/fleet-members/hub2/two.yaml":                         "{clusterName: two, tenant: retail, environment: prod}\n",

@@ -1,13 +1,17 @@
-package generator
+package generator_test
 
 import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // controlled is the Application with a controller.
@@ -17,67 +21,49 @@ func controlled(a facts.Application, applicationSet string) facts.Application {
 }
 
 // asks is what the ApplicationSet of component dns asks that charts/application-sets makes for a release.
-func asks(t testing.TB, applicationSet, release string) Request {
+func asks(t testing.TB, applicationSet, release string) generator.Request {
 	t.Helper()
-	r := request(t, fmt.Sprintf(
+	r := querytest.Query(t, fmt.Sprintf(
 		`{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"b","name":"b","version":"0.1"}},"release":%q}`, release))
 	r.ApplicationSet = applicationSet
 	return r
 }
 
 // answeredTo are the clusters of an answer.
-func answeredTo(t testing.TB, st *State, r Request) string {
+func answeredTo(t testing.TB, st *generator.State, r generator.Request) string {
 	t.Helper()
-	return each(t, st, r, func(c *Common) string { return c.Name })
-}
-
-// each is something of each set of an answer.
-func each(t testing.TB, st *State, r Request, what func(*Common) string) string {
-	t.Helper()
-	q, failure := st.query(r)
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	sets, failure := st.sets(q)
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	var out []string
-	for _, s := range sets {
-		out = append(out, what(s.common()))
-	}
-	return strings.Join(out, " ")
+	return querytest.Column(t, st, r, "name")
 }
 
 // TestD4AMoveWaitsForItsOldOwner: cluster two is on canary. As long as another release's ApplicationSet controls its
 // Application, the new one is not told of it.
 func TestD4AMoveWaitsForItsOldOwner(t *testing.T) {
 	const old, updated = "addons-default-dns", "addons-canary-dns"
-	there := app("dns", "two", "default")
+	there := fleettest.Application("dns", "two", "default")
 	for _, c := range []struct {
 		name string
 		apps []facts.Application
-		more tree
+		more fleettest.Tree
 		by   string // the ApplicationSet that asks
 		want string
 	}{
-		{"controlled by the old owner", []facts.Application{controlled(there, old)}, nil, updated, ""},
-		{"on its way with what runs", []facts.Application{withFinalizer(controlled(there, old))}, nil, updated, ""},
+		{"controlled by the old owner", []facts.Application{fleettest.Controlled(there, old)}, nil, updated, ""},
+		{"on its way with what runs", []facts.Application{fleettest.WithFinalizer(fleettest.Controlled(there, old))}, nil, updated, ""},
 		{"gone", nil, nil, updated, "two"},
 		{"controlled by nobody", []facts.Application{there}, nil, updated, "two"},
-		{"its own", []facts.Application{controlled(app("dns", "two", "canary"), updated)}, nil, updated, "two"},
-		{"its own, labelled otherwise by somebody: left out, it would be deleted", []facts.Application{controlled(there, updated)}, nil, updated, "two"},
-		{"of its release, but another's: that is no move", []facts.Application{controlled(app("dns", "two", "canary"), "theirs")}, nil, updated, "two"},
-		{"without a release", []facts.Application{controlled(app("dns", "two", ""), old)}, nil, updated, "two"},
-		{"nobody knows who asks", []facts.Application{controlled(there, old)}, nil, "", "two"},
-		{"of a release that is no more", []facts.Application{controlled(app("dns", "two", "gone"), "addons-gone-dns")}, nil, updated, ""},
+		{"its own", []facts.Application{fleettest.Controlled(fleettest.Application("dns", "two", "canary"), updated)}, nil, updated, "two"},
+		{"its own, labelled otherwise by somebody: left out, it would be deleted", []facts.Application{fleettest.Controlled(there, updated)}, nil, updated, "two"},
+		{"of its release, but another's: that is no move", []facts.Application{fleettest.Controlled(fleettest.Application("dns", "two", "canary"), "theirs")}, nil, updated, "two"},
+		{"without a release", []facts.Application{fleettest.Controlled(fleettest.Application("dns", "two", ""), old)}, nil, updated, "two"},
+		{"nobody knows who asks", []facts.Application{fleettest.Controlled(there, old)}, nil, "", "two"},
+		{"of a release that is no more", []facts.Application{fleettest.Controlled(fleettest.Application("dns", "two", "gone"), "addons-gone-dns")}, nil, updated, ""},
 		{"another cluster's by its labels", []facts.Application{{Name: "dns-two", Cluster: "one", Group: "addons", Component: "dns", Release: "default", Controller: old}}, nil, updated, "two"},
 		{"another group's by its labels", []facts.Application{{Name: "dns-two", Cluster: "two", Group: "resources", Component: "dns", Release: "default", Controller: old}}, nil, updated, "two"},
 		{"another component's by its labels", []facts.Application{{Name: "dns-two", Cluster: "two", Group: "addons", Component: "cert", Release: "default", Controller: old}}, nil, updated, "two"},
-		{"switched off with the move", []facts.Application{controlled(there, old)}, tree{"addons/tenants/retail/environments/dev/application-sets/addons.yaml": "dns: {enabled: false}\n"}, updated, ""},
+		{"switched off with the move", []facts.Application{fleettest.Controlled(there, old)}, fleettest.Tree{"addons/tenants/retail/environments/dev/application-sets/addons.yaml": "dns: {enabled: false}\n"}, updated, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			st := buildWith(t, small().with(c.more), c.apps...)
+			st := querytest.BuildWith(t, fleettest.Small().With(c.more), c.apps...)
 			if got := answeredTo(t, st, asks(t, c.by, "canary")); got != c.want {
 				t.Errorf("canary: got %q, want %q", got, c.want)
 			}
@@ -90,11 +76,11 @@ func TestD4AMoveWaitsForItsOldOwner(t *testing.T) {
 			}
 		})
 	}
-	if got := answeredTo(t, noProblems(t, build(t, small())), asks(t, updated, "canary")); got != "two" {
+	if got := answeredTo(t, querytest.NoProblems(t, querytest.Build(t, fleettest.Small())), asks(t, updated, "canary")); got != "two" {
 		t.Errorf("without Applications known nothing waits: %q", got)
 	}
-	broken := tree{"addons/tenants/retail/environments/dev/addons/dns/values.yaml": "a: [\n"}
-	st, err := Build(nil, snap(small().with(broken)), facts.NewSet(false).WithApplications(controlled(there, old)))
+	broken := fleettest.Tree{"addons/tenants/retail/environments/dev/addons/dns/values.yaml": "a: [\n"}
+	st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(broken)), facts.NewSet(false).WithApplications(fleettest.Controlled(there, old)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,24 +92,24 @@ func TestD4AMoveWaitsForItsOldOwner(t *testing.T) {
 // TestG1AReleaseThatIsNoMore: the ApplicationSets of a release outlive it. Those who are on it are none for certain, so
 // that their answer is an empty one, by which they let go of what has moved; unless a cluster says it is on it.
 func TestG1AReleaseThatIsNoMore(t *testing.T) {
-	versions := tree{"versions/applicationSets.yaml": strings.Replace(small()["versions/applicationSets.yaml"], "canary", "next", 1)}
-	moved := tree{member("two"): "{clusterName: two, tenant: retail, environment: dev, labels: {addonsRelease: next}}\n"}
-	there := controlled(app("dns", "two", "canary"), "addons-canary-dns")
+	versions := fleettest.Tree{"versions/applicationSets.yaml": strings.Replace(fleettest.Small()["versions/applicationSets.yaml"], "canary", "next", 1)}
+	moved := fleettest.Tree{fleettest.Member("two"): "{clusterName: two, tenant: retail, environment: dev, labels: {addonsRelease: next}}\n"}
+	there := fleettest.Controlled(fleettest.Application("dns", "two", "canary"), "addons-canary-dns")
 
-	st := buildWith(t, small().with(versions).with(moved), there)
+	st := querytest.BuildWith(t, fleettest.Small().With(versions).With(moved), there)
 	if got := answeredTo(t, st, asks(t, "addons-canary-dns", "canary")); got != "" {
 		t.Errorf("the release that is no more: %q", got)
 	}
 	if got := answeredTo(t, st, asks(t, "addons-next-dns", "next")); got != "" {
 		t.Errorf("its successor, before: %q", got)
 	}
-	if got := answeredTo(t, buildWith(t, small().with(versions).with(moved)), asks(t, "addons-next-dns", "next")); got != "two" {
+	if got := answeredTo(t, querytest.BuildWith(t, fleettest.Small().With(versions).With(moved)), asks(t, "addons-next-dns", "next")); got != "two" {
 		t.Errorf("its successor, after: %q", got)
 	}
 
 	// The label is there, and the release, or the whole file, is lost: that is no answer.
-	for name, lost := range map[string]tree{"release": versions, "file": {"versions/applicationSets.yaml": "releases: {}\n"}} {
-		st, err := Build(nil, snap(small().with(lost)), facts.NewSet(false).WithApplications(there))
+	for name, lost := range map[string]fleettest.Tree{"release": versions, "file": {"versions/applicationSets.yaml": "releases: {}\n"}} {
+		st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(lost)), facts.NewSet(false).WithApplications(there))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -142,19 +128,19 @@ type controllers struct {
 
 func (c *controllers) facts() facts.Set {
 	var apps []facts.Application
-	for _, name := range sortedKeys(c.apps) {
+	for _, name := range slices.Sorted(maps.Keys(c.apps)) {
 		apps = append(apps, c.apps[name])
 	}
 	return facts.NewSet(false).WithApplications(apps...)
 }
 
 // reconcile makes an ApplicationSet ask, and do as it is told.
-func (c *controllers) reconcile(t *testing.T, st *State, r Request) {
+func (c *controllers) reconcile(t *testing.T, st *generator.State, r generator.Request) {
 	t.Helper()
 	told := map[string]bool{}
 	owned := false
 	for _, cluster := range strings.Fields(answeredTo(t, st, r)) {
-		a := controlled(app("dns", cluster, r.Release), r.ApplicationSet)
+		a := fleettest.Controlled(fleettest.Application("dns", cluster, r.Release), r.ApplicationSet)
 		told[a.Name] = true
 		if was, there := c.apps[a.Name]; there && was.Controller != "" && was.Controller != r.ApplicationSet {
 			owned = true
@@ -175,14 +161,14 @@ func (c *controllers) reconcile(t *testing.T, st *State, r Request) {
 func TestD4MovesNeverDeadlock(t *testing.T) {
 	const clusters = 6
 	releases := []string{"canary", "default", "next", "old"}
-	fleet := func(releaseOf []string) tree {
-		files := small().with(tree{
-			member("one"): "", member("two"): "", "fleet/fleet-members/hub/hub.yaml": "",
+	fleet := func(releaseOf []string) fleettest.Tree {
+		files := fleettest.Small().With(fleettest.Tree{
+			fleettest.Member("one"): "", fleettest.Member("two"): "", "fleet/fleet-members/hub/hub.yaml": "",
 			"versions/applicationSets.yaml": "releases: {addons: [{type: canary}, {type: default}, {type: next}, {type: old}]}\n",
 		})
 		for i, release := range releaseOf {
 			name := fmt.Sprintf("c%d", i)
-			files[member(name)] = spoke(name, "labels: {addonsRelease: "+release+"}\n")
+			files[fleettest.Member(name)] = fleettest.Spoke(name, "labels: {addonsRelease: "+release+"}\n")
 		}
 		return files
 	}
@@ -190,17 +176,17 @@ func TestD4MovesNeverDeadlock(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		argo := &controllers{apps: map[string]facts.Application{}}
 		releaseOf := make([]string, clusters)
-		var st *State
+		var st *generator.State
 		for range 4 { // commits; the first one installs everything
 			for i := range releaseOf {
 				if st == nil || r.IntN(2) == 0 {
 					releaseOf[i] = releases[r.IntN(len(releases))]
 				}
 			}
-			files := snap(fleet(releaseOf))
+			files := fleettest.Snapshot("rev", fleet(releaseOf))
 			due := map[string]bool{}
 			for rounds := 0; ; rounds++ {
-				next, err := Build(st, files, argo.facts())
+				next, err := generator.Build(st, files, argo.facts())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -215,7 +201,7 @@ func TestD4MovesNeverDeadlock(t *testing.T) {
 				if rounds > 10*clusters {
 					t.Fatalf("seed %d: no end: %v", seed, argo.apps)
 				}
-				release := sortedKeys(due)[r.IntN(len(due))]
+				release := slices.Sorted(maps.Keys(due))[r.IntN(len(due))]
 				delete(due, release)
 				argo.reconcile(t, st, asks(t, "addons-"+release+"-dns", release))
 			}

@@ -1,39 +1,50 @@
-package generator
+package generator_test
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
-// A stray file's hint is the part in which it differs from a file that is read. Many strays beside many files that are
-// read cost one look at each: this once took minutes.
-func TestNearestPaths(t *testing.T) {
-	reachable := map[string]bool{"addons/defaults/addons/web/values.yaml": true, "addons/tenants/retail/defaults/addons/web/values.yaml": true}
-	var strays []string
-	for i := range 100_000 {
-		reachable[fmt.Sprintf("addons/tenants/t/clusters/cluster-%06d/addons/web/values.yaml", i)] = true
-	}
+// TestStrayFileHintsAtItsNeighbour: a stray file's hint is the part in which it differs from a file
+// that is read. Many strays beside many files that are read cost one look at each: this once took
+// minutes.
+func TestStrayFileHintsAtItsNeighbour(t *testing.T) {
+	o := fleettest.Options{Clusters: 500, Components: 5, Tenants: 5, Overrides: 5, Seed: 1}
+	files := fleettest.Tree(fleettest.Files(o))
 	for i := range 500 {
-		strays = append(strays, fmt.Sprintf("addons/elsewhere/%d/values.yaml", i))
+		files[fmt.Sprintf("addons/elsewhere/%d/values.yaml", i)] = "a: 1\n"
 	}
-	for p, want := range map[string]string{
-		"addons/defaults/addons/wbe/values.yaml":                 `did you mean "web"?`,
-		"addons/tenants/retial/defaults/addons/web/values.yaml":  `did you mean "retail"?`,
-		"addons/tenants/retial/defaults/addons/wbe/values.yaml":  "", // two parts differ
-		"addons/tenants/retail/defaults/addons/redis/value.yaml": "",
-	} {
-		var hints []string
-		if want != "" {
-			hints = []string{want}
+	strays := map[string]string{
+		"addons/defaults/addons/component-00/values.yaml":                    `did you mean "component-000"?`,
+		"addons/tenants/tenant-00/defaults/addons/component-000/values.yaml": `did you mean "tenant-0"?`,
+		"addons/tenants/tenant-00/defaults/addons/component-00/values.yaml":  "", // two parts differ
+		"addons/tenants/tenant-0/defaults/addons/other/value.yaml":           "",
+	}
+	for p := range strays {
+		files[p] = "a: 1\n"
+	}
+	st := querytest.Build(t, files)
+	began := time.Now()
+	problems := st.Lint()
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("took %s", took)
+	}
+	for _, p := range problems {
+		want, isStray := strays[p.Pos.File]
+		if !isStray {
+			continue
 		}
-		began := time.Now()
-		if got := nearestPaths(append(slices.Clone(strays), p), reachable)[p]; !slices.Equal(got, hints) {
-			t.Errorf("%s: %v, want %v", p, got, hints)
+		delete(strays, p.Pos.File)
+		if got := strings.Join(p.Hints, " "); got != want {
+			t.Errorf("%s: %q, want %q", p.Pos.File, got, want)
 		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("took %s", took)
-		}
+	}
+	for p := range strays {
+		t.Errorf("%s is not reported", p)
 	}
 }

@@ -1,11 +1,13 @@
-package generator
+package generator_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // Texts that are put together, so that no scanner takes this file for what it tests.
@@ -51,7 +53,7 @@ func TestPlaintextSecrets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
-			for _, p := range build(t, small().with(tree{dns: c.text})).Lint() {
+			for _, p := range querytest.Build(t, fleettest.Small().With(fleettest.Tree{dns: c.text})).Lint() {
 				if p.Reason == problem.PlaintextSecret {
 					got += fmt.Sprintf("%d:%d %s", p.Pos.Line, p.Pos.Column, p.Subject)
 					if p.Severity != problem.Warning || p.Pos.File != dns {
@@ -73,18 +75,18 @@ func TestPlaintextSecrets(t *testing.T) {
 
 // TestPlaintextSecretsInOtherFiles: member files, catalogs and templates are searched as well.
 func TestPlaintextSecretsInOtherFiles(t *testing.T) {
-	files := small().with(tree{
-		member("one"): spoke("one", "annotations: {x: "+github+"}\n"),
+	files := fleettest.Small().With(fleettest.Tree{
+		fleettest.Member("one"):                                       fleettest.Spoke("one", "annotations: {x: "+github+"}\n"),
 		"addons/defaults/addons/dns/values.yaml.gotmpl":               "a: 1\nb: {{ .cluster }}-" + aws + "\n",
 		"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns: {values: {token: hunter2}}\n",
 	})
 	found := map[string]bool{}
-	for _, p := range build(t, files).Lint() {
+	for _, p := range querytest.Build(t, files).Lint() {
 		if p.Reason == problem.PlaintextSecret {
 			found[p.Pos.String()] = true
 		}
 	}
-	if len(found) != 3 || !found["addons/defaults/addons/dns/values.yaml.gotmpl:2"] || !found[member("one")+":4:18"] {
+	if len(found) != 3 || !found["addons/defaults/addons/dns/values.yaml.gotmpl:2"] || !found[fleettest.Member("one")+":4:18"] {
 		t.Errorf("%v", found)
 	}
 }

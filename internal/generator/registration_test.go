@@ -1,4 +1,4 @@
-package generator
+package generator_test
 
 import (
 	"fmt"
@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // credentialFlags are what decides how an agent gets its credentials.
@@ -20,7 +23,7 @@ func (f credentialFlags) member(name string) string {
 	if f.engine != "" {
 		more += "use_remote_argo: true\nremote_engine: " + f.engine + "\n"
 	}
-	return spoke(name, more)
+	return fleettest.Spoke(name, more)
 }
 
 // at is a value of values as text, "-" when it is not there.
@@ -41,10 +44,10 @@ func at(t *testing.T, values string, path ...string) string {
 }
 
 // withCredentials is a fleet whose hierarchy declares credentials of the fleet's repository for everybody.
-func withCredentials(more tree) tree {
-	return small().with(tree{
+func withCredentials(more fleettest.Tree) fleettest.Tree {
+	return fleettest.Small().With(fleettest.Tree{
 		"addons/defaults/fleet/fleet-secret/values.yaml": "secretStore: {create: false, kind: ClusterSecretStore, name: fleet}\ngitCredentials: {fleet: {type: http, secretName: git/fleet}}\n",
-	}).with(more)
+	}).With(more)
 }
 
 // TestCredentialsByFlags: which combination of flags yields which credentials, on the hub and on the member (L3, M2). An
@@ -72,9 +75,9 @@ func TestCredentialsByFlags(t *testing.T) {
 		{"argocd", true, true, true}: {"true", "argocd", "true", "false", none, "true", "false", none, "false", "generator-plugin-token", "x-git-fleet"},
 	} {
 		t.Run(fmt.Sprintf("%+v", flags), func(t *testing.T) {
-			st := noProblems(t, build(t, withCredentials(tree{member("x"): flags.member("x")})))
-			hub := ask(t, st, `{"view":"members"}`)["fleet-secret-x"].text("helmValues")
-			agent := ask(t, st, `{"view":"agents"}`)["agent-x"]
+			st := querytest.NoProblems(t, querytest.Build(t, withCredentials(fleettest.Tree{fleettest.Member("x"): flags.member("x")})))
+			hub := querytest.Ask(t, st, `{"view":"members"}`)["fleet-secret-x"].Text("helmValues")
+			agent := querytest.Ask(t, st, `{"view":"agents"}`)["agent-x"]
 			if (agent == nil) != (flags.engine == "") {
 				t.Fatalf("agent: %v", agent)
 			}
@@ -82,8 +85,8 @@ func TestCredentialsByFlags(t *testing.T) {
 				Push: at(t, hub, "push", "enabled"), Namespace: at(t, hub, "push", "namespace"), Token: at(t, hub, "push", "token", "enabled"),
 				FleetHere: at(t, hub, "gitCredentials", "fleet", "local"), FleetMade: at(t, hub, "gitCredentials", "fleet", "enabled"),
 				App: at(t, hub, "githubSecret"), AppHere: at(t, hub, "github", "local"),
-				MemberFleet: at(t, agent.text("credentialValues"), "gitCredentials", "fleet", "type"), MemberApp: at(t, agent.text("credentialValues"), "githubSecret"),
-				ServiceToken: at(t, agent.text("helmValues"), "token", "existingSecret"), ServiceReads: at(t, agent.text("helmValues"), "source", "git", "credentialsSecret"),
+				MemberFleet: at(t, agent.Text("credentialValues"), "gitCredentials", "fleet", "type"), MemberApp: at(t, agent.Text("credentialValues"), "githubSecret"),
+				ServiceToken: at(t, agent.Text("helmValues"), "token", "existingSecret"), ServiceReads: at(t, agent.Text("helmValues"), "source", "git", "credentialsSecret"),
 			}
 			if !flags.appsOwn && got.App == "false" {
 				got.App = none // said or not, there is none
@@ -113,15 +116,15 @@ func TestHubReadsForItsGroups(t *testing.T) {
 	} {
 		for _, push := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, pushed %t", name, push), func(t *testing.T) {
-				files := tree{
+				files := fleettest.Tree{
 					"fleet/fleet-members/hub/hub.yaml": hubs,
-					member("x"):                        credentialFlags{"argocd", !push, push, true}.member("x") + c.member,
+					fleettest.Member("x"):              credentialFlags{"argocd", !push, push, true}.member("x") + c.member,
 				}
 				if c.hierarchy != "" {
 					files["addons/tenants/retail/defaults/fleet/fleet-secret/values.yaml"] = c.hierarchy
 				}
-				st := noProblems(t, build(t, withCredentials(files)))
-				values := ask(t, st, `{"view":"members"}`)["fleet-secret-x"].text("helmValues")
+				st := querytest.NoProblems(t, querytest.Build(t, withCredentials(files)))
+				values := querytest.Ask(t, st, `{"view":"members"}`)["fleet-secret-x"].Text("helmValues")
 				here := at(t, values, "githubSecret") == "true" && at(t, values, "github", "local") != "false"
 				if here != c.want {
 					t.Errorf("on the hub: %t, want %t\n%s", here, c.want, values)
@@ -137,14 +140,14 @@ func TestHubReadsForItsGroups(t *testing.T) {
 // TestPushSettingsOfTheHierarchy: the hierarchy may say how credentials are pushed, and the member is told no less and no
 // more than it needs; the settings themselves are the hub's.
 func TestPushSettingsOfTheHierarchy(t *testing.T) {
-	st := noProblems(t, build(t, withCredentials(tree{
-		member("x"): credentialFlags{"argocd", false, true, false}.member("x"),
-		member("z"): credentialFlags{"argocd", false, true, false}.member("z"),
+	st := querytest.NoProblems(t, querytest.Build(t, withCredentials(fleettest.Tree{
+		fleettest.Member("x"): credentialFlags{"argocd", false, true, false}.member("x"),
+		fleettest.Member("z"): credentialFlags{"argocd", false, true, false}.member("z"),
 		"addons/tenants/retail/clusters/x/fleet/fleet-secret/values.yaml": "push: {namespace: argo, refreshInterval: 1m, token: {secretName: its-token, key: t}}\nkubeconfig: {secretName: fleet/pusher}\n",
 		"addons/tenants/retail/clusters/z/fleet/fleet-secret/values.yaml": "push: {token: {enabled: 'false'}}\n",
 	})))
-	members, agents := ask(t, st, `{"view":"members"}`), ask(t, st, `{"view":"agents"}`)
-	x := members["fleet-secret-x"].text("helmValues")
+	members, agents := querytest.Ask(t, st, `{"view":"members"}`), querytest.Ask(t, st, `{"view":"agents"}`)
+	x := members["fleet-secret-x"].Text("helmValues")
 	for path, want := range map[string]string{
 		"push.enabled": "true", "push.namespace": "argo", "push.refreshInterval": "1m", "push.token.enabled": "true", "kubeconfig.secretName": "fleet/pusher",
 	} {
@@ -153,15 +156,15 @@ func TestPushSettingsOfTheHierarchy(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"x", "z"} {
-		values := agents["agent-"+name].text("credentialValues")
+		values := agents["agent-"+name].Text("credentialValues")
 		if at(t, values, "push") != "-" || at(t, values, "kubeconfig") != "-" {
 			t.Errorf("%s is told how it is reached:\n%s", name, values)
 		}
 	}
-	if got := at(t, agents["agent-x"].text("helmValues"), "token"); got != "map[existingSecret:its-token key:t]" {
+	if got := at(t, agents["agent-x"].Text("helmValues"), "token"); got != "map[existingSecret:its-token key:t]" {
 		t.Errorf("x has the token %s", got)
 	}
-	if got, asks := at(t, members["fleet-secret-z"].text("helmValues"), "push", "token", "enabled"), at(t, agents["agent-z"].text("helmValues"), "token"); got != "false" || asks != "-" {
+	if got, asks := at(t, members["fleet-secret-z"].Text("helmValues"), "push", "token", "enabled"), at(t, agents["agent-z"].Text("helmValues"), "token"); got != "false" || asks != "-" {
 		t.Errorf("z: token %s, asks for %s", got, asks)
 	}
 }

@@ -1,4 +1,4 @@
-package generator
+package generator_test
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
 )
 
 // What a hub knew before a change is not what it knows afterwards: the change registers members, and takes back what Git had
@@ -19,20 +21,20 @@ func TestSettledFacts(t *testing.T) {
 		}
 		return facts.NewSet(true, clusters...)
 	}
-	declares := func(what string) tree {
-		return tree{member("one"): spoke("one", "labels:\n  "+what+"\nannotations:\n  "+what+"\n")}
+	declares := func(what string) fleettest.Tree {
+		return fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "labels:\n  "+what+"\nannotations:\n  "+what+"\n")}
 	}
-	gone := tree{member("two"): ""}
+	gone := fleettest.Tree{fleettest.Member("two"): ""}
 	for name, c := range map[string]struct {
-		base, head tree
+		base, head fleettest.Tree
 		known      facts.Set
 		want       facts.Set
 	}{
 		"a member begins":                                    {gone, nil, live(nil, "hub"), live(nil, "hub").WithClusters(facts.Cluster{Name: "one"}, facts.Cluster{Name: "two"}, facts.Cluster{Name: "hub", Labels: labels{"by": "terraform"}})},
-		"a member comes back":                                {tree{member("two"): spoke("two", "lifecycle: retired\n")}, nil, live(nil), live(nil).WithClusters(facts.Cluster{Name: "one"}, facts.Cluster{Name: "two"})},
-		"a member begins to retire":                          {gone, tree{member("two"): spoke("two", "lifecycle: retired\n")}, live(nil), live(nil)},
+		"a member comes back":                                {fleettest.Tree{fleettest.Member("two"): fleettest.Spoke("two", "lifecycle: retired\n")}, nil, live(nil), live(nil).WithClusters(facts.Cluster{Name: "one"}, facts.Cluster{Name: "two"})},
+		"a member begins to retire":                          {gone, fleettest.Tree{fleettest.Member("two"): fleettest.Spoke("two", "lifecycle: retired\n")}, live(nil), live(nil)},
 		"a member that nobody has registered":                {nil, nil, live(nil), live(nil)},
-		"a member retires":                                   {nil, tree{member("two"): spoke("two", "lifecycle: retired\n")}, live(nil, "two"), live(nil, "two")},
+		"a member retires":                                   {nil, fleettest.Tree{fleettest.Member("two"): fleettest.Spoke("two", "lifecycle: retired\n")}, live(nil, "two"), live(nil, "two")},
 		"a member is gone":                                   {nil, gone, live(nil, "two"), live(nil, "two")},
 		"Git says no more":                                   {declares("tier: gold"), nil, live(labels{"tier": "gold", "region": "eu"}), live(labels{"region": "eu"})},
 		"Git says another":                                   {declares("tier: gold"), declares("tier: silver"), live(labels{"tier": "gold"}), live(labels{"tier": "gold"})},
@@ -41,11 +43,11 @@ func TestSettledFacts(t *testing.T) {
 		"what Git says is not yet in the Secret, or no more": {declares("tier: gold"), nil, live(labels{"region": "eu"}), live(labels{"region": "eu"})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			base, err := Build(nil, snap(small().with(c.base)), c.known)
+			base, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(c.base)), c.known)
 			if err != nil {
 				t.Fatal(err)
 			}
-			head, err := Build(base, snap(small().with(c.head)), c.known)
+			head, err := generator.Build(base, fleettest.Snapshot("rev", fleettest.Small().With(c.head)), c.known)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,11 +1,13 @@
-package generator
+package generator_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 var update = flag.Bool("update", false, "write the answers into testdata")
@@ -35,7 +40,7 @@ func checkArchive(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, want, live := tree{}, map[string]string{}, facts.Set{}
+	files, want, live := fleettest.Tree{}, map[string]string{}, facts.Set{}
 	for _, f := range a.Files {
 		name, isWant := strings.CutPrefix(f.Name, "want/")
 		switch {
@@ -49,18 +54,18 @@ func checkArchive(t *testing.T, path string) {
 			files[f.Name] = string(f.Data)
 		}
 	}
-	st, err := Build(nil, snap(files), live)
+	st, err := generator.Build(nil, fleettest.Snapshot("rev", files), live)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{"lint": problemTexts(st.Lint()) + "\n"}
+	got := map[string]string{"lint": querytest.Problems(st.Lint()) + "\n"}
 	for line := range strings.Lines(string(a.Comment)) {
 		rest, ok := strings.CutPrefix(line, "ask ")
 		if !ok {
 			continue
 		}
 		name, parameters, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		b, err := st.Answer(request(t, parameters))
+		b, err := st.Answer(querytest.Query(t, parameters))
 		if err != nil {
 			got[name+".json"] = "error: " + err.Error() + "\n"
 			continue
@@ -83,7 +88,7 @@ func checkArchive(t *testing.T, path string) {
 			kept = append(kept, f)
 		}
 	}
-	for _, name := range sortedKeys(got) {
+	for _, name := range slices.Sorted(maps.Keys(got)) {
 		kept = append(kept, txtar.File{Name: "want/" + name, Data: []byte(got[name])})
 	}
 	a.Files = kept

@@ -1,4 +1,4 @@
-package generator
+package generator_test
 
 import (
 	"encoding/json"
@@ -12,13 +12,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // twoTenants is a fleet of the tenants red and blue on one hub, each with files at every level of theirs.
-func twoTenants() tree {
-	files := small().with(tree{
-		member("one"): "", member("two"): "",
+func twoTenants() fleettest.Tree {
+	files := fleettest.Small().With(fleettest.Tree{
+		fleettest.Member("one"): "", fleettest.Member("two"): "",
 		"addons/defaults/application-sets/addons.yaml": `dns: {enabled: true, chart: {repoURL: https://charts.example, name: dns, version: 1.0.0}}
 web: {enabled: true, chart: {repoURL: https://charts.example, name: web, version: 1.0.0}}
 `,
@@ -31,7 +34,7 @@ web: {enabled: true, chart: {repoURL: https://charts.example, name: web, version
 			if i == 2 {
 				agent = "use_remote_argo: true\nenable_remote_addons: true\n"
 			}
-			files[member(name)] = fmt.Sprintf("clusterName: %s\ntenant: %s\nenvironment: %s\nsecretManagerSecretName: hub/%s\n%s", name, tenant, environment, name, agent)
+			files[fleettest.Member(name)] = fmt.Sprintf("clusterName: %s\ntenant: %s\nenvironment: %s\nsecretManagerSecretName: hub/%s\n%s", name, tenant, environment, name, agent)
 			files[fmt.Sprintf("addons/tenants/%s/clusters/%s/addons/dns/values.yaml", tenant, name)] = "from: " + name + "\n"
 		}
 		folder := "addons/tenants/" + tenant
@@ -48,13 +51,13 @@ type vandal struct{ *rand.Rand }
 
 func (v vandal) pick(options ...string) string { return options[v.IntN(len(options))] }
 
-func (v vandal) owned(files tree) []string {
-	return slices.DeleteFunc(sortedKeys(files), func(p string) bool {
+func (v vandal) owned(files fleettest.Tree) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(p string) bool {
 		return !strings.HasPrefix(p, "addons/tenants/red/") && !strings.Contains(p, "/red-")
 	})
 }
 
-func (v vandal) edit(files tree) tree {
+func (v vandal) edit(files fleettest.Tree) fleettest.Tree {
 	out := maps.Clone(files)
 	for range 1 + v.IntN(4) {
 		owned := v.owned(out)
@@ -74,7 +77,7 @@ func (v vandal) edit(files tree) tree {
 	return out
 }
 
-func (v vandal) member(files tree, p string) {
+func (v vandal) member(files fleettest.Tree, p string) {
 	switch v.IntN(3) {
 	case 0:
 		delete(files, p)
@@ -87,7 +90,7 @@ func (v vandal) member(files tree, p string) {
 	}
 }
 
-func (v vandal) rename(files tree) {
+func (v vandal) rename(files fleettest.Tree) {
 	from := v.pick("addons/tenants/red/", "addons/tenants/red/clusters/red-0/", "addons/tenants/red/defaults/", "addons/tenants/red/environments/prod/")
 	to := v.pick("addons/tenants/red/clusters/blue-0/", "addons/tenants/red/tenants/blue/", "addons/tenants/red/environments/dev/", "addons/tenants/red/blue/", "addons/tenants/red/defaults/addons/tenants/blue/")
 	for p, text := range maps.Clone(files) {
@@ -98,7 +101,7 @@ func (v vandal) rename(files tree) {
 	}
 }
 
-func (v vandal) file(files tree, p string) {
+func (v vandal) file(files fleettest.Tree, p string) {
 	if v.IntN(4) == 0 {
 		p = "addons/tenants/red/" + v.pick("defaults", "clusters/blue-0", "environments/prod", "clusters/red-1") + "/" + v.pick("addons/dns/values.yaml", "addons/web/values.yaml.gotmpl", "application-sets/addons.yaml", "fleet/fleet-secret/values.yaml", "application-sets/fleet.yaml")
 	}
@@ -107,14 +110,14 @@ func (v vandal) file(files tree, p string) {
 }
 
 // tenantSets are all sets about a tenant's clusters that any engine is answered, without the revision.
-func tenantSets(t *testing.T, st *State, tenant string) map[string]string {
+func tenantSets(t *testing.T, st *generator.State, tenant string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, parameters := range []string{
 		`{"view":"members"}`, `{"view":"agents"}`, `{"view":"components","group":"addons","component":"dns"}`, `{"view":"components","group":"addons","component":"web"}`,
 		`{"view":"components","group":"addons","owner":"blue-2"}`, `{"view":"releases","group":"addons","owner":"blue-2"}`,
 	} {
-		b, err := st.Answer(request(t, parameters))
+		b, err := st.Answer(querytest.Query(t, parameters))
 		if err != nil {
 			t.Fatalf("%s: %v", parameters, err)
 		}
@@ -142,7 +145,7 @@ func tenantSets(t *testing.T, st *State, tenant string) map[string]string {
 // another tenant's clusters are the same, and are answered.
 func TestTenantsAreWalls(t *testing.T) {
 	files := twoTenants()
-	first := noProblems(t, build(t, files))
+	first := querytest.NoProblems(t, querytest.Build(t, files))
 	want := tenantSets(t, first, "blue")
 	if len(want) < 10 {
 		t.Fatalf("%d sets: the test would show nothing", len(want))
@@ -151,7 +154,7 @@ func TestTenantsAreWalls(t *testing.T) {
 	changed := 0
 	for i := range 300 {
 		edited := v.edit(files)
-		st, err := Build(first, snap(edited), facts.NewSet(false))
+		st, err := generator.Build(first, fleettest.Snapshot("rev", edited), facts.NewSet(false))
 		if err != nil {
 			t.Fatalf("edit %d: the repository as a whole cannot be used: %v", i, err)
 		}
@@ -172,17 +175,17 @@ func TestTenantsAreWalls(t *testing.T) {
 func TestTemplatesSeeTheirOwnClusterAlone(t *testing.T) {
 	t.Setenv("ARGOSY_SECRET", "of-the-environment")
 	const spy = "all: {{ . | toJson | b64enc }}\n"
-	files := twoTenants().with(tree{"addons/tenants/red/defaults/addons/dns/values.yaml.gotmpl": spy})
+	files := twoTenants().With(fleettest.Tree{"addons/tenants/red/defaults/addons/dns/values.yaml.gotmpl": spy})
 	for _, name := range []string{"env", "expandenv", "getHostByName", "lookup", "include", "tpl", "Files", "readFile", "file", "exec", "now", "template"} {
-		broken := files.with(tree{"addons/tenants/red/defaults/addons/dns/values.yaml.gotmpl": `a: {{ ` + name + ` "ARGOSY_SECRET" }}`})
-		if got := problemTexts(build(t, broken).Problems); !strings.Contains(got, "template-failed") || strings.Contains(got, "of-the-environment") {
+		broken := files.With(fleettest.Tree{"addons/tenants/red/defaults/addons/dns/values.yaml.gotmpl": `a: {{ ` + name + ` "ARGOSY_SECRET" }}`})
+		if got := querytest.Problems(querytest.Build(t, broken).Problems); !strings.Contains(got, "template-failed") || strings.Contains(got, "of-the-environment") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	st := noProblems(t, build(t, files.with(tree{"addons/tenants/red/defaults/addons/dns/values.yaml.gotmpl": "all: {{ . | toJson | squote }}\n"}),
+	st := querytest.NoProblems(t, querytest.Build(t, files.With(fleettest.Tree{"addons/tenants/red/defaults/addons/dns/values.yaml.gotmpl": "all: {{ . | toJson | squote }}\n"}),
 		facts.Cluster{Name: "red-0", Labels: map[string]string{"live": "red"}}, facts.Cluster{Name: "blue-0", Labels: map[string]string{"live": "secret-blue"}}))
-	set := ask(t, st, `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"tenant":"red"}}}`)["dns-red-0"]
-	values := set.text("helmValues")
+	set := querytest.Ask(t, st, `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"tenant":"red"}}}`)["dns-red-0"]
+	values := set.Text("helmValues")
 	if !strings.Contains(values, "red-0") || strings.Contains(values, "blue") {
 		t.Errorf("a template of red-0 sees\n%s", values)
 	}
@@ -191,21 +194,21 @@ func TestTemplatesSeeTheirOwnClusterAlone(t *testing.T) {
 // TestForbiddenSecrets: with secretNames in the layout, what a tenant's files name in the secret store is its own; the
 // problem has the place, concerns the member alone, and the member is not answered.
 func TestForbiddenSecrets(t *testing.T) {
-	files := twoTenants().with(tree{"fleet/layout.yaml": `apiVersion: argosy.dev/v1alpha1
+	files := twoTenants().With(fleettest.Tree{"fleet/layout.yaml": `apiVersion: argosy.dev/v1alpha1
 kind: Layout
 secretNames:
   cluster: ["{{ .hub }}/{{ .cluster }}", "arn:aws:secretsmanager:*:*:secret:{{ .hub }}/{{ .cluster }}-??????"]
   git: ["github/{{ .tenant }}/*"]
 `})
-	noProblems(t, build(t, files))
+	querytest.NoProblems(t, querytest.Build(t, files))
 	const layer = "addons/tenants/red/defaults/fleet/fleet-secret/values.yaml"
-	own := func(name, secret string) tree {
-		return tree{member(name): "clusterName: " + name + "\ntenant: red\nenvironment: dev\n" + secret + "\n"}
+	own := func(name, secret string) fleettest.Tree {
+		return fleettest.Tree{fleettest.Member(name): "clusterName: " + name + "\ntenant: red\nenvironment: dev\n" + secret + "\n"}
 	}
 	const is = " is not among the secrets that the tenant may name; expected "
 	for _, c := range []struct {
 		name string
-		more tree
+		more fleettest.Tree
 		want string // empty: allowed
 	}{
 		{"another cluster's", own("red-0", "secretManagerSecretName: hub/blue-0"), `fleet/fleet-members/hub/red-0.yaml:4:26: key "secretManagerSecretName": "hub/blue-0"` + is + "hub/red-0 or arn:"},
@@ -215,18 +218,18 @@ secretNames:
 		{"another's ARN", own("red-0", "secretManagerSecretName: arn:aws:secretsmanager:eu-west-1:1:secret:hub/red-00-Xk3pQz"), "red-0.yaml:4:26"},
 		{"another tenant's Git", own("red-0", "githubSecret: true\ngithubSecretName: github/blue/app"), `red-0.yaml:5:19: key "githubSecretName": "github/blue/app"` + is + "github/red/*"},
 		{"its own Git", own("red-0", "githubSecret: true\ngithubSecretName: github/red/app"), ""},
-		{"the tenant's values", tree{layer: "secretManagerSecretName: hub/blue-0\n"}, layer + `:1:26: key "secretManagerSecretName": "hub/blue-0"`},
-		{"the tenant's Git", tree{layer: "githubSecretName: github/blue/x\n"}, layer + `:1:19: key "githubSecretName"`},
-		{"the tenant's Git credentials", tree{layer: "gitCredentials: {x: {url: u, secretName: github/blue/x}}\n"}, layer + `:1:42: key "gitCredentials.x.secretName"`},
-		{"a kubeconfig", tree{layer: "kubeconfig: {secretName: hub/blue-0}\n"}, layer + `:1:26: key "kubeconfig.secretName"`},
-		{"a template", tree{layer: "", layer + ".gotmpl": "githubSecretName: github/{{ \"blue\" }}/x\n"}, layer + ".gotmpl:1:"},
-		{"shared by all", tree{"addons/tenants/defaults/fleet/fleet-secret/values.yaml": "githubSecretName: github/all/x\n"}, ""},
+		{"the tenant's values", fleettest.Tree{layer: "secretManagerSecretName: hub/blue-0\n"}, layer + `:1:26: key "secretManagerSecretName": "hub/blue-0"`},
+		{"the tenant's Git", fleettest.Tree{layer: "githubSecretName: github/blue/x\n"}, layer + `:1:19: key "githubSecretName"`},
+		{"the tenant's Git credentials", fleettest.Tree{layer: "gitCredentials: {x: {url: u, secretName: github/blue/x}}\n"}, layer + `:1:42: key "gitCredentials.x.secretName"`},
+		{"a kubeconfig", fleettest.Tree{layer: "kubeconfig: {secretName: hub/blue-0}\n"}, layer + `:1:26: key "kubeconfig.secretName"`},
+		{"a template", fleettest.Tree{layer: "", layer + ".gotmpl": "githubSecretName: github/{{ \"blue\" }}/x\n"}, layer + ".gotmpl:1:"},
+		{"shared by all", fleettest.Tree{"addons/tenants/defaults/fleet/fleet-secret/values.yaml": "githubSecretName: github/all/x\n"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			st := build(t, files.with(c.more))
-			got := problemTexts(st.Problems)
+			st := querytest.Build(t, files.With(c.more))
+			got := querytest.Problems(st.Problems)
 			if c.want == "" {
-				noProblems(t, st)
+				querytest.NoProblems(t, st)
 				return
 			}
 			if !strings.Contains(got, string(problem.ForbiddenSecret)+" ") || !strings.Contains(got, c.want) || strings.Contains(got, "blue-0.yaml") {
@@ -237,7 +240,7 @@ secretNames:
 					t.Errorf("concerns %q: %s", p.Cluster, p.Error())
 				}
 			}
-			if _, err := st.Answer(request(t, `{"view":"members"}`)); err == nil {
+			if _, err := st.Answer(querytest.Query(t, `{"view":"members"}`)); err == nil {
 				t.Error("the member is answered")
 			}
 		})

@@ -26,7 +26,7 @@ var layers = [][]string{
 var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "fleet", "generator", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write generated files.
-var aside = []string{"chartdoc", "fleettest", "race"}
+var aside = []string{"chartdoc", "fleettest", "querytest", "race"}
 
 // only are import paths that only one folder may name (rules 2 and 3), in programs or also in tests.
 var only = []struct {

@@ -1,0 +1,72 @@
+package generator_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"runtime"
+	"testing"
+	"weak"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// TestOldCommitsAreForgotten: a state that succeeds many others holds no value of the first one's
+// files, and responds as if it were alone. (H10)
+func TestOldCommitsAreForgotten(t *testing.T) {
+	o := fleettest.Options{Clusters: 10, Components: 5, Tenants: 2, Overrides: 3, Seed: 1}
+	files := fleettest.Files(o)
+	respond := func(previous *generator.State, s *snapshot.Snapshot) (*generator.State, []byte) {
+		st := querytest.Next(t, previous, s, facts.Set{})
+		response, err := st.Answer(generator.Request{View: generator.Components, Hub: fleettest.Hub, Group: fleettest.Group})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st, response
+	}
+	const file = "addons/defaults/" + fleettest.Group + "/%s/values.yaml"
+	var st *generator.State
+	var first weak.Pointer[yamldoc.Node]
+	for i := range 300 {
+		commit := maps.Clone(files)
+		for c := range o.Components {
+			commit[fmt.Sprintf(file, fleettest.Component(c))] += fmt.Sprintf("\ncommit: %d\n", i)
+		}
+		s := snapshot.FromMap(commit)
+		var response []byte
+		st, response = respond(st, s)
+		if i == 0 {
+			first = weak.Make(value(t, st, "commit"))
+		}
+		if i%50 == 49 {
+			if _, alone := respond(nil, s); !bytes.Equal(response, alone) {
+				t.Fatalf("commit %d: another response than without predecessors", i)
+			}
+		}
+	}
+	if runtime.GC(); first.Value() != nil {
+		t.Error("a value of the first commit is still in memory")
+	}
+	runtime.KeepAlive(st)
+}
+
+// value is a top-level value of the first component on the first cluster.
+func value(t testing.TB, st *generator.State, key string) *yamldoc.Node {
+	t.Helper()
+	e, err := st.Explain("", fleettest.Cluster(0), fleettest.Group, fleettest.Component(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range e.Values.Leaves(nil) {
+		if len(l.Path) == 1 && l.Path[0] == key {
+			return l.Value
+		}
+	}
+	t.Fatalf("no value %s", key)
+	return nil
+}

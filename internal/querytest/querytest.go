@@ -1,0 +1,151 @@
+// Package querytest builds states and asks them queries, for the tests of several packages.
+//
+//  1. It uses what the packages export, and nothing else.
+//  2. A failure ends the test that calls it.
+package querytest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// Addons asks for all components of group addons.
+const Addons = `{"view":"components","group":"addons"}`
+
+// Build resolves a fleet with what is known of some of its clusters.
+func Build(t testing.TB, files fleettest.Tree, clusters ...facts.Cluster) *generator.State {
+	t.Helper()
+	return Next(t, nil, fleettest.Snapshot("rev", files), facts.NewSet(false, clusters...))
+}
+
+// BuildWith resolves a fleet without problems, whose hub has these Applications.
+func BuildWith(t testing.TB, files fleettest.Tree, apps ...facts.Application) *generator.State {
+	t.Helper()
+	return NoProblems(t, Next(t, nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithApplications(apps...)))
+}
+
+// Next resolves a snapshot that follows another one, or none.
+func Next(t testing.TB, previous *generator.State, s *snapshot.Snapshot, known facts.Set) *generator.State {
+	t.Helper()
+	st, err := generator.Build(previous, s, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// NoProblems fails when the state has a problem.
+func NoProblems(t testing.TB, st *generator.State) *generator.State {
+	t.Helper()
+	for _, p := range st.Problems {
+		t.Errorf("%s %s", p.Reason, p.Error())
+	}
+	return st
+}
+
+// Query reads a query's parameters for hub "hub".
+func Query(t testing.TB, parameters string) generator.Request {
+	t.Helper()
+	r, err := generator.ParseRequest([]byte(parameters), "hub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Set is a parameter set as its requester reads it.
+type Set map[string]any
+
+// Text is a parameter's text, empty when the parameter is absent or no text.
+func (s Set) Text(key string) string { v, _ := s[key].(string); return v }
+
+// Label is one of the cluster's labels, "absent" when there is none.
+func (s Set) Label(key string) string { return s.metadata("labels", key) }
+
+// Annotation is one of the cluster's annotations, "absent" when there is none.
+func (s Set) Annotation(key string) string { return s.metadata("annotations", key) }
+
+func (s Set) metadata(kind, key string) string {
+	if v, ok := s["metadata"].(map[string]any)[kind].(map[string]any)[key]; ok {
+		return v.(string)
+	}
+	return "absent"
+}
+
+// Sets are the parameter sets of a response, in its order.
+func Sets(t testing.TB, response []byte) []Set {
+	t.Helper()
+	var body struct{ Output struct{ Parameters []Set } }
+	if err := json.Unmarshal(response, &body); err != nil {
+		t.Fatal(err)
+	}
+	return body.Output.Parameters
+}
+
+// List asks a query and returns the parameter sets in the response's order.
+func List(t testing.TB, st *generator.State, query generator.Request) []Set {
+	t.Helper()
+	b, err := st.Answer(query)
+	if err != nil {
+		t.Fatalf("%+v: %v", query, err)
+	}
+	return Sets(t, b)
+}
+
+// Column is a text of each parameter set of a response, in its order.
+func Column(t testing.TB, st *generator.State, query generator.Request, key string) string {
+	t.Helper()
+	var out []string
+	for _, s := range List(t, st, query) {
+		out = append(out, s.Text(key))
+	}
+	return strings.Join(out, " ")
+}
+
+// Ask asks a query and returns the parameter sets by Application name.
+func Ask(t testing.TB, st *generator.State, parameters string) map[string]Set {
+	t.Helper()
+	out := map[string]Set{}
+	for _, s := range List(t, st, Query(t, parameters)) {
+		name := s.Text("applicationName")
+		if _, dup := out[name]; dup {
+			t.Errorf("%s: two sets are called %q", parameters, name)
+		}
+		out[name] = s
+	}
+	return out
+}
+
+// Names are the Application names of a response, sorted.
+func Names(t testing.TB, st *generator.State, parameters string) string {
+	t.Helper()
+	return strings.Join(slices.Sorted(maps.Keys(Ask(t, st, parameters))), " ")
+}
+
+// Refused is the error of a query that must have no response.
+func Refused(t testing.TB, st *generator.State, parameters string) string {
+	t.Helper()
+	b, err := st.Answer(Query(t, parameters))
+	if err == nil {
+		t.Fatalf("%s has a response: %s", parameters, b)
+	}
+	return err.Error()
+}
+
+// Problems are problems as lines.
+func Problems(ps []problem.Problem) string {
+	var lines []string
+	for _, p := range ps {
+		lines = append(lines, string(p.Reason)+" "+p.Error())
+	}
+	return strings.Join(lines, "\n")
+}
