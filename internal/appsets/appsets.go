@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 const (
@@ -62,7 +63,7 @@ type Options struct {
 // Notifier compares states and asks Argo CD to refresh.
 type Notifier struct {
 	o    Options
-	kick chan struct{}
+	news trigger.Trigger
 
 	mu    sync.Mutex
 	taken []*generator.State // not compared yet, oldest first
@@ -95,7 +96,7 @@ func New(o Options) (*Notifier, error) {
 	if o.Observe == nil {
 		o.Observe = func(error) {}
 	}
-	return &Notifier{o: o, kick: make(chan struct{}, 1), all: true, due: map[string]*request{}, fail: map[string]*request{}}, nil
+	return &Notifier{o: o, news: trigger.New(), all: true, due: map[string]*request{}, fail: map[string]*request{}}, nil
 }
 
 // Serving tells that a state is being served from now on (rule 1). It does not wait.
@@ -106,7 +107,7 @@ func (n *Notifier) Serving(st *generator.State) {
 		n.skip()
 	}
 	n.mu.Unlock()
-	n.wake()
+	n.news.Fire()
 }
 
 // skip leaves all states but the newest uncompared (rule 3). The caller holds the lock.
@@ -116,18 +117,11 @@ func (n *Notifier) skip() {
 	}
 }
 
-func (n *Notifier) wake() {
-	select {
-	case n.kick <- struct{}{}:
-	default: // one is due already
-	}
-}
-
 // Run compares and asks until the context ends. It may be called once.
 func (n *Notifier) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { n.o.Client.Run(ctx, n.wake) })
+	wg.Go(func() { n.o.Client.Run(ctx, n.news.Fire) })
 	for ctx.Err() == nil {
 		n.compare()
 		n.heal()
@@ -153,7 +147,7 @@ func (n *Notifier) sleep(ctx context.Context, limited bool, wait time.Duration) 
 	}
 	select {
 	case <-ctx.Done():
-	case <-n.kick:
+	case <-n.news:
 	case <-timeout:
 	}
 }

@@ -14,9 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+
+	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
-// watched are ApplicationSets that are watched for the time of the test, and pokes at changes.
+// watched are ApplicationSets that are watched for the time of the test, and triggers at changes.
 func watched(t *testing.T, a *api, log *slog.Logger) (*ApplicationSets, <-chan struct{}) {
 	t.Helper()
 	s, err := NewApplicationSets(Options{Config: a.config(), Log: log}, "generator-plugin")
@@ -24,10 +26,10 @@ func watched(t *testing.T, a *api, log *slog.Logger) (*ApplicationSets, <-chan s
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ran, changes := make(chan struct{}), make(chan struct{}, 1)
+	ran, changes := make(chan struct{}), trigger.New()
 	go func() {
 		defer close(ran)
-		s.Run(ctx, func() { poke(changes) })
+		s.Run(ctx, changes.Fire)
 	}()
 	t.Cleanup(func() {
 		cancel()

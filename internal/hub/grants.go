@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 // again is how long a patch that failed waits, and at most waits, to be tried again.
@@ -44,7 +45,7 @@ type Grants struct {
 	client   metadata.ResourceInterface
 	follower *follower
 	log      *slog.Logger
-	dirty    chan struct{}
+	dirty    trigger.Trigger
 	state    atomic.Pointer[GrantsState]
 
 	mu       sync.Mutex
@@ -68,7 +69,7 @@ func NewGrants(o Options, member string) (*Grants, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Grants{member: member, client: client.Resource(configMaps).Namespace(o.Namespace), log: o.Log, dirty: make(chan struct{}, 1)}
+	g := &Grants{member: member, client: client.Resource(configMaps).Namespace(o.Namespace), log: o.Log, dirty: trigger.New()}
 	g.state.Store(&GrantsState{})
 	g.follower, err = newFollower(followed{
 		what: "grants", permission: grantsPermission, namespace: o.Namespace, log: o.Log, selector: facts.GrantLabel + "," + clusterLabel + "=" + member,
@@ -76,7 +77,7 @@ func NewGrants(o Options, member string) (*Grants, error) {
 		watch:    g.client.Watch,
 		expected: &metav1.PartialObjectMetadata{},
 		trim:     trimGrant,
-		changed:  func() { poke(g.dirty) },
+		changed:  g.dirty.Fire,
 	})
 	return g, err
 }
@@ -94,7 +95,7 @@ func (g *Grants) Release(released []facts.Grant) {
 	g.released = slices.Clone(released)
 	g.mu.Unlock()
 	if !same {
-		poke(g.dirty)
+		g.dirty.Fire()
 	}
 }
 
@@ -191,7 +192,7 @@ func (g *Grants) note(ctx context.Context, failure error) {
 		return
 	}
 	g.delay = min(max(2*g.delay, again), againMax)
-	time.AfterFunc(g.delay, func() { poke(g.dirty) })
+	time.AfterFunc(g.delay, g.dirty.Fire)
 }
 
 // trimGrant leaves of a grant's metadata what is made of it. The finalizers of others are written back with ours.

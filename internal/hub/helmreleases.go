@@ -15,6 +15,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 var (
@@ -37,7 +38,7 @@ type FluxState struct {
 // Flux watches the HelmReleases and Kustomizations of one namespace (rule 10).
 type Flux struct {
 	releases, kustomizations *follower
-	dirty                    chan struct{}
+	dirty                    trigger.Trigger
 	state                    atomic.Pointer[FluxState]
 }
 
@@ -51,7 +52,7 @@ func NewFlux(o Options) (*Flux, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Flux{dirty: make(chan struct{}, 1)}
+	f := &Flux{dirty: trigger.New()}
 	f.state.Store(&FluxState{})
 	follow := func(what string, which schema.GroupVersionResource) (*follower, error) {
 		resource := client.Resource(which).Namespace(o.Namespace)
@@ -62,7 +63,7 @@ func NewFlux(o Options) (*Flux, error) {
 			watch:    resource.Watch,
 			expected: &metav1.PartialObjectMetadata{},
 			trim:     trimHelmRelease,
-			changed:  func() { poke(f.dirty) },
+			changed:  f.dirty.Fire,
 		})
 	}
 	var failed error

@@ -19,6 +19,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 const (
@@ -56,13 +57,13 @@ type State struct {
 // Hub watches the cluster Secrets and the Applications of one namespace.
 type Hub struct {
 	secrets, applications *follower
-	dirty                 chan struct{}
+	dirty                 trigger.Trigger
 
 	state atomic.Pointer[State]
 	known map[string]facts.Cluster // all clusters ever seen; belongs to Run
 
 	mu       sync.Mutex
-	watchers map[chan struct{}]bool
+	watchers map[trigger.Trigger]bool
 }
 
 // New makes a Hub; nothing is asked of the API server until Run.
@@ -74,12 +75,12 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{dirty: make(chan struct{}, 1), known: map[string]facts.Cluster{}, watchers: map[chan struct{}]bool{}}
+	h := &Hub{dirty: trigger.New(), known: map[string]facts.Cluster{}, watchers: map[trigger.Trigger]bool{}}
 	h.state.Store(&State{Facts: facts.NewSet(true)})
 	follow := func(r schema.GroupVersionResource, f followed) *follower {
 		resource := client.Resource(r).Namespace(o.Namespace)
 		f.namespace, f.log, f.expected = o.Namespace, o.Log, &metav1.PartialObjectMetadata{}
-		f.changed = func() { poke(h.dirty) }
+		f.changed = h.dirty.Fire
 		f.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, o) }
 		f.watch = resource.Watch
 		out, failed := newFollower(f)
@@ -121,7 +122,7 @@ func (h *Hub) Run(ctx context.Context) {
 }
 
 // settled waits for a change, and then until none has come for a moment; false when the context has ended (rule 6).
-func settled(ctx context.Context, dirty <-chan struct{}) bool {
+func settled(ctx context.Context, dirty trigger.Trigger) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -178,14 +179,14 @@ func (h *Hub) update() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers {
-		poke(w)
+		w.Fire()
 	}
 }
 
 // Watch calls changed at once, and after each change of State until the context ends. Calls do not overlap; several
 // changes may be told by one.
 func (h *Hub) Watch(ctx context.Context, changed func(State)) {
-	w := make(chan struct{}, 1)
+	w := trigger.New()
 	h.mu.Lock()
 	h.watchers[w] = true
 	h.mu.Unlock()
@@ -201,12 +202,5 @@ func (h *Hub) Watch(ctx context.Context, changed func(State)) {
 			return
 		case <-w:
 		}
-	}
-}
-
-func poke(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default: // one is due already
 	}
 }

@@ -7,27 +7,23 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 // watcher is the part of Watch that Folder and Git share.
 type watcher struct {
 	interval time.Duration
 	jitter   bool // spread the looks of several replicas over the interval
-	poke     chan struct{}
+	now      trigger.Trigger
 	looked   *atomic.Int64 // when Watch last looked without an error
 }
 
 func newWatcher(interval time.Duration, jitter bool) watcher {
-	return watcher{interval: interval, jitter: jitter, poke: make(chan struct{}, 1), looked: new(atomic.Int64)}
+	return watcher{interval: interval, jitter: jitter, now: trigger.New(), looked: new(atomic.Int64)}
 }
 
 // Refresh makes Watch look now.
-func (w watcher) Refresh() {
-	select {
-	case w.poke <- struct{}{}:
-	default: // one is due already
-	}
-}
+func (w watcher) Refresh() { w.now.Fire() }
 
 // Looked is when Watch last looked without an error, zero if it never did.
 func (w watcher) Looked() time.Time {
@@ -71,7 +67,7 @@ func (w watcher) pause() time.Duration {
 	return w.interval - time.Duration(rand.Int64N(int64(w.interval/10)+1))
 }
 
-// wait returns after the time or at a poke; false when the context has ended.
+// wait returns after the time or at a trigger; false when the context has ended.
 func (w watcher) wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -79,7 +75,7 @@ func (w watcher) wait(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	case <-timer.C:
-	case <-w.poke:
+	case <-w.now:
 	}
 	return ctx.Err() == nil
 }
