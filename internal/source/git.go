@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/atomicfile"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -130,7 +131,7 @@ func (g *Git) prepare(state string) error {
 	config := filepath.Join(g.base, "gitconfig")
 	want := gitConfig(g.address, g.credentials, g.users)
 	if have, err := os.ReadFile(config); err != nil || !bytes.Equal(have, want) {
-		if err := writeFile(config, want); err != nil {
+		if err := atomicfile.Write(config, ".new-", want); err != nil {
 			return unusable(err)
 		}
 	}
@@ -139,23 +140,6 @@ func (g *Git) prepare(state string) error {
 	}
 	g.env = gitEnv(g.base, config, g.address, g.credentials, g.users)
 	return nil
-}
-
-// writeFile replaces a file in one step.
-func writeFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }
 
 // String is `git "url"`, without credentials.
