@@ -6,65 +6,63 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
-	"os"
-	"sync"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/reload"
 )
 
 const maxToken = 4096
 
-// ReferenceHint explains a token that begins with "$": Argo CD sends the text of the reference when the Secret has no
-// such key (argo-cd's applicationset/services/plugin/plugin_service.go with util/settings, v2.14).
+// ReferenceHint explains a token that begins with "$": Argo CD sends the text of the reference when
+// the Secret has no such key (argo-cd's applicationset/services/plugin/plugin_service.go with
+// util/settings, v2.14).
 const ReferenceHint = `it begins with "$", a reference to a Secret's key that Argo CD could not resolve; see the key "token" of the plugin's ConfigMap`
 
-// file is a token of a file, which is read anew once in a while: it is small, and neither size nor times tell reliably that
-// a mounted Secret has changed.
-type file struct {
-	path   string
-	log    *slog.Logger
-	reload time.Duration // how long it is not read again, at most
-	now    func() time.Time
-
-	mu      sync.Mutex
-	read    time.Time
-	value   []byte // the last good one
-	hash    [sha256.Size]byte
-	problem string // of the file when it was read
+// token is the token file's value.
+type token struct {
+	value []byte
+	hash  [sha256.Size]byte
 }
 
-func newFile(path string, reload time.Duration, log *slog.Logger) (*file, error) {
-	f := &file{path: path, log: log, reload: reload, now: time.Now}
-	f.read = f.now()
-	value, err := f.look()
-	f.take(value)
-	return f, err
+// matches compares in constant time.
+func (t token) matches(hash [sha256.Size]byte) bool {
+	return subtle.ConstantTimeCompare(t.hash[:], hash[:]) == 1
 }
 
-func (f *file) take(value []byte) { f.value, f.hash = value, sha256.Sum256(value) }
-
-func (f *file) look() ([]byte, error) {
-	opened, err := os.Open(f.path)
-	if err != nil {
-		return nil, fmt.Errorf("token file %q: %w", f.path, cause(err))
-	}
-	defer opened.Close()
-	value, err := readSecret(opened)
-	if err != nil {
-		return nil, fmt.Errorf("token file %q: %w", f.path, err)
-	}
-	return value, nil
+// tokenFile is the file of the token that may ask everything. It is read again once in a while.
+type tokenFile struct {
+	*reload.File[token]
+	age time.Duration // how old the last look may be
 }
 
-// readSecret is the token that a file holds.
-func readSecret(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxToken+1))
+func openTokenFile(path string, age time.Duration, log *slog.Logger, now func() time.Time) (*tokenFile, error) {
+	source := reload.Source{Kind: "token file", Path: path, Limit: maxToken}
+	f, err := reload.Open(reload.Options[token]{
+		Sources: []reload.Source{source},
+		Parse: func(contents [][]byte) (token, error) {
+			value, err := parseToken(contents[0])
+			if err != nil {
+				return token{}, source.Error(err)
+			}
+			return token{value, sha256.Sum256(value)}, nil
+		},
+		Log: log, Now: now,
+	})
+	return &tokenFile{f, age}, err
+}
+
+// is reports whether a hash is that of the token. A value that no other token has may be a new
+// token: then the file is read at once, so that nobody waits after a rotation.
+func (f *tokenFile) is(hash [sha256.Size]byte, elsewhere bool) bool {
+	t, read := f.Recent(f.age)
+	return t.matches(hash) || !elsewhere && !read && f.Current().matches(hash)
+}
+
+// parseToken checks the content of a token's file.
+func parseToken(data []byte) ([]byte, error) {
 	value := bytes.TrimRight(data, "\r\n")
 	switch {
-	case err != nil:
-		return nil, cause(err)
 	case len(data) > maxToken:
 		return nil, fmt.Errorf("larger than %d bytes", maxToken)
 	case len(value) == 0:
@@ -75,59 +73,4 @@ func readSecret(r io.Reader) ([]byte, error) {
 		return nil, errors.New("a token is one line of ASCII characters without spaces")
 	}
 	return value, nil
-}
-
-// cause is a file's error without its operation and path.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
-}
-
-// is tells whether a hash is that of the token, in constant time. A value that nobody else has, either, may be a new token:
-// then the file is read again first, so that who rotates a token waits for nobody.
-func (f *file) is(hash [sha256.Size]byte, elsewhere bool) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	read := f.refresh(false)
-	same := func() bool { return subtle.ConstantTimeCompare(f.hash[:], hash[:]) == 1 }
-	return same() || !elsewhere && !read && f.refresh(true) && same()
-}
-
-// current is the token now; the last good one while the file is bad (rule 6).
-func (f *file) current() []byte {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refresh(true)
-	return f.value
-}
-
-// refresh reads the file, if it has to, or if that is too long ago, and tells whether it has. The caller holds the lock: what
-// was read first must not be taken for the newest.
-func (f *file) refresh(now bool) bool {
-	at := f.now()
-	if !now && f.reload > 0 && at.Sub(f.read) < f.reload && !at.Before(f.read) {
-		return false
-	}
-	f.read = at
-	value, err := f.look()
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	switch {
-	case text == f.problem:
-	case text == "":
-		f.log.Info("token file is good again")
-	default:
-		f.log.Error("token file cannot be used; the last good token stays valid", "error", text)
-	}
-	f.problem = text
-	if err == nil && !bytes.Equal(value, f.value) {
-		f.log.Info("token has been rotated")
-		f.take(value)
-	}
-	return true
 }

@@ -24,7 +24,7 @@ func TestTokenNeverGoesBack(t *testing.T) {
 		}
 	}
 	rotate(0)
-	tok, err := newFile(path, -1, slog.New(slog.DiscardHandler))
+	tok, err := openTokenFile(path, -1, slog.New(slog.DiscardHandler), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +34,9 @@ func TestTokenNeverGoesBack(t *testing.T) {
 		readers.Go(func() {
 			newest := 0
 			for !done.Load() {
-				tok.current()
-				tok.mu.Lock()
-				n, _ := strconv.Atoi(string(tok.value))
-				tok.mu.Unlock()
+				tok.Current()
+				last, _ := tok.Last()
+				n, _ := strconv.Atoi(string(last.value))
 				if n < newest {
 					t.Errorf("token %d after %d", n, newest)
 					return
@@ -64,12 +63,11 @@ func TestFileIsReadOnceInAWhile(t *testing.T) {
 		}
 	}
 	write("first")
-	f, err := newFile(path, time.Second, slog.New(slog.DiscardHandler))
+	now := time.Now()
+	f, err := openTokenFile(path, time.Second, slog.New(slog.DiscardHandler), func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Now()
-	f.read, f.now = now, func() time.Time { return now }
 	for _, c := range []struct {
 		what      string
 		write     string

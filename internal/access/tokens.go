@@ -1,7 +1,6 @@
 package access
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/argosy-hub/argosy/internal/reload"
 )
 
 // Defaults of Options, and the least length of a token of the tokens folder.
@@ -73,13 +74,12 @@ type value struct {
 // Tokens are all tokens that are good now.
 type Tokens struct {
 	o    Options
-	full *file
+	full *tokenFile
 	root *Grant
 
 	mu       sync.Mutex
 	looked   time.Time
-	text     []byte            // of the tokens file, when it was good last
-	declared []declared        // in it
+	file     *reload.File[[]declared]
 	grants   map[string]*Grant // by name
 	contents map[string][]byte // of files in the folder, when each was good last
 	values   []value           // the table
@@ -103,15 +103,26 @@ func Open(o Options) (*Tokens, error) {
 		t.o.Burst = DefaultBurst
 	}
 	var err error
-	if t.full, err = newFile(o.TokenFile, t.o.Reload, t.o.Log); err != nil {
+	if t.full, err = openTokenFile(o.TokenFile, t.o.Reload, t.o.Log, time.Now); err != nil {
 		return nil, err
 	}
 	t.root = &Grant{limiter: t.newLimiter()}
-	if n := len(t.full.value); n < MinToken {
+	if n := len(t.full.Current().value); n < MinToken {
 		t.o.Log.Warn("the token of the token file is short and can be guessed", "characters", n, "expected", MinToken)
 	}
 	if o.TokensFile == "" {
 		return t, nil
+	}
+	source := reload.Source{Kind: "tokens file", Path: o.TokensFile, Limit: maxTokensFile}
+	t.file, err = reload.Open(reload.Options[[]declared]{Sources: []reload.Source{source}, Parse: func(contents [][]byte) ([]declared, error) {
+		list, err := parse(o.TokensFile, contents[0])
+		if err != nil {
+			return nil, fmt.Errorf("tokens file %w", err)
+		}
+		return list, nil
+	}})
+	if err != nil {
+		return nil, err
 	}
 	if problems := t.look(); len(problems) > 0 {
 		return nil, errors.New(problems[0] + more(len(problems)-1))
@@ -145,7 +156,7 @@ func (t *Tokens) Find(presented string) *Grant {
 
 // Signing are the values that a webhook's signature may have been made with, each with what its bearer may do.
 func (t *Tokens) Signing() (secrets [][]byte, grants []*Grant) {
-	secrets, grants = append(secrets, t.full.current()), append(grants, t.root)
+	secrets, grants = append(secrets, t.full.Current().value), append(grants, t.root)
 	for _, v := range t.table() {
 		if v.grant.Route(Webhook) == nil {
 			secrets, grants = append(secrets, v.secret), append(grants, v.grant)
@@ -160,11 +171,9 @@ func (t *Tokens) Problems() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	problems := slices.Clone(t.problems)
-	t.full.mu.Lock()
-	defer t.full.mu.Unlock()
-	t.full.refresh(false)
-	if t.full.problem != "" {
-		problems = append(problems, t.full.problem)
+	t.full.Recent(t.full.age)
+	if _, err := t.full.Last(); err != nil {
+		problems = append(problems, err.Error())
 	}
 	return problems
 }
@@ -192,7 +201,7 @@ func (t *Tokens) look() (problems []string) {
 	content := t.remembered
 	root, err := os.OpenRoot(t.o.TokensDir)
 	if err != nil { // nothing is gone as long as it cannot be seen
-		problems = append(problems, fmt.Sprintf("tokens folder %q: %v", t.o.TokensDir, cause(err)))
+		problems = append(problems, fmt.Sprintf("tokens folder %q: %v", t.o.TokensDir, reload.Cause(err)))
 	} else {
 		defer root.Close()
 		content = func(path string) ([]byte, error) { return readIn(root, path) }
@@ -215,23 +224,10 @@ func (t *Tokens) remembered(path string) ([]byte, error) {
 
 // declare takes in the tokens file, if it is another and good.
 func (t *Tokens) declare() error {
-	f, err := os.Open(t.o.TokensFile)
-	if err != nil {
-		return fmt.Errorf("tokens file %q: %w", t.o.TokensFile, cause(err))
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxTokensFile+1))
-	switch {
-	case err != nil:
-		return fmt.Errorf("tokens file %q: %w", t.o.TokensFile, cause(err))
-	case len(text) > maxTokensFile:
-		return fmt.Errorf("tokens file %q: larger than %d bytes", t.o.TokensFile, maxTokensFile)
-	case t.text != nil && bytes.Equal(text, t.text):
-		return nil
-	}
-	list, err := parse(t.o.TokensFile, text)
-	if err != nil {
-		return fmt.Errorf("tokens file %w", err)
+	differs := t.file.Reload()
+	list, err := t.file.Last()
+	if first := len(t.grants) == 0; err != nil || !differs && !first {
+		return err
 	}
 	grants := map[string]*Grant{}
 	for _, d := range list {
@@ -241,10 +237,10 @@ func (t *Tokens) declare() error {
 		}
 		grants[d.name] = g
 	}
-	if t.text != nil {
+	if differs {
 		t.o.Log.Info("tokens file has been read again", "tokens", len(list))
 	}
-	t.text, t.declared, t.grants = text, list, grants
+	t.grants = grants
 	return nil
 }
 
@@ -252,7 +248,8 @@ func (t *Tokens) declare() error {
 func (t *Tokens) read(content func(path string) ([]byte, error)) (problems, missing []string) {
 	contents := map[string][]byte{}
 	t.values = nil
-	for _, d := range t.declared {
+	list, _ := t.file.Last()
+	for _, d := range list {
 		n := len(contents)
 		for _, path := range d.files {
 			secret, err := content(path)
@@ -287,17 +284,21 @@ func (t *Tokens) add(secret []byte, g *Grant) {
 func readIn(root *os.Root, path string) ([]byte, error) {
 	info, err := root.Stat(path)
 	if err != nil {
-		return nil, cause(err)
+		return nil, reload.Cause(err)
 	}
 	if !info.Mode().IsRegular() { // before it is opened: a pipe would wait for its writer
 		return nil, errors.New("it is no file")
 	}
 	f, err := root.Open(path)
 	if err != nil {
-		return nil, cause(err)
+		return nil, reload.Cause(err)
 	}
 	defer f.Close()
-	secret, err := readSecret(f)
+	data, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	if err != nil {
+		return nil, reload.Cause(err)
+	}
+	secret, err := parseToken(data)
 	if err == nil && len(secret) < MinToken {
 		return nil, fmt.Errorf("%d characters; expected at least %d", len(secret), MinToken)
 	}
@@ -307,7 +308,7 @@ func readIn(root *os.Root, path string) ([]byte, error) {
 // apart takes values out that two tokens have: such a value stays with the token that had it before, else it is good for
 // neither (rule 6). Signing values beyond the bound are taken out too.
 func (t *Tokens) apart(before []value) (problems []string) {
-	full := sha256.Sum256(t.full.current())
+	full := t.full.Current().hash
 	had := func(v value) bool {
 		return slices.ContainsFunc(before, func(o value) bool { return o.hash == v.hash && o.grant.Name == v.grant.Name })
 	}

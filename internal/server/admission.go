@@ -29,6 +29,14 @@ func (s *Server) admit(r *http.Request, route, presented string) *failure {
 	return s.granted(r, route, grant)
 }
 
+// certified is nil if the client's certificate is good, or none is needed.
+func (s *Server) certified(r *http.Request) *failure {
+	if s.clients == nil {
+		return nil
+	}
+	return denied(s.clients.Verify(r.TLS))
+}
+
 // known is whose a presented token is, or why it is not accepted.
 func (s *Server) known(route, presented string) (*access.Grant, *failure) {
 	switch {

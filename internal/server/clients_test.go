@@ -183,7 +183,7 @@ func TestClientCertificates(t *testing.T) {
 			t.Errorf("both: %d %s", r.code, r.body)
 		}
 	})
-	if !strings.Contains(s.log.String(), "TLS client CA cannot be used; the last good one counts") {
+	if !strings.Contains(s.log.String(), "TLS client CA cannot be used; the last good one stays in use") {
 		t.Error("the log does not tell of a bad file")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/tlsreload"
 )
 
 // Server answers requests from the newest good state.
@@ -29,7 +30,7 @@ type Server struct {
 	guarding  func()             // ends the guard
 	tokens    *access.Tokens
 	attempts  *access.Attempts
-	clients   *clientAuthorities // nil where clients need no certificate
+	clients   *tlsreload.Authorities // nil where clients need no certificate
 	metrics   *metrics
 	slots     chan struct{}
 	webhooks  chan struct{} // signed bodies that are being read
@@ -94,24 +95,17 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// tls is how TLS is spoken, nil if it is not.
-func (s *Server) tls() (*tls.Config, error) {
+// tls configures TLS; nil without a certificate.
+func (s *Server) tls() (config *tls.Config, err error) {
 	if s.o.TLSCert == "" {
 		return nil, nil
 	}
-	c, err := newCertificate(s.o.TLSCert, s.o.TLSKey, s.o.Logger)
-	if err != nil {
-		return nil, err
+	if s.o.TLSClientCA != "" {
+		if s.clients, err = tlsreload.OpenAuthorities(s.o.TLSClientCA, s.o.Logger); err != nil {
+			return nil, err
+		}
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
-	if s.o.TLSClientCA == "" {
-		return config, nil
-	}
-	if s.clients, err = newClientAuthorities(s.o.TLSClientCA, s.o.Logger); err != nil {
-		return nil, err
-	}
-	s.clients.configure(config)
-	return config, nil
+	return tlsreload.New(tlsreload.Options{Cert: s.o.TLSCert, Key: s.o.TLSKey, Clients: s.clients, Log: s.o.Logger})
 }
 
 // Start listens, and begins to watch the source. It returns as soon as connections are accepted; /readyz tells when

@@ -9,9 +9,9 @@ import (
 
 // layers are the packages below internal/, lowest first (rule 1).
 var layers = [][]string{
-	{"problem"},
+	{"atomicfile", "problem", "reload", "trigger"},
 	{"snapshot", "state", "tmpl", "yamldoc"},
-	{"facts", "hierarchy", "labels", "release"},
+	{"facts", "hierarchy", "labels", "release", "tlsreload"},
 	{"fleet"},
 	{"generator", "hub", "source"},
 	{"flux"},
