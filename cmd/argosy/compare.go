@@ -49,8 +49,8 @@ func comparePlan(before, after *snapshot.Snapshot, f facts.Set, o expansion) (co
 	if err != nil {
 		return compared{}, &plan.StateError{Err: err}
 	}
-	base.ReadCatalogs(o.catalogs(base, before))
-	head.ReadCatalogs(o.catalogs(head, after))
+	base = base.WithCatalogs(o.catalogs(base, before))
+	head = head.WithCatalogs(o.catalogs(head, after))
 	out := compared{plan: plan.Compare(base, head)}
 	out.foreseen = foreseen{guard.Foresee(base, head, time.Now()), head.Fleet}
 	warnings, strange := unregistered(head, o.only)

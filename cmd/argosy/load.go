@@ -77,8 +77,7 @@ func (o *options) released(ctx context.Context, factsFrom []string, instead []st
 	if err != nil {
 		return nil, err
 	}
-	st.ReadCatalogs(other.catalogs(st, s))
-	return st, nil
+	return st.WithCatalogs(other.catalogs(st, s)), nil
 }
 
 func (o *options) read(ctx context.Context, factsFrom []string) (*generator.State, *snapshot.Snapshot, error) {
