@@ -24,6 +24,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
 // compared is what comparePlan finds.
@@ -133,7 +134,7 @@ func (o *options) newExpansion(ctx context.Context, instead []string, stderr io.
 		}
 		var r read
 		for _, candidate := range candidates {
-			if r.snap, r.err = source.Revision(ctx, o.repo, candidate, charts); r.err == nil {
+			if r.snap, r.err = git.Revision(ctx, o.repo, candidate, charts); r.err == nil {
 				break
 			}
 		}
