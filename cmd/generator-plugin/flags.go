@@ -15,8 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/server"
-	"github.com/argosy-hub/argosy/internal/source/git"
-	"github.com/argosy-hub/argosy/internal/source/location"
+	"github.com/argosy-hub/argosy/internal/source"
 )
 
 // flags are the command line, checked for its form.
@@ -237,7 +236,7 @@ func (f *flags) options(stderr io.Writer) (server.Options, error) {
 	if err := f.state(&o); err != nil {
 		return o, err
 	}
-	o.Source, err = location.Open(git.Options{
+	o.Source, err = source.Open(source.Options{
 		Location: f.source, Ref: f.ref, Interval: f.interval, StateDir: f.stateDir, Credentials: f.credentials,
 	})
 	return o, err

@@ -16,8 +16,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/source/git"
-	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
 const root = "../.."
@@ -26,7 +24,7 @@ const root = "../.."
 // `argosy params` prints it.
 func TestG1_G6_AnswersAreTheEnginesBytes(t *testing.T) {
 	open := func() source.Source {
-		src, err := location.Open(git.Options{Location: root})
+		src, err := source.Open(source.Options{Location: root})
 		if err != nil {
 			t.Fatal(err)
 		}

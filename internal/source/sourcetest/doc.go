@@ -1,2 +1,0 @@
-// Package sourcetest has the Git repositories and helpers of the tests of sources.
-package sourcetest
