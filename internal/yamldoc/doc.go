@@ -8,7 +8,8 @@
 //  3. Plain scalars that YAML 1.1 and 1.2 read differently are remembered in Doc.Ambiguous (H9).
 //  4. Depth, the number of nodes and the bytes of their texts, aliases counted as often as they are used, are limited, and so is the number of
 //     problems that are kept of one file; what is left out is counted (H10).
-//  5. Only the first document of a stream counts, as with Helm; Doc.Extra says where a second one starts.
+//  5. Only the first document of a stream counts, as with Helm 3 (helm v3.22.0, pkg/cli/values/options.go; Helm 4 merges
+//     all); Doc.Extra says where a second one starts.
 //  6. Docs and Nodes are immutable once parsed; what is built from them shares them.
 //
 // It is the only package that knows the YAML libraries.
