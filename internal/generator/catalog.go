@@ -130,6 +130,9 @@ func longForm(e *yamldoc.Node) *yamldoc.Node {
 	return &yamldoc.Node{Kind: yamldoc.Map, Line: e.Line, Column: e.Column, Doc: e.Doc, Fields: yamldoc.NewMap(e.Doc, fields...).Fields}
 }
 
+// givesChart reports whether an entry, which may be nil, has coordinates of a chart.
+func givesChart(e *yamldoc.Node) bool { return !longForm(e).Get(KeyChart).IsNull() }
+
 // entry reads a merged catalog entry.
 func (m *memo) entry(t *hierarchy.Tree) *Entry {
 	e, _ := remember(&m.mu, m.entries, t, func() (*Entry, error) { return readEntry(t.Root), nil })
@@ -142,7 +145,7 @@ func readEntry(n *yamldoc.Node) *Entry {
 		doc = n.Doc
 	}
 	r := yamldoc.NewReader(doc)
-	m := r.Map(n, "catalog entry")
+	m := r.Map(n.WithoutNulls(), "catalog entry")
 	e := &Entry{Node: m.Node(), Enabled: m.Bool(KeyEnabled, false), Namespace: m.String(KeyNamespace), ReleaseName: m.String(KeyReleaseName)}
 	c := m.Map(KeyChart)
 	c.Known(chartKeys...)
@@ -165,11 +168,11 @@ func readEntry(n *yamldoc.Node) *Entry {
 	return e
 }
 
-// incomplete reports chart coordinates that cannot be deployed. An entry without any is incomplete only when a
-// catalog should have given them.
-func (c Chart) Incomplete(catalogued bool) (found, expected string) {
+// Incomplete reports chart coordinates that cannot be deployed. An entry without any is incomplete only when they are
+// needed: when a catalog gives them, or should.
+func (c Chart) Incomplete(needed bool) (found, expected string) {
 	switch {
-	case c == (Chart{}) && !catalogued:
+	case c == (Chart{}) && !needed:
 		return "", ""
 	case c.Name != "" && c.Path != "":
 		return "has both chart.name and chart.path", "one of them: a chart of a Helm repository or registry, or a folder in Git"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,8 +16,12 @@ import (
 type Selector struct{ s k8slabels.Selector }
 
 // ParseSelector reads matchLabels and matchExpressions as Kubernetes does; nil and an empty object select all. Unknown
-// keys and operators are errors.
+// keys and operators are errors, and so is null for a value, which Kubernetes' decoding takes for the empty text: a
+// selector that lacks a value would refuse every cluster that has one.
 func ParseSelector(v any) (Selector, error) {
+	if where, found := nullIn(v); found {
+		return Selector{}, fmt.Errorf("selector: %s is null; expected text", where)
+	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return Selector{}, err
@@ -32,6 +37,26 @@ func ParseSelector(v any) (Selector, error) {
 		return Selector{}, fmt.Errorf("selector: %w", err)
 	}
 	return Selector{s: s}, nil
+}
+
+// nullIn is where a selector has null for a value that is to be a text.
+func nullIn(v any) (where string, found bool) {
+	selector, _ := v.(map[string]any)
+	values, _ := selector["matchLabels"].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if values[key] == nil {
+			return fmt.Sprintf("matchLabels %q", key), true
+		}
+	}
+	expressions, _ := selector["matchExpressions"].([]any)
+	for i, e := range expressions {
+		expression, _ := e.(map[string]any)
+		values, _ := expression["values"].([]any)
+		if slices.Contains(values, nil) {
+			return fmt.Sprintf("a value of matchExpressions[%d]", i), true
+		}
+	}
+	return "", false
 }
 
 // Matches reports whether a cluster with these labels is selected.

@@ -16,6 +16,7 @@
 package yamldoc
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -129,6 +130,33 @@ func (n *Node) KeyPos(key string) problem.Pos {
 		}
 	}
 	return n.Pos()
+}
+
+// WithoutNulls is the value without the keys of its maps that are null. In a merged value such a key has removed what
+// lower layers say of it (H2), and says nothing itself: who decodes the value must not take it for empty.
+func (n *Node) WithoutNulls() *Node {
+	if n == nil || !slices.ContainsFunc(n.Fields, holdsNulls) && !slices.ContainsFunc(n.Items, (*Node).nullBelow) {
+		return n
+	}
+	out := *n
+	out.Fields, out.Items = nil, make([]*Node, 0, len(n.Items))
+	for _, f := range n.Fields {
+		if !f.Value.IsNull() {
+			f.Value = f.Value.WithoutNulls()
+			out.Fields = append(out.Fields, f)
+		}
+	}
+	for _, item := range n.Items {
+		out.Items = append(out.Items, item.WithoutNulls())
+	}
+	return &out
+}
+
+func holdsNulls(f Field) bool { return f.Value.IsNull() || f.Value.nullBelow() }
+
+// nullBelow reports whether any map at or below the node has a key that is null.
+func (n *Node) nullBelow() bool {
+	return slices.ContainsFunc(n.Fields, holdsNulls) || slices.ContainsFunc(n.Items, (*Node).nullBelow)
 }
 
 func (n *Node) index(key string) (int, bool) {
