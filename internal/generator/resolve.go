@@ -2,6 +2,7 @@ package generator
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
@@ -24,6 +25,7 @@ type Component struct {
 	// Values is the merged tree; only computed when the component is enabled, or by Complete.
 	Values *hierarchy.Tree
 
+	catalogs      []hierarchy.Layer // all that have an entry, also where a level above removes it
 	catalogValues []hierarchy.Layer // the catalogs' values, not yet rendered
 }
 
@@ -42,6 +44,7 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 	var out Component
 	var entries []hierarchy.Layer
 	entries, out.catalogValues = b.memo.entryLayers(catalogs, component)
+	out.catalogs = catalogs
 	if len(entries) == 0 {
 		return out, nil
 	}
@@ -149,7 +152,8 @@ func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *Entry,
 	}
 	out.Chart.RepoURL = release.WithoutScheme(out.Chart.RepoURL)
 	_, catalogued := b.Catalogs[g.Name]
-	if found, expected := e.Incomplete(out.Chart, catalogued && !based); found != "" {
+	needed := catalogued && !based || slices.ContainsFunc(out.catalogs, func(l hierarchy.Layer) bool { return givesChart(Entries(l.Root).Get(component)) })
+	if found, expected := e.Incomplete(out.Chart, needed); found != "" {
 		return c.Attribute([]problem.Problem{{
 			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: e.Node.Pos(),
 			Subject: fmt.Sprintf("component %q of group %q", component, g.Name), Found: found, Expected: expected,
