@@ -24,6 +24,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
 // compared is what comparePlan finds.
@@ -49,8 +50,8 @@ func comparePlan(before, after *snapshot.Snapshot, f facts.Set, o expansion) (co
 	if err != nil {
 		return compared{}, &plan.StateError{Err: err}
 	}
-	base.ReadCatalogs(o.catalogs(base, before))
-	head.ReadCatalogs(o.catalogs(head, after))
+	base = base.WithCatalogs(o.catalogs(base, before))
+	head = head.WithCatalogs(o.catalogs(head, after))
 	out := compared{plan: plan.Compare(base, head)}
 	out.foreseen = foreseen{guard.Foresee(base, head, time.Now()), head.Fleet}
 	warnings, strange := unregistered(head, o.only)
@@ -133,7 +134,7 @@ func (o *options) newExpansion(ctx context.Context, instead []string, stderr io.
 		}
 		var r read
 		for _, candidate := range candidates {
-			if r.snap, r.err = source.Revision(ctx, o.repo, candidate, charts); r.err == nil {
+			if r.snap, r.err = git.Revision(ctx, o.repo, candidate, charts); r.err == nil {
 				break
 			}
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
 // options are the flags that all commands share.
@@ -21,9 +23,9 @@ type options struct {
 // revision is the one that is read of a repository without a working tree; empty for a folder, which is read as it is.
 func (o *options) revision() (string, error) {
 	switch {
-	case source.IsURL(o.repo):
+	case git.IsURL(o.repo):
 		return cmp.Or(o.ref, "main"), nil
-	case source.IsBareRepository(o.repo):
+	case git.IsBareRepository(o.repo):
 		return cmp.Or(o.ref, "HEAD"), nil
 	case o.ref != "":
 		return "", usageError([]string{fmt.Sprintf("git worktree add ../other %s makes a folder of that revision", o.ref)}, "--ref %s: %q is a folder, which is read as it is", o.ref, o.repo)
@@ -41,7 +43,7 @@ func (o *options) snapshotOf(ctx context.Context, limits source.Limits) (*snapsh
 	if err != nil {
 		return nil, err
 	}
-	s, err := source.Open(source.Options{Location: o.repo, Ref: ref, Limits: limits})
+	s, err := location.Open(git.Options{Location: o.repo, Ref: ref, Limits: limits})
 	if err != nil {
 		return nil, readError(err)
 	}
@@ -77,8 +79,7 @@ func (o *options) released(ctx context.Context, factsFrom []string, instead []st
 	if err != nil {
 		return nil, err
 	}
-	st.ReadCatalogs(other.catalogs(st, s))
-	return st, nil
+	return st.WithCatalogs(other.catalogs(st, s)), nil
 }
 
 func (o *options) read(ctx context.Context, factsFrom []string) (*generator.State, *snapshot.Snapshot, error) {

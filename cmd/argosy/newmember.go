@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
 func newMember(o *options) *cobra.Command {
@@ -112,7 +113,7 @@ func (o *options) draft(ctx context.Context, m member) (draft, error) {
 	} else if ref != "" {
 		return draft{}, usageError([]string{"--repo takes the folder of a clone"}, "%q has no folder to write a file to", o.repo)
 	}
-	src, err := source.NewFolder(o.repo, source.Limits{})
+	src, err := dir.New(o.repo, source.Limits{})
 	if err != nil {
 		return draft{}, readError(err)
 	}

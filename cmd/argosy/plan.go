@@ -19,6 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/report/planreport"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
 func newPlan(o *options) *cobra.Command {
@@ -162,7 +163,7 @@ func (o *options) plan(cmd *cobra.Command, q planQuestion) (planreport.Plan, err
 	if err != nil {
 		return planreport.Plan{}, err
 	}
-	before, err := source.Revision(ctx, o.repo, q.base, charts)
+	before, err := git.Revision(ctx, o.repo, q.base, charts)
 	if err != nil {
 		return planreport.Plan{}, revisionError("--base", err)
 	}
@@ -174,7 +175,7 @@ func (o *options) plan(cmd *cobra.Command, q planQuestion) (planreport.Plan, err
 	}
 	if q.head == "" {
 		after, err = o.snapshotOf(ctx, charts)
-	} else if after, err = source.Revision(ctx, o.repo, q.head, charts); err != nil {
+	} else if after, err = git.Revision(ctx, o.repo, q.head, charts); err != nil {
 		err = revisionError("--head", err)
 	}
 	if err != nil {

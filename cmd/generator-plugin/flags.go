@@ -15,7 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/server"
-	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
 // flags are the command line, checked for its form.
@@ -236,7 +237,7 @@ func (f *flags) options(stderr io.Writer) (server.Options, error) {
 	if err := f.state(&o); err != nil {
 		return o, err
 	}
-	o.Source, err = source.Open(source.Options{
+	o.Source, err = location.Open(git.Options{
 		Location: f.source, Ref: f.ref, Interval: f.interval, StateDir: f.stateDir, Credentials: f.credentials,
 	})
 	return o, err

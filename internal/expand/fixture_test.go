@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
 // hubs are those of this repository's fleet.
@@ -29,7 +30,7 @@ var tools = sync.OnceValue(func() expand.Tools {
 
 // repository is this repository, as far as a fleet's goes.
 var repository = sync.OnceValues(func() (map[string]*snapshot.File, error) {
-	folder, err := source.NewFolder("../..", source.Limits{Charts: true})
+	folder, err := dir.New("../..", source.Limits{Charts: true})
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (st *State) tell(q query, before *Told) ([]*part, *Error) {
 	parts := make([]*part, (len(clusters)+partSize-1)/partSize)
 	problems := make([][]problem.Problem, len(parts))
 	errs := make([]*Error, len(parts))
-	parallel(len(parts), func(i int) {
+	Each(len(parts), func(i int) {
 		of := clusters[i*partSize : min((i+1)*partSize, len(clusters))]
 		if i < len(old) && slices.Equal(old[i].of, of) {
 			parts[i] = old[i]

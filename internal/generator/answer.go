@@ -346,7 +346,7 @@ func byCluster[V any](st *State, q query, of func(clusterSets) V) ([]V, *Error) 
 	}
 	clusters := st.candidates(q)
 	out, totals, faults := make([]V, len(clusters)), make([]total, len(clusters)), make([][]problem.Problem, len(clusters))
-	parallel(len(clusters), func(i int) {
+	Each(len(clusters), func(i int) {
 		s := st.setsOf(q, clusters[i], base)
 		out[i], totals[i], faults[i] = of(s), total{sets: len(s.sets), live: s.live, knows: s.knows}, s.problems
 	})
@@ -399,7 +399,7 @@ func (st *State) asked(q query) ([]*Cluster, []problem.Problem) {
 // have something left to be removed. Problems are why that cannot be told.
 func (st *State) isAbout(q query, c *Cluster) (bool, []problem.Problem) {
 	switch {
-	case st.isLeftOut(q, c):
+	case st.IsLeftOut(c, q.owner, q.planned):
 		return false, nil
 	case c.LastKnownGood == nil && len(c.HubProblems) > 0:
 		return false, c.HubProblems

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -68,34 +67,9 @@ type Entry struct {
 	Substitute bool
 }
 
-// entryLayers are a component's entries in catalog layers: without values (they are merged by other rules), in the
-// long form.
-func (m *memo) entryLayers(catalogs []hierarchy.Layer, component string) (entries, values []hierarchy.Layer) {
-	for _, c := range catalogs {
-		e := Entries(c.Root).Get(component)
-		if e == nil {
-			continue
-		}
-		v := e.Get(KeyValues)
-		if v.IsMap() {
-			values = append(values, hierarchy.Layer{Level: c.Level, Path: c.Path, Root: v})
-		}
-		// Null removes what lower layers set (H2): the values, or the entry as a whole.
-		if v != nil && v.Kind == yamldoc.Null || e.Kind == yamldoc.Null {
-			values = nil
-		}
-		if e.Kind == yamldoc.Null {
-			entries = nil
-		}
-		short, _ := remember(&m.mu, m.shortened, e, func() (*yamldoc.Node, error) { return longForm(e), nil })
-		entries = append(entries, hierarchy.Layer{Level: c.Level, Path: c.Path, Root: short})
-	}
-	return entries, values
-}
-
-// longForm is an entry without its values, in which `chart: name` and top-level repoURL, version and path (the short
+// LongForm is an entry without its values, in which `chart: name` and top-level repoURL, version and path (the short
 // form of chart coordinates) stand below `chart`.
-func longForm(e *yamldoc.Node) *yamldoc.Node {
+func LongForm(e *yamldoc.Node) *yamldoc.Node {
 	if !e.IsMap() {
 		return e
 	}
@@ -130,16 +104,11 @@ func longForm(e *yamldoc.Node) *yamldoc.Node {
 	return &yamldoc.Node{Kind: yamldoc.Map, Line: e.Line, Column: e.Column, Doc: e.Doc, Fields: yamldoc.NewMap(e.Doc, fields...).Fields}
 }
 
-// givesChart reports whether an entry, which may be nil, has coordinates of a chart.
-func givesChart(e *yamldoc.Node) bool { return !longForm(e).Get(KeyChart).IsNull() }
+// GivesChart reports whether an entry, which may be nil, has coordinates of a chart.
+func GivesChart(e *yamldoc.Node) bool { return !LongForm(e).Get(KeyChart).IsNull() }
 
-// entry reads a merged catalog entry.
-func (m *memo) entry(t *hierarchy.Tree) *Entry {
-	e, _ := remember(&m.mu, m.entries, t, func() (*Entry, error) { return readEntry(t.Root), nil })
-	return e
-}
-
-func readEntry(n *yamldoc.Node) *Entry {
+// ReadEntry reads a merged catalog entry; its templates are not executed.
+func ReadEntry(n *yamldoc.Node) *Entry {
 	doc := &yamldoc.Doc{}
 	if n != nil && n.Doc != nil {
 		doc = n.Doc

@@ -50,17 +50,6 @@ type placement struct {
 	broken []problem.Problem
 }
 
-// clusterGroup is one group of a cluster.
-type Group struct {
-	Name, Root string
-	Folders    []hierarchy.Folder
-	// catalogs are the layout's catalog and the hierarchy's, least specific first; only those that are there.
-	Catalogs []hierarchy.Layer
-	Release  release.Release
-	// errors of the catalog and of the release's choice: they concern this group alone.
-	Errors []problem.Problem
-}
-
 // newCluster computes a member, whose placement may be known already (else it is nil). It never fails: what is wrong is
 // kept where it belongs.
 func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *Cluster {
@@ -211,42 +200,6 @@ func nonNil(m map[string]string) map[string]string {
 	return m
 }
 
-// group reads a group's catalogs and chooses its release.
-func (b *Resolver) group(c *Cluster, g *Group) {
-	if l, ok := b.Catalogs[g.Name]; ok {
-		g.Catalogs = append(g.Catalogs, l)
-	}
-	fail := func(err error) {
-		g.Errors = append(g.Errors, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))...)
-	}
-	facts := c.templateFacts.lazy(g, "")
-	file, err := b.file(b.Fleet.Layout.Catalog, g.Name, "", facts)
-	if err != nil {
-		fail(err)
-		return
-	}
-	// A catalog is the values file of a group as a whole: a level that is required for values need not have one.
-	optional := g.Folders
-	if slices.ContainsFunc(optional, func(f hierarchy.Folder) bool { return f.Required }) {
-		optional = slices.Clone(optional)
-		for i := range optional {
-			optional[i].Required = false
-		}
-	}
-	layers, err := hierarchy.Resolve(optional, b.Documents, file, facts)
-	if err != nil {
-		fail(err)
-	}
-	for _, l := range layers {
-		if !l.Missing() {
-			g.Catalogs = append(g.Catalogs, l)
-		}
-	}
-	if g.Release, err = b.Fleet.Versions.Of(g.Name).Choose(c.Labels.All); err != nil {
-		g.Errors = append(g.Errors, c.UnknownRelease(err, release.LabelOf(g.Name))...)
-	}
-}
-
 // unknownRelease is the problem of choosing a release, at the place of the label that chose it, if Git declares it.
 func (c *Cluster) UnknownRelease(err error, label string) []problem.Problem {
 	ps := c.Attribute(problem.From(err, problem.UnknownRelease, c.Member.Pos))
@@ -260,24 +213,6 @@ func (c *Cluster) UnknownRelease(err error, label string) []problem.Problem {
 		ps[i].Subject = fmt.Sprintf("member %q: %s", c.Member.Name, ps[i].Subject)
 	}
 	return ps
-}
-
-// components are the names of all components that the group's catalogs know for this cluster, sorted.
-func (g *Group) Components() []string {
-	names := map[string]bool{}
-	for _, l := range g.Catalogs {
-		if entries := Entries(l.Root); entries != nil {
-			for _, f := range entries.Fields {
-				names[f.Key] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
-
-// has reports whether a component is among those.
-func (g *Group) Has(component string) bool {
-	return slices.ContainsFunc(g.Catalogs, func(l hierarchy.Layer) bool { return Entries(l.Root).Get(component) != nil })
 }
 
 // check computes everything about a cluster that does not depend on a request and returns all errors.
@@ -303,4 +238,12 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 		out = append(out, c.UnknownRelease(err, release.FleetSecretsLabel)...)
 	}
 	return out
+}
+
+// attempted is the cluster as the snapshot has it.
+func (c *Cluster) Desired() *Cluster {
+	if c.desired != nil {
+		return c.desired
+	}
+	return c
 }

@@ -66,7 +66,7 @@ func (d *Departures) Why(name, component string) Departure {
 	c := d.st.ClusterOf(m)
 	m = c.Member
 	switch {
-	case d.st.isLeftOut(d.q, c):
+	case d.st.IsLeftOut(c, d.q.owner, d.q.planned):
 		wrong := c.Errors()[0]
 		return Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: wrong.Message(), Pos: wrong.Pos}
 	case c.IsRetired():

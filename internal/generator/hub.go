@@ -1,6 +1,11 @@
 package generator
 
-import "github.com/argosy-hub/argosy/internal/fleet"
+import (
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+)
 
 // isFluxHub tells whether a hub's own engine is Flux, as its member file says (remote_engine): then no ApplicationSet
 // registers its members, and what it deploys to them goes by a kubeconfig.
@@ -18,4 +23,36 @@ func (st *State) HubEngine(hub string) string {
 		return fleet.EngineFlux
 	}
 	return fleet.EngineArgoCD
+}
+
+// allGroups are the groups of the layout and those that only members at home have, sorted: the layout may have changed.
+func (st *State) allGroups() []string {
+	names := map[string]bool{}
+	for _, name := range st.Fleet.Layout.GroupNames() {
+		names[name] = true
+	}
+	for _, x := range st.exceptions {
+		if x.cluster.LastKnownGood != nil {
+			for name := range x.cluster.Groups {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// ownMembers are the hubs' own members, by hub, as answers see them.
+func (st *State) ownMembers() map[string]*fleet.Member {
+	out := map[string]*fleet.Member{}
+	for _, hub := range st.Fleet.Hubs() {
+		if self := st.Fleet.HubMember(hub); self != nil {
+			out[hub] = st.ClusterOf(self).Member
+		}
+	}
+	for _, x := range st.exceptions {
+		if c := x.cluster; c.LastKnownGood != nil && c.Member.IsHub {
+			out[x.member.Hub] = c.Member
+		}
+	}
+	return out
 }

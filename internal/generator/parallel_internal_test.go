@@ -9,13 +9,13 @@ import (
 
 func TestParallelCallsEach(t *testing.T) {
 	calls := make([]atomic.Int64, 1000)
-	parallel(len(calls), func(i int) { calls[i].Add(1) })
+	Each(len(calls), func(i int) { calls[i].Add(1) })
 	for i := range calls {
 		if n := calls[i].Load(); n != 1 {
 			t.Fatalf("%d was called %d times", i, n)
 		}
 	}
-	parallel(0, func(int) { t.Error("called for nothing") })
+	Each(0, func(int) { t.Error("called for nothing") })
 }
 
 // Whoever asks for a state or an answer recovers from panics of the engine: those of its goroutines have to get there.
@@ -26,7 +26,7 @@ func TestParallelPassesPanicsOn(t *testing.T) {
 			t.Errorf("recovered %s, expected boom with the place where it happened", text)
 		}
 	}()
-	parallel(100, func(i int) {
+	Each(100, func(i int) {
 		if i == 42 {
 			panic("boom")
 		}

@@ -187,7 +187,7 @@ func (c *Cluster) fleetCredentials() *yamldoc.Node {
 
 // computedOver are the merged fleet/fleet-secret values, but for the keys to drop, below computed ones.
 func (c *Cluster) computedOver(computed map[string]any, drop ...string) *yamldoc.Node {
-	root := emptyMap
+	root := &yamldoc.Node{Kind: yamldoc.Map}
 	if c.Registration != nil && c.Registration.Root != nil {
 		root = withoutKeys(WithoutDeclared(c.Registration.Root), drop...)
 	}

@@ -66,10 +66,11 @@ type releasedKey struct {
 	source     release.Source
 }
 
-// ReadCatalogs has Explain, inventories and departures use the catalogs of releases. Answers stay as they are. It is to be called
-// before anybody else uses the state.
-func (st *State) ReadCatalogs(find Catalogs) {
-	st.releaseCatalogs = &releaseCatalogs{find: find, known: map[releasedKey]*Catalog{}}
+// WithCatalogs is the state with the catalogs of releases, which GroupAsReleased then uses. Responses stay as they are.
+func (st *State) WithCatalogs(find Catalogs) *State {
+	out := *st
+	out.releaseCatalogs = &releaseCatalogs{find: find, known: map[releasedKey]*Catalog{}}
+	return &out
 }
 
 // MissingCatalogs are those that have been asked for and cannot be read, by hub and group.
@@ -137,16 +138,6 @@ func (a ReleasedGroup) Component(component string) (_ *Group, listed bool) {
 		return a.Group, false
 	}
 	return a.released, false
-}
-
-// catalogued reports whether the layout has a catalog for the group.
-func (g *Group) HasCatalog() bool {
-	return len(g.Catalogs) > 0 && g.Catalogs[0].Level == CatalogLevel
-}
-
-// inCatalog reports whether the catalog has a component, which levels of the hierarchy may have without.
-func (g *Group) InCatalog(component string) bool {
-	return g.HasCatalog() && Entries(g.Catalogs[0].Root).Get(component) != nil
 }
 
 // components are the names of all that either catalog knows.

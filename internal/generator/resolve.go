@@ -152,7 +152,7 @@ func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *Entry,
 	}
 	out.Chart.RepoURL = release.WithoutScheme(out.Chart.RepoURL)
 	_, catalogued := b.Catalogs[g.Name]
-	needed := catalogued && !based || slices.ContainsFunc(out.catalogs, func(l hierarchy.Layer) bool { return givesChart(Entries(l.Root).Get(component)) })
+	needed := catalogued && !based || slices.ContainsFunc(out.catalogs, func(l hierarchy.Layer) bool { return GivesChart(Entries(l.Root).Get(component)) })
 	if found, expected := e.Incomplete(out.Chart, needed); found != "" {
 		return c.Attribute([]problem.Problem{{
 			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: e.Node.Pos(),

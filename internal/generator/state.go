@@ -1,18 +1,10 @@
 package generator
 
 import (
-	"fmt"
-	"maps"
-	"runtime"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
-
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // The components that stand for what registers a member, and for its agent, both of group FleetGroup. The merged values
@@ -89,7 +81,7 @@ func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes Homes) (
 func (st *State) buildClusters(previous *State, p *history) {
 	st.hubProblems = p.hubFaults()
 	anew := st.takeOver(previous)
-	parallel(len(anew), func(i int) {
+	Each(len(anew), func(i int) {
 		d := anew[i]
 		c := st.resolver.NewCluster(d.member, d.place, st.facts)
 		c.Problems = problem.Cut(st.resolver.check(c), problem.OfCluster)
@@ -108,78 +100,3 @@ func (st *State) buildClusters(previous *State, p *history) {
 	st.Problems = problem.Sorted(st.Problems)
 	st.groups, st.hubs = st.allGroups(), st.ownMembers()
 }
-
-// parallel calls f for 0 to n-1 on all processors and returns when all are done. A panic of f becomes the caller's, who
-// may be able to go on without the result: in a goroutine of its own it would end the process.
-func parallel(n int, f func(i int)) {
-	var next atomic.Int64
-	var failed atomic.Pointer[failedCall]
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		wg.Go(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					failed.CompareAndSwap(nil, &failedCall{p, debug.Stack()})
-				}
-			}()
-			for i := next.Add(1) - 1; i < int64(n) && failed.Load() == nil; i = next.Add(1) - 1 {
-				f(int(i))
-			}
-		})
-	}
-	wg.Wait()
-	if p := failed.Load(); p != nil {
-		panic(p) //nolint:forbidigo // passed on
-	}
-}
-
-// failedCall is a panic of parallel's f, with the stack that is gone by the time the caller panics.
-type failedCall struct {
-	value any
-	stack []byte
-}
-
-func (c *failedCall) String() string { return fmt.Sprintf("%v\n%s", c.value, c.stack) }
-
-// templateFacts are the facts as templates see them.
-type templateFacts map[string]any
-
-// lazy are the facts with the group and component that are being computed, put together when they are first needed.
-func (f templateFacts) lazy(g *Group, component string) func() any {
-	var out map[string]any
-	return func() any {
-		if out == nil {
-			out = f.with(g.Name, component, g.Root)
-		}
-		return out
-	}
-}
-
-// with are the facts with a group, component and root.
-func (f templateFacts) with(group, component, root string) map[string]any {
-	out := make(map[string]any, len(f)+3)
-	maps.Copy(out, f)
-	out["group"], out["component"], out["root"] = group, component, root
-	return out
-}
-
-// withLabels are the facts with other labels and annotations.
-func (f templateFacts) withLabels(labels, annotations map[string]string) templateFacts {
-	out := make(templateFacts, len(f)+3)
-	maps.Copy(out, f)
-	l, a := anyMap(labels), anyMap(annotations)
-	out["labels"], out["annotations"] = l, a
-	out["metadata"] = map[string]any{"labels": l, "annotations": a}
-	return out
-}
-
-// anyMap is a map as sprig's functions (get, dig, hasKey) take it.
-func anyMap(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
-}
-
-var emptyMap = &yamldoc.Node{Kind: yamldoc.Map}

@@ -242,7 +242,7 @@ func (st *State) base(q query) (*yamldoc.Node, *Error) {
 	if err != nil {
 		return nil, BadRequestError("input.parameters.base: %v", err)
 	}
-	if e := readEntry(longForm(n)); len(e.Problems) > 0 {
+	if e := ReadEntry(LongForm(n)); len(e.Problems) > 0 {
 		return nil, BadRequestError("input.parameters.%s", strings.TrimPrefix(e.Problems[0].Error(), ": "))
 	}
 	return n, nil

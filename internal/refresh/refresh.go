@@ -207,14 +207,14 @@ func (r *Refresher) Status() Status {
 	if r.keeper != nil {
 		s.State = r.keeper.String()
 	}
-	if l, ok := r.o.Source.(looker); ok && s.Ready() && len(s.Refused) == 0 && l.Looked().After(s.LastSuccess) {
-		s.LastSuccess = l.Looked()
+	if l, ok := r.o.Source.(poller); ok && s.Ready() && len(s.Refused) == 0 && l.Polled().After(s.LastSuccess) {
+		s.LastSuccess = l.Polled()
 	}
 	return s
 }
 
-// looker is a source that tells when it last looked and found nothing wrong: Watch is silent while nothing changes.
-type looker interface{ Looked() time.Time }
+// poller is a source that reports its last successful poll: Watch is silent while nothing changes.
+type poller interface{ Polled() time.Time }
 
 // Changed is closed at the next change of Status. Ask for it before looking at Status, so as to miss nothing.
 func (r *Refresher) Changed() <-chan struct{} {

@@ -16,6 +16,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
 const root = "../.."
@@ -24,7 +26,7 @@ const root = "../.."
 // `argosy params` prints it.
 func TestG1_G6_AnswersAreTheEnginesBytes(t *testing.T) {
 	open := func() source.Source {
-		src, err := source.Open(source.Options{Location: root})
+		src, err := location.Open(git.Options{Location: root})
 		if err != nil {
 			t.Fatal(err)
 		}

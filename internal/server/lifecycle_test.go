@@ -9,7 +9,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
-	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
 // What a service starts ends with it, however it is fed, and while clients still hold connections.
@@ -25,20 +26,20 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	certFile, keyFile := filepath.Join(folder, "..", "tls.crt"), filepath.Join(folder, "..", "tls.key")
 	certify(t, 1, certFile, keyFile)
 	k := tokensOf(t, map[string]string{"ci": "{routes: [getparams]}"})
-	open := func(o source.Options) func(*server.Options) {
+	open := func(o git.Options) func(*server.Options) {
 		return func(p *server.Options) {
 			var err error
-			if p.Source, err = source.Open(o); err != nil {
+			if p.Source, err = location.Open(o); err != nil {
 				t.Fatal(err)
 			}
 			p.StateFile = filepath.Join(t.TempDir(), "accepted.tar")
 		}
 	}
 	for what, change := range map[string]func(*server.Options){
-		"folder": open(source.Options{Location: folder}),
-		"git":    open(source.Options{Location: "file://" + bare, Interval: time.Hour}),
+		"folder": open(git.Options{Location: folder}),
+		"git":    open(git.Options{Location: "file://" + bare, Interval: time.Hour}),
 		"TLS": func(p *server.Options) {
-			open(source.Options{Location: folder})(p)
+			open(git.Options{Location: folder})(p)
 			p.TLSCert, p.TLSKey, p.TLSClientCA = certFile, keyFile, certFile
 		},
 	} {

@@ -15,7 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
-	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
 const dnsValues = "addons/defaults/addons/dns/values.yaml"
@@ -259,7 +260,7 @@ func TestG4_RestartWhileAMemberIsBroken(t *testing.T) {
 	open := func(o *server.Options) {
 		var err error
 		o.StateFile = filepath.Join(state, "accepted.tar")
-		if o.Source, err = source.Open(source.Options{Location: "file://" + bare, StateDir: state, Interval: time.Hour}); err != nil {
+		if o.Source, err = location.Open(git.Options{Location: "file://" + bare, StateDir: state, Interval: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
-	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
 // Rule 6: what is or looks like a secret goes in by every door, and comes out by none: no answer, no header, no line of the
@@ -104,11 +105,11 @@ func TestSecretsStayInside(t *testing.T) {
 	}
 	check("the log", good.log.String())
 	k.write(t, "tenant", k.values["tenant"])
-	for _, o := range []source.Options{{Location: withUser}, {Location: forge.URL + "/fleet.git", Credentials: credentials}} {
+	for _, o := range []git.Options{{Location: withUser}, {Location: forge.URL + "/fleet.git", Credentials: credentials}} {
 		s := start(t, k.use, func(p *server.Options) {
 			var err error
 			o.Interval, o.StateDir = time.Hour, t.TempDir()
-			if p.Source, err = source.Open(o); err != nil {
+			if p.Source, err = location.Open(o); err != nil {
 				t.Fatal(err)
 			}
 			p.StateFile, p.TokenRate = filepath.Join(o.StateDir, "accepted.tar"), 1e6

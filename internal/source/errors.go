@@ -18,12 +18,12 @@ const (
 	NotFound       Reason = "not-found"       // no such repository or folder
 	UnknownRef     Reason = "unknown-ref"     // the repository has no such branch, tag or commit
 	Unreadable     Reason = "unreadable"      // permission denied, disk error
-	Empty          Reason = "empty"           // no file the engine reads
+	Empty          Reason = "empty"           // no file the resolver reads
 	LimitExceeded  Reason = "limit-exceeded"  // a bound of Limits
 	Unstable       Reason = "unstable"        // files vanish while they are being read
 	GitMissing     Reason = "git-missing"     // no git command
 	GitFailed      Reason = "git-failed"      // anything else git says
-	InvalidOptions Reason = "invalid-options" // what NewFolder and NewGit refuse
+	InvalidOptions Reason = "invalid-options" // what New and New refuse
 	Canceled       Reason = "canceled"        // the caller's context has ended
 )
 
@@ -35,7 +35,7 @@ type Error struct {
 	Source string // the source's String
 	Detail string
 	Hint   string // what to do, may be empty
-	err    error  // the cause, if it is of use to errors.Is
+	Err    error  // the cause, if it is of use to errors.Is
 }
 
 func (e *Error) Error() string {
@@ -53,7 +53,7 @@ func (e *Error) Is(target error) bool {
 }
 
 // Unwrap is the cause: a context's error or one of io/fs, else nil.
-func (e *Error) Unwrap() error { return e.err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // ReasonOf is the reason of a source's error, "" for nil.
 func ReasonOf(err error) Reason {
@@ -69,35 +69,35 @@ func ReasonOf(err error) Reason {
 	return GitFailed
 }
 
-func overLimit(source, what string, actual, limit int64) *Error {
+func LimitError(source, what string, actual, limit int64) *Error {
 	return &Error{Reason: LimitExceeded, Source: source, Detail: fmt.Sprintf("%s: %d, at most %d", what, actual, limit)}
 }
 
-func empty(source string) *Error {
+func EmptyError(source string) *Error {
 	return &Error{Reason: Empty, Source: source, Detail: "no .yaml, .yml, .json or .gotmpl file in it"}
 }
 
-// fsError is a file system's error without absolute paths: at is the place inside the folder, "" for the folder. One that
-// has been told already stays.
-func fsError(source, at string, err error) *Error {
+// FileError is a file system's error without absolute paths: at is the place inside the folder, ""
+// for the folder. An *Error stays as it is.
+func FileError(source, at string, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
 	}
-	e = &Error{Reason: Unreadable, Source: source, err: err}
+	e = &Error{Reason: Unreadable, Source: source, Err: err}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
-		e.err = pe.Err
+		e.Err = pe.Err
 	}
-	what := e.err.Error()
+	what := e.Err.Error()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.Reason, e.err, what = NotFound, fs.ErrNotExist, "no such folder"
+		e.Reason, e.Err, what = NotFound, fs.ErrNotExist, "no such folder"
 		if at != "" {
 			e.Reason, what = Unstable, "vanished while being read"
 		}
 	case errors.Is(err, fs.ErrPermission):
-		e.err, what = fs.ErrPermission, "permission denied"
+		e.Err, what = fs.ErrPermission, "permission denied"
 	}
 	if at != "" {
 		what = fmt.Sprintf("read %q: %s", at, what)

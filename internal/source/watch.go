@@ -10,38 +10,40 @@ import (
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
-// watcher is the part of Watch that Folder and Git share.
-type watcher struct {
+// Watcher is the part of Watch that all sources share.
+type Watcher struct {
 	interval time.Duration
-	jitter   bool // spread the looks of several replicas over the interval
+	jitter   bool // spread the polls of several replicas over the interval
 	now      trigger.Trigger
-	looked   *atomic.Int64 // when Watch last looked without an error
+	polled   *atomic.Int64 // when Watch last polled without an error
 }
 
-func newWatcher(interval time.Duration, jitter bool) watcher {
-	return watcher{interval: interval, jitter: jitter, now: trigger.New(), looked: new(atomic.Int64)}
+func NewWatcher(interval time.Duration, jitter bool) Watcher {
+	return Watcher{interval: interval, jitter: jitter, now: trigger.New(), polled: new(atomic.Int64)}
 }
 
-// Refresh makes Watch look now.
-func (w watcher) Refresh() { w.now.Fire() }
+// Refresh triggers a poll of Watch now.
+func (w Watcher) Refresh() { w.now.Fire() }
 
-// Looked is when Watch last looked without an error, zero if it never did.
-func (w watcher) Looked() time.Time {
-	if ns := w.looked.Load(); ns != 0 {
+// Polled is when Watch last polled without an error, zero if it never did.
+func (w Watcher) Polled() time.Time {
+	if ns := w.polled.Load(); ns != 0 {
 		return time.Unix(0, ns)
 	}
 	return time.Time{}
 }
 
-func (w watcher) watch(ctx context.Context, look func(context.Context) (*snapshot.Snapshot, error), update func(*snapshot.Snapshot, error)) {
+// Poll calls poll at each interval and trigger, and update whenever the result differs from the
+// last one.
+func (w Watcher) Poll(ctx context.Context, poll func(context.Context) (*snapshot.Snapshot, error), update func(*snapshot.Snapshot, error)) {
 	var revision, text string
 	for first := true; ; first = false {
-		s, err := look(ctx)
+		s, err := poll(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if err == nil {
-			w.looked.Store(time.Now().UnixNano())
+			w.polled.Store(time.Now().UnixNano())
 		}
 		r, t := "", ""
 		if s != nil {
@@ -54,21 +56,21 @@ func (w watcher) watch(ctx context.Context, look func(context.Context) (*snapsho
 			update(s, err)
 			revision, text = r, t
 		}
-		if !w.wait(ctx, w.pause()) {
+		if !w.Wait(ctx, w.pause()) {
 			return
 		}
 	}
 }
 
-func (w watcher) pause() time.Duration {
+func (w Watcher) pause() time.Duration {
 	if !w.jitter {
 		return w.interval
 	}
 	return w.interval - time.Duration(rand.Int64N(int64(w.interval/10)+1))
 }
 
-// wait returns after the time or at a trigger; false when the context has ended.
-func (w watcher) wait(ctx context.Context, d time.Duration) bool {
+// Wait returns after the time or at a trigger; false when the context has ended.
+func (w Watcher) Wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

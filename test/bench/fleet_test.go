@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
 // components is how many components each fleet has.
@@ -58,7 +59,7 @@ var limits = source.Limits{Files: 500_000}
 // read reads the repository as the service and the commands do.
 func (f *fleet) read() *snapshot.Snapshot {
 	f.Helper()
-	src, err := source.NewFolder(f.dir, limits)
+	src, err := dir.New(f.dir, limits)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -18,13 +18,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 	service "github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
 // newEngine starts the service itself on this repository's fleet, and returns its address and the
 // state that it answers from.
 func newEngine(t *testing.T) (string, *generator.State) {
 	t.Helper()
-	folder, err := source.NewFolder(repo, source.Limits{})
+	folder, err := dir.New(repo, source.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
 // TestExpansionEqualsThePlugin: what internal/expand computes offline is, field by field, what Argo CD's own generator and
@@ -24,7 +25,7 @@ import (
 func TestExpansionEqualsThePlugin(t *testing.T) {
 	url, _ := newEngine(t)
 	a := newArgoCD(t, url)
-	folder, err := source.NewFolder(repo, source.Limits{Charts: true})
+	folder, err := dir.New(repo, source.Limits{Charts: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
 // flipped are one of each kind of member: an agent with Argo CD, one with Flux, one that the hub deploys to, a hub.
@@ -28,7 +29,7 @@ var flipped = []string{"payments-prod-eu-1", "analytics-prod-eu-1", "retail-prod
 // fleetFiles are this repository's files as a fleet.
 func fleetFiles(t *testing.T) map[string]*snapshot.File {
 	t.Helper()
-	folder, err := source.NewFolder(repo, source.Limits{})
+	folder, err := dir.New(repo, source.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
 // TestStaticEqualsThePlugin: what argosy render writes is what Argo CD makes with the plugin, in either form: as Applications,
@@ -28,7 +29,7 @@ func TestStaticEqualsThePlugin(t *testing.T) {
 			want[name] = app
 		}
 	}
-	folder, err := source.NewFolder(repo, source.Limits{Charts: true})
+	folder, err := dir.New(repo, source.Limits{Charts: true})
 	if err != nil {
 		t.Fatal(err)
 	}

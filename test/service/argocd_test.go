@@ -14,7 +14,8 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/argosy-hub/argosy/internal/server"
-	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
 const token = "a-token"
@@ -22,7 +23,7 @@ const token = "a-token"
 // serve runs the service on a folder.
 func serve(t *testing.T, dir string) *server.Server {
 	t.Helper()
-	src, err := source.Open(source.Options{Location: dir})
+	src, err := location.Open(git.Options{Location: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	sourcedir "github.com/argosy-hub/argosy/internal/source/dir"
+	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
 // tracking is a repository with a commit, and its snapshots: of the commit, and of the folder.
@@ -44,11 +46,11 @@ func tracking(t *testing.T, files, links map[string]string) (dir string, snapsho
 	runGit(t, dir, "add", ".")
 	runGit(t, dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message=x")
 	limits := source.Limits{Charts: true}
-	commit, err := source.Revision(context.Background(), dir, "main", limits)
+	commit, err := git.Revision(context.Background(), dir, "main", limits)
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, err := source.NewFolder(dir, limits)
+	folder, err := sourcedir.New(dir, limits)
 	if err != nil {
 		t.Fatal(err)
 	}

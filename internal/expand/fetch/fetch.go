@@ -16,7 +16,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
 // The limits (rule 4), in bytes but for the last four. Those of Git repositories are internal/source's.
@@ -54,7 +54,7 @@ type Charts struct {
 	mu      sync.Mutex
 	charts  map[expand.Reference]func() (expand.Archive, error)
 	indexes map[string]func() (index, error)
-	others  map[[2]string]func() (*source.Other, error)
+	others  map[[2]string]func() (*git.Remote, error)
 	places  map[expand.Place]func() (*snapshot.Snapshot, error)
 	values  map[string]func() ([]byte, error)
 
@@ -68,7 +68,7 @@ func New(ctx context.Context, o Options) (*Charts, error) {
 	c := &Charts{
 		ctx: ctx, o: o, cache: cache{o.Dir}, slots: make(chan struct{}, maxAtOnce), end: time.Now().Add(maxRun),
 		charts: map[expand.Reference]func() (expand.Archive, error){}, indexes: map[string]func() (index, error){},
-		others: map[[2]string]func() (*source.Other, error){}, places: map[expand.Place]func() (*snapshot.Snapshot, error){},
+		others: map[[2]string]func() (*git.Remote, error){}, places: map[expand.Place]func() (*snapshot.Snapshot, error){},
 		values: map[string]func() ([]byte, error){},
 	}
 	if !o.Offline {

@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
 // mirrors is the folder of the cache that Git repositories are in. No chart's is called so: those have a digest behind.
@@ -25,11 +26,11 @@ func (c *Charts) At(p expand.Place) (*snapshot.Snapshot, error) {
 }
 
 func (c *Charts) at(p expand.Place) (*snapshot.Snapshot, error) {
-	other, err := once(c, c.others, [2]string{p.RepoURL, p.Revision}, func() (*source.Other, error) {
+	other, err := once(c, c.others, [2]string{p.RepoURL, p.Revision}, func() (*git.Remote, error) {
 		if scheme, _, _ := strings.Cut(p.RepoURL, ":"); scheme == p.RepoURL || strings.ContainsAny(scheme, `/\`) {
 			return nil, &expand.Unavailable{Detail: "its repository's URL is none of Git's", Hint: "https://, ssh:// or git@host:path"}
 		}
-		return source.NewOther(p.RepoURL, p.Revision, filepath.Join(c.o.Dir, mirrors), c.o.Offline)
+		return git.NewRemote(p.RepoURL, p.Revision, filepath.Join(c.o.Dir, mirrors), c.o.Offline)
 	})
 	if err != nil {
 		return nil, err

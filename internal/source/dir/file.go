@@ -1,0 +1,132 @@
+package dir
+
+import (
+	"io/fs"
+
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/tree"
+)
+
+// snapshot makes a snapshot of the files, including those that links lead to.
+func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot.Snapshot, error) {
+	f := w.Folder
+	for _, p := range files {
+		if p.Path != p.Node.Path {
+			w.visit(p, w.root, p.Node.Path)
+		}
+	}
+	if w.bytes > f.limits.Bytes {
+		return nil, source.LimitError(f.name, "bytes of all files", w.bytes, f.limits.Bytes)
+	}
+	if w.failed.err != nil {
+		return nil, source.FileError(f.name, w.failed.path, w.failed.err)
+	}
+	out := make([]*snapshot.File, 0, len(files)+len(broken))
+	changed := f.last == nil
+	for _, p := range files {
+		file := w.found[p.Path].file
+		changed = changed || file != f.seen[p.Path].file
+		out = append(out, file)
+	}
+	for _, b := range broken {
+		old := f.last.File(b.Path)
+		changed = changed || old == nil || old.Digest != b.Digest
+		out = append(out, b)
+	}
+	f.seen = w.found
+	if !changed && len(out) == f.last.Len() {
+		return f.last, nil
+	}
+	return snapshot.Of(out).WithBeside(w.tree.Beside()), nil
+}
+
+// visit records a file as it is now. Below is its path from the open folder.
+func (w *walk) visit(p tree.Placed, at handle, below string) {
+	file, err := w.file(p, at, below)
+	if err != nil {
+		w.failed.note(p.Node.Path, err)
+	}
+	w.found[p.Path] = file
+}
+
+// file reads a file, or reuses the one of the last poll if it did not change.
+func (w *walk) file(p tree.Placed, at handle, below string) (readFile, error) {
+	old, known := w.seen[p.Path]
+	if known && !old.racy {
+		if stat, _, err := at.lstat(below); err == nil && stat == old.stat {
+			w.count(stat.size)
+			return readFile{stat: stat, racy: stat.youngerThan(w.fresh), file: old.file}, nil
+		}
+	}
+	file, err := at.file(below)
+	if err != nil {
+		return readFile{}, err
+	}
+	defer file.close()
+	stat, mode, err := file.stat()
+	if err != nil {
+		return readFile{}, err
+	}
+	if !mode.IsRegular() {
+		return readFile{}, fs.ErrNotExist // something else has taken its place
+	}
+	if w.count(stat.size) || len(w.found) > w.limits.Files {
+		return readFile{}, nil // there will be no snapshot
+	}
+	content, err := w.content(p.Path, file, stat.size)
+	if err != nil {
+		return readFile{}, err
+	}
+	if known && old.file.Digest == content.Digest {
+		content = old.file
+	}
+	return readFile{stat: stat, racy: stat.youngerThan(w.fresh), file: content}, nil
+}
+
+// count bounds the bytes of all files: it reports whether they are beyond the limit.
+func (w *walk) count(size int64) bool {
+	if size <= w.limits.FileSize {
+		w.bytes += size
+	}
+	return w.bytes > w.limits.Bytes
+}
+
+// content reads a file of about a size.
+func (w *walk) content(p string, file handle, size int64) (*snapshot.File, error) {
+	if size > w.limits.FileSize {
+		return snapshot.TooLarge(p, size, w.limits.FileSize), nil
+	}
+	w.reads++
+	data := make([]byte, 0, size+1)
+	for int64(len(data)) <= w.limits.FileSize {
+		n, err := file.read(data[len(data):cap(data)])
+		if err != nil {
+			return nil, err
+		}
+		data = data[:len(data)+n]
+		// What ends at its size, with room for more, is read to its end.
+		if n == 0 || size > 0 && int64(len(data)) == size {
+			return snapshot.NewFile(p, data, w.limits.FileSize), nil
+		}
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+	}
+	return snapshot.TooLarge(p, int64(len(data)), w.limits.FileSize), nil
+}
+
+// firstFailure keeps the failure of the first path in order: files come in no order, and a text
+// that names another one at each poll would be reported as a new error each time (G5).
+type firstFailure struct {
+	path string
+	err  error
+}
+
+func (f *firstFailure) note(path string, err error) {
+	if f.err == nil || path < f.path {
+		f.path, f.err = path, err
+	}
+}
+
+func (s fileStat) youngerThan(t int64) bool { return max(s.mtime, s.ctime) >= t }

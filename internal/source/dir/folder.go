@@ -1,0 +1,156 @@
+package dir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/tree"
+)
+
+const (
+	folderInterval = time.Second
+	// After a change, Watch polls every quietStep until two polls agree, so that a checkout, which
+	// writes in many steps, arrives as one change. It polls at most quietSteps times.
+	quietStep  = 150 * time.Millisecond
+	quietSteps = 5
+	// racy is how old a file's times must be at a poll for the next poll to trust them: a write
+	// within the clock's granularity of the file system leaves no trace in them.
+	racy = 2 * time.Second
+	// relist is how long listings are reused at most.
+	relist = time.Minute
+	// walkAttempts is how often a poll starts over when files vanish meanwhile.
+	walkAttempts = 3
+	// openFolders is how many folders inside each other are open at a time, at most.
+	openFolders = 32
+)
+
+// Folder is a repository in a folder of this machine, without Git.
+type Folder struct {
+	source.Watcher
+	dir    string // absolute, links not resolved
+	name   string
+	limits source.Limits
+
+	mu   sync.Mutex
+	last *snapshot.Snapshot
+	// listings are those of the last poll, dropped each relist: not every network file system keeps
+	// its folders' times.
+	listings map[string]listing
+	relisted time.Time
+	seen     map[string]readFile // by path in the snapshot, of the last good poll
+	reads    int                 // files read so far; for tests
+}
+
+// seenFile is a file as it was when its content was last read.
+type readFile struct {
+	stat fileStat
+	racy bool
+	file *snapshot.File
+}
+
+type fileStat struct {
+	size         int64
+	mtime, ctime int64
+	dev, inode   uint64
+}
+
+// New makes a source of a folder, which need not be there yet.
+func New(dir string, limits source.Limits) (*Folder, error) {
+	name := fmt.Sprintf("folder %q", dir)
+	if dir == "" {
+		return nil, &source.Error{Reason: source.InvalidOptions, Source: "folder", Detail: "no location given", Hint: "give a folder or a Git URL"}
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, source.FileError(name, "", err)
+	}
+	return &Folder{Watcher: source.NewWatcher(folderInterval, false), dir: abs, name: name, limits: limits.WithDefaults()}, nil
+}
+
+// String is `folder "dir"`.
+func (f *Folder) String() string { return f.name }
+
+// Close does nothing: a folder holds nothing.
+func (f *Folder) Close() error { return nil }
+
+// Snapshot reads what has changed since the last call.
+func (f *Folder) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var err error
+	for range walkAttempts {
+		var s *snapshot.Snapshot
+		if s, err = f.poll(ctx); err == nil {
+			f.last = s
+			return s, nil
+		}
+		if !errors.Is(err, source.Unstable) {
+			break
+		}
+	}
+	return f.last, err
+}
+
+// Watch polls the folder each second.
+func (f *Folder) Watch(ctx context.Context, update func(*snapshot.Snapshot, error)) {
+	var last *snapshot.Snapshot
+	first := true
+	f.Poll(ctx, func(ctx context.Context) (*snapshot.Snapshot, error) {
+		s, err := f.Snapshot(ctx)
+		for i := 0; i < quietSteps && !first && (s != last || err != nil) && f.Wait(ctx, quietStep); i++ {
+			previous, previousErr := s, err
+			s, err = f.Snapshot(ctx)
+			if s == previous && (err == nil) == (previousErr == nil) {
+				break
+			}
+		}
+		last, first = s, false
+		return s, err
+	}, update)
+}
+
+func (f *Folder) poll(ctx context.Context) (*snapshot.Snapshot, error) {
+	began := time.Now()
+	real, err := filepath.EvalSymlinks(f.dir)
+	if err != nil {
+		return nil, source.FileError(f.name, "", err)
+	}
+	if info, err := os.Stat(real); err == nil && !info.IsDir() {
+		return nil, &source.Error{Reason: source.NotFound, Source: f.name, Detail: "not a folder"}
+	}
+	root, err := openRoot(real)
+	if err != nil {
+		return nil, source.FileError(f.name, "", err)
+	}
+	defer root.close()
+
+	if began.Sub(f.relisted) > relist {
+		f.listings, f.relisted = nil, began
+	}
+	w := &walk{
+		Folder: f, ctx: ctx, root: root, real: real, fresh: began.Add(-racy).UnixNano(), tree: tree.New(f.name, f.limits, len(f.seen)),
+		listings: make(map[string]listing, len(f.listings)), found: make(map[string]readFile, len(f.seen)), buffer: make([]byte, 32<<10),
+	}
+	_, _, err = root.lstat(".git")
+	w.clone = err == nil
+	if err := w.dir("", root, "."); err != nil {
+		f.listings = nil
+		return nil, err
+	}
+	f.listings = w.listings
+	files, broken, err := w.tree.Place()
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, source.EmptyError(f.name)
+	}
+	return w.snapshot(files, broken)
+}

@@ -1,0 +1,130 @@
+package dir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+)
+
+// asNobody calls f without the right to read whatever is another user's, also when the tests run as
+// root.
+func asNobody(t *testing.T, f func()) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_SETFSUID, 65534, 0, 0); errno != 0 {
+			t.Error(errno)
+			return
+		}
+		f()
+	}()
+	<-done
+}
+
+// G4, G5: what must not be read is an error for the whole look, never a snapshot without it.
+func TestUnreadableFolderKeepsLastSnapshot(t *testing.T) {
+	for p, read := range map[string]string{"a.yaml": "a.yaml", "b": "b", "": ""} {
+		t.Run("at "+p, func(t *testing.T) {
+			base := t.TempDir()
+			sourcetest.Check(t, os.Chmod(filepath.Dir(base), 0o755)) // made for this user alone
+			dir := filepath.Join(base, "repo")
+			sourcetest.Write(t, dir, map[string]string{"a.yaml": "a: 1\n", "b/c.yaml": "c: 1\n", "d.yaml": "d: 1\n"})
+			f := openFolder(t, dir)
+			sourcetest.Check(t, os.Chmod(filepath.Join(dir, p), 0))
+			t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, p), 0o755) })
+			want := fmt.Sprintf("folder %q: read %q: permission denied", dir, read)
+			if p == "" {
+				want = fmt.Sprintf("folder %q: permission denied", dir)
+			}
+			asNobody(t, func() {
+				for range 2 {
+					s, err := f.Snapshot(sourcetest.Context(t))
+					if s != nil || !errors.Is(err, source.Unreadable) || !errors.Is(err, fs.ErrPermission) || err.Error() != want {
+						t.Errorf("got %v, %v, want %s", s, err, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// H8, under a race: a folder whose place a link to the outside takes, again and again while it is
+// looked at, never gives a file of the outside.
+func TestFolderThatBecomesALinkIsNotRead(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "repo")
+	sourcetest.Write(t, base, map[string]string{"outside/b/c.yaml": "outside\n", "outside/a.yaml": "outside\n"})
+	sourcetest.Write(t, dir, map[string]string{"start.yaml": "start\n", "x/a/b/c.yaml": "inside\n", "x/a/a.yaml": "inside\n"})
+	place := filepath.Join(dir, "x", "a")
+	sourcetest.Check(t, os.Symlink(filepath.Join(base, "outside"), filepath.Join(dir, "link")))
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default: // the two change places in one step
+				_ = unix.Renameat2(unix.AT_FDCWD, place, unix.AT_FDCWD, filepath.Join(dir, "link"), unix.RENAME_EXCHANGE)
+			}
+		}
+	}()
+	both := map[string]bool{}
+	for range 500 {
+		s, err := openFolder(t, dir).Snapshot(sourcetest.Context(t))
+		if err != nil && !errors.Is(err, source.Unstable) {
+			t.Errorf("unexpected: %v", err)
+		}
+		for _, p := range s.Paths() {
+			both[string(s.File(p).Data)] = true
+		}
+	}
+	close(stop)
+	<-done
+	if both["outside\n"] || !both["inside\n"] {
+		t.Errorf("contents seen: %v", both)
+	}
+}
+
+// A file is opened by a path of many folders, none of which may be a link; so is one deeper than
+// folders are kept open.
+func TestHandleOpensNoLinkOnItsPath(t *testing.T) {
+	dir := t.TempDir()
+	deep := strings.Repeat("d/", 3*openFolders) + "deep.yaml"
+	sourcetest.Write(t, dir, map[string]string{"a/b/c.yaml": "inside\n", "link": "-> a", "a/link.yaml": "-> b/c.yaml", deep: "deep\n"})
+	root, err := openRoot(dir)
+	sourcetest.Check(t, err)
+	defer root.close()
+	for p, want := range map[string]error{
+		"a/b/c.yaml": nil, deep: nil,
+		"link/b/c.yaml": fs.ErrNotExist, "a/link.yaml": fs.ErrNotExist, "a/b/c.yaml/d": fs.ErrNotExist, "a/gone.yaml": fs.ErrNotExist,
+	} {
+		file, err := root.file(p)
+		if err == nil {
+			file.close()
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", p, err, want)
+		}
+	}
+	if got := sourcetest.Contents(sourcetest.Snapshot(t, openFolder(t, dir))); got[deep] != "deep\n" || got["link/b/c.yaml"] != "inside\n" {
+		t.Errorf("got %v", got)
+	}
+}

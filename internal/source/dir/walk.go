@@ -1,0 +1,153 @@
+package dir
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/tree"
+)
+
+// walk is one poll of a folder. It reads files while their folder is open.
+type walk struct {
+	*Folder
+	ctx      context.Context
+	root     handle
+	real     string
+	clone    bool  // the folder is a clone, and no folder that clones are put together in
+	fresh    int64 // times from here on are not trusted by the next poll
+	tree     *tree.Tree
+	listings map[string]listing
+	found    map[string]readFile // by path in the snapshot
+	failed   firstFailure
+	bytes    int64  // of all files
+	buffer   []byte // for listing folders
+}
+
+// listing is what a folder holds; it is valid as long as the folder's own times stay.
+type listing struct {
+	stat fileStat
+	racy bool
+	dirs []string
+	// nodes are the files and links.
+	nodes []tree.Node
+}
+
+// entry is a name in a folder.
+type entry struct {
+	name string
+	mode fs.FileMode // its type
+}
+
+// dir visits a folder. Below is its path from the open folder.
+func (w *walk) dir(rel string, at handle, below string) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	// Files of the folder are opened from the folder while it is open, else from the root.
+	from, to := w.root, rel
+	l, known, err := w.cached(rel)
+	if err == nil && !known {
+		var here handle
+		if here, err = at.folder(below); err == nil {
+			l, err = w.list(rel, here)
+			if strings.Count(rel, "/") < openFolders {
+				defer here.close()
+				from, to = here, ""
+			} else {
+				here.close()
+			}
+		}
+	}
+	if err != nil {
+		return source.FileError(w.name, rel, err)
+	}
+	w.listings[rel] = l
+	for i := range l.nodes {
+		n := &l.nodes[i]
+		if err := w.tree.Add(n); err != nil {
+			return err
+		}
+		if !n.Link && !tree.Hidden(n.Path) && w.limits.Wanted(n.Path) {
+			w.visit(tree.Placed{Path: n.Path, Node: n}, from, join(to, path.Base(n.Path)))
+		}
+	}
+	for _, dir := range l.dirs {
+		if err := w.dir(dir, from, join(to, path.Base(dir))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cached returns the listing of the last poll if no entry was added or removed since.
+func (w *walk) cached(rel string) (listing, bool, error) {
+	l, ok := w.Folder.listings[rel]
+	if !ok || l.racy {
+		return l, false, nil
+	}
+	stat, _, err := w.root.lstat(cmp.Or(rel, "."))
+	l.racy = stat.youngerThan(w.fresh)
+	return l, stat == l.stat, err
+}
+
+// list lists a folder that is open.
+func (w *walk) list(rel string, here handle) (listing, error) {
+	stat, _, err := here.stat() // before its entries: what comes later makes it differ
+	if err != nil {
+		return listing{}, err
+	}
+	entries, err := here.list(w.buffer)
+	if err != nil {
+		return listing{}, err
+	}
+	if rel != "" && w.clone && slices.ContainsFunc(entries, func(e entry) bool { return e.name == ".git" }) {
+		entries = nil // a submodule, or a clone in a clone: another repository's
+	}
+	l := listing{stat: stat, racy: stat.youngerThan(w.fresh), nodes: make([]tree.Node, 0, len(entries))}
+	for _, e := range entries {
+		n := tree.Node{Path: join(rel, e.name)}
+		switch {
+		case e.name == ".git":
+		case e.mode.IsDir():
+			l.dirs = append(l.dirs, n.Path)
+		case e.mode.IsRegular():
+			l.nodes = append(l.nodes, n)
+		case e.mode == fs.ModeSymlink:
+			target, err := here.readlink(e.name)
+			if err != nil {
+				return listing{}, source.FileError(w.name, n.Path, err)
+			}
+			n.Link, n.Target = true, filepath.ToSlash(target)
+			if filepath.IsAbs(target) {
+				n.Target, n.Outside = w.below(target)
+			}
+			l.nodes = append(l.nodes, n)
+		}
+	}
+	return l, nil
+}
+
+// below turns an absolute link into one that counts from the root; outside reports that it leads
+// out of the folder.
+func (w *walk) below(target string) (rooted string, outside bool) {
+	for _, root := range []string{w.Folder.dir, w.real} {
+		if rest, ok := strings.CutPrefix(filepath.Clean(target), strings.TrimSuffix(root, "/")); ok && (rest == "" || rest[0] == '/') {
+			return "/" + strings.TrimPrefix(rest, "/"), false
+		}
+	}
+	return target, true
+}
+
+// join is the path of a name in a folder; "" is the root.
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}

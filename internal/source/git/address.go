@@ -1,0 +1,157 @@
+package git
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// address is a repository's address, its credentials taken apart from it.
+type address struct {
+	url      string // for git: never holds a password, nor any user information for HTTP
+	display  string // for people
+	scope    string // scheme://host[:port] for HTTP: where credentials may go; "" for others
+	ssh      bool
+	username string // from the URL (HTTP alone)
+	password string
+}
+
+// parseAddress reads a location. Whatever follows "user:" in a URL stays out of display.
+func parseAddress(location string) (address, string) {
+	if !IsURL(location) {
+		abs, err := filepath.Abs(location)
+		if err != nil {
+			return address{display: location}, "the folder cannot be found"
+		}
+		return address{url: abs, display: location}, ""
+	}
+	if strings.HasPrefix(location, "-") {
+		return address{display: "?"}, "an address cannot begin with a dash"
+	}
+	if !strings.Contains(location, "://") {
+		if strings.Contains(location, "::") {
+			return address{display: "?"}, "remote helpers (helper::address) are not supported"
+		}
+		return address{url: location, display: location, ssh: true}, "" // [user@]host:path
+	}
+	u, err := url.Parse(location)
+	if err != nil { // its text quotes the URL
+		return address{display: "?"}, "the URL cannot be parsed"
+	}
+	if u.Opaque != "" { // ssh::x://y
+		return address{display: "?"}, "remote helpers (helper::address) are not supported"
+	}
+	a := address{}
+	switch u.Scheme {
+	case "http", "https":
+		if u.Host == "" {
+			return address{display: "?"}, "the URL has no host"
+		}
+		a.scope = u.Scheme + "://" + u.Host
+		if u.User != nil {
+			a.username = u.User.Username()
+			a.password, _ = u.User.Password()
+			u.User = nil
+		}
+	case "ssh", "git+ssh", "ssh+git":
+		a.ssh = true
+		if u.User != nil {
+			u.User = url.User(u.User.Username()) // ssh takes no password from a URL
+		}
+	case "git", "file":
+		u.User = nil
+	default:
+		return address{display: "?"}, "the URL's scheme is none of https, http, ssh, git and file"
+	}
+	a.url = u.String()
+	if u.RawQuery != "" { // may hold a token
+		u.RawQuery = "..."
+	}
+	if u.Fragment != "" {
+		u.Fragment, u.RawFragment = "...", ""
+	}
+	a.display = u.String()
+	if a.scope != "" && (u.RawQuery != "" || u.Fragment != "") {
+		// Git hands the URL to git-remote-https as an argument, whatever way it has come by it, for
+		// all processes to read.
+		return a, "the URL has a query or a fragment, which stands on a command line of git's"
+	}
+	return a, ""
+}
+
+// credentials are the files of a credentials folder that are there.
+type credentials struct {
+	dir                                      string
+	username, password, identity, knownHosts bool
+}
+
+func findCredentials(dir string) (credentials, error) {
+	if dir == "" {
+		return credentials{}, nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return credentials{}, err
+	}
+	c := credentials{dir: abs}
+	for name, there := range map[string]*bool{"username": &c.username, "password": &c.password, "identity": &c.identity, "known_hosts": &c.knownHosts} {
+		if info, err := os.Stat(filepath.Join(abs, name)); err == nil {
+			*there = info.Mode().IsRegular()
+		} else if !os.IsNotExist(err) {
+			return credentials{}, err
+		}
+	}
+	return c, nil
+}
+
+// check tells what is wrong with the credentials for an address, "" if nothing is.
+func (c credentials) check(a address) string {
+	switch {
+	case c.dir == "":
+	case a.scope != "" && !c.password:
+		return "the credentials folder has no file password"
+	case a.ssh && !c.identity:
+		return "the credentials folder has no file identity"
+	case a.ssh && !c.knownHosts:
+		return "the credentials folder has no file known_hosts, so that the server cannot be told from an impostor"
+	}
+	return ""
+}
+
+// helper is a Git credential helper that hands out what stands in the credentials folder, or in the
+// environment. Its text holds no secret, and printf is the shell's own, so that none gets onto a
+// command line.
+func (c credentials) helper(a address) string {
+	switch {
+	case a.scope == "":
+		return ""
+	case c.password:
+		return `!f() { test "$1" = get || exit 0; d=$ARGOSY_GIT_CREDENTIALS; ` +
+			`if test -e "$d/username"; then u=$(cat "$d/username"); else u=git; fi; ` +
+			`printf 'username=%s\npassword=%s\n' "$u" "$(cat "$d/password")"; }; f`
+	case a.username != "" || a.password != "":
+		return `!f() { test "$1" = get || exit 0; ` +
+			`printf 'username=%s\npassword=%s\n' "$ARGOSY_GIT_USERNAME" "$ARGOSY_GIT_PASSWORD"; }; f`
+	}
+	return ""
+}
+
+// sshCommand is the ssh command for Git: never asks, and takes identity and known hosts from the
+// folder, if given.
+func (c credentials) sshCommand(inherited string) string {
+	command := inherited
+	if command == "" {
+		command = "ssh"
+	}
+	command += " -o BatchMode=yes -o ConnectTimeout=15"
+	if c.identity {
+		command += " -i " + shellQuote(filepath.Join(c.dir, "identity")) + " -o IdentitiesOnly=yes"
+	}
+	if c.knownHosts {
+		command += " -o StrictHostKeyChecking=yes -o " + shellQuote(`UserKnownHostsFile="`+filepath.Join(c.dir, "known_hosts")+`"`)
+	}
+	return command
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

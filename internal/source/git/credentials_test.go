@@ -1,0 +1,139 @@
+package git
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+)
+
+// A password reaches the server, and nothing but the server: it is on no command line, in no file
+// of the state directory and in no error; not even another host that the server redirects to gets
+// it.
+func TestCredentialsStaySecret(t *testing.T) {
+	const secret = "s3cr&t %24'\"\\x"
+	folder := t.TempDir()
+	sourcetest.Write(t, folder, map[string]string{"username": "fleet\n", "password": secret + "\n"})
+	for name, o := range map[string]Options{
+		"folder": {Credentials: folder},
+		"url":    {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := sourcetest.NewRepo(t)
+			want := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+			var mu sync.Mutex
+			var exposed []string
+			asked := 0
+			server := r.Server("fleet", secret, func(*http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				asked++
+				exposed = append(exposed, processes(t, "s3cr")...)
+			})
+			o.Location, o.StateDir = server.URL+"/.git", t.TempDir()
+			if name == "url" {
+				o.Location = strings.Replace(o.Location, "://", "://fleet:s3cr%26t%20%2524%27%22%5Cx@", 1)
+			}
+			if s := sourcetest.Snapshot(t, openGit(t, o)); s.Revision != want {
+				t.Errorf("got %s, want %s", s.Revision, want)
+			}
+			if asked == 0 || len(exposed) > 0 {
+				t.Errorf("%d requests with credentials; command lines that hold the secret: %q", asked, exposed)
+			}
+			sourcetest.Check(t, filepath.WalkDir(o.StateDir, func(p string, d fs.DirEntry, err error) error {
+				if err != nil || !d.Type().IsRegular() {
+					return err
+				}
+				data, err := os.ReadFile(p)
+				if strings.Contains(string(data), "s3cr") {
+					t.Errorf("%s holds the secret", p)
+				}
+				return err
+			}))
+		})
+	}
+}
+
+// The other host listens on another port, which is another scope.
+func TestCredentialsGoToTheirHostAlone(t *testing.T) {
+	r := sourcetest.NewRepo(t)
+	r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+	got := make(chan string, 10)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		got <- q.Header.Get("Authorization")
+		w.Header().Set("WWW-Authenticate", `Basic realm="other"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer other.Close()
+	front := httptest.NewServer(http.RedirectHandler(other.URL+"/.git/info/refs?service=git-upload-pack", http.StatusFound))
+	defer front.Close()
+	folder := t.TempDir()
+	sourcetest.Write(t, folder, map[string]string{"password": "token"})
+	if _, err := openGit(t, Options{Location: front.URL + "/.git", Credentials: folder}).Snapshot(sourcetest.Context(t)); err == nil {
+		t.Error("no error")
+	}
+	close(got)
+	n := 0
+	for header := range got {
+		n++
+		if header != "" {
+			t.Errorf("the other host got %q", header)
+		}
+	}
+	if n == 0 {
+		t.Error("the other host was not asked: the test proves nothing")
+	}
+}
+
+// A rotated password is used from the next look on; a token needs no user name.
+func TestRotatedCredentialsAreReadAnew(t *testing.T) {
+	r := sourcetest.NewRepo(t)
+	r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+	server := r.Server("git", "second", nil)
+	folder := t.TempDir()
+	sourcetest.Write(t, folder, map[string]string{"password": "first"})
+	g := openGit(t, Options{Location: server.URL + "/.git", Credentials: folder})
+	_, err := g.Snapshot(sourcetest.Context(t))
+	if want := fmt.Sprintf("git %q: authentication failed; check the credentials folder", server.URL+"/.git"); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	sourcetest.Write(t, folder, map[string]string{"password": "second"})
+	sourcetest.Snapshot(t, g)
+}
+
+func TestCredentials_SSHCommand(t *testing.T) {
+	c := credentials{dir: "/it's here", identity: true, knownHosts: true}
+	want := `ssh -o BatchMode=yes -o ConnectTimeout=15 -i '/it'\''s here/identity' -o IdentitiesOnly=yes` +
+		` -o StrictHostKeyChecking=yes -o 'UserKnownHostsFile="/it'\''s here/known_hosts"'`
+	if got := c.sshCommand(""); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := (credentials{}).sshCommand("ssh -F cfg"); got != "ssh -F cfg -o BatchMode=yes -o ConnectTimeout=15" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// clean is the last line of defence for messages of git's that have no meaning of their own here.
+func TestClean(t *testing.T) {
+	g := openGit(t, Options{Location: "https://u:hunter2@host/x"})
+	for in, want := range map[string]string{
+		"bad https://a:b@host/x":                "bad https://***@host/x",
+		"password hunter2 is bad":               "password *** is bad",
+		"cannot open " + g.mirror + "/objects":  "cannot open mirror/objects",
+		"cannot open " + g.base + "/x":          "cannot open state/x",
+		"no answer after 1234 ms from\n  there": "no answer from there",
+		"":                                      "git failed without a message",
+		strings.Repeat("x", 300):                strings.Repeat("x", 200) + "...",
+	} {
+		if got := g.clean(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

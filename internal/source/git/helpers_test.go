@@ -1,0 +1,18 @@
+package git
+
+import (
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+)
+
+func openGit(t testing.TB, o Options) *Repository {
+	t.Helper()
+	if o.StateDir == "" {
+		o.StateDir = t.TempDir()
+	}
+	g, err := New(o)
+	sourcetest.Check(t, err)
+	t.Cleanup(func() { _ = g.Close() })
+	return g
+}

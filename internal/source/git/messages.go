@@ -1,0 +1,113 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// message is the line of git's messages that tells most.
+func message(stderr string) string {
+	last := ""
+	for line := range strings.Lines(stderr) {
+		line = strings.TrimSpace(line)
+		for _, prefix := range []string{"fatal: ", "error: "} {
+			if text, ok := strings.CutPrefix(line, prefix); ok {
+				return text
+			}
+		}
+		if line != "" && !strings.HasPrefix(line, "remote: ") && !strings.HasPrefix(line, "warning: ") {
+			last = line
+		}
+	}
+	return last
+}
+
+// messages are those of git, curl and ssh that have a reason of their own, searched in this order.
+var messages = []struct {
+	pattern *regexp.Regexp
+	reason  source.Reason
+	detail  string
+	hint    string
+}{
+	{regexp.MustCompile(`(?i)UNPROTECTED PRIVATE KEY|bad permissions`), source.Authentication, "ssh refuses the identity file", "make it readable for its owner alone (mode 0400)"},
+	{regexp.MustCompile(`(?i)Host key verification failed`), source.Authentication, "the server's ssh host key is not known", "add it to known_hosts"},
+	{regexp.MustCompile(`(?i)Permission denied \(|Authentication failed|could not read (Username|Password)|returned error: 401`), source.Authentication, "authentication failed", "check the credentials folder"},
+	{regexp.MustCompile(`(?i)returned error: 403`), source.Authentication, "access denied", "check what the credentials may read"},
+	{regexp.MustCompile(`(?i)Could not resolve (host|proxy)|Name or service not known|Temporary failure in name resolution|unable to look up|nodename nor servname`), source.Unreachable, "host not found", "check the URL and the name service"},
+	{regexp.MustCompile(`(?i)SSL certificate|certificate verif|server verification failed|unable to get local issuer|self.signed certificate`), source.Unreachable, "the server's certificate is not trusted", "set GIT_SSL_CAINFO to its authority's file"},
+	{regexp.MustCompile(`(?i)timed out|Timeout was reached|Operation too slow`), source.Unreachable, "the server does not answer in time", ""},
+	{regexp.MustCompile(`couldn't find remote ref|no such ref`), source.UnknownRef, "the ref has just vanished", ""},
+	{regexp.MustCompile(`(?i)repository '.*' not found|returned error: 404|does not appear to be a git repository|Repository not found|does not exist|not valid: is this a git repository|no such remote`), source.NotFound, "no such repository", "check the URL, and whether the credentials may see it"},
+	{regexp.MustCompile(`(?i)Connection refused|Failed to connect|Couldn't connect|No route to host|Network is unreachable|Connection reset|Connection closed by|unable to connect|Empty reply|connection abort|proxy|Could not read from remote|hung up|early EOF|RPC failed|returned error: (5\d\d|429)`), source.Unreachable, "the server cannot be reached", ""},
+}
+
+// remoteError turns the end of a command that talked to the server into an Error. Local reports
+// that no known failure of the server explains it, so that the mirror may be damaged.
+func (r *Repository) remoteError(ctx context.Context, err error) (e error, local bool) { //nolint:revive // local is about the error
+	var exit *gitExit
+	switch {
+	case err == nil:
+		return nil, false
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // the conversation's own bound
+		return &source.Error{Reason: source.Unreachable, Source: r.name, Detail: "the server does not answer in time"}, false
+	case !errors.As(err, &exit):
+		return err, false
+	}
+	for _, s := range messages {
+		if s.pattern.MatchString(exit.all) {
+			return &source.Error{Reason: s.reason, Source: r.name, Detail: s.detail, Hint: s.hint}, false
+		}
+	}
+	return &source.Error{Reason: source.GitFailed, Source: r.name, Detail: r.clean(exit.message)}, true
+}
+
+// detailLimit bounds the part of git's message in an Error, in bytes.
+const detailLimit = 200
+
+var (
+	varying  = regexp.MustCompile(` after \d+ ms|tmp_[A-Za-z0-9_]+|\d+ bytes`)
+	userinfo = regexp.MustCompile(`://[^/@\s]+@`)
+)
+
+// clean takes out of a message what must not be in it: paths of the mirror, secrets, what varies.
+func (r *Repository) clean(s string) string {
+	for _, secret := range r.secrets() {
+		s = strings.ReplaceAll(s, secret, "***")
+	}
+	s = strings.ReplaceAll(s, r.mirror, "mirror")
+	s = strings.ReplaceAll(s, r.base, "state")
+	s = userinfo.ReplaceAllString(s, "://***@")
+	s = varying.ReplaceAllString(s, "")
+	s = strings.Join(strings.Fields(s), " ")
+	if s == "" {
+		s = "git failed without a message"
+	}
+	if len(s) > detailLimit {
+		s = strings.ToValidUTF8(s[:detailLimit], "") + "..."
+	}
+	return s
+}
+
+// secrets are the passwords in use, for clean.
+func (r *Repository) secrets() []string {
+	var out []string
+	if r.address.password != "" {
+		out = append(out, r.address.password)
+	} else if r.address.username != "" {
+		out = append(out, r.address.username) // a token in the place of a name
+	}
+	if r.credentials.password {
+		if data, err := os.ReadFile(filepath.Join(r.credentials.dir, "password")); err == nil {
+			if s := strings.TrimSpace(string(data)); s != "" {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}

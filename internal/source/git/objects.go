@@ -1,0 +1,247 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/tree"
+)
+
+// errCorrupt means that the mirror is not what it should be.
+var errCorrupt = errors.New("the mirror is damaged")
+
+// maxTarget is the longest target of a symbolic link (Linux: PATH_MAX).
+const maxTarget = 4096
+
+// load makes the snapshot of a commit that is in the mirror.
+func (r *Repository) load(ctx context.Context, commit string) (*snapshot.Snapshot, error) {
+	if r.last != nil && r.last.Revision == commit {
+		return r.last, nil
+	}
+	tree, err := r.tree(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	files, broken, err := tree.Place()
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, source.EmptyError(r.name)
+	}
+	s, err := r.read(ctx, commit, files, broken)
+	if err != nil {
+		return nil, err
+	}
+	return s.WithBeside(tree.Beside()), nil
+}
+
+// tree is all that a commit has, with where its links lead.
+func (r *Repository) tree(ctx context.Context, commit string) (*tree.Tree, error) {
+	t, err := r.listTree(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	return t, r.readLinks(ctx, t)
+}
+
+// read makes a snapshot of files of a commit.
+func (r *Repository) read(ctx context.Context, commit string, files []tree.Placed, broken []*snapshot.File) (*snapshot.Snapshot, error) {
+	contents, err := r.readContents(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]*snapshot.File, len(files)+len(broken))
+	ids := make(map[string]string, len(files))
+	blobs := make(map[string]*snapshot.File, len(files))
+	for _, p := range files {
+		file := r.file(p, contents)
+		out[p.Path], ids[p.Path] = file, p.Node.ID
+		blobs[p.Node.ID] = file
+	}
+	for _, b := range broken {
+		out[b.Path] = b
+	}
+	r.ids, r.blobs = ids, blobs
+	return snapshot.New(commit, out), nil
+}
+
+// file is the entry of a placed blob: the previous snapshot's own where it is the same.
+func (r *Repository) file(p tree.Placed, contents map[string][]byte) *snapshot.File {
+	if r.ids[p.Path] == p.Node.ID {
+		if file := r.last.File(p.Path); file != nil {
+			return file
+		}
+	}
+	if p.Node.Size > r.limits.FileSize {
+		return snapshot.TooLarge(p.Path, p.Node.Size, r.limits.FileSize)
+	}
+	if twin := r.blobs[p.Node.ID]; twin != nil {
+		file := *twin
+		file.Path = p.Path
+		return &file
+	}
+	return snapshot.NewFile(p.Path, contents[p.Node.ID], r.limits.FileSize)
+}
+
+// listTree lists all files and links of a commit.
+func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, error) {
+	t := tree.New(r.name, r.limits, r.last.Len())
+	err := r.run(ctx, command{
+		args: []string{"--git-dir=" + r.mirror, "ls-tree", "-r", "-z", "-l", "--full-tree", commit},
+		stdout: func(out io.Reader) error {
+			in := bufio.NewReaderSize(out, 64<<10)
+			for {
+				line, err := in.ReadString(0)
+				if errors.Is(err, io.EOF) && line == "" {
+					return nil
+				}
+				if err != nil {
+					return errCorrupt
+				}
+				n, err := parseEntry(line[:len(line)-1])
+				if err != nil {
+					return err
+				}
+				if n == nil {
+					continue
+				}
+				if err := t.Add(n); err != nil {
+					return err
+				}
+			}
+		},
+	})
+	if err != nil {
+		return nil, localError(err)
+	}
+	return t, nil
+}
+
+// parseEntry reads one line of ls-tree: "mode type id size<TAB>path". Submodules give nil, and so
+// do paths that nothing could ask for.
+func parseEntry(line string) (*tree.Node, error) {
+	head, p, ok := strings.Cut(line, "\t")
+	fields := strings.Fields(head)
+	if !ok || len(fields) != 4 {
+		return nil, errCorrupt
+	}
+	if fields[1] != "blob" {
+		return nil, nil
+	}
+	if clean, err := snapshot.CleanPath(p); err != nil || clean != p {
+		return nil, nil //nolint:nilerr // nothing could ask for it
+	}
+	size, err := strconv.ParseInt(fields[3], 10, 64)
+	if err != nil {
+		return nil, errCorrupt
+	}
+	return &tree.Node{Path: p, Link: fields[0] == "120000", ID: fields[2], Size: size}, nil
+}
+
+// readLinks fills in the targets of all links.
+func (r *Repository) readLinks(ctx context.Context, t *tree.Tree) error {
+	links := t.Links()
+	targets := make(map[string]string, len(links))
+	var ask []string
+	for _, n := range links {
+		if n.Size > maxTarget {
+			continue
+		}
+		if target, ok := r.targets[n.ID]; ok {
+			targets[n.ID] = target
+		} else if _, ok := targets[n.ID]; !ok {
+			targets[n.ID] = ""
+			ask = append(ask, n.ID)
+		}
+	}
+	if err := r.readBlobs(ctx, ask, maxTarget, func(id string, data []byte) { targets[id] = string(data) }); err != nil {
+		return err
+	}
+	for _, n := range links {
+		n.Target = targets[n.ID]
+		n.Outside = n.Target == "" || strings.HasPrefix(n.Target, "/")
+	}
+	r.targets = targets
+	return nil
+}
+
+// readContents reads the blobs that the previous snapshot did not have.
+func (r *Repository) readContents(ctx context.Context, files []tree.Placed) (map[string][]byte, error) {
+	contents := map[string][]byte{}
+	counted := make(map[string]bool, len(files))
+	var ask []string
+	var total int64
+	for _, p := range files {
+		id := p.Node.ID
+		if p.Node.Size > r.limits.FileSize || counted[id] {
+			continue
+		}
+		counted[id] = true
+		total += p.Node.Size
+		if r.blobs[id] == nil {
+			ask = append(ask, id)
+		}
+	}
+	if total > r.limits.Bytes {
+		return nil, source.LimitError(r.name, "bytes of all files", total, r.limits.Bytes)
+	}
+	err := r.readBlobs(ctx, ask, r.limits.FileSize, func(id string, data []byte) { contents[id] = data })
+	return contents, err
+}
+
+// readBlobs reads blobs of the mirror, in one go.
+func (r *Repository) readBlobs(ctx context.Context, ids []string, limit int64, got func(id string, data []byte)) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	err := r.run(ctx, command{
+		args:  []string{"--git-dir=" + r.mirror, "cat-file", "--batch", "--buffer"},
+		stdin: strings.NewReader(strings.Join(ids, "\n") + "\n"),
+		stdout: func(out io.Reader) error {
+			in := bufio.NewReaderSize(out, 64<<10)
+			for _, id := range ids {
+				head, err := in.ReadString('\n')
+				if err != nil {
+					return errCorrupt
+				}
+				// "id blob size", or "id missing"
+				fields := strings.Fields(head)
+				if len(fields) != 3 || fields[0] != id || fields[1] != "blob" {
+					return errCorrupt
+				}
+				size, err := strconv.ParseInt(fields[2], 10, 64)
+				if err != nil || size > limit {
+					return errCorrupt
+				}
+				data := make([]byte, size)
+				if _, err := io.ReadFull(in, data); err != nil {
+					return errCorrupt
+				}
+				if _, err := in.Discard(1); err != nil {
+					return errCorrupt
+				}
+				r.reads++
+				got(id, data)
+			}
+			return nil
+		},
+	})
+	return localError(err)
+}
+
+// localError is the error of a command that reads the mirror: if git failed, the mirror is damaged.
+func localError(err error) error {
+	var exit *gitExit
+	if errors.As(err, &exit) {
+		return fmt.Errorf("%w: %s", errCorrupt, exit.message)
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// Options say which repository to read, and how. Only Location is required.
+type Options struct {
+	// Location is a folder, a bare repository's folder, or anything `git fetch` takes as a URL.
+	Location string
+	Limits   source.Limits
+
+	// The fields below concern Git alone.
+
+	// Ref is a branch, a tag or a commit id (possibly abbreviated), searched in this order; a name
+	// beginning with "refs/" and "HEAD" are taken as they are. Default "main".
+	Ref string
+	// Interval is the time between two polls of the server; default one minute.
+	Interval time.Duration
+	// StateDir keeps the mirror across restarts. Without it, the mirror is temporary.
+	StateDir string
+	// Credentials is a folder with the files username and password (or password alone, for tokens),
+	// or identity and known_hosts for ssh; a mounted Secret. The files are read anew each time they
+	// are needed.
+	Credentials string
+	// Timeout bounds one conversation with the server; a fetch may take five times as long. Default
+	// two minutes.
+	Timeout time.Duration
+}
+
+// IsURL reports whether Git would take the location for the address of a server: one with a scheme,
+// the short form [user@]host:path, or helper::address.
+func IsURL(location string) bool {
+	if strings.Contains(location, "://") {
+		return true
+	}
+	colon := strings.IndexByte(location, ':')
+	slash := strings.IndexByte(location, '/')
+	if colon <= 0 || slash >= 0 && slash < colon {
+		return false
+	}
+	_, err := os.Stat(location) // a folder may have a colon in its name
+	return err != nil
+}
+
+// IsBareRepository reports whether the folder is a Git repository without a working tree.
+func IsBareRepository(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || info.IsDir() != (name != "HEAD") {
+			return false
+		}
+	}
+	return true
+}

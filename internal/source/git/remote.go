@@ -1,0 +1,189 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// The limits of what is read of remote repositories: of a fetch, of a part and of a file, in bytes;
+// of a part's files; and how long a conversation takes.
+const (
+	maxRemoteFetch = 512 << 20
+	maxRemotePart  = 100 << 20
+	maxRemoteFile  = 16 << 20
+	maxRemoteFiles = 20_000
+	remoteTimeout  = 30 * time.Second
+	growthInterval = 100 * time.Millisecond // between two measurements of a mirror's size
+)
+
+// Remote is a revision of a remote repository, one that is not the fleet's: charts and manifests
+// are read from it, by folders. Its mirror stays on disk, and git has the configuration of the user
+// and of the system, with its credential helpers (rule 4).
+type Remote struct {
+	repository *Repository
+	revision   string
+	offline    bool
+	commit     string // once it has been found
+}
+
+// NewRemote makes one. Revision is what Argo CD takes: a branch, a tag, a commit id, a range of
+// versions, which is the highest such tag, or nothing for HEAD. Dir is the folder of mirrors.
+// Offline reads the mirror alone and contacts no server.
+func NewRemote(location, revision, dir string, offline bool) (*Remote, error) {
+	o := &Remote{revision: cmp.Or(revision, "HEAD"), offline: offline}
+	ref := o.revision
+	if rangeOf(ref) != nil && !validRef(ref) {
+		ref = "HEAD" // until the tag is known
+	}
+	g, err := newRepository(Options{
+		Location: location, Ref: ref, StateDir: dir, Timeout: remoteTimeout,
+		Limits: source.Limits{FileSize: maxRemoteFile, Files: maxRemoteFiles, Bytes: maxRemotePart},
+	}, true)
+	if err != nil {
+		return nil, err
+	}
+	g.maxFetch = maxRemoteFetch
+	g.fetched, g.good = "refs/argosy/fetched/"+digest(o.revision), "refs/argosy/good/"+digest(o.revision)
+	o.repository = g
+	return o, nil
+}
+
+// String is `git "url"`, without credentials.
+func (r *Remote) String() string { return r.repository.name }
+
+// Close gives back what it holds. The mirror stays.
+func (r *Remote) Close() error { return r.repository.Close() }
+
+// Part is what is at a path and below: a folder's files, whatever their names, or a file. Nothing
+// there is the error Empty. All parts are of the commit that the revision was at the first time.
+func (r *Remote) Part(ctx context.Context, at string) (*snapshot.Snapshot, error) {
+	g := r.repository
+	select {
+	case g.slot <- struct{}{}:
+		defer func() { <-g.slot }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := g.lockMirror(ctx); err != nil {
+		return nil, err
+	}
+	defer g.unlockMirror()
+	now := time.Now()
+	_ = os.Chtimes(g.lock.Name(), now, now) // whoever removes old mirrors reads the time of their last use
+	s, err := r.part(ctx, at)
+	if errors.Is(err, errCorrupt) && !r.offline && ctx.Err() == nil {
+		if err = os.RemoveAll(g.mirror); err == nil {
+			s, err = r.part(ctx, at)
+		}
+	}
+	switch {
+	case err == nil:
+		return s, nil
+	case errors.Is(err, errCorrupt):
+		return nil, &source.Error{Reason: source.GitFailed, Source: g.name, Detail: g.clean(err.Error())}
+	}
+	return nil, err
+}
+
+func (r *Remote) part(ctx context.Context, at string) (*snapshot.Snapshot, error) {
+	if err := r.resolve(ctx); err != nil {
+		return nil, err
+	}
+	t, err := r.repository.tree(ctx, r.commit)
+	if err != nil {
+		return nil, err
+	}
+	files, broken, err := t.Part(at)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(files)+len(broken) == 0:
+		return nil, &source.Error{Reason: source.Empty, Source: r.repository.name, Detail: fmt.Sprintf("path %q is not there at revision %s (%.7s)", at, r.revision, r.commit), Hint: t.Nearest(at)}
+	}
+	return r.repository.read(ctx, r.commit, files, broken)
+}
+
+// resolve finds the commit and fetches it into the mirror.
+func (r *Remote) resolve(ctx context.Context) error {
+	g := r.repository
+	if r.offline {
+		r.commit = g.commit(ctx, g.good)
+		if r.commit == "" && len(r.revision) >= 40 && hexID.MatchString(r.revision) {
+			r.commit = g.commit(ctx, r.revision) // fetched as something else
+		}
+		if r.commit == "" {
+			return &source.Error{Reason: source.UnknownRef, Source: g.name, Detail: fmt.Sprintf("revision %q is not in the mirror", r.revision)}
+		}
+		return nil
+	}
+	t := target{id: r.commit, byID: true}
+	if r.commit == "" {
+		var err error
+		if t, err = r.target(ctx); err != nil {
+			return err
+		}
+	}
+	commit, err := g.ensureCommit(ctx, t)
+	if err != nil {
+		return err
+	}
+	r.commit = commit
+	return g.local(ctx, "update-ref", g.good, commit)
+}
+
+// target asks the server for the commit of the revision.
+func (r *Remote) target(ctx context.Context) (target, error) {
+	g := r.repository
+	if within := rangeOf(r.revision); within != nil {
+		refs, err := g.listRefs(ctx, "refs/tags/*")
+		if err != nil {
+			return target{}, err
+		}
+		tag := highestTag(refs, within)
+		switch {
+		case tag != "":
+			return target{id: cmp.Or(refs[tag+"^{}"], refs[tag]), remote: tag}, nil
+		case !validRef(r.revision): // else a branch may be called that
+			return target{}, &source.Error{Reason: source.UnknownRef, Source: g.name, Detail: fmt.Sprintf("no tag is a version of %q", r.revision)}
+		}
+	}
+	return g.resolve(ctx)
+}
+
+// rangeOf is a revision as a range of versions, nil if it is none. (argo-cd v2.14,
+// util/git/client.go, resolveSemverRevision)
+func rangeOf(revision string) *semver.Constraints {
+	if _, err := semver.NewVersion(revision); err == nil {
+		return nil
+	}
+	within, err := semver.NewConstraint(revision)
+	if err != nil {
+		return nil
+	}
+	return within
+}
+
+// highestTag is the tag of the highest version of a range, "" if there is none.
+func highestTag(refs map[string]string, within *semver.Constraints) string {
+	best, found := "", (*semver.Version)(nil)
+	for name := range refs {
+		v, err := semver.NewVersion(strings.TrimPrefix(name, "refs/tags/"))
+		if err != nil || !within.Check(v) {
+			continue
+		}
+		if found == nil || v.GreaterThan(found) || v.Equal(found) && name < best {
+			best, found = name, v
+		}
+	}
+	return best
+}

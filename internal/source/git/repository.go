@@ -1,0 +1,281 @@
+package git
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/atomicfile"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+const (
+	defaultRef      = "main"
+	defaultInterval = time.Minute
+	defaultTimeout  = 2 * time.Minute
+	// fetchTimes is how many times as long as another conversation a fetch may take.
+	fetchTimes = 5
+	// localTimeout bounds reading the mirror when the caller's time has been used up by the server.
+	localTimeout = 20 * time.Second
+)
+
+// Repository is a repository that is reached by the git command, mirrored on disk.
+//
+// The mirror holds one commit's files and no history: each fetch is shallow. Two refs in it tell
+// how far it got: refs/argosy/fetched/<ref> came from the server, refs/argosy/good/<ref> has also
+// been read completely, and is the start of the next process while the server is away.
+type Repository struct {
+	source.Watcher
+	name        string
+	address     address
+	ref         string
+	userConfig  bool  // git has the configuration of user and system, too
+	maxFetch    int64 // bytes of one fetch, 0 for any number
+	credentials credentials
+	limits      source.Limits
+	timeout     time.Duration
+	program     string
+	temporary   bool
+	base        string // <state>/git-<digest of the address>: the mirror, git's configuration and the lock
+	mirror      string
+	env         []string
+	fetched     string // refs of the mirror
+	good        string
+
+	slot   chan struct{} // held while the repository is polled
+	latest atomic.Pointer[snapshot.Snapshot]
+
+	// The rest belongs to the holder of slot.
+	lock    *os.File
+	last    *snapshot.Snapshot
+	pinned  string                    // the commit, once a ref has turned out to be a commit id
+	ids     map[string]string         // path to blob id, of the last snapshot
+	blobs   map[string]*snapshot.File // blob id to a file with that content, of the last snapshot
+	targets map[string]string         // blob id of a link to its target, of the last snapshot
+	reads   int                       // blobs read so far; for tests
+}
+
+// New makes a source of a Git repository. The server need not be reachable yet. Without a git
+// command, every poll fails with the reason git-missing.
+func New(o Options) (*Repository, error) { return newRepository(o, false) }
+
+// newRepository is New; with userConfig, git reads the configuration of user and system, too.
+func newRepository(o Options, userConfig bool) (*Repository, error) {
+	a, wrong := parseAddress(o.Location)
+	ref := cmp.Or(o.Ref, defaultRef)
+	g := &Repository{
+		Watcher: source.NewWatcher(cmp.Or(o.Interval, defaultInterval), true),
+		name:    fmt.Sprintf("git %q", a.display),
+		address: a, ref: ref, userConfig: userConfig, limits: o.Limits.WithDefaults(),
+		timeout: cmp.Or(o.Timeout, defaultTimeout), program: "git",
+		fetched: "refs/argosy/fetched/" + digest(ref), good: "refs/argosy/good/" + digest(ref),
+		slot: make(chan struct{}, 1),
+	}
+	invalid := func(detail, hint string) (*Repository, error) {
+		return nil, &source.Error{Reason: source.InvalidOptions, Source: g.name, Detail: detail, Hint: hint}
+	}
+	if wrong != "" {
+		hint := ""
+		if a.url != "" {
+			hint = "credentials belong into the credentials folder"
+		}
+		return invalid(wrong, hint)
+	}
+	if !validRef(ref) {
+		return invalid(fmt.Sprintf("ref %q is no valid name", ref), "give a branch, a tag or a commit id")
+	}
+	if o.Interval < 0 || o.Timeout < 0 {
+		return invalid("negative interval or timeout", "")
+	}
+	var err error
+	if g.credentials, err = findCredentials(o.Credentials); err != nil {
+		return invalid("the credentials folder cannot be read", "")
+	}
+	if wrong := g.credentials.check(a); wrong != "" {
+		return invalid(wrong, "put username and password, or identity and known_hosts there")
+	}
+	if err := g.prepare(o.StateDir); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// prepare makes the state directory ready: all but the mirror itself.
+func (r *Repository) prepare(state string) error {
+	var err error
+	unusable := func(err error) error {
+		return &source.Error{Reason: source.InvalidOptions, Source: r.name, Detail: "the state directory cannot be used: " + source.FileError("", "", err).Detail, Err: err}
+	}
+	if state == "" {
+		r.temporary = true
+		state, err = os.MkdirTemp("", "argosy-git-")
+	} else {
+		state, err = filepath.Abs(state)
+	}
+	if err != nil {
+		return unusable(err)
+	}
+	r.base = filepath.Join(state, "git-"+digest(r.address.url))
+	r.mirror = filepath.Join(r.base, "mirror.git")
+	if err := os.MkdirAll(r.base, 0o700); err != nil {
+		return unusable(err)
+	}
+	config := filepath.Join(r.base, "gitconfig")
+	want := gitConfig(r.address, r.credentials, r.userConfig)
+	if have, err := os.ReadFile(config); err != nil || !bytes.Equal(have, want) {
+		if err := atomicfile.Write(config, ".new-", want); err != nil {
+			return unusable(err)
+		}
+	}
+	if r.lock, err = os.OpenFile(filepath.Join(r.base, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return unusable(err)
+	}
+	r.env = gitEnv(r.base, config, r.address, r.credentials, r.userConfig)
+	return nil
+}
+
+// String is `git "url"`, without credentials.
+func (r *Repository) String() string { return r.name }
+
+// Close removes the mirror if it is temporary.
+func (r *Repository) Close() error {
+	r.slot <- struct{}{}
+	defer func() { <-r.slot }()
+	err := r.lock.Close()
+	if r.temporary {
+		err = errors.Join(err, os.RemoveAll(filepath.Dir(r.base)))
+	}
+	return err
+}
+
+// Watch asks the server at each interval.
+func (r *Repository) Watch(ctx context.Context, update func(*snapshot.Snapshot, error)) {
+	r.Poll(ctx, r.Snapshot, update)
+}
+
+// Snapshot asks the server where the ref is now, and fetches what is new. When that fails, the
+// snapshot next to the error is the last one, or after a start the last one of the process before.
+func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
+	select {
+	case r.slot <- struct{}{}:
+		defer func() { <-r.slot }()
+	case <-ctx.Done():
+		return r.latest.Load(), ctx.Err()
+	}
+	defer func() { r.latest.Store(r.last) }()
+	if err := r.lockMirror(ctx); err != nil {
+		return r.last, err
+	}
+	defer r.unlockMirror()
+
+	s, err := r.poll(ctx)
+	if err == nil {
+		r.last = s
+		return s, nil
+	}
+	if r.last == nil && !errors.Is(ctx.Err(), context.Canceled) {
+		r.last = r.lastGood(ctx)
+	}
+	return r.last, err
+}
+
+// lastGood is the snapshot of the commit that was good last, nil if there is none.
+func (r *Repository) lastGood(ctx context.Context) *snapshot.Snapshot {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), localTimeout)
+	defer cancel()
+	commit := r.commit(ctx, r.good)
+	if commit == "" {
+		return nil
+	}
+	s, err := r.load(ctx, commit)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// poll is one poll of the repository, with a second try on a new mirror if the mirror is damaged.
+func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
+	target, err := r.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, commit, err := r.snapshotOf(ctx, target)
+	if errors.Is(err, errCorrupt) && ctx.Err() == nil {
+		if err = os.RemoveAll(r.mirror); err == nil {
+			s, commit, err = r.snapshotOf(ctx, target)
+		}
+	}
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, fmt.Errorf("%s: %w", r.name, ctx.Err())
+	case errors.Is(err, errCorrupt):
+		return nil, &source.Error{Reason: source.GitFailed, Source: r.name, Detail: r.clean(err.Error())}
+	case err != nil:
+		return nil, err
+	}
+	if s != r.last {
+		_ = r.local(ctx, "update-ref", r.good, commit) // what a restart begins with is not worth an error now
+	}
+	return s, nil
+}
+
+// snapshotOf makes the snapshot of a target, fetching it unless the mirror has it.
+func (r *Repository) snapshotOf(ctx context.Context, t target) (*snapshot.Snapshot, string, error) {
+	commit, err := r.ensureCommit(ctx, t)
+	if err != nil {
+		return nil, "", err
+	}
+	if t.byID {
+		r.pinned = commit
+	}
+	s, err := r.load(ctx, commit)
+	return s, commit, err
+}
+
+// ensureCommit returns the commit of a target, fetched unless the mirror has it.
+func (r *Repository) ensureCommit(ctx context.Context, t target) (string, error) {
+	if err := r.ensureMirror(ctx); err != nil {
+		return "", err
+	}
+	if commit := r.commit(ctx, t.id); commit != "" {
+		return commit, nil
+	}
+	return r.fetch(ctx, t)
+}
+
+// ensureMirror makes an empty mirror unless there is one.
+func (r *Repository) ensureMirror(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(r.mirror, "HEAD")); err == nil {
+		return nil
+	}
+	if err := os.RemoveAll(r.mirror); err != nil {
+		return source.FileError(r.name, "", err)
+	}
+	_, err := r.output(ctx, 1<<10, "init", "--quiet", "--bare", "--template=", r.mirror)
+	var exit *gitExit
+	if errors.As(err, &exit) {
+		return &source.Error{Reason: source.GitFailed, Source: r.name, Detail: r.clean(exit.message)}
+	}
+	return err
+}
+
+// local runs a command on the mirror.
+func (r *Repository) local(ctx context.Context, args ...string) error {
+	_, err := r.output(ctx, 1<<20, append([]string{"--git-dir=" + r.mirror}, args...)...)
+	return localError(err)
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}

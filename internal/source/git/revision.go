@@ -1,0 +1,167 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// Revision is the snapshot of one revision of a local repository: a branch, a tag, a commit,
+// HEAD~1, origin/main, or whatever else `git rev-parse` takes for a commit. Dir is the root of a
+// working tree, or a bare repository. Neither the working tree nor the index is read or touched.
+func Revision(ctx context.Context, dir, rev string, limits source.Limits) (*snapshot.Snapshot, error) {
+	g := &Repository{name: fmt.Sprintf("repository %q", dir), limits: limits.WithDefaults(), program: "git", slot: make(chan struct{}, 1)}
+	if err := g.prepare(""); err != nil {
+		return nil, err
+	}
+	s, err := g.revision(ctx, dir, rev)
+	if errors.Is(err, errCorrupt) {
+		hint := "git fsck tells what is missing"
+		if g.partial(ctx) {
+			hint = "the clone is partial: take one without --filter"
+			if plainRevision.MatchString(rev) {
+				hint += fmt.Sprintf(", or have Git fetch what is missing: git archive %s >/dev/null", rev)
+			}
+		}
+		err = &source.Error{Reason: source.GitFailed, Source: g.name, Detail: fmt.Sprintf("revision %q cannot be read completely", rev), Hint: hint}
+	}
+	if err := errors.Join(err, g.Close()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (r *Repository) revision(ctx context.Context, dir, rev string) (*snapshot.Snapshot, error) {
+	if err := r.adopt(ctx, dir); err != nil {
+		return nil, err
+	}
+	if commit := r.commit(ctx, rev); commit != "" {
+		return r.load(ctx, commit)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.name, err)
+	}
+	return nil, r.unknownRevision(ctx, rev)
+}
+
+// partial reports whether the mirror is a clone that left objects at the server.
+func (r *Repository) partial(ctx context.Context) bool {
+	out, err := r.output(ctx, 64<<10, "--git-dir="+r.mirror, "config", "--local", "--get-regexp", `^remote\..*\.promisor$`)
+	return err == nil && out != ""
+}
+
+// adopt takes a local repository for the mirror, to be read alone. Git would fetch what a partial
+// clone lacks, by the commands that the repository's own configuration names: it may be somebody
+// else's, so no server is asked. (Git before 2.45 knows GIT_NO_LAZY_FETCH not, but does nothing
+// without an allowed protocol.)
+func (r *Repository) adopt(ctx context.Context, dir string) error {
+	r.env = append(r.env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		_, err = os.Stat(abs)
+	}
+	if err != nil {
+		return source.FileError(r.name, "", err)
+	}
+	if IsBareRepository(abs) {
+		r.mirror = abs
+		return nil
+	}
+	out, err := r.output(ctx, 64<<10, "-C", abs, "rev-parse", "--absolute-git-dir", "--show-prefix")
+	var exit *gitExit
+	switch {
+	case errors.As(err, &exit) && strings.Contains(exit.all, "not a git repository"):
+		return &source.Error{Reason: source.NotFound, Source: r.name, Detail: "no Git repository", Hint: "give the root folder of one"}
+	case errors.As(err, &exit):
+		return &source.Error{Reason: source.GitFailed, Source: r.name, Detail: r.clean(exit.message)}
+	case err != nil:
+		return err
+	}
+	gitDir, prefix, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "\n")
+	if prefix != "" {
+		return &source.Error{
+			Reason: source.InvalidOptions, Source: r.name, Detail: fmt.Sprintf("it is the folder %q of a Git repository", strings.TrimSuffix(prefix, "/")),
+			Hint: "give the repository's root folder",
+		}
+	}
+	r.mirror = gitDir
+	return nil
+}
+
+// unknownRevision is the error of a revision that is not there, with a hint at what may have been
+// meant.
+func (r *Repository) unknownRevision(ctx context.Context, rev string) error {
+	e := &source.Error{Reason: source.UnknownRef, Source: r.name, Detail: fmt.Sprintf("no revision %q", rev)}
+	out, err := r.output(ctx, maxRefs, "--git-dir="+r.mirror, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
+	if err != nil {
+		return e
+	}
+	names := strings.Fields(out)
+	for _, name := range names {
+		if strings.HasSuffix(name, "/"+rev) { // main, where only origin/main has been fetched
+			e.Hint = fmt.Sprintf("did you mean %q?", name)
+			return e
+		}
+	}
+	switch hints, fetch := problem.Nearest(rev, names), r.fetchHint(ctx, rev); {
+	case len(hints) > 0:
+		e.Hint = hints[0]
+		if fetch != "" {
+			e.Hint += "; " + fetch
+		}
+	case fetch != "":
+		e.Hint = fetch
+	case len(names) == 0:
+		e.Hint = "the repository has no commits"
+	case len(names) <= 5:
+		e.Hint = "there are " + strings.Join(names, ", ")
+	}
+	return e
+}
+
+// generations are the part of a revision that counts back from a commit: HEAD~2, main^, main^^.
+var generations = regexp.MustCompile(`^([^~^]+)(?:~([0-9]*)|(\^+))$`)
+
+// fetchHint says how to fetch a revision that a clone of a part of the history, or of one branch,
+// may lack; empty for any other.
+func (r *Repository) fetchHint(ctx context.Context, rev string) string {
+	out, _ := r.output(ctx, 1<<10, "--git-dir="+r.mirror, "rev-parse", "--is-shallow-repository")
+	shallow := strings.TrimSpace(out) == "true"
+	depth := ""
+	if shallow {
+		depth = "--depth=1 "
+	}
+	if m := generations.FindStringSubmatch(rev); shallow && m != nil && r.commit(ctx, m[1]) != "" {
+		n := max(1, len(m[3]))
+		if m[2] != "" {
+			n, _ = strconv.Atoi(m[2])
+		}
+		return fmt.Sprintf("the clone is shallow, its history does not go so far back: git fetch --deepen=%d", n)
+	}
+	// What is fetched is one commit with its files: a plan needs no history.
+	if remote, branch, ok := strings.Cut(rev, "/"); ok && r.hasRemote(ctx, remote) && plainRevision.MatchString(branch) && !strings.ContainsAny(branch, "~^") {
+		return fmt.Sprintf("if %s has it: git fetch %s%s %s:refs/remotes/%s/%s", remote, depth, remote, branch, remote, branch)
+	}
+	if !shallow {
+		return ""
+	}
+	return "the clone is shallow, and may lack it: git fetch --unshallow --tags gets all of its history"
+}
+
+// plainRevision are names that need no quotes in a shell.
+var plainRevision = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/~^-]*$`)
+
+func (r *Repository) hasRemote(ctx context.Context, name string) bool {
+	out, err := r.output(ctx, maxRefs, "--git-dir="+r.mirror, "remote")
+	return err == nil && slices.Contains(strings.Fields(out), name)
+}
