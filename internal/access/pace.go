@@ -1,12 +1,11 @@
 package access
 
 import (
-	"container/list"
 	"context"
 	"net/netip"
-	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 )
 
@@ -43,20 +42,12 @@ const (
 	maxAddresses        = 4096
 )
 
-// Attempts counts failed attempts by the address that they come from. It remembers so many addresses and no more (rule
-// 9): a new one takes the place of the one that has not been heard of for the longest time.
+// Attempts counts failed attempts by the address that they come from. It remembers so many addresses
+// and no more (rule 9): a new one takes the place of the one that was silent for the longest time.
 type Attempts struct {
-	rate  rate.Limit
-	burst int
-
-	mu      sync.Mutex
-	byPlace map[netip.Prefix]*list.Element
-	recent  *list.List // of *place, the newest in front
-}
-
-type place struct {
-	prefix  netip.Prefix
-	limiter *rate.Limiter
+	rate     rate.Limit
+	burst    int
+	limiters *lru.Cache[netip.Prefix, *rate.Limiter]
 }
 
 // NewAttempts allows each address so many failures a second, and so many at once before that counts. Zero is the default.
@@ -67,7 +58,11 @@ func NewAttempts(perSecond float64, burst int) *Attempts {
 	if burst == 0 {
 		burst = DefaultFailureBurst
 	}
-	return &Attempts{rate: rate.Limit(perSecond), burst: burst, byPlace: map[netip.Prefix]*list.Element{}, recent: list.New()}
+	limiters, err := lru.New[netip.Prefix, *rate.Limiter](maxAddresses)
+	if err != nil {
+		panic(err) //nolint:forbidigo // the size is above zero
+	}
+	return &Attempts{rate.Limit(perSecond), burst, limiters}
 }
 
 // Failed counts a failed attempt from an address (host:port), and says how long until another is due a full answer if
@@ -82,20 +77,14 @@ func (a *Attempts) Failed(remote string) (retry time.Duration, tooMany bool) {
 }
 
 func (a *Attempts) limiter(p netip.Prefix) *rate.Limiter {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if e := a.byPlace[p]; e != nil {
-		a.recent.MoveToFront(e)
-		return e.Value.(*place).limiter //nolint:errcheck // the list holds nothing else
+	if l, known := a.limiters.Get(p); known {
+		return l
 	}
-	if a.recent.Len() >= maxAddresses {
-		oldest := a.recent.Back()
-		delete(a.byPlace, oldest.Value.(*place).prefix) //nolint:errcheck // the list holds nothing else
-		a.recent.Remove(oldest)
+	l := rate.NewLimiter(a.rate, a.burst)
+	if other, known, _ := a.limiters.PeekOrAdd(p, l); known {
+		return other
 	}
-	n := &place{p, rate.NewLimiter(a.rate, a.burst)}
-	a.byPlace[p] = a.recent.PushFront(n)
-	return n.limiter
+	return l
 }
 
 // prefixOf is the address, of IPv6 the network of one site: whoever has one address there has 2^64 of them.

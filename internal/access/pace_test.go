@@ -32,8 +32,8 @@ func TestAttemptsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if a.recent.Len() != maxAddresses || len(a.byPlace) != maxAddresses {
-		t.Errorf("%d addresses are remembered, %d in the list", len(a.byPlace), a.recent.Len())
+	if n := a.limiters.Len(); n != maxAddresses {
+		t.Errorf("%d addresses are remembered", n)
 	}
 }
 

@@ -1,11 +1,7 @@
 package server
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"fmt"
-	"hash"
-	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -130,27 +126,4 @@ func bearerOrPassword(r *http.Request) string {
 		return strings.TrimSpace(password)
 	}
 	return bearer(r)
-}
-
-// signer is whose token a body's signature was made with. Nil if it was nobody's.
-func signer(tokens *access.Tokens, signature []byte, body io.Reader) (*access.Grant, error) {
-	if len(signature) != sha256.Size {
-		return nil, nil // what is no signature is a wrong one, whatever the body
-	}
-	secrets, grants := tokens.Signing()
-	macs, writers := make([]hash.Hash, len(secrets)), make([]io.Writer, len(secrets))
-	for i, secret := range secrets {
-		macs[i] = hmac.New(sha256.New, secret)
-		writers[i] = macs[i]
-	}
-	if _, err := io.Copy(io.MultiWriter(writers...), body); err != nil {
-		return nil, err
-	}
-	var by *access.Grant
-	for i, mac := range macs {
-		if hmac.Equal(signature, mac.Sum(nil)) {
-			by = grants[i]
-		}
-	}
-	return by, nil
 }

@@ -32,7 +32,7 @@ func (s *Server) handler() http.Handler {
 	open(http.MethodGet, "/metrics", "metrics", promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{
 		ErrorLog: logError{s.o.Logger}, MaxRequestsInFlight: 4,
 	}))
-	mux.Handle("/v2/", named("registry", http.HandlerFunc((&registry{server: s}).serve)))
+	mux.Handle("/v2/", named("registry", http.HandlerFunc(s.registry)))
 	mux.Handle("/", named("other", handle(func(http.ResponseWriter, *http.Request) *failure {
 		return &failure{code: http.StatusNotFound, message: "no such page; the API is POST /api/v1/getparams.execute"}
 	})))

@@ -15,33 +15,36 @@ import (
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/ociregistry"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/tlsreload"
+	"github.com/argosy-hub/argosy/internal/webhook"
 )
 
 // Server answers requests from the newest good state.
 type Server struct {
-	o         Options
-	refresher *refresh.Refresher
-	guard     *guard.Guard
-	notifier  *appsets.Notifier  // nil without ApplicationSets
-	notifying func()             // ends the notifier
-	keptFacts *refresh.KeptFacts // nil where they are not kept
-	guarding  func()             // ends the guard
-	tokens    *access.Tokens
-	attempts  *access.Attempts
-	clients   *tlsreload.Authorities // nil where clients need no certificate
-	metrics   *metrics
-	slots     chan struct{}
-	webhooks  chan struct{} // signed bodies that are being read
-	seen      deliveries    // webhooks that have come
-	bodies    bodies
-	http      *http.Server
-	listener  *connections // what it listens on comes with Start
-	draining  atomic.Bool
-	failed    chan error
-	stop      sync.Once
-	stopped   error
+	o          Options
+	refresher  *refresh.Refresher
+	guard      *guard.Guard
+	notifier   *appsets.Notifier  // nil without ApplicationSets
+	notifying  func()             // ends the notifier
+	keptFacts  *refresh.KeptFacts // nil where they are not kept
+	guarding   func()             // ends the guard
+	tokens     *access.Tokens
+	attempts   *access.Attempts
+	clients    *tlsreload.Authorities // nil where clients need no certificate
+	metrics    *metrics
+	slots      chan struct{}
+	webhooks   chan struct{} // signed bodies that are being read
+	deliveries *webhook.Deliveries
+	bodies     bodies
+	artifacts  *ociregistry.Registry
+	http       *http.Server
+	listener   *connections // what it listens on comes with Start
+	draining   atomic.Bool
+	failed     chan error
+	stop       sync.Once
+	stopped    error
 }
 
 // New makes a server that does not listen yet. The token file and the certificate have to be good now.
@@ -50,7 +53,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), webhooks: make(chan struct{}, maxWebhooks), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
+	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), webhooks: make(chan struct{}, maxWebhooks), artifacts: ociregistry.New(o.MaxResponseBytes), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
 		Rate: o.TokenRate, Burst: o.TokenBurst, Log: o.Logger,

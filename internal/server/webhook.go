@@ -7,26 +7,26 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/webhook"
 )
 
-// A signed body has to be read before its signature can be judged, from whoever sends it. So few are read at once, each for
-// a short time.
+// maxWebhooks bounds the signed bodies that are read at once. Anybody may send one, and it has to be
+// read before its signature can be verified.
 const maxWebhooks = 16
 
-// webhook makes the source look for something new at once. What a forge says in the body is not read, but for its
-// signature: the repository tells best what is new. However many pushes come while the source looks, it looks once more
-// after them (internal/source's watcher).
+// webhook makes the service look at the source at once. However many pushes come meanwhile, it looks
+// once more after them.
 func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	if f := s.webhookAuthorized(w, r); f != nil {
 		return f
 	}
-	event, push := eventOf(r.Header)
+	event, push := webhook.Event(r.Header)
 	note(r).request = cut(event)
 	code, message := http.StatusAccepted, "refresh triggered"
 	switch {
 	case !push:
 		code, message = http.StatusOK, fmt.Sprintf("the event %q is no push: nothing to refresh", cut(event))
-	case s.seen.again(grant(r).Label(), deliveryOf(r.Header), time.Now()):
+	case s.deliveries.Repeated(grant(r).Label(), webhook.Delivery(r.Header), time.Now()):
 		code, message = http.StatusOK, "this delivery has come before: nothing to refresh"
 	default:
 		s.refresher.Trigger()
@@ -40,7 +40,7 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 	if t := r.Header.Get("X-Gitlab-Token"); t != "" {
 		return s.admit(r, access.Webhook, t)
 	}
-	signature, signed := signatureOf(r.Header)
+	signature, signed := webhook.Signature(r.Header)
 	if !signed || bearer(r) != "" {
 		return s.admit(r, access.Webhook, bearer(r))
 	}
@@ -60,15 +60,16 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(s.o.WebhookTimeout, s.o.ReadTimeout))); err != nil {
 		return &failure{code: http.StatusInternalServerError, message: "the connection has no time limit", cause: err.Error()}
 	}
-	by, err := signer(s.tokens, signature, http.MaxBytesReader(w, r.Body, limit))
+	secrets, grants := s.tokens.Signing()
+	by, err := webhook.Signer(secrets, signature, http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return tooLarge(fmt.Sprintf("the webhook's body is larger than the limit of %d bytes (--max-webhook-bytes)", limit))
 	case err != nil:
 		return &failure{code: http.StatusBadRequest, message: "the request's body broke off"}
-	case by == nil:
+	case by < 0:
 		return s.refused(r, unauthorized("the webhook's signature is wrong: its secret has to be the service's token"))
 	}
-	return s.granted(r, access.Webhook, by)
+	return s.granted(r, access.Webhook, grants[by])
 }

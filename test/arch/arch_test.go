@@ -11,13 +11,13 @@ import (
 var layers = [][]string{
 	{"atomicfile", "problem", "reload", "trigger"},
 	{"snapshot", "state", "tmpl", "yamldoc"},
-	{"facts", "hierarchy", "labels", "release", "tlsreload"},
+	{"facts", "hierarchy", "labels", "release", "tlsreload", "webhook"},
 	{"fleet"},
 	{"generator", "hub", "source"},
 	{"flux"},
 	{"expand"},
 	{"plan"},
-	{"access", "appsets", "guard", "refresh"},
+	{"access", "appsets", "guard", "ociregistry", "refresh"},
 	{"report"},
 	{"server"},
 }

@@ -1,4 +1,4 @@
-package server
+package webhook
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 // H10: deliveries are remembered for a minute, and so many of them.
 func TestDeliveriesAreBounded(t *testing.T) {
 	t.Parallel()
-	var d deliveries
+	d := NewDeliveries()
 	began := time.Now()
 	for _, c := range []struct {
 		after time.Duration
@@ -29,23 +29,23 @@ func TestDeliveriesAreBounded(t *testing.T) {
 		{deliveryWindow + time.Second, "a", "2", false},
 		{2*deliveryWindow - 1, "a", "1", true},
 	} {
-		if got := d.again(c.token, c.id, began.Add(c.after)); got != c.want {
+		if got := d.Repeated(c.token, c.id, began.Add(c.after)); got != c.want {
 			t.Errorf("%s's %q after %s: %v", c.token, c.id, c.after, got)
 		}
 	}
 	later := began.Add(time.Hour)
 	for i := range 3 * maxDeliveries {
-		if d.again("a", fmt.Sprint(i), later) {
+		if d.Repeated("a", fmt.Sprint(i), later) {
 			t.Fatal(i)
 		}
-		if len(d.order) > maxDeliveries || len(d.order) != len(d.known) {
-			t.Fatalf("%d and %d are remembered", len(d.order), len(d.known))
+		if n := d.seen.Len(); n > maxDeliveries {
+			t.Fatalf("%d are remembered", n)
 		}
 	}
-	if last := fmt.Sprint(3*maxDeliveries - 1); !d.again("a", last, later) {
+	if last := fmt.Sprint(3*maxDeliveries - 1); !d.Repeated("a", last, later) {
 		t.Error("the last one is not known")
 	}
-	if d.again("a", "0", later) {
+	if d.Repeated("a", "0", later) {
 		t.Error("the first one is still known")
 	}
 }

@@ -1,0 +1,70 @@
+package webhook
+
+import (
+	"encoding/hex"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	eventHeaders    = []string{"X-GitHub-Event", "X-Gitea-Event", "X-Forgejo-Event", "X-Gitlab-Event", "X-Event-Key"}
+	deliveryHeaders = []string{"X-GitHub-Delivery", "X-Gitea-Delivery", "X-Forgejo-Delivery", "Idempotency-Key", "X-Request-UUID"}
+	// pushes are the events after which the repository may be another. GitLab's system hooks say in
+	// the body alone what happened.
+	pushes = []string{"push", "Push Hook", "Tag Push Hook", "System Hook", "repo:push", "repo:refs_changed", "mirror:repo_synchronized"}
+
+	deliveryID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
+)
+
+// Signature returns the HMAC of the body that a header holds, nil if it is malformed, and whether
+// the header holds a signature at all.
+func Signature(h http.Header) (digest []byte, signed bool) {
+	for _, form := range [][2]string{
+		{"X-Hub-Signature-256", "sha256="},
+		{"X-Forgejo-Signature", ""},
+		{"X-Gitea-Signature", ""},
+		{"X-Hub-Signature", "sha256="}, // last: others have SHA-1 there
+	} {
+		value := h.Get(form[0])
+		if value == "" {
+			continue
+		}
+		text, ok := strings.CutPrefix(value, form[1])
+		digest, err := hex.DecodeString(text)
+		if !ok || err != nil {
+			digest = nil
+		}
+		return digest, true
+	}
+	return nil, false
+}
+
+// Event returns the forge's name of the event, "" without one, and whether it may be a push.
+func Event(h http.Header) (event string, push bool) {
+	event = first(h, eventHeaders)
+	return event, event == "" || slices.Contains(pushes, event)
+}
+
+// Delivery returns the forge's name of the delivery, "" without one.
+func Delivery(h http.Header) string {
+	id := first(h, deliveryHeaders)
+	if id == "" && h.Get("X-Event-Key") != "" { // with others it may be a proxy's, or stand for many requests
+		id = h.Get("X-Request-Id")
+	}
+	if !deliveryID.MatchString(id) {
+		return ""
+	}
+	return id
+}
+
+// first is the first of some headers that has a value.
+func first(h http.Header, names []string) string {
+	for _, name := range names {
+		if value := h.Get(name); value != "" {
+			return value
+		}
+	}
+	return ""
+}
