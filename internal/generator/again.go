@@ -6,7 +6,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Most commits change few clusters, and each changes every answer: its sets name the revision. So answers of views that
@@ -79,10 +78,6 @@ func told(parts []*part, c *Cluster) *said {
 // tell is an answer of a view that has sets of single members. Before is that of the previous state, nil if there is none
 // that says anything of this one.
 func (st *State) tell(q query, before *Told) ([]*part, *Error) {
-	base, failure := st.base(q)
-	if failure != nil {
-		return nil, failure
-	}
 	var old []*part
 	if before != nil && before.to == st.asker(q) {
 		old = before.parts
@@ -102,7 +97,7 @@ func (st *State) tell(q query, before *Told) ([]*part, *Error) {
 			if all[j] = told(old, c); all[j] != nil {
 				continue
 			}
-			sets := st.setsOf(q, c, base)
+			sets := st.setsOf(q, c)
 			problems[i] = append(problems[i], sets.problems...)
 			if all[j], errs[i] = sets.encode(); errs[i] != nil {
 				return
@@ -132,9 +127,9 @@ type asker struct {
 }
 
 func (st *State) asker(q query) asker {
-	a := asker{owner: q.owner}
+	a := asker{owner: q.Requester}
 	if q.View == Members { // what registers a cluster depends on its hub
-		a.self = st.hubs[q.Hub]
+		a.self = st.HubMember(q.Hub)
 		if own := st.Fleet.HubMember(q.Hub); own != nil {
 			a.hub = st.ClusterOf(own)
 		}
@@ -144,11 +139,11 @@ func (st *State) asker(q query) asker {
 
 // candidates are the clusters that a request may be about, sorted by name: all of the hub, or the asker alone.
 func (st *State) candidates(q query) []*Cluster {
-	all := st.clusters[q.Hub]
-	if q.owner == fleet.OwnerHub {
+	all := st.ClustersOf(q.Hub)
+	if q.Requester == fleet.OwnerHub {
 		return all
 	}
-	i, _ := st.Fleet.Place(q.Hub, q.owner)
+	i, _ := st.Fleet.Place(q.Hub, q.Requester)
 	return all[i : i+1]
 }
 
@@ -160,7 +155,7 @@ type clusterSets struct {
 }
 
 // setsOf are the sets of one cluster, in views that have sets of single members.
-func (st *State) setsOf(q query, c *Cluster, base *yamldoc.Node) clusterSets {
+func (st *State) setsOf(q query, c *Cluster) clusterSets {
 	is, problems := st.isAbout(q, c)
 	if !is {
 		return clusterSets{problems: problems}
@@ -169,7 +164,7 @@ func (st *State) setsOf(q query, c *Cluster, base *yamldoc.Node) clusterSets {
 	if q.View == Members {
 		out = st.registrationSets(q, c)
 	} else {
-		out = st.componentSets(q, c, base)
+		out = st.componentSets(q, c)
 	}
 	out.live, out.problems = !c.IsRetired(), append(problems, out.problems...)
 	return out

@@ -244,7 +244,7 @@ func (st *State) Subjects(r Request) ([]Subject, error) {
 	}
 	var out [][]Subject
 	if q.View == Components || q.View == Members {
-		q.bare = true
+		q.SubjectsOnly = true
 		out, failure = byCluster(st, q, func(s clusterSets) []Subject { return subjects(s.sets) })
 	} else {
 		var sets []ParameterSet
@@ -270,7 +270,7 @@ func (r Request) key() (requestKey, error) {
 	if r.View != Components || r.Release == "" {
 		r.ApplicationSet = "" // makes no difference
 	}
-	text, err := marshal(r)
+	text, err := EncodeJSON(r)
 	return sha256.Sum256(text), err
 }
 
@@ -340,14 +340,10 @@ func (st *State) setsByCluster(q query) ([]ParameterSet, *Error) {
 
 // byCluster is what becomes of each cluster's sets.
 func byCluster[V any](st *State, q query, of func(clusterSets) V) ([]V, *Error) {
-	base, failure := st.base(q)
-	if failure != nil {
-		return nil, failure
-	}
 	clusters := st.candidates(q)
 	out, totals, faults := make([]V, len(clusters)), make([]total, len(clusters)), make([][]problem.Problem, len(clusters))
 	Each(len(clusters), func(i int) {
-		s := st.setsOf(q, clusters[i], base)
+		s := st.setsOf(q, clusters[i])
 		out[i], totals[i], faults[i] = of(s), total{sets: len(s.sets), live: s.live, knows: s.knows}, s.problems
 	})
 	var sum total
@@ -364,7 +360,7 @@ func (st *State) judge(q query, sum total, problems []problem.Problem) *Error {
 		return st.unknownComponent(q)
 	case len(problems) > 0:
 		return UnavailableError(problems)
-	case sum.sets > MaxSets && !q.bare:
+	case sum.sets > MaxSets && !q.SubjectsOnly:
 		return &Error{Kind: Unavailable, Message: fmt.Sprintf("the answer has %d parameter sets; the limit is %d: ask per component", sum.sets, MaxSets)}
 	}
 	return nil
@@ -399,7 +395,7 @@ func (st *State) asked(q query) ([]*Cluster, []problem.Problem) {
 // have something left to be removed. Problems are why that cannot be told.
 func (st *State) isAbout(q query, c *Cluster) (bool, []problem.Problem) {
 	switch {
-	case st.IsLeftOut(c, q.owner, q.planned):
+	case st.IsLeftOut(c, q.Requester, q.Desired):
 		return false, nil
 	case c.LastKnownGood == nil && len(c.HubProblems) > 0:
 		return false, c.HubProblems
@@ -408,7 +404,7 @@ func (st *State) isAbout(q query, c *Cluster) (bool, []problem.Problem) {
 	case len(c.Broken) > 0:
 		return false, c.Broken
 	}
-	return q.selector.Matches(c.Labels.All), st.unknown(q, c)
+	return q.LabelSelector.Matches(c.Labels.All), st.unknown(q, c)
 }
 
 // common are the fields that all of a cluster's sets share.

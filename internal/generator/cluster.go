@@ -184,22 +184,6 @@ func (b *Resolver) labels(c *Cluster) {
 	c.Metadata = metadata(c.Labels.All, c.Annotations.All)
 }
 
-// metadata is labels and annotations in the place where Argo CD's own cluster generator has them.
-func metadata(labels, annotations map[string]string) json.RawMessage {
-	text, err := marshal(Metadata{Labels: nonNil(labels), Annotations: nonNil(annotations)})
-	if err != nil {
-		panic(err) //nolint:forbidigo // maps of strings can always be written
-	}
-	return text
-}
-
-func nonNil(m map[string]string) map[string]string {
-	if m == nil {
-		return map[string]string{}
-	}
-	return m
-}
-
 // unknownRelease is the problem of choosing a release, at the place of the label that chose it, if Git declares it.
 func (c *Cluster) UnknownRelease(err error, label string) []problem.Problem {
 	ps := c.Attribute(problem.From(err, problem.UnknownRelease, c.Member.Pos))

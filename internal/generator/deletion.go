@@ -28,7 +28,7 @@ const (
 
 // removes reports whether anything can be removed in two steps.
 func (st *State) KnowsApplications() bool {
-	_, known := st.facts.Applications()
+	_, known := st.Facts().Applications()
 	return known
 }
 
@@ -74,7 +74,7 @@ func RemovesWorkloads(c *Cluster, r Component) bool {
 
 // application is a component's Application on a cluster, by its name and its labels, whatever release it is labelled with.
 func (st *State) application(c *Cluster, g *Group, component string) (facts.Application, bool) {
-	a, there := st.facts.Application(ApplicationName(component, c.Member.Name))
+	a, there := st.Facts().Application(ApplicationName(component, c.Member.Name))
 	return a, there && a.Cluster == c.Member.Name && a.Group == g.Name && a.Component == component
 }
 
@@ -94,7 +94,7 @@ func (st *State) held(q query, c *Cluster, g *Group, component string) bool {
 // removal is how far the removal of a component has come that is not to run on a cluster. An Application counts if its
 // name and its labels say that it is this component's; one of another release moves, and is left to go by itself (D4).
 func (st *State) removal(q query, c *Cluster, g *Group, component string) removal {
-	if q.planned {
+	if q.Desired {
 		return none
 	}
 	a, there := st.application(c, g, component)
@@ -113,26 +113,22 @@ func (st *State) removal(q query, c *Cluster, g *Group, component string) remova
 // their Applications are there, the ApplicationSets that answer for them have to be kept (R7). Those that are kept
 // anyway need not be looked at.
 func (st *State) removing(q query, c *Cluster, g *Group, kept map[string]bool) []string {
-	if q.planned {
+	if q.Desired {
 		return nil
 	}
 	var out []string
-	for _, a := range st.facts.ApplicationsOf(c.Member.Name) {
+	for _, a := range st.Facts().ApplicationsOf(c.Member.Name) {
 		if a.Group != g.Name || kept[a.Component] || st.removal(q, c, g, a.Component) == none {
 			continue
 		}
 		resolver := st.ResolverOf(c)
-		entries, _ := resolver.memo.entryLayers(g.Catalogs, a.Component)
-		if len(entries) == 0 {
-			continue
-		}
-		tree, e, problems := resolver.mergeEntry(entries, a.Component)
-		if len(problems) > 0 || !RemovesWorkloads(c, Component{EntryTree: tree, Entry: e}) {
+		r, problems := resolver.MergeEntry(g.Catalogs, a.Component)
+		if len(problems) > 0 || !RemovesWorkloads(c, r) {
 			continue
 		}
 		// A component that no catalog describes any more must not be switched on: its ApplicationSet could not be rendered.
 		if _, catalogued := resolver.Catalogs[g.Name]; catalogued {
-			if found, _ := e.Incomplete(e.Chart, true); found != "" {
+			if found, _ := r.Entry.Incomplete(r.Entry.Chart, true); found != "" {
 				continue
 			}
 		}
@@ -150,14 +146,14 @@ func (st *State) registration(q query, c *Cluster) (deletion string, is bool) {
 		return "", false
 	case !c.IsRetired():
 		return fleet.Orphan, true
-	case q.planned:
+	case q.Desired:
 		return "", false
 	}
-	a, there := st.facts.Application(ApplicationName(Registration, c.Member.Name))
+	a, there := st.Facts().Application(ApplicationName(Registration, c.Member.Name))
 	switch {
 	case !there, a.Cluster != c.Member.Name, a.Component != "" && a.Component != Registration:
 		return "", false // nothing is registered anew for its removal
-	case slices.ContainsFunc(st.facts.ApplicationsOf(c.Member.Name), func(b facts.Application) bool { return b.Component != "" && b.Name != a.Name }):
+	case slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(b facts.Application) bool { return b.Component != "" && b.Name != a.Name }):
 		return fleet.Orphan, true
 	case a.Cascade:
 		return "", false

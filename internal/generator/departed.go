@@ -6,7 +6,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Cause is why a set is not answered any more (rule D2).
@@ -38,9 +37,8 @@ type Destination struct{ Hub, Owner, Release string }
 
 // Departures tells why sets are not in the answer to a request, or are in it for their removal alone.
 type Departures struct {
-	st   *State
-	q    query
-	base *yamldoc.Node
+	st *State
+	q  query
 }
 
 // Departures are those of a request. The error is an *Error, as that of Answer would be.
@@ -49,11 +47,7 @@ func (st *State) Departures(r Request) (*Departures, error) {
 	if failure != nil {
 		return nil, failure
 	}
-	base, failure := st.base(q)
-	if failure != nil {
-		return nil, failure
-	}
-	return &Departures{st, q, base}, nil
+	return &Departures{st, q}, nil
 }
 
 // Why is the cause for a component of a cluster, which is not to be answered; without a component, for the cluster as a
@@ -66,7 +60,7 @@ func (d *Departures) Why(name, component string) Departure {
 	c := d.st.ClusterOf(m)
 	m = c.Member
 	switch {
-	case d.st.IsLeftOut(c, d.q.owner, d.q.planned):
+	case d.st.IsLeftOut(c, d.q.Requester, d.q.Desired):
 		wrong := c.Errors()[0]
 		return Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: wrong.Message(), Pos: wrong.Pos}
 	case c.IsRetired():
@@ -92,9 +86,9 @@ func (d *Departures) Why(name, component string) Departure {
 		return out
 	}
 	switch {
-	case d.q.selector.Refuses(c.Labels.All):
+	case d.q.LabelSelector.Refuses(c.Labels.All):
 		return Departure{Cause: Disabled, Deletion: fleet.Orphan, Detail: "a label keeps it from being selected", Pos: m.Pos}
-	case !d.q.selector.Matches(c.Labels.All):
+	case !d.q.LabelSelector.Matches(c.Labels.All):
 		return Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: "it lacks a label that is selected by", Pos: m.Pos}
 	case !c.Registered && d.q.View != Members:
 		return Departure{Cause: Lost, Deletion: fleet.Orphan, Detail: "its cluster Secret is gone", Pos: m.Pos}
@@ -113,14 +107,14 @@ func (d *Departures) elsewhere(c *Cluster) (Departure, bool) {
 	switch {
 	case g == nil:
 		return Departure{}, false
-	case d.st.owns(d.q, c, d.q.Group) && !d.st.may(d.q, c, d.q.Group):
+	case d.st.Owns(c, d.q.Group, d.q.Requester) && !d.st.MayDeploy(c, d.q.Group, d.q.Requester):
 		pos := c.Member.KeyPos("enable_remote_" + d.q.Group) // it comes back: nobody else is waited for
 		return Departure{Cause: Moved, Deletion: fleet.Orphan, Detail: "another engine has its group still", Pos: pos}, true
-	case !d.st.may(d.q, c, d.q.Group):
+	case !d.st.MayDeploy(c, d.q.Group, d.q.Requester):
 		to := Destination{Owner: c.Member.Owner(d.q.Group), Release: g.Release.Type}
 		return Departure{Moved, fleet.Orphan, "another engine owns its group", c.Member.KeyPos("enable_remote_" + d.q.Group), to}, true
 	case d.q.Release != "" && g.Release.Type != "" && g.Release.Type != d.q.Release:
-		to := Destination{Owner: d.q.owner, Release: g.Release.Type}
+		to := Destination{Owner: d.q.Requester, Release: g.Release.Type}
 		return Departure{Moved, fleet.Orphan, fmt.Sprintf("it is on release %q", g.Release.Type), c.Labels.Origins[release.LabelOf(g.Name)], to}, true
 	}
 	return Departure{}, false
@@ -171,10 +165,10 @@ func (d *Departures) runs(c *Cluster, component string) bool {
 
 // resolve computes a component by the request's base, or without one by the catalog that is known of its release.
 func (d *Departures) resolve(c *Cluster, g *Group, component string) (Component, []problem.Problem) {
-	if d.base == nil {
+	if d.q.BaseEntry == nil {
 		g, _ = d.st.GroupAsReleased(c, g).Component(component)
 	}
-	return d.st.ResolverOf(c).Resolve(c, g, component, d.base)
+	return d.st.ResolverOf(c).Resolve(c, g, component, d.q.BaseEntry)
 }
 
 // component is why a component does not run on a cluster.

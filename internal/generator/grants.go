@@ -33,7 +33,7 @@ func (st *State) grantSets(q query) ([]ParameterSet, []problem.Problem) {
 		if !c.Registered || !c.Member.Remote || c.Member.IsHub {
 			continue
 		}
-		for _, group := range st.groups {
+		for _, group := range st.Groups() {
 			if c.Member.Owner(group) != c.Member.Name || !st.granted(c, group) && st.hubHas(c, group) {
 				continue
 			}
@@ -49,12 +49,12 @@ func (st *State) grantSets(q query) ([]ParameterSet, []problem.Problem) {
 
 // granted reports whether the member's own engine may have a group, as far as the hub knows.
 func (st *State) granted(c *Cluster, group string) bool {
-	return st.facts.Granted(c.Member.Name, group)
+	return st.Facts().Granted(c.Member.Name, group)
 }
 
 // hubHas reports whether the hub's engine has an Application of a group, whoever controls it.
 func (st *State) hubHas(c *Cluster, group string) bool {
-	return slices.ContainsFunc(st.facts.ApplicationsOf(c.Member.Name), func(a facts.Application) bool {
+	return slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool {
 		return a.Group == group && a.Component != "" && !a.Grant
 	})
 }
@@ -65,33 +65,33 @@ func (st *State) HoldsGrant(c *Cluster, group string) (holds, known bool) {
 	if c.IsRetired() {
 		return false, false
 	}
-	return st.facts.Holds(c.Member.Name, group)
+	return st.Facts().Holds(c.Member.Name, group)
 }
 
 // may reports whether the components of a group are the asker's to have, now (M1, rule 13).
-func (st *State) may(q query, c *Cluster, group string) bool {
-	if q.owner == fleet.OwnerHub {
-		return c.Member.Owner(group) == q.owner && !st.granted(c, group)
+func (st *State) MayDeploy(c *Cluster, group, requester string) bool {
+	if requester == fleet.OwnerHub {
+		return c.Member.Owner(group) == requester && !st.granted(c, group)
 	}
 	if holds, known := st.HoldsGrant(c, group); known {
-		return holds && c.Member.Name == q.owner
+		return holds && c.Member.Name == requester
 	}
-	return c.Member.Owner(group) == q.owner
+	return c.Member.Owner(group) == requester
 }
 
 // owns reports whether a group is the asker's, or is to be. What asks for components, its ApplicationSets, may be there
 // before the components are; and it has to be there as long as they are.
-func (st *State) owns(q query, c *Cluster, group string) bool {
-	if holds, _ := st.HoldsGrant(c, group); holds && c.Member.Name == q.owner {
+func (st *State) Owns(c *Cluster, group, requester string) bool {
+	if holds, _ := st.HoldsGrant(c, group); holds && c.Member.Name == requester {
 		return true
 	}
-	return c.Member.Owner(group) == q.owner
+	return c.Member.Owner(group) == requester
 }
 
 // Released are the grants that are to go, and of whose groups the member's own engine has nothing any more by this state:
 // it is answered nothing of them, and the facts show nothing. Of what is not known nothing is released.
 func (st *State) Released(hub, member string) []facts.Grant {
-	all, _ := st.facts.Grants(member)
+	all, _ := st.Facts().Grants(member)
 	c := st.Cluster(hub, member)
 	var out []facts.Grant
 	for _, g := range all {
@@ -105,8 +105,8 @@ func (st *State) Released(hub, member string) []facts.Grant {
 // engineHas reports whether a member's own engine, Argo CD or Flux, has anything of a group that another would have
 // beside it, or may have. One of the two is known where the other is not installed.
 func (st *State) engineHas(c *Cluster, group string) bool {
-	_, argocd := st.facts.Applications()
-	releases, flux := st.facts.HelmReleases()
+	_, argocd := st.Facts().Applications()
+	releases, flux := st.Facts().HelmReleases()
 	if !argocd && !flux || st.hubHas(c, group) {
 		return true
 	}
@@ -133,8 +133,8 @@ func (st *State) lost(c *Cluster, r facts.Application) bool {
 
 // FluxHasGrants reports whether a member with Flux has any grant.
 func (st *State) FluxHasGrants(member string) bool {
-	all, _ := st.facts.Grants(member)
-	_, flux := st.facts.HelmReleases()
+	all, _ := st.Facts().Grants(member)
+	_, flux := st.Facts().HelmReleases()
 	return flux && len(all) > 0
 }
 

@@ -135,15 +135,20 @@ func deeper(v any, levels int) bool {
 // query is a request that has been checked.
 type query struct {
 	Request
-	owner    string // fleet.OwnerHub or a member's name
-	planned  bool   // what is to be when all removals are done: for plans, and where removal is one step
-	bare     bool   // what the sets are about is asked for alone: of any number, and without values
-	selector labels.Selector
+	// Requester is whose engine asks: fleet.OwnerHub or a member's name.
+	Requester string
+	// Desired asks for what will be when all removals are done: for plans, and for engines that remove in one step.
+	Desired bool
+	// SubjectsOnly asks for what the sets are about alone: any number of sets, without values.
+	SubjectsOnly  bool
+	LabelSelector labels.Selector
+	// BaseEntry is the request's catalog entry, nil for the layout's.
+	BaseEntry *yamldoc.Node
 }
 
 // query validates a request against the fleet.
 func (st *State) query(r Request) (query, *Error) {
-	q := query{Request: r, owner: r.Owner}
+	q := query{Request: r}
 	if !slices.Contains(Views, string(r.View)) {
 		return q, BadRequestError("view %q is not known%s; expected one of %s", r.View, Hint(string(r.View), Views), strings.Join(Views, ", "))
 	}
@@ -153,25 +158,30 @@ func (st *State) query(r Request) (query, *Error) {
 	if len(st.Fleet.Members(r.Hub)) == 0 {
 		return q, BadRequestError("hub %q has no member files%s; expected %s", r.Hub, Hint(r.Hub, st.Fleet.Hubs()), st.Fleet.Layout.Members)
 	}
-	if q.owner = st.OwnerName(r.Hub, r.Owner); q.owner != fleet.OwnerHub && st.Fleet.Member(r.Hub, q.owner) == nil {
+	if q.Requester = st.OwnerName(r.Hub, r.Owner); q.Requester != fleet.OwnerHub && st.Fleet.Member(r.Hub, q.Requester) == nil {
 		names := make([]string, 0, len(st.Fleet.Members(r.Hub)))
 		for _, m := range st.Fleet.Members(r.Hub) {
 			names = append(names, m.Name)
 		}
-		return q, BadRequestError("owner %q is no member of hub %q%s", q.owner, r.Hub, Hint(q.owner, names))
+		return q, BadRequestError("owner %q is no member of hub %q%s", q.Requester, r.Hub, Hint(q.Requester, names))
 	}
 	if err := st.checkGroup(r); err != nil {
 		return q, err
 	}
 	var err error
-	if q.selector, err = labels.ParseSelector(r.Selector); err != nil {
+	if q.LabelSelector, err = labels.ParseSelector(r.Selector); err != nil {
 		return q, BadRequestError("input.parameters.%v", err)
+	}
+	if q.Base != nil {
+		if q.BaseEntry, err = st.Resolver().BaseEntry(q.Base); err != nil {
+			return q, BadRequestError("input.parameters.%v", err)
+		}
 	}
 	return q, nil
 }
 
 func (st *State) checkGroup(r Request) *Error {
-	groups := st.groups
+	groups := st.Groups()
 	needs := r.View == Releases || r.View == Components
 	switch {
 	case needs && r.Group == "":
@@ -190,7 +200,7 @@ func (st *State) checkGroup(r Request) *Error {
 
 // OwnerName is who is meant by a request's owner: fleet.OwnerHub, also for the hub's own member, or a member's name.
 func (st *State) OwnerName(hub, owner string) string {
-	if self := st.hubs[hub]; owner == "" || self != nil && owner == self.Name {
+	if self := st.HubMember(hub); owner == "" || self != nil && owner == self.Name {
 		return fleet.OwnerHub
 	}
 	return owner
@@ -208,6 +218,6 @@ func (st *State) DesiredSets(r Request) ([]ParameterSet, *Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	q.planned = true
+	q.Desired = true
 	return st.sets(q)
 }

@@ -1,8 +1,10 @@
 package generator
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
@@ -41,16 +43,8 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 	if base != nil {
 		catalogs = withBase(catalogs, component, base)
 	}
-	var out Component
-	var entries []hierarchy.Layer
-	entries, out.catalogValues = b.memo.entryLayers(catalogs, component)
-	out.catalogs = catalogs
-	if len(entries) == 0 {
-		return out, nil
-	}
-	out.Known = true
-	var problems []problem.Problem
-	if out.EntryTree, out.Entry, problems = b.mergeEntry(entries, component); len(problems) > 0 {
+	out, problems := b.MergeEntry(catalogs, component)
+	if !out.Known || len(problems) > 0 {
 		return out, c.Attribute(problems)
 	}
 	out.Enabled = out.Entry.Enabled && out.Entry.Selector.Matches(c.Labels.All)
@@ -93,25 +87,32 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 	return out, nil
 }
 
-// mergeEntry merges the entries of one component and reads the result.
-func (b *Resolver) mergeEntry(entries []hierarchy.Layer, component string) (*hierarchy.Tree, *Entry, []problem.Problem) {
+// MergeEntry merges what catalogs say of a component: its entry, without chart coordinates and values.
+func (b *Resolver) MergeEntry(catalogs []hierarchy.Layer, component string) (out Component, _ []problem.Problem) {
+	out.catalogs = catalogs
+	var entries []hierarchy.Layer
+	entries, out.catalogValues = b.memo.entryLayers(catalogs, component)
+	if len(entries) == 0 {
+		return out, nil
+	}
+	out.Known = true
 	for _, l := range entries {
 		if !l.Root.IsMap() && !l.Root.IsNull() {
-			return nil, nil, []problem.Problem{{
+			return out, []problem.Problem{{
 				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
 				Found: "is a " + l.Root.Kind.String(), Expected: "a map",
 			}}
 		}
 		if !labels.IsName(component) {
-			return nil, nil, []problem.Problem{{
+			return out, []problem.Problem{{
 				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
 				Found: "is no DNS-1123 label", Expected: "lower case letters, digits and inner hyphens",
 			}}
 		}
 	}
-	tree := b.memo.merge(entries, nil, "")
-	e := b.memo.entry(tree)
-	return tree, e, e.Problems
+	out.EntryTree = b.memo.merge(entries, nil, "")
+	out.Entry = b.memo.entry(out.EntryTree)
+	return out, out.Entry.Problems
 }
 
 // withBase puts the request's entry in the place of the layout's catalog.
@@ -181,3 +182,35 @@ func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierar
 	}
 	return layers, nil
 }
+
+// EnabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever the catalog's own
+// default is (R7). An entry that cannot be read is a problem: it must not look like one that is switched off (G1).
+func (b *Resolver) EnabledByHierarchy(g *Group) (out []string, problems []problem.Problem) {
+	catalogs := g.Catalogs
+	if g.HasCatalog() {
+		catalogs = catalogs[1:]
+	}
+	for _, component := range g.Components() {
+		r, faults := b.MergeEntry(catalogs, component)
+		problems = append(problems, faults...)
+		if r.Known && len(faults) == 0 && r.Entry.Enabled {
+			out = append(out, component)
+		}
+	}
+	return out, problems
+}
+
+// BaseEntry is a request's catalog entry as a node, one for equal entries.
+func (b *Resolver) BaseEntry(base map[string]any) (*yamldoc.Node, error) {
+	n, err := b.memo.base(&yamldoc.Doc{File: basePath}, base)
+	if err != nil {
+		return nil, fmt.Errorf("base: %w", err)
+	}
+	if e := ReadEntry(LongForm(n)); len(e.Problems) > 0 {
+		return nil, errors.New(strings.TrimPrefix(e.Problems[0].Error(), ": "))
+	}
+	return n, nil
+}
+
+// Text is a node as YAML.
+func (b *Resolver) Text(n *yamldoc.Node) (string, error) { return b.memo.text(n) }

@@ -1,19 +1,12 @@
 package generator
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 )
-
-// Metadata is a cluster's labels and annotations, in the place where Argo CD's own cluster generator has them.
-type Metadata struct {
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
-}
 
 // Common is what every parameter set has, but for `digest` and `revision`, which encode adds. Name is the cluster that
 // the Application is deployed to.
@@ -108,7 +101,7 @@ const digestSize = 32
 
 // revisionField is what belongs into holes.
 func revisionField(revision string) []byte {
-	text, err := marshal(revision)
+	text, err := EncodeJSON(revision)
 	if err != nil {
 		panic(err) //nolint:forbidigo // texts can always be written
 	}
@@ -117,7 +110,7 @@ func revisionField(revision string) []byte {
 
 // encode is a set as JSON, followed by its revision and by the digest of all that is before it.
 func encode(s ParameterSet) (encodedSet, *Error) {
-	text, err := marshal(s)
+	text, err := EncodeJSON(s)
 	if err != nil {
 		return encodedSet{}, &Error{Kind: Unavailable, Message: fmt.Sprintf("cluster %q: %v", s.common().Name, err)}
 	}
@@ -146,15 +139,4 @@ func (e encodedSet) digest() []byte {
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
-}
-
-// marshal is JSON without HTML escaping and without a newline at the end.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

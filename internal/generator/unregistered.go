@@ -14,14 +14,14 @@ import (
 // known, so that its sets cannot be computed; left out, they would be removed (G2). A retired cluster is to go, and what
 // registers one needs no Secret.
 func (st *State) unknown(q query, c *Cluster) []problem.Problem {
-	if c.Registered || c.IsRetired() || q.View == Members || q.selector.Refuses(c.Labels.All) {
+	if c.Registered || c.IsRetired() || q.View == Members || q.LabelSelector.Refuses(c.Labels.All) {
 		return nil
 	}
 	found := ""
-	switch apps := st.facts.ApplicationsOf(c.Member.Name); {
-	case q.View != Agents && q.View != Grants && q.owner != fleet.OwnerHub && st.owns(q, c, q.Group): // a member sees itself alone
+	switch apps := st.Facts().ApplicationsOf(c.Member.Name); {
+	case q.View != Agents && q.View != Grants && q.Requester != fleet.OwnerHub && st.Owns(c, q.Group, q.Requester): // a member sees itself alone
 		found = "its engine asks, but it has no cluster Secret"
-	case !q.planned:
+	case !q.Desired:
 		if i := slices.IndexFunc(apps, func(a facts.Application) bool { return st.answersFor(q, c, a) }); i >= 0 {
 			found = fmt.Sprintf("it has no cluster Secret, but Applications: %q", apps[i].Name)
 		}
@@ -35,29 +35,6 @@ func (st *State) unknown(q query, c *Cluster) []problem.Problem {
 	}})
 }
 
-// lastKnown reports whether a cluster's Secret has gone, and what it said is known still.
-func (st *State) IsLastKnown(c *Cluster) bool {
-	return st.facts.Closed && c.Registered && c.Facts.Secret == ""
-}
-
-// LastKnown are the members of a hub that are computed from what was last known of them, as their Secrets have gone,
-// sorted. An empty hub means all.
-func (st *State) LastKnown(hub string) []string {
-	var out []string
-	for _, name := range st.Fleet.Hubs() {
-		if hub != "" && hub != name {
-			continue
-		}
-		for i, m := range st.Fleet.Members(name) {
-			if c := st.clusters[name][i]; st.IsLastKnown(c) && !c.IsRetired() {
-				out = append(out, m.Name)
-			}
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 // answersFor reports whether an Application of a cluster is the asker's, as far as its labels say. One that another
 // ApplicationSet controls is not deleted by this one.
 func (st *State) answersFor(q query, c *Cluster, a facts.Application) bool {
@@ -67,7 +44,7 @@ func (st *State) answersFor(q query, c *Cluster, a facts.Application) bool {
 	case Agents:
 		return c.Member.Remote && a.Name == ApplicationName(Agent, c.Member.Name)
 	}
-	if !st.owns(q, c, q.Group) || a.Group != q.Group || a.Name != ApplicationName(a.Component, c.Member.Name) {
+	if !st.Owns(c, q.Group, q.Requester) || a.Group != q.Group || a.Name != ApplicationName(a.Component, c.Member.Name) {
 		return false
 	}
 	return (q.Component == "" || a.Component == q.Component) &&

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
@@ -68,7 +67,7 @@ func (st *State) releaseUses(q query) (map[string]*ReleaseUse, []problem.Problem
 	clusters, problems := st.asked(q)
 	uses := map[string]*ReleaseUse{}
 	for _, c := range clusters {
-		if !c.Registered || !st.owns(q, c, q.Group) {
+		if !c.Registered || !st.Owns(c, q.Group, q.Requester) {
 			continue
 		}
 		g := c.Groups[q.Group]
@@ -92,7 +91,7 @@ func (st *State) releaseUses(q query) (map[string]*ReleaseUse, []problem.Problem
 		}
 		u.Clusters = append(u.Clusters, c.Member.Name)
 		if !c.IsRetired() {
-			enabled, faults := st.ResolverOf(c).enabledByHierarchy(g)
+			enabled, faults := st.ResolverOf(c).EnabledByHierarchy(g)
 			problems = append(problems, c.Attribute(faults)...)
 			for _, component := range enabled {
 				u.Enabled[component] = true
@@ -123,7 +122,7 @@ func (st *State) releaseUse(c *Cluster, g *Group) *ReleaseUse {
 
 // DesiredReleases are the releases of a group that the clusters of an owner will be on when all removals are done, by type.
 func (st *State) DesiredReleases(hub, group, owner string) map[string]*ReleaseUse {
-	uses, _ := st.releaseUses(query{Request: Request{View: Releases, Hub: hub, Group: group}, owner: owner, planned: true})
+	uses, _ := st.releaseUses(query{Request: Request{View: Releases, Hub: hub, Group: group}, Requester: owner, Desired: true})
 	return uses
 }
 
@@ -138,7 +137,7 @@ func (st *State) releaseSets(q query) ([]ParameterSet, []problem.Problem) {
 		for component := range u.Enabled {
 			components[component] = map[string]any{KeyEnabled: true}
 		}
-		owner := q.owner
+		owner := q.Requester
 		text, err := yamldoc.FromAny(nil, map[string]any{
 			"group": q.Group, "release": name, "hub": q.Hub, "owner": owner, ComponentsKey: components,
 		}).YAML()
@@ -158,33 +157,12 @@ func (st *State) releaseSets(q query) ([]ParameterSet, []problem.Problem) {
 	return sets, problems
 }
 
-// enabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever the catalog's own
-// default is (R7). An entry that cannot be read is a problem: it must not look like one that is switched off (G1).
-func (b *Resolver) enabledByHierarchy(g *Group) (out []string, problems []problem.Problem) {
-	catalogs := g.Catalogs
-	if g.HasCatalog() {
-		catalogs = catalogs[1:]
-	}
-	for _, component := range g.Components() {
-		entries, _ := b.memo.entryLayers(catalogs, component)
-		if len(entries) == 0 {
-			continue
-		}
-		_, e, faults := b.mergeEntry(entries, component)
-		problems = append(problems, faults...)
-		if len(faults) == 0 && e.Enabled {
-			out = append(out, component)
-		}
-	}
-	return out, problems
-}
-
 // askersCommon are the common fields of the cluster whose engine asks: the one that the ApplicationSets live on.
 func (st *State) askersCommon(q query) Common {
-	name := q.owner
+	name := q.Requester
 	if name == fleet.OwnerHub {
 		name = ""
-		if self := st.hubs[q.Hub]; self != nil {
+		if self := st.HubMember(q.Hub); self != nil {
 			name = self.Name
 		}
 	}
@@ -199,13 +177,13 @@ func (st *State) askersCommon(q query) Common {
 }
 
 // componentSets are one set per component that is enabled on a cluster and owned by the asker.
-func (st *State) componentSets(q query, c *Cluster, base *yamldoc.Node) (out clusterSets) {
+func (st *State) componentSets(q query, c *Cluster) (out clusterSets) {
 	g := c.Groups[q.Group]
 	if g == nil {
 		return out
 	}
 	out.knows = q.Component != "" && g.Has(q.Component)
-	if !c.Registered || !st.may(q, c, q.Group) {
+	if !c.Registered || !st.MayDeploy(c, q.Group, q.Requester) {
 		return out
 	}
 	if len(g.Errors) > 0 {
@@ -216,7 +194,7 @@ func (st *State) componentSets(q query, c *Cluster, base *yamldoc.Node) (out clu
 		return out
 	}
 	for _, component := range q.components(g) {
-		s, problems := st.componentSet(q, c, g, component, base)
+		s, problems := st.componentSet(q, c, g, component)
 		out.problems = append(out.problems, problems...)
 		if s != nil {
 			out.sets = append(out.sets, s)
@@ -233,26 +211,11 @@ func (q query) components(g *Group) []string {
 	return g.Components()
 }
 
-// base is the request's catalog entry as a node.
-func (st *State) base(q query) (*yamldoc.Node, *Error) {
-	if q.Base == nil {
-		return nil, nil
-	}
-	n, err := st.resolver.memo.base(&yamldoc.Doc{File: basePath}, q.Base)
-	if err != nil {
-		return nil, BadRequestError("input.parameters.base: %v", err)
-	}
-	if e := ReadEntry(LongForm(n)); len(e.Problems) > 0 {
-		return nil, BadRequestError("input.parameters.%s", strings.TrimPrefix(e.Problems[0].Error(), ": "))
-	}
-	return n, nil
-}
-
 // componentSet is one cluster's set of one component, nil when there is to be no Application: it is not to run there,
 // and what runs has been taken care of (D3); or when it belongs to another ApplicationSet yet.
-func (st *State) componentSet(q query, c *Cluster, g *Group, component string, base *yamldoc.Node) (*ComponentSet, []problem.Problem) {
+func (st *State) componentSet(q query, c *Cluster, g *Group, component string) (*ComponentSet, []problem.Problem) {
 	resolver := st.ResolverOf(c)
-	r, problems := resolver.Resolve(c, g, component, base)
+	r, problems := resolver.Resolve(c, g, component, q.BaseEntry)
 	if problems = c.concerns(problems); len(problems) > 0 {
 		return nil, problems
 	}
@@ -266,7 +229,7 @@ func (st *State) componentSet(q query, c *Cluster, g *Group, component string, b
 		return nil, nil
 	}
 	if r.Values == nil {
-		if r, problems = resolver.Complete(c, g, component, base, r); len(problems) > 0 {
+		if r, problems = resolver.Complete(c, g, component, q.BaseEntry, r); len(problems) > 0 {
 			return nil, nil // it cannot be told any more what runs: it stays, and so does the rest of the answer
 		}
 	}
@@ -275,7 +238,7 @@ func (st *State) componentSet(q query, c *Cluster, g *Group, component string, b
 
 // told is what is written of a component.
 func (q query) told(r Component) Component {
-	if q.bare {
+	if q.SubjectsOnly {
 		r.Values = nil
 	}
 	return r
@@ -287,7 +250,7 @@ func NewComponentSet(b *Resolver, c *Cluster, g *Group, component string, r Comp
 	if r.Values != nil {
 		root = r.Values.Root
 	}
-	text, err := b.memo.text(root)
+	text, err := b.Text(root)
 	if err != nil {
 		return nil, c.Attribute([]problem.Problem{{
 			Reason: problem.InvalidValue, Severity: problem.Error, Pos: c.Member.Pos, Subject: fmt.Sprintf("component %q", component), Found: err.Error(),
