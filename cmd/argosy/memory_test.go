@@ -25,9 +25,9 @@ const (
 	mostOutput = 2 << 20
 )
 
-// TestH10_LintOfHostileRepositories: whatever is in a repository, the program ends with findings that name the place, within
-// bounded memory, and says little.
-func TestH10_LintOfHostileRepositories(t *testing.T) {
+// TestLintOfHostileRepositoryIsBounded: whatever is in a repository, the program ends with findings that name the place, within
+// bounded memory, and says little. (H10)
+func TestLintOfHostileRepositoryIsBounded(t *testing.T) {
 	const (
 		values  = "addons/tenants/t/defaults/addons/dns/values.yaml"
 		cluster = "addons/tenants/t/clusters/c%02d/addons/dns/values.yaml"

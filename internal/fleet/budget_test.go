@@ -2,8 +2,9 @@ package fleet
 
 import "testing"
 
-// TestG3Arithmetic: a share is rounded down, and is at least one member unless it is nothing; a number is that number.
-func TestG3Arithmetic(t *testing.T) {
+// TestBudgetIsRoundedDownToAtLeastOne: a share is rounded down, and is at least one member unless it is nothing; a number is that number.
+// (G3)
+func TestBudgetIsRoundedDownToAtLeastOne(t *testing.T) {
 	for _, c := range []struct {
 		budget        string
 		members, want int
@@ -46,8 +47,9 @@ func TestG3Arithmetic(t *testing.T) {
 	}
 }
 
-// TestG3BudgetNeverShrinksUnderway: while those that may go are going, the rest of them still may.
-func TestG3BudgetNeverShrinksUnderway(t *testing.T) {
+// TestBudgetNeverShrinksUnderway: while those that may go are going, the rest of them still may.
+// (G3)
+func TestBudgetNeverShrinksUnderway(t *testing.T) {
 	for percent := 1; percent <= 100; percent++ {
 		b := Budget{percent: percent}
 		for members := 1; members <= 300; members++ {

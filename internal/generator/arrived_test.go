@@ -12,7 +12,7 @@ import (
 )
 
 // A cluster arrives with its Secret, and with each new one; not with other labels, and not by going.
-func TestArrived(t *testing.T) {
+func TestClusterArrivesWithItsSecret(t *testing.T) {
 	secret := func(name, uid string) facts.Cluster { return facts.Cluster{Name: name, Secret: uid} }
 	state := func(clusters ...facts.Cluster) *generator.State {
 		st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small()), facts.NewSet(true, clusters...))

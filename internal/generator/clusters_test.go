@@ -19,9 +19,9 @@ func inRing(name, ring string) facts.Set {
 	return facts.NewSet(false, facts.Cluster{Name: name, Labels: map[string]string{"ring": ring}})
 }
 
-// TestWhatDependsOnIt is rule G6 change by change: all that depends on it is computed anew, in a state whose previous one has
+// TestChangeReachesWhateverDependsOnIt is rule G6 change by change: all that depends on it is computed anew, in a state whose previous one has
 // been asked everything, and is as in a state that is built from nothing.
-func TestWhatDependsOnIt(t *testing.T) {
+func TestChangeReachesWhateverDependsOnIt(t *testing.T) {
 	t.Parallel()
 	agents := fleettest.Small().With(fleettest.Tree{
 		fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\ngithubSecret: true\ngithubSecretName: g\naddons_repo_url: https://git.example/a\nsecretManagerSecretName: s\n"),

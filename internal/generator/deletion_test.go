@@ -152,8 +152,9 @@ func removeCascade(sets string) string {
 	return strings.Join(out, " ")
 }
 
-// TestD3ASetToBeRemovedIsComputedAsBefore: until its Application goes, nothing else changes for what runs.
-func TestD3ASetToBeRemovedIsComputedAsBefore(t *testing.T) {
+// TestSetToBeRemovedIsComputedAsBefore: until its Application goes, nothing else changes for what runs.
+// (D3)
+func TestSetToBeRemovedIsComputedAsBefore(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true, namespace: net, values: {who: '{{ .cluster }}'}, " + fleettest.DNSChart + "}\n"})
 	for name, more := range map[string]fleettest.Tree{
 		"disabled": {fleettest.OneCatalog: "dns: {enabled: false}\n"},
@@ -237,8 +238,9 @@ func TestRetiredAgents(t *testing.T) {
 	}
 }
 
-// TestR7ReleasesWithRemovals: as long as an Application of a removed component is there, its ApplicationSet is kept.
-func TestR7ReleasesWithRemovals(t *testing.T) {
+// TestRemovedComponentKeepsItsApplicationSet: as long as an Application of a removed component is there, its ApplicationSet is kept.
+// (R7)
+func TestRemovedComponentKeepsItsApplicationSet(t *testing.T) {
 	catalog := fleettest.Tree{
 		"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}}\n",
 		"catalog.yaml":      "components:\n  dns: {" + fleettest.DNSChart + "}\n  auto: {enabled: true, chart: {repoURL: r, name: c, version: '1'}, selector: {matchLabels: {ring: a}}}\n",
@@ -316,8 +318,8 @@ func TestRetiredMembersConcernNobody(t *testing.T) {
 	}
 }
 
-// TestPlansKnowNoWay: an inventory is what is to be, not how it comes to be.
-func TestPlansKnowNoWay(t *testing.T) {
+// TestInventoryLeavesOutRemovals: an inventory is what is to be, not how it comes to be.
+func TestInventoryLeavesOutRemovals(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		fleettest.Member("two"): "clusterName: two\ntenant: retail\nenvironment: dev\nlifecycle: retired\ndeletion: cascade\nlabels: {addonsRelease: canary}\n",
 		fleettest.OneCatalog:    "dns: {enabled: false}\n", "fleet/fleet-members/hub/hub.yaml": "",

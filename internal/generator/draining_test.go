@@ -94,7 +94,7 @@ func summary(st *generator.State, name string) generator.Summary {
 }
 
 // Rule 12: of one that is draining when it is first seen, or that had retired, the first snapshot counts.
-func TestDrainingFromTheFirst(t *testing.T) {
+func TestMemberMayBeginDraining(t *testing.T) {
 	draining, ask := fleettest.Small().With(fleettest.Tree{fleettest.Member("two"): drainingTwo}), drainingAsks[1]
 	change := draining.With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "replicas: 9\n"})
 	retired := querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("two"): strings.Replace(drainingTwo, "draining", "retired", 1)}))
@@ -118,7 +118,7 @@ func TestDrainingFromTheFirst(t *testing.T) {
 
 // Rules 10 and 12: a draining member that a commit breaks is quarantined at the home that it has, and goes on draining
 // from there when it is mended. Facts that would break its home are a problem of it, and no reason to leave home.
-func TestDrainingAndBroken(t *testing.T) {
+func TestBrokenDrainingMemberStaysDraining(t *testing.T) {
 	ask := drainingAsks[1]
 	files := fleettest.Small().With(fleettest.Tree{"addons/tenants/retail/environments/dev/addons/dns/values.yaml.gotmpl": "zone: {{ .labels.zone }}\n"})
 	secret := func(labels map[string]string) facts.Set {

@@ -11,7 +11,7 @@ import (
 )
 
 // A fingerprint changes with the answer or the reason of its refusal, and not with the revision.
-func TestFingerprint(t *testing.T) {
+func TestFingerprintChangesWithTheResponse(t *testing.T) {
 	t.Parallel()
 	at := func(files fleettest.Tree, revision string) *generator.State {
 		m := map[string]*snapshot.File{}

@@ -40,9 +40,10 @@ func state(t testing.TB, files fleettest.Tree, known facts.Set) *generator.State
 	return st
 }
 
-// TestM3TheHubGrantsWhatItHasLetGo: a group is granted when the hub has no Application of it any more, and is the hub's when
+// TestHubGrantsAGroupWithoutApplications: a group is granted when the hub has no Application of it any more, and is the hub's when
 // the grant's Application has gone. Until then it is nobody's to begin with. Where nothing is known, Git alone decides.
-func TestM3TheHubGrantsWhatItHasLetGo(t *testing.T) {
+// (M3)
+func TestHubGrantsAGroupWithoutApplications(t *testing.T) {
 	mine, hubs := agentOne(argoOne), agentOne(hubsOne)
 	dns := fleettest.Controlled(fleettest.Application("dns", "one", "default"), "addons-default-dns")
 	other := func(change func(*facts.Application)) facts.Application { a := dns; change(&a); return a }
@@ -92,9 +93,10 @@ func TestM3TheHubGrantsWhatItHasLetGo(t *testing.T) {
 	}
 }
 
-// TestM3AMemberRunsWhatItHolds: with its grants watched, a member's engine has a group exactly while it holds the grant,
+// TestMemberRunsTheGroupsItHolds: with its grants watched, a member's engine has a group exactly while it holds the grant,
 // whatever Git says; what asks for components may be there before. Retired, it goes on by itself, to remove what it has.
-func TestM3AMemberRunsWhatItHolds(t *testing.T) {
+// (M3)
+func TestMemberRunsTheGroupsItHolds(t *testing.T) {
 	held, arrived := facts.Grant{Group: "addons", UID: "1", Held: true}, facts.Grant{Group: "addons", UID: "1"}
 	leaving := facts.Grant{Group: "addons", UID: "1", Held: true, Leaving: true}
 	mine, hubs := agentOne(argoOne), agentOne(hubsOne)
@@ -145,9 +147,9 @@ func TestM3AMemberRunsWhatItHolds(t *testing.T) {
 	}
 }
 
-// TestM3FluxLetsGoFirst: so has a member's Flux. It lets go of HelmReleases in two steps, and keeps the grant until they have
-// gone; what is lost, and stays for ever (D1), holds up nothing.
-func TestM3FluxLetsGoFirst(t *testing.T) {
+// TestFluxReleasesAGroupInTwoSteps: so has a member's Flux. It lets go of HelmReleases in two steps, and keeps the grant until they have
+// gone; what is lost, and stays for ever (D1), holds up nothing. (M3)
+func TestFluxReleasesAGroupInTwoSteps(t *testing.T) {
 	held, leaving := facts.Grant{Group: "addons", Held: true}, facts.Grant{Group: "addons", Held: true, Leaving: true}
 	mine, hubs := agentOne(fluxAgent), agentOne(strings.Replace(fluxAgent, "enable_remote_addons: true\n", "", 1))
 	dns := fleettest.HelmRelease("dns", "one", "one")
@@ -314,9 +316,9 @@ func (w *world) delete() {
 	}
 }
 
-// TestM3NoTwoEngines: whatever happens in whatever order, the services knowing different commits or being down, no group is
-// in both Argo CDs at any moment; and when nothing happens any more, it is where Git says.
-func TestM3NoTwoEngines(t *testing.T) {
+// TestNoTwoEnginesHaveAGroup: whatever happens in whatever order, the services knowing different commits or being down, no group is
+// in both Argo CDs at any moment; and when nothing happens any more, it is where Git says. (M3)
+func TestNoTwoEnginesHaveAGroup(t *testing.T) {
 	commits := [2]*snapshot.Snapshot{
 		fleettest.Snapshot("member", agentOne(argoOne)), fleettest.Snapshot("hub", agentOne(hubsOne)),
 	}
@@ -362,7 +364,7 @@ func TestM3NoTwoEngines(t *testing.T) {
 }
 
 // A departure because of a grant is a move, not a loss (D2): the removal budget counts none.
-func TestD2WhatWaitsForAGrantHasMoved(t *testing.T) {
+func TestWaitingForAGrantIsAMove(t *testing.T) {
 	dns := fleettest.Application("dns", "one", "default")
 	for name, c := range map[string]struct {
 		files fleettest.Tree

@@ -245,9 +245,9 @@ func TestChangedCatalogReachesEveryCluster(t *testing.T) {
 	}
 }
 
-// TestOrderChangesNothing is rule G6: neither the order of maps and files, nor that of clusters' facts, nor what was
+// TestOrderOfFilesChangesNothing is rule G6: neither the order of maps and files, nor that of clusters' facts, nor what was
 // asked before.
-func TestOrderChangesNothing(t *testing.T) {
+func TestOrderOfFilesChangesNothing(t *testing.T) {
 	files := fleettest.Small()
 	all := changes()
 	for i := range all {
@@ -274,8 +274,8 @@ func TestOrderChangesNothing(t *testing.T) {
 	}
 }
 
-// TestAnswersAreSorted: by cluster, then component (G6).
-func TestAnswersAreSorted(t *testing.T) {
+// TestSetsAreSorted: by cluster, then component (G6).
+func TestSetsAreSorted(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{"addons/defaults/application-sets/addons.yaml": "z: {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\na: {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\n"})
 	st := querytest.NoProblems(t, querytest.Build(t, files))
 	if got, want := querytest.Column(t, st, querytest.Query(t, querytest.Addons), "applicationName"), "a-hub z-hub a-one z-one a-two z-two"; got != want {

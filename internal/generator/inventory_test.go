@@ -16,7 +16,7 @@ import (
 )
 
 // The inventory has exactly the Applications that all views answer with together, for every engine that asks.
-func TestInventoryIsAllAnswers(t *testing.T) {
+func TestInventoryEqualsAllResponses(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		fleettest.Member("argo"): fleettest.Spoke("argo", "use_remote_argo: true\nenable_remote_addons: true\n"),
 		fleettest.Member("flux"): fleettest.Spoke("flux", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"),
@@ -96,7 +96,7 @@ func answered(t *testing.T, st *generator.State, hub, owner string) []string {
 }
 
 // Settings and values know their places.
-func TestInventoryPlaces(t *testing.T) {
+func TestInventoryKnowsPlaces(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
 	places := map[string]string{}
 	for _, a := range inventoried(st.Inventories()[0]) {
@@ -124,7 +124,7 @@ func TestInventoryPlaces(t *testing.T) {
 }
 
 // A member that cannot be computed is in no inventory; one that nothing is known of has its registration alone.
-func TestInventoryOfUnknown(t *testing.T) {
+func TestInventoryLeavesOutWhatCannotBeComputed(t *testing.T) {
 	broken := querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "tenannt: x\n")})).Inventories()[0]
 	if slices.Contains(broken.Names(), "one") || len(broken.Applications("one")) > 0 || len(broken.Applications("two")) == 0 {
 		t.Errorf("broken: %v: %v, %v", broken.Names(), broken.Applications("one"), broken.Applications("two"))

@@ -129,9 +129,9 @@ func TestDeletionOfHelmReleases(t *testing.T) {
 	}
 }
 
-// TestDeregistrations: with a hub that runs Flux, the registration of a member that retires goes last, and is marked first;
+// TestRegistrationIsRemovedLast: with a hub that runs Flux, the registration of a member that retires goes last, and is marked first;
 // whatever the member's deletion says.
-func TestDeregistrations(t *testing.T) {
+func TestRegistrationIsRemovedLast(t *testing.T) {
 	const fluxHub = "clusterName: hub\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n"
 	registration := facts.Application{Name: "fleet-secret-one", Cluster: "one", Group: "fleet", Component: "fleet-secret", Owner: "hub/hub"}
 	dns, ofMember, ofTwo := fleettest.HelmRelease("dns", "one", "hub"), fleettest.HelmRelease("dns", "one", "one"), fleettest.HelmRelease("dns", "two", "hub")
@@ -189,9 +189,9 @@ func TestDeregistrations(t *testing.T) {
 	}
 }
 
-// TestD1HelmReleasesUnknown: where nothing is known of HelmReleases there is one step, whatever Git says: out, and what
-// is out stays. An owner that has no Flux has no artifact, either.
-func TestD1HelmReleasesUnknown(t *testing.T) {
+// TestUnknownHelmReleasesAreLeftOutAtOnce: where nothing is known of HelmReleases there is one step, whatever Git says: out, and what
+// is out stays. An owner that has no Flux has no artifact, either. (D1)
+func TestUnknownHelmReleasesAreLeftOutAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		more fleettest.Tree
 		want string
@@ -224,9 +224,9 @@ func TestD1HelmReleasesUnknown(t *testing.T) {
 	}
 }
 
-// TestDepartingSaysWhatRan: what is to go is in the artifact with chart and values, so that nothing changes while it waits,
+// TestRemovedHelmReleaseKeepsChartAndValues: what is to go is in the artifact with chart and values, so that nothing changes while it waits,
 // and a set that cannot be computed does not hold up the others.
-func TestDepartingSaysWhatRan(t *testing.T) {
+func TestRemovedHelmReleaseKeepsChartAndValues(t *testing.T) {
 	st := func(more fleettest.Tree) generator.Owned {
 		t.Helper()
 		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent)}).With(more)

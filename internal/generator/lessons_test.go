@@ -183,8 +183,8 @@ func TestEveryFlagIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestNoValue, lesson 7: absent keys became the text "<no value>", and the Secret was refused (L2).
-func TestNoValue(t *testing.T) {
+// TestAbsentKeysAreNeverNoValue, lesson 7: absent keys became the text "<no value>", and the Secret was refused (L2).
+func TestAbsentKeysAreNeverNoValue(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
 	for _, view := range []string{`{"view":"members"}`, `{"view":"agents"}`, `{"view":"components","group":"addons"}`, `{"view":"releases","group":"addons"}`} {
 		b, err := st.Answer(querytest.Query(t, view))

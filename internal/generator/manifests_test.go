@@ -25,7 +25,7 @@ func quotas(keys string) fleettest.Tree {
 
 // A component of kind manifests is answered with its folder, no values, and no namespace unless it says one; a chart's set
 // has none of the keys (section 6 of the contract).
-func TestManifestsAreAnswered(t *testing.T) {
+func TestFoldersOfManifestsAreAnswered(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(quotas(folder+", dependsOn: [dns]"))))
 	sets := querytest.Ask(t, st, `{"view": "components", "group": "addons"}`)
 	got := sets["quotas-one"]
@@ -55,7 +55,7 @@ func TestManifestsAreAnswered(t *testing.T) {
 }
 
 // What cannot be deployed as manifests is an error of the clusters that it is for.
-func TestManifestsRefused(t *testing.T) {
+func TestWrongManifestEntriesAreRefused(t *testing.T) {
 	const one = "addons/tenants/retail/clusters/one/"
 	catalog := fleettest.Tree{
 		"fleet/layout.yaml":    "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups: {addons: {catalog: catalogs/addons.yaml}}\n",
@@ -107,9 +107,9 @@ func TestLintOfDependencies(t *testing.T) {
 	}
 }
 
-// TestKustomizationsLeave is rules D1 to D4 for manifests that Flux applies: as HelmReleases, and one kind is let go when the
+// TestRemovedKustomizationsAreMarked is rules D1 to D4 for manifests that Flux applies: as HelmReleases, and one kind is let go when the
 // catalog makes the other of a component, which takes over what runs.
-func TestKustomizationsLeave(t *testing.T) {
+func TestRemovedKustomizationsAreMarked(t *testing.T) {
 	release := fleettest.HelmRelease("quotas", "one", "one")
 	kustomization := release
 	kustomization.Kind = facts.Kustomization

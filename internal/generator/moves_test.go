@@ -35,9 +35,9 @@ func answeredTo(t testing.TB, st *generator.State, r generator.Request) string {
 	return querytest.Column(t, st, r, "name")
 }
 
-// TestD4AMoveWaitsForItsOldOwner: cluster two is on canary. As long as another release's ApplicationSet controls its
-// Application, the new one is not told of it.
-func TestD4AMoveWaitsForItsOldOwner(t *testing.T) {
+// TestMovedSetWaitsForItsOldOwner: cluster two is on canary. As long as another release's ApplicationSet controls its
+// Application, the new one is not told of it. (D4)
+func TestMovedSetWaitsForItsOldOwner(t *testing.T) {
 	const old, updated = "addons-default-dns", "addons-canary-dns"
 	there := fleettest.Application("dns", "two", "default")
 	for _, c := range []struct {
@@ -89,9 +89,10 @@ func TestD4AMoveWaitsForItsOldOwner(t *testing.T) {
 	}
 }
 
-// TestG1AReleaseThatIsNoMore: the ApplicationSets of a release outlive it. Those who are on it are none for certain, so
+// TestReleaseThatIsGoneHasAnEmptyResponse: the ApplicationSets of a release outlive it. Those who are on it are none for certain, so
 // that their answer is an empty one, by which they let go of what has moved; unless a cluster says it is on it.
-func TestG1AReleaseThatIsNoMore(t *testing.T) {
+// (G1)
+func TestReleaseThatIsGoneHasAnEmptyResponse(t *testing.T) {
 	versions := fleettest.Tree{"versions/applicationSets.yaml": strings.Replace(fleettest.Small()["versions/applicationSets.yaml"], "canary", "next", 1)}
 	moved := fleettest.Tree{fleettest.Member("two"): "{clusterName: two, tenant: retail, environment: dev, labels: {addonsRelease: next}}\n"}
 	there := fleettest.Controlled(fleettest.Application("dns", "two", "canary"), "addons-canary-dns")
@@ -155,10 +156,10 @@ func (c *controllers) reconcile(t *testing.T, st *generator.State, r generator.R
 	maps.DeleteFunc(c.apps, func(name string, a facts.Application) bool { return a.Controller == r.ApplicationSet && !told[name] })
 }
 
-// TestD4MovesNeverDeadlock: whichever clusters move between which releases in one commit, an Argo CD that asks where an
+// TestMovesNeverDeadlock: whichever clusters move between which releases in one commit, an Argo CD that asks where an
 // answer differs from the one before, in whatever order, ends with each Application in its release, and has never
-// failed. Had it, releases that exchange clusters would wait for each other for ever.
-func TestD4MovesNeverDeadlock(t *testing.T) {
+// failed. Had it, releases that exchange clusters would wait for each other for ever. (D4)
+func TestMovesNeverDeadlock(t *testing.T) {
 	const clusters = 6
 	releases := []string{"canary", "default", "next", "old"}
 	fleet := func(releaseOf []string) fleettest.Tree {

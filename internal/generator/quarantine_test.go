@@ -43,10 +43,11 @@ func setsOf(t testing.TB, response []byte) (sets map[string][]string, flags map[
 	return sets, flags
 }
 
-// TestG2_HealthyMembersGoOnAndBrokenOnesStay is rule 10 against a model: the last commit in which a build of nothing else
+// TestHealthyMembersGoOnAndBrokenOnesStay is rule 10 against a model: the last commit in which a build of nothing else
 // had no error of a member. After any sequence of commits, the sets of every healthy member are those that such a build
 // of the snapshot has, and those of every other one are those that such a build of its home has.
-func TestG2_HealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
+// (G2)
+func TestHealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 	runs, steps := 12, 30
 	if testing.Short() {
 		runs = 5
@@ -180,7 +181,7 @@ func contents(s *snapshot.Snapshot) fleettest.Tree {
 }
 
 // A release that is on its way out stays for those at home; of one that is there, what the snapshot says counts.
-func TestReleasesOfMembersAtHome(t *testing.T) {
+func TestReleaseOfAQuarantinedMemberStays(t *testing.T) {
 	const releases = `{"view":"releases","group":"addons"}`
 	files := fleettest.Small().With(fleettest.Tree{
 		"addons/tenants/retail/clusters/two/application-sets/addons.yaml": "cert: {enabled: true}\n",
@@ -225,7 +226,7 @@ func TestReleasesOfMembersAtHome(t *testing.T) {
 
 // What the hub's own file breaks, it breaks for all of its members: they take repositories and folders from it. The hub
 // is known all the same.
-func TestABrokenFileOfTheHubItself(t *testing.T) {
+func TestBrokenHubFileQuarantinesItsMembers(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{fleettest.Member("hub"): "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_url: u}\n"})
 	first := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("first", files), facts.Set{}))
 	for what, text := range map[string]string{"no YAML": "a: [", "a key": files[fleettest.Member("hub")] + "tenannt: x\n"} {
@@ -255,7 +256,7 @@ func TestABrokenFileOfTheHubItself(t *testing.T) {
 
 // A member at home sees its hub as it was then: whether the hub reads with its credentials depends on the hub's
 // repositories.
-func TestAMemberAtHomeSeesItsHubAsItWas(t *testing.T) {
+func TestQuarantinedMemberSeesItsHubAsItWas(t *testing.T) {
 	hub := func(url string) string {
 		return "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_url: " + url + "}\n"
 	}
@@ -276,7 +277,7 @@ func TestAMemberAtHomeSeesItsHubAsItWas(t *testing.T) {
 }
 
 // A layout that changes while a member is at home does not change what it runs, even that of a group that is gone.
-func TestALayoutThatChangesWhileAMemberIsAtHome(t *testing.T) {
+func TestLayoutChangeLeavesAQuarantinedMember(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		"fleet/layout.yaml":                           "groups: {addons: {}, extra: {root: addons}}\n",
 		"addons/defaults/application-sets/extra.yaml": "log: {enabled: true, chart: {repoURL: r, name: log, version: '1'}}\n",
@@ -311,7 +312,7 @@ func TestALayoutThatChangesWhileAMemberIsAtHome(t *testing.T) {
 
 // G1: who never could be computed is left out if that loses nothing; not for an engine that nothing is known of, and not
 // of the answer to its own.
-func TestG1_WhoIsLeftOut(t *testing.T) {
+func TestNewBrokenMemberIsLeftOutOnlyWithoutLoss(t *testing.T) {
 	files := fleettest.Small()
 	broken := fleettest.Snapshot("broken", files.With(fleettest.Tree{fleettest.Member("new"): "a: ["}))
 	none, one := facts.NewSet(false).WithApplications(), facts.NewSet(false).WithApplications(fleettest.Application("dns", "new", "default"))
@@ -379,7 +380,7 @@ func TestG1_WhoIsLeftOut(t *testing.T) {
 }
 
 // A retired member whose file breaks goes on to be removed; one that retires by a commit that breaks it waits.
-func TestRetiredMembersAtHome(t *testing.T) {
+func TestRetirementWaitsForAQuarantinedMember(t *testing.T) {
 	gone := fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")
 	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Registration("one"))
 	retired := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("first", fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): gone})), known))
@@ -400,7 +401,7 @@ func TestRetiredMembersAtHome(t *testing.T) {
 }
 
 // A home is the snapshot in which a member was last good; it is given up when the member is good again or has never been.
-func TestHomeIsTheLastGoodSnapshot(t *testing.T) {
+func TestLastGoodSnapshotOfEachMember(t *testing.T) {
 	files := fleettest.Small()
 	good := fleettest.Snapshot("first", files)
 	one, two := generator.ID{Hub: "hub", Name: "one"}, generator.ID{Hub: "hub", Name: "two"}

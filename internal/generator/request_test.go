@@ -13,8 +13,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// TestRequests: what cannot be asked is a bad request that says what can.
-func TestRequests(t *testing.T) {
+// TestBadQueryNamesWhatIsExpected: what cannot be asked is a bad request that says what can.
+func TestBadQueryNamesWhatIsExpected(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{"fleet/fleet-members/hub2/solo.yaml": "{clusterName: solo, tenant: retail, environment: prod}\n"})))
 	for parameters, want := range map[string]string{
 		`[]`: "input.parameters: expected an object", `{"view":5}`: "input.parameters.view: expected a string", `{"veiw":"x"}`: `input.parameters: unknown key "veiw", did you mean "view"?; expected view, hub, group,`,
@@ -54,8 +54,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestBaseDepth (H10): a request of a few kilobytes cannot make an answer of gigabytes, in which each level is indented.
-func TestBaseDepth(t *testing.T) {
+// TestDepthOfABaseIsBounded (H10): a request of a few kilobytes cannot make an answer of gigabytes, in which each level is indented.
+func TestDepthOfABaseIsBounded(t *testing.T) {
 	nested := func(opening, closing string, levels int) string {
 		return `{"view":"components","group":"addons","component":"dns","base":{"values":{"a":` + strings.Repeat(opening, levels) + "1" + strings.Repeat(closing, levels) + "}}}"
 	}
@@ -70,8 +70,8 @@ func TestBaseDepth(t *testing.T) {
 	}
 }
 
-// TestWhoIsAsked: the owner sees its own, retired members are left out, draining ones stay, unregistered ones wait.
-func TestWhoIsAsked(t *testing.T) {
+// TestQuerySelectsItsClusters: the owner sees its own, retired members are left out, draining ones stay, unregistered ones wait.
+func TestQuerySelectsItsClusters(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		fleettest.Member("gone"):  fleettest.Spoke("gone", "lifecycle: retired\n"),
 		fleettest.Member("drain"): fleettest.Spoke("drain", "lifecycle: draining\n"),
@@ -118,8 +118,8 @@ func TestWhoIsAsked(t *testing.T) {
 	}
 }
 
-// TestHubsOwnName: a hub that asks by its own name asks as the hub; its member's name may differ from its folder's.
-func TestHubsOwnName(t *testing.T) {
+// TestHubMayAskByItsOwnName: a hub that asks by its own name asks as the hub; its member's name may differ from its folder's.
+func TestHubMayAskByItsOwnName(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		"fleet/fleet-members/hub/hub.yaml": "", fleettest.Member("control"): "{clusterName: control, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_url: hubs, fleet_repo_url: hubs}\n",
 		fleettest.Member("one"): fleettest.Spoke("one", "addons_repo_url: own\n"), "addons/defaults/fleet/fleet-secret/values.yaml": "externalSecret: {annotations: {fleet_repo_url: hierarchy}}\n",
@@ -182,8 +182,8 @@ func TestBrokenMembers(t *testing.T) {
 	}
 }
 
-// TestTooManySets is rule H10.
-func TestTooManySets(t *testing.T) {
+// TestTooManySetsAreRefused is rule H10.
+func TestTooManySetsAreRefused(t *testing.T) {
 	files := fleettest.Small()
 	var catalog strings.Builder
 	for i := range 300 {
@@ -233,9 +233,9 @@ func TestApplicationNamesFitExactly(t *testing.T) {
 	}
 }
 
-// TestN1NamesOfReleases: the type of a release is a label's value, which may be no name; types that differ in what a name
-// cannot have stay apart, and what is a name stays as it is.
-func TestN1NamesOfReleases(t *testing.T) {
+// TestReleaseNamesStayApart: the type of a release is a label's value, which may be no name; types that differ in what a name
+// cannot have stay apart, and what is a name stays as it is. (N1)
+func TestReleaseNamesStayApart(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		"versions/applicationSets.yaml": "releases: {addons: [{type: default}, {type: Canary}, {type: canary}, {type: can_ary}, {type: v1.2}]}\n",
 		fleettest.Member("a"):           fleettest.Spoke("a", "labels: {addonsRelease: Canary}\n"),

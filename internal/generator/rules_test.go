@@ -287,9 +287,9 @@ func TestRegistrationLeavesToTheHierarchy(t *testing.T) {
 	}
 }
 
-// TestM1AgentsKnowWhatTheHubKnows: an agent's own facts are the cluster's labels and annotations as the hub has them, but
-// for what says something of the hub's Secret.
-func TestM1AgentsKnowWhatTheHubKnows(t *testing.T) {
+// TestAgentsKnowTheHubsLabels: an agent's own facts are the cluster's labels and annotations as the hub has them, but
+// for what says something of the hub's Secret. (M1)
+func TestAgentsKnowTheHubsLabels(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\n")})
 	st := querytest.NoProblems(t, querytest.Build(t, files, facts.Cluster{
 		Name:        "one",

@@ -12,7 +12,7 @@ import (
 
 // What a hub knew before a change is not what it knows afterwards: the change registers members, and takes back what Git had
 // declared for a Secret.
-func TestSettledFacts(t *testing.T) {
+func TestSettledFactsFollowTheRegistration(t *testing.T) {
 	type labels = map[string]string
 	live := func(of labels, names ...string) facts.Set {
 		clusters := []facts.Cluster{{Name: "one", Labels: of, Annotations: of}}

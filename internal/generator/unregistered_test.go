@@ -14,7 +14,7 @@ import (
 
 // Rule G2: after a restart nothing is known of a cluster whose Secret is missing. Left out of an answer, its Applications
 // would be deleted: the answer is refused, if there are any that the asker answers for.
-func TestG2AClusterWithApplicationsAndNoSecret(t *testing.T) {
+func TestClusterWithApplicationsNeedsItsSecret(t *testing.T) {
 	const (
 		components = `{"view":"components","group":"addons","component":"dns","release":"default"}`
 		releases   = `{"view":"releases","group":"addons"}`
@@ -83,7 +83,7 @@ func applicationsOf(t testing.TB, st *generator.State, parameters, applicationSe
 
 // Rule G1: a member whose own engine asks is there. To answer that it is to run nothing, as its Secret is missing, would
 // remove everything: Flux deletes what is left out.
-func TestG1AnEngineWhoseClusterHasNoSecret(t *testing.T) {
+func TestEngineOfAClusterWithoutSecretIsRefused(t *testing.T) {
 	const flux = "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"
 	for more, refused := range map[string]bool{"": true, "lifecycle: retired\n": false} {
 		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", flux+more)})

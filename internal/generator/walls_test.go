@@ -141,9 +141,9 @@ func tenantSets(t *testing.T, st *generator.State, tenant string) map[string]str
 	return out
 }
 
-// TestTenantsAreWalls: whatever a tenant does to its own folders and to its members' files, the parameter sets of
+// TestTenantCannotChangeAnothersSets: whatever a tenant does to its own folders and to its members' files, the parameter sets of
 // another tenant's clusters are the same, and are answered.
-func TestTenantsAreWalls(t *testing.T) {
+func TestTenantCannotChangeAnothersSets(t *testing.T) {
 	files := twoTenants()
 	first := querytest.NoProblems(t, querytest.Build(t, files))
 	want := tenantSets(t, first, "blue")
@@ -191,9 +191,9 @@ func TestTemplatesSeeTheirOwnClusterAlone(t *testing.T) {
 	}
 }
 
-// TestForbiddenSecrets: with secretNames in the layout, what a tenant's files name in the secret store is its own; the
+// TestTenantNamesItsOwnSecretsOnly: with secretNames in the layout, what a tenant's files name in the secret store is its own; the
 // problem has the place, concerns the member alone, and the member is not answered.
-func TestForbiddenSecrets(t *testing.T) {
+func TestTenantNamesItsOwnSecretsOnly(t *testing.T) {
 	files := twoTenants().With(fleettest.Tree{"fleet/layout.yaml": `apiVersion: argosy.dev/v1alpha1
 kind: Layout
 secretNames:

@@ -161,7 +161,7 @@ func TestHub_ApplicationsUnknown(t *testing.T) {
 }
 
 // Rule 8, G4: once known, Applications stay known, whatever the API server says later.
-func TestG4_ApplicationsStayKnown(t *testing.T) {
+func TestApplicationsStayKnown(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusForbidden, http.StatusInternalServerError} {
 		t.Run(http.StatusText(status), func(t *testing.T) {

@@ -131,9 +131,9 @@ func grantsAre(t *testing.T, states <-chan GrantsState, want ...facts.Grant) Gra
 	}
 }
 
-// TestM3AGrantIsHeldUntilItIsReleased (rule 13): each grant of the member gets the finalizer as it comes, and loses it when it
-// is being deleted and has been released, and not before. The finalizers of others stay.
-func TestM3AGrantIsHeldUntilItIsReleased(t *testing.T) {
+// TestGrantIsHeldUntilItIsReleased (rule 13): each grant of the member gets the finalizer as it comes, and loses it when it
+// is being deleted and has been released, and not before. The finalizers of others stay. (M3)
+func TestGrantIsHeldUntilItIsReleased(t *testing.T) {
 	const ours = facts.GrantFinalizer
 	a := newAPI(t)
 	a.write("configmaps", arrivedGrant("addons", "a"), arrivedGrant("resources", "r", "other/one"))
@@ -197,8 +197,9 @@ func sortedCopy(texts []string) []string {
 	return out
 }
 
-// TestG4GrantsStayWhileTheAPIServerIsAway: what was known stays; what cannot be written is told once and tried again.
-func TestG4GrantsStayWhileTheAPIServerIsAway(t *testing.T) {
+// TestGrantsStayWhileTheAPIServerIsAway: what was known stays; what cannot be written is told once and tried again.
+// (G4)
+func TestGrantsStayWhileTheAPIServerIsAway(t *testing.T) {
 	a := newAPI(t)
 	log := &lockedLog{}
 	_, states := holding(t, a, log)
@@ -222,8 +223,8 @@ func TestG4GrantsStayWhileTheAPIServerIsAway(t *testing.T) {
 	grantsAre(t, states, facts.Grant{Group: "addons", UID: "a", Held: true})
 }
 
-// Without the permission nothing is known, and that is said: the service does not serve.
-func TestM3GrantsThatMayNotBeSeen(t *testing.T) {
+// Without the permission nothing is known, and that is said: the service does not serve. (M3)
+func TestForbiddenGrantsStopTheService(t *testing.T) {
 	a := newAPI(t)
 	a.fail(403)
 	_, states := holding(t, a, io.Discard)
@@ -238,8 +239,8 @@ func TestM3GrantsThatMayNotBeSeen(t *testing.T) {
 	}
 }
 
-// A patch that fails is told once, and tried again until it goes through.
-func TestM3HoldingIsTriedAgain(t *testing.T) {
+// A patch that fails is told once, and tried again until it goes through. (M3)
+func TestFailedHoldIsTriedAgain(t *testing.T) {
 	a := newAPI(t)
 	log := &lockedLog{}
 	_, states := holding(t, a, log)

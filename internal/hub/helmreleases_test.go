@@ -221,7 +221,7 @@ func TestFlux_Unknown(t *testing.T) {
 
 // Rules 5 and 8, G4: nothing is known before the first list; once known, HelmReleases stay known, whatever the API server
 // says later.
-func TestG4_HelmReleasesStayKnown(t *testing.T) {
+func TestHelmReleasesStayKnown(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusForbidden, http.StatusInternalServerError} {
 		t.Run(http.StatusText(status), func(t *testing.T) {

@@ -196,7 +196,7 @@ func TestHub_TransportRefuses(t *testing.T) {
 }
 
 // G4: a deleted Secret loses nothing; a Secret made anew counts again.
-func TestG4_FactsAreSticky(t *testing.T) {
+func TestFactsOfADeletedSecretStay(t *testing.T) {
 	a := newAPI(t)
 	a.put(secret("one", nil, "tier=gold"), secret("two", nil))
 	h, states := running(t, a)
@@ -218,7 +218,7 @@ func TestG4_FactsAreSticky(t *testing.T) {
 }
 
 // G4, G5: a failing API server changes no facts; the error is short, the same each time, and goes when it answers again.
-func TestG4_ServerFails(t *testing.T) {
+func TestFailingAPIServerChangesNoFacts(t *testing.T) {
 	t.Parallel() // client-go waits between attempts
 	a := newAPI(t)
 	a.put(secret("one", nil))
@@ -247,7 +247,7 @@ func TestG4_ServerFails(t *testing.T) {
 }
 
 // G5: texts do not vary with what varies in the causes.
-func TestG5_ErrorTexts(t *testing.T) {
+func TestErrorTextsDoNotVary(t *testing.T) {
 	f := &follower{followed: followed{what: "cluster secrets", namespace: "argocd"}}
 	gr := schema.GroupResource{Resource: "secrets"}
 	for want, err := range map[string]error{
@@ -271,7 +271,8 @@ func TestG5_ErrorTexts(t *testing.T) {
 	}
 }
 
-func TestG5_Unreachable(t *testing.T) {
+// G5
+func TestUnreachableAPIServerHasOneText(t *testing.T) {
 	a := newAPI(t)
 	a.server.Close()
 	_, states := running(t, a)

@@ -18,9 +18,10 @@ func (away) Err() error                        { return errors.New("the API serv
 func (away) Refresh()                          {}
 func (away) Run(ctx context.Context, _ func()) { <-ctx.Done() }
 
-// TestM3GrantsOutliveARestart (rule 9): what a member held is known again while the API server is away; and a service that is
+// TestGrantsOutliveARestart (rule 9): what a member held is known again while the API server is away; and a service that is
 // to look for grants does not go on from what was known without them, by which Git alone would decide.
-func TestM3GrantsOutliveARestart(t *testing.T) {
+// (M3)
+func TestGrantsOutliveARestart(t *testing.T) {
 	held := facts.Grant{Group: "addons", UID: "1", Held: true}
 	app := facts.Application{Name: "dns-one", Cluster: "one"}
 	without := facts.NewSet(true, facts.Cluster{Name: "one"}).WithApplications(app)

@@ -41,7 +41,7 @@ func (h *harness) answer() string {
 }
 
 // Rule G2: a commit that breaks a member is taken, and leaves that member at its last good revision.
-func TestG2_ABrokenMemberDoesNotHoldUpTheOthers(t *testing.T) {
+func TestBrokenMemberDoesNotHoldUpTheOthers(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"file":    {"fleet/fleet-members/hub-1/a.yaml": broken},
 		"release": {"fleet/fleet-members/hub-1/a.yaml": member + "labels: {addonsRelease: nosuch}\n"},
@@ -140,7 +140,8 @@ func TestANewMemberThatIsBrokenIsLeftOut(t *testing.T) {
 }
 
 // A restart goes on with the members that were at home, whatever the source has of their revisions.
-func TestG4_RestartWithAQuarantinedMember(t *testing.T) {
+// (G4)
+func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "accepted.tar")
 	homes := func() []string {

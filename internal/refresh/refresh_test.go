@@ -15,7 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-func TestG4_NothingBeforeSnapshotAndFacts(t *testing.T) {
+// G4
+func TestNoStateBeforeSnapshotAndFacts(t *testing.T) {
 	k := newKnown(false)
 	h := start(t, k)
 	if h.r.State() != nil || h.r.Status().Err().Error() != "not ready: script has not been read yet" {
@@ -122,7 +123,8 @@ func TestErrorsOfOtherHubsAreNotRefused(t *testing.T) {
 	h.serving(s)
 }
 
-func TestG4_UnreachableSourceChangesNothing(t *testing.T) {
+// G4
+func TestUnreachableSourceChangesNothing(t *testing.T) {
 	h := start(t, nil)
 	good := fleet(nil)
 	h.say(good, nil)
@@ -145,7 +147,8 @@ func TestG4_UnreachableSourceChangesNothing(t *testing.T) {
 	h.serving(good)
 }
 
-func TestG4_StartWithAnOldSnapshotWhileTheSourceIsAway(t *testing.T) {
+// G4
+func TestStartServesAnOldSnapshotWhileTheSourceIsAway(t *testing.T) {
 	h := start(t, nil)
 	s := fleet(nil)
 	h.say(s, &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"})
@@ -303,7 +306,8 @@ func TestFactsFileIsReadAgain(t *testing.T) {
 }
 
 // What was accepted survives a restart: a refused commit stays refused, an unreachable source changes nothing.
-func TestG4_RestartGoesOnFromWhatWasAccepted(t *testing.T) {
+// (G4)
+func TestRestartServesTheAcceptedCommit(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "accepted.tar")
 	large := strings.Repeat("x", snapshot.MaxFileSize+1)
 	good := fleet(map[string]string{"docs/large.yaml": large, "docs/empty.yaml": " ", "fleet/with space/ü.yaml": "a: 1\n"})

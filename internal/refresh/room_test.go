@@ -157,7 +157,7 @@ func closed(names ...string) facts.Set {
 
 // Rules G4 and 9: what was known of a cluster is known after a restart at which its Secret is gone, without the Secret's
 // UID, until its member file is gone, too; and all of it where the API server is away.
-func TestG4_FactsOutliveARestart(t *testing.T) {
+func TestFactsOutliveARestart(t *testing.T) {
 	room := newShared()
 	p := newProvider()
 	k, told, stop := keeping(t, p, room)
@@ -200,7 +200,8 @@ func TestG4_FactsOutliveARestart(t *testing.T) {
 }
 
 // Rule 9: nothing is complete before the room has been read, and a damaged record is told and not used.
-func TestG4_FactsOfARoomThatIsAway(t *testing.T) {
+// (G4)
+func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
 	room := newShared()
 	room.fail(errors.New("the room is away"))
 	p := newProvider()

@@ -113,7 +113,8 @@ func (a asker) denied(what string, got reply, want string) {
 	}
 }
 
-func TestG6_ATokenDecidesWhetherNeverWhat(t *testing.T) {
+// G6
+func TestTokenDecidesWhetherNeverWhat(t *testing.T) {
 	k := tokensOf(t, map[string]string{
 		"views":   "{routes: [getparams, flux-inputs], views: [components, releases]}",
 		"hub":     "{routes: [getparams, flux-inputs], hubs: [hub-2]}",

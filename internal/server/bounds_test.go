@@ -8,9 +8,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
-// TestH10_ManyProblemsAreAFewLines: a commit with tens of thousands of problems is told in a few lines, in /readyz as
-// in the log, with how many there are; the same holds for a repository that begins like that.
-func TestH10_ManyProblemsAreAFewLines(t *testing.T) {
+// TestManyProblemsAreAFewLines: a commit with tens of thousands of problems is told in a few lines, in /readyz as
+// in the log, with how many there are; the same holds for a repository that begins like that. (H10)
+func TestManyProblemsAreAFewLines(t *testing.T) {
 	hostile := map[string]string{"addons/defaults/addons/dns/values.yaml": strings.Repeat("a: 1\n", 20_000)}
 	for i := range 500 {
 		hostile[fmt.Sprintf("fleet/fleet-members/hub-1/m%d.yaml", i)] = strings.Repeat(fmt.Sprintf("k%d: 1\n", i), 50)

@@ -52,8 +52,8 @@ func (s *service) underWay(conn net.Conn, head, body string) (rest string) {
 const asked = `{"input":{"parameters":{"view":"members"}}}`
 
 // Rule 13: beyond the bound a connection goes that has none or no whole header for longest; probes are answered all along, and
-// so is whoever comes later.
-func TestH10_SilentConnectionsMakeRoom(t *testing.T) {
+// so is whoever comes later. (H10)
+func TestSilentConnectionsMakeRoom(t *testing.T) {
 	s := serving(t, atMost)
 	var silent []*net.TCPConn
 	for range 3 * server.MinConnections {
@@ -94,8 +94,8 @@ func figure(t *testing.T, metrics, name string) (n int) {
 }
 
 // Rule 13: what is under way is never closed for others. When it takes all the room that there is for requests, others are told
-// to come again, and probes are answered.
-func TestH10_RequestsUnderWayStay(t *testing.T) {
+// to come again, and probes are answered. (H10)
+func TestRequestsUnderWayStay(t *testing.T) {
 	s := serving(t, atMost)
 	const room = server.MinConnections * 3 / 4
 	var busy []*net.TCPConn
@@ -125,8 +125,8 @@ func TestH10_RequestsUnderWayStay(t *testing.T) {
 	}
 }
 
-// The same with TLS, where net/http tells of connections that are wrapped.
-func TestH10_RequestsUnderWayStayWithTLS(t *testing.T) {
+// The same with TLS, where net/http tells of connections that are wrapped. (H10)
+func TestRequestsUnderWayStayWithTLS(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	roots := x509.NewCertPool()
@@ -171,7 +171,8 @@ func TestH10_RequestsUnderWayStayWithTLS(t *testing.T) {
 const hook = "POST /api/v1/webhook HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 
 // Rule 13: of signed bodies that nobody is known to have sent few are read at once, not for long, and no more than the limit.
-func TestH10_SignedBodiesAreBounded(t *testing.T) {
+// (H10)
+func TestSignedBodiesAreBounded(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.MaxWebhookBytes, o.WebhookTimeout = 1000, time.Second })
 	large := strings.Repeat("x", 1001)
 	head := hook + "X-Hub-Signature-256: " + signed(secret, large) + "\r\n"
@@ -188,7 +189,8 @@ func TestH10_SignedBodiesAreBounded(t *testing.T) {
 	}
 }
 
-func TestH10_SignedBodiesAtOnce(t *testing.T) {
+// H10
+func TestFewSignedBodiesAreReadAtOnce(t *testing.T) {
 	s := serving(t)
 	const body = "{}"
 	head := hook + "X-Hub-Signature-256: " + signed(secret, body) + "\r\n"
@@ -225,8 +227,8 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Rule 13: nothing is kept of a body whose sender is not known.
-func TestH10_SignedBodiesAreNotKept(t *testing.T) {
+// Rule 13: nothing is kept of a body whose sender is not known. (H10)
+func TestSignedBodiesAreNotKept(t *testing.T) {
 	s := serving(t)
 	const size = server.DefaultMaxWebhookBytes
 	send := func() reply {

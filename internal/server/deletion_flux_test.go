@@ -26,9 +26,10 @@ func (s *service) ofF(component string) string {
 	return strings.Join(out, ", ")
 }
 
-// TestD3OfHelmReleases: a component that is switched off stays in the artifact, to be removed, until its HelmRelease says
+// TestDisabledHelmReleaseStaysUntilItIsMarked: a component that is switched off stays in the artifact, to be removed, until its HelmRelease says
 // so; nothing else tells the service but the facts of that HelmRelease. What there is not is not made.
-func TestD3OfHelmReleases(t *testing.T) {
+// (D3)
+func TestDisabledHelmReleaseStaysUntilItIsMarked(t *testing.T) {
 	dns := facts.Application{Name: "dns-f", Cluster: "f", Group: "addons", Component: "dns", Owner: "hub-1/f"}
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithHelmReleases(dns)}
 	s := start(t, func(o *server.Options) { o.Facts = known })
@@ -58,9 +59,10 @@ func TestD3OfHelmReleases(t *testing.T) {
 	}
 }
 
-// TestD4OfHelmReleases: what the hub takes over is suspended until its HelmRelease says so, and then left out; when the
+// TestMovedHelmReleaseIsSuspendedFirst: what the hub takes over is suspended until its HelmRelease says so, and then left out; when the
 // member has no Flux any more, too. After that there is no artifact, and Flux keeps the last one.
-func TestD4OfHelmReleases(t *testing.T) {
+// (D4)
+func TestMovedHelmReleaseIsSuspendedFirst(t *testing.T) {
 	for name, keys := range map[string]string{
 		"the group":  "use_remote_argo: true\nremote_engine: flux\n",
 		"the engine": "use_remote_argo: true\nenable_remote_addons: true\n",

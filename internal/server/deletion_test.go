@@ -61,9 +61,10 @@ func (s *service) deletionOfA(applicationSet, release string) string {
 	return "left out"
 }
 
-// TestD4ThroughTheService: a component that has moved is not answered to its new release's ApplicationSet before the old
+// TestMovedComponentWaitsForItsOldRelease: a component that has moved is not answered to its new release's ApplicationSet before the old
 // one's has let go; the ApplicationSet that controls it is told of it by whatever release it asks for.
-func TestD4ThroughTheService(t *testing.T) {
+// (D4)
+func TestMovedComponentWaitsForItsOldRelease(t *testing.T) {
 	dns := facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "gone", Controller: "addons-gone-dns"}
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dns)}
 	s := serving(t, func(o *server.Options) { o.Facts = known })
@@ -79,9 +80,10 @@ func TestD4ThroughTheService(t *testing.T) {
 	s.until("it has been let go", func(refresh.Status) bool { return s.deletionOfA("addons-default-dns", "default") == "orphan" })
 }
 
-// TestD3ThroughTheService: a component that is switched off is answered with cascade until its Application has the
+// TestDisabledComponentIsAnsweredWithCascadeFirst: a component that is switched off is answered with cascade until its Application has the
 // finalizer, and then left out; nothing else tells the service but the facts of that Application.
-func TestD3ThroughTheService(t *testing.T) {
+// (D3)
+func TestDisabledComponentIsAnsweredWithCascadeFirst(t *testing.T) {
 	dns := facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "default"}
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dns)}
 	s := serving(t, func(o *server.Options) { o.Facts = known })

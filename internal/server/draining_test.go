@@ -12,7 +12,7 @@ import (
 
 // Rules D2 and G4: a draining member keeps each byte of its answers whatever is committed, over a restart with a state file
 // too; /api/v1/fleet says since which revision. It is no quarantine, and it takes everything once it is active again.
-func TestD2ADrainingMemberTakesNoChanges(t *testing.T) {
+func TestDrainingMemberTakesNoChanges(t *testing.T) {
 	const question = `{"view":"components","group":"addons"}`
 	state := filepath.Join(t.TempDir(), "accepted.tar")
 	keep := func(o *server.Options) { o.StateFile = state }

@@ -97,8 +97,8 @@ func (s *service) inputs(p provider) map[string]map[string]any {
 
 const dnsInputs = "view=components&group=addons&component=dns"
 
-// TestG6_FluxInputsGolden is one whole answer; `-update` writes it anew.
-func TestG6_FluxInputsGolden(t *testing.T) {
+// TestFluxInputsGolden is one whole answer; `-update` writes it anew. (G6)
+func TestFluxInputsGolden(t *testing.T) {
 	const golden = "testdata/flux-inputs.json"
 	s := serving(t)
 	r := s.get(inputs + "?" + dnsInputs + "&selector=environment+in+(dev,staging)")
@@ -119,8 +119,9 @@ func TestG6_FluxInputsGolden(t *testing.T) {
 	}
 }
 
-// TestG1_FluxInputsAreThePluginsSets: whatever is asked, an input is the plugin's parameter set and an id.
-func TestG1_FluxInputsAreThePluginsSets(t *testing.T) {
+// TestFluxInputsAreThePluginsSets: whatever is asked, an input is the plugin's parameter set and an id.
+// (G1)
+func TestFluxInputsAreThePluginsSets(t *testing.T) {
 	s := serving(t)
 	s.say(repository(map[string]string{
 		fileA: memberA + "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n",
@@ -165,9 +166,9 @@ func TestG1_FluxInputsAreThePluginsSets(t *testing.T) {
 	}
 }
 
-// TestG4_NoFluxInputsBeforeTheFirstState: an empty list would remove everything. A commit that cannot be used changes
-// nothing.
-func TestG4_NoFluxInputsBeforeTheFirstState(t *testing.T) {
+// TestNoFluxInputsBeforeTheFirstState: an empty list would remove everything. A commit that cannot be used changes
+// nothing. (G4)
+func TestNoFluxInputsBeforeTheFirstState(t *testing.T) {
 	s := start(t)
 	if list, err := s.provide(provider{query: dnsInputs}); err == nil || err.Error() != "HTTP 503" {
 		t.Fatalf("%v %v", list, err)
@@ -181,8 +182,9 @@ func TestG4_NoFluxInputsBeforeTheFirstState(t *testing.T) {
 	}
 }
 
-// TestH10_FluxInputsAreNeverCutOff: what the operator would leave out, or not read, is an error.
-func TestH10_FluxInputsAreNeverCutOff(t *testing.T) {
+// TestFluxInputsAreNeverCutOff: what the operator would leave out, or not read, is an error.
+// (H10)
+func TestFluxInputsAreNeverCutOff(t *testing.T) {
 	files := repository(nil)
 	const more = 98 // a, b and the hub have the component too
 	for i := range more {
@@ -327,9 +329,9 @@ func TestFluxTokens(t *testing.T) {
 	}
 }
 
-// TestD3_FluxInputsLeaveInOneStep: what Argo CD is told to remove in two steps, Flux removes as soon as it is left out,
-// whatever Applications there are.
-func TestD3_FluxInputsLeaveInOneStep(t *testing.T) {
+// TestFluxInputsAreRemovedInOneStep: what Argo CD is told to remove in two steps, Flux removes as soon as it is left out,
+// whatever Applications there are. (D3)
+func TestFluxInputsAreRemovedInOneStep(t *testing.T) {
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(
 		facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "default"},
 		facts.Application{Name: "fleet-secret-a", Cluster: "a"},

@@ -23,8 +23,8 @@ import (
 const root = "../.."
 
 // The repository's own fleet, through a folder, with its facts: each answer is byte for byte what the engine says, as
-// `argosy params` prints it.
-func TestG1_G6_AnswersAreTheEnginesBytes(t *testing.T) {
+// `argosy params` prints it. (G1, G6)
+func TestResponsesAreTheResolversBytes(t *testing.T) {
 	open := func() source.Source {
 		src, err := location.Open(git.Options{Location: root})
 		if err != nil {
@@ -160,7 +160,7 @@ func TestBadRequests(t *testing.T) {
 }
 
 // An answer over the bound is refused whole, with limit and actual (H10, G1).
-func TestH10_TooLargeAnAnswer(t *testing.T) {
+func TestTooLargeAResponseIsRefusedWhole(t *testing.T) {
 	want := serving(t).ask(`{"view":"members"}`)
 	s := serving(t, func(o *server.Options) { o.MaxResponseBytes = int64(len(want.body)) - 1 })
 	s.expect("too large", func() *http.Request {

@@ -71,9 +71,9 @@ func (s *service) clustersOf(set, parameters string) string {
 	return out
 }
 
-// TestM3OfTheHub: the hub's service grants a group when its Applications have gone, and has it again when the grant has. The
-// ApplicationSets that this is about are told to ask at once, and no wait is a removal.
-func TestM3OfTheHub(t *testing.T) {
+// TestHubGrantsAGroupItNoLongerHas: the hub's service grants a group when its Applications have gone, and has it again when the grant has. The
+// ApplicationSets that this is about are told to ask at once, and no wait is a removal. (M3)
+func TestHubGrantsAGroupItNoLongerHas(t *testing.T) {
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dnsOnA, dnsOnB)}
 	sets := &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{
 		{Name: setOfDNS, Requests: []json.RawMessage{[]byte(dnsOfHub)}}, {Name: "grants", Requests: []json.RawMessage{[]byte(allGrants)}},
@@ -117,9 +117,10 @@ func (a *asking) toldOf(t *testing.T, name string) {
 	}
 }
 
-// TestM3OfAMember: a member's service answers a group while it holds the grant, whatever Git says, and releases it when it
+// TestMemberServesAGroupWhileItHoldsTheGrant: a member's service answers a group while it holds the grant, whatever Git says, and releases it when it
 // answers nothing of the group and the engine has nothing of it; a grant that goes takes nothing along but the answer.
-func TestM3OfAMember(t *testing.T) {
+// (M3)
+func TestMemberServesAGroupWhileItHoldsTheGrant(t *testing.T) {
 	const uid = "7"
 	arrived, held := facts.Grant{Group: "addons", UID: uid}, facts.Grant{Group: "addons", UID: uid, Held: true}
 	leaving := facts.Grant{Group: "addons", UID: uid, Held: true, Leaving: true}
@@ -150,8 +151,9 @@ func TestM3OfAMember(t *testing.T) {
 	is("the grant has gone", "")
 }
 
-// TestM3OfFlux: so does the service of a member with Flux, with the two steps in which it lets go of HelmReleases.
-func TestM3OfFlux(t *testing.T) {
+// TestFluxMemberServesAGroupWhileItHoldsTheGrant: so does the service of a member with Flux, with the two steps in which it lets go of HelmReleases.
+// (M3)
+func TestFluxMemberServesAGroupWhileItHoldsTheGrant(t *testing.T) {
 	held, leaving := facts.Grant{Group: "addons", UID: "7", Held: true}, facts.Grant{Group: "addons", UID: "7", Held: true, Leaving: true}
 	dns := facts.Application{Name: "dns-f", Cluster: "f", Group: "addons", Component: "dns", Owner: "hub-1/f"}
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithHelmReleases().WithGrants("f")}

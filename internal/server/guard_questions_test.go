@@ -31,9 +31,10 @@ func (a *asking) Refresh(_ context.Context, name string) error {
 	return nil
 }
 
-// TestG3SeveralQuestions: an ApplicationSet that asks by two generators is judged by both answers, and one whose
+// TestRequesterIsJudgedByAllItsQueries: an ApplicationSet that asks by two generators is judged by both answers, and one whose
 // questions Argo CD alone knows by its last answers. Either is told when an approval lets its answer pass.
-func TestG3SeveralQuestions(t *testing.T) {
+// (G3)
+func TestRequesterIsJudgedByAllItsQueries(t *testing.T) {
 	const some, others = `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"ring":"a"}}}`,
 		`{"view":"components","group":"addons","component":"dns","selector":{"matchExpressions":[{"key":"ring","operator":"NotIn","values":["a"]}]}}`
 	ring := each(1, 4, func(s string) string { return s + "labels: {ring: a}\n" })

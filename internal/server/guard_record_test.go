@@ -11,9 +11,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
-// TestG3Restart: a baseline survives a restart, in the state's folder or as Applications; without either, the first
-// answer is compared with nothing.
-func TestG3Restart(t *testing.T) {
+// TestBaselineSurvivesARestart: a baseline survives a restart, in the state's folder or as Applications; without either, the first
+// answer is compared with nothing. (G3)
+func TestBaselineSurvivesARestart(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
 		name    string
@@ -41,8 +41,9 @@ func TestG3Restart(t *testing.T) {
 	}
 }
 
-// TestG3DamagedRecord: a record that is damaged, cut off or of another version is told, and not used; the others are.
-func TestG3DamagedRecord(t *testing.T) {
+// TestDamagedBaselineIsReportedAndNotUsed: a record that is damaged, cut off or of another version is told, and not used; the others are.
+// (G3)
+func TestDamagedBaselineIsReportedAndNotUsed(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"a byte":          func(b []byte) []byte { b[len(b)-10] ^= 1; return b },
 		"cut off":         func(b []byte) []byte { return b[:len(b)-1] },

@@ -176,9 +176,9 @@ const (
 	refusedMembers = "removal budget: 6 of 12 members would lose their registration; 1 may go without approval (docs/how-to/approve-a-removal.md)"
 )
 
-// TestG3HalfOfTheMemberFiles: what a commit would remove beyond the budget is refused, whatever the baseline is; all else
-// goes on, and an approval lets it pass until it expires.
-func TestG3HalfOfTheMemberFiles(t *testing.T) {
+// TestRemovalsBeyondTheBudgetAreRefused: what a commit would remove beyond the budget is refused, whatever the baseline is; all else
+// goes on, and an approval lets it pass until it expires. (G3)
+func TestRemovalsBeyondTheBudgetAreRefused(t *testing.T) {
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			var mu sync.Mutex
@@ -210,8 +210,9 @@ func TestG3HalfOfTheMemberFiles(t *testing.T) {
 	}
 }
 
-// TestG3AnswersOfFew: a member that is alone in an answer may go alone, but not when half of the fleet's files are gone.
-func TestG3AnswersOfFew(t *testing.T) {
+// TestSmallResponseMayLoseOneMember: a member that is alone in an answer may go alone, but not when half of the fleet's files are gone.
+// (G3)
+func TestSmallResponseMayLoseOneMember(t *testing.T) {
 	const gone = "removal budget: the files of 6 of 12 members are gone; 1 may go without approval (docs/how-to/approve-a-removal.md)"
 	upper := map[string]string{memberPath(dozen): ""}
 	for i := 1; i < dozen/2; i++ {
@@ -233,9 +234,9 @@ func TestG3AnswersOfFew(t *testing.T) {
 	}
 }
 
-// TestG3BudgetOfTheLayout: the budget is the layout's; with all of it, the guard is off, and the commit of the test above
-// does remove.
-func TestG3BudgetOfTheLayout(t *testing.T) {
+// TestLayoutSetsTheRemovalBudget: the budget is the layout's; with all of it, the guard is off, and the commit of the test above
+// does remove. (G3)
+func TestLayoutSetsTheRemovalBudget(t *testing.T) {
 	for budget, want := range map[string]string{
 		"100%": "", "50%": "", "6": "", "12": "",
 		"49%": "6 of 12 members would lose addons/dns; 5 may go without approval",
@@ -256,8 +257,8 @@ func TestG3BudgetOfTheLayout(t *testing.T) {
 	}
 }
 
-// TestG3OneMemberMayGo: 10 % of twelve members is one.
-func TestG3OneMemberMayGo(t *testing.T) {
+// TestOneOfTwelveMembersMayGo: 10 % of twelve members is one. (G3)
+func TestOneOfTwelveMembersMayGo(t *testing.T) {
 	for _, w := range worlds {
 		s := guarded(t, w.known)
 		s.say(twelve(map[string]string{memberPath(1): ""}))
@@ -272,8 +273,9 @@ func TestG3OneMemberMayGo(t *testing.T) {
 	}
 }
 
-// TestG3Causes: what retires or moves is no removal that counts; what is switched off is, before any finalizer is set.
-func TestG3Causes(t *testing.T) {
+// TestRetiredAndMovedMembersDoNotCount: what retires or moves is no removal that counts; what is switched off is, before any finalizer is set.
+// (G3)
+func TestRetiredAndMovedMembersDoNotCount(t *testing.T) {
 	off := map[string]string{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"}
 	lost := map[string]string{"addons/defaults/application-sets/addons.yaml": "dns: {chart: {repoURL: r, path: p, version: v1}}\n"}
 	next := each(1, 12, func(s string) string { return s + "labels: {addonsRelease: next}\n" })
@@ -323,9 +325,9 @@ func TestG3Causes(t *testing.T) {
 	}
 }
 
-// TestG3SecondStep: a set that is answered with cascade and one that is left out then are the same removal: what was
-// within the budget at first stays so as Argo CD proceeds.
-func TestG3SecondStep(t *testing.T) {
+// TestCascadeAndRemovalCountOnce: a set that is answered with cascade and one that is left out then are the same removal: what was
+// within the budget at first stays so as Argo CD proceeds. (G3)
+func TestCascadeAndRemovalCountOnce(t *testing.T) {
 	known := &told{running: make(chan struct{}), set: running()}
 	s := start(t, func(o *server.Options) { o.Facts = known })
 	s.say(twelve(map[string]string{"addons/tenants/retail/clusters/m01/application-sets/addons.yaml": "dns: {enabled: false}\n"}))
@@ -341,9 +343,9 @@ func TestG3SecondStep(t *testing.T) {
 	s.until("the finalizer has been seen", func(refresh.Status) bool { return len(s.deletions(s.askAs(ofDNS, askDNS))) == dozen-1 })
 }
 
-// TestG3IsTold: who is refused, what would be lost and why is in the log once, in /readyz, /api/v1/fleet and a metric, until
-// it is over.
-func TestG3IsTold(t *testing.T) {
+// TestRefusalIsReported: who is refused, what would be lost and why is in the log once, in /readyz, /api/v1/fleet and a metric, until
+// it is over. (G3)
+func TestRefusalIsReported(t *testing.T) {
 	s := guarded(t, ptr(running()))
 	refused := s.say(twelve(half()))
 	s.refuses(ofDNS, askDNS, refusedDNS)
@@ -382,8 +384,8 @@ func TestG3IsTold(t *testing.T) {
 	}
 }
 
-// TestG3FluxInputs: Flux Operator garbage-collects what an answer leaves out.
-func TestG3FluxInputs(t *testing.T) {
+// TestFluxInputsHaveTheRemovalBudget: Flux Operator garbage-collects what an answer leaves out. (G3)
+func TestFluxInputsHaveTheRemovalBudget(t *testing.T) {
 	s := guarded(t, nil)
 	const path = "/api/v1/flux/inputs?view=components&group=addons&component=dns"
 	if r := s.get(path); r.code != http.StatusOK {
@@ -395,10 +397,10 @@ func TestG3FluxInputs(t *testing.T) {
 	}
 }
 
-// TestG3BudgetOverTime: without Applications known, commits each within the budget spend it together during the layout's
+// TestCommitsShareTheBudgetOfAWindow: without Applications known, commits each within the budget spend it together during the layout's
 // window, over a restart, too; what is back is not spent, and after the window it is another's turn. Without a window each
-// answer has the whole budget.
-func TestG3BudgetOverTime(t *testing.T) {
+// answer has the whole budget. (G3)
+func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 	lose := func(members ...int) map[string]string {
 		out := map[string]string{}
 		for _, i := range members {

@@ -51,7 +51,7 @@ func bothAsk() *asking {
 
 // Rules D4 and G3: what moves to a release whose own answer is beyond the budget stays with the old one until that is
 // approved, whoever is known to ask.
-func TestG3WhatMovesWaitsForItsNewRelease(t *testing.T) {
+func TestMovedSetWaitsForARefusedResponse(t *testing.T) {
 	const waits = `handover: addons/dns of 1 members moves, but release "next" has no answer: removal budget: 3 of 6 members would lose addons/dns; 1 may go without approval (docs/how-to/approve-a-removal.md)`
 	gone := map[string]string{memberPath(8): "", memberPath(9): "", memberPath(10): ""}
 	allow := map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {clusters: [m08, m09, m10], component: \"*\", reason: r}\n"}
@@ -89,7 +89,7 @@ func TestG3WhatMovesWaitsForItsNewRelease(t *testing.T) {
 }
 
 // Rules D4 and G1: so does what moves to a release, or to an engine, that cannot be answered.
-func TestG1WhatMovesWaitsForWhatCannotBeComputed(t *testing.T) {
+func TestMovedSetWaitsForAnOwnerThatCanAnswer(t *testing.T) {
 	var secrets []facts.Cluster
 	for i := 1; i <= dozen; i++ {
 		if i != 8 {
@@ -114,7 +114,7 @@ func TestG1WhatMovesWaitsForWhatCannotBeComputed(t *testing.T) {
 // Rule D4: what moves to a release that no ApplicationSet asks for yet stays with the old one until one does: they are made by an
 // Application that may not be synced, or cannot be. The root's own answer, by which they are made, does not wait; nor does
 // what an approval names, nor anything where it is not known who asks.
-func TestD4WhatMovesWaitsForSomebodyWhoAsks(t *testing.T) {
+func TestMovedSetWaitsForARequester(t *testing.T) {
 	const (
 		waits       = `handover: addons/dns of 1 members moves, but release "next" has no answer: no ApplicationSet asks for it`
 		askReleases = `{"view":"releases","group":"addons"}`
@@ -184,7 +184,7 @@ func TestD4WhatMovesWaitsForSomebodyWhoAsks(t *testing.T) {
 }
 
 // Rule D4: releases that exchange members do not wait for each other.
-func TestD4AnExchangeIsNoDeadlock(t *testing.T) {
+func TestReleasesExchangeMembersWithoutDeadlock(t *testing.T) {
 	s := start(t, func(o *server.Options) {
 		o.Facts = &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(twoOwners()...)}
 		o.ApplicationSets = bothAsk()
@@ -197,7 +197,7 @@ func TestD4AnExchangeIsNoDeadlock(t *testing.T) {
 
 // Rules D2 and G3: a member file that goes from one hub's folder to another's in one commit is no removal; one that goes
 // while the other hub had a cluster of that name all along is.
-func TestD2AMoveToAnotherHubIsNoRemoval(t *testing.T) {
+func TestMoveToAnotherHubIsNoRemoval(t *testing.T) {
 	there := func(to int) map[string]string {
 		out := map[string]string{}
 		for i := 1; i <= to; i++ {

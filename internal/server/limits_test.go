@@ -52,7 +52,8 @@ func (s *service) sent(conn net.Conn, text string) string {
 
 const beginning = "POST " + getparams + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + secret + "\r\nContent-Type: application/json\r\n"
 
-func TestH10_SlowHeadersEnd(t *testing.T) {
+// H10
+func TestSlowHeadersEnd(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.ReadHeaderTimeout = soon })
 	if answer := s.sent(s.dial(), beginning); answer != "" { // the empty line never comes
 		t.Errorf("%q", answer)
@@ -62,7 +63,8 @@ func TestH10_SlowHeadersEnd(t *testing.T) {
 	}
 }
 
-func TestH10_SlowBodiesEnd(t *testing.T) {
+// H10
+func TestSlowBodiesEnd(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.ReadTimeout = time.Second })
 	answer := s.sent(s.dial(), beginning+"Content-Length: 100\r\n\r\n{")
 	if !strings.HasPrefix(answer, "HTTP/1.1 400 ") || !strings.Contains(answer, "the request's body broke off") {
@@ -74,7 +76,8 @@ func TestH10_SlowBodiesEnd(t *testing.T) {
 	}
 }
 
-func TestH10_IdleConnectionsEnd(t *testing.T) {
+// H10
+func TestIdleConnectionsEnd(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.IdleTimeout = soon })
 	answer := s.sent(s.dial(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 	if !strings.HasPrefix(answer, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(answer, "{\"status\":\"ok\"}\n") {
@@ -96,8 +99,8 @@ func (a *awaited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An answer that nobody reads is broken off, and cannot be taken for a whole one (G1).
-func TestH10_AnswersNobodyReadsEnd(t *testing.T) {
+// An answer that nobody reads is broken off, and cannot be taken for a whole one (G1). (H10)
+func TestUnreadResponseEnds(t *testing.T) {
 	files := map[string]string{"addons/defaults/addons/dns/values.yaml": "text: " + strings.Repeat("x", 512<<10) + "\n"}
 	for i := range 24 {
 		name := "m" + strconv.Itoa(i)
@@ -132,7 +135,8 @@ func TestH10_AnswersNobodyReadsEnd(t *testing.T) {
 	}
 }
 
-func TestH10_SizesOfRequests(t *testing.T) {
+// H10
+func TestRequestSizesAreBounded(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.MaxRequestBytes, o.MaxHeaderBytes = 1000, 4<<10 })
 	large := strings.Repeat("x", 1001)
 	for what, request := range map[string]string{

@@ -12,7 +12,7 @@ import (
 )
 
 // A panic is 500 when nothing has been written; an answer that has begun is broken off, never ended (G1).
-func TestG1_Panics(t *testing.T) {
+func TestPanicBreaksTheResponseOff(t *testing.T) {
 	var log bytes.Buffer
 	s := &Server{o: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, metrics: newMetrics()}
 	mux := http.NewServeMux()

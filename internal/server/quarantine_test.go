@@ -60,7 +60,7 @@ func unflagged(set map[string]any) map[string]any {
 
 // Rule G2: what is broken of one member keeps that member as it was, flagged, in every view; all others go on, and when
 // it is mended, it does too.
-func TestG2_ABrokenMemberKeepsItsSets(t *testing.T) {
+func TestBrokenMemberKeepsItsSets(t *testing.T) {
 	questions := []string{
 		`{"view":"members"}`, `{"view":"components","group":"addons"}`,
 		`{"view":"components","group":"addons","component":"dns","base":{"values":{"base":"{{ .cluster }}"}}}`,
@@ -160,8 +160,8 @@ func TestG2_ABrokenMemberKeepsItsSets(t *testing.T) {
 	}
 }
 
-// What is broken for all members keeps all of them, as the commit before did.
-func TestG2_ABrokenSystemLevelKeepsEveryMember(t *testing.T) {
+// What is broken for all members keeps all of them, as the commit before did. (G2)
+func TestBrokenSystemLevelKeepsEveryMember(t *testing.T) {
 	s := serving(t)
 	before := s.sets(`{"view":"components","group":"addons"}`)
 	s.say(repository(map[string]string{dnsValues: "a: [\n"}))
@@ -177,7 +177,8 @@ func TestG2_ABrokenSystemLevelKeepsEveryMember(t *testing.T) {
 }
 
 // A member whose own Flux runs what the service's registry has for it keeps that, byte by byte.
-func TestG2_TheArtifactOfABrokenAgentStays(t *testing.T) {
+// (G2)
+func TestArtifactOfABrokenAgentStays(t *testing.T) {
 	agent := memberA + "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"
 	s := start(t)
 	s.say(repository(map[string]string{fileA: agent}))
@@ -203,7 +204,7 @@ func TestG2_TheArtifactOfABrokenAgentStays(t *testing.T) {
 }
 
 // G1: of a member that never could be computed nothing is lost if it has no Applications, and something may be if it has.
-func TestG1_ANewMemberThatIsBroken(t *testing.T) {
+func TestBrokenNewMemberIsLeftOutWithoutApplications(t *testing.T) {
 	const fileN = "fleet/fleet-members/hub-1/n.yaml"
 	broken := repository(map[string]string{fileN: "clusterName: [\n"})
 	application := facts.Application{Name: "dns-n", Cluster: "n", Group: "addons", Component: "dns"}
@@ -249,8 +250,8 @@ func TestG1_ANewMemberThatIsBroken(t *testing.T) {
 }
 
 // A restart while a member is broken changes no byte of the answers, even when the server of the repository is away and
-// its history has been rewritten.
-func TestG4_RestartWhileAMemberIsBroken(t *testing.T) {
+// its history has been rewritten. (G4)
+func TestRestartKeepsABrokenMembersSets(t *testing.T) {
 	bare, state := filepath.Join(t.TempDir(), "fleet.git"), t.TempDir()
 	w := work{t, t.TempDir()}
 	w.git("init", "-q", "--bare", bare)

@@ -16,7 +16,7 @@ import (
 )
 
 // Before the first good snapshot every answer is 503 with a reason, none is an empty list (G1, G4).
-func TestG4_NothingBeforeTheFirstGoodSnapshot(t *testing.T) {
+func TestNoResponseBeforeTheFirstGoodSnapshot(t *testing.T) {
 	s := start(t)
 	post := func() *http.Request {
 		return s.request("POST", getparams, `{"input":{"parameters":{"view":"members"}}}`)
@@ -56,7 +56,8 @@ func TestG4_NothingBeforeTheFirstGoodSnapshot(t *testing.T) {
 }
 
 // A member that is broken at the first load makes answers about it 503, with its file and line; others are answered.
-func TestG1_FirstLoadWithABrokenMember(t *testing.T) {
+// (G1)
+func TestFirstLoadRefusesOnlyTheBrokenMembersResponses(t *testing.T) {
 	s := start(t)
 	s.say(repository(map[string]string{fileA: memberA + "tenant: twice\n"}))
 	s.expect("members", func() *http.Request {
@@ -122,7 +123,8 @@ func TestBrokenCommitKeepsTheOldAnswers(t *testing.T) {
 	}
 }
 
-func TestG4_UnreachableSourceChangesNothing(t *testing.T) {
+// G4
+func TestUnreachableSourceChangesNothing(t *testing.T) {
 	s := serving(t)
 	before := s.ask(`{"view":"members"}`)
 	s.script.says <- said{err: &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"}}

@@ -79,8 +79,8 @@ func soakRevisions() (good []map[string]string, bad map[string]string) {
 }
 
 // G1, G6: while states come and go under many requests at once, each answer is the one that its revision has by itself,
-// byte for byte. ARGOSY_SOAK says for how long (2s); `ARGOSY_SOAK=10m go test -race -run Soak -timeout 15m ./internal/plugin`.
-func TestG6_Soak(t *testing.T) {
+// byte for byte. ARGOSY_SOAK says for how long (2s); `ARGOSY_SOAK=10m go test -race -run UnderLoad -timeout 15m ./internal/server`.
+func TestResponsesAreTheirRevisionsUnderLoad(t *testing.T) {
 	lasts := 2 * time.Second
 	if text := os.Getenv("ARGOSY_SOAK"); text != "" {
 		var err error

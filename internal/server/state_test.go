@@ -47,7 +47,7 @@ func (s *service) answered(applicationSet, parameters string) reply {
 
 // Rules G2 and G4: a replica that has missed a commit takes over which revision a broken member was last good in, so that all
 // answer the same bytes; and so does one that starts while the member is broken.
-func TestG2_ReplicasAgreeOnLastGoodSets(t *testing.T) {
+func TestReplicasAgreeOnLastGoodSets(t *testing.T) {
 	shared, _ := room(t)
 	const question = `{"view":"components","group":"addons"}`
 	first, second := start(t, in(shared)), start(t, in(shared))
@@ -75,7 +75,7 @@ func TestG2_ReplicasAgreeOnLastGoodSets(t *testing.T) {
 }
 
 // Rules G3 and G4: what was answered last is known to a replica that starts, and damage is told and not used.
-func TestG3BaselinesAreShared(t *testing.T) {
+func TestReplicasShareBaselines(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
 		shared, dir := room(t)
 		first := guarded(t, nil, in(shared))
@@ -126,7 +126,7 @@ func secrets(names ...string) facts.Set {
 
 // Rules G2 and G4: a cluster whose Secret goes while the service is away keeps its last known facts, byte for byte, and
 // everybody is told; without anything kept the answer is refused, as nothing is known. Its member file ends it.
-func TestG4_ASecretThatGoesDuringARestart(t *testing.T) {
+func TestSecretLostDuringARestartKeepsItsFacts(t *testing.T) {
 	const question = `{"view":"components","group":"addons"}`
 	shared, _ := room(t)
 	keep := func(set facts.Set) func(*server.Options) {

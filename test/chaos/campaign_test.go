@@ -82,7 +82,7 @@ func run(t *testing.T, maxRemovals, n int) accidents.Report {
 }
 
 // Nothing is lost by accidents (D2, G1-G4): with a budget of no removals there is no wrong deletion at all.
-func TestG3NoAccidentDeletes(t *testing.T) {
+func TestNoAccidentDeletes(t *testing.T) {
 	for _, wrong := range run(t, 0, *count).Wrong {
 		t.Errorf("wrong deletion: %s", wrong)
 	}

@@ -48,7 +48,7 @@ func asks(t *testing.T, state *generator.State, parameters string) []set {
 
 // What registers this repository's members becomes, by External Secrets' own code, cluster Secrets with exactly the
 // labels and annotations that the engine computed, whatever Terraform says of the same keys (L1).
-func TestL1RegisteredMembersHaveTheComputedLabels(t *testing.T) {
+func TestRegisteredMembersHaveTheComputedLabels(t *testing.T) {
 	_, state := newEngine(t)
 	for _, hub := range []string{"hub-eu", "hub-us"} {
 		for _, registered := range asks(t, state, fmt.Sprintf(`{"view":"members","hub":%q}`, hub)) {

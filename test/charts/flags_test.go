@@ -190,7 +190,7 @@ func with(data []byte, flag, value string) []byte {
 // Lesson 6, L3: flipping one flag of one member, with everything else as it is, changes the label of the flag's name and
 // what the flag stands for: Applications of this member alone, and the same in every other answer. What that is stands in
 // testdata/flags.txt, for each flag and each kind of member.
-func TestL3_EachFlagSwitchesItsOwn(t *testing.T) {
+func TestEachFlagSwitchesItsOwn(t *testing.T) {
 	files := fleetFiles(t)
 	before := buildFleet(t, nil, files)
 	was := everything(t, before)

@@ -168,7 +168,7 @@ func TestFleetSecretIsAnArgoCDCluster(t *testing.T) {
 
 // L1, and lesson 5: Terraform's labels overwrite Git's, and
 // its empty environment blanks the declared one.
-func TestL1GitBeatsTerraform(t *testing.T) {
+func TestGitLabelsBeatTerraforms(t *testing.T) {
 	got := clusterSecret(t, terraform(map[string]any{
 		"addons": map[string]any{
 			"environment": "", "tenant": "payments", "fleet_member": "hub-cluster", "addonsRelease": "default",
@@ -191,7 +191,7 @@ func TestL1GitBeatsTerraform(t *testing.T) {
 
 // L2, and lesson 7: absent keys became the text `<no value>`, an invalid label, and the API server
 // rejects the whole Secret. What Terraform wrote must never do that; it is left out and named.
-func TestL2InvalidTerraformLabelsAreLeftOut(t *testing.T) {
+func TestInvalidTerraformLabelsAreLeftOut(t *testing.T) {
 	got := clusterSecret(t, terraform(map[string]any{
 		"addons": map[string]any{
 			"nothing": "<no value>", "path": "a/b", "long": strings.Repeat("x", 64), "bad key": "x", "object": map[string]any{"a": 1},
@@ -223,7 +223,7 @@ func TestL2InvalidTerraformLabelsAreLeftOut(t *testing.T) {
 }
 
 // L2: Git's own labels are refused when the chart is rendered.
-func TestL2InvalidGitLabelsFail(t *testing.T) {
+func TestInvalidGitLabelsFail(t *testing.T) {
 	for value, message := range map[string]string{
 		"{team: <no value>}": `externalSecret.labels.team: "<no value>" is not a valid label value`,
 		"{team: a/b}":        `externalSecret.labels.team: "a/b" is not a valid label value`,

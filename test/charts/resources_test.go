@@ -40,7 +40,7 @@ func TestStorageClassDefaults(t *testing.T) {
 }
 
 // An explicit null of a higher level removes an entry (H2).
-func TestH2NullRemovesEntries(t *testing.T) {
+func TestNullRemovesEntries(t *testing.T) {
 	if objects := (rendering{}).objects(t, storageClasses, gp3, "storageClasses: {gp3: null}"); len(objects) != 0 {
 		t.Errorf("got %d classes, want none", len(objects))
 	}

@@ -19,7 +19,7 @@ var agentFleet = map[string]string{
 
 // An agent with an error is not answered at all: neither its set without the component that cannot be computed, nor the
 // other agents without it (G1). The error names the file, and where it is known the line.
-func TestG1_NeverHalfAnAgent(t *testing.T) {
+func TestAgentWithAnErrorIsRefusedWhole(t *testing.T) {
 	for name, c := range map[string]struct{ path, text, want string }{
 		"a component": {
 			"addons/tenants/retail/clusters/flux/addons/web/values.yaml.gotmpl", "a: 1\nb: {{ .labels.region }}\n",

@@ -94,7 +94,7 @@ func TestArgoCDReadsTheAnswers(t *testing.T) {
 }
 
 // Whatever is wrong is an error to Argo CD, with our text; never an empty list, which deletes Applications (G1, G5).
-func TestG1_ArgoCDNeverReadsAFailureAsAnEmptyList(t *testing.T) {
+func TestArgoCDNeverReadsAFailureAsAnEmptyList(t *testing.T) {
 	good := serve(t, "../..")
 	broken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(broken, "x.yaml"), []byte("a: 1\n"), 0o600); err != nil {
