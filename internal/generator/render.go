@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/tmpl"
@@ -17,9 +18,23 @@ func (m *memo) render(n *yamldoc.Node, facts func() any) (*yamldoc.Node, error) 
 	if err := m.renderStrings(n, facts(), &results); err != nil {
 		return nil, err
 	}
-	return remember(&m.mu, m.rendered, renderKey{n, strings.Join(results, "\x00")}, func() (*yamldoc.Node, error) {
+	return remember(&m.mu, m.rendered, renderKey{n, keyOf(results)}, func() (*yamldoc.Node, error) {
 		return replaceStrings(n, &results), nil
 	})
+}
+
+// keyOf is a text that differs for lists of texts that differ, whatever the texts hold.
+func keyOf(texts []string) string {
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	var b strings.Builder
+	for _, text := range texts {
+		b.WriteString(strconv.Itoa(len(text)))
+		b.WriteByte(':')
+		b.WriteString(text)
+	}
+	return b.String()
 }
 
 // renderStrings executes a node's templates, in the order in which replaceStrings puts the results back.
