@@ -145,9 +145,10 @@ func (m *memo) base(doc *yamldoc.Doc, v any) (*yamldoc.Node, error) {
 	})
 }
 
-// isDynamic reports whether any string of a node holds a template.
+// isDynamic reports whether any string of a node holds a template. What a template file has written holds none: it has
+// been executed, and what looks like a template in it is the text of a fact.
 func (m *memo) isDynamic(n *yamldoc.Node) bool {
-	if n == nil {
+	if n == nil || n.Doc != nil && hierarchy.IsTemplate(n.Doc.File) {
 		return false
 	}
 	d, _ := remember(&m.mu, m.dynamic, n, func() (bool, error) { return isDynamic(n), nil })
