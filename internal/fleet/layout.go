@@ -209,6 +209,10 @@ func (p layoutParser) groups(l *Layout) {
 		}
 		if g.Has("catalog") {
 			group.Catalog = p.path(g, "catalog")
+			if hierarchy.IsTemplate(group.Catalog) {
+				p.r.Add(problem.InvalidLayout, g.Node().Get("catalog"), `key "catalog"`, fmt.Sprintf("%q is a template", group.Catalog),
+					"a plain file: its strings are templates over the facts")
+			}
 		}
 		l.Groups[f.Key] = group
 	}
