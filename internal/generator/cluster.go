@@ -214,6 +214,9 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			}
 		}
 		for _, component := range g.Components() {
+			if !labels.IsName(component) && !g.InCatalog(component) {
+				continue // reported where a level names it
+			}
 			_, problems := b.Resolve(c, g, component, nil)
 			out = append(out, problems...)
 		}
