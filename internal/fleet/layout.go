@@ -300,7 +300,7 @@ func (p layoutParser) merge() hierarchy.Rules {
 	for i, item := range items {
 		m := p.r.Map(item, fmt.Sprintf("merge rule %d", i+1))
 		m.Known("path", "group", "component", "strategy")
-		rule := hierarchy.Rule{Pattern: m.String("path"), Group: m.String("group"), Component: m.String("component")}
+		rule := hierarchy.Rule{Pattern: m.String("path"), Group: m.String("group"), Component: m.String("component"), Pos: item.Pos()}
 		if s := m.Node().Get("strategy"); s.IsMap() {
 			by := m.Map("strategy")
 			by.Known(string(hierarchy.ByKey))

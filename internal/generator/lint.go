@@ -35,6 +35,7 @@ func (st *State) Lint() []problem.Problem {
 		l.reach(c.Path)
 	}
 	l.tenants()
+	l.mergeRules()
 	l.strayMembers()
 	l.unreachable()
 	l.documents()

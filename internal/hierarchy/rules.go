@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // Strategy is how two values at one path become one (H4).
@@ -27,6 +29,7 @@ type Rule struct {
 	Strategy         Strategy
 	// Key is the elements' identifying key with ByKey.
 	Key string
+	Pos problem.Pos
 
 	parts []string
 }

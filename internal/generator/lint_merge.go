@@ -1,0 +1,61 @@
+package generator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// mergeRules reports merge rules of the layout that concern no group or component of the fleet.
+func (l *linter) mergeRules() {
+	layout := l.st.Fleet.Layout
+	for _, rule := range layout.Merge {
+		if _, known := layout.Groups[rule.Group]; rule.Group != "" && !known {
+			l.ruleWithoutEffect(rule, "group", rule.Group, layout.GroupNames())
+			continue
+		}
+		if names, concerns := l.concerned(rule); !concerns {
+			l.ruleWithoutEffect(rule, "component", rule.Component, names)
+		}
+	}
+}
+
+func (l *linter) ruleWithoutEffect(rule hierarchy.Rule, kind, name string, known []string) {
+	l.problems = append(l.problems, problem.Problem{
+		Reason: problem.NoEffect, Severity: problem.Warning, Pos: rule.Pos, Subject: fmt.Sprintf("merge rule for %s %q", kind, name),
+		Found: fmt.Sprintf("has no effect: the fleet has no such %s", kind), Expected: "the name of a " + kind, Hints: problem.Nearest(name, known),
+	})
+}
+
+// concerned reports whether a rule's component is in a catalog of some cluster, or has values alone, because queries
+// name it with a base. Else it returns the names of those that are in a catalog.
+func (l *linter) concerned(rule hierarchy.Rule) (names []string, concerns bool) {
+	known := map[string]bool{}
+	for _, c := range l.st.Clusters() {
+		c = c.Desired()
+		for _, g := range c.Groups {
+			if rule.Group != "" && rule.Group != g.Name {
+				continue
+			}
+			for _, component := range componentsOf(g) {
+				known[component] = true
+			}
+			if rule.Component == "" || known[rule.Component] || l.hasValues(c, g, rule.Component) {
+				return nil, true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(known)), false
+}
+
+// hasValues reports whether some level has a component's values for a cluster.
+func (l *linter) hasValues(c *Cluster, g *Group, component string) bool {
+	file, err := l.st.Resolver().FilePath(l.st.Fleet.Layout.Values, c, g, component)
+	return err == nil && slices.ContainsFunc(l.there(g.Folders), func(d hierarchy.Folder) bool {
+		p := d.Path + "/" + file
+		return l.st.Resolver().Snapshot.File(p) != nil || l.st.Resolver().Snapshot.File(p+hierarchy.TemplateSuffix) != nil
+	})
+}
