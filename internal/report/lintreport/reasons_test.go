@@ -33,8 +33,8 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 	for _, code := range codes {
 		text := sections[code]
-		if !strings.Contains(text, "["+code+"]") || !strings.Contains(text, "\nMend: ") {
-			t.Errorf("%s: expected an example that ends in [%s], and a paragraph \"Mend: \"", code, code)
+		if !strings.Contains(text, "["+code+"]") || !strings.Contains(text, "\nFix: ") {
+			t.Errorf("%s: expected an example that ends in [%s], and a paragraph \"Fix: \"", code, code)
 		}
 		if !regexp.MustCompile(`\n\n    (\S.*: )?(error|warning): `).MatchString(text) {
 			t.Errorf("%s: expected an example as lint prints it", code)
