@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/report"
@@ -39,17 +40,17 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if app != "" {
 				if len(args) > 1 {
-					return usageError([]string{"usage: argosy explain --app NAME [PATH]"}, "with --app explain takes a path at most; there are %d arguments", len(args))
+					return failure.Usage([]string{"usage: argosy explain --app NAME [PATH]"}, "with --app explain takes a path at most; there are %d arguments", len(args))
 				}
 				return nil
 			}
 			if len(args) < 2 || len(args) > 3 {
-				return usageError([]string{"usage: argosy explain CLUSTER GROUP/COMPONENT [PATH]"}, "explain takes a cluster, a component and perhaps a path; there are %d arguments", len(args))
+				return failure.Usage([]string{"usage: argosy explain CLUSTER GROUP/COMPONENT [PATH]"}, "explain takes a cluster, a component and perhaps a path; there are %d arguments", len(args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkChoice("output", output, "text", "json"); err != nil {
+			if err := failure.CheckChoice("output", output, "text", "json"); err != nil {
 				return err
 			}
 			about := generator.Named{Hub: hub}
@@ -57,7 +58,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 				var ok bool
 				about.Cluster = args[0]
 				if about.Group, about.Component, ok = strings.Cut(args[1], "/"); !ok || about.Group == "" || about.Component == "" {
-					return usageError([]string{"for example addons/external-dns"}, "%q is no GROUP/COMPONENT", args[1])
+					return failure.Usage([]string{"for example addons/external-dns"}, "%q is no GROUP/COMPONENT", args[1])
 				}
 				args = args[2:]
 			}
@@ -65,7 +66,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			if len(args) == 1 {
 				var err error
 				if path, err = hierarchy.ParsePath(args[0]); err != nil {
-					return usageError(nil, "%w", err)
+					return failure.Usage(nil, "%w", err)
 				}
 			}
 			st, err := o.released(cmd.Context(), factsFrom, instead)
@@ -85,7 +86,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			var missing *explainreport.PathError
 			switch {
 			case errors.As(err, &missing):
-				return usageError(missing.Hints, "%w", err)
+				return failure.Usage(missing.Hints, "%w", err)
 			case err != nil:
 				return err
 			}

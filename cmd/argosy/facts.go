@@ -2,19 +2,15 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/atomicfile"
+	"github.com/argosy-hub/argosy/internal/factsfile"
+	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/hub"
 )
 
@@ -57,7 +53,7 @@ Only clusters that have a Secret count as registered with such a file, as with t
   argosy plan --base origin/main --facts facts.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError([]string{"--out says where to"}, "facts export takes no arguments; there is %q", args[0])
+				return failure.Usage([]string{"--out says where to"}, "facts export takes no arguments; there is %q", args[0])
 			}
 			return nil
 		},
@@ -76,7 +72,7 @@ Only clusters that have a Secret count as registered with such a file, as with t
 func (f factsExport) run(cmd *cobra.Command) error {
 	config, err := hub.LoadContext(f.kubeconfig, f.context)
 	if err != nil {
-		return usageError(nil, "%w", err)
+		return failure.Usage(nil, "%w", err)
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
 	defer cancel()
@@ -86,64 +82,25 @@ func (f factsExport) run(cmd *cobra.Command) error {
 		if full := errors.Unwrap(err); f.out != "" && full != nil {
 			hints = append(hints, "nothing was written")
 		}
-		return usageError(hints, "%w", err)
+		return failure.Usage(hints, "%w", err)
 	}
 	for _, p := range problems {
 		fmt.Fprintf(cmd.ErrOrStderr(), "argosy: warning: %s\n", p.Error())
 	}
-	known, left := withoutSecrets(known)
-	for _, text := range left {
+	known, removed := factsfile.WithoutSecrets(known)
+	for _, text := range removed {
 		fmt.Fprintf(cmd.ErrOrStderr(), "argosy: warning: %s\n", text)
 	}
 	data, err := known.File()
 	if err != nil {
-		return usageError(nil, "%w", err)
+		return failure.Usage(nil, "%w", err)
 	}
 	if f.out == "" {
 		_, err = cmd.OutOrStdout().Write(data)
 		return err
 	}
-	return replace(f.out, data)
-}
-
-// withoutSecrets takes out what looks like a secret, and says what.
-func withoutSecrets(s facts.Set) (clean facts.Set, left []string) {
-	var clusters []facts.Cluster
-	for _, name := range s.Names() {
-		c, _ := s.Of(name)
-		strip := func(what string, from map[string]string) map[string]string {
-			out := maps.Clone(from)
-			for _, key := range slices.Sorted(maps.Keys(from)) {
-				if looks := generator.LooksSecret(key, from[key]); looks != "" {
-					left = append(left, fmt.Sprintf("cluster %q: %s %q looks like %s: left out", name, what, key, looks))
-					delete(out, key)
-				}
-			}
-			return out
-		}
-		c.Labels, c.Annotations = strip("label", c.Labels), strip("annotation", c.Annotations)
-		clusters = append(clusters, c)
-	}
-	return s.WithClusters(clusters...), left
-}
-
-// replace writes a file, all of it or nothing; what was there before is replaced in one step.
-func replace(name string, data []byte) error {
-	failed := func(err error) error {
-		return usageError([]string{"what was there before is untouched"}, "write %s: %w", name, err)
-	}
-	root, err := os.OpenRoot(filepath.Dir(name))
-	if err != nil {
-		return failed(err)
-	}
-	defer root.Close()
-	temporary := ".argosy-" + rand.Text()
-	if err = writeSynced(root, temporary, data); err == nil {
-		err = root.Rename(temporary, filepath.Base(name))
-	}
-	if err != nil {
-		_ = root.Remove(temporary)
-		return failed(err)
+	if err := atomicfile.Export(f.out, data); err != nil {
+		return failure.Usage([]string{"the previous file is unchanged"}, "%w", err)
 	}
 	return nil
 }

@@ -6,12 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/internal/factsfile"
+	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/report/lintreport"
+	"github.com/argosy-hub/argosy/internal/source"
 )
 
 func newLint(o *options) *cobra.Command {
@@ -32,17 +35,17 @@ are described in docs/reference/problems.md. With any finding the exit status is
   argosy lint --severity error             # warnings alone are good enough`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkChoice("output", output, "text", "json", "sarif"); err != nil {
+			if err := failure.CheckChoice("output", output, "text", "json", "sarif"); err != nil {
 				return err
 			}
-			if err := checkChoice("severity", severity, "warning", "error"); err != nil {
+			if err := failure.CheckChoice("severity", severity, "warning", "error"); err != nil {
 				return err
 			}
-			f, err := readFacts(factsFrom)
+			f, err := factsfile.Read(factsFrom)
 			if err != nil {
 				return err
 			}
-			s, err := o.snapshot(cmd.Context())
+			s, err := o.repo.Snapshot(cmd.Context(), source.Limits{})
 			if err != nil {
 				return err
 			}

@@ -11,7 +11,9 @@ import (
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
+	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -38,7 +40,7 @@ is 1. A question that cannot be answered (an unknown hub, a missing group) gives
   argosy params --hub hub-eu --view components --group addons --owner payments-prod-eu-1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkChoice("output", output, "json"); err != nil {
+			if err := failure.CheckChoice("output", output, "json"); err != nil {
 				return err
 			}
 			r.View = generator.View(view)
@@ -54,7 +56,7 @@ is 1. A question that cannot be answered (an unknown hub, a missing group) gives
 				return err
 			}
 			if r.Hub == "" {
-				if r.Hub, err = onlyHub(st); err != nil {
+				if r.Hub, err = planner.OnlyHub(st); err != nil {
 					return err
 				}
 			}
@@ -99,15 +101,6 @@ is 1. A question that cannot be answered (an unknown hub, a missing group) gives
 	return cmd
 }
 
-// onlyHub is the fleet's hub when there is one alone.
-func onlyHub(st *generator.State) (string, error) {
-	names := hubs(st)
-	if len(names) != 1 {
-		return "", usageError(nil, "--hub is required: the repository has the hubs %s", strings.Join(names, ", "))
-	}
-	return names[0], nil
-}
-
 // parseSelector reads kubectl's form of a selector into that of the plugin's input.
 func parseSelector(text string) (any, error) {
 	if text == "" {
@@ -115,7 +108,7 @@ func parseSelector(text string) (any, error) {
 	}
 	requirements, err := k8slabels.ParseToRequirements(text)
 	if err != nil {
-		return nil, usageError([]string{selectorHint}, "--selector: %w", err)
+		return nil, failure.Usage([]string{selectorHint}, "--selector: %w", err)
 	}
 	var expressions []any
 	for _, r := range requirements {
@@ -124,7 +117,7 @@ func parseSelector(text string) (any, error) {
 			selection.Exists: "Exists", selection.DoesNotExist: "DoesNotExist",
 		}[r.Operator()]
 		if operator == "" {
-			return nil, usageError([]string{selectorHint}, "--selector: operator %q is none of a label selector's", r.Operator())
+			return nil, failure.Usage([]string{selectorHint}, "--selector: operator %q is none of a label selector's", r.Operator())
 		}
 		e := map[string]any{"key": r.Key(), "operator": operator}
 		if values := r.ValuesUnsorted(); len(values) > 0 {
@@ -149,7 +142,7 @@ func readBase(stdin io.Reader, file string) (map[string]any, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, usageError(nil, "--base: %w", err)
+			return nil, failure.Usage(nil, "--base: %w", err)
 		}
 		defer f.Close()
 		stdin = f
@@ -157,17 +150,17 @@ func readBase(stdin io.Reader, file string) (map[string]any, error) {
 	data, err := io.ReadAll(io.LimitReader(stdin, maxBase+1))
 	switch {
 	case err != nil:
-		return nil, usageError(nil, "--base: %w", err)
+		return nil, failure.Usage(nil, "--base: %w", err)
 	case len(data) > maxBase:
-		return nil, usageError(nil, "--base: more than the limit of %d bytes", maxBase)
+		return nil, failure.Usage(nil, "--base: more than the limit of %d bytes", maxBase)
 	}
 	doc, err := yamldoc.Parse(file, data)
 	if err != nil {
-		return nil, &failure{status: exitUsage, err: fmt.Errorf("--base: %w", err), problems: problem.From(err, problem.InvalidYAML, problem.Pos{File: file})}
+		return nil, &failure.Error{Err: fmt.Errorf("--base: %w", err), Problems: problem.From(err, problem.InvalidYAML, problem.Pos{File: file})}
 	}
 	entry, ok := doc.Root.Any().(map[string]any)
 	if !ok {
-		return nil, usageError(nil, "--base: %s holds a %s; expected a map, one component's catalog entry", file, doc.Root.Kind)
+		return nil, failure.Usage(nil, "--base: %s holds a %s; expected a map, one component's catalog entry", file, doc.Root.Kind)
 	}
 	return entry, nil
 }

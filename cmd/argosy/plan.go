@@ -2,28 +2,21 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/expand"
-	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
-	"github.com/argosy-hub/argosy/internal/guard"
-	"github.com/argosy-hub/argosy/internal/plan"
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/factsfile"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/report/approval"
 	"github.com/argosy-hub/argosy/internal/report/planreport"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
 func newPlan(o *options) *cobra.Command {
-	var q planQuestion
+	var q planner.Question
+	var charts renderedCharts
+	var factsFrom, instead []string
 	var output string
 	var exitCode, detailed bool
 	cmd := &cobra.Command{
@@ -81,16 +74,28 @@ A release's new version is one change of the release, unless its chart is in thi
   argosy plan --base origin/main -o approval > fleet/approvals/cleanup.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkChoice("output", output, "text", "json", "markdown", "approval"); err != nil {
+			if err := failure.CheckChoice("output", output, "text", "json", "markdown", "approval"); err != nil {
 				return err
 			}
-			if err := q.charts.check(); err != nil {
+			if err := charts.check(); err != nil {
 				return err
 			}
-			if q.base == "" {
-				return usageError([]string{"for example --base origin/main"}, "no --base given: the revision to compare with")
+			if q.Base == "" {
+				return failure.Usage([]string{"for example --base origin/main"}, "no --base given: the revision to compare with")
 			}
-			p, err := o.plan(cmd, q)
+			var err error
+			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
+				return err
+			}
+			pipelines, done, err := charts.pipelines(cmd.Context(), o.repo, instead)
+			if err != nil {
+				return err
+			}
+			defer done()
+			shown := newProgress(cmd.ErrOrStderr())
+			q.Progress = shown.show
+			p, err := pipelines.Plan(cmd.Context(), q)
+			shown.done()
 			if err != nil {
 				return err
 			}
@@ -102,7 +107,7 @@ A release's new version is one change of the release, unless its chart is in thi
 				err = planreport.WriteMarkdown(w, p, planreport.MaxMarkdown)
 			case "approval":
 				if p.Guard.Approval == nil {
-					return &failure{status: exitFindings, err: errors.New("nothing to approve: what is removed is within the removal budget")}
+					return &failure.Error{Findings: true, Err: errors.New("nothing to approve: the removals are within the removal budget")}
 				}
 				err = approval.Write(w, p.Guard.Approval)
 			default:
@@ -114,14 +119,14 @@ A release's new version is one change of the release, unless its chart is in thi
 			return planStatus(p, exitCode, detailed)
 		},
 	}
-	cmd.Flags().StringVar(&q.base, "base", "", "the `revision` to compare with (required)")
-	cmd.Flags().StringVar(&q.head, "head", "", "the `revision` to compare; the default is the folder as it is, and of a bare repository its HEAD")
-	cmd.Flags().StringVar(&q.hub, "hub", "", "show this hub alone")
-	factsFlag(cmd, &q.facts)
+	cmd.Flags().StringVar(&q.Base, "base", "", "the `revision` to compare with (required)")
+	cmd.Flags().StringVar(&q.Head, "head", "", "the `revision` to compare; the default is the folder as it is, and of a bare repository its HEAD")
+	cmd.Flags().StringVar(&q.Hub, "hub", "", "show this hub alone")
+	factsFlag(cmd, &factsFrom)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")
 	cmd.Flags().BoolVar(&detailed, "detailed-exit-code", false, "end with status 3 if there are changes, 4 if there are removals beyond the budget")
-	q.charts.flags(cmd)
-	revisionFlag(cmd, &q.instead, "charts")
+	charts.flags(cmd)
+	revisionFlag(cmd, &instead, "charts")
 	outputFlag(cmd, &output, "text", "json", "markdown", "approval")
 	o.completeFleet(cmd, "hub", hubs)
 	return cmd
@@ -144,128 +149,4 @@ func planStatus(p planreport.Plan, exitCode, detailed bool) error {
 		return nil
 	}
 	return &quiet{status}
-}
-
-// planQuestion is what plan is asked.
-type planQuestion struct {
-	base, head, hub string
-	facts, instead  []string
-	charts          renderedCharts
-}
-
-func (o *options) plan(cmd *cobra.Command, q planQuestion) (planreport.Plan, error) {
-	ctx := cmd.Context()
-	f, err := readFacts(q.facts)
-	if err != nil {
-		return planreport.Plan{}, err
-	}
-	expansion, err := o.newExpansion(ctx, q.instead, cmd.ErrOrStderr())
-	if err != nil {
-		return planreport.Plan{}, err
-	}
-	before, err := git.Revision(ctx, o.repo, q.base, charts)
-	if err != nil {
-		return planreport.Plan{}, revisionError("--base", err)
-	}
-	var after *snapshot.Snapshot
-	if q.head == "" {
-		if q.head, err = o.revision(); err != nil {
-			return planreport.Plan{}, err
-		}
-	}
-	if q.head == "" {
-		after, err = o.snapshotOf(ctx, charts)
-	} else if after, err = git.Revision(ctx, o.repo, q.head, charts); err != nil {
-		err = revisionError("--head", err)
-	}
-	if err != nil {
-		return planreport.Plan{}, err
-	}
-	base := planreport.Revision{Name: q.base, Revision: before.Revision}
-	head := planreport.Revision{Name: q.head, Revision: after.Revision}
-	expansion.only = q.hub
-	done, err := q.charts.extend(ctx, &expansion)
-	if err != nil {
-		return planreport.Plan{}, err
-	}
-	defer done()
-	found, err := comparePlan(before, after, f, expansion)
-	if err != nil {
-		return planreport.Plan{}, planError(err, base, head)
-	}
-	if err := found.restrict(q.hub); err != nil {
-		return planreport.Plan{}, err
-	}
-	out := planreport.New(base, head, found.plan)
-	out.AddProblems(plan.Head, found.head)
-	out.AddProblems(plan.Base, found.base)
-	expires := time.Now().UTC().AddDate(0, 0, approvalDays).Format(time.DateOnly)
-	out.Guard = planreport.NewGuard(found.plan, found.foreseen.all, guard.Approval(found.foreseen.all, found.foreseen.after), expires)
-	return out, nil
-}
-
-// restrict leaves one hub alone, if one was asked for.
-func (c *compared) restrict(hub string) error {
-	if hub == "" {
-		return nil
-	}
-	var names []string
-	for _, h := range c.plan.Hubs {
-		names = append(names, h.Name)
-	}
-	if !slices.Contains(names, hub) {
-		return usageError(problem.Nearest(hub, names), "hub %q has no member files in either revision", hub)
-	}
-	c.plan.Hubs = slices.DeleteFunc(c.plan.Hubs, func(h plan.Hub) bool { return h.Name != hub })
-	c.plan.Broken = slices.DeleteFunc(c.plan.Broken, func(b plan.Broken) bool { return b.Hub != hub })
-	c.foreseen.all = slices.DeleteFunc(c.foreseen.all, func(f guard.Foreseen) bool { return f.Hub != hub })
-	return nil
-}
-
-// approvalDays is how long an approval is good for that plan writes.
-const approvalDays = 7
-
-// foreseen is what the guard would do.
-type foreseen struct {
-	all   []guard.Foreseen
-	after *fleet.Fleet
-}
-
-// asked leaves out what is foreseen of grants where the hub's roots are known, and none delivers any.
-func (f *foreseen) asked(h *expand.Hub) {
-	if roots := h.Roots(); len(roots) == 0 || h.Asks(generator.Grants) {
-		return
-	}
-	f.all = slices.DeleteFunc(f.all, func(x guard.Foreseen) bool { return x.Hub == h.Name() && x.View == generator.Grants })
-}
-
-// planError is the failure of a revision with errors: its problems, and whose they are.
-func planError(err error, base, head planreport.Revision) error {
-	out := &failure{status: exitFindings, err: err, hints: []string{fmt.Sprintf("there is no plan until these errors of the head, %s, are mended", head)}}
-	var state *plan.StateError
-	if errors.As(err, &state) && state.Base {
-		out.hints = []string{fmt.Sprintf("these are errors of the base, %s: choose a base without", base)}
-	}
-	var unavailable *generator.Error
-	if errors.As(err, &unavailable) {
-		out.problems = unavailable.Problems
-	} else {
-		out.problems = problem.From(state.Err, problem.InvalidLayout, problem.Pos{})
-	}
-	return out
-}
-
-func revisionError(flag string, err error) error {
-	var e *source.Error
-	if !errors.As(err, &e) {
-		return usageError(nil, "%s: %w", flag, err)
-	}
-	var hints []string
-	if e.Hint != "" {
-		hints = []string{e.Hint}
-	}
-	if e.Reason == source.NotFound || e.Reason == source.InvalidOptions {
-		hints = []string{"--repo takes the root folder of a clone; revisions are read from its Git repository"}
-	}
-	return usageError(hints, "%s: %s: %s", flag, e.Source, e.Detail)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
@@ -32,24 +33,8 @@ type quiet struct{ status int }
 
 func (q *quiet) Error() string { return fmt.Sprintf("exit status %d", q.status) }
 
-// failure is an error with its exit status and hints.
-type failure struct {
-	status int
-	err    error
-	hints  []string
-	// problems, if there are any, are printed instead of err.
-	problems []problem.Problem
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
 // errFindings ends a command that has reported its findings itself.
 var errFindings = errors.New("findings")
-
-func usageError(hints []string, format string, args ...any) error {
-	return &failure{status: exitUsage, err: fmt.Errorf(format, args...), hints: hints}
-}
 
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -65,7 +50,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // explainFailure writes an error to stderr and returns its exit status.
 func explainFailure(command *cobra.Command, err error) int {
 	w := command.ErrOrStderr()
-	var f *failure
+	var f *failure.Error
 	var g *generator.Error
 	var q *quiet
 	switch {
@@ -76,26 +61,29 @@ func explainFailure(command *cobra.Command, err error) int {
 	case errors.As(err, &q):
 		return q.status
 	case command.Context().Err() != nil:
-		f = &failure{status: exitInterrupted, err: errors.New("interrupted")}
+		fmt.Fprintln(w, "argosy: interrupted")
+		return exitInterrupted
 	case errors.As(err, &f):
 	case errors.As(err, &g):
-		f = &failure{status: exitUsage, err: g}
+		f = &failure.Error{Err: g}
 		if g.Kind == generator.Unavailable {
-			f.status = exitFindings
-			f.problems = g.Problems
+			f.Findings, f.Problems = true, g.Problems
 		}
 	default:
-		f = &failure{status: exitUsage, err: err}
+		f = &failure.Error{Err: err}
 	}
-	if len(f.problems) > 0 {
-		_ = report.WriteFindings(w, generator.OnePerPlace(problem.Sorted(f.problems)), styleOf(w))
+	if len(f.Problems) > 0 {
+		_ = report.WriteFindings(w, generator.OnePerPlace(problem.Sorted(f.Problems)), styleOf(w))
 	} else {
-		fmt.Fprintf(w, "argosy: %v\n", f.err)
+		fmt.Fprintf(w, "argosy: %v\n", f.Err)
 	}
-	for _, hint := range f.hints {
+	for _, hint := range f.Hints {
 		fmt.Fprintf(w, "    hint: %s\n", hint)
 	}
-	return f.status
+	if f.Findings {
+		return exitFindings
+	}
+	return exitUsage
 }
 
 func newRoot() *cobra.Command {
@@ -116,10 +104,10 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.PersistentFlags().StringVar(&o.repo, "repo", ".", "the fleet's repository: a folder, or a Git `URL`")
-	root.PersistentFlags().StringVar(&o.ref, "ref", "", "of a Git URL or a bare repository: the branch, tag or commit; default: main, and of a bare repository its HEAD")
+	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet's repository: a folder, or a Git `URL`")
+	root.PersistentFlags().StringVar(&o.repo.Ref, "ref", "", "of a Git URL or a bare repository: the branch, tag or commit; default: main, and of a bare repository its HEAD")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
+		return failure.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
 	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newNew(o), newFacts(), newVersion())
 	return root
@@ -137,7 +125,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	hints := problem.Nearest(args[0], names)
-	return usageError(append(hints, fmt.Sprintf("see %s --help", cmd.CommandPath())), "unknown command %q for %q", args[0], cmd.CommandPath())
+	return failure.Usage(append(hints, fmt.Sprintf("see %s --help", cmd.CommandPath())), "unknown command %q for %q", args[0], cmd.CommandPath())
 }
 
 // outputFlag adds -o with its choices.
@@ -151,20 +139,6 @@ func outputFlag(cmd *cobra.Command, to *string, choices ...string) {
 	}
 	cmd.Flags().StringVarP(to, "output", "o", choices[0], usage)
 	complete(cmd, "output", func() []string { return choices })
-}
-
-// checkChoice refuses a flag's value that is not among the choices.
-func checkChoice(flag, value string, choices ...string) error {
-	for _, c := range choices {
-		if c == value {
-			return nil
-		}
-	}
-	hints := problem.Nearest(value, choices)
-	if len(hints) == 0 {
-		hints = []string{fmt.Sprintf("expected one of %v", choices)}
-	}
-	return usageError(hints, "--%s: unknown value %q", flag, value)
 }
 
 // styleOf has colours for terminals, unless NO_COLOR is set (no-color.org) or the terminal is a dumb one.

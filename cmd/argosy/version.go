@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
@@ -32,7 +33,7 @@ func newVersion() *cobra.Command {
 		Example: "  argosy version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkChoice("output", output, "text", "json"); err != nil {
+			if err := failure.CheckChoice("output", output, "text", "json"); err != nil {
 				return err
 			}
 			v := report.Version{

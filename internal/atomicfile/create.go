@@ -1,4 +1,4 @@
-package main
+package atomicfile
 
 import (
 	"crypto/rand"
@@ -7,49 +7,60 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 )
 
-// writeNew writes a file that is not there yet, all of it or nothing. Nothing outside the folder is written, whatever
-// symbolic links there are (rule H8).
-func writeNew(dir, name string, data []byte) error {
-	failed := func(err error) error {
-		return usageError([]string{"nothing was written"}, "write %s: %w", name, err)
-	}
+// Create writes a file below dir that does not exist yet, all of it or nothing. Its error wraps
+// fs.ErrExist if the name is taken. Create writes nothing outside of dir, whatever symbolic links there
+// are (rule H8).
+func Create(dir, name string, data []byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", name, err)
+		}
+	}()
 	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	made, err := makeFolders(root, path.Dir(name))
+	defer func() {
+		for i := len(made) - 1; err != nil && i >= 0; i-- {
+			_ = root.Remove(made[i]) // fails, as it should, if somebody else has written into it
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	temporary := path.Join(path.Dir(name), ".argosy-"+rand.Text())
+	if err = writeSynced(root, temporary, data); err == nil {
+		err = root.Link(temporary, name) // a link, unlike a rename, fails when the name is taken
+	}
+	_ = root.Remove(temporary)
+	return err
+}
+
+// Export replaces a file for other users to read, all of it or nothing; Write keeps it to its owner.
+func Export(name string, data []byte) error {
+	failed := func(err error) error { return fmt.Errorf("write %s: %w", name, err) }
+	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
 		return failed(err)
 	}
 	defer root.Close()
-	made, err := makeFolders(root, path.Dir(name))
-	undo := func() {
-		for i := len(made) - 1; i >= 0; i-- {
-			_ = root.Remove(made[i]) // fails, as it should, when somebody else has put something into it
-		}
+	temporary := ".argosy-" + rand.Text()
+	if err = writeSynced(root, temporary, data); err == nil {
+		err = root.Rename(temporary, filepath.Base(name))
 	}
 	if err != nil {
-		undo()
-		return failed(err)
-	}
-	temporary := path.Join(path.Dir(name), ".argosy-"+rand.Text())
-	if err := writeSynced(root, temporary, data); err != nil {
 		_ = root.Remove(temporary)
-		undo()
 		return failed(err)
 	}
-	// A link, unlike a rename, fails when the name is taken.
-	err = root.Link(temporary, name)
-	_ = root.Remove(temporary)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, fs.ErrExist):
-		return existsError(name)
-	}
-	undo()
-	return failed(err)
+	return nil
 }
 
-// makeFolders makes a folder and its parents and returns those that were not there.
+// makeFolders makes a folder and its parents and returns those that it made.
 func makeFolders(root *os.Root, dir string) (made []string, err error) {
 	if dir == "." {
 		return nil, nil

@@ -1,4 +1,4 @@
-package main
+package atomicfile
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 )
 
 // Of several writers of one file exactly one succeeds, its content is whole, and nothing else is left behind.
-func TestWriteNewOnce(t *testing.T) {
+func TestCreateSucceedsForOneWriter(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	var written atomic.Int32
@@ -21,7 +21,7 @@ func TestWriteNewOnce(t *testing.T) {
 			for j := range data {
 				data[j] = byte('a' + i)
 			}
-			if writeNew(dir, "a/b/c.yaml", data) == nil {
+			if Create(dir, "a/b/c.yaml", data) == nil {
 				written.Add(1)
 			}
 		}()
@@ -49,7 +49,7 @@ func TestWriteNewOnce(t *testing.T) {
 }
 
 // A write that fails leaves no folders behind.
-func TestWriteNewUndone(t *testing.T) {
+func TestFailedCreateLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "a/taken.yaml/x"), 0o755); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestWriteNewUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a/taken.yaml", "file/b/c.yaml", "new/" + string(make([]byte, 1)) + "/c.yaml"} {
-		if err := writeNew(dir, name, []byte("x")); err == nil {
+		if err := Create(dir, name, []byte("x")); err == nil {
 			t.Errorf("%q: no error", name)
 		}
 	}

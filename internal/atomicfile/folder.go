@@ -1,4 +1,4 @@
-package main
+package atomicfile
 
 import (
 	"errors"
@@ -13,38 +13,38 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// listName is the file in a rendered folder that names all others: what render may replace.
+// listName is the file in a written folder that names all others: those that WriteFolder may replace.
 const listName = ".argosy-rendered"
 
-// writeFolder writes a folder, all of it or nothing: beside the one that is there, which it then takes the place of.
-func writeFolder(dir string, files map[string][]byte) error {
-	failed := func(err error) error {
-		return usageError([]string{"nothing was written"}, "write %s: %w", dir, err)
-	}
-	dir, err := filepath.Abs(dir)
+// WriteFolder writes a folder of files, all of it or nothing: it fills a folder beside it, then
+// renames. It replaces only a folder that WriteFolder wrote.
+func WriteFolder(dir string, files map[string][]byte) (err error) {
+	dir, err = filepath.Abs(dir)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", dir, err)
+		}
+	}()
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // as any folder of a repository
-		return failed(err)
+		return err
 	}
 	if err := removeLeftovers(dir); err != nil {
-		return failed(err)
+		return err
 	}
 	if err := replaceable(dir); err != nil {
-		return failed(err)
+		return err
 	}
 	w, err := newWorkFolder(dir)
 	if err != nil {
-		return failed(err)
+		return err
 	}
-	if err := w.replace(dir, files); err != nil {
-		return failed(errors.Join(err, w.end(dir)))
-	}
-	return w.end(dir)
+	return errors.Join(w.replace(dir, files), w.end(dir))
 }
 
-// replace makes the new folder, and gives it its place.
+// replace fills the new folder and renames it to its place.
 func (w *workFolder) replace(dir string, files map[string][]byte) error {
 	if err := fill(w.fresh(), files); err != nil {
 		return err
@@ -55,10 +55,11 @@ func (w *workFolder) replace(dir string, files map[string][]byte) error {
 	return os.Rename(w.fresh(), dir)
 }
 
-// atOnce is how many files are written at once: each waits for the disk, which takes many as fast as one.
-const atOnce = 16
+// parallelWrites is how many files are written in parallel: each waits for the disk, which takes many
+// as fast as one.
+const parallelWrites = 16
 
-// fill writes all files of a new folder.
+// fill writes all files into a new folder.
 func fill(dir string, files map[string][]byte) error {
 	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // as any folder of a repository
 		return err
@@ -70,7 +71,7 @@ func fill(dir string, files map[string][]byte) error {
 	defer root.Close()
 	names := slices.Sorted(maps.Keys(files))
 	var writes errgroup.Group
-	writes.SetLimit(atOnce)
+	writes.SetLimit(parallelWrites)
 	for _, name := range names {
 		if _, err = makeFolders(root, filepath.ToSlash(filepath.Dir(name))); err != nil {
 			break
@@ -83,7 +84,7 @@ func fill(dir string, files map[string][]byte) error {
 	return writeSynced(root, listName, []byte(strings.Join(names, "\n")+"\n"))
 }
 
-// replaceable refuses a folder with anything in it that render has not written.
+// replaceable refuses a folder with a file that WriteFolder has not written.
 func replaceable(dir string) error {
 	list, err := os.ReadFile(filepath.Join(dir, listName))
 	ours := map[string]bool{listName: true}

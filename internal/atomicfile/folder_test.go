@@ -1,4 +1,4 @@
-package main
+package atomicfile
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 // What is left of a render that was killed goes with the next one to the same folder, and gives its place back to what was there
 // before; what a process writes that is alive, and what is another folder's, stays.
-func TestLeftovers(t *testing.T) {
+func TestWriteFolderRemovesLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	create := func(files ...string) {
@@ -50,7 +50,7 @@ func TestLeftovers(t *testing.T) {
 		}
 	}
 	files := map[string][]byte{"a": []byte("a"), "b/c": []byte("c")}
-	if err := writeFolder(out, files); err != nil {
+	if err := WriteFolder(out, files); err != nil {
 		t.Fatal(err)
 	}
 	check(stays...)
@@ -63,7 +63,7 @@ func TestLeftovers(t *testing.T) {
 	if err := errors.Join(os.Rename(out, filepath.Join(dir, ".argosy-new-out-ABCDEFGH/old")), os.WriteFile(filepath.Join(dir, ".argosy-new-out-ABCDEFGH/old/mine"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFolder(out, files); err == nil || !strings.Contains(err.Error(), "mine is not what render has written") {
+	if err := WriteFolder(out, files); err == nil || !strings.Contains(err.Error(), "mine is not what render has written") {
 		t.Error(err)
 	}
 	check(stays[1:]...)
@@ -73,26 +73,26 @@ func TestLeftovers(t *testing.T) {
 }
 
 // A lock counts for the file that has the name: one that another process has removed, before it was locked, is nobody's.
-func TestLockIsOfTheFileThatIsThere(t *testing.T) {
+func TestLockCountsForTheFileOfThatName(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	f, err := os.Create(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if !isThere(f) {
+	if !hasItsName(f) {
 		t.Error("it is there")
 	}
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
-	if isThere(f) {
+	if hasItsName(f) {
 		t.Error("it is gone")
 	}
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if isThere(f) {
+	if hasItsName(f) {
 		t.Error("it is another one")
 	}
 }
@@ -104,7 +104,7 @@ func TestWriteFolderAtOnce(t *testing.T) {
 	sets := []map[string][]byte{{"a": []byte("1"), "b": []byte("1")}, {"a": []byte("2"), "c": []byte("2")}}
 	var wg sync.WaitGroup
 	for i := range 16 {
-		wg.Go(func() { _ = writeFolder(out, sets[i%2]) }) // one that comes too late says so
+		wg.Go(func() { _ = WriteFolder(out, sets[i%2]) }) // one that comes too late says so
 	}
 	wg.Wait()
 	got := map[string][]byte{}
@@ -118,7 +118,7 @@ func TestWriteFolderAtOnce(t *testing.T) {
 	}; !same(sets[0]) && !same(sets[1]) {
 		t.Errorf("%q", got)
 	}
-	if err := writeFolder(out, sets[0]); err != nil {
+	if err := WriteFolder(out, sets[0]); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)

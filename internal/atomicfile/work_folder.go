@@ -1,4 +1,4 @@
-package main
+package atomicfile
 
 import (
 	"crypto/rand"
@@ -11,9 +11,10 @@ import (
 	"syscall"
 )
 
-// A workFolder is where render makes a folder, beside it: "new" is what it writes, "old" what was there before, until the new one has
-// taken its place. The process holds the lock of its file "lock" for as long as it lives, which the kernel sees to however it
-// ends: so a work folder whose lock can be taken is a leftover. Where the file system has no locks, leftovers stay.
+// workFolder is the folder beside its destination in which WriteFolder works: "new" is the folder it fills,
+// "old" the previous one until the new one is in place. The process holds the lock of the file "lock" as
+// long as it lives, and the kernel releases it however the process ends: a work folder whose lock is free
+// is a leftover. On a file system without locks, leftovers stay.
 type workFolder struct {
 	path string
 	lock *os.File
@@ -22,7 +23,7 @@ type workFolder struct {
 func (w *workFolder) fresh() string { return filepath.Join(w.path, "new") }
 func (w *workFolder) old() string   { return filepath.Join(w.path, "old") }
 
-// workPrefix and then workSuffix characters without a hyphen are the name of a folder's work folder.
+// workPrefix and then workSuffix characters without a hyphen are the name of a work folder.
 func workPrefix(dir string) string { return ".argosy-new-" + filepath.Base(dir) + "-" }
 
 const workSuffix = 8
@@ -42,7 +43,7 @@ func newWorkFolder(dir string) (*workFolder, error) {
 	return w, nil
 }
 
-// errTaken tells that another process has the work folder, or has removed it.
+// errTaken means that another process uses the work folder, or has removed it.
 var errTaken = errors.New("another argosy render writes it")
 
 // take takes the lock. Without locks in the file system there is an error, and the file open all the same.
@@ -59,7 +60,7 @@ func (w *workFolder) take() error {
 	switch err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		err = errTaken
-	case err == nil && !isThere(lock): // another process has removed it meanwhile
+	case err == nil && !hasItsName(lock): // another process has removed it meanwhile
 		err = errTaken
 	}
 	if errors.Is(err, errTaken) {
@@ -68,8 +69,8 @@ func (w *workFolder) take() error {
 	return err
 }
 
-// isThere reports whether a file that is open is the one that has its name still.
-func isThere(f *os.File) bool {
+// hasItsName reports whether an open file still has its name.
+func hasItsName(f *os.File) bool {
 	open, err := f.Stat()
 	if err != nil {
 		return false
@@ -78,7 +79,7 @@ func isThere(f *os.File) bool {
 	return err == nil && os.SameFile(open, there)
 }
 
-// end removes the work folder. Where nothing has the folder's place, what was there before gets it back.
+// end removes the work folder. If its destination is missing, it restores the previous folder.
 func (w *workFolder) end(dir string) error {
 	defer w.lock.Close()
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -86,11 +87,11 @@ func (w *workFolder) end(dir string) error {
 			return err
 		}
 	}
-	_ = os.Rename(w.old(), filepath.Join(w.path, "gone")) // half removed, it is nothing to give back
+	_ = os.Rename(w.old(), filepath.Join(w.path, "gone")) // half removed, it must not be restored
 	return os.RemoveAll(w.path)
 }
 
-// removeLeftovers removes the work folders of renders to the same folder that were killed.
+// removeLeftovers removes the work folders of killed processes that wrote the same folder.
 func removeLeftovers(dir string) error {
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil {

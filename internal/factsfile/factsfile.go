@@ -1,53 +1,50 @@
-package main
+// Package factsfile reads files of facts, and removes from facts what must not be written to a file.
+package factsfile
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// factsFlag adds --facts, which readFacts reads.
-func factsFlag(cmd *cobra.Command, to *[]string) {
-	cmd.Flags().StringArrayVar(to, "facts", nil, "what is known of the clusters: a `file` of kind Facts or a folder of such, one of each hub; may be repeated")
-}
-
-// readFacts reads facts files, and all of a folder; no file is no facts.
-func readFacts(names []string) (facts.Set, error) {
+// Read reads files of kind Facts, and all of a folder. Without names there are no facts.
+func Read(names []string) (facts.Set, error) {
 	var files []facts.File
 	for _, name := range names {
 		if name == "" { // a variable of a script that is not set
 			continue
 		}
-		found, err := factsFiles(name)
+		found, err := list(name)
 		if err != nil {
-			return facts.Set{}, usageError(nil, "--facts: %w", err)
+			return facts.Set{}, failure.Usage(nil, "--facts: %w", err)
 		}
 		for _, file := range found {
 			data, err := os.ReadFile(file)
 			if err != nil {
-				return facts.Set{}, usageError(nil, "--facts: %w", err)
+				return facts.Set{}, failure.Usage(nil, "--facts: %w", err)
 			}
 			files = append(files, facts.File{Name: file, Data: data})
 		}
 	}
 	f, err := facts.Join(files...)
 	if err != nil {
-		return facts.Set{}, &failure{status: exitUsage, err: fmt.Errorf("--facts: %w", err), problems: problem.From(err, problem.InvalidValue, problem.Pos{})}
+		return facts.Set{}, &failure.Error{Err: fmt.Errorf("--facts: %w", err), Problems: problem.From(err, problem.InvalidValue, problem.Pos{})}
 	}
 	return f, nil
 }
 
-// factsExtensions are those of the files in a folder of facts.
-var factsExtensions = []string{".yaml", ".yml", ".json"}
+// extensions are those of the files in a folder of facts.
+var extensions = []string{".yaml", ".yml", ".json"}
 
-// factsFiles is a file itself, or the facts files of a folder, sorted; those of folders in it are others'.
-func factsFiles(name string) ([]string, error) {
+// list returns a file itself, or the facts files of a folder, sorted; it does not descend into folders.
+func list(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() {
 		return []string{name}, err
@@ -58,12 +55,33 @@ func factsFiles(name string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if !e.IsDir() && slices.Contains(factsExtensions, filepath.Ext(e.Name())) {
+		if !e.IsDir() && slices.Contains(extensions, filepath.Ext(e.Name())) {
 			files = append(files, filepath.Join(name, e.Name()))
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("folder %s has no file of facts; expected files whose names end in %s, %s or %s", name, factsExtensions[0], factsExtensions[1], factsExtensions[2])
+		return nil, fmt.Errorf("folder %s has no file of facts; expected files whose names end in %s, %s or %s", name, extensions[0], extensions[1], extensions[2])
 	}
 	return files, nil
+}
+
+// WithoutSecrets removes labels and annotations that look like secrets, and names them.
+func WithoutSecrets(s facts.Set) (clean facts.Set, removed []string) {
+	var clusters []facts.Cluster
+	for _, name := range s.Names() {
+		c, _ := s.Of(name)
+		strip := func(what string, from map[string]string) map[string]string {
+			out := maps.Clone(from)
+			for _, key := range slices.Sorted(maps.Keys(from)) {
+				if looks := generator.LooksSecret(key, from[key]); looks != "" {
+					removed = append(removed, fmt.Sprintf("cluster %q: %s %q looks like %s: left out", name, what, key, looks))
+					delete(out, key)
+				}
+			}
+			return out
+		}
+		c.Labels, c.Annotations = strip("label", c.Labels), strip("annotation", c.Annotations)
+		clusters = append(clusters, c)
+	}
+	return s.WithClusters(clusters...), removed
 }

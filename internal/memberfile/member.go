@@ -1,51 +1,53 @@
-package main
+package memberfile
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-var engines = []string{fleet.EngineArgoCD, fleet.EngineFlux}
+// Engines are those that an agent may run.
+var Engines = []string{fleet.EngineArgoCD, fleet.EngineFlux}
 
-// member is what the flags say of a new member.
-type member struct {
-	hub, name, tenant, environment string
-	hubCluster                     bool
-	secret, agent, githubSecret    string
-	enableRemote                   []string
-	labels, annotations            []string
+// Member describes a new member. Labels and Annotations are key=value.
+type Member struct {
+	Hub, Name, Tenant, Environment string
+	HubCluster                     bool
+	Secret, Agent, GitHubSecret    string
+	EnableRemote                   []string
+	Labels, Annotations            []string
 }
 
-// check refuses what cannot be a member whatever the repository holds. Names are checked with the fleet.
-func (m member) check() error {
-	if m.agent != "" {
-		if err := checkChoice("agent", m.agent, engines...); err != nil {
+// Check refuses a description that no repository could hold. Draft checks the names.
+func (m Member) Check() error {
+	if m.Agent != "" {
+		if err := failure.CheckChoice("agent", m.Agent, Engines...); err != nil {
 			return err
 		}
 	}
-	if m.hubCluster && m.agent != "" {
-		return usageError(nil, "--agent does not go with --hub-cluster: a hub deploys to itself")
+	if m.HubCluster && m.Agent != "" {
+		return failure.Usage(nil, "--agent does not go with --hub-cluster: a hub deploys to itself")
 	}
-	if len(m.enableRemote) > 0 && m.agent == "" {
-		return usageError([]string{"add --agent argocd or --agent flux"}, "--enable-remote needs --agent: without an engine of its own, the hub owns every group")
+	if len(m.EnableRemote) > 0 && m.Agent == "" {
+		return failure.Usage([]string{"add --agent argocd or --agent flux"}, "--enable-remote needs --agent: without an engine of its own, the hub owns every group")
 	}
 	for _, list := range []struct {
 		flag  string
 		pairs []string
-	}{{"label", m.labels}, {"annotation", m.annotations}} {
+	}{{"label", m.Labels}, {"annotation", m.Annotations}} {
 		seen := map[string]bool{}
 		for _, pair := range list.pairs {
 			key, _, ok := strings.Cut(pair, "=")
 			if !ok || key == "" {
-				return usageError(nil, "--%s: %q is no key=value", list.flag, pair)
+				return failure.Usage(nil, "--%s: %q is no key=value", list.flag, pair)
 			}
 			if seen[key] {
-				return usageError(nil, "--%s: key %q is given twice", list.flag, key)
+				return failure.Usage(nil, "--%s: key %q is given twice", list.flag, key)
 			}
 			seen[key] = true
 		}
@@ -53,64 +55,64 @@ func (m member) check() error {
 	return nil
 }
 
-func (m member) checkGroups(l *fleet.Layout) error {
+func (m Member) checkGroups(l *fleet.Layout) error {
 	known := l.GroupNames()
-	for _, g := range m.enableRemote {
+	for _, g := range m.EnableRemote {
 		if !slices.Contains(known, g) {
 			hints := problem.Nearest(g, known)
 			if len(hints) == 0 {
 				hints = []string{"the layout's groups are " + strings.Join(known, ", ")}
 			}
-			return usageError(hints, "--enable-remote: group %q is not in the layout", g)
+			return failure.Usage(hints, "--enable-remote: group %q is not in the layout", g)
 		}
 	}
 	return nil
 }
 
-// path is the file's place. A name that is none would give another path than it reads, so it is refused here.
-func (m member) path(l *fleet.Layout) (string, error) {
-	path, err := l.Members.Path(m.hub, m.tenant, m.name)
+// path returns the path of the file. It refuses an invalid name, which would be read as another one.
+func (m Member) path(l *fleet.Layout) (string, error) {
+	path, err := l.Members.Path(m.Hub, m.Tenant, m.Name)
 	if err != nil {
-		return "", usageError(nil, "%w", err)
+		return "", failure.Usage(nil, "%w", err)
 	}
-	if hub, name, ok := l.Members.Match(path); !ok || hub != m.hub || name != m.name || slices.Contains(strings.Split(path, "/"), "..") {
-		return "", usageError([]string{"names are lower case letters, digits and inner hyphens, at most 63"}, "hub %q and name %q give no member file's path", m.hub, m.name)
+	if hub, name, ok := l.Members.Match(path); !ok || hub != m.Hub || name != m.Name || slices.Contains(strings.Split(path, "/"), "..") {
+		return "", failure.Usage([]string{"names are lower case letters, digits and inner hyphens, at most 63"}, "hub %q and name %q give no member file's path", m.Hub, m.Name)
 	}
 	return path, nil
 }
 
-// text is the file, with a comment on what is not plain from its keys.
-func (m member) text() string {
+// text returns the file, with comments where its keys do not explain themselves.
+func (m Member) text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# Registers this cluster with %s.", m.hub)
-	line("clusterName: %s", scalar(m.name))
-	line("tenant: %s", scalar(m.tenant))
-	line("environment: %s", scalar(m.environment))
+	line("# Registers this cluster with %s.", m.Hub)
+	line("clusterName: %s", scalar(m.Name))
+	line("tenant: %s", scalar(m.Tenant))
+	line("environment: %s", scalar(m.Environment))
 	switch {
-	case m.hubCluster:
+	case m.HubCluster:
 		line("# The hub itself: its own levels of the hierarchy apply, and it deploys to itself.")
 		line("fleet_member: %s", fleet.HubCluster)
-	case m.secret != "":
+	case m.Secret != "":
 		line("# The cluster's credential in the secret store.")
 	default:
 		line("# Required unless the hub provisions the cluster: the name or ARN of its credential in the secret store.")
-		line("# secretManagerSecretName: %s", scalar(m.hub+"/"+m.name))
+		line("# secretManagerSecretName: %s", scalar(m.Hub+"/"+m.Name))
 	}
-	if m.secret != "" {
-		line("secretManagerSecretName: %s", scalar(m.secret))
+	if m.Secret != "" {
+		line("secretManagerSecretName: %s", scalar(m.Secret))
 	}
 	m.writeAgent(line)
-	if m.githubSecret != "" {
+	if m.GitHubSecret != "" {
 		line("")
 		line("# Credentials for the repositories that the cluster's Applications come from.")
 		line("githubSecret: %q", "true")
-		line("githubSecretName: %s", scalar(m.githubSecret))
+		line("githubSecretName: %s", scalar(m.GitHubSecret))
 	}
 	for _, list := range []struct {
 		key   string
 		pairs []string
-	}{{"labels", m.labels}, {"annotations", m.annotations}} {
+	}{{"labels", m.Labels}, {"annotations", m.Annotations}} {
 		if len(list.pairs) == 0 {
 			continue
 		}
@@ -124,22 +126,22 @@ func (m member) text() string {
 	return b.String()
 }
 
-func (m member) writeAgent(line func(string, ...any)) {
-	if m.agent == "" {
+func (m Member) writeAgent(line func(string, ...any)) {
+	if m.Agent == "" {
 		return
 	}
 	line("")
 	line("# The cluster has an engine of its own, which deploys the groups named here; the hub deploys the others.")
 	line("use_remote_argo: %q", "true")
-	line("remote_engine: %s", m.agent)
-	groups := slices.Clone(m.enableRemote)
+	line("remote_engine: %s", m.Agent)
+	groups := slices.Clone(m.EnableRemote)
 	slices.Sort(groups)
 	for _, g := range slices.Compact(groups) {
 		line("enable_remote_%s: %q", g, "true")
 	}
 }
 
-// scalar is a text as YAML, in quotes where it would be read as something else.
+// scalar returns a text as YAML, in quotes where YAML would read another type.
 func scalar(text string) string {
 	node := yamldoc.FromAny(nil, map[string]any{"k": text})
 	out, err := node.YAML()

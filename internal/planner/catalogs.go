@@ -1,4 +1,4 @@
-package main
+package planner
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// catalogs find the catalogs of releases whose chart is in this repository, at the revision that each names. The layout's
-// catalog is the chart's, if it is below the chart's folder.
-func (e expansion) catalogs(st *generator.State, s *snapshot.Snapshot) generator.Catalogs {
+// catalogsOf finds the catalogs of releases whose chart is in this repository, at the revision that each
+// release names. The layout's catalog is the chart's if it is below the chart's folder.
+func (p *Pipelines) catalogsOf(st *generator.State, s *snapshot.Snapshot) generator.Catalogs {
 	hubs := map[string]*expand.Hub{}
 	return func(hub, group string, source release.Source) *generator.Catalog {
 		file := st.Fleet.Layout.Groups[group].Catalog
@@ -21,7 +21,7 @@ func (e expansion) catalogs(st *generator.State, s *snapshot.Snapshot) generator
 			return nil
 		}
 		if hubs[hub] == nil {
-			hubs[hub] = e.hub(st, s, hub, nil)
+			hubs[hub] = p.hub(st, s, hub, nil)
 		}
 		switch other, missing := hubs[hub].At(source.RepoURL, source.TargetRevision, source.Path); {
 		case missing != "":
@@ -30,16 +30,17 @@ func (e expansion) catalogs(st *generator.State, s *snapshot.Snapshot) generator
 			return nil
 		default:
 			key := other.Revision + " " + file
-			if e.read[key] == nil {
-				e.read[key] = generator.ReadCatalog(other, file, source.TargetRevision)
+			if p.catalogs[key] == nil {
+				p.catalogs[key] = generator.ReadCatalog(other, file, source.TargetRevision)
 			}
-			return e.read[key]
+			return p.catalogs[key]
 		}
 	}
 }
 
-// unread are the catalogs of releases at revisions that cannot be read, where the one that is taken for them has changed.
-func unread(head *generator.State, before, after *snapshot.Snapshot, only string) []problem.Problem {
+// missingCatalogs are the catalogs of releases at revisions that cannot be read, where the one that is taken
+// for them has changed.
+func missingCatalogs(head *generator.State, before, after *snapshot.Snapshot, only string) []problem.Problem {
 	var out []problem.Problem
 	for at, catalogs := range head.MissingCatalogs() {
 		if only != "" && at[0] != only {

@@ -1,81 +1,127 @@
-package main
+package planner
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-	"golang.org/x/term"
-
 	"github.com/argosy-hub/argosy/internal/expand"
-	"github.com/argosy-hub/argosy/internal/expand/argocd"
-	"github.com/argosy-hub/argosy/internal/expand/helm"
-	"github.com/argosy-hub/argosy/internal/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/report/planreport"
 	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
-// compared is what comparePlan finds.
-type compared struct {
-	plan     *plan.Plan
-	foreseen foreseen
-	// base and head are the problems of the two revisions.
+// Question is what to compare. Base is required. Without Head, the base is compared with the folder as it is,
+// or the revision that Repository reads.
+type Question struct {
+	Base, Head string
+	Hub        string // this hub alone; default all
+	Facts      facts.Set
+	// Progress, if not nil, is called with the number of objects compared so far.
+	Progress func(hub string, objects int)
+}
+
+// approvalDays is how long an approval that a plan proposes is good for.
+const approvalDays = 7
+
+// Plan compares two revisions.
+func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, error) {
+	repository := p.o.Repository
+	before, err := repository.at(ctx, "--base", q.Base)
+	if err != nil {
+		return planreport.Plan{}, err
+	}
+	if q.Head == "" {
+		if q.Head, err = repository.Revision(); err != nil {
+			return planreport.Plan{}, err
+		}
+	}
+	var after *snapshot.Snapshot
+	if q.Head == "" {
+		after, err = repository.Snapshot(ctx, Charts)
+	} else {
+		after, err = repository.at(ctx, "--head", q.Head)
+	}
+	if err != nil {
+		return planreport.Plan{}, err
+	}
+	base := planreport.Revision{Name: q.Base, Revision: before.Revision}
+	head := planreport.Revision{Name: q.Head, Revision: after.Revision}
+	c, err := p.compare(before, after, q)
+	if err != nil {
+		return planreport.Plan{}, stateError(err, base, head)
+	}
+	if err := c.restrict(q.Hub); err != nil {
+		return planreport.Plan{}, err
+	}
+	out := planreport.New(base, head, c.plan)
+	out.AddProblems(plan.Head, c.head)
+	out.AddProblems(plan.Base, c.base)
+	expires := time.Now().UTC().AddDate(0, 0, approvalDays).Format(time.DateOnly)
+	out.Guard = planreport.NewGuard(c.plan, c.dryRun, guard.Approval(c.dryRun, c.fleet), expires)
+	return out, nil
+}
+
+// comparison is a plan, what the guard would decide, and the problems of both revisions.
+type comparison struct {
+	plan       *plan.Plan
+	fleet      *fleet.Fleet // of the head
+	dryRun     []guard.Foreseen
 	base, head []problem.Problem
 }
 
-// comparePlan builds both states, the second from the first, and follows the pipelines of all hubs that both have.
-func comparePlan(before, after *snapshot.Snapshot, f facts.Set, o expansion) (compared, error) {
-	base, err := known(before, f)
+// compare builds both states, the second from the first, and follows the pipelines of all hubs that both have.
+func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comparison, error) {
+	base, err := knownState(before, q.Facts)
 	if err != nil {
-		return compared{}, &plan.StateError{Base: true, Err: err}
+		return nil, &plan.StateError{Base: true, Err: err}
 	}
-	head, err := generator.Build(base, after, f)
+	head, err := generator.Build(base, after, q.Facts)
 	if err == nil {
-		if settled, other := head.SettledFacts(base); other { // the hub's facts are from before the change, the plan is of what comes after
+		// The facts are from before the change; the plan is of the fleet after it.
+		if settled, other := head.SettledFacts(base); other {
 			head, err = generator.Build(base, after, settled)
 		}
 	}
 	if err != nil {
-		return compared{}, &plan.StateError{Err: err}
+		return nil, &plan.StateError{Err: err}
 	}
-	base = base.WithCatalogs(o.catalogs(base, before))
-	head = head.WithCatalogs(o.catalogs(head, after))
-	out := compared{plan: plan.Compare(base, head)}
-	out.foreseen = foreseen{guard.Foresee(base, head, time.Now()), head.Fleet}
-	warnings, strange := unregistered(head, o.only)
-	out.foreseen.all = slices.DeleteFunc(out.foreseen.all, func(f guard.Foreseen) bool { return slices.Contains(strange, f.Hub) })
-	out.head = append(unread(head, before, after, o.only), warnings...)
+	base = base.WithCatalogs(p.catalogsOf(base, before))
+	head = head.WithCatalogs(p.catalogsOf(head, after))
+	warnings, strange := unregistered(head, q.Hub)
+	c := &comparison{plan: plan.Compare(base, head), fleet: head.Fleet, dryRun: guard.Foresee(base, head, time.Now())}
+	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Foreseen) bool { return slices.Contains(strange, f.Hub) })
+	c.head = append(missingCatalogs(head, before, after, q.Hub), warnings...)
 	memo := &expand.Memo{}
 	for _, hub := range head.Fleet.Hubs() {
-		if o.only != "" && o.only != hub || !slices.Contains(base.Fleet.Hubs(), hub) {
+		if q.Hub != "" && q.Hub != hub || !slices.Contains(base.Fleet.Hubs(), hub) {
 			continue
 		}
-		was, is := o.hub(base, before, hub, memo), o.hub(head, after, hub, memo)
-		out.foreseen.asked(is)
+		was, is := p.hub(base, before, hub, memo), p.hub(head, after, hub, memo)
+		c.dropUnaskedGrants(is)
 		if len(was.Roots())+len(is.Roots()) == 0 {
-			continue // a fleet that is bootstrapped from elsewhere: the answers are all that is known of it
+			continue // the fleet is bootstrapped from another repository: a plan knows its responses alone
 		}
-		out.plan.Expand(was, is, o.progress.of(hub))
-		out.base, out.head = append(out.base, was.Problems()...), append(out.head, is.Problems()...)
+		c.plan.Expand(was, is, func(objects int) {
+			if q.Progress != nil {
+				q.Progress(hub, objects)
+			}
+		})
+		c.base, c.head = append(c.base, was.Problems()...), append(c.head, is.Problems()...)
 	}
-	o.progress.done()
-	return out, nil
+	return c, nil
 }
 
-// known is a state in which members that cannot be computed are left out, where nothing good is known of them.
-func known(s *snapshot.Snapshot, f facts.Set) (*generator.State, error) {
+// knownState is a state without the members that cannot be computed: a base has no last known good snapshot.
+func knownState(s *snapshot.Snapshot, f facts.Set) (*generator.State, error) {
 	st, err := generator.Build(nil, s, f)
 	if err != nil || len(st.Problems) == 0 {
 		return st, err
@@ -87,108 +133,45 @@ func known(s *snapshot.Snapshot, f facts.Set) (*generator.State, error) {
 	return generator.Restore(s, f, homes)
 }
 
-// expansion is how pipelines are followed, and other revisions of the repository read.
-type expansion struct {
-	tools    expand.Tools
-	kube     kubernetes
-	at       func(string) (*snapshot.Snapshot, error)
-	read     map[string]*generator.Catalog // those of other revisions, by revision and file
-	only     string                        // this hub alone
-	progress *progress
-}
-
-func (e expansion) hub(st *generator.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
-	return expand.New(expand.Options{State: st, Snapshot: s, Hub: hub, Tools: e.tools, Memo: memo, At: e.at, KubeVersion: e.kube.version, APIVersions: e.kube.apis})
-}
-
-// revisionFlag adds --revision, which newExpansion takes.
-func revisionFlag(cmd *cobra.Command, to *[]string, what string) {
-	cmd.Flags().StringArrayVar(to, "revision", nil, "take another revision of this repository for one that "+what+" are read at: `NAME=REV`, may be given several times")
-}
-
-// newExpansion reads other revisions from the repository itself, each once; instead names others to take for them.
-func (o *options) newExpansion(ctx context.Context, instead []string, stderr io.Writer) (expansion, error) {
-	names := map[string]string{}
-	for _, pair := range instead {
-		name, rev, ok := strings.Cut(pair, "=")
-		if !ok || name == "" || rev == "" {
-			return expansion{}, usageError([]string{"for example --revision release-next=HEAD"}, "--revision %q: expected NAME=REV", pair)
-		}
-		names[name] = rev
+// dropUnaskedGrants leaves ownership grants out of the dry run where the hub's roots are known and none delivers
+// any.
+func (c *comparison) dropUnaskedGrants(h *expand.Hub) {
+	if len(h.Roots()) == 0 || h.Asks(generator.Grants) {
+		return
 	}
-	var mu sync.Mutex
-	type read struct {
-		snap *snapshot.Snapshot
-		err  error
-	}
-	done := map[string]read{}
-	at := func(rev string) (*snapshot.Snapshot, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if r, ok := done[rev]; ok {
-			return r.snap, r.err
-		}
-		candidates := []string{rev, "origin/" + rev}
-		if other, ok := names[rev]; ok {
-			candidates = []string{other}
-		}
-		var r read
-		for _, candidate := range candidates {
-			if r.snap, r.err = git.Revision(ctx, o.repo, candidate, charts); r.err == nil {
-				break
-			}
-		}
-		if r.err != nil {
-			r.err = fmt.Errorf("the clone has no revision %q", candidates[0])
-		}
-		done[rev] = r
-		return r.snap, r.err
-	}
-	return expansion{
-		tools: expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}, at: at, read: map[string]*generator.Catalog{}, progress: newProgress(stderr),
-	}, nil
+	c.dryRun = slices.DeleteFunc(c.dryRun, func(x guard.Foreseen) bool { return x.Hub == h.Name() && x.View == generator.Grants })
 }
 
-// charts are the limits of snapshots whose charts are rendered.
-var charts = source.Limits{Charts: true}
-
-// progress says on a terminal how far a long command is.
-type progress struct {
-	w     io.Writer // nil: there is nobody to tell
-	begun time.Time
-	last  time.Time
-}
-
-// patience is how long a command takes before it says how far it is, and step how often it does.
-const (
-	patience = 2 * time.Second
-	step     = 200 * time.Millisecond
-)
-
-func newProgress(w io.Writer) *progress {
-	p := &progress{begun: time.Now()}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
-		p.w = w
-	}
-	return p
-}
-
-// of tells of objects of one hub.
-func (p *progress) of(hub string) func(int) {
-	if p == nil || p.w == nil {
+// restrict keeps one hub alone, if the question names one.
+func (c *comparison) restrict(hub string) error {
+	if hub == "" {
 		return nil
 	}
-	return func(n int) {
-		if now := time.Now(); now.Sub(p.begun) > patience && now.Sub(p.last) > step {
-			p.last = now
-			fmt.Fprintf(p.w, "\r\x1b[K%s: %d objects", hub, n)
-		}
+	var names []string
+	for _, h := range c.plan.Hubs {
+		names = append(names, h.Name)
 	}
+	if !slices.Contains(names, hub) {
+		return failure.Usage(problem.Nearest(hub, names), "hub %q has no member files in either revision", hub)
+	}
+	c.plan.Hubs = slices.DeleteFunc(c.plan.Hubs, func(h plan.Hub) bool { return h.Name != hub })
+	c.plan.Broken = slices.DeleteFunc(c.plan.Broken, func(b plan.Broken) bool { return b.Hub != hub })
+	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Foreseen) bool { return f.Hub != hub })
+	return nil
 }
 
-// done takes the last word back.
-func (p *progress) done() {
-	if p != nil && p.w != nil && !p.last.IsZero() {
-		fmt.Fprint(p.w, "\r\x1b[K")
+// stateError is the failure of a revision whose state cannot be built: its problems, and which revision it is.
+func stateError(err error, base, head planreport.Revision) error {
+	out := &failure.Error{Findings: true, Err: err, Hints: []string{fmt.Sprintf("there is no plan until these errors of the head, %s, are fixed", head)}}
+	var state *plan.StateError
+	if errors.As(err, &state) && state.Base {
+		out.Hints = []string{fmt.Sprintf("these are errors of the base, %s: choose a base without", base)}
 	}
+	var unavailable *generator.Error
+	if errors.As(err, &unavailable) {
+		out.Problems = unavailable.Problems
+	} else {
+		out.Problems = problem.From(state.Err, problem.InvalidLayout, problem.Pos{})
+	}
+	return out
 }

@@ -10,16 +10,16 @@ import (
 // layers are the packages below internal/, lowest first (rule 1).
 var layers = [][]string{
 	{"atomicfile", "problem", "reload", "trigger"},
-	{"snapshot", "state", "tmpl", "yamldoc"},
+	{"failure", "snapshot", "state", "tmpl", "yamldoc"},
 	{"facts", "hierarchy", "labels", "release", "tlsreload", "webhook"},
 	{"fleet"},
 	{"generator", "hub", "source"},
-	{"flux"},
-	{"expand"},
+	{"factsfile", "flux"},
+	{"expand", "memberfile"},
 	{"plan"},
 	{"access", "appsets", "guard", "ociregistry", "refresh"},
 	{"report"},
-	{"server"},
+	{"planner", "server"},
 }
 
 // engine are the packages of rule 2.

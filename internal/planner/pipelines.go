@@ -1,0 +1,95 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source/git"
+)
+
+// Options say how pipelines are followed. Repository and Tools are required.
+type Options struct {
+	Repository Repository
+	Tools      expand.Tools
+	// KubeVersion and APIVersions are what charts are rendered for; default Helm's own.
+	KubeVersion string
+	APIVersions []string
+	// Instead names revisions to read instead of those that charts and catalogs are read at: NAME=REV.
+	Instead []string
+}
+
+// Pipelines follows the pipelines of hubs. It reads other revisions of the repository, each once.
+type Pipelines struct {
+	o         Options
+	context   context.Context //nolint:containedctx // of the command, which ends with it; expand asks for revisions without one
+	instead   map[string]string
+	mu        sync.Mutex
+	revisions map[string]revision
+	catalogs  map[string]*generator.Catalog // those of other revisions, by revision and file
+}
+
+// revision is another revision of the repository, or why it cannot be read.
+type revision struct {
+	snapshot *snapshot.Snapshot
+	err      error
+}
+
+// New checks the options. The context bounds everything that the pipelines read.
+func New(ctx context.Context, o Options) (*Pipelines, error) {
+	p := &Pipelines{o: o, context: ctx, instead: map[string]string{}, revisions: map[string]revision{}, catalogs: map[string]*generator.Catalog{}}
+	for _, pair := range o.Instead {
+		name, rev, ok := strings.Cut(pair, "=")
+		if !ok || name == "" || rev == "" {
+			return nil, failure.Usage([]string{"for example --revision release-next=HEAD"}, "--revision %q: expected NAME=REV", pair)
+		}
+		p.instead[name] = rev
+	}
+	return p, nil
+}
+
+// hub is the expansion of a hub's pipeline.
+func (p *Pipelines) hub(st *generator.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
+	return expand.New(expand.Options{
+		State: st, Snapshot: s, Hub: hub, Tools: p.o.Tools, Memo: memo, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
+	})
+}
+
+// at reads a revision that charts or catalogs are read at.
+func (p *Pipelines) at(name string) (*snapshot.Snapshot, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r, ok := p.revisions[name]; ok {
+		return r.snapshot, r.err
+	}
+	candidates := []string{name, "origin/" + name}
+	if other, ok := p.instead[name]; ok {
+		candidates = []string{other}
+	}
+	var r revision
+	for _, candidate := range candidates {
+		if r.snapshot, r.err = git.Revision(p.context, p.o.Repository.Location, candidate, Charts); r.err == nil {
+			break
+		}
+	}
+	if r.err != nil {
+		r.err = fmt.Errorf("the clone has no revision %q", candidates[0])
+	}
+	p.revisions[name] = r
+	return r.snapshot, r.err
+}
+
+// State is the state of the repository with the catalogs of releases at other revisions of it.
+func (p *Pipelines) State(ctx context.Context, f facts.Set) (*generator.State, error) {
+	st, s, err := p.o.Repository.State(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return st.WithCatalogs(p.catalogsOf(st, s)), nil
+}

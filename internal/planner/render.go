@@ -1,0 +1,116 @@
+package planner
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// The forms of what Render returns.
+const (
+	FormApplications = "applications"
+	FormLists        = "applicationsets"
+	FormPipeline     = "pipeline"
+)
+
+// Forms are all of them.
+var Forms = []string{FormApplications, FormLists, FormPipeline}
+
+// RenderQuestion is which objects to render: those of the engine of Owner, "hub" or a member's name. Hub may be
+// left out where the fleet has one.
+type RenderQuestion struct {
+	Hub, Owner, Form string
+	Facts            facts.Set
+}
+
+// Render returns the objects that a hub's pipeline makes, as files by path. It reads the folder as it is. A fleet
+// with errors has no files.
+func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]byte, error) {
+	const nothing = "nothing was written"
+	snap, err := p.o.Repository.Snapshot(ctx, Charts)
+	if err != nil {
+		return nil, err
+	}
+	st, err := generator.Build(nil, snap, q.Facts)
+	if err == nil && len(st.Problems) > 0 {
+		err = problem.List(st.Problems)
+	}
+	if err != nil {
+		return nil, failure.Findings(err, problem.InvalidLayout, problem.Pos{}, nothing)
+	}
+	if q.Hub == "" {
+		if q.Hub, err = OnlyHub(st); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.Contains(st.Fleet.Hubs(), q.Hub) {
+		return nil, failure.Usage(problem.Nearest(q.Hub, st.Fleet.Hubs()), "--hub: no member files of hub %q", q.Hub)
+	}
+	if q.Owner != fleet.OwnerHub && st.Fleet.Member(q.Hub, q.Owner) == nil {
+		var names []string
+		for _, m := range st.Fleet.Members(q.Hub) {
+			names = append(names, m.Name)
+		}
+		return nil, failure.Usage(problem.Nearest(q.Owner, names), "--owner: hub %q has no member %q", q.Hub, q.Owner)
+	}
+	h := p.hub(st, snap, q.Hub, &expand.Memo{})
+	objects := map[string]func(string) []*expand.Object{FormApplications: h.Static, FormLists: h.Lists, FormPipeline: h.Pipeline}
+	found := objects[q.Form](q.Owner)
+	if problems := h.Problems(); len(problems) > 0 {
+		return nil, &failure.Error{Findings: true, Err: problems[0], Problems: problems, Hints: []string{nothing}}
+	}
+	return manifests(found, q.Form == FormPipeline)
+}
+
+// OnlyHub is the fleet's hub where there is one alone.
+func OnlyHub(st *generator.State) (string, error) {
+	names := st.Fleet.Hubs()
+	if len(names) != 1 {
+		return "", failure.Usage(nil, "--hub is required: the repository has the hubs %s", strings.Join(names, ", "))
+	}
+	return names[0], nil
+}
+
+// manifests are a file for each object, by kind and name. ByMaker puts the Applications of each ApplicationSet
+// into a folder of its name.
+func manifests(objects []*expand.Object, byMaker bool) (map[string][]byte, error) {
+	out := make(map[string][]byte, len(objects))
+	for _, o := range objects {
+		data, err := yamldoc.FromAny(nil, o.Tree).YAML()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Key(), err)
+		}
+		folder := plural(strings.ToLower(o.Kind()))
+		if byMaker && o.Application() && o.Parent.IsSet() {
+			folder = path.Join(folder, o.Parent.Name())
+		}
+		name := path.Join(folder, o.Name()+".yaml")
+		if ns := o.Key().Namespace; out[name] != nil {
+			name = path.Join(folder, ns, o.Name()+".yaml")
+		}
+		if strings.ContainsAny(o.Name(), "/\\") || o.Name() == "" || bytes.Equal(out[name], data) {
+			return nil, failure.Usage(nil, "%s: no name for a file", o.Key())
+		}
+		out[name] = data
+	}
+	return out, nil
+}
+
+// plural is the name of a kind's resource, as Kubernetes forms it for the kinds there are.
+func plural(kind string) string {
+	if stem, ok := strings.CutSuffix(kind, "y"); ok {
+		return stem + "ies"
+	}
+	return kind + "s"
+}

@@ -1,0 +1,102 @@
+package planner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/location"
+)
+
+// Charts are the limits of snapshots whose charts are rendered.
+var Charts = source.Limits{Charts: true}
+
+// Repository is the fleet repository: a folder, a bare repository, or a Git URL. Ref is the revision that is
+// read of the latter two.
+type Repository struct{ Location, Ref string }
+
+// Revision is the one that is read of a repository without a working tree; empty for a folder, which is read
+// as it is.
+func (r Repository) Revision() (string, error) {
+	switch {
+	case git.IsURL(r.Location):
+		return cmp.Or(r.Ref, "main"), nil
+	case git.IsBareRepository(r.Location):
+		return cmp.Or(r.Ref, "HEAD"), nil
+	case r.Ref != "":
+		return "", failure.Usage([]string{fmt.Sprintf("git worktree add ../other %s makes a folder of that revision", r.Ref)}, "--ref %s: %q is a folder, which is read as it is", r.Ref, r.Location)
+	}
+	return "", nil
+}
+
+// Snapshot reads the repository.
+func (r Repository) Snapshot(ctx context.Context, limits source.Limits) (*snapshot.Snapshot, error) {
+	ref, err := r.Revision()
+	if err != nil {
+		return nil, err
+	}
+	s, err := location.Open(git.Options{Location: r.Location, Ref: ref, Limits: limits})
+	if err != nil {
+		return nil, ReadError(err)
+	}
+	snap, err := s.Snapshot(ctx)
+	if err := errors.Join(err, s.Close()); err != nil {
+		return nil, ReadError(err)
+	}
+	return snap, nil
+}
+
+// State reads the repository and builds its state with facts.
+func (r Repository) State(ctx context.Context, f facts.Set) (*generator.State, *snapshot.Snapshot, error) {
+	s, err := r.Snapshot(ctx, source.Limits{})
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := generator.Build(nil, s, f)
+	if err != nil {
+		return nil, nil, failure.Findings(err, problem.InvalidLayout, problem.Pos{})
+	}
+	return st, s, nil
+}
+
+// at reads a revision of a clone, which a flag names.
+func (r Repository) at(ctx context.Context, flag, revision string) (*snapshot.Snapshot, error) {
+	s, err := git.Revision(ctx, r.Location, revision, Charts)
+	var e *source.Error
+	switch {
+	case err == nil:
+		return s, nil
+	case !errors.As(err, &e):
+		return nil, failure.Usage(nil, "%s: %w", flag, err)
+	}
+	var hints []string
+	if e.Hint != "" {
+		hints = []string{e.Hint}
+	}
+	if e.Reason == source.NotFound || e.Reason == source.InvalidOptions {
+		hints = []string{"--repo takes the root folder of a clone; revisions are read from its Git repository"}
+	}
+	return nil, failure.Usage(hints, "%s: %s: %s", flag, e.Source, e.Detail)
+}
+
+// ReadError adds a hint to the error of a source. Errors of commands and nil stay as they are.
+func ReadError(err error) error {
+	var own *failure.Error
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	var hints []string
+	var e *source.Error
+	if errors.As(err, &e) && e.Reason == source.NotFound {
+		hints = []string{"--repo names the fleet repository; the default is the working directory"}
+	}
+	return failure.Usage(hints, "%w", err)
+}
