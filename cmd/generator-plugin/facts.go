@@ -26,7 +26,10 @@ func (f *flags) known(log *slog.Logger) (refresh.FactsProvider, appsets.Client, 
 		return nil, nil, err
 	}
 	flux, err := hub.NewFlux(hub.Options{Config: config, Namespace: f.fluxNamespace, Log: log})
-	return withFlux{provider, flux}, sets, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return withFlux(provider, flux), sets, nil
 }
 
 // kubernetesFacts is the --facts of Argo CD's cluster Secrets.
@@ -64,36 +67,54 @@ func (f *flags) fromKubernetes(log *slog.Logger) (refresh.FactsProvider, appsets
 	return provider, applicationSets{sets}, nil
 }
 
-// withFlux are the facts of a provider, and what Flux has.
-type withFlux struct {
+// extended are a provider's facts, and what another watch adds to them.
+type extended struct {
 	refresh.FactsProvider
-	flux *hub.Flux
+	add func(facts.Set) (all facts.Set, synced bool)
+	err func() error
+	run func(ctx context.Context, changed func())
 }
 
-// Current is what both say.
-func (w withFlux) Current() (facts.Set, bool) {
-	set, complete := w.FactsProvider.Current()
-	s := w.flux.State()
-	if s.Known {
-		set = set.WithHelmReleases(s.HelmReleases...)
-	}
-	return set, complete && s.Synced
+// Current is what both know.
+func (e extended) Current() (facts.Set, bool) {
+	set, complete := e.FactsProvider.Current()
+	set, synced := e.add(set)
+	return set, complete && synced
 }
 
 // Err is why one of them is not the newest.
-func (w withFlux) Err() error {
-	if err := w.FactsProvider.Err(); err != nil {
+func (e extended) Err() error {
+	if err := e.FactsProvider.Err(); err != nil {
 		return err
 	}
-	return w.flux.State().Err
+	return e.err()
 }
 
 // Run keeps both up to date.
-func (w withFlux) Run(ctx context.Context, changed func()) {
+func (e extended) Run(ctx context.Context, changed func()) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { w.flux.Run(ctx, changed) })
-	w.FactsProvider.Run(ctx, changed)
+	wg.Go(func() { e.run(ctx, changed) })
+	e.FactsProvider.Run(ctx, changed)
+}
+
+func withFlux(p refresh.FactsProvider, flux *hub.Flux) refresh.FactsProvider {
+	add := func(set facts.Set) (facts.Set, bool) {
+		s := flux.State()
+		if s.Known {
+			set = set.WithHelmReleases(s.HelmReleases...)
+		}
+		return set, s.Synced
+	}
+	return extended{p, add, func() error { return flux.State().Err }, flux.Run}
+}
+
+func withGrants(p refresh.FactsProvider, grants *hub.Grants) refresh.FactsProvider {
+	add := func(set facts.Set) (facts.Set, bool) {
+		s := grants.State()
+		return set.WithGrants(grants.Member(), s.Grants...), s.Synced
+	}
+	return extended{p, add, func() error { return grants.State().Err }, grants.Run}
 }
 
 // held adds the grants of the member that --grants says.
@@ -109,37 +130,8 @@ func (f *flags) held(o *server.Options, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	o.Facts, o.Grants = withGrants{o.Facts, grants}, grants
+	o.Facts, o.Grants = withGrants(o.Facts, grants), grants
 	return nil
-}
-
-// withGrants are the facts of a provider, and the grants of a member.
-type withGrants struct {
-	refresh.FactsProvider
-	grants *hub.Grants
-}
-
-// Current is what both say.
-func (w withGrants) Current() (facts.Set, bool) {
-	set, complete := w.FactsProvider.Current()
-	s := w.grants.State()
-	return set.WithGrants(w.grants.Member(), s.Grants...), complete && s.Synced
-}
-
-// Err is why one of them is not the newest.
-func (w withGrants) Err() error {
-	if err := w.FactsProvider.Err(); err != nil {
-		return err
-	}
-	return w.grants.State().Err
-}
-
-// Run keeps both up to date.
-func (w withGrants) Run(ctx context.Context, changed func()) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { w.grants.Run(ctx, changed) })
-	w.FactsProvider.Run(ctx, changed)
 }
 
 // applicationSets are a hub's ApplicationSets as appsets wants them.

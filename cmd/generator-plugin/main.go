@@ -3,8 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -26,28 +24,29 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run serves until the context ends. What can be wrong with the command line is told before anything is opened.
+// run serves until the context ends. What is wrong with the command line is reported before anything is opened.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	f, err := parse(args, stdout)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitGood
-	case err != nil:
-		fmt.Fprintf(stderr, "generator-plugin: %v\nrun generator-plugin --help for all flags\n", err)
-		return exitUsage
-	case f.version:
-		fmt.Fprintln(stdout, versionText())
-		return exitGood
-	}
-	options, err := f.options(stderr)
+	f, valid := &flags{}, false
+	cmd := newCommand(f, func(ctx context.Context) error {
+		valid = true
+		options, err := f.open(stderr)
+		if err != nil {
+			return err
+		}
+		return server.Run(ctx, options, func(s *server.Server) { go announce(ctx, stderr, s) })
+	})
+	cmd.SetArgs(normalize(args))
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	err := cmd.ExecuteContext(ctx)
 	if err == nil {
-		err = server.Run(ctx, options, func(s *server.Server) { go announce(ctx, stderr, s) })
+		return exitGood
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "generator-plugin: %v\n", err)
-		return exitUsage
+	fmt.Fprintf(stderr, "generator-plugin: %v\n", err)
+	if !valid {
+		fmt.Fprintln(stderr, "run generator-plugin --help for all flags")
 	}
-	return exitGood
+	return exitUsage
 }
 
 // announce prints one line when there is something to serve; until then, the log says what is being waited for.

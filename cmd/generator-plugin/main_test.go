@@ -27,6 +27,15 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
+// parse reads a command line.
+func parse(args []string, out io.Writer) (*flags, error) {
+	f := &flags{}
+	cmd := newCommand(f, func(context.Context) error { return nil })
+	cmd.SetArgs(normalize(args))
+	cmd.SetOut(out)
+	return f, cmd.Execute()
+}
+
 // What is wrong with the command line ends with status 2, one line that says what, and nothing on stdout.
 func TestUsageErrors(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
@@ -41,9 +50,9 @@ func TestUsageErrors(t *testing.T) {
 		{nil, "--source is required"},
 		{[]string{"--source", "."}, "--hub is required"},
 		{[]string{"--source", ".", "--hub", "h"}, "--token-file is required"},
-		{with("--nosuch"), "flag provided but not defined: --nosuch"},
+		{with("--nosuch"), "unknown flag: --nosuch"},
 		{with("--hub"), "flag needs an argument: --hub"},
-		{with("--interval", "often"), `invalid value "often" for flag --interval`},
+		{with("--interval", "often"), `invalid argument "often" for "--interval" flag`},
 		{with("--interval", "0s"), "--interval 0s; expected more than nothing"},
 		{with("more"), `unexpected argument "more"`},
 		{with("--tls-cert", "c"), "--tls-cert and --tls-key belong together"},
@@ -119,11 +128,11 @@ func TestSourceForms(t *testing.T) {
 		{"--source=git", "https://example.org/fleet"},
 	} {
 		f, err := parse(append(args, rest...), io.Discard)
-		if err != nil || f.source != "https://example.org/fleet" || f.ref != "next" || f.hub != "h" {
+		if err != nil || f.repository.Location != "https://example.org/fleet" || f.repository.Ref != "next" || f.Hub != "h" {
 			t.Errorf("%v: %+v, %v", args, f, err)
 		}
 	}
-	if f, err := parse(append([]string{"--source", "git"}, rest...), io.Discard); err != nil || f.source != "git" { // a folder of that name
+	if f, err := parse(append([]string{"--source", "git"}, rest...), io.Discard); err != nil || f.repository.Location != "git" { // a folder of that name
 		t.Errorf("%+v, %v", f, err)
 	}
 }

@@ -60,11 +60,11 @@ func (f *flags) state(o *server.Options) error {
 
 // own tells the state of a source and a hub from that of others.
 func (f *flags) own() string {
-	location := f.source
-	if dir, err := filepath.Abs(f.source); err == nil && !strings.Contains(location, ":") {
+	location := f.repository.Location
+	if dir, err := filepath.Abs(f.repository.Location); err == nil && !strings.Contains(location, ":") {
 		location = dir
 	}
-	sum := sha256.Sum256([]byte(location + "\x00" + f.ref + "\x00" + f.hub))
+	sum := sha256.Sum256([]byte(location + "\x00" + f.repository.Ref + "\x00" + f.Hub))
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -85,7 +85,9 @@ func (s *Server) fluxRequest(r *http.Request) (request generator.Request, limit 
 		View: generator.View(q.Get("view")), Hub: q.Get("hub"), Group: q.Get("group"), Component: q.Get("component"),
 		Release: q.Get("release"), Owner: q.Get("owner"),
 	}
-	setDefault(&request.Hub, s.o.Hub)
+	if request.Hub == "" {
+		request.Hub = s.o.Hub
+	}
 	if text := q.Get("selector"); text != "" {
 		if request.Selector, err = labels.SelectorFromText(text); err != nil {
 			return request, 0, bad("query parameter selector: %s", cut(err.Error()))

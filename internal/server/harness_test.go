@@ -108,10 +108,9 @@ func launch(t testing.TB, change ...func(*server.Options)) *service {
 	t.Helper()
 	s := &service{TB: t, tokenFile: filepath.Join(t.TempDir(), "token"), log: &lockedBuffer{}, client: &http.Client{Timeout: patient}}
 	s.writeToken(secret + "\n")
-	o := server.Options{
-		Hub: "hub-1", Listen: "127.0.0.1:0", TokenFile: s.tokenFile,
-		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	}
+	o := server.Defaults()
+	o.Hub, o.Listen, o.TokenFile = "hub-1", "127.0.0.1:0", s.tokenFile
+	o.Logger = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, c := range change {
 		c(&o)
 	}

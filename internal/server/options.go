@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,7 +45,7 @@ const MinConnections = 8
 // maxStreams bounds the requests that one HTTP/2 connection makes at once.
 const maxStreams = 32
 
-// Options say what to serve. Source, Hub and TokenFile are required; everything else has a default.
+// Options say what to serve: Defaults with Source, Hub and TokenFile, which are required.
 type Options struct {
 	// Source is where the repository comes from; the server closes it.
 	Source source.Source
@@ -133,82 +132,62 @@ type Grants interface {
 	Release(grants []facts.Grant)
 }
 
-// withDefaults fills in what is not given and refuses what cannot be served.
-func (o Options) withDefaults() (Options, error) {
-	switch {
-	case o.Source == nil:
-		return o, errors.New("no source: nothing to serve")
-	case o.Hub == "":
-		return o, errors.New("no hub: whose members are to be served?")
-	case o.TokenFile == "":
-		return o, errors.New("no token file: the API does not work without a token")
-	case (o.TLSCert == "") != (o.TLSKey == ""):
-		return o, errors.New("TLS needs both a certificate and a key")
-	case o.TLSClientCA != "" && o.TLSCert == "":
-		return o, errors.New("client certificates need TLS: a certificate and a key")
-	case (o.TokensFile == "") != (o.TokensDir == ""):
-		return o, errors.New("tokens need both a file that declares them and a folder that holds them")
-	case o.State != nil && (o.StateFile != "" || o.AnswersDir != ""):
-		return o, errors.New("state is kept either in a room or in files")
-	case (o.Registerer == nil) != (o.Gatherer == nil):
-		return o, errors.New("metrics need both a registerer and a gatherer")
+// Defaults are Options with the defaults of everything that has one.
+func Defaults() Options {
+	return Options{
+		Facts: refresh.StaticFacts{}, Now: time.Now, Listen: DefaultListen, TokensReload: access.DefaultReload,
+		TokenRate: access.DefaultRate, TokenBurst: access.DefaultBurst,
+		FailureRate: access.DefaultFailureRate, FailureBurst: access.DefaultFailureBurst,
+		MaxRequestBytes: DefaultMaxRequestBytes, MaxResponseBytes: DefaultMaxResponseBytes, MaxWebhookBytes: DefaultMaxWebhookBytes,
+		MaxHeaderBytes: DefaultMaxHeaderBytes, WebhookTimeout: DefaultWebhookTimeout, ReadHeaderTimeout: DefaultReadHeaderTimeout,
+		ReadTimeout: DefaultReadTimeout, WriteTimeout: DefaultWriteTimeout, IdleTimeout: DefaultIdleTimeout,
+		MaxConcurrent: DefaultMaxConcurrent, MaxWait: DefaultMaxWait, MaxConnections: DefaultMaxConnections,
+		ShutdownTimeout: DefaultShutdownTimeout, Logger: slog.Default(),
 	}
-	for _, b := range []struct {
-		name  string
-		value int64
-	}{
-		{"largest request", o.MaxRequestBytes},
-		{"largest answer", o.MaxResponseBytes},
-		{"largest webhook", o.MaxWebhookBytes},
-		{"number of concurrent requests", int64(o.MaxConcurrent)},
-		{"token rate", int64(math.Floor(o.TokenRate))},
-		{"token burst", int64(o.TokenBurst)},
-		{"failure rate", int64(math.Floor(o.FailureRate))},
-		{"failure burst", int64(o.FailureBurst)},
-		{"largest header", int64(o.MaxHeaderBytes)},
-		{"time to read a header", int64(o.ReadHeaderTimeout)},
-		{"time to read a request", int64(o.ReadTimeout)},
-		{"time to read a webhook", int64(o.WebhookTimeout)},
-		{"time to write an answer", int64(o.WriteTimeout)},
-		{"time to wait for a request", int64(o.IdleTimeout)},
-		{"drain delay", int64(o.DrainDelay)},
-		{"shutdown timeout", int64(o.ShutdownTimeout)},
-	} {
-		if b.value < 0 {
-			return o, fmt.Errorf("the %s cannot be negative", b.name)
-		}
-	}
-	setDefault(&o.Listen, DefaultListen)
-	setDefault(&o.MaxRequestBytes, DefaultMaxRequestBytes)
-	setDefault(&o.MaxResponseBytes, DefaultMaxResponseBytes)
-	setDefault(&o.MaxWebhookBytes, DefaultMaxWebhookBytes)
-	setDefault(&o.MaxConcurrent, DefaultMaxConcurrent)
-	setDefault(&o.MaxConnections, DefaultMaxConnections)
-	if o.MaxConnections < MinConnections {
-		return o, fmt.Errorf("%d connections at once are too few; expected at least %d", o.MaxConnections, MinConnections)
-	}
-	setDefault(&o.MaxWait, DefaultMaxWait)
-	setDefault(&o.ShutdownTimeout, DefaultShutdownTimeout)
-	setDefault(&o.TokenRate, access.DefaultRate)
-	setDefault(&o.MaxHeaderBytes, DefaultMaxHeaderBytes)
-	setDefault(&o.ReadHeaderTimeout, DefaultReadHeaderTimeout)
-	setDefault(&o.ReadTimeout, DefaultReadTimeout)
-	setDefault(&o.WebhookTimeout, DefaultWebhookTimeout)
-	setDefault(&o.WriteTimeout, DefaultWriteTimeout)
-	setDefault(&o.IdleTimeout, DefaultIdleTimeout)
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	if o.Registerer == nil {
-		registry := newRegistry()
-		o.Registerer, o.Gatherer = registry, registry
-	}
-	return o, nil
 }
 
-func setDefault[T comparable](v *T, value T) {
-	var zero T
-	if *v == zero {
-		*v = value
+// Validate reports what is missing or contradicts itself, by the names of the flags.
+func (o Options) Validate() error {
+	switch {
+	case o.Hub == "":
+		return errors.New("--hub is required")
+	case o.TokenFile == "":
+		return errors.New("--token-file is required")
+	case (o.TLSCert == "") != (o.TLSKey == ""):
+		return errors.New("--tls-cert and --tls-key belong together")
+	case o.TLSClientCA != "" && o.TLSCert == "":
+		return errors.New("--tls-client-ca needs --tls-cert and --tls-key")
+	case (o.TokensFile == "") != (o.TokensDir == ""):
+		return errors.New("--tokens-file and --tokens-dir belong together")
+	case !(o.TokenRate > 0):
+		return fmt.Errorf("--token-rate %g; expected more than 0", o.TokenRate)
+	case !(o.FailureRate > 0):
+		return fmt.Errorf("--failure-rate %g; expected more than 0", o.FailureRate)
+	case o.DrainDelay < 0:
+		return fmt.Errorf("--drain-delay %s; expected 0s or more", o.DrainDelay)
+	case min(o.ReadHeaderTimeout, o.ReadTimeout, o.WebhookTimeout, o.WriteTimeout, o.IdleTimeout, o.ShutdownTimeout) <= 0:
+		return errors.New("a time limit is not above 0")
+	case o.State != nil && (o.StateFile != "" || o.AnswersDir != ""):
+		return errors.New("state is kept either in a room or in files")
+	case (o.Registerer == nil) != (o.Gatherer == nil):
+		return errors.New("metrics need both a registerer and a gatherer")
 	}
+	for _, b := range []struct {
+		flag         string
+		value, least int64
+	}{
+		{"--token-burst", int64(o.TokenBurst), 1},
+		{"--failure-burst", int64(o.FailureBurst), 1},
+		{"--max-request-bytes", o.MaxRequestBytes, 1},
+		{"--max-response-bytes", o.MaxResponseBytes, 1},
+		{"--max-webhook-bytes", o.MaxWebhookBytes, 1},
+		{"--max-concurrent", int64(o.MaxConcurrent), 1},
+		{"--max-connections", int64(o.MaxConnections), MinConnections},
+		{"the size of headers", int64(o.MaxHeaderBytes), 1},
+	} {
+		if b.value < b.least {
+			return fmt.Errorf("%s %d; expected at least %d", b.flag, b.value, b.least)
+		}
+	}
+	return nil
 }

@@ -49,11 +49,18 @@ type Server struct {
 
 // New makes a server that does not listen yet. The token file and the certificate have to be good now.
 func New(o Options) (*Server, error) {
-	o, err := o.withDefaults()
-	if err != nil {
+	if o.Source == nil {
+		return nil, errors.New("no source: nothing to serve")
+	}
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	if o.Registerer == nil {
+		registry := newRegistry()
+		o.Registerer, o.Gatherer = registry, registry
+	}
 	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), webhooks: make(chan struct{}, maxWebhooks), artifacts: ociregistry.New(o.MaxResponseBytes), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
+	var err error
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
 		Rate: o.TokenRate, Burst: o.TokenBurst, Log: o.Logger,

@@ -95,7 +95,8 @@ func TestNewRefuses(t *testing.T) {
 		return string(text)
 	}
 	cert, key := read("good.crt"), read("good.key")
-	good := server.Options{Source: newScript(), Hub: "hub-1", TokenFile: file("good", secret), Logger: slog.New(slog.DiscardHandler)}
+	good := server.Defaults()
+	good.Source, good.Hub, good.TokenFile, good.Logger = newScript(), "hub-1", file("good", secret), slog.New(slog.DiscardHandler)
 	if _, err := server.New(good); err != nil {
 		t.Fatal(err)
 	}
@@ -104,31 +105,31 @@ func TestNewRefuses(t *testing.T) {
 		want   string
 	}{
 		{func(o *server.Options) { o.Source = nil }, "no source"},
-		{func(o *server.Options) { o.Hub = "" }, "no hub"},
-		{func(o *server.Options) { o.TokenFile = "" }, "no token file"},
+		{func(o *server.Options) { o.Hub = "" }, "--hub is required"},
+		{func(o *server.Options) { o.TokenFile = "" }, "--token-file is required"},
 		{func(o *server.Options) { o.TokenFile = filepath.Join(dir, "none") }, "no such file"},
 		{func(o *server.Options) { o.TokenFile = file("empty", "") }, "it is empty"},
 		{func(o *server.Options) { o.TokenFile = file("newline", "\r\n\n") }, "it is empty"},
 		{func(o *server.Options) { o.TokenFile = file("reference", "$argosy:token") }, hint},
 		{func(o *server.Options) { o.TokenFile = file("lines", "a\nb") }, "one line of ASCII characters"},
 		{func(o *server.Options) { o.TokenFile = file("large", strings.Repeat("x", 5000)) }, "larger than 4096 bytes"},
-		{func(o *server.Options) { o.TLSCert = "cert" }, "both a certificate and a key"},
+		{func(o *server.Options) { o.TLSCert = "cert" }, "--tls-cert and --tls-key belong together"},
 		{func(o *server.Options) { o.TLSCert, o.TLSKey = "cert", "key" }, `TLS certificate "cert": no such file`},
 		{func(o *server.Options) { o.TLSCert, o.TLSKey = file("cert", "x"), file("key", "y") }, "failed to find any PEM data"},
-		{func(o *server.Options) { o.TLSClientCA = "ca" }, "client certificates need TLS"},
+		{func(o *server.Options) { o.TLSClientCA = "ca" }, "--tls-client-ca needs --tls-cert and --tls-key"},
 		{func(o *server.Options) {
 			o.TLSCert, o.TLSKey, o.TLSClientCA = file("c.crt", cert), file("c.key", key), "ca"
 		}, `TLS client CA "ca": no such file`},
 		{func(o *server.Options) {
 			o.TLSCert, o.TLSKey, o.TLSClientCA = file("c.crt", cert), file("c.key", key), file("ca", "x")
 		}, "it has no PEM certificate"},
-		{func(o *server.Options) { o.TokensFile = "f" }, "both a file that declares them and a folder"},
+		{func(o *server.Options) { o.TokensFile = "f" }, "--tokens-file and --tokens-dir belong together"},
 		{func(o *server.Options) { o.TokensFile, o.TokensDir = filepath.Join(dir, "none"), dir }, "no such file"},
-		{func(o *server.Options) { o.TokenRate = -1 }, "the token rate cannot be negative"},
-		{func(o *server.Options) { o.FailureBurst = -1 }, "the failure burst cannot be negative"},
-		{func(o *server.Options) { o.IdleTimeout = -1 }, "the time to wait for a request cannot be negative"},
-		{func(o *server.Options) { o.MaxRequestBytes = -1 }, "the largest request cannot be negative"},
-		{func(o *server.Options) { o.DrainDelay = -1 }, "the drain delay cannot be negative"},
+		{func(o *server.Options) { o.TokenRate = -1 }, "--token-rate -1; expected more than 0"},
+		{func(o *server.Options) { o.FailureBurst = -1 }, "--failure-burst -1; expected at least 1"},
+		{func(o *server.Options) { o.IdleTimeout = -1 }, "a time limit is not above 0"},
+		{func(o *server.Options) { o.MaxRequestBytes = -1 }, "--max-request-bytes -1; expected at least 1"},
+		{func(o *server.Options) { o.DrainDelay = -1 }, "--drain-delay -1ns; expected 0s or more"},
 	} {
 		o := good
 		c.change(&o)

@@ -55,11 +55,12 @@ func serve(t *testing.T, first *snapshot.Snapshot) *service {
 		t.Fatal(err)
 	}
 	s := &service{script: &script{says: make(chan *snapshot.Snapshot)}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients, DisableCompression: true}}}
+	o := server.Defaults()
+	o.Source, o.Hub, o.Listen, o.TokenFile = s.script, fleettest.Hub, "127.0.0.1:0", file
+	o.TokenRate, o.TokenBurst, o.MaxResponseBytes = 1e6, 1e6, 1<<30
+	o.MaxConcurrent, o.MaxWait, o.Logger = clients, time.Minute, slog.New(slog.DiscardHandler)
 	var err error
-	s.Server, err = server.New(server.Options{
-		Source: s.script, Hub: fleettest.Hub, Listen: "127.0.0.1:0", TokenFile: file, TokenRate: 1e6, TokenBurst: 1e6,
-		MaxResponseBytes: 1 << 30, MaxConcurrent: clients, MaxWait: time.Minute, Logger: slog.New(slog.DiscardHandler),
-	})
+	s.Server, err = server.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

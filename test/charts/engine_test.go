@@ -33,9 +33,9 @@ func newEngine(t *testing.T) (string, *generator.State) {
 	if err := os.WriteFile(tokenFile, []byte(token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server, err := service.New(service.Options{
-		Source: folder, Hub: "hub-eu", Listen: "127.0.0.1:0", TokenFile: tokenFile, Logger: slog.New(slog.DiscardHandler),
-	})
+	o := service.Defaults()
+	o.Source, o.Hub, o.Listen, o.TokenFile, o.Logger = folder, "hub-eu", "127.0.0.1:0", tokenFile, slog.New(slog.DiscardHandler)
+	server, err := service.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,9 +31,9 @@ func serve(t *testing.T, dir string) *server.Server {
 	if err := os.WriteFile(tokenFile, []byte(token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Options{
-		Source: src, Hub: "hub-eu", Listen: "127.0.0.1:0", TokenFile: tokenFile, Logger: slog.New(slog.DiscardHandler),
-	})
+	o := server.Defaults()
+	o.Source, o.Hub, o.Listen, o.TokenFile, o.Logger = src, "hub-eu", "127.0.0.1:0", tokenFile, slog.New(slog.DiscardHandler)
+	s, err := server.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
