@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,8 +18,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/generator"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // argo is an Argo CD that notes what it is told.
@@ -103,22 +102,7 @@ func state(t *testing.T, revision string, files map[string]string) *generator.St
 
 func stateWith(t *testing.T, revision string, files map[string]string, known facts.Set) *generator.State {
 	t.Helper()
-	const chart = "chartRepoUrl: https://example.org/repo, chartRepoPath: charts/x, chartRepoRevision: main, use_helm_repo_path: \"true\""
-	all := map[string]string{
-		fileA:                                  "clusterName: a\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: hub-1/a\n",
-		"fleet/fleet-members/hub-1/b.yaml":     "clusterName: b\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: hub-1/b\n",
-		"fleet/fleet-members/hub-1/hub-1.yaml": "clusterName: hub-1\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n",
-		"versions/applicationSets.yaml":        "releases:\n  globals: {" + chart + "}\n  addons:\n  - type: default\n",
-		"versions/fleetSecrets.yaml":           "releases:\n- {type: default, " + chart + "}\n",
-		"addons/defaults/application-sets/addons.yaml": "dns:\n  enabled: true\n  namespace: dns\n" +
-			"  chart: {repoURL: https://example.org/charts, name: dns, version: 1.0.0}\n",
-	}
-	maps.Copy(all, files)
-	m := map[string]*snapshot.File{}
-	for p, text := range all {
-		m[p] = snapshot.NewFile(p, []byte(text), snapshot.MaxFileSize)
-	}
-	st, err := generator.Build(nil, snapshot.New(revision, m), known)
+	st, err := generator.Build(nil, fleettest.Snapshot(revision, fleettest.TwoHubs().With(files)), known)
 	if err != nil {
 		t.Fatal(err)
 	}

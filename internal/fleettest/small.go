@@ -44,6 +44,23 @@ func Small() Tree {
 	}
 }
 
+// TwoHubs is a fleet of the hubs "hub-1", whose members are "a" and "b", and "hub-2", which has
+// none; the component dns runs everywhere.
+func TwoHubs() Tree {
+	const chart = "chartRepoUrl: https://example.org/repo, chartRepoPath: charts/x, chartRepoRevision: main, use_helm_repo_path: \"true\""
+	return Tree{
+		"fleet/fleet-members/hub-1/a.yaml":     "clusterName: a\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: hub-1/a\n",
+		"fleet/fleet-members/hub-1/b.yaml":     "clusterName: b\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: hub-1/b\n",
+		"fleet/fleet-members/hub-1/hub-1.yaml": "clusterName: hub-1\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n",
+		"fleet/fleet-members/hub-2/hub-2.yaml": "clusterName: hub-2\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n",
+		"versions/applicationSets.yaml":        "releases:\n  globals: {" + chart + "}\n  addons:\n  - type: default\n",
+		"versions/fleetSecrets.yaml":           "releases:\n- {type: default, " + chart + "}\n",
+		SystemCatalog: "dns:\n  enabled: true\n  namespace: dns\n" +
+			"  chart: {repoURL: https://example.org/charts, name: dns, version: 1.0.0}\n",
+		"addons/defaults/addons/dns/values.yaml": "replicas: 1\nname: \"<&>\"\n",
+	}
+}
+
 // Member is the path of a member's file.
 func Member(name string) string { return "fleet/fleet-members/hub/" + name + ".yaml" }
 

@@ -407,7 +407,7 @@ func TestWebhookWithItsOwnToken(t *testing.T) {
 			t.Errorf("%s: %d %s", what, r.code, r.body)
 			continue
 		}
-		<-s.script.pokes
+		<-s.script.Refreshes
 	}
 	for what, header := range map[string][]string{
 		"bearer": {"Authorization", "Bearer " + argocd},

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -52,7 +53,7 @@ func TestDrainingMemberTakesNoChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := start(t, keep)
-	again.script.says <- said{s: snapshot.FromMap(repository(draining))}
+	again.script.Reports <- fleettest.Report{Snapshot: snapshot.FromMap(repository(draining))}
 	again.until("serving again", refresh.Status.Ready)
 	check(again, "a restart")
 	draining[fileA] = memberA

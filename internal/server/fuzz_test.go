@@ -103,13 +103,13 @@ func FuzzWebhook(f *testing.F) {
 				got, err := hex.DecodeString(digest)
 				if isOne && err == nil && hex.EncodeToString(got) == bare(secret, body) {
 					r.told(t, "a good signature", 202)
-					<-s.script.pokes
+					<-s.script.Refreshes
 				} else {
 					r.told(t, header+": "+signature, 401)
 				}
 			}
 		}
-		if len(s.script.pokes) > 0 {
+		if len(s.script.Refreshes) > 0 {
 			t.Fatalf("%q with %q makes the source look", body, signature)
 		}
 	})
@@ -151,11 +151,11 @@ func FuzzDelivery(f *testing.F) {
 			default:
 				r.told(t, event, 200)
 			}
-			if n := len(s.script.pokes); (r.code == 202) != (n == 1) {
+			if n := len(s.script.Refreshes); (r.code == 202) != (n == 1) {
 				t.Fatalf("%d, and the source looks %d times", r.code, n)
 			}
-			for len(s.script.pokes) > 0 {
-				<-s.script.pokes
+			for len(s.script.Refreshes) > 0 {
+				<-s.script.Refreshes
 			}
 		}
 	})

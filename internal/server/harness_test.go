@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -29,57 +29,13 @@ const (
 )
 
 // repository is a good fleet of two hubs with the files given on top; an empty text leaves one out.
-func repository(files map[string]string) map[string]string {
-	const chart = "chartRepoUrl: https://example.org/repo, chartRepoPath: charts/x, chartRepoRevision: main, use_helm_repo_path: \"true\""
-	all := map[string]string{
-		fileA:                                  "clusterName: a\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: hub-1/a\n",
-		"fleet/fleet-members/hub-1/b.yaml":     memberB,
-		"fleet/fleet-members/hub-1/hub-1.yaml": "clusterName: hub-1\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n",
-		"fleet/fleet-members/hub-2/hub-2.yaml": "clusterName: hub-2\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n",
-		"versions/applicationSets.yaml":        "releases:\n  globals: {" + chart + "}\n  addons:\n  - type: default\n",
-		"versions/fleetSecrets.yaml":           "releases:\n- {type: default, " + chart + "}\n",
-		"addons/defaults/application-sets/addons.yaml": "dns:\n  enabled: true\n  namespace: dns\n" +
-			"  chart: {repoURL: https://example.org/charts, name: dns, version: 1.0.0}\n",
-		"addons/defaults/addons/dns/values.yaml": "replicas: 1\nname: \"<&>\"\n",
-	}
-	maps.Copy(all, files)
-	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
-	return all
-}
-
-// script is a source that says what the test tells it.
-type script struct {
-	says  chan said
-	pokes chan struct{}
-}
-
-type said struct {
-	s   *snapshot.Snapshot
-	err error
-}
-
-func newScript() *script { return &script{says: make(chan said), pokes: make(chan struct{}, 100)} }
-
-func (s *script) Snapshot(context.Context) (*snapshot.Snapshot, error) { panic("not asked for") }
-func (s *script) Refresh()                                             { s.pokes <- struct{}{} }
-func (s *script) String() string                                       { return "script" }
-func (s *script) Close() error                                         { return nil }
-func (s *script) Watch(ctx context.Context, update func(*snapshot.Snapshot, error)) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case x := <-s.says:
-			update(x.s, x.err)
-		}
-	}
-}
+func repository(files map[string]string) map[string]string { return fleettest.TwoHubs().With(files) }
 
 // service is a running server, and the world around it.
 type service struct {
 	testing.TB
 	*server.Server
-	script    *script // nil with another source
+	script    *fleettest.Source // nil with another source
 	tokenFile string
 	log       *lockedBuffer
 	client    *http.Client
@@ -115,7 +71,7 @@ func launch(t testing.TB, change ...func(*server.Options)) *service {
 		c(&o)
 	}
 	if o.Source == nil {
-		s.script = newScript()
+		s.script = fleettest.NewSource()
 		o.Source = s.script
 	}
 	var err error
@@ -146,7 +102,7 @@ func serving(t *testing.T, change ...func(*server.Options)) *service {
 func (s *service) say(files map[string]string) *snapshot.Snapshot {
 	s.Helper()
 	next := snapshot.FromMap(files)
-	s.script.says <- said{s: next}
+	s.script.Reports <- fleettest.Report{Snapshot: next}
 	s.until("took in "+next.Revision, func(st refresh.Status) bool {
 		return st.Revision == next.Revision || len(st.Refused) > 0 && st.Refused[0].Revision == next.Revision
 	})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -33,7 +34,7 @@ func TestNoResponseBeforeTheFirstGoodSnapshot(t *testing.T) {
 		t.Errorf("healthz: %d %s", r.code, r.body)
 	}
 
-	s.script.says <- said{err: &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"}}
+	s.script.Reports <- fleettest.Report{Err: &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"}}
 	s.until("away", func(st refresh.Status) bool { return len(st.Refused) == 1 })
 	s.expect("unreachable", post, 503, "not ready: script: away")
 
@@ -127,7 +128,7 @@ func TestBrokenCommitKeepsTheOldAnswers(t *testing.T) {
 func TestUnreachableSourceChangesNothing(t *testing.T) {
 	s := serving(t)
 	before := s.ask(`{"view":"members"}`)
-	s.script.says <- said{err: &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"}}
+	s.script.Reports <- fleettest.Report{Err: &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"}}
 	s.until("away", func(st refresh.Status) bool { return len(st.Refused) == 1 })
 	if r := s.ask(`{"view":"members"}`); r.code != 200 || r.body != before.body {
 		t.Errorf("%d %s", r.code, r.body)
@@ -293,7 +294,7 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(m, "made-up") {
 		t.Error("a label holds what somebody sent")
 	}
-	s.script.says <- said{err: errors.New("script: away")}
+	s.script.Reports <- fleettest.Report{Err: errors.New("script: away")}
 	s.until("away", func(st refresh.Status) bool { return len(st.Refused) == 1 })
 	s.say(repository(map[string]string{"versions/applicationSets.yaml": "releases: []\nreleases: []\n"}))
 	m = s.get("/metrics").body

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -145,7 +146,7 @@ func TestResponsesAreTheirRevisionsUnderLoad(t *testing.T) {
 		case 1:
 			s.say(broken) // refused: the answers stay those of the commit before
 		case 3:
-			s.script.says <- said{err: errors.New("script: away")}
+			s.script.Reports <- fleettest.Report{Err: errors.New("script: away")}
 			s.until("away", func(st refresh.Status) bool { return len(st.Refused) > 0 })
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -67,7 +68,7 @@ func TestReplicasAgreeOnLastGoodSets(t *testing.T) {
 		t.Errorf("readyz: %+v %+v", ready.Quarantined, ready.State)
 	}
 	third := start(t, in(shared))
-	third.script.says <- said{s: snapshot.FromMap(broken)}
+	third.script.Reports <- fleettest.Report{Snapshot: snapshot.FromMap(broken)}
 	third.until("serving", refresh.Status.Ready)
 	if got := third.answered("try", question); got.body != want.body {
 		t.Errorf("the third: %s, want %s", got.body, want.body)
@@ -94,7 +95,7 @@ func TestReplicasShareBaselines(t *testing.T) {
 			}
 		}
 		second := start(t, in(shared))
-		second.script.says <- said{s: snapshot.FromMap(twelve(half()))}
+		second.script.Reports <- fleettest.Report{Snapshot: snapshot.FromMap(twelve(half()))}
 		second.until("serving", refresh.Status.Ready)
 		r := second.answered(ofDNS, askDNS)
 		if damaged {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
@@ -96,7 +97,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 	cert, key := read("good.crt"), read("good.key")
 	good := server.Defaults()
-	good.Source, good.Hub, good.TokenFile, good.Logger = newScript(), "hub-1", file("good", secret), slog.New(slog.DiscardHandler)
+	good.Source, good.Hub, good.TokenFile, good.Logger = fleettest.NewSource(), "hub-1", file("good", secret), slog.New(slog.DiscardHandler)
 	if _, err := server.New(good); err != nil {
 		t.Fatal(err)
 	}

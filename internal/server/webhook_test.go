@@ -103,12 +103,12 @@ func (s *service) webhookTold(what string, request func() *http.Request, code in
 	if code == 202 {
 		want = 1
 	}
-	got := len(s.script.pokes)
+	got := len(s.script.Refreshes)
 	if r.code != code || r.message() != message || got != want {
 		s.Errorf("%s: %d %q, and the source looks %d times; want %d %q, %d times", what, r.code, r.body, got, code, message, want)
 	}
 	for range got {
-		<-s.script.pokes
+		<-s.script.Refreshes
 	}
 }
 
@@ -174,7 +174,7 @@ func TestWebhookIsRefused(t *testing.T) {
 	s.expect("?token=", func() *http.Request {
 		return s.request("POST", webhookPath+"?token="+secret, body, "Authorization", "")
 	}, 401, noBearer)
-	if n := len(s.script.pokes); n != 0 {
+	if n := len(s.script.Refreshes); n != 0 {
 		t.Errorf("refused webhooks triggered %d times", n)
 	}
 }
