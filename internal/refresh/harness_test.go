@@ -3,19 +3,19 @@ package refresh_test
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 const (
-	member   = "clusterName: a\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: hub/a\n"
+	member   = "clusterName: a\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: hub-1/a\n"
 	broken   = member + "tenant: twice\n"
 	versions = "releases:\n  globals: {chartRepoUrl: https://example.org/repo, chartRepoPath: charts/x, chartRepoRevision: main, use_helm_repo_path: \"true\"}\n  addons:\n  - type: default\n  - type: canary\n"
 )
@@ -25,47 +25,11 @@ var unusable = map[string]string{"versions/applicationSets.yaml": "releases: [\n
 
 // fleet is a good repository with the files given on top; an empty text leaves one out.
 func fleet(files map[string]string) *snapshot.Snapshot {
-	all := map[string]string{
-		"fleet/fleet-members/hub-1/a.yaml":     member,
-		"fleet/fleet-members/hub-1/b.yaml":     strings.ReplaceAll(strings.ReplaceAll(member, ": a\n", ": b\n"), "hub/a", "hub/b"),
-		"fleet/fleet-members/hub-1/hub-1.yaml": "clusterName: hub-1\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n",
-		"fleet/fleet-members/other/c.yaml":     strings.ReplaceAll(strings.ReplaceAll(member, ": a\n", ": c\n"), "hub/a", "hub/c"),
-		"fleet/fleet-members/other/other.yaml": "clusterName: other\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n",
-		"versions/applicationSets.yaml":        versions,
-		"versions/fleetSecrets.yaml":           "releases:\n- type: default\n  use_helm_repo_path: \"true\"\n  chartRepoUrl: https://example.org/repo\n  chartRepoPath: charts/y\n  chartRepoRevision: main\n",
-	}
-	maps.Copy(all, files)
-	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
-	return snapshot.FromMap(all)
-}
-
-// script is a source that says what it is told.
-type script struct {
-	says   chan said
-	closed bool
-	pokes  chan struct{}
-}
-
-type said struct {
-	s   *snapshot.Snapshot
-	err error
-}
-
-func newScript() *script { return &script{says: make(chan said), pokes: make(chan struct{}, 1)} }
-
-func (s *script) Snapshot(context.Context) (*snapshot.Snapshot, error) { panic("not asked for") }
-func (s *script) Refresh()                                             { s.pokes <- struct{}{} }
-func (s *script) String() string                                       { return "script" }
-func (s *script) Close() error                                         { s.closed = true; return nil }
-func (s *script) Watch(ctx context.Context, update func(*snapshot.Snapshot, error)) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case x := <-s.says:
-			update(x.s, x.err)
-		}
-	}
+	all := fleettest.TwoHubs().With(fleettest.Tree{
+		"versions/applicationSets.yaml":    versions,
+		"fleet/fleet-members/hub-2/c.yaml": strings.ReplaceAll(member, "a\n", "c\n"),
+	})
+	return snapshot.FromMap(all.With(files))
 }
 
 // known is a facts provider that says what it is told.
@@ -115,7 +79,7 @@ func cluster(name string, labels ...string) facts.Cluster {
 type harness struct {
 	*testing.T
 	r *refresh.Refresher
-	s *script
+	s *fleettest.Source
 }
 
 func start(t *testing.T, f refresh.FactsProvider) *harness {
@@ -125,7 +89,7 @@ func start(t *testing.T, f refresh.FactsProvider) *harness {
 
 func startWith(t *testing.T, f refresh.FactsProvider, stateFile string) *harness {
 	t.Helper()
-	s := newScript()
+	s := fleettest.NewSource()
 	clock := time.Unix(1_700_000_000, 0)
 	var mu sync.Mutex
 	r, err := refresh.New(refresh.Options{
@@ -137,14 +101,16 @@ func startWith(t *testing.T, f refresh.FactsProvider, stateFile string) *harness
 	}
 	r.Start(context.Background())
 	t.Cleanup(func() {
-		if err := r.Stop(); err != nil || !s.closed {
-			t.Errorf("stop: %v, source closed: %v", err, s.closed)
+		if err := r.Stop(); err != nil || !s.Closed() {
+			t.Errorf("stop: %v, source closed: %v", err, s.Closed())
 		}
 	})
 	return &harness{T: t, r: r, s: s}
 }
 
-func (h *harness) say(s *snapshot.Snapshot, err error) { h.s.says <- said{s, err} }
+func (h *harness) say(s *snapshot.Snapshot, err error) {
+	h.s.Reports <- fleettest.Report{Snapshot: s, Err: err}
+}
 
 // until waits for a status.
 func (h *harness) until(what string, ok func(refresh.Status) bool) refresh.Status {

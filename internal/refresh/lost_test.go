@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
@@ -11,20 +12,19 @@ import (
 // is meant.
 func TestDeletedFolderIsRefused(t *testing.T) {
 	h := start(t, nil)
-	good := fleet(map[string]string{
-		"addons/defaults/application-sets/addons.yaml": "components:\n  x: {enabled: true}\n",
-		"addons/defaults/addons/x/values.yaml":         "a: 1\n",
-	})
+	good := fleet(nil)
 	h.say(good, nil)
 	h.serving(good)
 
-	h.say(fleet(nil), nil)
+	gone := map[string]string{fleettest.SystemCatalog: "", "addons/defaults/addons/dns/values.yaml": ""}
+	h.say(fleet(gone), nil)
 	r := h.refused(refresh.Commit)
 	if !strings.HasPrefix(r.Problem, `addons: group "addons": no file is left`) || h.r.State().Revision != good.Revision {
 		t.Errorf("refused %+v, serving %s", r, h.r.State().Revision)
 	}
 
-	meant := fleet(map[string]string{"versions/applicationSets.yaml": "releases: {}\n"})
+	gone["versions/applicationSets.yaml"] = "releases: {}\n"
+	meant := fleet(gone)
 	h.say(meant, nil)
 	h.serving(meant)
 }

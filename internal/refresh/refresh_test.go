@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -100,7 +101,7 @@ func TestBrokenCommitKeepsTheOldState(t *testing.T) {
 			// The same again is the same refusal, since the same moment.
 			h.say(bad, nil)
 			h.r.Trigger()
-			<-h.s.pokes
+			<-h.s.Refreshes
 			h.say(bad, nil)
 			if again := h.refused(refresh.Commit); again != first {
 				t.Errorf("%+v, then %+v", first, again)
@@ -118,7 +119,7 @@ func TestBrokenCommitKeepsTheOldState(t *testing.T) {
 func TestErrorsOfOtherHubsAreNotRefused(t *testing.T) {
 	h := start(t, nil)
 	h.say(fleet(nil), nil)
-	s := fleet(map[string]string{"fleet/fleet-members/other/c.yaml": "clusterName: [\n"})
+	s := fleet(map[string]string{"fleet/fleet-members/hub-2/c.yaml": "clusterName: [\n"})
 	h.say(s, nil)
 	h.serving(s)
 }
@@ -285,7 +286,7 @@ func TestFactsFileIsReadAgain(t *testing.T) {
 	s := fleet(nil)
 	h.say(s, nil)
 	h.serving(s)
-	trigger := func() { h.r.Trigger(); <-h.s.pokes }
+	trigger := func() { h.r.Trigger(); <-h.s.Refreshes }
 	write(head + "- {name: a, labels: {tier: new}}\n")
 	trigger()
 	h.until("new facts", func(refresh.Status) bool { return h.label("a", "tier") == "new" })
@@ -321,16 +322,16 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, first := range map[string]said{
-		"refused commit": {s: bad},
-		"unreachable":    {err: &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"}},
-		"the same":       {s: good},
+	for what, first := range map[string]fleettest.Report{
+		"refused commit": {Snapshot: bad},
+		"unreachable":    {Err: &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"}},
+		"the same":       {Snapshot: good},
 	} {
 		h := startWith(t, nil, file)
 		if h.r.State() != nil {
 			t.Errorf("%s: served before the source was looked at", what)
 		}
-		h.say(first.s, first.err)
+		h.say(first.Snapshot, first.Err)
 		h.until("serving what was accepted: "+what, func(st refresh.Status) bool { return st.Revision == good.Revision })
 		if st := h.r.Status(); (what == "the same") != (len(st.Refused) == 0) {
 			t.Errorf("%s: %+v", what, st)
