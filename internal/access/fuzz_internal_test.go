@@ -8,8 +8,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// FuzzTokens: no tokens file makes the reader panic; of one that is accepted each token has a name and files of its own,
-// inside the folder, and routes that there are; one that is not is told of with a place (rules 3 and 6).
+// FuzzTokens: no tokens file makes the reader panic; of one that is accepted each token has a name
+// and files of its own, inside the folder, and routes that there are; one that is not is told of
+// with a place (rules 3 and 6).
 func FuzzTokens(f *testing.F) {
 	const head = "apiVersion: argosy.dev/v1alpha1\nkind: Tokens\n"
 	for _, s := range []string{

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Pace waits until the token's bearer may ask, at most so long (not at all if that is negative). Otherwise it says how
-// long that would be, without waiting.
-func (g *Grant) Pace(ctx context.Context, atMost time.Duration) (retry time.Duration, ok bool) {
-	if g == nil || g.limiter == nil {
+// Pace waits until the bearer's rate allows a request, for atMost (not at all if that is negative).
+// It returns at once when the wait would be longer, with the time after which to retry.
+func (b *Bearer) Pace(ctx context.Context, atMost time.Duration) (retry time.Duration, ok bool) {
+	if b == nil || b.limiter == nil {
 		return time.Second, false
 	}
-	r := g.limiter.Reserve()
+	r := b.limiter.Reserve()
 	delay := r.Delay()
 	switch {
 	case delay == 0:
@@ -42,15 +42,17 @@ const (
 	maxAddresses        = 4096
 )
 
-// Attempts counts failed attempts by the address that they come from. It remembers so many addresses
-// and no more (rule 9): a new one takes the place of the one that was silent for the longest time.
+// Attempts counts failed attempts by the address that they come from. It remembers so many
+// addresses and no more (rule 9): a new one takes the place of the one that was silent for the
+// longest time.
 type Attempts struct {
 	rate     rate.Limit
 	burst    int
 	limiters *lru.Cache[netip.Prefix, *rate.Limiter]
 }
 
-// NewAttempts allows each address so many failures a second, and so many at once before that counts. Zero is the default.
+// NewAttempts allows each address so many failures a second, and so many at once before that
+// counts. Zero is the default.
 func NewAttempts(perSecond float64, burst int) *Attempts {
 	if perSecond == 0 {
 		perSecond = DefaultFailureRate
@@ -65,8 +67,8 @@ func NewAttempts(perSecond float64, burst int) *Attempts {
 	return &Attempts{rate.Limit(perSecond), burst, limiters}
 }
 
-// Failed counts a failed attempt from an address (host:port), and says how long until another is due a full answer if
-// there have been too many. What is no address counts as one.
+// Failed counts a failed attempt from an address (host:port). After too many it returns the time
+// after which to retry. All malformed addresses count as one.
 func (a *Attempts) Failed(remote string) (retry time.Duration, tooMany bool) {
 	r := a.limiter(prefixOf(remote)).Reserve()
 	if delay := r.Delay(); delay > 0 {
@@ -87,7 +89,8 @@ func (a *Attempts) limiter(p netip.Prefix) *rate.Limiter {
 	return l
 }
 
-// prefixOf is the address, of IPv6 the network of one site: whoever has one address there has 2^64 of them.
+// prefixOf is the address; of IPv6 it is the network of one site, where everybody has 2^64
+// addresses.
 func prefixOf(remote string) netip.Prefix {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {

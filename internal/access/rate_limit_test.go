@@ -12,7 +12,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Rule 9: however many addresses fail, no more than so many are remembered, and those that go on failing stay among them.
+// Rule 9: however many addresses fail, no more than so many are remembered, and those that go on
+// failing stay among them.
 func TestAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	a := NewAttempts(0.001, 2)
@@ -61,23 +62,23 @@ func TestAttemptsByPlace(t *testing.T) {
 
 func TestPace(t *testing.T) {
 	t.Parallel()
-	g := &Grant{limiter: rate.NewLimiter(0.01, 1)}
-	if _, ok := g.Pace(t.Context(), time.Hour); !ok {
+	b := &Bearer{limiter: rate.NewLimiter(0.01, 1)}
+	if _, ok := b.Pace(t.Context(), time.Hour); !ok {
 		t.Error("the first")
 	}
 	for range 3 { // a refusal takes nothing from those who come later
-		if retry, ok := g.Pace(t.Context(), time.Second); ok || retry < 90*time.Second || retry > 100*time.Second {
+		if retry, ok := b.Pace(t.Context(), time.Second); ok || retry < 90*time.Second || retry > 100*time.Second {
 			t.Errorf("%s %v", retry, ok)
 		}
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	for range 3 {
-		if retry, ok := g.Pace(gone, time.Hour); ok || retry > 100*time.Second {
+		if retry, ok := b.Pace(gone, time.Hour); ok || retry > 100*time.Second {
 			t.Errorf("who has gone: %s %v", retry, ok)
 		}
 	}
-	var nobody *Grant
+	var nobody *Bearer
 	if _, ok := nobody.Pace(t.Context(), time.Hour); ok {
 		t.Error("nobody")
 	}
@@ -86,13 +87,14 @@ func TestPace(t *testing.T) {
 // Nothing is allowed to nobody: what forgets to ask whose request it is, answers nothing.
 func TestNobodyMayNothing(t *testing.T) {
 	t.Parallel()
-	var g *Grant
-	if g.Sees("h", "c", "t") || g.Hub("") == nil || g.Route(Explain) == nil || g.Label() != "" {
+	var b *Bearer
+	if b.Sees("h", "c", "t") || b.Hub("") == nil || b.Route(Explain) == nil || b.Label() != "" {
 		t.Error("nobody sees something")
 	}
 }
 
-// The tokens folder is looked at once in a while, not with every request: those may come from anybody.
+// The tokens folder is looked at once in a while, not with every request: those may come from
+// anybody.
 func TestTokensAreLookedAtOnceInAWhile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

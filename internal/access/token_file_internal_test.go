@@ -52,8 +52,8 @@ func TestTokenNeverGoesBack(t *testing.T) {
 	readers.Wait()
 }
 
-// A new token counts at once, the old one until the file is read again; nobody makes the service read it more often with a
-// token of somebody else.
+// A new token counts at once, the old one until the file is read again; nobody makes the service
+// read it more often with a token of somebody else.
 func TestFileIsReadOnceInAWhile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")

@@ -19,7 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/reload"
 )
 
-// Defaults of Options, and the least length of a token of the tokens folder.
+// Defaults of Options, and the minimum length of a token of the tokens folder.
 const (
 	DefaultReload = time.Second
 	DefaultRate   = 200
@@ -27,23 +27,24 @@ const (
 	MinToken      = 16
 )
 
-// Options say where tokens are. TokenFile is required, and TokensDir with TokensFile.
+// Options name the files of tokens. TokenFile is required; TokensDir is required with TokensFile.
 type Options struct {
-	// TokenFile holds the token that may ask everything.
+	// TokenFile holds the token that may query everything.
 	TokenFile string
-	// TokensFile declares tokens that may ask some things, TokensDir has the files with their values.
+	// TokensFile declares tokens with their scopes. TokensDir has the files with their values.
 	TokensFile, TokensDir string
-	// Reload is how long files are not looked at again, at most; default DefaultReload. A negative one looks at each use.
+	// Reload is how old the last look at the files may be; default DefaultReload. A negative one
+	// looks at each use.
 	Reload time.Duration
-	// Rate and Burst are how many requests a second a token's bearer may make, and how many at once before that counts;
-	// default DefaultRate and DefaultBurst.
+	// Rate is how many requests a second one token may make, after Burst requests at once; default
+	// DefaultRate and DefaultBurst.
 	Rate  float64
 	Burst int
 	Log   *slog.Logger
 }
 
-// Grant is what the bearer of a token may do. Its zero value and nil may do nothing.
-type Grant struct {
+// Bearer is who presents a token, with the token's scope. Its zero value and nil may do nothing.
+type Bearer struct {
 	// Name is the token's, "" for that of the token file.
 	Name    string
 	scope   *Scope // nil: everything
@@ -53,43 +54,43 @@ type Grant struct {
 // fullLabel is the Label of the token file's token.
 const fullLabel = "token-file"
 
-// Label is what log and metrics call the token.
-func (g *Grant) Label() string {
+// Label names the token in log and errors.
+func (b *Bearer) Label() string {
 	switch {
-	case g == nil:
+	case b == nil:
 		return ""
-	case g.Name == "":
+	case b.Name == "":
 		return fullLabel
 	}
-	return g.Name
+	return b.Name
 }
 
 // value is one of the values that a token has now.
 type value struct {
 	hash   [sha256.Size]byte
 	secret []byte // for signatures
-	grant  *Grant
+	bearer *Bearer
 }
 
 // Tokens are all tokens that are good now.
 type Tokens struct {
 	o    Options
 	full *tokenFile
-	root *Grant
+	root *Bearer
 
 	mu       sync.Mutex
 	looked   time.Time
 	file     *reload.File[[]declared]
-	grants   map[string]*Grant // by name
-	contents map[string][]byte // of files in the folder, when each was good last
-	values   []value           // the table
-	problems []string          // of the last look
+	bearers  map[string]*Bearer // by name
+	contents map[string][]byte  // of files in the folder, when each was good last
+	values   []value            // the table
+	problems []string           // of the last look
 	now      func() time.Time
 }
 
 // Open reads all tokens; all have to be good now (rule 6).
 func Open(o Options) (*Tokens, error) {
-	t := &Tokens{o: o, now: time.Now, grants: map[string]*Grant{}, contents: map[string][]byte{}}
+	t := &Tokens{o: o, now: time.Now, bearers: map[string]*Bearer{}, contents: map[string][]byte{}}
 	if o.Log == nil {
 		t.o.Log = slog.Default()
 	}
@@ -106,7 +107,7 @@ func Open(o Options) (*Tokens, error) {
 	if t.full, err = openTokenFile(o.TokenFile, t.o.Reload, t.o.Log, time.Now); err != nil {
 		return nil, err
 	}
-	t.root = &Grant{limiter: t.newLimiter()}
+	t.root = &Bearer{limiter: t.newLimiter()}
 	if n := len(t.full.Current().value); n < MinToken {
 		t.o.Log.Warn("the token of the token file is short and can be guessed", "characters", n, "expected", MinToken)
 	}
@@ -139,13 +140,13 @@ func more(n int) string {
 
 func (t *Tokens) newLimiter() *rate.Limiter { return rate.NewLimiter(rate.Limit(t.o.Rate), t.o.Burst) }
 
-// Find is what the bearer of a token may do, nil if nobody knows the token.
-func (t *Tokens) Find(presented string) *Grant {
+// Find returns the bearer of a token, nil if no such token is declared.
+func (t *Tokens) Find(presented string) *Bearer {
 	hash := sha256.Sum256([]byte(presented))
-	var found *Grant
-	for _, v := range t.table() { // all of them: how long it takes tells nothing (rule 7)
+	var found *Bearer
+	for _, v := range t.table() { // all of them: the time that it takes reveals nothing (rule 7)
 		if subtle.ConstantTimeCompare(v.hash[:], hash[:]) == 1 {
-			found = v.grant
+			found = v.bearer
 		}
 	}
 	if t.full.is(hash, found != nil) {
@@ -154,18 +155,18 @@ func (t *Tokens) Find(presented string) *Grant {
 	return found
 }
 
-// Signing are the values that a webhook's signature may have been made with, each with what its bearer may do.
-func (t *Tokens) Signing() (secrets [][]byte, grants []*Grant) {
-	secrets, grants = append(secrets, t.full.Current().value), append(grants, t.root)
+// Signing returns the values that a webhook may be signed with, each with its bearer.
+func (t *Tokens) Signing() (secrets [][]byte, bearers []*Bearer) {
+	secrets, bearers = append(secrets, t.full.Current().value), append(bearers, t.root)
 	for _, v := range t.table() {
-		if v.grant.Route(Webhook) == nil {
-			secrets, grants = append(secrets, v.secret), append(grants, v.grant)
+		if v.bearer.Route(Webhook) == nil {
+			secrets, bearers = append(secrets, v.secret), append(bearers, v.bearer)
 		}
 	}
-	return secrets, grants
+	return secrets, bearers
 }
 
-// Problems are why tokens are not as their files say now, nil if they are.
+// Problems say why tokens differ from their files, nil if they do not.
 func (t *Tokens) Problems() []string {
 	t.table()
 	t.mu.Lock()
@@ -178,7 +179,7 @@ func (t *Tokens) Problems() []string {
 	return problems
 }
 
-// table is what is good now, looked up again once in a while.
+// table returns the good values; it looks at the files once in a while.
 func (t *Tokens) table() []value {
 	if t.o.TokensFile == "" {
 		return nil
@@ -191,8 +192,8 @@ func (t *Tokens) table() []value {
 	return t.values
 }
 
-// look reads the tokens file and all values. What is wrong changes as little as can be (rule 6). The caller holds the
-// lock, if there is anybody else.
+// look reads the tokens file and all values. A bad file changes as little as possible (rule 6). The
+// caller holds the lock, except in Open.
 func (t *Tokens) look() (problems []string) {
 	t.looked = t.now()
 	if err := t.declare(); err != nil {
@@ -200,7 +201,7 @@ func (t *Tokens) look() (problems []string) {
 	}
 	content := t.remembered
 	root, err := os.OpenRoot(t.o.TokensDir)
-	if err != nil { // nothing is gone as long as it cannot be seen
+	if err != nil { // files that cannot be seen are not gone
 		problems = append(problems, fmt.Sprintf("tokens folder %q: %v", t.o.TokensDir, reload.Cause(err)))
 	} else {
 		defer root.Close()
@@ -209,8 +210,8 @@ func (t *Tokens) look() (problems []string) {
 	before := t.values
 	bad, missing := t.read(content)
 	problems = append(problems, bad...)
-	problems = append(problems, t.apart(before)...)
-	t.tell(problems, missing, before)
+	problems = append(problems, t.separate(before)...)
+	t.report(problems, missing, before)
 	return problems
 }
 
@@ -222,29 +223,29 @@ func (t *Tokens) remembered(path string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-// declare takes in the tokens file, if it is another and good.
+// declare takes over the tokens file if it has changed and is good.
 func (t *Tokens) declare() error {
 	differs := t.file.Reload()
 	list, err := t.file.Last()
-	if first := len(t.grants) == 0; err != nil || !differs && !first {
+	if first := len(t.bearers) == 0; err != nil || !differs && !first {
 		return err
 	}
-	grants := map[string]*Grant{}
+	bearers := map[string]*Bearer{}
 	for _, d := range list {
-		g := &Grant{Name: d.name, scope: &d.scope, limiter: t.newLimiter()}
-		if old := t.grants[d.name]; old != nil {
-			g.limiter = old.limiter // what has been asked stays asked
+		b := &Bearer{Name: d.name, scope: &d.scope, limiter: t.newLimiter()}
+		if old := t.bearers[d.name]; old != nil {
+			b.limiter = old.limiter // requests of before still count
 		}
-		grants[d.name] = g
+		bearers[d.name] = b
 	}
 	if differs {
 		t.o.Log.Info("tokens file has been read again", "tokens", len(list))
 	}
-	t.grants = grants
+	t.bearers = bearers
 	return nil
 }
 
-// read makes the table of the files that are there. A bad one counts as what it was when it was good.
+// read makes the table of the existing files. A bad file counts with its last good content.
 func (t *Tokens) read(content func(path string) ([]byte, error)) (problems, missing []string) {
 	contents := map[string][]byte{}
 	t.values = nil
@@ -263,7 +264,7 @@ func (t *Tokens) read(content func(path string) ([]byte, error)) (problems, miss
 				}
 			}
 			contents[path] = secret
-			t.add(secret, t.grants[d.name])
+			t.add(secret, t.bearers[d.name])
 		}
 		if len(contents) == n {
 			missing = append(missing, fmt.Sprintf("token %q: none of its files can be used: %s", d.name, strings.Join(d.files, ", ")))
@@ -273,10 +274,10 @@ func (t *Tokens) read(content func(path string) ([]byte, error)) (problems, miss
 	return problems, missing
 }
 
-// add puts a value into the table; one that a token has twice counts once.
-func (t *Tokens) add(secret []byte, g *Grant) {
-	v := value{hash: sha256.Sum256(secret), secret: secret, grant: g}
-	if !slices.ContainsFunc(t.values, func(o value) bool { return o.hash == v.hash && o.grant == g }) {
+// add puts a value into the table; a token's second copy of a value is left out.
+func (t *Tokens) add(secret []byte, b *Bearer) {
+	v := value{hash: sha256.Sum256(secret), secret: secret, bearer: b}
+	if !slices.ContainsFunc(t.values, func(o value) bool { return o.hash == v.hash && o.bearer == b }) {
 		t.values = append(t.values, v)
 	}
 }
@@ -305,32 +306,32 @@ func readIn(root *os.Root, path string) ([]byte, error) {
 	return secret, err
 }
 
-// apart takes values out that two tokens have: such a value stays with the token that had it before, else it is good for
-// neither (rule 6). Signing values beyond the bound are taken out too.
-func (t *Tokens) apart(before []value) (problems []string) {
+// separate removes values that two tokens share: such a value stays with the token that had it
+// before, else it is good for neither (rule 6). It also removes signing values beyond the bound.
+func (t *Tokens) separate(before []value) (problems []string) {
 	full := t.full.Current().hash
 	had := func(v value) bool {
-		return slices.ContainsFunc(before, func(o value) bool { return o.hash == v.hash && o.grant.Name == v.grant.Name })
+		return slices.ContainsFunc(before, func(o value) bool { return o.hash == v.hash && o.bearer.Name == v.bearer.Name })
 	}
 	var kept []value
 	signing := 1
 	for i, v := range t.values {
 		same := func(o value) bool { return o.hash == v.hash }
-		switch other := slices.IndexFunc(t.values, func(o value) bool { return same(o) && o.grant != v.grant }); {
+		switch other := slices.IndexFunc(t.values, func(o value) bool { return same(o) && o.bearer != v.bearer }); {
 		case v.hash == full:
-			problems = append(problems, fmt.Sprintf("token %q has a value that the token file has too", v.grant.Name))
+			problems = append(problems, fmt.Sprintf("token %q has a value that the token file has too", v.bearer.Name))
 			continue
 		case other >= 0:
 			if other > i {
-				problems = append(problems, fmt.Sprintf("tokens %q and %q have the same value", v.grant.Name, t.values[other].grant.Name))
+				problems = append(problems, fmt.Sprintf("tokens %q and %q have the same value", v.bearer.Name, t.values[other].bearer.Name))
 			}
-			if !had(v) || slices.ContainsFunc(t.values, func(o value) bool { return same(o) && o.grant != v.grant && had(o) }) {
+			if !had(v) || slices.ContainsFunc(t.values, func(o value) bool { return same(o) && o.bearer != v.bearer && had(o) }) {
 				continue
 			}
 		}
-		if v.grant.Route(Webhook) == nil {
+		if v.bearer.Route(Webhook) == nil {
 			if signing++; signing > maxSigning {
-				problems = append(problems, fmt.Sprintf("token %q: more than %d values are good for the route webhook", v.grant.Name, maxSigning-1))
+				problems = append(problems, fmt.Sprintf("token %q: more than %d values are good for the route webhook", v.bearer.Name, maxSigning-1))
 				continue
 			}
 		}
@@ -340,8 +341,8 @@ func (t *Tokens) apart(before []value) (problems []string) {
 	return problems
 }
 
-// tell logs what is new.
-func (t *Tokens) tell(problems, missing []string, before []value) {
+// report logs what is new.
+func (t *Tokens) report(problems, missing []string, before []value) {
 	for _, p := range problems {
 		if !slices.Contains(t.problems, p) {
 			t.o.Log.Error("tokens are not as their files say; what was good last stays", "error", p)
@@ -362,22 +363,22 @@ func (t *Tokens) tell(problems, missing []string, before []value) {
 	}
 }
 
-// changed are the tokens whose values are others now, where there were any before.
+// changed are the tokens whose values differ, unless there were none before.
 func changed(before, now []value) (names []string) {
 	if before == nil {
 		return nil
 	}
 	has := func(list []value, v value) bool {
-		return slices.ContainsFunc(list, func(o value) bool { return o.hash == v.hash && o.grant.Name == v.grant.Name })
+		return slices.ContainsFunc(list, func(o value) bool { return o.hash == v.hash && o.bearer.Name == v.bearer.Name })
 	}
 	for _, v := range now {
 		if !has(before, v) {
-			names = append(names, v.grant.Name)
+			names = append(names, v.bearer.Name)
 		}
 	}
 	for _, v := range before {
 		if !has(now, v) {
-			names = append(names, v.grant.Name)
+			names = append(names, v.bearer.Name)
 		}
 	}
 	slices.Sort(names)

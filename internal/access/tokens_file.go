@@ -17,8 +17,8 @@ const (
 	maxTokensFile = 1 << 20
 	maxTokens     = 256
 	maxFiles      = 8
-	// maxSigning is how many values a webhook's signature may have been made with, the token file's included: each takes a
-	// pass over the body.
+	// maxSigning bounds the values that a webhook may be signed with, the token file's included:
+	// each takes a pass over the body.
 	maxSigning = 16
 )
 
@@ -32,7 +32,7 @@ type declared struct {
 // restrictions are the keys of a token's `allow` beside routes.
 var restrictions = []string{"views", "hubs", "groups", "owners", "tenants"}
 
-// parse reads a tokens file. All that is wrong comes back as a problem.List.
+// parse reads a tokens file. It returns all problems as a problem.List.
 func parse(path string, data []byte) ([]declared, error) {
 	doc, err := yamldoc.Parse(path, data)
 	if err != nil {
@@ -58,7 +58,7 @@ func parse(path string, data []byte) ([]declared, error) {
 		before := len(p.r.Problems())
 		m.KnownFunc([]string{"name", "files", "allow"}, func(key string) bool { return p.secret(item, key) })
 		if len(p.r.Problems()) > before {
-			continue // what is missing may be there under another key
+			continue // a missing key may be misspelled
 		}
 		d := declared{name: p.name(m, names), files: p.files(m, paths)}
 		d.scope = p.scope(m, d.name)
@@ -75,7 +75,7 @@ type reader struct {
 	doc *yamldoc.Doc
 }
 
-// must demands a key with a value; yamldoc's Const accepts that it is missing.
+// must demands a key with a value; yamldoc's Const accepts a missing key.
 func (p reader) must(m *yamldoc.MapReader, key, want string) {
 	if !m.Has(key) {
 		p.r.Add(problem.InvalidValue, m.Node(), fmt.Sprintf("key %q", key), "missing", fmt.Sprintf("%q", want))
@@ -137,7 +137,7 @@ func (p reader) files(m *yamldoc.MapReader, seen map[string]problem.Pos) []strin
 	return out
 }
 
-// scope is what a token is allowed (rule 3).
+// scope reads what a token may query (rule 3).
 func (p reader) scope(m *yamldoc.MapReader, token string) (s Scope) {
 	allow := m.Map("allow")
 	allow.Known(append([]string{"routes"}, restrictions...)...)
@@ -178,7 +178,7 @@ func (p reader) scope(m *yamldoc.MapReader, token string) (s Scope) {
 	return s
 }
 
-// words are a list of texts, of known ones if there are; nil where the key is absent.
+// words reads a list of texts, each one of known unless that is nil; nil if the key is absent.
 func (p reader) words(m *yamldoc.MapReader, key string, known []string) []string {
 	if m.Node().Get(key) == nil { // absent; null is no list of words
 		return nil

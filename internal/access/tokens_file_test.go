@@ -70,7 +70,8 @@ func entry(name, file string, more ...string) string {
 	return "- name: " + name + "\n  files: [" + file + "]\n  allow: {routes: [getparams]" + strings.Join(append([]string{""}, more...), ", ") + "}\n"
 }
 
-// Rules 3, 5 and 6: what is wrong is refused at the start, with its place, and never with a token in the text.
+// Rules 3, 5 and 6: what is wrong is refused at the start, with its place, and never with a token
+// in the text.
 func TestTokensFileIsStrict(t *testing.T) {
 	t.Parallel()
 	const leak = "s3cret-s3cret-s3cret"
@@ -167,8 +168,8 @@ func TestTokensRotate(t *testing.T) {
 	names := func() string {
 		out := ""
 		for _, v := range []string{first, second, third} {
-			if g := tokens.Find(v); g != nil {
-				out += g.Label()
+			if b := tokens.Find(v); b != nil {
+				out += b.Label()
 			} else {
 				out += "-"
 			}
@@ -215,8 +216,8 @@ func TestTokensRotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write("token", third) // the token file wins, as it always did
-	if g := tokens.Find(third); g.Label() != "token-file" {
-		t.Errorf("got %q", g.Label())
+	if b := tokens.Find(third); b.Label() != "token-file" {
+		t.Errorf("got %q", b.Label())
 	}
 	for _, s := range []string{first, second, third, "full-access"} {
 		if strings.Contains(w.log.String(), s) {
@@ -240,8 +241,8 @@ func TestTokensOfTwoAreNobodys(t *testing.T) {
 	tokens := w.open()
 	w.write("tokens/a", third)
 	w.write("tokens/b", third)
-	if g := tokens.Find(third); g != nil {
-		t.Errorf("it is good for %s", g.Label())
+	if b := tokens.Find(third); b != nil {
+		t.Errorf("it is good for %s", b.Label())
 	}
 	if p := tokens.Problems(); len(p) != 1 || p[0] != `tokens "a" and "b" have the same value` {
 		t.Errorf("%q", p)
@@ -283,12 +284,13 @@ func TestShortTokenFile(t *testing.T) {
 	w := newWorld(t)
 	w.o.TokensFile, w.o.TokensDir = "", ""
 	w.write("token", "short")
-	if g := w.open().Find("short"); g.Label() != "token-file" || !strings.Contains(w.log.String(), "can be guessed") {
-		t.Errorf("%s %s", g.Label(), w.log)
+	if b := w.open().Find("short"); b.Label() != "token-file" || !strings.Contains(w.log.String(), "can be guessed") {
+		t.Errorf("%s %s", b.Label(), w.log)
 	}
 }
 
-// H10: each value that a signature may have been made with takes a pass over the webhook's body, so there are few.
+// H10: each value that a signature may have been made with takes a pass over the webhook's body, so
+// there are few.
 func TestFewTokensSignWebhooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -302,7 +304,7 @@ func TestFewTokensSignWebhooks(t *testing.T) {
 	}
 	w.write("tokens.yaml", text)
 	tokens := w.open()
-	if secrets, grants := tokens.Signing(); len(secrets) != 16 || len(grants) != 16 {
+	if secrets, bearers := tokens.Signing(); len(secrets) != 16 || len(bearers) != 16 {
 		t.Errorf("%d values sign, with the token file's", len(secrets))
 	}
 	w.write("tokens/forge-15", "the-value-of-the-token-forge-15")

@@ -18,11 +18,11 @@ func (s *Server) admit(r *http.Request, route, presented string) *failure {
 	if f := s.certified(r); f != nil {
 		return s.refused(r, f)
 	}
-	grant, f := s.known(route, presented)
+	bearer, f := s.known(route, presented)
 	if f != nil {
 		return s.refused(r, f)
 	}
-	return s.granted(r, route, grant)
+	return s.paced(r, route, bearer)
 }
 
 // certified is nil if the client's certificate is good, or none is needed.
@@ -34,7 +34,7 @@ func (s *Server) certified(r *http.Request) *failure {
 }
 
 // known is whose a presented token is, or why it is not accepted.
-func (s *Server) known(route, presented string) (*access.Grant, *failure) {
+func (s *Server) known(route, presented string) (*access.Bearer, *failure) {
 	switch {
 	case presented == "" && route == access.FluxInputs:
 		return nil, unauthorized(`no token: expected the header "Authorization: Bearer <token>", or Basic with the token as password`)
@@ -45,21 +45,21 @@ func (s *Server) known(route, presented string) (*access.Grant, *failure) {
 	case strings.HasPrefix(presented, "$"):
 		return nil, forbidden("the bearer token is refused: " + access.ReferenceHint)
 	}
-	grant := s.tokens.Find(presented)
-	if grant == nil {
+	bearer := s.tokens.Find(presented)
+	if bearer == nil {
 		return nil, unauthorized("the bearer token is wrong")
 	}
-	return grant, nil
+	return bearer, nil
 }
 
-// granted is nil if a token's bearer may use a route now.
-func (s *Server) granted(r *http.Request, route string, grant *access.Grant) *failure {
+// paced is nil if a token's bearer may use a route now.
+func (s *Server) paced(r *http.Request, route string, bearer *access.Bearer) *failure {
 	n := note(r)
-	n.grant = grant
-	if retry, ok := grant.Pace(r.Context(), s.o.MaxWait); !ok {
-		return busy(retry, fmt.Sprintf("too many requests with token %q; the limit is %g a second (--token-rate)", grant.Label(), s.o.TokenRate))
+	n.bearer = bearer
+	if retry, ok := bearer.Pace(r.Context(), s.o.MaxWait); !ok {
+		return busy(retry, fmt.Sprintf("too many requests with token %q; the limit is %g a second (--token-rate)", bearer.Label(), s.o.TokenRate))
 	}
-	return denied(grant.Route(route))
+	return denied(bearer.Route(route))
 }
 
 // refused counts a failed attempt. Beyond the limit of its address it is told to wait, and is not in the log. Whoever has
@@ -98,21 +98,21 @@ func busy(retry time.Duration, message string) *failure {
 	return &failure{code: http.StatusTooManyRequests, message: message, header: map[string]string{"Retry-After": seconds}}
 }
 
-// grant is what the bearer of the request's token may do.
-func grant(r *http.Request) *access.Grant { return note(r).grant }
+// bearerOf is who sends a request.
+func bearerOf(r *http.Request) *access.Bearer { return note(r).bearer }
 
 // failedFor is failed, without what the request's bearer may not know.
 func (s *Server) failedFor(r *http.Request, st *generator.State, err error) *failure {
 	f := failed(err)
-	if f.code != http.StatusBadRequest && grant(r).Withholds(problemsOf(err), st.Fleet) {
+	if f.code != http.StatusBadRequest && bearerOf(r).Withholds(problemsOf(err), st.Fleet) {
 		f.cause = f.message
 		f.message = "the fleet cannot be computed, for a reason outside of what this token may see; the service's log has it"
 	}
 	return f
 }
 
-// bearer is the token of the Authorization header, "" without one.
-func bearer(r *http.Request) string {
+// bearerToken is the token of the Authorization header, "" without one.
+func bearerToken(r *http.Request) string {
 	scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
@@ -120,10 +120,10 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(value)
 }
 
-// bearerOrPassword is the token as a bearer's, or as the password of any user: Flux Operator sends of a Secret what it has.
-func bearerOrPassword(r *http.Request) string {
+// tokenOrPassword is the token as a bearer's, or as the password of any user: Flux Operator sends of a Secret what it has.
+func tokenOrPassword(r *http.Request) string {
 	if _, password, basic := r.BasicAuth(); basic {
 		return strings.TrimSpace(password)
 	}
-	return bearer(r)
+	return bearerToken(r)
 }

@@ -38,7 +38,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	hub, err := grant(r).Cluster(q.Get("hub"), q.Get("cluster"), group, st.Fleet)
+	hub, err := bearerOf(r).Cluster(q.Get("hub"), q.Get("cluster"), group, st.Fleet)
 	if err != nil {
 		return denied(err)
 	}

@@ -36,15 +36,15 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 		return f
 	}
 	hub := r.URL.Query().Get("hub")
-	if f := denied(grant(r).Hub(hub)); f != nil {
+	if f := denied(bearerOf(r).Hub(hub)); f != nil {
 		return f
 	}
 	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []generator.Summary{}, RefusedRemovals: []guard.Reported{}}
-	if only := grant(r).Restricted(); only != nil {
+	if only := bearerOf(r).Restricted(); only != nil {
 		body.RestrictedTo = &Restriction{Hubs: only.Hubs, Owners: only.Owners, Tenants: only.Tenants}
 	}
 	for _, c := range st.Summaries() {
-		if hub != "" && c.Hub != hub || !grant(r).Sees(c.Hub, c.Name, c.Tenant) {
+		if hub != "" && c.Hub != hub || !bearerOf(r).Sees(c.Hub, c.Name, c.Tenant) {
 			continue
 		}
 		if c.Problems == nil {
@@ -57,10 +57,10 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 		if hub != "" && refused.Hub != hub {
 			continue
 		}
-		if grant(r).Restricted() != nil {
+		if bearerOf(r).Restricted() != nil {
 			refused.Losses = slices.DeleteFunc(slices.Clone(refused.Losses), func(l guard.Loss) bool {
 				m := st.Fleet.Member(refused.Hub, l.Cluster) // whose a cluster was that is gone, nobody knows
-				return m == nil || !grant(r).Sees(m.Hub, m.Name, m.Tenant)
+				return m == nil || !bearerOf(r).Sees(m.Hub, m.Name, m.Tenant)
 			})
 			if len(refused.Losses) == 0 {
 				continue

@@ -40,7 +40,7 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	if f := denied(grant(r).Ask(request, st.Fleet)); f != nil {
+	if f := denied(bearerOf(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}
 	answer, err := s.guard.Inputs(st, request)

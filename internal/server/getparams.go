@@ -31,7 +31,7 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	if f := denied(grant(r).Ask(request, st.Fleet)); f != nil {
+	if f := denied(bearerOf(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}
 	told, err := s.guard.Told(st, request)

@@ -20,7 +20,7 @@ type noted struct {
 	id, endpoint, view      string
 	applicationSet, request string
 	failure                 string
-	grant                   *access.Grant
+	bearer                  *access.Bearer
 	expected                bool // the failure is part of how the client goes about it
 	sets                    int  // -1 if it was no answer
 }
@@ -105,7 +105,7 @@ func (s *Server) logRequest(r *http.Request, n *noted, rec *recorder, took time.
 	}
 	attrs := append(make([]slog.Attr, 0, 11), slog.String("id", n.id), slog.String("method", r.Method), slog.String("endpoint", n.endpoint),
 		slog.Int("code", rec.code), slog.Int("bytes", rec.bytes), slog.Duration("took", took))
-	for _, a := range [][2]string{{"applicationSet", n.applicationSet}, {"request", n.request}, {"token", n.grant.Label()}, {"message", n.failure}} {
+	for _, a := range [][2]string{{"applicationSet", n.applicationSet}, {"request", n.request}, {"token", n.bearer.Label()}, {"message", n.failure}} {
 		if a[1] != "" {
 			attrs = append(attrs, slog.String(a[0], a[1]))
 		}

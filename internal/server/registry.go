@@ -32,7 +32,7 @@ func (s *Server) registry(w http.ResponseWriter, r *http.Request) {
 // alone: clients that see Bearer look for a token service (go-containerregistry v0.21,
 // pkg/v1/remote/transport; oras-go v2.5, registry/remote/auth).
 func (s *Server) registryAuthorized(r *http.Request) *failure {
-	presented := bearer(r)
+	presented := bearerToken(r)
 	if _, password, ok := r.BasicAuth(); ok {
 		presented = password
 	}
@@ -58,7 +58,7 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	if f := denied(grant(r).Repository(ref.Hub, ref.Owner, st.Fleet)); f != nil {
+	if f := denied(bearerOf(r).Repository(ref.Hub, ref.Owner, st.Fleet)); f != nil {
 		return f
 	}
 	err := s.artifacts.Serve(w, r, ref, st)

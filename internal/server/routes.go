@@ -22,11 +22,11 @@ func (s *Server) handler() http.Handler {
 		})))
 	}
 	route := func(method, path, name string, h handle) { open(method, path, name, s.roomy(h)) }
-	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.authorized(access.GetParams, bearer, s.limited(s.getparams)))
+	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.authorized(access.GetParams, bearerToken, s.limited(s.getparams)))
 	route(http.MethodPost, "/api/v1/webhook", "webhook", s.webhook)
-	route(http.MethodGet, "/api/v1/fleet", "fleet", s.authorized(access.FleetRoute, bearer, s.limited(s.fleet)))
-	route(http.MethodGet, "/api/v1/explain", "explain", s.authorized(access.Explain, bearer, s.limited(s.explain)))
-	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.authorized(access.FluxInputs, bearerOrPassword, s.limited(s.fluxInputs)))
+	route(http.MethodGet, "/api/v1/fleet", "fleet", s.authorized(access.FleetRoute, bearerToken, s.limited(s.fleet)))
+	route(http.MethodGet, "/api/v1/explain", "explain", s.authorized(access.Explain, bearerToken, s.limited(s.explain)))
+	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.authorized(access.FluxInputs, tokenOrPassword, s.limited(s.fluxInputs)))
 	open(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
 	open(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
 	open(http.MethodGet, "/metrics", "metrics", promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{

@@ -26,7 +26,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	switch {
 	case !push:
 		code, message = http.StatusOK, fmt.Sprintf("the event %q is no push: nothing to refresh", cut(event))
-	case s.deliveries.Repeated(grant(r).Label(), webhook.Delivery(r.Header), time.Now()):
+	case s.deliveries.Repeated(bearerOf(r).Label(), webhook.Delivery(r.Header), time.Now()):
 		code, message = http.StatusOK, "this delivery has come before: nothing to refresh"
 	default:
 		s.refresher.Trigger()
@@ -41,8 +41,8 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 		return s.admit(r, access.Webhook, t)
 	}
 	signature, signed := webhook.Signature(r.Header)
-	if !signed || bearer(r) != "" {
-		return s.admit(r, access.Webhook, bearer(r))
+	if !signed || bearerToken(r) != "" {
+		return s.admit(r, access.Webhook, bearerToken(r))
 	}
 	if f := s.certified(r); f != nil {
 		return s.refused(r, f)
@@ -60,7 +60,7 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(s.o.WebhookTimeout, s.o.ReadTimeout))); err != nil {
 		return &failure{code: http.StatusInternalServerError, message: "the connection has no time limit", cause: err.Error()}
 	}
-	secrets, grants := s.tokens.Signing()
+	secrets, bearers := s.tokens.Signing()
 	by, err := webhook.Signer(secrets, signature, http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
@@ -71,5 +71,5 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 	case by < 0:
 		return s.refused(r, unauthorized("the webhook's signature is wrong: its secret has to be the service's token"))
 	}
-	return s.granted(r, access.Webhook, grants[by])
+	return s.paced(r, access.Webhook, bearers[by])
 }
