@@ -15,69 +15,72 @@ import (
 )
 
 const (
-	// maxStates bounds how many states wait to be compared.
+	// maxStates bounds the states that wait to be compared.
 	maxStates = 8
-	// firstDelay and maxDelay are how long a failure waits to be tried again.
+	// firstDelay and maxDelay bound the delay before a failed refresh is retried.
 	firstDelay = time.Second
 	maxDelay   = time.Minute
-	// failedDelay is how long an ApplicationSet reports a failure before it is due.
+	// failedDelay is how long an ApplicationSet reports a failure before it is pending.
 	failedDelay = 2 * time.Second
 	// timeout bounds one request.
 	timeout = 10 * time.Second
 )
 
-// ApplicationSet is what an ApplicationSet asks us.
+// ApplicationSet is one whose generator queries this service.
 type ApplicationSet struct {
 	Name string
 	// Requests are the input.parameters that Argo CD sends for it.
 	Requests []json.RawMessage
-	// Templated tells that it sends more than Requests, which Argo CD alone knows.
+	// Templated says that it sends more than Requests, which only Argo CD knows.
 	Templated bool
-	// Failed tells that Argo CD could not make its Applications when it asked last.
+	// Failed says that Argo CD could not make its Applications after its last query.
 	Failed bool
 }
 
-// Client is Argo CD, as far as it is needed here.
+// Client reaches Argo CD's ApplicationSets.
 type Client interface {
-	// Run keeps List up to date and calls changed, which does not block, after changes, until the context ends.
+	// Run keeps List up to date and calls changed, which does not block, after changes, until the
+	// context ends.
 	Run(ctx context.Context, changed func())
-	// List are the ApplicationSets that ask us, and whether that is all of them.
+	// List returns the ApplicationSets that query this service, and whether these are all of them.
 	List() (sets []ApplicationSet, complete bool)
-	// Refresh makes Argo CD ask anew for one, which may have gone. The error has the same text for the same cause.
+	// Refresh makes Argo CD refresh one, which may be gone. The error has the same text for the
+	// same cause.
 	Refresh(ctx context.Context, name string) error
 }
 
-// Options say whom to tell. Client is required.
+// Options of a Notifier. Client is required.
 type Options struct {
 	Client Client
-	// Hub is the hub of requests that name none.
+	// Hub is the hub of queries that name none.
 	Hub string
-	// Fingerprint is the same text for two states that are answered from alike; default generator.State's own.
+	// Fingerprint is the same text for two states with the same response; default generator.State's
+	// own.
 	Fingerprint func(*generator.State, generator.Request) string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
-	// Observe is called after each request to refresh.
+	// Observe is called after each refresh.
 	Observe func(error)
 }
 
-// Notifier compares states and asks Argo CD to refresh.
+// Notifier compares states and makes Argo CD refresh ApplicationSets.
 type Notifier struct {
 	o    Options
 	news trigger.Trigger
 
 	mu    sync.Mutex
-	taken []*generator.State // not compared yet, oldest first
-	all   bool               // all are due
+	queue []*generator.State // not compared yet, oldest first
+	all   bool               // all are pending
 
 	// These belong to Run.
-	last *generator.State
-	due  map[string]*request
-	fail map[string]*request // those that report a failure, and when they are due
-	told string              // the failure that has been logged
+	last    *generator.State
+	pending map[string]*refresh
+	failing map[string]*refresh // those that report a failure, and when they are pending next
+	logged  string              // the failure that was logged last
 }
 
-// request is a refresh that is due.
-type request struct {
+// refresh is one to be made.
+type refresh struct {
 	at    time.Time
 	delay time.Duration
 }
@@ -96,14 +99,14 @@ func New(o Options) (*Notifier, error) {
 	if o.Observe == nil {
 		o.Observe = func(error) {}
 	}
-	return &Notifier{o: o, news: trigger.New(), all: true, due: map[string]*request{}, fail: map[string]*request{}}, nil
+	return &Notifier{o: o, news: trigger.New(), all: true, pending: map[string]*refresh{}, failing: map[string]*refresh{}}, nil
 }
 
-// Serving tells that a state is being served from now on (rule 1). It does not wait.
+// Serving hands in a state that is served from now on (rule 1). It does not wait.
 func (n *Notifier) Serving(st *generator.State) {
 	n.mu.Lock()
-	n.taken = append(n.taken, st)
-	if len(n.taken) > maxStates {
+	n.queue = append(n.queue, st)
+	if len(n.queue) > maxStates {
 		n.skip()
 	}
 	n.mu.Unlock()
@@ -112,32 +115,32 @@ func (n *Notifier) Serving(st *generator.State) {
 
 // skip leaves all states but the newest uncompared (rule 3). The caller holds the lock.
 func (n *Notifier) skip() {
-	if len(n.taken) > 1 {
-		n.taken, n.all = []*generator.State{n.taken[len(n.taken)-1]}, true
+	if len(n.queue) > 1 {
+		n.queue, n.all = []*generator.State{n.queue[len(n.queue)-1]}, true
 	}
 }
 
-// Run compares and asks until the context ends. It may be called once.
+// Run compares states and refreshes ApplicationSets until the context ends. It may be called once.
 func (n *Notifier) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { n.o.Client.Run(ctx, n.news.Fire) })
 	for ctx.Err() == nil {
 		n.compare()
-		n.heal()
-		name, at := first(n.due)
+		n.markFailing()
+		name, at := first(n.pending)
 		if name != "" && time.Until(at) <= 0 {
-			n.ask(ctx, name) // one; then there may be a newer state
+			n.refresh(ctx, name) // one at a time: there may be a newer state after it
 			continue
 		}
-		if failed, later := first(n.fail); failed != "" && (name == "" || later.Before(at)) {
+		if failed, later := first(n.failing); failed != "" && (name == "" || later.Before(at)) {
 			name, at = failed, later
 		}
 		n.sleep(ctx, name != "", time.Until(at))
 	}
 }
 
-// sleep waits for something new, at most so long if there is a limit.
+// sleep waits for news, at most so long if limited.
 func (n *Notifier) sleep(ctx context.Context, limited bool, wait time.Duration) {
 	var timeout <-chan time.Time
 	if limited {
@@ -152,10 +155,10 @@ func (n *Notifier) sleep(ctx context.Context, limited bool, wait time.Duration) 
 	}
 }
 
-// compare finds out what is due because of the states that have come (rules 2, 3 and 5).
+// compare marks the ApplicationSets whose responses the queued states change (rules 2, 3 and 5).
 func (n *Notifier) compare() {
 	n.mu.Lock()
-	waiting := len(n.taken) > 0
+	waiting := len(n.queue) > 0
 	n.mu.Unlock()
 	if !waiting {
 		return
@@ -167,12 +170,12 @@ func (n *Notifier) compare() {
 		n.mu.Unlock()
 		return
 	}
-	taken, all := n.taken, n.all
-	n.taken, n.all = nil, false
+	queue, all := n.queue, n.all
+	n.queue, n.all = nil, false
 	n.mu.Unlock()
 
 	found := 0
-	for _, st := range taken {
+	for _, st := range queue {
 		arrived := n.arrived(st)
 		for _, s := range sets {
 			if (all || s.Templated || n.differs(s, st, arrived)) && n.mark(s.Name) {
@@ -182,24 +185,24 @@ func (n *Notifier) compare() {
 		n.last, all = st, false
 	}
 	if found > 0 {
-		n.o.Logger.Info("answers differ", "applicationSets", found, "of", len(sets), "revision", n.last.Revision)
+		n.o.Logger.Info("responses differ", "applicationSets", found, "of", len(sets), "revision", n.last.Revision)
 	}
 }
 
-// heal makes those due that report a failure, later and later (rule 7).
-func (n *Notifier) heal() {
+// markFailing marks those that report a failure, with growing delays (rule 7).
+func (n *Notifier) markFailing() {
 	sets, complete := n.o.Client.List()
 	if !complete || n.last == nil {
-		return // nothing is served yet that could be asked for
+		return // no state is served yet
 	}
-	failed := map[string]*request{}
+	failed := map[string]*refresh{}
 	for _, s := range sets {
 		if !s.Failed {
 			continue
 		}
-		r := n.fail[s.Name]
+		r := n.failing[s.Name]
 		if r == nil {
-			r = &request{at: time.Now().Add(failedDelay), delay: failedDelay}
+			r = &refresh{at: time.Now().Add(failedDelay), delay: failedDelay}
 		} else if time.Until(r.at) <= 0 {
 			n.mark(s.Name)
 			r.delay = min(2*r.delay, maxDelay)
@@ -207,33 +210,33 @@ func (n *Notifier) heal() {
 		}
 		failed[s.Name] = r
 	}
-	n.fail = failed
+	n.failing = failed
 }
 
-// mark makes an ApplicationSet due, and tells whether it was not.
+// mark makes an ApplicationSet pending, and reports whether it was not.
 func (n *Notifier) mark(name string) bool {
-	if n.due[name] != nil {
+	if n.pending[name] != nil {
 		return false
 	}
-	n.due[name] = &request{at: time.Now()}
+	n.pending[name] = &refresh{at: time.Now()}
 	return true
 }
 
-// arrived are the clusters that have been registered since the last state.
+// arrived returns the clusters that have been registered since the last state.
 func (n *Notifier) arrived(st *generator.State) []string {
 	if n.last == nil {
-		return nil // all are due
+		return nil // all are pending
 	}
 	return st.Arrived(n.last)
 }
 
-// differs tells whether a state answers an ApplicationSet otherwise than the last one, or alike and with a cluster that
-// has arrived (rule 2).
+// differs reports whether a state changes a response to an ApplicationSet, or the response deploys
+// to a cluster that has arrived (rule 2).
 func (n *Notifier) differs(s ApplicationSet, st *generator.State, arrived []string) bool {
 	for _, parameters := range s.Requests {
 		r, err := generator.ParseRequest(parameters, n.o.Hub)
 		if err != nil {
-			continue // refused by whatever state
+			continue // every state refuses it
 		}
 		r.ApplicationSet = s.Name
 		if n.fingerprint(n.last, r) != n.fingerprint(st, r) || st.DeploysTo(r, arrived) {
@@ -243,7 +246,8 @@ func (n *Notifier) differs(s ApplicationSet, st *generator.State, arrived []stri
 	return false
 }
 
-// fingerprint is what a state answers. A panic of the engine is no reason to stop the service; who asks is told so.
+// fingerprint is that of a state's response. A panic of the resolver does not stop the service; the
+// next query reports it.
 func (n *Notifier) fingerprint(st *generator.State, r generator.Request) (text string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -254,9 +258,9 @@ func (n *Notifier) fingerprint(st *generator.State, r generator.Request) (text s
 	return n.o.Fingerprint(st, r)
 }
 
-// first is the request that is due first, if any.
-func first(due map[string]*request) (name string, at time.Time) {
-	for other, r := range due {
+// first returns the earliest refresh, if any.
+func first(pending map[string]*refresh) (name string, at time.Time) {
+	for other, r := range pending {
 		if c := r.at.Compare(at); name == "" || c < 0 || c == 0 && strings.Compare(other, name) < 0 {
 			name, at = other, r.at
 		}
@@ -264,8 +268,8 @@ func first(due map[string]*request) (name string, at time.Time) {
 	return name, at
 }
 
-// ask makes Argo CD refresh an ApplicationSet (rule 4).
-func (n *Notifier) ask(ctx context.Context, name string) {
+// refresh makes Argo CD refresh an ApplicationSet (rule 4).
+func (n *Notifier) refresh(ctx context.Context, name string) {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	err := n.o.Client.Refresh(limited, name)
 	cancel()
@@ -274,20 +278,20 @@ func (n *Notifier) ask(ctx context.Context, name string) {
 	}
 	n.o.Observe(err)
 	if err == nil {
-		delete(n.due, name)
-		if len(n.due) == 0 && n.told != "" {
+		delete(n.pending, name)
+		if len(n.pending) == 0 && n.logged != "" {
 			n.o.Logger.Info("applicationsets have been refreshed again")
-			n.told = ""
+			n.logged = ""
 		}
 		n.o.Logger.Debug("refreshed", "applicationSet", name)
 		return
 	}
-	if text := err.Error(); text != n.told {
-		n.o.Logger.Warn("an applicationset cannot be refreshed; it is tried again, and asks by itself at its next requeue",
+	if text := err.Error(); text != n.logged {
+		n.o.Logger.Warn("an applicationset cannot be refreshed; the refresh is retried",
 			"applicationSet", name, "error", err)
-		n.told = text
+		n.logged = text
 	}
-	r := n.due[name]
+	r := n.pending[name]
 	r.delay = min(max(2*r.delay, firstDelay), maxDelay)
 	r.at = time.Now().Add(r.delay)
 }

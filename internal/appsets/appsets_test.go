@@ -79,7 +79,8 @@ func set(name string, requests ...string) appsets.ApplicationSet {
 	return s
 }
 
-// The questions of the tests: all members, the components of one group on each of two clusters, and what cannot be asked.
+// The questions of the tests: all members, the components of one group on each of two clusters, and
+// what cannot be asked.
 var sets = []appsets.ApplicationSet{
 	set("members", `{"view":"members"}`),
 	set("dns-a", `{"view":"components","group":"addons","selector":{"matchLabels":{"environment":"dev"}}}`),
@@ -157,8 +158,8 @@ func (f *fixture) expect(t *testing.T, what string, want ...string) {
 	}
 }
 
-// Rule 2: a cluster's Secret that comes back concerns what is deployed there, though the answer is the same; one that
-// goes concerns nobody.
+// Rule 2: a cluster's Secret that comes back concerns what is deployed there, though the answer is
+// the same; one that goes concerns nobody.
 func TestNotifier_ClusterThatArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := running(t, true)
@@ -205,8 +206,8 @@ func TestNotifier_ExactlyWhatDiffers(t *testing.T) {
 	})
 }
 
-// Rule 7: an ApplicationSet that could not ask, as the service was not reachable yet, asks again soon; and later and later
-// if that does not help.
+// Rule 7: an ApplicationSet that could not ask, as the service was not reachable yet, asks again
+// soon; and later and later if that does not help.
 func TestNotifier_Failed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := running(t, true)
@@ -258,7 +259,8 @@ func TestNotifier_ThereAndBack(t *testing.T) {
 	})
 }
 
-// Rules 3 and 5: until the ApplicationSets are known nothing is done, however many states come; then all are due, once.
+// Rules 3 and 5: until the ApplicationSets are known nothing is done, however many states come;
+// then all are due, once.
 func TestNotifier_UntilTheyAreKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := running(t, false)
@@ -348,8 +350,9 @@ func TestNotifier_ChangeDuringRefresh(t *testing.T) {
 	})
 }
 
-// Rule 2, D4: a set that has moved to another release is answered when the old one's ApplicationSet has let go of its
-// Application; the new one's is told. What it controls itself is no reason to wait, so it is asked for by its own name.
+// Rule 2, D4: a set that has moved to another release is answered when the old one's ApplicationSet
+// has let go of its Application; the new one's is told. What it controls itself is no reason to
+// wait, so it is asked for by its own name.
 func TestNotifier_MoveBetweenReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := running(t, true)
