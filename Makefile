@@ -134,6 +134,10 @@ $(GOLANGCI_LINT):
 	GOBIN='$(GOLANGCI_LINT_DIR)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' \
 		github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 
+.PHONY: docs
+docs: ## Write the references of the commands again
+	$(GO) test ./cmd/... -run 'DocIsUpToDate$$' -update
+
 .PHONY: generate
 generate: ## Write the generated files again
 	$(GO) generate ./...

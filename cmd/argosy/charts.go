@@ -26,18 +26,18 @@ type renderedCharts struct {
 }
 
 func (r *renderedCharts) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&r.render, "render", false, "render charts of Helm repositories, OCI registries and other Git repositories, too, and compare what they make")
-	cmd.Flags().BoolVar(&r.offline, "offline", false, "with --render: fetch nothing, render what is in the cache")
-	cmd.Flags().StringVar(&r.cache, "chart-cache", "", "with --render: the `folder` that what is fetched is kept in; the default is argosy/charts in the user's cache folder")
+	cmd.Flags().BoolVar(&r.render, "render", false, "also render remote charts and compare their objects")
+	cmd.Flags().BoolVar(&r.offline, "offline", false, "with --render: fetch nothing, render charts of the cache")
+	cmd.Flags().StringVar(&r.cache, "chart-cache", "", "with --render: the `folder` for fetched charts; default: argosy/charts in the user's cache folder")
 	cmd.Flags().StringVar(&r.kubeVersion, "kube-version", helm.KubeVersion, "the `version` of Kubernetes that charts are rendered for")
-	cmd.Flags().StringSliceVar(&r.apiVersions, "api-versions", nil, "APIs that clusters have besides Kubernetes' own, for charts: `GROUP/VERSION,...`, or GROUP/VERSION/KIND")
+	cmd.Flags().StringSliceVar(&r.apiVersions, "api-versions", nil, "further APIs of the clusters, for charts: `GROUP/VERSION,...`, or GROUP/VERSION/KIND")
 }
 
 // check refuses flags that have no effect.
 func (r *renderedCharts) check() error {
 	for flag, given := range map[string]bool{"--offline": r.offline, "--chart-cache": r.cache != ""} {
 		if given && !r.render {
-			return failure.Usage([]string{"charts from elsewhere are rendered with --render"}, "%s without --render", flag)
+			return failure.Usage([]string{"--render renders remote charts"}, "%s without --render", flag)
 		}
 	}
 	if err := helm.CheckKubeVersion(r.kubeVersion); err != nil {

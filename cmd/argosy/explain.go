@@ -18,18 +18,20 @@ func newExplain(o *options) *cobra.Command {
 	var factsFrom, instead []string
 	cmd := &cobra.Command{
 		Use:   "explain {CLUSTER GROUP/COMPONENT | --app NAME} [PATH]",
-		Short: "Say where each value of a component on a cluster comes from",
-		Long: `Explain says, for one component on one cluster: whether it runs there, who switched it on, who
-owns it, which chart it is, which files its values are merged from, and for each value the level,
-file, line and column that set it and whom it overrode. Where the component's catalog comes from, it
-says by the release: what the versions file names. A catalog of this repository at another revision
-is read from the clone, and its places are COMMIT:FILE, as git show takes them; --revision NAME=REV
-takes another revision for it. One that the clone does not have is named, and shown as it is here.
+		Short: "Show where each value of a component on a cluster comes from",
+		Long: `Explain shows, for one component on one cluster: whether it runs there, who enabled it, who owns it,
+its chart, the files that its values are merged from, and for each value the level, file, line and
+column that set it and the values it overrode.
 
-With --app it is told by the name of its Application, or of its HelmRelease or Kustomization.
+The release names the revision of the component's catalog. Explain reads a catalog of this repository
+at another revision from the clone, and its places are COMMIT:FILE, as git show takes them;
+--revision NAME=REV takes another revision for it. A catalog that the clone lacks is named, and the
+one of this revision is shown.
 
-With PATH, only the value there and those below it. Parts are separated by dots; put a key that has
-dots itself into brackets and quotes: controller.annotations["example.com/key"].
+With --app, explain finds the component by the name of its Application, HelmRelease or Kustomization.
+
+With PATH, it shows only the value there and those below it. Dots separate the parts of a path; put a
+key with dots into brackets and quotes: controller.annotations["example.com/key"].
 
 The registration of a cluster is the component fleet/fleet-secret.`,
 		Example: `  argosy explain retail-prod-eu-1 addons/external-dns

@@ -17,7 +17,7 @@ import (
 func newFacts() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "facts",
-		Short: "Facts of clusters, for places that cannot ask the hub",
+		Short: "Facts of clusters, where the hub cannot be reached",
 		Args:  noCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -37,16 +37,16 @@ func newFactsExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the facts of a live hub to a file",
-		Long: `Export asks a hub's API server once for what it knows of its clusters, and writes it as a file of
-kind Facts, for the --facts of other commands and of the service, where the hub cannot be asked: on a
-laptop, in a pipeline, in a review.
+		Long: `Export queries a hub's API server once for the facts of its clusters, and writes them as a file of kind
+Facts, for --facts of other commands and of the service, where the hub cannot be reached: on a laptop, in a
+pipeline, in a review.
 
-It asks for metadata alone: labels and annotations of Argo CD's cluster Secrets. Their data, which is
-credentials, never leaves the API server. Annotations that repeat an object's content are left out, and
-so is, with a warning, what looks like a secret by its key or its format.
+It reads metadata alone: labels and annotations of Argo CD's cluster Secrets. Their data, the credentials,
+never leaves the API server. Export leaves out annotations that repeat an object's content and, with a
+warning, values that look like secrets by their key or format.
 
-Only clusters that have a Secret count as registered with such a file, as with the hub itself
-(closed: true). The same facts give the same bytes. The file is written as a whole or not at all.`,
+With such a file, only clusters with a Secret count as registered, as with the hub itself (closed: true).
+The same facts give the same bytes. The file is written as a whole or not at all.`,
 		Example: `  argosy facts export --context hub-eu > facts.yaml
   argosy facts export --context hub-eu --out facts/hub-eu.yaml
   argosy facts export --applications --flux-namespace flux-system --out facts.yaml
@@ -62,8 +62,8 @@ Only clusters that have a Secret count as registered with such a file, as with t
 	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the hub's configuration; default: KUBECONFIG, or ~/.kube/config")
 	cmd.Flags().StringVar(&f.context, "context", "", "`name` of the context in it; default: the current one")
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "argocd", "`namespace` of Argo CD")
-	cmd.Flags().BoolVar(&f.also.Applications, "applications", false, "also what is known of Argo CD's Applications: answers say what is being removed")
-	cmd.Flags().StringVar(&f.also.FluxNamespace, "flux-namespace", "", "also what is known of Flux's HelmReleases and Kustomizations in this `namespace`")
+	cmd.Flags().BoolVar(&f.also.Applications, "applications", false, "also the facts of Argo CD's Applications, by which responses mark those being removed")
+	cmd.Flags().StringVar(&f.also.FluxNamespace, "flux-namespace", "", "also the facts of Flux's HelmReleases and Kustomizations in this `namespace`")
 	cmd.Flags().StringVar(&f.out, "out", "", "`file` to write; default: standard output")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "how long the API server may take for all of it")
 	return cmd

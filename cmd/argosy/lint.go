@@ -22,10 +22,9 @@ func newLint(o *options) *cobra.Command {
 	var factsFrom []string
 	cmd := &cobra.Command{
 		Use:   "lint",
-		Short: "Report everything that is wrong with the repository",
-		Long: `Lint reads the whole repository as the service would and reports everything that is wrong
-with it: errors, which keep a cluster or the whole fleet from being computed, and warnings, which
-are most likely not what the author meant.
+		Short: "Report every problem of the repository",
+		Long: `Lint reads the whole repository as the service would and reports every problem: errors, which keep a
+cluster or the whole fleet from being computed, and warnings, which are most likely mistakes.
 
 Every finding has a place, a stable reason code in brackets, and where possible a hint. The codes
 are described in docs/reference/problems.md. With any finding the exit status is 1.`,

@@ -38,10 +38,10 @@ func (o *options) released(ctx context.Context, factsFrom, instead []string) (*g
 
 // factsFlag adds --facts.
 func factsFlag(cmd *cobra.Command, to *[]string) {
-	cmd.Flags().StringArrayVar(to, "facts", nil, "what is known of the clusters: a `file` of kind Facts or a folder of such, one of each hub; may be repeated")
+	cmd.Flags().StringArrayVar(to, "facts", nil, "facts of the clusters: a `file` of kind Facts or a folder of such, one of each hub; may be repeated")
 }
 
 // revisionFlag adds --revision, the option Instead of a planner.
 func revisionFlag(cmd *cobra.Command, to *[]string, what string) {
-	cmd.Flags().StringArrayVar(to, "revision", nil, "take another revision of this repository for one that "+what+" are read at: `NAME=REV`, may be given several times")
+	cmd.Flags().StringArrayVar(to, "revision", nil, "read "+what+" at REV instead of revision NAME of this repository: `NAME=REV`, may be repeated")
 }

@@ -24,9 +24,8 @@ func newMember(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "member --hub HUB --name NAME --tenant TENANT --environment ENVIRONMENT",
 		Short: "Write the file that registers a cluster",
-		Long: `New member writes the file that registers a cluster, at the place where the repository's layout
-wants it. The file is tried first: it is written only if the fleet with it has no error that it does
-not have without it. An existing file is never overwritten.
+		Long: `New member writes the file that registers a cluster, at the path of the repository's layout. It builds the
+fleet with the file first, and writes it only if the fleet has no further error. It never overwrites a file.
 
 Afterwards it names the components that the cluster would get.`,
 		Example: `  argosy new member --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod \

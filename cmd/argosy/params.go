@@ -24,15 +24,15 @@ func newParams(o *options) *cobra.Command {
 	var factsFrom []string
 	cmd := &cobra.Command{
 		Use:   "params --hub HUB --view VIEW",
-		Short: "Print what the generator plugin answers, byte for byte",
-		Long: `Params prints the answer that the generator plugin gives to Argo CD for the same question.
+		Short: "Print the generator plugin's response, byte for byte",
+		Long: `Params prints the response of the generator plugin to the same query, byte for byte.
 
 Views: members (one set for each spoke of the hub), releases (one for each release of a group that
-is in use), components (one for each cluster and component that is to run there) and agents (one
-for each member with an engine of its own).
+is in use), components (one for each cluster and enabled component) and agents (one for each member
+with an engine of its own).
 
-When the fleet cannot be computed, nothing is printed: the problems go to stderr and the exit status
-is 1. A question that cannot be answered (an unknown hub, a missing group) gives 2.`,
+If the fleet cannot be computed, nothing is printed: the problems go to stderr and the exit status
+is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 		Example: `  argosy params --hub hub-eu --view members
   argosy params --hub hub-eu --view components --group addons --component external-dns
   argosy params --hub hub-eu --view components --group addons --selector environment=prod,region=eu-west-1
@@ -69,12 +69,12 @@ is 1. A question that cannot be answered (an unknown hub, a missing group) gives
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.Hub, "hub", "", "the hub that asks; may be left out when there is one alone")
-	flags.StringVar(&view, "view", "", "the question: "+strings.Join(generator.Views, ", "))
+	flags.StringVar(&r.Hub, "hub", "", "the requester's hub; may be left out if the fleet has one")
+	flags.StringVar(&view, "view", "", "the view: "+strings.Join(generator.Views, ", "))
 	flags.StringVar(&r.Group, "group", "", "the group, for the views releases and components")
 	flags.StringVar(&r.Component, "component", "", "one component of the group alone")
 	flags.StringVar(&r.Release, "release", "", "only clusters on this release of the group")
-	flags.StringVar(&r.Owner, "owner", "", "whose engine asks: hub, or a member's name (default hub)")
+	flags.StringVar(&r.Owner, "owner", "", "the requester's engine: hub, or a member's name (default hub)")
 	flags.StringVar(&selector, "selector", "", "only clusters with these labels, as kubectl has it: `k=v,...`")
 	flags.StringVar(&base, "base", "", "a catalog entry for the component, a YAML or JSON `file`; - is stdin")
 	factsFlag(cmd, &factsFrom)

@@ -22,56 +22,11 @@ func newPlan(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan --base REV",
 		Short: "Show what changes between two revisions, per cluster and Application",
-		Long: `Plan compares two revisions of the repository and shows, for each cluster, which Applications are
-created, changed, moved to another release or owner, or removed, and why; and for each changed value
-the old and the new one and the places that set them. Changes that are the same on several clusters
-are shown once. What stays the same is only counted.
-
-A revision is whatever Git takes for a commit: a branch, a tag, HEAD~1, origin/main. It is read from
-Git's objects; the working tree is not touched. Without --head, the base is compared with the folder
-as it is, uncommitted changes included; in a bare repository with its HEAD, or with --ref.
-
-Where the change would remove more than the removal budget allows (layout: guard.maxRemovals), plan
-says which answers the service would refuse, and prints a file that approves them; -o approval prints
-that file alone.
-
-Plan follows the pipeline to its end, offline, as Argo CD would: the roots of fleet/bootstrap/HUB,
-the ApplicationSets, the Applications that they make, and the charts of this repository that those
-deploy. Generators are followed that ask the plugin, list, or read this repository by Git, and matrices
-and merges of those. What changes there though no answer of the plugin does (a root's template, a chart's) is shown
-with the file that it comes from, and so is the order in which ApplicationSets with steps sync what
-changes. A chart of this repository at another revision is read from the clone; --revision NAME=REV
-takes another revision for it.
-
-Charts from elsewhere, of Helm repositories, OCI registries and other Git repositories, are compared by
-name, version and values. With --render they are fetched and rendered at both revisions, where an
-Application, or a HelmRelease of a member's own Flux, changes, and what they make is compared: objects
-of all charts then, also where values alone change; and so are folders of manifests in other Git
-repositories. Value files of other Git repositories, and at URLs, are read; dependencies that are not
-in a chart's folder are fetched. What is fetched is kept in the folder --chart-cache: a version and a
-commit are fetched once, and beyond 2 GiB what has not been used for longest is removed. --offline
-renders what is there and fetches nothing. Credentials are those of Helm and Docker (repositories.yaml,
-the registry config and Docker's), and for Git those of git: credential helpers, keys of ssh. Nobody is
-asked for any. Charts are rendered as for a cluster of --kube-version that has --api-versions, which
-Argo CD finds out of each cluster. A chart that cannot be fetched or rendered is named, and the exit
-status is 1.
-
-With the facts of a live hub (argosy facts export), a member that begins counts as registered at the
-head, and what Git declared for a cluster Secret, and declares no more, as gone from there.
-
-A member that cannot be computed keeps what it has, and the plan says so; everything else is shown.
-So is what fails or cannot be followed.
-
-Exit status: 0, or 1 if something fails so that the plan lacks it, or 2 if there is no plan. With
---exit-code it is also 1 if there are changes. With --detailed-exit-code it is 0 without changes, 3
-with changes, 4 with removals beyond the removal budget, and 1 and 2 as before.
-
-A release's new version is one change of the release, unless its chart is in this repository.`,
-		Example: `  argosy plan --base origin/main                    # before a commit
-  argosy plan --base origin/main --head HEAD -o markdown > comment.md
-  argosy plan --base origin/main --render           # and what charts from elsewhere make of it
-  argosy plan --base v1.4.0 --head v1.5.0 --hub hub-eu
-  argosy plan --base origin/main -o approval > fleet/approvals/cleanup.yaml`,
+		Long: `Plan shows what a change does to every cluster: which Applications are created, changed, moved or
+removed, and why. Exit status: 0, 1 if the plan lacks something, 2 if there is none. Revisions, reports,
+remote charts and the removal budget are described in docs/reference/cli.md#plan.`,
+		Example: `  argosy plan --base origin/main                    # the folder as it is, before a commit
+  argosy plan --base v1.4.0 --head v1.5.0 --render -o markdown`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := failure.CheckChoice("output", output, "text", "json", "markdown", "approval"); err != nil {
@@ -120,7 +75,7 @@ A release's new version is one change of the release, unless its chart is in thi
 		},
 	}
 	cmd.Flags().StringVar(&q.Base, "base", "", "the `revision` to compare with (required)")
-	cmd.Flags().StringVar(&q.Head, "head", "", "the `revision` to compare; the default is the folder as it is, and of a bare repository its HEAD")
+	cmd.Flags().StringVar(&q.Head, "head", "", "the `revision` to compare; default: the folder as it is, or the HEAD of a bare repository")
 	cmd.Flags().StringVar(&q.Hub, "hub", "", "show this hub alone")
 	factsFlag(cmd, &factsFrom)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")

@@ -20,25 +20,20 @@ func newRender(o *options) *cobra.Command {
 	var factsFrom, instead []string
 	cmd := &cobra.Command{
 		Use:   "render --hub HUB --out DIR",
-		Short: "Write what a hub's pipeline comes to as static files",
-		Long: `Render follows the pipeline of a hub to its end, as plan does, and writes what comes out: the
-Applications, and what stands beside the roots (projects). It is for an Argo CD that has no plugins,
-as Amazon EKS's managed one, and for reviews in a branch of rendered files. They equal what the
-plugin makes; ApplicationSets, and the Applications that only bring those, are left out. For an engine
-that is Flux, a member's or the hub's own, they are the objects that its artifact holds.
+		Short: "Write the objects of a hub's pipeline as static files",
+		Long: `Render follows the pipeline of a hub to its end, as plan does, and writes the objects that it makes: the
+Applications, and other objects of the roots (projects). They equal those of the plugin. They serve an
+Argo CD without plugins, as Amazon EKS's managed one, and reviews in a branch of rendered files. For an
+engine that is Flux, they are the objects of its artifact.
 
-With --form applicationsets, Applications are written as ApplicationSets with a list for a generator,
-one for each that makes them otherwise: with its policy, and its steps of a rollout.
+With --form applicationsets, render writes Applications as ApplicationSets with a list generator, one for
+each ApplicationSet that makes them, with its policy and its rollout steps. With --form pipeline, it leaves
+nothing out: the roots and all ApplicationSets and Applications, each as the API server gets it. That is for
+comparing with a hub or another revision; applied, each Application would have two owners.
 
-With --form pipeline nothing is left out: the roots, and all ApplicationSets and Applications that they
-come to, each as the API server gets it and Applications in folders by what makes them. That is for
-comparing, with a hub or with another revision; whoever applied it would have two owners for each
-Application.
-
-The folder is written as a whole or not at all: with errors, or a chart of this repository that cannot
-be read, nothing is written and the exit status is 1. A folder that render has written before is
-replaced; any other that is not empty is refused. It is made beside it, in a folder .argosy-new-*; what
-a render that was killed has left of it, the next one to the same folder removes.`,
+Render writes the folder as a whole or not at all. With any error it writes nothing, and the exit status is
+1. It replaces a folder that render wrote, and refuses any other that is not empty. It works in a folder
+.argosy-new-* beside it; the next render to the same folder removes what a killed render left.`,
 		Example: `  argosy render --hub hub-eu --out rendered/hub-eu
   argosy render --hub hub-eu --out rendered/hub-eu --form applicationsets --revision release-next=origin/release-next`,
 		Args: cobra.NoArgs,

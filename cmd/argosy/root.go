@@ -90,9 +90,9 @@ func newRoot() *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{
 		Use:   "argosy",
-		Short: "What every cluster of a fleet should run, computed from one Git repository",
-		Long: `Argosy computes, from one Git repository, what every cluster of a fleet should run. This
-command answers questions about such a repository; it changes no cluster, and only facts export asks one.
+		Short: "Compute the workloads of every cluster of a fleet from one Git repository",
+		Long: `Argosy computes, from one Git repository, the workloads of every cluster of a fleet. This command
+shows, checks and compares them. It changes no cluster, and only facts export queries one.
 
 Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 ended by a signal.`,
 		Example: `  argosy lint
@@ -104,8 +104,8 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet's repository: a folder, or a Git `URL`")
-	root.PersistentFlags().StringVar(&o.repo.Ref, "ref", "", "of a Git URL or a bare repository: the branch, tag or commit; default: main, and of a bare repository its HEAD")
+	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet repository: a folder, or a Git `URL`")
+	root.PersistentFlags().StringVar(&o.repo.Ref, "ref", "", "of a Git URL or a bare repository: branch, tag or commit; default: main, or HEAD of a bare repository")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return failure.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})

@@ -70,7 +70,9 @@ func BenchmarkPlan(b *testing.B) {
 				}
 				was := hub(before, base)
 				found = 0
-				expand.Compare(was, hub(after, head), func(expand.Pair) { found++ })
+				for range expand.Compare(was, hub(after, head)) {
+					found++
+				}
 				plan += time.Since(began)
 				runtime.GC()
 				began, all = time.Now(), 0

@@ -3,6 +3,7 @@ package expand
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"regexp"
@@ -29,14 +30,18 @@ func (p Pair) Any() *Object {
 	return p.Before
 }
 
-// Compare visits what differs between two revisions of one hub (rule 5). What an ApplicationSet makes that cannot be
+// Compare returns the differences between two revisions of one hub, computed while they are read (rule 5). What an ApplicationSet makes that cannot be
 // expanded at one of them is not compared: that is a problem of that one. An object that another one makes afterwards is
 // still the same object.
-func Compare(before, after *Hub, visit func(Pair)) {
-	c := &comparison{before: before, after: after, visit: visit, gone: map[Key]once{}, come: map[Key]once{}, seen: map[Key]bool{}}
-	c.followed = c.worthFollowing()
-	c.lists(nil, before.roots, after.roots, false)
-	c.finish()
+func Compare(before, after *Hub) iter.Seq[Pair] {
+	return func(yield func(Pair) bool) {
+		goesOn := true
+		visit := func(p Pair) { goesOn = goesOn && yield(p) }
+		c := &comparison{before: before, after: after, visit: visit, gone: map[Key]once{}, come: map[Key]once{}, seen: map[Key]bool{}}
+		c.followed = c.worthFollowing()
+		c.lists(nil, before.roots, after.roots, false)
+		c.finish()
+	}
 }
 
 type comparison struct {

@@ -113,7 +113,7 @@ func TestCompareFindsAll(t *testing.T) {
 				head := commit(t, change)
 				next := state(t, st, head)
 				got, left := map[expand.Key]string{}, map[expand.Key]bool{}
-				expand.Compare(revision(t, st, base, hub, memo), revision(t, next, head, hub, memo), func(p expand.Pair) {
+				for p := range expand.Compare(revision(t, st, base, hub, memo), revision(t, next, head, hub, memo)) {
 					what := changed
 					switch {
 					case p.Left:
@@ -127,7 +127,7 @@ func TestCompareFindsAll(t *testing.T) {
 						t.Errorf("%s is visited twice", p.Any().Key())
 					}
 					got[p.Any().Key()] = what
-				})
+				}
 				want := brute(before, everything(t, revision(t, next, head, hub, memo)))
 				for k, o := range before { // what is left goes on making what the engine answers
 					for above := o.Parent; above != nil; above = above.Parent {
@@ -157,7 +157,9 @@ func TestCompareIsLazy(t *testing.T) {
 	head := commit(t, changes(t)["tenant override"])
 	memo := &expand.Memo{}
 	found := map[string]bool{}
-	expand.Compare(revision(t, st, base, "hub-eu", memo), revision(t, state(t, st, head), head, "hub-eu", memo), func(p expand.Pair) { found[p.Any().Name()] = true })
+	for p := range expand.Compare(revision(t, st, base, "hub-eu", memo), revision(t, state(t, st, head), head, "hub-eu", memo)) {
+		found[p.Any().Name()] = true
+	}
 	want := []string{"external-dns-retail-dev-eu-1", "external-dns-retail-prod-eu-1", "external-dns-retail-prod-eu-2", "external-dns-retail-staging-eu-1"}
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
 		t.Errorf("differ: %v, want %v", got, want)

@@ -54,7 +54,7 @@ func (p *Plan) Expand(before, after *expand.Hub, progress func(objects int)) {
 	hub := &p.Hubs[i]
 	x := &objects{before: before, after: after, told: told(*hub)}
 	steps, visited := rollouts{}, 0
-	expand.Compare(before, after, func(pair expand.Pair) {
+	for pair := range expand.Compare(before, after) {
 		steps.add(pair.After)
 		visited++
 		if o, ok := x.object(pair); ok {
@@ -63,7 +63,7 @@ func (p *Plan) Expand(before, after *expand.Hub, progress func(objects int)) {
 		if progress != nil {
 			progress(visited)
 		}
-	})
+	}
 	hub.Rollouts = steps.sorted()
 	slices.SortFunc(hub.Objects, func(a, b Object) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.Owner, b.Owner), strings.Compare(a.Namespace, b.Namespace))
