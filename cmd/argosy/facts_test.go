@@ -123,7 +123,7 @@ func TestFactsExportRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := st.Answer(r)
+			answer, err := generator.Bytes(st, r)
 			if err != nil {
 				t.Fatal(err)
 			}

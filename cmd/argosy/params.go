@@ -60,7 +60,7 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 					return err
 				}
 			}
-			answer, err := st.Answer(r)
+			answer, err := generator.Bytes(st, r)
 			if err != nil {
 				return err
 			}

@@ -54,8 +54,9 @@ type Options struct {
 	Client Client
 	// Hub is the hub of queries that name none.
 	Hub string
-	// Fingerprint is the same text for two states with the same response; default generator.State's
-	// own.
+	// Responses are remembered beside those that the service gives; default a cache of its own.
+	Responses *generator.Cache
+	// Fingerprint is the same text for two states with the same response; default that of Responses.
 	Fingerprint func(*generator.State, generator.Request) string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
@@ -93,8 +94,11 @@ func New(o Options) (*Notifier, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	if o.Responses == nil {
+		o.Responses = new(generator.Cache)
+	}
 	if o.Fingerprint == nil {
-		o.Fingerprint = (*generator.State).Fingerprint
+		o.Fingerprint = o.Responses.Fingerprint
 	}
 	if o.Observe == nil {
 		o.Observe = func(error) {}
@@ -239,7 +243,7 @@ func (n *Notifier) differs(s ApplicationSet, st *generator.State, arrived []stri
 			continue // every state refuses it
 		}
 		r.ApplicationSet = s.Name
-		if n.fingerprint(n.last, r) != n.fingerprint(st, r) || st.DeploysTo(r, arrived) {
+		if n.fingerprint(n.last, r) != n.fingerprint(st, r) || n.o.Responses.DeploysTo(st, r, arrived) {
 			return true
 		}
 	}

@@ -207,7 +207,7 @@ func (h *Hub) ask(applicationSet string, parameters json.RawMessage) (json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	told, err := h.o.State.Once(r)
+	told, err := generator.Respond(h.o.State, r)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 			files[p] = snapshot.NewFile(p, []byte(contents[p]), snapshot.MaxFileSize)
 		}
 		var st *generator.State
+		var cache generator.Cache
 		good := files
 		live := facts.Set{}
 		for step := range steps {
@@ -78,8 +79,8 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 				if r.IntN(4) == 0 {
 					continue // not asked in every state
 				}
-				got, gotErr := st.Told(request)
-				want, wantErr := fresh.Told(request)
+				got, gotErr := cache.Get(st, request)
+				want, wantErr := generator.Respond(fresh, request)
 				if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
 					t.Fatalf("seed %d, step %d: %v; computed anew: %v", seed, step, gotErr, wantErr)
 				}
@@ -99,14 +100,14 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 				if fmt.Sprint(got.Subjects()) != fmt.Sprint(want.Subjects()) {
 					t.Fatalf("seed %d, step %d: subjects %v, computed anew %v", seed, step, got.Subjects(), want.Subjects())
 				}
-				if subjects, err := fresh.Subjects(request); err != nil || fmt.Sprint(subjects) != fmt.Sprint(want.Subjects()) {
+				if subjects, err := generator.Subjects(fresh, request); err != nil || fmt.Sprint(subjects) != fmt.Sprint(want.Subjects()) {
 					t.Fatalf("seed %d, step %d: subjects alone %v, of the answer %v: %v", seed, step, subjects, want.Subjects(), err)
 				}
 				if previous == nil {
 					continue
 				}
-				before, beforeErr := previous.Told(request)
-				was, is, err := generator.Both(previous, st, request)
+				before, beforeErr := cache.Get(previous, request)
+				was, is, err := generator.RespondBoth(previous, st, request)
 				if (err == nil) != (beforeErr == nil) || err == nil && (!bytes.Equal(was.Bytes(), before.Bytes()) || !bytes.Equal(is.Bytes(), want.Bytes())) {
 					t.Fatalf("seed %d, step %d: both answers are not those of each state: %v, %v", seed, step, err, beforeErr)
 				}
@@ -126,7 +127,8 @@ func TestUnchangedClustersAreReused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := st.Told(request)
+	var cache generator.Cache
+	before, err := cache.Get(st, request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +137,7 @@ func TestUnchangedClustersAreReused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := next.Told(request)
+	after, err := cache.Get(next, request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,15 +25,15 @@ func request(t testing.TB, parameters string) Request {
 // What a State remembers is bounded, and counted once (H10).
 func TestAnswersAreBounded(t *testing.T) {
 	key := func(i byte) [sha256.Size]byte { return sha256.Sum256([]byte{i}) }
-	a := newAnswers()
-	half := rememberedAnswer{told: &Told{total: total{size: maxAnswerBytes / 2}}}
+	a := newGeneration(nil)
+	half := remembered[*Response]{value: &Response{total: total{size: maxResponseBytes / 2}}}
 	for range 3 { // computed by several requests at once
 		a.put(key(1), half)
 	}
-	if *a.size != half.told.Len() || len(a.known) != 1 {
-		t.Errorf("one answer of %d bytes counts as %d of %d bytes", half.told.Len(), len(a.known), *a.size)
+	if a.size != half.value.Len() || len(a.responses) != 1 {
+		t.Errorf("one answer of %d bytes counts as %d of %d bytes", half.value.Len(), len(a.responses), a.size)
 	}
-	a.put(key(2), rememberedAnswer{told: &Told{total: total{size: maxAnswerBytes + 1}}})
+	a.put(key(2), remembered[*Response]{value: &Response{total: total{size: maxResponseBytes + 1}}})
 	if _, ok := a.get(key(2)); ok {
 		t.Error("an answer larger than the limit is remembered")
 	}
@@ -42,8 +42,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 	a.put(key(3), half)
 	a.put(key(4), half)
-	if *a.size > maxAnswerBytes {
-		t.Errorf("%d bytes are remembered, at most %d", *a.size, maxAnswerBytes)
+	if a.size > maxResponseBytes {
+		t.Errorf("%d bytes are remembered, at most %d", a.size, maxResponseBytes)
 	}
 }
 
@@ -75,12 +75,13 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 		"not known any more":       {facts.NewSet(false), nil},
 		"a cluster's, and nothing": {known.WithClusters(facts.Cluster{Name: "one"}), nil},
 	} {
+		var cache Cache
 		previous, err := Build(nil, files, known)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range parameters {
-			if _, err := previous.Answer(request(t, p)); err != nil {
+			if _, err := cache.Get(previous, request(t, p)); err != nil {
 				t.Fatal(p, err)
 			}
 		}
@@ -89,9 +90,9 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 			t.Fatal(err)
 		}
 		kept := map[string]bool{}
-		for _, b := range next.answers.known {
+		for _, b := range cache.of(next).responses {
 			for key, p := range parameters {
-				if r := request(t, p); r.View == b.view && r.Group == b.group && r.Component == b.component {
+				if topicOf(request(t, p)) == b.topic {
 					kept[key] = true
 				}
 			}
@@ -100,7 +101,7 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 			t.Error(name, diff)
 		}
 		again, err := Build(previous, fleettest.Snapshot("rev", fleettest.Small()), c.next)
-		if err != nil || len(again.answers.known) > 0 {
+		if err != nil || len(cache.of(again).responses) > 0 {
 			t.Error("another snapshot:", err)
 		}
 	}
@@ -117,23 +118,24 @@ func TestFingerprintsOutliveAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var cache Cache
 	before := map[string]string{}
 	for _, r := range append(others, own) {
-		before[r.Group+r.Component] = previous.Fingerprint(r)
+		before[r.Group+r.Component] = cache.Fingerprint(previous, r)
 	}
-	clear(previous.answers.known)
+	clear(cache.of(previous).responses)
 	next, err := Build(previous, files, known.WithApplications(fleettest.WithFinalizer(fleettest.Application("dns", "one", "default"))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, st := range []*State{previous, next} {
 		for _, r := range others {
-			if got := st.Fingerprint(r); got != before[r.Group+r.Component] || len(st.answers.known) > 0 {
-				t.Errorf("%s/%s: %s, computed anew: %d", r.Group, r.Component, got, len(st.answers.known))
+			if got := cache.Fingerprint(st, r); got != before[r.Group+r.Component] || len(cache.of(st).responses) > 0 {
+				t.Errorf("%s/%s: %s, computed anew: %d", r.Group, r.Component, got, len(cache.of(st).responses))
 			}
 		}
 	}
-	if next.Fingerprint(own); len(next.answers.known) != 1 {
+	if cache.Fingerprint(next, own); len(cache.of(next).responses) != 1 {
 		t.Error("G6: the answer that depends on the Application is not computed anew")
 	}
 }
@@ -142,20 +144,20 @@ func TestFingerprintsOutliveAnswers(t *testing.T) {
 // the others do not wait for ever.
 func TestAnswersAreComputedOnce(t *testing.T) {
 	t.Parallel()
-	a := newAnswers()
-	key := requestKey{1}
+	a := newGeneration(nil)
+	key := queryKey{1}
 	began, release := make(chan struct{}), make(chan struct{})
 	var computed atomic.Int32
-	compute := func() (*Told, *Error) {
+	compute := func() (*Response, *Error) {
 		if computed.Add(1) == 1 {
 			close(began)
 		}
 		<-release
-		told := &Told{}
-		a.put(key, rememberedAnswer{told: told})
+		told := &Response{}
+		a.put(key, remembered[*Response]{value: told})
 		return told, nil
 	}
-	got := make(chan *Told, 9)
+	got := make(chan *Response, 9)
 	ask := func() {
 		told, _ := a.once(key, compute)
 		got <- told
@@ -176,11 +178,11 @@ func TestAnswersAreComputedOnce(t *testing.T) {
 		t.Errorf("it was computed %d times", n)
 	}
 
-	other := requestKey{2}
+	other := queryKey{2}
 	began, release = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer func() { _ = recover() }()
-		_, _ = a.once(other, func() (*Told, *Error) {
+		_, _ = a.once(other, func() (*Response, *Error) {
 			close(began)
 			<-release
 			panic("computing")
@@ -188,7 +190,7 @@ func TestAnswersAreComputedOnce(t *testing.T) {
 	}()
 	<-began
 	go func() {
-		told, _ := a.once(other, func() (*Told, *Error) { return &Told{}, nil })
+		told, _ := a.once(other, func() (*Response, *Error) { return &Response{}, nil })
 		got <- told
 	}()
 	close(release)

@@ -14,24 +14,3 @@ func (st *State) Arrived(before *State) []string {
 	}
 	return out
 }
-
-// DeploysTo reports whether the answer to a request has a set for one of the clusters.
-func (st *State) DeploysTo(r Request, clusters []string) bool {
-	if len(clusters) == 0 || r.View != Components && r.View != Agents && r.View != Grants {
-		return false // the others deploy to the asker's own cluster
-	}
-	told, err := st.Told(r)
-	if err != nil {
-		return false
-	}
-	arrived := make(map[string]bool, len(clusters))
-	for _, name := range clusters {
-		arrived[name] = true
-	}
-	for e := range told.all() {
-		if arrived[e.subject.Cluster] {
-			return true
-		}
-	}
-	return false
-}

@@ -52,7 +52,7 @@ func TestDeploysTo(t *testing.T) {
 		{`{"view":"members"}`, "one", false},
 		{`{"view":"releases","group":"addons"}`, "hub", false},
 	} {
-		if got := st.DeploysTo(querytest.Query(t, c.ask), strings.Fields(c.clusters)); got != c.want {
+		if got := new(generator.Cache).DeploysTo(st, querytest.Query(t, c.ask), strings.Fields(c.clusters)); got != c.want {
 			t.Errorf("%s to %q: %v", c.ask, c.clusters, got)
 		}
 	}
@@ -70,7 +70,7 @@ func BenchmarkDeploysTo(b *testing.B) {
 	st := querytest.Build(b, files)
 	r := querytest.Query(b, `{"view":"components","group":"addons"}`)
 	for b.Loop() {
-		if st.DeploysTo(r, arrived) {
+		if new(generator.Cache).DeploysTo(st, r, arrived) {
 			b.Fatal("they are none of its clusters")
 		}
 	}

@@ -50,7 +50,7 @@ func build(b *testing.B, previous *generator.State, s *snapshot.Snapshot) *gener
 
 func answer(b *testing.B, st *generator.State, component int) []byte {
 	b.Helper()
-	out, err := st.Answer(generator.Request{
+	out, err := generator.Bytes(st, generator.Request{
 		View: generator.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(component),
 	})
 	if err != nil {

@@ -234,3 +234,8 @@ func (c *Cluster) Desired() *Cluster {
 	}
 	return c
 }
+
+// IsRetired reports whether the member is to go.
+func (c *Cluster) IsRetired() bool {
+	return c.Member.Lifecycle == fleet.Retired && len(problem.Errors(c.Member.Problems)) == 0
+}

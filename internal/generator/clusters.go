@@ -49,3 +49,9 @@ func (st *State) Cluster(hub, name string) *Cluster {
 	}
 	return st.clusters[hub][i]
 }
+
+// KnowsApplications reports whether anything can be removed in two steps.
+func (st *State) KnowsApplications() bool {
+	_, known := st.Facts().Applications()
+	return known
+}

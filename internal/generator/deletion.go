@@ -26,17 +26,6 @@ const (
 	marked
 )
 
-// removes reports whether anything can be removed in two steps.
-func (st *State) KnowsApplications() bool {
-	_, known := st.Facts().Applications()
-	return known
-}
-
-// retired reports whether the member is to go.
-func (c *Cluster) IsRetired() bool {
-	return c.Member.Lifecycle == fleet.Retired && len(problem.Errors(c.Member.Problems)) == 0
-}
-
 // concerns are problems that concern somebody: those of a retired member do not.
 func (c *Cluster) concerns(ps []problem.Problem) []problem.Problem {
 	if c.IsRetired() {

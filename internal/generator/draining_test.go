@@ -16,7 +16,7 @@ const drainingTwo = "{clusterName: two, tenant: retail, environment: dev, labels
 // of is one cluster's sets in the answer to a request, as bytes.
 func of(t testing.TB, st *generator.State, cluster, parameters string) string {
 	t.Helper()
-	b, err := st.Answer(querytest.Query(t, parameters))
+	b, err := generator.Bytes(st, querytest.Query(t, parameters))
 	if err != nil {
 		t.Fatal(err)
 	}

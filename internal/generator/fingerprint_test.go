@@ -38,18 +38,18 @@ func TestFingerprintChangesWithTheResponse(t *testing.T) {
 		"a refusal":        {fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): "{clusterName: one, tenant: retail, environment: prod, labels: {addonsRelease: none}}\n"}), true, true},
 	} {
 		after := at(c.files, "two")
-		if got := before.Fingerprint(dns) != after.Fingerprint(dns); got != c.dns {
+		if got := new(generator.Cache).Fingerprint(before, dns) != new(generator.Cache).Fingerprint(after, dns); got != c.dns {
 			t.Errorf("%s: components differ: %v", name, got)
 		}
-		if got := before.Fingerprint(releases) != after.Fingerprint(releases); got != c.rel {
+		if got := new(generator.Cache).Fingerprint(before, releases) != new(generator.Cache).Fingerprint(after, releases); got != c.rel {
 			t.Errorf("%s: releases differ: %v", name, got)
 		}
 	}
 	bad := querytest.Query(t, `{"view":"components","group":"nosuch"}`)
-	if f := before.Fingerprint(bad); f != at(fleettest.Small(), "two").Fingerprint(bad) || f == before.Fingerprint(dns) {
+	if f := new(generator.Cache).Fingerprint(before, bad); f != new(generator.Cache).Fingerprint(at(fleettest.Small(), "two"), bad) || f == new(generator.Cache).Fingerprint(before, dns) {
 		t.Errorf("a refusal: %s", f)
 	}
-	if before.Fingerprint(dns) == before.Fingerprint(releases) {
+	if new(generator.Cache).Fingerprint(before, dns) == new(generator.Cache).Fingerprint(before, releases) {
 		t.Error("two views are alike")
 	}
 }

@@ -23,7 +23,7 @@ func TestOldCommitsAreForgotten(t *testing.T) {
 	files := fleettest.Files(o)
 	respond := func(previous *generator.State, s *snapshot.Snapshot) (*generator.State, []byte) {
 		st := querytest.Next(t, previous, s, facts.Set{})
-		response, err := st.Answer(generator.Request{View: generator.Components, Hub: fleettest.Hub, Group: fleettest.Group})
+		response, err := generator.Bytes(st, generator.Request{View: generator.Components, Hub: fleettest.Hub, Group: fleettest.Group})
 		if err != nil {
 			t.Fatal(err)
 		}

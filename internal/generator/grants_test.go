@@ -88,7 +88,7 @@ func TestHubGrantsAGroupWithoutApplications(t *testing.T) {
 		})
 	}
 	lost := facts.NewSet(true, facts.Cluster{Name: "hub"}).WithApplications(fleettest.GrantOfOne)
-	if _, err := state(t, mine, lost).Answer(querytest.Query(t, ofGrants)); err == nil || !strings.Contains(err.Error(), "no cluster Secret") {
+	if _, err := generator.Bytes(state(t, mine, lost), querytest.Query(t, ofGrants)); err == nil || !strings.Contains(err.Error(), "no cluster Secret") {
 		t.Errorf("a member whose Secret has gone loses its grant: %v", err)
 	}
 }

@@ -33,12 +33,12 @@ func everything(t testing.TB, st *generator.State) map[string]string {
 		}
 	}
 	for _, p := range parameters {
-		b, err := st.Answer(querytest.Query(t, p))
+		b, err := generator.Bytes(st, querytest.Query(t, p))
 		out[p] = fmt.Sprintf("%s %v", b, err)
 	}
 	for _, release := range []string{"default", "canary", "gone"} {
 		for _, applicationSet := range []string{"addons-default-dns", "addons-canary-dns", "else"} {
-			b, err := st.Answer(asks(t, applicationSet, release))
+			b, err := generator.Bytes(st, asks(t, applicationSet, release))
 			out[applicationSet+" "+release] = fmt.Sprintf("%s %v", b, err)
 		}
 	}
@@ -266,7 +266,7 @@ func TestOrderOfFilesChangesNothing(t *testing.T) {
 		}
 		st := querytest.Build(t, shuffled, facts.Cluster{Name: "two"}, facts.Cluster{Name: "one", Labels: map[string]string{"ring": "a"}})
 		for range 5 { // in another order
-			if _, err := st.Answer(querytest.Query(t, []string{`{"view":"agents"}`, `{"view":"members"}`, `{"view":"components","group":"addons"}`}[r.IntN(3)])); err != nil {
+			if _, err := generator.Bytes(st, querytest.Query(t, []string{`{"view":"agents"}`, `{"view":"members"}`, `{"view":"components","group":"addons"}`}[r.IntN(3)])); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -78,7 +78,7 @@ func answered(t *testing.T, st *generator.State, hub, owner string) []string {
 	var out []string
 	for _, r := range requests {
 		r.Hub, r.Owner = hub, owner
-		text, err := st.Answer(r)
+		text, err := generator.Bytes(st, r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 		if former && !st.KeepsGroup(hub, owner, group) {
 			continue
 		}
-		sets, failure := st.DesiredSets(r)
+		sets, failure := GenerateDesired(st, r)
 		if failure != nil {
 			return Owned{}, failure
 		}

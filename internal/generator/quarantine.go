@@ -139,3 +139,6 @@ func (st *State) findExceptions(previous *State, computed []anew) {
 		return cmp.Or(strings.Compare(a.member.Hub, b.member.Hub), strings.Compare(a.member.Name, b.member.Name))
 	})
 }
+
+// IsUnresolved reports whether a hub's member of a name cannot be computed, and has no last known good snapshot.
+func (st *State) IsUnresolved(name string) bool { return st.unresolved[name] }

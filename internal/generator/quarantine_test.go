@@ -69,7 +69,7 @@ func TestHealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 	// Without Applications a member that was never good is left out, and the others have a response.
 	known := facts.NewSet(false).WithApplications()
 	of := func(st *generator.State, q string) (sets map[string][]string, ok bool) {
-		response, err := st.Answer(querytest.Query(t, q))
+		response, err := generator.Bytes(st, querytest.Query(t, q))
 		if err != nil {
 			return nil, !isUnavailable(err) // no catalog has the component
 		}
@@ -118,7 +118,7 @@ func TestHealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 				if owner := querytest.Query(t, q).Owner; owner != "" && !there[generator.ID{"hub", owner}] {
 					continue
 				}
-				response, err := st.Answer(querytest.Query(t, q))
+				response, err := generator.Bytes(st, querytest.Query(t, q))
 				if err != nil {
 					if response = none; isUnavailable(err) {
 						// A base may name a component whose files nothing else of the member reads.
@@ -346,17 +346,17 @@ func TestNewBrokenMemberIsLeftOutOnlyWithoutLoss(t *testing.T) {
 					t.Errorf("%s: answered: %t, want %t", what, err == nil, want)
 				}
 			}
-			_, err := st.Answer(hubs)
+			_, err := generator.Bytes(st, hubs)
 			answered("the hub", c.want == generator.LeftOut, err)
-			_, err = st.Inputs(hubs)
+			_, err = generator.Inputs(st, hubs)
 			answered("Flux Operator", c.inputs, err)
-			_, err = st.Answer(own)
+			_, err = generator.Bytes(st, own)
 			answered("its own Argo CD", c.ownAnswer, err)
-			_, err = st.Inputs(own)
+			_, err = generator.Inputs(st, own)
 			answered("its own Flux", false, err)
 			_, err = st.Owned("hub", "new")
 			answered("its own artifact", false, err)
-			if _, err = st.Answer(querytest.Query(t, `{"view":"components","group":"addons","owner":"one"}`)); err != nil {
+			if _, err = generator.Bytes(st, querytest.Query(t, `{"view":"components","group":"addons","owner":"one"}`)); err != nil {
 				t.Error(err)
 			}
 			if len(st.LostFolders(st)) > 0 || previous != nil && len(st.Lost(previous, "")) > 0 {
@@ -368,12 +368,12 @@ func TestNewBrokenMemberIsLeftOutOnlyWithoutLoss(t *testing.T) {
 	st := querytest.Next(t, querytest.Next(t, nil, fleettest.Snapshot("good", files), none), broken, none)
 	agents := querytest.Query(t, `{"view":"agents"}`) // depends on no component's Application
 	for _, r := range []generator.Request{hubs, agents} {
-		if _, err := st.Answer(r); err != nil {
+		if _, err := generator.Bytes(st, r); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, r := range []generator.Request{hubs, agents} {
-		if b, err := querytest.Next(t, st, broken, one).Answer(r); err == nil {
+		if b, err := generator.Bytes(querytest.Next(t, st, broken, one), r); err == nil {
 			t.Errorf("%s", b)
 		}
 	}

@@ -12,7 +12,7 @@ func (st *State) registrations(hub string) ([]ComponentSet, *Error) {
 	if !st.IsFluxHub(hub) {
 		return nil, nil
 	}
-	sets, failure := st.DesiredSets(Request{View: Members, Hub: hub})
+	sets, failure := GenerateDesired(st, Request{View: Members, Hub: hub})
 	if failure != nil {
 		return nil, failure
 	}

@@ -211,13 +211,3 @@ func (st *State) Check(r Request) *Error {
 	_, failure := st.query(r)
 	return failure
 }
-
-// DesiredSets are the parameter sets of a request when all removals are done, for engines that remove in one step.
-func (st *State) DesiredSets(r Request) ([]ParameterSet, *Error) {
-	q, failure := st.query(r)
-	if failure != nil {
-		return nil, failure
-	}
-	q.Desired = true
-	return st.sets(q)
-}

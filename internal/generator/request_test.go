@@ -35,7 +35,7 @@ func TestBadQueryNamesWhatIsExpected(t *testing.T) {
 	} {
 		r, err := generator.ParseRequest([]byte(parameters), "hub")
 		if err == nil {
-			_, err = st.Answer(r)
+			_, err = generator.Bytes(st, r)
 		}
 		var e *generator.Error
 		if !errors.As(err, &e) || e.Kind != generator.BadRequest || !strings.HasPrefix(e.Error(), want) {
@@ -46,7 +46,7 @@ func TestBadQueryNamesWhatIsExpected(t *testing.T) {
 	if err != nil || r.Hub != "hub" || r.Owner != "" {
 		t.Error(r, err)
 	}
-	if _, err := st.Answer(generator.Request{View: generator.Members}); err == nil || err.Error() != "no hub given: set input.parameters.hub, or the server's --hub" {
+	if _, err := generator.Bytes(st, generator.Request{View: generator.Members}); err == nil || err.Error() != "no hub given: set input.parameters.hub, or the server's --hub" {
 		t.Error(err)
 	}
 	if got := querytest.Names(t, st, `{"view":"members","hub":"hub2"}`); got != "fleet-secret-solo" {

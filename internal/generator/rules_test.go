@@ -243,7 +243,7 @@ func TestErrorsAreShort(t *testing.T) {
 	}
 	var target *generator.Error
 	st := querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "tenannt: x\nlifecycl: y\n")}))
-	_, err := st.Answer(querytest.Query(t, querytest.Addons))
+	_, err := generator.Bytes(st, querytest.Query(t, querytest.Addons))
 	if !errors.As(err, &target) || target.Kind != generator.Unavailable || len(target.Problems) != 2 {
 		t.Fatalf("%#v", err)
 	}

@@ -1,11 +1,7 @@
 package generator
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"slices"
 )
 
 // Common is what every parameter set has, but for `digest` and `revision`, which encode adds. Name is the cluster that
@@ -22,8 +18,8 @@ type Common struct {
 	ApplicationName string          `json:"applicationName"`
 	// Quarantine tells why the set is the last good one of a member that cannot be computed; absent from all others (rule 10).
 	Quarantine string `json:"quarantine,omitempty"`
-	// revision is what the set is computed from, where that is not the State's.
-	revision string
+	// Revision is what the set is computed from, where that is not the State's; the encoding adds it.
+	Revision string `json:"-"`
 }
 
 // MemberSet is one element of the answer to view members.
@@ -82,61 +78,8 @@ type AgentSet struct {
 	Deletion   string         `json:"deletion"`
 }
 
-// common gives access to the fields that all sets share.
-func (c *Common) common() *Common { return c }
+// Shared are the fields that all sets have.
+func (c *Common) Shared() *Common { return c }
 
 // ParameterSet is one element of a response.
-type ParameterSet interface{ common() *Common }
-
-// encodedSet is a set as JSON. A set of the State's own revision is without it: it belongs where hole is, which is 0 for
-// a set that has another one, and has it.
-type encodedSet struct {
-	text    []byte
-	hole    int
-	subject Subject
-}
-
-// digestSize is the length of a digest.
-const digestSize = 32
-
-// revisionField is what belongs into holes.
-func revisionField(revision string) []byte {
-	text, err := EncodeJSON(revision)
-	if err != nil {
-		panic(err) //nolint:forbidigo // texts can always be written
-	}
-	return slices.Concat([]byte(`"revision":`), text, []byte{','})
-}
-
-// encode is a set as JSON, followed by its revision and by the digest of all that is before it.
-func encode(s ParameterSet) (encodedSet, *Error) {
-	text, err := EncodeJSON(s)
-	if err != nil {
-		return encodedSet{}, &Error{Kind: Unavailable, Message: fmt.Sprintf("cluster %q: %v", s.common().Name, err)}
-	}
-	end := `"digest":"` + digest(text) + `"}`
-	text[len(text)-1] = ','
-	if revision := s.common().revision; revision != "" {
-		return encodedSet{text: slices.Concat(text, revisionField(revision), []byte(end)), subject: subject(s)}, nil
-	}
-	return encodedSet{text: slices.Concat(text, []byte(end)), hole: len(text), subject: subject(s)}, nil
-}
-
-func (e encodedSet) total() total {
-	t := total{sets: 1, size: len(e.text)}
-	if e.hole > 0 {
-		t.holes = 1
-	}
-	return t
-}
-
-// digest is the set's.
-func (e encodedSet) digest() []byte {
-	end := len(e.text) - len(`"}`)
-	return e.text[end-digestSize : end]
-}
-
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
-}
+type ParameterSet interface{ Shared() *Common }

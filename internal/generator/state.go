@@ -38,8 +38,7 @@ type State struct {
 	// unsettled are the names of members that cannot be computed and have no home.
 	unresolved map[string]bool
 	// moves are the hubs that members' files have moved to, by what they were before.
-	moved   map[ID]string
-	answers answers
+	moved map[ID]string
 	// released are the catalogs of releases, nil where nobody asks for them (ReadCatalogs).
 	releaseCatalogs *releaseCatalogs
 }
@@ -65,14 +64,10 @@ func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes Homes) (
 	if err != nil {
 		return nil, err
 	}
-	st := &State{Revision: s.Revision, Fleet: now.Fleet, resolver: now, facts: f, answers: newAnswers()}
+	st := &State{Revision: s.Revision, Fleet: now.Fleet, resolver: now, facts: f}
 	st.buildClusters(previous, newHistory(st, previous, homes))
 	st.moved = st.movedSince(previous)
 	now.Documents.Trim(s)
-	st.keepAnswers(previous)
-	if previous != nil {
-		st.answers.before = previous.answers.forNext(previous.facts, f)
-	}
 	return st, nil
 }
 

@@ -64,7 +64,7 @@ func TestClusterWithApplicationsNeedsItsSecret(t *testing.T) {
 			}
 			r := querytest.Query(t, c.ask)
 			r.ApplicationSet = c.by
-			b, err := st.Answer(r)
+			b, err := generator.Bytes(st, r)
 			var e *generator.Error
 			if !errors.As(err, &e) || e.Kind != generator.Unavailable || e.Problems[0].Reason != problem.MissingSecret || e.Problems[0].Cluster != "one" {
 				t.Errorf("%s, %v", b, err)
@@ -93,11 +93,11 @@ func TestEngineOfAClusterWithoutSecretIsRefused(t *testing.T) {
 		}
 		own := querytest.Query(t, `{"view":"components","group":"addons","owner":"one"}`)
 		for what, ask := range map[string]func() (any, error){
-			"inputs":   func() (any, error) { return st.Inputs(own) },
+			"inputs":   func() (any, error) { return generator.Inputs(st, own) },
 			"artifact": func() (any, error) { return st.Owned("hub", "one") },
-			"answer":   func() (any, error) { return st.Answer(own) },
+			"answer":   func() (any, error) { return generator.Bytes(st, own) },
 			"releases": func() (any, error) {
-				return st.Answer(querytest.Query(t, `{"view":"releases","group":"addons","owner":"one"}`))
+				return generator.Bytes(st, querytest.Query(t, `{"view":"releases","group":"addons","owner":"one"}`))
 			},
 		} {
 			if out, err := ask(); (err != nil) != refused || refused && !strings.Contains(err.Error(), "has no cluster Secret") {
@@ -105,7 +105,7 @@ func TestEngineOfAClusterWithoutSecretIsRefused(t *testing.T) {
 			}
 		}
 		others := querytest.Query(t, `{"view":"components","group":"resources","owner":"one"}`)
-		if _, err := st.Inputs(others); err != nil {
+		if _, err := generator.Inputs(st, others); err != nil {
 			t.Error("a group that the hub owns:", err)
 		}
 		if got := applicationsOf(t, st, querytest.Addons, ""); got != "dns-hub" {

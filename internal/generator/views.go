@@ -13,14 +13,14 @@ import (
 )
 
 // registrationSets are the one set of a spoke, what registers it.
-func (st *State) registrationSets(q query, c *Cluster) (out clusterSets) {
+func (st *State) registrationSets(q query, c *Cluster) (out ClusterSets) {
 	deletion, is := st.registration(q, c)
 	if !is {
 		return out
 	}
 	s, faults := st.NewMemberSet(c, deletion)
-	if out.problems = c.concerns(faults); s != nil {
-		out.sets = []ParameterSet{s}
+	if out.Problems = c.concerns(faults); s != nil {
+		out.Sets = []ParameterSet{s}
 	}
 	return out
 }
@@ -146,7 +146,7 @@ func (st *State) releaseSets(q query) ([]ParameterSet, []problem.Problem) {
 			continue
 		}
 		common := common
-		common.revision = u.revision
+		common.Revision = u.revision
 		if u.quarantine != "" {
 			common.Quarantine = u.quarantine
 		}
@@ -177,17 +177,17 @@ func (st *State) askersCommon(q query) Common {
 }
 
 // componentSets are one set per component that is enabled on a cluster and owned by the asker.
-func (st *State) componentSets(q query, c *Cluster) (out clusterSets) {
+func (st *State) componentSets(q query, c *Cluster) (out ClusterSets) {
 	g := c.Groups[q.Group]
 	if g == nil {
 		return out
 	}
-	out.knows = q.Component != "" && g.Has(q.Component)
+	out.Known = q.Component != "" && g.Has(q.Component)
 	if !c.Registered || !st.MayDeploy(c, q.Group, q.Requester) {
 		return out
 	}
 	if len(g.Errors) > 0 {
-		out.problems = c.concerns(g.Errors)
+		out.Problems = c.concerns(g.Errors)
 		return out
 	}
 	if q.Release != "" && g.Release.Type != q.Release {
@@ -195,9 +195,9 @@ func (st *State) componentSets(q query, c *Cluster) (out clusterSets) {
 	}
 	for _, component := range q.components(g) {
 		s, problems := st.componentSet(q, c, g, component)
-		out.problems = append(out.problems, problems...)
+		out.Problems = append(out.Problems, problems...)
 		if s != nil {
-			out.sets = append(out.sets, s)
+			out.Sets = append(out.Sets, s)
 		}
 	}
 	return out
@@ -223,7 +223,7 @@ func (st *State) componentSet(q query, c *Cluster, g *Group, component string) (
 		if st.held(q, c, g, component) {
 			return nil, nil
 		}
-		return NewComponentSet(resolver, c, g, component, q.told(r), fleet.Orphan)
+		return NewComponentSet(resolver, c, g, component, q.written(r), fleet.Orphan)
 	}
 	if r.EntryTree == nil || st.removal(q, c, g, component) != wanted || !RemovesWorkloads(c, r) {
 		return nil, nil
@@ -233,11 +233,11 @@ func (st *State) componentSet(q query, c *Cluster, g *Group, component string) (
 			return nil, nil // it cannot be told any more what runs: it stays, and so does the rest of the answer
 		}
 	}
-	return NewComponentSet(resolver, c, g, component, q.told(r), fleet.Cascade)
+	return NewComponentSet(resolver, c, g, component, q.written(r), fleet.Cascade)
 }
 
-// told is what is written of a component.
-func (q query) told(r Component) Component {
+// written is what is encoded of a component.
+func (q query) written(r Component) Component {
 	if q.SubjectsOnly {
 		r.Values = nil
 	}

@@ -65,7 +65,7 @@ func checkArchive(t *testing.T, path string) {
 			continue
 		}
 		name, parameters, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		b, err := st.Answer(querytest.Query(t, parameters))
+		b, err := generator.Bytes(st, querytest.Query(t, parameters))
 		if err != nil {
 			got[name+".json"] = "error: " + err.Error() + "\n"
 			continue

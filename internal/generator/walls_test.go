@@ -117,7 +117,7 @@ func tenantSets(t *testing.T, st *generator.State, tenant string) map[string]str
 		`{"view":"members"}`, `{"view":"agents"}`, `{"view":"components","group":"addons","component":"dns"}`, `{"view":"components","group":"addons","component":"web"}`,
 		`{"view":"components","group":"addons","owner":"blue-2"}`, `{"view":"releases","group":"addons","owner":"blue-2"}`,
 	} {
-		b, err := st.Answer(querytest.Query(t, parameters))
+		b, err := generator.Bytes(st, querytest.Query(t, parameters))
 		if err != nil {
 			t.Fatalf("%s: %v", parameters, err)
 		}
@@ -240,7 +240,7 @@ secretNames:
 					t.Errorf("concerns %q: %s", p.Cluster, p.Error())
 				}
 			}
-			if _, err := st.Answer(querytest.Query(t, `{"view":"members"}`)); err == nil {
+			if _, err := generator.Bytes(st, querytest.Query(t, `{"view":"members"}`)); err == nil {
 				t.Error("the member is answered")
 			}
 		})

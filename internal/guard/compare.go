@@ -179,7 +179,7 @@ func (x *covered) add(subjects []generator.Subject, judged bool) {
 		if s.Name != "" {
 			x.names[s.Name] = true
 		}
-		if s.Leaves && judged {
+		if s.IsRemoval && judged {
 			x.leaving = append(x.leaving, had{s.Name, s.Cluster, s.Group, s.Component, s.Release})
 		}
 	}

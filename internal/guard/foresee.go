@@ -104,7 +104,7 @@ func (x foresight) answer(st *generator.State, r generator.Request) *about {
 	key := wide{st, r.View, r.Hub, r.Group, r.Owner}
 	if x.asked[key] == nil {
 		a := &about{of: map[[2]string][]generator.Subject{}}
-		all, err := st.Subjects(r)
+		all, err := generator.Subjects(st, r)
 		a.all, a.err = subjects(all), err
 		for _, s := range a.all {
 			k := [2]string{s.Component, s.Release}

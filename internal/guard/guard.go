@@ -30,6 +30,8 @@ type Options struct {
 	Dir string
 	// State keeps them in a room that replicas share, in place of Dir; Run has to be called then.
 	State state.Room
+	// Responses remember what states respond; default a cache of its own.
+	Responses *generator.Cache
 	// Now defaults to time.Now.
 	Now func() time.Time
 	// Logger defaults to slog.Default().
@@ -40,6 +42,8 @@ type Options struct {
 type Guard struct {
 	o     Options
 	store *store
+
+	verdicts verdicts
 
 	mu       sync.Mutex
 	refusals map[question]*Reported
@@ -55,6 +59,9 @@ func New(o Options) (*Guard, error) {
 	}
 	if o.Asking == nil {
 		o.Asking = func() map[string]Asked { return nil }
+	}
+	if o.Responses == nil {
+		o.Responses = new(generator.Cache)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -79,8 +86,8 @@ func (g *Guard) Answer(st *generator.State, r generator.Request) ([]byte, error)
 }
 
 // Told is Answer with what its sets are about.
-func (g *Guard) Told(st *generator.State, r generator.Request) (*generator.Told, error) {
-	told, err := st.Told(r)
+func (g *Guard) Told(st *generator.State, r generator.Request) (*generator.Response, error) {
+	told, err := g.o.Responses.Get(st, r)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +99,7 @@ func (g *Guard) Told(st *generator.State, r generator.Request) (*generator.Told,
 
 // Inputs is Answer for Flux Operator.
 func (g *Guard) Inputs(st *generator.State, r generator.Request) ([]byte, error) {
-	told, err := st.ToldInputs(r)
+	told, err := generator.Inputs(st, r)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +111,14 @@ func (g *Guard) Inputs(st *generator.State, r generator.Request) ([]byte, error)
 
 // Fingerprint is a text that is the same for two states if Answer answers a request alike, but for the revision.
 func (g *Guard) Fingerprint(st *generator.State, r generator.Request) string {
-	told, err := st.Told(r)
+	told, err := g.o.Responses.Get(st, r)
 	if err != nil {
-		return st.Fingerprint(r)
+		return g.o.Responses.Fingerprint(st, r)
 	}
 	if v := g.judge(ask{st, r, told, toArgoCD}); v.err != nil {
 		return "error: " + v.err.Error()
 	}
-	return st.Fingerprint(r)
+	return g.o.Responses.Fingerprint(st, r)
 }
 
 // Engines that ask. They are told different things.
@@ -124,7 +131,7 @@ const (
 type ask struct {
 	st     *generator.State
 	r      generator.Request
-	told   *generator.Told
+	told   *generator.Response
 	engine string
 }
 
@@ -146,18 +153,12 @@ func (g *Guard) answer(a ask) error {
 		} else {
 			g.store.drop(a.question()) // it would be old when the Applications are no more
 		}
-		if v.keep {
-			a.told.SetNote(a.note(), v.until)
+		if v.keep && a.engine == toArgoCD { // no other response is remembered
+			g.verdicts.put(a, v.until)
 		}
 	}
 	return nil
 }
-
-// note names the verdict of a question among those that are kept with its answer: ApplicationSets that ask alike share
-// answers, but not Applications.
-func (a ask) note() note { return note{a.engine, a.r.ApplicationSet} }
-
-type note struct{ engine, applicationSet string }
 
 // verdict is what is to become of an answer.
 type verdict struct {
@@ -193,10 +194,8 @@ func (g *Guard) judge(a ask) verdict {
 // budget is the verdict on what is lost, with what was found; of a verdict that is known, nothing.
 func (g *Guard) budget(a ask) (verdict, found) {
 	now := g.o.Now()
-	if kept, ok := a.told.Note(a.note()); ok {
-		if until, ok := kept.(time.Time); ok && (until.IsZero() || now.Before(until)) {
-			return verdict{known: true}, found{}
-		}
+	if until, ok := g.verdicts.get(a); ok && (until.IsZero() || now.Before(until)) {
+		return verdict{known: true}, found{}
 	}
 	b := g.baseline(a)
 	c := comparison{st: a.st, r: a.r, now: now, baseline: b.had, told: [][]generator.Subject{subjects(a.told.Subjects())}, everyone: g.everyone(a, b)}
@@ -209,7 +208,7 @@ func (g *Guard) budget(a ask) (verdict, found) {
 		// What the ApplicationSet's other questions are answered is not lost.
 		out.keep = false
 		for _, r := range b.others() {
-			told, err := a.st.Told(r)
+			told, err := g.o.Responses.Get(a.st, r)
 			if err != nil {
 				return verdict{err: err}, found // Argo CD makes nothing of an ApplicationSet's answers if one is an error
 			}

@@ -118,7 +118,7 @@ func (g *Guard) unanswered(a ask, to destination, seen map[question]bool) error 
 			continue
 		}
 		seen[q] = true
-		told, err := a.st.Told(s.r)
+		told, err := g.o.Responses.Get(a.st, s.r)
 		if s.guessed && isBadRequest(err) {
 			continue // nobody has asked so
 		}

@@ -77,7 +77,7 @@ func answered(t *testing.T, st *generator.State) map[string]any {
 
 func add(t *testing.T, st *generator.State, r generator.Request, to map[string]any) {
 	t.Helper()
-	text, err := st.Answer(r)
+	text, err := generator.Bytes(st, r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func Sets(t testing.TB, response []byte) []Set {
 // List asks a query and returns the parameter sets in the response's order.
 func List(t testing.TB, st *generator.State, query generator.Request) []Set {
 	t.Helper()
-	b, err := st.Answer(query)
+	b, err := generator.Bytes(st, query)
 	if err != nil {
 		t.Fatalf("%+v: %v", query, err)
 	}
@@ -134,7 +134,7 @@ func Names(t testing.TB, st *generator.State, parameters string) string {
 // Refused is the error of a query that must have no response.
 func Refused(t testing.TB, st *generator.State, parameters string) string {
 	t.Helper()
-	b, err := st.Answer(Query(t, parameters))
+	b, err := generator.Bytes(st, Query(t, parameters))
 	if err == nil {
 		t.Fatalf("%s has a response: %s", parameters, b)
 	}

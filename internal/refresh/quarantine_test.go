@@ -33,7 +33,7 @@ func (h *harness) quarantined(want ...string) {
 // answer is the answer about all members.
 func (h *harness) answer() string {
 	h.Helper()
-	b, err := h.r.State().Answer(generator.Request{View: generator.Members, Hub: "hub-1"})
+	b, err := generator.Bytes(h.r.State(), generator.Request{View: generator.Members, Hub: "hub-1"})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 		h.say(nil, errors.New("script: away"))
 		h.until("serving "+what, func(st refresh.Status) bool { return st.Revision == fourth.Revision })
 		h.quarantined("a refused")
-		if _, err := h.r.State().Answer(generator.Request{View: generator.Members, Hub: "hub-1"}); err == nil {
+		if _, err := generator.Bytes(h.r.State(), generator.Request{View: generator.Members, Hub: "hub-1"}); err == nil {
 			t.Errorf("%s: an answer without a", what)
 		}
 		if err := h.r.Stop(); err != nil {

@@ -70,7 +70,7 @@ func TestResponsesAreTheResolversBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := st.Answer(request)
+		want, err := generator.Bytes(st, request)
 		if err != nil {
 			t.Fatal(err)
 		}

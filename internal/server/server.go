@@ -14,6 +14,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/ociregistry"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -26,6 +27,7 @@ type Server struct {
 	o          Options
 	refresher  *refresh.Refresher
 	guard      *guard.Guard
+	responses  *generator.Cache
 	notifier   *appsets.Notifier  // nil without ApplicationSets
 	notifying  func()             // ends the notifier
 	keptFacts  *refresh.KeptFacts // nil where they are not kept
@@ -73,13 +75,14 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.guard, err = guard.New(guard.Options{Hub: o.Hub, Questions: questions(o), Asking: asking(o), Dir: o.AnswersDir, State: o.State, Now: o.Now, Logger: o.Logger})
+	s.responses = new(generator.Cache)
+	s.guard, err = guard.New(guard.Options{Hub: o.Hub, Responses: s.responses, Questions: questions(o), Asking: asking(o), Dir: o.AnswersDir, State: o.State, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
 	s.metrics = newMetrics()
 	if o.ApplicationSets != nil {
-		s.notifier, err = appsets.New(appsets.Options{Client: o.ApplicationSets, Hub: o.Hub, Fingerprint: s.guard.Fingerprint, Logger: o.Logger, Observe: s.metrics.notified})
+		s.notifier, err = appsets.New(appsets.Options{Client: o.ApplicationSets, Hub: o.Hub, Responses: s.responses, Fingerprint: s.guard.Fingerprint, Logger: o.Logger, Observe: s.metrics.notified})
 		if err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ func soakQuestions() []question {
 			func(s *service) *http.Request {
 				return s.request("POST", getparams, `{"applicationSetName":"try","input":{"parameters":`+parameters+`}}`)
 			},
-			func(st *generator.State) ([]byte, error) { return st.Answer(r) },
+			func(st *generator.State) ([]byte, error) { return generator.Bytes(st, r) },
 		})
 	}
 	inputs := generator.Request{View: generator.Components, Hub: "hub-1", Group: "addons"}
@@ -55,7 +55,13 @@ func soakQuestions() []question {
 			"flux inputs", func(s *service) *http.Request {
 				return s.request("GET", "/api/v1/flux/inputs?view=components&group=addons", "")
 			},
-			func(st *generator.State) ([]byte, error) { return st.Inputs(inputs) },
+			func(st *generator.State) ([]byte, error) {
+				response, err := generator.Inputs(st, inputs)
+				if err != nil {
+					return nil, err
+				}
+				return response.Bytes(), nil
+			},
 		},
 		question{
 			"registry", func(s *service) *http.Request { return s.request("GET", "/v2/flux/hub-1/f/manifests/latest", "") },

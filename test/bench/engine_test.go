@@ -174,7 +174,7 @@ func (b *bench) commits(f *fleet, st *generator.State, cold float64) {
 		next := f.commit(s, always, path)
 		f.ready(st, oneComponent(i%components)) // as those who ask have asked before
 		var state float64
-		var ready *generator.Told
+		var ready *generator.Response
 		took = append(took, timed(func() {
 			state = timedHere(func() { st = f.build(st, next) })
 			ready = f.ready(st, oneComponent(i%components))

@@ -86,7 +86,7 @@ func (f *fleet) build(previous *generator.State, s *snapshot.Snapshot) *generato
 func (f *fleet) answer(st *generator.State, r generator.Request) []byte {
 	f.Helper()
 	r.Hub = fleettest.Hub
-	out, err := st.Answer(r)
+	out, err := generator.Bytes(st, r)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -94,10 +94,10 @@ func (f *fleet) answer(st *generator.State, r generator.Request) []byte {
 }
 
 // ready computes an answer, so that it could be written.
-func (f *fleet) ready(st *generator.State, r generator.Request) *generator.Told {
+func (f *fleet) ready(st *generator.State, r generator.Request) *generator.Response {
 	f.Helper()
 	r.Hub = fleettest.Hub
-	out, err := st.Told(r)
+	out, err := generator.Respond(st, r)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func (f *fleet) ready(st *generator.State, r generator.Request) *generator.Told 
 }
 
 // write writes an answer to nowhere.
-func (f *fleet) write(told *generator.Told) {
+func (f *fleet) write(told *generator.Response) {
 	f.Helper()
 	if n, err := told.WriteTo(io.Discard); err != nil || n != int64(told.Len()) {
 		f.Fatal(n, err)

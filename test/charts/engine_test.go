@@ -71,7 +71,7 @@ func answer(state *generator.State, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return state.Answer(request)
+	return generator.Bytes(state, request)
 }
 
 // deployed is what a test compares of an Application.
@@ -217,7 +217,7 @@ func releaseApplications(t *testing.T, a argocd, release v1alpha1.Application, o
 // direct is the engine's answer for a group without a base.
 func direct(t *testing.T, state *generator.State, hub, group string) map[string]deployed {
 	t.Helper()
-	text, err := state.Answer(generator.Request{View: generator.Components, Hub: hub, Group: group})
+	text, err := generator.Bytes(state, generator.Request{View: generator.Components, Hub: hub, Group: group})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -219,7 +219,7 @@ func TestProjectsPermitTheCatalogs(t *testing.T) {
 func TestAgentsUseTheProjectDefault(t *testing.T) {
 	url, state := newEngine(t)
 	a := newArgoCD(t, url)
-	body, err := state.Answer(generator.Request{View: generator.Agents, Hub: "hub-eu"})
+	body, err := generator.Bytes(state, generator.Request{View: generator.Agents, Hub: "hub-eu"})
 	if err != nil {
 		t.Fatal(err)
 	}
