@@ -47,15 +47,16 @@ func (a *account) charge(bytes int) error {
 
 // Costs of values in memory, in bytes, roughly.
 const (
-	costValue = 16
-	costEntry = 48
+	costNumber = 8
+	costValue  = 16
+	costEntry  = 48
 )
 
 // deepSize is the size of a value with all that is in it. What is in it twice counts twice: a function that writes it
 // writes it twice. It stops counting beyond the limit, so that it costs no more than what it allows.
 func deepSize(v any) (size int, ok bool) {
 	m := meter{left: MaxOutput}
-	m.any(v, 0)
+	m.value(reflect.ValueOf(&v).Elem(), 0)
 	return MaxOutput - m.left, m.left >= 0
 }
 
@@ -77,51 +78,35 @@ func (m *meter) nests(depth int) bool {
 	return m.left >= 0
 }
 
-// any counts the types that facts and functions are made of without reflection.
-func (m *meter) any(v any, depth int) {
-	switch v := v.(type) {
-	case nil, bool, int, int64, float64:
-		m.take(costValue)
-	case string:
-		m.take(costValue + len(v))
-	case map[string]any:
-		for k, item := range v {
-			if !m.nests(depth) || !m.take(costEntry+len(k)) {
-				return
-			}
-			m.any(item, depth+1)
-		}
-		m.take(costEntry)
-	case []any:
-		for _, item := range v {
-			if !m.nests(depth) {
-				return
-			}
-			m.any(item, depth+1)
-		}
-		m.take(costValue)
-	case []int:
-		m.take(costValue + 8*len(v))
-	default:
-		m.value(reflect.ValueOf(v), depth)
-	}
-}
-
 func (m *meter) value(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.String:
 		m.take(costValue + v.Len())
-	case reflect.Interface, reflect.Pointer:
+	case reflect.Interface:
+		if v.IsNil() {
+			m.take(costValue)
+			return
+		}
+		m.value(v.Elem(), depth)
+	case reflect.Pointer:
 		if m.take(costValue) && m.nests(depth) && !v.IsNil() {
 			m.value(v.Elem(), depth+1)
 		}
 	case reflect.Map:
-		for it := v.MapRange(); m.nests(depth) && m.take(costEntry) && it.Next(); {
+		m.take(costEntry)
+		for it := v.MapRange(); m.nests(depth) && it.Next(); {
+			if !m.take(costEntry - costValue) {
+				return
+			}
 			m.value(it.Key(), depth+1)
 			m.value(it.Value(), depth+1)
 		}
 	case reflect.Slice, reflect.Array:
 		m.take(costValue)
+		if v.Type().Elem().Kind() == reflect.Int {
+			m.take(costNumber * v.Len())
+			return
+		}
 		for i := 0; i < v.Len() && m.nests(depth); i++ {
 			m.value(v.Index(i), depth+1)
 		}

@@ -43,8 +43,6 @@ type Template struct {
 	pos     problem.Pos // of the template's first line
 	text    string      // the text itself when it holds no action: executing it is free
 	pure    bool
-	// fields are the template's parts when it puts together texts and facts, and nothing else.
-	fields []part
 	// reads are the paths of the facts that the result may depend on.
 	reads [][]string
 	// lines are those at which the literal texts start.
@@ -66,7 +64,7 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	if err != nil {
 		return nil, failure(pos, err)
 	}
-	t := &Template{pos: pos, lines: textLines(trees, text), fields: fieldsOf(trees), reads: readsOf(trees)}
+	t := &Template{pos: pos, lines: textLines(trees, text), reads: readsOf(trees)}
 	t.program = newProgram(trees)
 	t.steps = steps(trees)
 	return t, nil
@@ -81,9 +79,6 @@ var builtins = map[string]any{
 func (t *Template) Execute(data any) (string, error) {
 	if t.pure {
 		return t.text, nil
-	}
-	if text, ok := t.joined(data); ok {
-		return text, nil
 	}
 	out := limited{marks: t.steps}
 	if err := t.run(&out, data); err != nil {
