@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -16,19 +15,7 @@ import (
 )
 
 // tree is a repository: path to content.
-type tree map[string]string
-
-// with is a copy with more or other files; an empty content removes one.
-func (f tree) with(more tree) tree {
-	out := maps.Clone(f)
-	for p, c := range more {
-		out[p] = c
-		if c == "" {
-			delete(out, p)
-		}
-	}
-	return out
-}
+type tree = fleettest.Tree
 
 const (
 	catalog  = "addons/defaults/application-sets/addons.yaml"
@@ -229,9 +216,9 @@ remove i/i application-sets-resources-default lost
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			files := small().with(c.base)
+			files := small().With(c.base)
 			base := build(t, nil, files)
-			head := files.with(c.head)
+			head := files.With(c.head)
 			updated := build(t, base, head)
 			p := plan.Compare(base, updated)
 			complete(t, base, updated, p)
@@ -250,7 +237,7 @@ remove i/i application-sets-resources-default lost
 // A member that cannot be computed is named, and keeps what it had; where nothing is known from before it is left out (rule 2).
 func TestCompareBroken(t *testing.T) {
 	files := small()
-	broken := files.with(tree{member("h", "a"): "clusterName: a\n", member("h", "b"): spoke("b", "labels: {x: y}\n")})
+	broken := files.With(tree{member("h", "a"): "clusterName: a\n", member("h", "b"): spoke("b", "labels: {x: y}\n")})
 	good := build(t, nil, files)
 	for name, c := range map[string]struct {
 		base, head *generator.State
@@ -274,7 +261,7 @@ func BenchmarkCompare(b *testing.B) {
 		b.Fatal(err)
 	}
 	name := "addons/defaults/addons/" + fleettest.Component(0) + "/values.yaml"
-	changed := snapshot.FromMap(files.with(tree{name: files[name] + "added: 1\n"}))
+	changed := snapshot.FromMap(files.With(tree{name: files[name] + "added: 1\n"}))
 	b.ResetTimer()
 	for range b.N {
 		head, err := generator.Build(base, changed, facts.Set{})

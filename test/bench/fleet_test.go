@@ -33,20 +33,20 @@ const (
 
 // fleet is a generated fleet in a folder.
 type fleet struct {
-	*testing.T
+	testing.TB
 	name  string
 	o     fleettest.Options
 	files map[string]string
 	dir   string
 }
 
-func newFleet(t *testing.T, shape string, clusters int) *fleet {
+func newFleet(t testing.TB, shape string, clusters int) *fleet {
 	t.Helper()
 	o := fleettest.Options{Clusters: clusters, Components: components, Tenants: max(2, clusters/200), Overrides: 3, Seed: 1}
 	if shape == dense {
 		o.Overrides = components
 	}
-	f := &fleet{T: t, name: fmt.Sprintf("%s %d", shape, clusters), o: o, files: fleettest.Files(o), dir: t.TempDir()}
+	f := &fleet{TB: t, name: fmt.Sprintf("%s %d", shape, clusters), o: o, files: fleettest.Files(o), dir: t.TempDir()}
 	if err := fleettest.Write(f.dir, f.files); err != nil {
 		t.Fatal(err)
 	}

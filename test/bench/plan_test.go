@@ -55,23 +55,26 @@ func (b *bench) plans(f *fleet, program string) {
 	b.add(row)
 }
 
-// peakOf is the environment variable that makes TestPeak run a command.
+// peakOf is the environment variable that makes TestMain run a command.
 const peakOf = "ARGOSY_BENCH_PEAK"
 
-// TestPeak is the process that peak starts a command from: what is told of a command has in it what the process that
-// starts it has in memory (Linux counts it from before the exec), and this one is small.
-func TestPeak(t *testing.T) {
+// TestMain is the process that peak starts a command from, or runs the tests. What Linux counts of
+// a command has in it what the process that starts it has in memory before the exec; this is small.
+func TestMain(m *testing.M) {
 	args := strings.Split(os.Getenv(peakOf), "\n")
 	if args[0] == "" {
-		t.Skip("it is a part of TestFigures")
+		os.Exit(m.Run())
 	}
 	cmd := exec.Command(args[0], args[1:]...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%.2000s", args, err, out)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		fmt.Printf("%v: %v\n%.2000s", args, err, out)
+		os.Exit(1)
 	}
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		t.Fatal("no resource usage")
+		fmt.Println("no resource usage")
+		os.Exit(1)
 	}
 	fmt.Printf("PEAK %d\n", usage.Maxrss)
 }
@@ -79,7 +82,7 @@ func TestPeak(t *testing.T) {
 // peak is the most memory that a program has resident, in bytes.
 func (b *bench) peak(program string, args ...string) float64 {
 	b.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run", "^TestPeak$", "-test.v")
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), peakOf+"="+strings.Join(append([]string{program}, args...), "\n"))
 	out, err := cmd.CombinedOutput()
 	_, text, found := strings.Cut(string(out), "PEAK ")

@@ -10,43 +10,57 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
-// childOf is the environment variable that makes TestResident measure a fleet, in a process of its own.
-const childOf = "ARGOSY_BENCH_RESIDENT"
+// residentOf is the environment variable that names the fleet of BenchmarkResident.
+const residentOf = "ARGOSY_BENCH_RESIDENT"
 
-// TestResident is the process that memory measures: it holds a fleet's state, and says what it takes.
-func TestResident(t *testing.T) {
-	dir := os.Getenv(childOf)
-	if dir == "" {
-		t.Skip("it is a part of TestFigures")
+// BenchmarkResident builds a fleet's state and all its responses, and reports what they take of the
+// process's resident memory. The process should do nothing else: memory starts one.
+func BenchmarkResident(b *testing.B) {
+	f := &fleet{TB: b, dir: os.Getenv(residentOf)}
+	if f.dir == "" {
+		f = newFleet(b, sparse, 100)
 	}
-	f := &fleet{T: t, dir: dir}
-	before := resident(t)
+	for b.Loop() {
+		files, documents, distinct, alone, answered := f.resident()
+		b.ReportMetric(float64(alone), "state-B")
+		b.ReportMetric(float64(answered), "answered-B")
+		b.ReportMetric(float64(files), "files-B")
+		b.ReportMetric(float64(documents), "documents-B")
+		b.ReportMetric(float64(distinct), "documents")
+	}
+}
+
+// resident measures the files, the distinct documents of the responses, and the resident memory of
+// a state before and after all components have been asked for.
+func (f *fleet) resident() (files, documents int64, distinct int, alone, answered int64) {
+	f.Helper()
+	before := resident(f)
 	s := f.read()
-	var files, documents int64
 	for _, p := range s.Paths() {
 		files += int64(len(s.File(p).Data))
 	}
 	st := f.build(nil, s)
-	alone := resident(t) - before
-	distinct := map[[sha256.Size]byte]bool{}
+	alone = resident(f) - before
+	known := map[[sha256.Size]byte]bool{}
 	for c := range components {
 		for text := range documentsOf(f.answer(st, oneComponent(c))) {
-			if key := sha256.Sum256(text); !distinct[key] {
-				distinct[key] = true
+			if key := sha256.Sum256(text); !known[key] {
+				known[key] = true
 				documents += int64(len(text) - bytes.Count(text, []byte{'\\'}))
 			}
 		}
 	}
-	answered := resident(t) - before
-	fmt.Printf("RESIDENT %d %d %d %d %d\n", files, documents, len(distinct), alone, answered)
+	answered = resident(f) - before
 	runtime.KeepAlive(st)
 	runtime.KeepAlive(s)
+	return files, documents, len(known), alone, answered
 }
 
 // documentsOf are the values in an answer's sets, as JSON writes them.
@@ -73,7 +87,7 @@ func documentsOf(answer []byte) iter.Seq[[]byte] {
 }
 
 // resident is what of this process is in memory when all garbage has been given back.
-func resident(t *testing.T) int64 {
+func resident(t testing.TB) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
 	debug.FreeOSMemory()
@@ -103,20 +117,25 @@ func (b *bench) memory(f *fleet) {
 		measured = 1 // it hardly varies, and takes long
 	}
 	for range measured {
-		cmd := exec.Command(os.Args[0], "-test.run", "^TestResident$", "-test.v")
-		cmd.Env = append(os.Environ(), childOf+"="+f.dir)
+		cmd := exec.Command(os.Args[0], "-test.run", "^$", "-test.bench", "^BenchmarkResident$", "-test.benchtime", "1x")
+		cmd.Env = append(os.Environ(), residentOf+"="+f.dir)
 		out, err := cmd.CombinedOutput()
-		_, figures, found := strings.Cut(string(out), "RESIDENT ")
-		if err != nil || !found {
+		if err != nil {
 			b.Fatalf("%v\n%s", err, out)
 		}
-		var files, documents, distinct, alone, answered int64
-		if _, err := fmt.Sscan(figures, &files, &documents, &distinct, &alone, &answered); err != nil {
-			b.Fatal(err)
+		is := map[string]float64{}
+		fields := strings.Fields(string(out))
+		for i, unit := range fields[1:] {
+			if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				is[unit] = v
+			}
 		}
-		for i, v := range []int64{alone, answered} {
-			rows[i].rounds = append(rows[i].rounds, float64(v)/float64(files+documents))
-			rows[i].detail = fmt.Sprintf("%.0f MB; files %.0f MB, %d documents %.0f MB", float64(v)/1e6, float64(files)/1e6, distinct, float64(documents)/1e6)
+		if is["files-B"] == 0 || is["documents-B"] == 0 || is["documents"] == 0 || is["answered-B"] == 0 {
+			b.Fatalf("not measured:\n%s", out)
+		}
+		for i, v := range []float64{is["state-B"], is["answered-B"]} {
+			rows[i].rounds = append(rows[i].rounds, v/(is["files-B"]+is["documents-B"]))
+			rows[i].detail = fmt.Sprintf("%.0f MB; files %.0f MB, %.0f documents %.0f MB", v/1e6, is["files-B"]/1e6, is["documents"], is["documents-B"]/1e6)
 		}
 	}
 	b.figures = append(b.figures, rows...)
