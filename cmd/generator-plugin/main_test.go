@@ -158,61 +158,148 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// The command serves this repository's own fleet, says so in one line, and ends with status 0 at a signal.
-func TestServes(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "state")
+// serving runs the command until stop, which returns its status. The log is complete then.
+func serving(t *testing.T, args ...string) (address string, log *strings.Builder, stop func() int) {
+	t.Helper()
 	ctx, signal := context.WithCancel(t.Context())
-	stderr := &lines{out: make(chan string, 1000)}
+	stderr, log := &lines{out: make(chan string, 10000)}, &strings.Builder{}
 	status := make(chan int, 1)
 	go func() {
-		status <- run(ctx, []string{
-			"--source", "../..", "--hub", "hub-eu", "--listen", "127.0.0.1:0", "--token-file", file(t, "secret\n"),
-			"--facts", "../../examples/facts.yaml", "--log-format", "json", "--state-dir", state,
-		}, io.Discard, stderr)
+		status <- run(ctx, append(args, "--listen", "127.0.0.1:0", "--log-format", "json"), io.Discard, stderr)
 	}()
-	said := regexp.MustCompile(`^generator-plugin: serving folder "\.\./\.\." at (http://127\.0\.0\.1:\d+), revision sha256:[0-9a-f]+$`)
+	says := regexp.MustCompile(`^generator-plugin: serving folder ".*" at (http://127\.0\.0\.1:\d+), revision sha256:[0-9a-f]+$`)
 	timeout := time.After(patient)
-	address := ""
 	for address == "" {
 		select {
 		case line := <-stderr.out:
-			if m := said.FindStringSubmatch(line); m != nil {
+			if m := says.FindStringSubmatch(line); m != nil {
 				address = m[1]
 			} else if !strings.HasPrefix(line, "{") {
 				t.Errorf("no JSON in the log: %s", line)
 			}
+			log.WriteString(line + "\n")
 		case code := <-status:
 			t.Fatalf("ended with status %d", code)
 		case <-timeout:
 			t.Fatal("it never served")
 		}
 	}
-	r, err := http.NewRequest(http.MethodPost, address+"/api/v1/getparams.execute", strings.NewReader(`{"applicationSetName":"x","input":{"parameters":{"view":"members"}}}`))
+	return address, log, func() int {
+		signal()
+		select {
+		case code := <-status:
+			for len(stderr.out) > 0 {
+				log.WriteString(<-stderr.out + "\n")
+			}
+			return code
+		case <-timeout:
+			t.Fatal("it never ended")
+			return -1
+		}
+	}
+}
+
+// query asks a service for the parameter sets of a view.
+func query(t *testing.T, address, view string) (code int, body string) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, address+"/api/v1/getparams.execute", strings.NewReader(`{"applicationSetName":"x","input":{"parameters":{"view":"`+view+`"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer secret")
+	return answer(t, r)
+}
+
+func answer(t *testing.T, r *http.Request) (code int, body string) {
+	t.Helper()
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte(`{"output":{"parameters":[{`)) {
-		t.Errorf("%s %.200s %v", resp.Status, body, err)
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
 	}
-	signal()
-	select {
-	case code := <-status:
-		if code != exitGood {
+	return resp.StatusCode, string(data)
+}
+
+// The command serves this repository's own fleet, says so in one line, and ends with status 0 at a signal.
+func TestServes(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	address, _, stop := serving(t, "--source", "../..", "--hub", "hub-eu", "--token-file", file(t, "secret\n"),
+		"--facts", "../../examples/facts.yaml", "--state-dir", state)
+	if code, body := query(t, address, "members"); code != http.StatusOK || !strings.HasPrefix(body, `{"output":{"parameters":[{`) {
+		t.Errorf("%d %.200s", code, body)
+	}
+	if code := stop(); code != exitGood {
+		t.Errorf("status %d", code)
+	}
+	if stored, err := filepath.Glob(filepath.Join(state, "state-*", "accepted.record")); err != nil || len(stored) != 1 {
+		t.Errorf("stored %v, %v", stored, err)
+	}
+}
+
+// G4: the state of an earlier version is refused with a reason in the log, /readyz and a metric, until its files are deleted.
+// testdata/earlier_state was made by such a version, which served member b from its last known good snapshot: nothing of that
+// is read, so b is as at a first start.
+func TestEarlierStateIsRefused(t *testing.T) {
+	token := file(t, "secret\n")
+	args := []string{"--source", "testdata/earlier_state/fleet", "--hub", "hub-1", "--token-file", token, "--facts", "none"}
+	f, err := parse(args, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := t.TempDir()
+	if err := os.CopyFS(state, os.DirFS("testdata/earlier_state/state")); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"accepted-own.tar", "accepted-own.tar.home-a9464293d367c1bc.tar", "answers-own"}
+	for i, name := range names {
+		names[i] = strings.Replace(name, "own", f.own(), 1)
+		if err := os.Rename(filepath.Join(state, name), filepath.Join(state, names[i])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(refused bool) {
+		t.Helper()
+		address, log, stop := serving(t, append(args, "--state-dir", state)...)
+		if code, body := query(t, address, "members"); code != http.StatusServiceUnavailable {
+			t.Errorf("%d %s", code, body)
+		}
+		probe := func(path string) string {
+			r, err := http.NewRequest(http.MethodGet, address+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, body := answer(t, r)
+			return body
+		}
+		ready, metrics := probe("/readyz"), probe("/metrics")
+		if !strings.Contains(ready, `"member":"b","standing":"refused"`) {
+			t.Errorf("/readyz: %s", ready)
+		}
+		if n := map[bool]string{true: "2", false: "0"}[refused]; !strings.Contains(metrics, "argosy_state_problems "+n+"\n") {
+			t.Errorf("the metric is not %s", n)
+		}
+		if code := stop(); code != exitGood {
 			t.Errorf("status %d", code)
 		}
-	case <-timeout:
-		t.Fatal("it never ended")
+		for _, name := range []string{names[0], names[2]} {
+			reason := name + " in " + state + " was written by an earlier version in another format: it is not read; delete it"
+			if strings.Contains(ready, reason) != refused || strings.Contains(log.String(), reason) != refused {
+				t.Errorf("%q: %s\n%s", reason, ready, log)
+			}
+		}
 	}
-	if kept, err := filepath.Glob(filepath.Join(state, "accepted-*.tar")); err != nil || len(kept) != 1 {
-		t.Errorf("kept %v, %v", kept, err)
+	check(true)
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(state, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	check(false)
 }
 
 // The service links neither Argo CD nor Helm (cost of make run).

@@ -20,14 +20,15 @@ const kubernetesState = "kubernetes"
 // ownNamespace is where a pod finds its namespace.
 const ownNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// state opens what survives a restart; another source or hub has another. Of facts that do not come from Kubernetes there is
-// nothing to be kept: they are there still, or are none.
+// state opens the store of what survives a restart: another source or hub has another one. Facts that do not come from
+// Kubernetes are still there after a restart.
 func (f *flags) state(o *server.Options) error {
 	if f.stateDir != "" {
 		if err := os.MkdirAll(f.stateDir, 0o700); err != nil {
 			return fmt.Errorf("--state-dir: %w", err)
 		}
 	}
+	o.StoreFacts = f.facts == kubernetesFacts
 	switch {
 	case f.stateIn == kubernetesState:
 		config, err := hub.LoadConfig(f.kubeconfig)
@@ -42,23 +43,29 @@ func (f *flags) state(o *server.Options) error {
 		if err != nil {
 			return err
 		}
-		o.State = state.NewChunked(objects)
-		o.FactsState = o.State
+		o.Store = state.NewObjects(objects)
 	case f.stateDir != "":
-		o.StateFile, o.AnswersDir = filepath.Join(f.stateDir, "accepted-"+f.own()+".tar"), filepath.Join(f.stateDir, "answers-"+f.own())
-		folder, err := state.NewFolder(filepath.Join(f.stateDir, "facts-"+f.own()))
+		folder, err := state.NewFolder(filepath.Join(f.stateDir, "state-"+f.own()))
 		if err != nil {
 			return fmt.Errorf("--state-dir: %w", err)
 		}
-		o.FactsState = folder
-	}
-	if f.facts != kubernetesFacts {
-		o.FactsState = nil
+		o.Store, o.StoreProblems = folder, f.earlierState()
 	}
 	return nil
 }
 
-// own tells the state of a source and a hub from that of others.
+// earlierState reports the files of an earlier version, which had a format for each kind of state. They are not read.
+func (f *flags) earlierState() []string {
+	var out []string
+	for _, name := range []string{"accepted-" + f.own() + ".tar", "answers-" + f.own(), "facts-" + f.own()} {
+		if _, err := os.Lstat(filepath.Join(f.stateDir, name)); err == nil {
+			out = append(out, fmt.Sprintf("%s in %s was written by an earlier version in another format: it is not read; delete it", name, f.stateDir))
+		}
+	}
+	return out
+}
+
+// own names the state of a source and a hub.
 func (f *flags) own() string {
 	location := f.repository.Location
 	if dir, err := filepath.Abs(f.repository.Location); err == nil && !strings.Contains(location, ":") {

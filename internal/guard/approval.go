@@ -1,33 +1,38 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// maxAhead is how far ahead an approval should expire at most: what was approved long ago was not reviewed for today.
+// maxAhead is how far ahead an approval may expire: what was approved long ago was not reviewed for today.
 const maxAhead = 30 * 24 * time.Hour
 
-// approvedUntil reports whether an approval that has not expired names a loss, and when it ends.
-func approvedUntil(f *fleet.Fleet, hub string, l Loss, now time.Time) (time.Time, bool) {
-	r := fleet.Removal{Hub: hub, Cluster: l.Cluster, Group: l.Group, Component: l.Component}
-	if m := f.Member(hub, l.Cluster); m != nil {
-		r.Tenant, r.Environment = m.Tenant, m.Environment
+// approvedUntil reports whether an approval that has not expired names a removal, and when it ends.
+func approvedUntil(f *fleet.Fleet, hub string, r Removal, now time.Time) (time.Time, bool) {
+	removal := fleet.Removal{Hub: hub, Cluster: r.Cluster, Group: r.Group, Component: r.Component}
+	if m := f.Member(hub, r.Cluster); m != nil {
+		removal.Tenant, removal.Environment = m.Tenant, m.Environment
 	}
 	var ends time.Time
 	for _, a := range f.Approvals {
-		if !a.ExpiredAt(now) && a.Ends().After(ends) && a.Approves(r) {
+		if !a.ExpiredAt(now) && a.Ends().After(ends) && a.Approves(removal) {
 			ends = a.Ends()
 		}
 	}
 	return ends, !ends.IsZero()
 }
 
-// Lint is what is wrong with approvals today: those that have expired, and those that are valid for too long.
+// Lint reports approvals that have expired today, or are valid for too long.
 func Lint(st *generator.State, now time.Time) []problem.Problem {
 	var out []problem.Problem
 	for _, a := range st.Fleet.Approvals {
@@ -42,6 +47,55 @@ func Lint(st *generator.State, now time.Time) []problem.Problem {
 			continue
 		}
 		out = append(out, p)
+	}
+	return out
+}
+
+// NeededApproval is an approval that would let refused responses pass.
+type NeededApproval struct {
+	Hub        string
+	Clusters   []string
+	Components []string
+}
+
+// NeededApprovals returns the approvals with which no response would be over budget. Clusters that lose the same share
+// one.
+func NeededApprovals(all []Decision, after *fleet.Fleet) []NeededApproval {
+	type member struct{ hub, cluster string }
+	lost := map[member]map[string]bool{}
+	for _, d := range all {
+		if !d.IsOverBudget() {
+			continue
+		}
+		for _, r := range d.Unapproved {
+			m := member{d.Hub, r.Cluster}
+			if lost[m] == nil {
+				lost[m] = map[string]bool{}
+			}
+			name := r.Group + "/" + r.Component
+			if after.Member(d.Hub, r.Cluster) == nil || !labels.IsName(r.Component) {
+				name = fleet.Any // the whole member is removed
+			}
+			lost[m][name] = true
+		}
+	}
+	byComponents := map[string]*NeededApproval{}
+	for _, m := range slices.SortedFunc(maps.Keys(lost), func(a, b member) int {
+		return cmp.Or(strings.Compare(a.hub, b.hub), strings.Compare(a.cluster, b.cluster))
+	}) {
+		components := slices.Sorted(maps.Keys(lost[m]))
+		if lost[m][fleet.Any] {
+			components = []string{fleet.Any}
+		}
+		key := m.hub + " " + strings.Join(components, " ")
+		if byComponents[key] == nil {
+			byComponents[key] = &NeededApproval{Hub: m.hub, Components: components}
+		}
+		byComponents[key].Clusters = append(byComponents[key].Clusters, m.cluster)
+	}
+	var out []NeededApproval
+	for _, key := range slices.Sorted(maps.Keys(byComponents)) {
+		out = append(out, *byComponents[key])
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/facts"
@@ -9,93 +8,88 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
-// had is something that a member has; what is not known of it is empty.
-type had struct{ name, cluster, group, component, release string }
+// item is something that a member has. Its unknown fields are empty.
+type item struct{ name, cluster, group, component, release string }
 
-// baseline is what an answer is compared with.
+// baseline is what a response is compared with.
 type baseline struct {
-	had []had
-	// remembered tells that it is the last good answer (rule 2), else it is of the facts (rule 1).
+	items []item
+	// remembered reports that the items are those of the last response (rule 2), not those of the facts (rule 1).
 	remembered bool
-	// others are the requests of the ApplicationSet's other questions, nil if it has none.
-	others func() []generator.Request
+	// otherQueries returns the other queries of the requester, nil if it has none.
+	otherQueries func() []generator.Request
 }
 
-// baseline is what the asker has.
-func (g *Guard) baseline(a ask) baseline {
-	// A place for other engines' facts: what a Flux has deployed is not among the Applications.
-	if _, known := a.st.Facts().Applications(); known && a.engine == toArgoCD && a.r.Hub == g.o.Hub && a.r.ApplicationSet != "" {
-		// Two questions of an ApplicationSet may differ in their selectors alone: its Applications do not tell which of them
-		// each came of. Where not all of its questions are known, its own answer is what a selector is judged by.
-		if a.r.Selector == nil || g.o.Questions(a.r.ApplicationSet).All {
-			// A template of one's own may give its Applications no labels by which they would be known.
-			if had := controlled(a.st, a.r); len(had) > 0 {
-				return baseline{had: had, others: func() []generator.Request { return g.others(a.r) }}
+// baseline returns what the requester has.
+func (g *Guard) baseline(p proposal) baseline {
+	_, known := p.st.Facts().Applications()
+	if known && p.engine == forArgoCD && p.query.Hub == g.o.Hub && p.query.ApplicationSet != "" {
+		// Two queries of an ApplicationSet may differ in their selectors alone. Its Applications do not tell which query
+		// made them, so a selector is judged by its last response unless all queries are known.
+		if p.query.Selector == nil || g.o.Queries(p.query.ApplicationSet).Complete {
+			// Applications of a user's own template may lack the labels that identify them.
+			if items := controlledItems(p.st, p.query); len(items) > 0 {
+				return baseline{items: items, otherQueries: func() []generator.Request { return g.otherQueries(p.query) }}
 			}
 		}
 	}
-	return baseline{had: g.store.get(a.question()), remembered: true}
+	return baseline{items: g.baselines.of(p.key()), remembered: true}
 }
 
-// everyone are all clusters of the hub that have anything: Applications, or where nothing is known of them a registration.
-func (g *Guard) everyone(a ask, b baseline) func() map[string]bool {
+// hubMembers returns the clusters of the hub that have Applications or, where none are known, a registration.
+func (g *Guard) hubMembers(p proposal, b baseline) func() map[string]bool {
 	return func() map[string]bool {
 		out := map[string]bool{}
 		if !b.remembered {
-			apps, _ := a.st.Facts().Applications()
+			apps, _ := p.st.Facts().Applications()
 			for _, app := range apps {
 				out[app.Cluster] = true
 			}
 			return out
 		}
-		for _, h := range g.store.registered(a.r.Hub, g.o.Now().Add(-a.st.Fleet.Layout.Guard.Window)) {
-			out[h.cluster] = true
+		for _, x := range g.baselines.registered(p.query.Hub, g.o.Now().Add(-p.st.Fleet.Layout.Guard.Window)) {
+			out[x.cluster] = true
 		}
 		return out
 	}
 }
 
-// others are an ApplicationSet's questions but one.
-func (g *Guard) others(r generator.Request) []generator.Request {
-	own := questionOf(r, toArgoCD)
+// otherQueries returns the queries of an ApplicationSet but one.
+func (g *Guard) otherQueries(r generator.Request) []generator.Request {
+	own := keyOf(r, forArgoCD)
 	var out []generator.Request
-	for _, q := range g.o.Questions(r.ApplicationSet).Requests {
+	for _, q := range g.o.Queries(r.ApplicationSet).Requests {
 		q.ApplicationSet = r.ApplicationSet
-		if questionOf(q, toArgoCD) != own {
+		if keyOf(q, forArgoCD) != own {
 			out = append(out, q)
 		}
 	}
 	return out
 }
 
-// controlled are the Applications of the asking ApplicationSet that the request is about, as far as their labels say;
-// for view Releases, those of the group, whoever controls them: releases' own Applications are on no member.
-func controlled(st *generator.State, r generator.Request) []had {
+// controlledItems returns the Applications of an ApplicationSet that a query is about, by their labels. For the view
+// Releases it returns those of the group, whoever controls them: the Applications of releases run on no member.
+func controlledItems(st *generator.State, r generator.Request) []item {
 	known := st.Facts()
 	if self := st.HubMember(r.Hub); self != nil && r.Owner == self.Name {
 		r.Owner = fleet.OwnerHub
 	}
-	var out []had
-	add := func(apps []facts.Application) {
-		for _, a := range apps {
-			if isAbout(r, a) {
-				out = append(out, had{a.Name, a.Cluster, a.Group, a.Component, a.Release})
-			}
-		}
-	}
+	apps := known.ControlledBy(r.ApplicationSet)
 	if r.View == generator.Releases {
-		all, _ := known.Applications()
-		add(all)
-	} else {
-		add(known.ControlledBy(r.ApplicationSet))
+		apps, _ = known.Applications()
+	}
+	var out []item
+	for _, a := range apps {
+		if isAbout(r, a) {
+			out = append(out, item{a.Name, a.Cluster, a.Group, a.Component, a.Release})
+		}
 	}
 	return out
 }
 
-// isAbout reports whether a request asks for an Application, as far as its labels say. Another engine than the hub's sees
-// its own cluster alone.
+// isAbout reports whether a query asks for an Application, by its labels. An agent sees its own cluster alone.
 func isAbout(r generator.Request, a facts.Application) bool {
-	says := func(label, asked string) bool { return label == "" || asked == "" || label == asked }
+	matches := func(label, queried string) bool { return label == "" || queried == "" || label == queried }
 	if r.Owner != "" && r.Owner != fleet.OwnerHub && a.Cluster != r.Owner {
 		return false
 	}
@@ -106,48 +100,24 @@ func isAbout(r generator.Request, a facts.Application) bool {
 	case generator.Grants:
 		return true
 	case generator.Components:
-		return says(a.Group, r.Group) && says(a.Component, r.Component) && says(a.Release, r.Release)
+		return matches(a.Group, r.Group) && matches(a.Component, r.Component) && matches(a.Release, r.Release)
 	case generator.Releases:
 		return a.Group == r.Group && a.Release != "" && a.Component != ""
 	case generator.Members:
-		return says(a.Component, generator.Registration)
+		return matches(a.Component, generator.Registration)
 	case generator.Agents:
-		return says(a.Component, generator.Agent)
+		return matches(a.Component, generator.Agent)
 	}
 	return false
 }
 
-// question tells questions apart: all of a request but what its base says.
-type question string
-
-func (a ask) question() question { return questionOf(a.r, a.engine) }
-
-func questionOf(r generator.Request, engine string) question {
-	based := r.Base != nil
-	r.Base = nil
-	text, err := json.Marshal(struct {
-		Engine  string
-		Request generator.Request
-		Based   bool
-	}{engine, r, based})
-	if err != nil { // it has been answered: it can be written
-		return question(engine + err.Error())
-	}
-	return question(text)
+// subjectsOf returns what a response is about.
+func subjectsOf(response *generator.Response) []generator.Subject {
+	return byCluster(response.Subjects())
 }
 
-// asksForMembers reports whether a question is for all members of a hub.
-func (q question) asksForMembers(hub string) bool {
-	var asked struct{ Request generator.Request }
-	if err := json.Unmarshal([]byte(q), &asked); err != nil {
-		return false
-	}
-	r := asked.Request
-	return r.View == generator.Members && r.Hub == hub && r.Selector == nil && (r.Owner == "" || r.Owner == fleet.OwnerHub)
-}
-
-// subjects are those of an answer, a release's cluster by cluster.
-func subjects(all []generator.Subject) []generator.Subject {
+// byCluster splits the subject of a release into one for each of its clusters.
+func byCluster(all []generator.Subject) []generator.Subject {
 	if !slices.ContainsFunc(all, func(s generator.Subject) bool { return s.Clusters != nil }) {
 		return all
 	}

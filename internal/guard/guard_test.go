@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 var (
@@ -75,7 +76,7 @@ func open(t *testing.T, o Options) *Guard {
 	return g
 }
 
-// TestApplicationsAreKnownByNameOrLabels: the names of Applications are the template's to give (rule 1).
+// Rule 1: a user's own template may name Applications otherwise.
 func TestApplicationsAreKnownByNameOrLabels(t *testing.T) {
 	for name, known := range map[string]facts.Set{
 		"name":         controlledBy("a", "dns-", 10, true),
@@ -83,28 +84,27 @@ func TestApplicationsAreKnownByNameOrLabels(t *testing.T) {
 		"cluster only": controlledBy("a", "other-", 10, false),
 	} {
 		g := open(t, Options{})
-		if _, err := g.Answer(hubOf(t, 10, known, nil, nil), dns("a")); err != nil {
+		if _, err := g.Response(hubOf(t, 10, known, nil, nil), dns("a")); err != nil {
 			t.Errorf("%s: nothing is lost: %v", name, err)
 		}
-		if _, err := g.Answer(hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil), dns("a")); err == nil {
+		if _, err := g.Response(hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil), dns("a")); err == nil {
 			t.Errorf("%s: two are lost, and nobody minds", name)
 		}
-		if _, err := g.Answer(hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil), dns("b")); err != nil {
+		if _, err := g.Response(hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil), dns("b")); err != nil {
 			t.Errorf("%s: an ApplicationSet that has none: %v", name, err)
 		}
 	}
 }
 
-// TestAnotherEnginesQuestion: a member's own engine asks the hub's service under the name of one of the hub's
-// ApplicationSets; the hub's Applications are none of its own.
-func TestAnotherEnginesQuestion(t *testing.T) {
+// Rule 1: an agent may query under the name of one of the hub's ApplicationSets, whose Applications are not its own.
+func TestAgentIsNotJudgedByHubsApplications(t *testing.T) {
 	known := controlledBy("a", "dns-", 10, true)
 	st := hubOf(t, 10, known, nil, map[string]string{
 		"fleet/fleet-members/hub/own.yaml": "{clusterName: own, tenant: t, environment: dev, use_remote_argo: true, enable_remote_addons: true}\n",
 	})
 	r := dns("a")
 	r.Owner = "own"
-	if _, err := open(t, Options{}).Answer(st, r); err != nil {
+	if _, err := open(t, Options{}).Response(st, r); err != nil {
 		t.Error(err)
 	}
 	r.Owner, r.Hub = "", "hub"
@@ -112,103 +112,112 @@ func TestAnotherEnginesQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Answer(hubOf(t, 10, known, map[int]bool{1: true, 2: true, 3: true}, nil), r); err != nil {
+	if _, err := g.Response(hubOf(t, 10, known, map[int]bool{1: true, 2: true, 3: true}, nil), r); err != nil {
 		t.Errorf("another hub's question, whose Applications the facts do not know: %v", err)
 	}
 }
 
-// TestTheFirstWithApplicationsForgetsTheRecord: a record is no older than what it stands for.
-func TestTheFirstWithApplicationsForgetsTheRecord(t *testing.T) {
-	g := open(t, Options{Dir: t.TempDir()})
+// Rule 2: once the Applications are the baseline, the last response is forgotten.
+func TestKnownApplicationsReplaceLastResponse(t *testing.T) {
+	g := open(t, Options{Store: folder(t, t.TempDir())})
 	none := facts.NewSet(false).WithApplications()
 	for _, st := range []*generator.State{
 		hubOf(t, 10, none, nil, nil), // nothing is there yet
 		hubOf(t, 10, controlledBy("a", "dns-", 10, true), nil, nil),
 	} {
-		if _, err := g.Answer(st, dns("a")); err != nil {
+		if _, err := g.Response(st, dns("a")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n := g.Stats().Baselines; n != 0 {
 		t.Fatalf("%d records", n)
 	}
-	if _, err := g.Answer(hubOf(t, 10, none, map[int]bool{1: true, 2: true}, nil), dns("a")); err != nil {
+	if _, err := g.Response(hubOf(t, 10, none, map[int]bool{1: true, 2: true}, nil), dns("a")); err != nil {
 		t.Errorf("all its Applications have gone since: %v", err)
 	}
 }
 
-// TestStoreIsBounded: the questions that were asked least recently go, in memory and in the folder.
-func TestStoreIsBounded(t *testing.T) {
-	dir := t.TempDir()
-	s, err := openStore(Options{Dir: "", Logger: quiet, Now: time.Now})
+// remembering is the baselines of a folder, or of memory alone for "".
+func remembering(t *testing.T, dir string) *baselines {
+	t.Helper()
+	o := Options{Logger: quiet, Now: time.Now}
+	if dir != "" {
+		o.Store = folder(t, dir)
+	}
+	b, err := newBaselines(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range maxRecords + 1 {
-		s.put(question(fmt.Sprint(i)), "r", []generator.Subject{{Cluster: "c"}}, nil)
-		s.get("0")
-	}
-	if f := s.stats(); f.Baselines > maxRecords || f.Evicted == 0 || s.get("0") == nil || s.get("1") != nil || s.get(question(fmt.Sprint(maxRecords))) == nil {
-		t.Errorf("%+v", f)
-	}
-	if s, err = openStore(Options{Dir: dir, Logger: quiet, Now: time.Now}); err != nil {
+	return b
+}
+
+func folder(t testing.TB, dir string) *state.Folder {
+	t.Helper()
+	f, err := state.NewFolder(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
-	big := make([]generator.Subject, maxHeld*2/3)
-	s.put("small", "r", []generator.Subject{{Cluster: "c"}}, nil)
-	s.put("old", "r", big[:maxHeld/2], nil)
-	s.put("new", "r", big, nil)
-	if s.get("old") != nil || s.get("new") == nil || s.held > maxHeld {
-		t.Errorf("%d sets are held, at most %d", s.held, maxHeld)
+	return f
+}
+
+// The queries that were used least recently are given up, in memory and in the store.
+func TestBaselinesAreBounded(t *testing.T) {
+	b := remembering(t, "")
+	for i := range maxBaselines + 1 {
+		b.put(queryKey(fmt.Sprint(i)), "r", []generator.Subject{{Cluster: "c"}}, nil)
+		b.of("0")
 	}
-	if _, err := os.Stat(filepath.Join(dir, fileOf("old"))); err == nil {
-		t.Error("a record that was given up is still there")
+	f := b.stats()
+	if f.Baselines > maxBaselines || f.Evicted == 0 || b.of("0") == nil || b.of("1") != nil || b.of(queryKey(fmt.Sprint(maxBaselines))) == nil {
+		t.Errorf("%+v", f)
+	}
+	dir := t.TempDir()
+	b = remembering(t, dir)
+	big := make([]generator.Subject, maxItems*2/3)
+	b.put("small", "r", []generator.Subject{{Cluster: "c"}}, nil)
+	b.put("old", "r", big[:maxItems/2], nil)
+	b.put("new", "r", big, nil)
+	if b.of("old") != nil || b.of("new") == nil || b.items > maxItems {
+		t.Errorf("%d items are held, at most %d", b.items, maxItems)
+	}
+	if _, err := os.Stat(filepath.Join(dir, recordOf("old")+".record")); err == nil {
+		t.Error("a response that was given up is still in the store")
 	}
 }
 
-// TestStoreReadsWhatItWrote, and is written once for what stays the same; what a process that ended left half-written goes.
-func TestStoreReadsWhatItWrote(t *testing.T) {
+// The same response of another revision is not written again.
+func TestBaselinesAreReadAsWritten(t *testing.T) {
 	dir := t.TempDir()
-	s, err := openStore(Options{Dir: dir, Logger: quiet, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := remembering(t, dir)
 	subjects := []generator.Subject{{Cluster: "a", Group: "g", Component: "c", Release: "r"}, {Cluster: "b\"\n", Group: "g"}}
-	s.put("q", "r1", subjects, nil)
-	path := filepath.Join(dir, fileOf("q"))
+	b.put("q", "r1", subjects, nil)
+	path := filepath.Join(dir, recordOf("q")+".record")
 	written, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.put("q", "r2", subjects, nil)
+	b.put("q", "r2", subjects, nil)
 	if again, _ := os.ReadFile(path); !bytes.Equal(again, written) {
-		t.Error("the same answer of another revision is written again")
+		t.Error("the same response of another revision is written again")
 	}
-	if err := os.WriteFile(filepath.Join(dir, tempPrefix+"123"), []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	next, err := openStore(Options{Dir: dir, Logger: quiet, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(s.get("q"), next.get("q"), cmp.AllowUnexported(had{})); diff != "" {
+	if diff := cmp.Diff(b.of("q"), remembering(t, dir).of("q"), cmp.AllowUnexported(item{})); diff != "" {
 		t.Error(diff)
 	}
-	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 1 {
-		t.Errorf("%v %v", left, err)
+	b.drop("q")
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("after it was dropped: %v %v", left, err)
 	}
 }
 
-// TestUnwritableFolder: an answer is given and remembered in memory, and the failure is counted; the next one tries again.
-func TestUnwritableFolder(t *testing.T) {
+// Rule 9: a response that the store does not take is given, remembered in memory and counted; the next one is written again.
+func TestUnwritableStoreIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "answers")
-	g := open(t, Options{Dir: dir})
+	g := open(t, Options{Store: folder(t, dir)})
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(gone map[int]bool) error {
-		_, err := g.Answer(hubOf(t, 10, facts.Set{}, gone, nil), dns("a"))
+		_, err := g.Response(hubOf(t, 10, facts.Set{}, gone, nil), dns("a"))
 		return err
 	}
 	if err := ask(nil); err != nil || g.Stats().Failures != 1 {
@@ -231,20 +240,20 @@ func TestUnwritableFolder(t *testing.T) {
 // TestConcurrentQuestions: states come and go while many ask; whatever is answered is of the state that was asked, and
 // nothing beyond the budget is.
 func TestConcurrentQuestions(t *testing.T) {
-	g := open(t, Options{Dir: t.TempDir()})
+	g := open(t, Options{Store: folder(t, t.TempDir())})
 	good, bad := hubOf(t, 20, facts.Set{}, nil, nil), hubOf(t, 20, facts.Set{}, map[int]bool{1: true, 2: true, 3: true}, nil)
-	if _, err := g.Answer(good, dns("a")); err != nil {
+	if _, err := g.Response(good, dns("a")); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			for range 50 {
-				answer, err := g.Answer(good, dns("a"))
-				if err != nil || strings.Count(string(answer), `"applicationName"`) != 20 {
+				answer, err := g.Response(good, dns("a"))
+				if err != nil || strings.Count(string(answer.Bytes()), `"applicationName"`) != 20 {
 					t.Errorf("the good state: %v", err)
 				}
-				if _, err := g.Answer(bad, dns("a")); err == nil {
+				if _, err := g.Response(bad, dns("a")); err == nil {
 					t.Error("the bad state is answered")
 				}
 				if i == 0 {
@@ -275,27 +284,27 @@ func BenchmarkWarmAnswer(b *testing.B) {
 	}
 	r := dns("a")
 	r.Base = map[string]any{"chart": map[string]any{"repoURL": "r", "name": "dns", "version": "v1"}, "enabled": true, "values": map[string]any{"a": "b"}}
-	took := func(answer func() ([]byte, error)) time.Duration {
+	took := func(answer func() error) time.Duration {
 		start := time.Now()
-		if _, err := answer(); err != nil {
+		if err := answer(); err != nil {
 			b.Fatal(err)
 		}
 		return time.Since(start)
 	}
 	var alone, guarded []time.Duration
 	for b.Loop() { // alone, guarded, guarded, alone: neither has the caches warmed by the other
-		alone = append(alone, took(func() ([]byte, error) { return generator.Bytes(st, r) }))
-		guarded = append(guarded, took(func() ([]byte, error) { return g.Answer(st, r) }))
-		guarded = append(guarded, took(func() ([]byte, error) { return g.Answer(st, r) }))
-		alone = append(alone, took(func() ([]byte, error) { return generator.Bytes(st, r) }))
+		alone = append(alone, took(func() error { _, err := generator.Bytes(st, r); return err }))
+		guarded = append(guarded, took(func() error { _, err := g.Response(st, r); return err }))
+		guarded = append(guarded, took(func() error { _, err := g.Response(st, r); return err }))
+		alone = append(alone, took(func() error { _, err := generator.Bytes(st, r); return err }))
 	}
 	slices.Sort(alone)
 	slices.Sort(guarded)
 	b.ReportMetric(float64(guarded[len(guarded)/2])/float64(alone[len(alone)/2]), "x-alone") // medians
 }
 
-// A hub may run more than one answer may have sets (H10): ApplicationSets ask for a component each, and so is it foreseen.
-func TestForeseeOfManySets(t *testing.T) {
+// A hub may run more than one answer may have sets (H10): the dry run queries each component alone, as ApplicationSets do.
+func TestDryRunOfManySets(t *testing.T) {
 	const members, components = 260, generator.MaxSets/260 + 1
 	var catalog strings.Builder
 	for i := range components {
@@ -304,12 +313,12 @@ func TestForeseeOfManySets(t *testing.T) {
 	const file = "addons/tenants/t/defaults/application-sets/addons.yaml"
 	all := map[string]string{file: catalog.String()}
 	before := hubOf(t, members, facts.Set{}, nil, all)
-	if found := Foresee(before, before, now); len(found) > 0 {
+	if found := DryRun(before, before, now); len(found) > 0 {
 		t.Errorf("nothing changes: %+v", found[0])
 	}
 	all[file] = strings.Replace(catalog.String(), "c007: {enabled: true", "c007: {enabled: false", 1)
-	found := Foresee(before, hubOf(t, members, facts.Set{}, nil, all), now)
-	if len(found) != 1 || found[0].Component != "c007" || !found[0].Over() || found[0].Losing != members {
+	found := DryRun(before, hubOf(t, members, facts.Set{}, nil, all), now)
+	if len(found) != 1 || found[0].Component != "c007" || !found[0].IsOverBudget() || found[0].Losing != members {
 		t.Errorf("one component goes everywhere: %+v", found)
 	}
 }

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,35 +17,40 @@ type move struct {
 	to                        generator.Destination
 }
 
-// maxWhy bounds what a refusal repeats of another answer's, in bytes.
-const maxWhy = 200
+// maxReason bounds what a refusal repeats of another response's error, in bytes.
+const maxReason = 200
 
-// handover is why an answer cannot let go of what moves (rule 11): whoever it moves to has no answer itself, waits for
-// somebody who has none, or is not there to ask. Nil if none of that is so.
-func (g *Guard) handover(a ask, moves []move) *Refusal {
+// handover returns why a response cannot give up what moves (rule 11): the new owner has no response itself, waits for
+// another one that has none, or has no ApplicationSet. It returns nil if the response can.
+func (g *Guard) handover(p proposal, moves []move) *Refusal {
 	moves = slices.DeleteFunc(slices.Clone(moves), func(m move) bool {
-		_, approved := approvedUntil(a.st.Fleet, a.r.Hub, Loss{Cluster: m.cluster, Group: m.group, Component: m.component}, g.o.Now())
+		r := Removal{Cluster: m.cluster, Group: m.group, Component: m.component}
+		_, approved := approvedUntil(p.st.Fleet, p.query.Hub, r, g.o.Now())
 		return approved
 	})
-	seen := map[question]bool{a.question(): true}
+	seen := map[queryKey]bool{p.key(): true}
 	for _, to := range destinations(moves) {
-		err := g.unanswered(a, to, seen)
-		if err == nil {
-			continue
+		if err := g.unanswered(p, to, seen); err != nil {
+			return &Refusal{
+				key: p.key(), found: removals{members: movingMembers(moves)},
+				message: "handover: " + pendingMessage(p.query, moves, to, err), revision: p.st.Revision, pending: true,
+			}
 		}
-		message := "handover: " + waitsFor(a.r, moves, to, err)
-		return &Refusal{question: a.question(), found: found{members: movers(moves)}, message: message, revision: a.st.Revision, waits: true}
 	}
 	return nil
 }
 
-// waitsFor says whom an answer waits for that cannot let go of what moves, and why.
-func waitsFor(r generator.Request, moves []move, to destination, err error) string {
-	return fmt.Sprintf("%s of %d members moves, but %s has no answer: %s", what(r), movers(moves), to, cut(err.Error()))
+// pendingMessage says which new owner a response waits for, and why.
+func pendingMessage(r generator.Request, moves []move, to destination, err error) string {
+	what := "group " + r.Group
+	if r.Component != "" {
+		what = r.Group + "/" + r.Component
+	}
+	return fmt.Sprintf("%s of %d members moves, but %s has no answer: %s", what, movingMembers(moves), to, truncate(err.Error()))
 }
 
-// movers are how many members something moves of.
-func movers(moves []move) int {
+// movingMembers counts the members that something moves of.
+func movingMembers(moves []move) int {
 	members := map[string]bool{}
 	for _, m := range moves {
 		members[m.cluster] = true
@@ -54,19 +58,11 @@ func movers(moves []move) int {
 	return len(members)
 }
 
-// what names what a request asks for.
-func what(r generator.Request) string {
-	if r.Component != "" {
-		return r.Group + "/" + r.Component
-	}
-	return "group " + r.Group
-}
-
-func cut(s string) string {
-	if len(s) <= maxWhy {
+func truncate(s string) string {
+	if len(s) <= maxReason {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxWhy-3], "") + "..."
+	return strings.ToValidUTF8(s[:maxReason-3], "") + "..."
 }
 
 // destination is where something of one component moves to.
@@ -82,12 +78,16 @@ func (d destination) String() string {
 	return fmt.Sprintf("release %q", d.Release)
 }
 
-// request is what would be asked of it.
-func (d destination) request(a ask) generator.Request {
-	return generator.Request{View: generator.Components, Hub: a.r.Hub, Group: d.group, Component: d.component, Owner: d.Owner, Release: d.Release}
+// query returns the one that the new owner would have.
+func (d destination) query(p proposal) generator.Request {
+	return generator.Request{
+		View: generator.Components, Hub: p.query.Hub, Group: d.group, Component: d.component,
+		Owner: d.Owner, Release: d.Release,
+	}
 }
 
-// destinations are those of moves, sorted. Another hub's service answers for what moves there: it knows what is there.
+// destinations returns those of moves, sorted. What moves to another hub is left out: only that hub's service knows its
+// responses.
 func destinations(moves []move) []destination {
 	seen := map[destination]bool{}
 	var out []destination
@@ -99,34 +99,35 @@ func destinations(moves []move) []destination {
 		}
 	}
 	slices.SortFunc(out, func(a, b destination) int {
-		return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.Owner, b.Owner), strings.Compare(a.Release, b.Release), strings.Compare(a.component, b.component))
+		return cmp.Or(
+			strings.Compare(a.group, b.group), strings.Compare(a.Owner, b.Owner),
+			strings.Compare(a.Release, b.Release), strings.Compare(a.component, b.component))
 	})
 	return out
 }
 
-// unanswered is why one of those who answer for a destination has no answer, or one that it moves something to itself.
-// What has been looked at is not looked at again: two releases that exchange members wait for each other only if one of
-// them is refused.
-func (g *Guard) unanswered(a ask, to destination, seen map[question]bool) error {
-	if m := a.st.Fleet.Member(a.r.Hub, to.Owner); m != nil && m.Remote && m.Engine == fleet.EngineFlux {
-		_, err := a.st.Owned(a.r.Hub, to.Owner)
+// unanswered returns why a query of the new owner has no response, or one that it waits for itself. It looks at each query
+// once: two releases that exchange members wait for each other only if one of them is refused.
+func (g *Guard) unanswered(p proposal, to destination, seen map[queryKey]bool) error {
+	if m := p.st.Fleet.Member(p.query.Hub, to.Owner); m != nil && m.Remote && m.Engine == fleet.EngineFlux {
+		_, err := p.st.Owned(p.query.Hub, to.Owner)
 		return err
 	}
-	for _, s := range g.successors(a, to) {
-		q := questionOf(s.r, toArgoCD)
+	for _, s := range g.successors(p, to) {
+		q := keyOf(s.query, forArgoCD)
 		if seen[q] {
 			continue
 		}
 		seen[q] = true
-		told, err := g.o.Responses.Get(a.st, s.r)
+		response, err := g.o.Responses.Get(p.st, s.query)
 		if s.guessed && isBadRequest(err) {
-			continue // nobody has asked so
+			continue // no ApplicationSet has this query
 		}
 		if err != nil {
 			return err
 		}
-		next := ask{a.st, s.r, told, toArgoCD}
-		v, found := g.budget(next)
+		next := proposal{p.st, s.query, response, forArgoCD}
+		v, found := g.judgeRemovals(next)
 		if v.err != nil {
 			return v.err
 		}
@@ -136,102 +137,75 @@ func (g *Guard) unanswered(a ask, to destination, seen map[question]bool) error 
 			}
 		}
 	}
-	if g.nobodyAsks(a, to) {
-		return errNobody
+	if g.lacksRequester(p, to) {
+		return errNoRequester
 	}
 	return nil
 }
 
-// errNobody is why a release has no answer that could have one: its ApplicationSets are made by an Application, which Argo CD
-// may not have synced yet, or cannot.
-var errNobody = errors.New("no ApplicationSet asks for it")
+// errNoRequester is the error of a release whose ApplicationSets do not exist: an Application makes them, which Argo CD
+// may not have synced yet, or cannot sync.
+var errNoRequester = errors.New("no ApplicationSet asks for it")
 
-// nobodyAsks reports whether no ApplicationSet asks for a destination. It can be known where all of them are, and all that
-// they ask. The view Releases is what makes them: it does not wait for them.
-func (g *Guard) nobodyAsks(a ask, to destination) bool {
-	if a.r.View != generator.Components || to.Owner != cmp.Or(a.r.Owner, fleet.OwnerHub) {
+// lacksRequester reports whether no ApplicationSet asks for a destination. That can be known where all of them and all of
+// their queries are. The view Releases makes them, so it does not wait for them.
+func (g *Guard) lacksRequester(p proposal, to destination) bool {
+	if p.query.View != generator.Components || to.Owner != cmp.Or(p.query.Owner, fleet.OwnerHub) {
 		return false
 	}
-	all := g.o.Asking()
-	for _, asked := range all {
-		if !asked.All || slices.ContainsFunc(asked.Requests, func(r generator.Request) bool { return covers(r, to.request(a)) }) {
+	wide, all := to.query(p), g.o.Requesters()
+	for _, qs := range all {
+		if !qs.Complete || slices.ContainsFunc(qs.Requests, func(r generator.Request) bool { return includes(r, wide) }) {
 			return false
 		}
 	}
-	return all[a.r.ApplicationSet].All
+	return all[p.query.ApplicationSet].Complete
 }
 
-// successor is a question whose answer has what moves.
+// successor is a query whose response takes over what moves.
 type successor struct {
-	r generator.Request
-	// guessed tells that nobody is known to ask it.
+	query generator.Request
+	// guessed reports that no requester is known to have the query.
 	guessed bool
 }
 
-// successors are the questions that are asked of a destination: those of ApplicationSets, those that are remembered, or
-// else what would be asked, and whether its release is answered, without which there is nobody to ask.
-func (g *Guard) successors(a ask, to destination) []successor {
-	wide := to.request(a)
+// successors returns the queries for a destination: those of ApplicationSets, else the remembered ones, else the likely
+// ones. A likely one is also whether the release is answered, without which it has no ApplicationSet.
+func (g *Guard) successors(p proposal, to destination) []successor {
+	wide := to.query(p)
 	var out []successor
-	for name, asked := range g.o.Asking() {
-		for _, r := range asked.Requests {
+	for name, qs := range g.o.Requesters() {
+		for _, r := range qs.Requests {
 			r.ApplicationSet = name
-			if name != a.r.ApplicationSet && covers(r, wide) {
-				out = append(out, successor{r: r})
+			if name != p.query.ApplicationSet && includes(r, wide) {
+				out = append(out, successor{query: r})
 			}
 		}
 	}
 	if len(out) == 0 {
-		for _, r := range g.store.asked() {
-			if r.ApplicationSet != a.r.ApplicationSet && covers(r.Request, wide) {
-				if r.Based {
-					r.Base = a.r.Base // the best that is known of it
+		for _, q := range g.baselines.queries() {
+			if q.Request.ApplicationSet != p.query.ApplicationSet && includes(q.Request, wide) {
+				if q.Based {
+					q.Request.Base = p.query.Base // the most that is known of it
 				}
-				out = append(out, successor{r.Request, r.Based})
+				out = append(out, successor{q.Request, q.Based})
 			}
 		}
 	}
 	if len(out) == 0 {
-		releases := generator.Request{View: generator.Releases, Hub: a.r.Hub, Group: to.group, Owner: to.Owner}
-		wide.Base = a.r.Base
+		releases := generator.Request{View: generator.Releases, Hub: p.query.Hub, Group: to.group, Owner: to.Owner}
+		wide.Base = p.query.Base
 		out = []successor{{wide, true}, {releases, true}}
 	}
 	slices.SortFunc(out, func(a, b successor) int {
-		return strings.Compare(string(questionOf(a.r, toArgoCD)), string(questionOf(b.r, toArgoCD)))
+		return cmp.Compare(keyOf(a.query, forArgoCD), keyOf(b.query, forArgoCD))
 	})
 	return out
 }
 
-// covers reports whether the answer to a request has what another one asks for, as far as names say.
-func covers(r, wide generator.Request) bool {
+// includes reports whether the response to a query contains that to another one, by their names.
+func includes(r, wide generator.Request) bool {
 	owner := cmp.Or(r.Owner, fleet.OwnerHub)
 	return r.View == generator.Components && r.Hub == wide.Hub && r.Group == wide.Group && owner == wide.Owner &&
 		(r.Component == "" || r.Component == wide.Component) && (r.Release == "" || r.Release == wide.Release)
-}
-
-// remembered is a question of a record.
-type remembered struct {
-	generator.Request
-	Based bool
-}
-
-// asked are the questions of Argo CD's that are remembered.
-func (s *store) asked() []remembered {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []remembered
-	for q, r := range s.records {
-		if r.gone {
-			continue
-		}
-		var x struct {
-			Engine  string
-			Request generator.Request
-			Based   bool
-		}
-		if json.Unmarshal([]byte(q), &x) == nil && x.Engine == toArgoCD {
-			out = append(out, remembered{x.Request, x.Based})
-		}
-	}
-	return out
 }

@@ -8,41 +8,43 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
-// maxVerdicts bounds how many verdicts are remembered.
+// maxVerdicts bounds how many verdicts are cached.
 const maxVerdicts = 8192
 
-// verdicts remembers that responses of the newest judged state may be given, and until when. The zero value is ready.
+// verdicts caches that responses of the newest judged state may be given, and until when. The zero value is ready.
 type verdicts struct {
 	mu    sync.Mutex
 	state *generator.State
 	until map[verdictKey]time.Time
 }
 
-// verdictKey names a verdict: ApplicationSets that ask alike share responses, but not Applications. It keeps no response in
-// memory that the cache has dropped.
+// verdictKey names a verdict: ApplicationSets with the same query share responses, but not Applications. It keeps no
+// response in memory that the cache of responses has dropped.
 type verdictKey struct {
 	response       weak.Pointer[generator.Response]
 	applicationSet string
 }
 
-func (a ask) verdictKey() verdictKey { return verdictKey{weak.Make(a.told), a.r.ApplicationSet} }
+func (p proposal) verdictKey() verdictKey {
+	return verdictKey{weak.Make(p.response), p.query.ApplicationSet}
+}
 
-// get is until when a response may be given, the zero time for as long as its state is the newest.
-func (v *verdicts) get(a ask) (time.Time, bool) {
+// get returns until when a response may be given: the zero time for as long as its state is the newest.
+func (v *verdicts) get(p proposal) (time.Time, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.state != a.st {
+	if v.state != p.st {
 		return time.Time{}, false
 	}
-	until, ok := v.until[a.verdictKey()]
+	until, ok := v.until[p.verdictKey()]
 	return until, ok
 }
 
-func (v *verdicts) put(a ask, until time.Time) {
+func (v *verdicts) put(p proposal, until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.state != a.st || len(v.until) >= maxVerdicts {
-		v.state, v.until = a.st, map[verdictKey]time.Time{}
+	if v.state != p.st || len(v.until) >= maxVerdicts {
+		v.state, v.until = p.st, map[verdictKey]time.Time{}
 	}
-	v.until[a.verdictKey()] = until
+	v.until[p.verdictKey()] = until
 }

@@ -92,12 +92,12 @@ func TestStateInConfigMaps(t *testing.T) {
 	api := &mapsAPI{maps: map[string]map[string]any{"argocd-cm": {"metadata": map[string]any{"name": "argocd-cm"}}}}
 	server := httptest.NewServer(api)
 	defer server.Close()
-	open := func() *state.Chunked {
+	open := func() *state.Objects {
 		objects, err := NewStateObjects(&rest.Config{Host: server.URL}, "argosy", "argosy-state-x")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return state.NewChunked(objects)
+		return state.NewObjects(objects)
 	}
 	first, second := open(), open()
 	large := make([]byte, 3<<20)

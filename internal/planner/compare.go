@@ -66,7 +66,7 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 	out.AddProblems(plan.Head, c.head)
 	out.AddProblems(plan.Base, c.base)
 	expires := time.Now().UTC().AddDate(0, 0, approvalDays).Format(time.DateOnly)
-	out.Guard = planreport.NewGuard(c.plan, c.dryRun, guard.Approval(c.dryRun, c.fleet), expires)
+	out.Guard = planreport.NewGuard(c.plan, c.dryRun, guard.NeededApprovals(c.dryRun, c.fleet), expires)
 	return out, nil
 }
 
@@ -74,7 +74,7 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 type comparison struct {
 	plan       *plan.Plan
 	fleet      *fleet.Fleet // of the head
-	dryRun     []guard.Foreseen
+	dryRun     []guard.Decision
 	base, head []problem.Problem
 }
 
@@ -97,8 +97,8 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	base = base.WithCatalogs(p.catalogsOf(base, before))
 	head = head.WithCatalogs(p.catalogsOf(head, after))
 	warnings, strange := unregistered(head, q.Hub)
-	c := &comparison{plan: plan.Compare(base, head), fleet: head.Fleet, dryRun: guard.Foresee(base, head, time.Now())}
-	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Foreseen) bool { return slices.Contains(strange, f.Hub) })
+	c := &comparison{plan: plan.Compare(base, head), fleet: head.Fleet, dryRun: guard.DryRun(base, head, time.Now())}
+	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
 	c.head = append(missingCatalogs(head, before, after, q.Hub), warnings...)
 	memo := &expand.Memo{}
 	for _, hub := range head.Fleet.Hubs() {
@@ -139,7 +139,7 @@ func (c *comparison) dropUnaskedGrants(h *expand.Hub) {
 	if len(h.Roots()) == 0 || h.Asks(generator.Grants) {
 		return
 	}
-	c.dryRun = slices.DeleteFunc(c.dryRun, func(x guard.Foreseen) bool { return x.Hub == h.Name() && x.View == generator.Grants })
+	c.dryRun = slices.DeleteFunc(c.dryRun, func(x guard.Decision) bool { return x.Hub == h.Name() && x.View == generator.Grants })
 }
 
 // restrict keeps one hub alone, if the question names one.
@@ -156,7 +156,7 @@ func (c *comparison) restrict(hub string) error {
 	}
 	c.plan.Hubs = slices.DeleteFunc(c.plan.Hubs, func(h plan.Hub) bool { return h.Name != hub })
 	c.plan.Broken = slices.DeleteFunc(c.plan.Broken, func(b plan.Broken) bool { return b.Hub != hub })
-	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Foreseen) bool { return f.Hub != hub })
+	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return f.Hub != hub })
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 const (
@@ -84,16 +85,16 @@ type harness struct {
 
 func start(t *testing.T, f refresh.FactsProvider) *harness {
 	t.Helper()
-	return startWith(t, f, "")
+	return startWith(t, f, nil)
 }
 
-func startWith(t *testing.T, f refresh.FactsProvider, stateFile string) *harness {
+func startWith(t *testing.T, f refresh.FactsProvider, s state.Store) *harness {
 	t.Helper()
-	s := fleettest.NewSource()
+	source := fleettest.NewSource()
 	clock := time.Unix(1_700_000_000, 0)
 	var mu sync.Mutex
 	r, err := refresh.New(refresh.Options{
-		Source: s, Facts: f, Hub: "hub-1", StateFile: stateFile, Logger: slog.New(slog.DiscardHandler),
+		Source: source, Facts: f, Hub: "hub-1", Store: s, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { mu.Lock(); defer mu.Unlock(); clock = clock.Add(time.Second); return clock },
 	})
 	if err != nil {
@@ -101,11 +102,20 @@ func startWith(t *testing.T, f refresh.FactsProvider, stateFile string) *harness
 	}
 	r.Start(context.Background())
 	t.Cleanup(func() {
-		if err := r.Stop(); err != nil || !s.Closed() {
-			t.Errorf("stop: %v, source closed: %v", err, s.Closed())
+		if err := r.Stop(); err != nil || !source.Closed() {
+			t.Errorf("stop: %v, source closed: %v", err, source.Closed())
 		}
 	})
-	return &harness{T: t, r: r, s: s}
+	return &harness{T: t, r: r, s: source}
+}
+
+func folder(t *testing.T, dir string) *state.Folder {
+	t.Helper()
+	f, err := state.NewFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 func (h *harness) say(s *snapshot.Snapshot, err error) {

@@ -115,8 +115,8 @@ func TestFactsDoNotLeaveAMemberOut(t *testing.T) {
 
 // A member that is broken from its first commit has nothing to lose.
 func TestANewMemberThatIsBrokenIsLeftOut(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "accepted.tar")
-	h := startWith(t, nil, file)
+	dir := t.TempDir()
+	h := startWith(t, nil, folder(t, dir))
 	good := fleet(nil)
 	h.say(good, nil)
 	h.serving(good)
@@ -132,7 +132,7 @@ func TestANewMemberThatIsBrokenIsLeftOut(t *testing.T) {
 	if err := h.r.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	h = startWith(t, nil, file)
+	h = startWith(t, nil, folder(t, dir))
 	h.say(nil, errors.New("script: away"))
 	h.until("serving", func(st refresh.Status) bool { return st.Revision == bad.Revision })
 	h.quarantined("n left-out")
@@ -143,10 +143,10 @@ func TestANewMemberThatIsBrokenIsLeftOut(t *testing.T) {
 // (G4)
 func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "accepted.tar")
-	homes := func() []string {
+	record := func(name string) string { return filepath.Join(dir, name+".record") }
+	snapshots := func() []string {
 		t.Helper()
-		found, err := filepath.Glob(file + ".home-*")
+		found, err := filepath.Glob(record("snapshot-*"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 	second := fleet(files)
 	files[fileB] = "clusterName: [\n"
 	third := fleet(files)
-	h := startWith(t, nil, file)
+	h := startWith(t, nil, folder(t, dir))
 	for _, s := range []*snapshot.Snapshot{first, second, third} {
 		h.say(s, nil)
 		h.serving(s)
@@ -168,12 +168,12 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 	if err := h.r.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if len(homes()) != 2 {
-		t.Fatalf("kept %q", homes())
+	if len(snapshots()) != 3 {
+		t.Fatalf("snapshots %q", snapshots())
 	}
 	restarted := func() *harness {
 		t.Helper()
-		h := startWith(t, nil, file)
+		h := startWith(t, nil, folder(t, dir))
 		h.say(nil, errors.New("script: away"))
 		h.until("serving what was accepted", func(st refresh.Status) bool { return st.Revision == third.Revision })
 		return h
@@ -192,36 +192,40 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 	if err := h.r.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if len(homes()) != 1 {
-		t.Errorf("kept %q", homes())
+	if len(snapshots()) != 2 {
+		t.Errorf("snapshots %q", snapshots())
 	}
-	// Half a home, another's, or one whose content is not what was written, is not used: its member is refused.
-	data, err := os.ReadFile(homes()[0])
-	if err != nil {
-		t.Fatal(err)
+	// A last known good snapshot that is missing, cut off, another's or changed is not used: its member is refused.
+	read := func(path string) []byte {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
 	}
-	accepted, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	accepted, path, other := read(record("accepted")), snapshots()[0], snapshots()[1]
+	if !bytes.Contains(read(path), []byte(first.Revision)) {
+		path, other = other, path
 	}
-	path := homes()[0]
+	data, another := read(path), read(other)
 	changed := bytes.Replace(data, []byte("tenant: retail"), []byte("tenant: resale"), 1)
 	if bytes.Equal(changed, data) {
 		t.Fatal("nothing to damage")
 	}
-	for what, damaged := range map[string][]byte{"gone": nil, "empty": {}, "half": data[:len(data)/2], "another": accepted, "changed": changed} {
-		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, accepted, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if what != "gone" {
-			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+	for what, damaged := range map[string][]byte{"missing": nil, "empty": {}, "half": data[:len(data)/2], "another": another, "changed": changed} {
+		for p, text := range map[string][]byte{record("accepted"): accepted, other: another, path: damaged} {
+			if err := os.Remove(p); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			if text == nil {
+				continue
+			}
+			if err := os.WriteFile(p, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		h := startWith(t, nil, file)
+		h := startWith(t, nil, folder(t, dir))
 		h.say(nil, errors.New("script: away"))
 		h.until("serving "+what, func(st refresh.Status) bool { return st.Revision == fourth.Revision })
 		h.quarantined("a refused")
@@ -232,15 +236,15 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A list of homes that is damaged makes the whole state unusable: who was left out or kept is not known.
+	// A damaged list of members makes the whole state unusable: nobody knows who was left out.
 	changed = bytes.Replace(accepted, []byte(`["hub-1","a"]`), []byte(`["hub-1","b"]`), 1)
 	if bytes.Equal(changed, accepted) {
 		t.Fatal("nothing to damage")
 	}
-	if err := os.WriteFile(file, changed, 0o600); err != nil {
+	if err := os.WriteFile(record("accepted"), changed, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h = startWith(t, nil, file)
+	h = startWith(t, nil, folder(t, dir))
 	h.say(nil, errors.New("script: away"))
 	h.until("waiting for the source", func(st refresh.Status) bool { return st.Waiting == "script: away" })
 }

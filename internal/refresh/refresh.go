@@ -3,9 +3,7 @@ package refresh
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,33 +15,30 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// Options say what to keep fresh. Source is required.
+// Options configure a Refresher. Source is required.
 type Options struct {
-	// Source is taken over: Stop closes it.
+	// Source belongs to the Refresher: Stop closes it.
 	Source source.Source
 	// Facts default to none: every member counts as registered.
 	Facts FactsProvider
 	// Hub is the hub whose errors make a revision refused; empty means all.
 	Hub string
-	// StateFile keeps the last accepted snapshot across restarts; without it, a restart takes what the source has. Beside it
-	// are files of its name and more, for the members that were at home.
-	StateFile string
-	// State keeps the same in a room that replicas share, in place of StateFile. What cannot be reached is waited for.
-	State state.Room
+	// Store keeps what a restart goes on from; without it, a restart accepts what the source has.
+	Store state.Store
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Now defaults to time.Now.
 	Now func() time.Time
-	// Observe is called by the worker after each of its turns that took in or refused something.
+	// Observe is called after each reconciliation that accepted or refused something.
 	Observe func(Outcome)
 }
 
-// Outcome is one turn of the worker.
+// Outcome is the result of one reconciliation.
 type Outcome struct {
-	// Swapped tells whether a new state is being served; then it is State.
+	// Swapped reports that a new state is being served; then it is State.
 	Swapped bool
 	State   *generator.State
-	// Refused are the refusals that this turn found, old and new.
+	// Refused are all refusals, old and new.
 	Refused  []Refusal
 	Duration time.Duration
 }
@@ -52,27 +47,25 @@ type Outcome struct {
 type Refresher struct {
 	o       Options
 	state   atomic.Pointer[generator.State]
-	kick    chan struct{}
+	trigger chan struct{}
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	started atomic.Bool
 
 	mu      sync.Mutex
-	latest  look
+	newest  polled
 	status  Status
 	changed chan struct{}
-	// stateProblem is why what is kept cannot be used, or nothing can be kept.
-	stateProblem string
 
-	// What follows belongs to the worker: what is served, what was served before a restart, and what is written down.
-	serving  *serving
-	accepted *snapshot.Snapshot
-	homes    generator.Homes
-	keeper   keeper // nil when nothing is kept
+	// The worker's own: what is served, what is written, and what was before the restart.
+	serving       *candidate
+	checkpoint    *checkpoint // nil without a store
+	restored      *snapshot.Snapshot
+	lastKnownGood generator.Homes
 }
 
-// look is what the source said last.
-type look struct {
+// polled is the newest of the source.
+type polled struct {
 	done     bool
 	snapshot *snapshot.Snapshot
 	err      error
@@ -96,72 +89,14 @@ func New(o Options) (*Refresher, error) {
 		o.Observe = func(Outcome) {}
 	}
 	r := &Refresher{
-		o: o, kick: make(chan struct{}, 1), changed: make(chan struct{}),
+		o: o, trigger: make(chan struct{}, 1), changed: make(chan struct{}),
 		status: Status{Source: o.Source.String(), Waiting: waitingForSource(o.Source)},
 	}
-	switch {
-	case o.State != nil:
-		r.keeper = &roomKeeper{room: o.State}
-	case o.StateFile != "":
-		r.keeper = &fileKeeper{path: o.StateFile}
-		_ = r.remember(context.Background()) // a folder that cannot be read is as one that is damaged
+	if o.Store != nil {
+		r.checkpoint = newCheckpoint(o.Store)
+		r.status.Store = o.Store.String()
 	}
 	return r, nil
-}
-
-// remember reads what was kept, and says what of it cannot be used. The error means that it cannot be reached.
-func (r *Refresher) remember(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, roomTimeout)
-	defer cancel()
-	accepted, homes, err := r.keeper.restore(ctx)
-	if err != nil && r.o.State != nil && !state.IsDamaged(err) {
-		return err
-	}
-	if r.accepted, r.homes = accepted, homes; err != nil {
-		r.o.Logger.Error("the state of before cannot be used", "state", r.keeper.String(), "as a whole", accepted == nil, "error", err)
-		r.damaged(err)
-	}
-	return nil
-}
-
-// roomInterval is how long it is waited before a room that could not be reached is asked again.
-const roomInterval = 2 * time.Second
-
-// rememberAll reads what was kept in a room, which may take until it can be reached; false when the context has ended. Before
-// that nothing may be answered: it could be less than others answer (G4).
-func (r *Refresher) rememberAll(ctx context.Context) bool {
-	if r.o.State == nil {
-		return true
-	}
-	for {
-		err := r.remember(ctx)
-		if err == nil {
-			return true
-		}
-		r.o.Logger.Warn("the state of before cannot be reached", "state", r.keeper.String(), "error", err)
-		r.mu.Lock()
-		r.status.Waiting = "the state of before cannot be reached: " + err.Error()
-		close(r.changed)
-		r.changed = make(chan struct{})
-		r.mu.Unlock()
-		timer := time.NewTimer(roomInterval)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return false
-		case <-timer.C:
-		}
-	}
-}
-
-// damaged takes note of what is wrong with the state; nil of that it has been written.
-func (r *Refresher) damaged(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stateProblem = ""
-	if err != nil {
-		r.stateProblem = limit(err.Error())
-	}
 }
 
 func waitingForSource(s source.Source) string { return s.String() + " has not been read yet" }
@@ -173,15 +108,11 @@ func (r *Refresher) Start(ctx context.Context) {
 	}
 	ctx, r.cancel = context.WithCancel(ctx)
 	for _, run := range []func(context.Context){
-		r.work,
+		r.run,
 		func(ctx context.Context) { r.o.Source.Watch(ctx, r.update) },
-		func(ctx context.Context) { r.o.Facts.Run(ctx, r.wake) },
+		func(ctx context.Context) { r.o.Facts.Run(ctx, r.reconcileSoon) },
 	} {
-		r.running.Add(1)
-		go func() {
-			defer r.running.Done()
-			run(ctx)
-		}()
+		r.running.Go(func() { run(ctx) })
 	}
 }
 
@@ -203,10 +134,6 @@ func (r *Refresher) Status() Status {
 	defer r.mu.Unlock()
 	s := r.status
 	s.Refused, s.Quarantined = slices.Clone(s.Refused), slices.Clone(s.Quarantined)
-	s.StateProblem = r.stateProblem
-	if r.keeper != nil {
-		s.State = r.keeper.String()
-	}
 	if l, ok := r.o.Source.(poller); ok && s.Ready() && len(s.Refused) == 0 && l.Polled().After(s.LastSuccess) {
 		s.LastSuccess = l.Polled()
 	}
@@ -216,199 +143,154 @@ func (r *Refresher) Status() Status {
 // poller is a source that reports its last successful poll: Watch is silent while nothing changes.
 type poller interface{ Polled() time.Time }
 
-// Changed is closed at the next change of Status. Ask for it before looking at Status, so as to miss nothing.
+// Changed is closed at the next change of Status. Call it before Status, so as to miss nothing.
 func (r *Refresher) Changed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.changed
 }
 
-// Trigger makes source and facts look for something new now. It does not wait.
+// Trigger makes source and facts poll now. It does not wait.
 func (r *Refresher) Trigger() {
 	r.o.Source.Refresh()
 	r.o.Facts.Refresh()
 }
 
-// update takes in what the source found.
+// update takes in the newest of the source.
 func (r *Refresher) update(s *snapshot.Snapshot, err error) {
 	r.mu.Lock()
-	r.latest = look{done: true, snapshot: s, err: err}
+	r.newest = polled{done: true, snapshot: s, err: err}
 	r.mu.Unlock()
-	r.wake()
+	r.reconcileSoon()
 }
 
-// wake asks for one more turn of the worker.
-func (r *Refresher) wake() {
+// reconcileSoon makes the worker reconcile once more.
+func (r *Refresher) reconcileSoon() {
 	select {
-	case r.kick <- struct{}{}:
-	default: // one is due already
+	case r.trigger <- struct{}{}:
+	default: // it is going to anyway
 	}
 }
 
-func (r *Refresher) work(ctx context.Context) {
-	if !r.rememberAll(ctx) {
+// run is the worker.
+func (r *Refresher) run(ctx context.Context) {
+	if !r.restore(ctx) {
 		return
 	}
-	r.wake() // facts may have been complete before the first change
+	r.reconcileSoon() // facts may have been complete before the first change
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.kick:
+		case <-r.trigger:
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		r.turn(ctx)
+		r.reconcile(ctx)
 	}
 }
 
-// turn takes in the newest of everything, and publishes what came of it.
-func (r *Refresher) turn(ctx context.Context) {
+// reconcile brings the served state up to date. Replicas agree on what they serve quarantined and draining members from
+// before they serve it; where there are none, a slow store does not hold up a commit.
+func (r *Refresher) reconcile(ctx context.Context) {
 	began := r.o.Now()
 	r.mu.Lock()
-	l := r.latest
-	before := r.status
+	newest := r.newest
 	r.mu.Unlock()
-
-	next := Status{Source: before.Source, Revision: before.Revision, Since: before.Since, LastSuccess: before.LastSuccess}
-	result := r.advance(l)
-	agreed := result.swapped && r.o.State != nil && len(r.serving.state.Homes()) > 0
-	if agreed { // before anybody is answered otherwise than by a replica
-		r.keep(ctx)
+	d := r.accept(newest)
+	agree := d.swapped && r.o.Store != nil && r.o.Store.Shared() && r.servesLastKnownGood()
+	if agree {
+		r.adopt(r.writeCheckpoint(ctx))
 	}
-	if result.swapped {
-		next.Revision, next.Since = r.serving.snapshot.Revision, r.o.Now()
-		if before.Revision == next.Revision {
-			next.Since = before.Since // facts alone
-		}
+	refused := r.publish(d, began)
+	if d.swapped && !agree {
+		r.writeCheckpoint(ctx)
 	}
-	next.Waiting, next.Refused = result.waiting, result.refused
-	for i := range next.Refused {
-		next.Refused[i].Since = began
-		for _, old := range before.Refused {
-			if old.same(next.Refused[i]) {
-				next.Refused[i].Since = old.Since
-			}
-		}
-	}
-	next.Quarantined = before.Quarantined
-	if result.swapped {
-		next.Quarantined = quarantined(r.serving.state, r.o.Hub, before.Quarantined, began)
-	}
-	if next.Ready() && len(next.Refused) == 0 {
-		next.LastSuccess = r.o.Now()
-	}
-	r.log(before, next, result)
-
-	r.mu.Lock()
-	if result.swapped {
-		r.state.Store(r.serving.state)
-	}
-	r.status = next
-	close(r.changed)
-	r.changed = make(chan struct{})
-	r.mu.Unlock()
-	if result.swapped && !agreed {
-		r.keep(ctx)
-		if st := r.serving.state; st != r.state.Load() { // a replica knows more of the same facts
-			r.mu.Lock()
-			r.state.Store(st)
-			r.status.Quarantined = quarantined(st, r.o.Hub, next.Quarantined, began)
-			r.mu.Unlock()
-		}
-	}
-	if result.swapped || len(result.refused) > 0 {
-		o := Outcome{Swapped: result.swapped, Refused: next.Refused, Duration: r.o.Now().Sub(began)}
-		if o.Swapped {
+	if d.swapped || len(refused) > 0 {
+		o := Outcome{Swapped: d.swapped, Refused: refused, Duration: r.o.Now().Sub(began)}
+		if d.swapped {
 			o.State = r.serving.state
 		}
 		r.o.Observe(o)
 	}
 }
 
-// keep writes down what a restart goes on from. A disk that is full does not stop the service. What a replica has come to
-// with the same snapshot is taken over, so that all answer the same.
-func (r *Refresher) keep(ctx context.Context) {
-	r.accepted = nil // it has been gone on from
-	if k, is := r.o.Facts.(*KeptFacts); is {
-		st := r.serving.state
-		k.Forget(func(name string) bool {
+// servesLastKnownGood reports whether a member is not served as the snapshot has it, or should not be.
+func (r *Refresher) servesLastKnownGood() bool {
+	return len(r.serving.state.Homes()) > 0 || len(r.serving.state.Quarantined("")) > 0
+}
+
+// restore reads what was accepted before the restart; false when the context has ended. It waits for a store that cannot be
+// reached: without it, the service could answer less than its replicas do (G4).
+func (r *Refresher) restore(ctx context.Context) bool {
+	if r.checkpoint == nil {
+		return true
+	}
+	return state.Await(ctx, func(ctx context.Context) error {
+		s, lkg, err := r.checkpoint.read(ctx)
+		if err != nil && !state.IsDamaged(err) {
+			return err
+		}
+		if r.restored, r.lastKnownGood = s, lkg; err != nil {
+			r.o.Logger.Error("the accepted state cannot be used", "state", r.o.Store.String(), "as a whole", s == nil, "error", err)
+			r.setStoreProblem(err)
+		}
+		return nil
+	}, func(err error) {
+		r.o.Logger.Warn("the accepted state cannot be read yet", "state", r.o.Store.String(), "error", err)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.status.Waiting = "the accepted state cannot be read yet: " + err.Error()
+		r.notify()
+	})
+}
+
+// writeCheckpoint writes what a restart goes on from. A full disk does not stop the service. It returns the last known good
+// snapshots of a replica that has written the same snapshot with others before.
+func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs generator.Homes) {
+	r.restored = nil
+	st := r.serving.state
+	if l, is := r.o.Facts.(*LastKnownFacts); is {
+		l.Forget(func(name string) bool {
 			return slices.ContainsFunc(st.Fleet.Hubs(), func(hub string) bool { return st.Fleet.Member(hub, name) != nil })
 		})
 	}
-	if r.keeper == nil {
+	if r.checkpoint == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
+	defer cancel()
+	theirs, err := r.checkpoint.write(ctx, r.serving.snapshot, st.Homes())
+	r.setStoreProblem(err)
+	if err != nil {
+		r.o.Logger.Error("the store does not take the accepted state", "state", r.o.Store.String(), "error", err)
+	}
+	return theirs
+}
+
+// adopt serves members from the last known good snapshots of a replica, so that both serve the same.
+func (r *Refresher) adopt(lkg generator.Homes) {
+	if lkg == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, roomTimeout)
-	defer cancel()
-	theirs, err := r.keeper.save(ctx, r.serving.snapshot, r.serving.state.Homes())
-	if err == nil && theirs != nil {
-		err = r.adopt(theirs)
-	}
-	r.damaged(err)
+	s := *r.serving
+	st, err := r.build(func() (*generator.State, error) { return generator.Restore(s.snapshot, s.facts, lkg) })
 	if err != nil {
-		r.o.Logger.Error("the accepted state cannot be kept for a restart", "state", r.keeper.String(), "error", err)
+		r.setStoreProblem(err)
+		return
 	}
+	r.o.Logger.Info("a replica has other last known good revisions; they are taken over",
+		"revision", st.Revision, "state", r.o.Store.String())
+	s.state, r.serving = st, &s
 }
 
-// adopt goes on from the homes of a replica.
-func (r *Refresher) adopt(homes generator.Homes) error {
-	st, err := r.build(func() (*generator.State, error) { return generator.Restore(r.serving.snapshot, r.serving.facts, homes) })
+// setStoreProblem says in Status what is wrong with the store, nil for nothing.
+func (r *Refresher) setStoreProblem(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.StoreProblem = ""
 	if err != nil {
-		return err
-	}
-	r.o.Logger.Info("a replica has kept other revisions of some members; they are taken over", "revision", st.Revision, "state", r.keeper.String())
-	r.serving = &serving{state: st, snapshot: r.serving.snapshot, facts: r.serving.facts}
-	return nil
-}
-
-// maxTold bounds the members that one turn writes into the log.
-const maxTold = 10
-
-func (r *Refresher) log(before, next Status, result result) {
-	if result.swapped {
-		st := r.serving.state
-		r.o.Logger.Info("serving", "revision", next.Revision, "source", next.Source, "hub", r.o.Hub,
-			"members", len(st.Fleet.Members(r.o.Hub)), "errors", len(st.Errors(r.o.Hub)), "quarantined", len(next.Quarantined))
-	}
-	known := make(map[generator.ID]Quarantined, len(before.Quarantined))
-	for _, q := range before.Quarantined {
-		known[generator.ID{Hub: q.Hub, Name: q.Member}] = q
-	}
-	told := 0
-	for _, q := range next.Quarantined {
-		if known[generator.ID{Hub: q.Hub, Name: q.Member}].same(q) {
-			continue
-		}
-		if told++; told <= maxTold {
-			r.o.Logger.Warn("quarantined", "member", q.Member, "hub", q.Hub, "standing", q.Standing, "reason", q.Reason, "problem", q.Problem,
-				"problems", q.Problems, "revision", q.Revision, "serving", next.Revision)
-		}
-	}
-	if told > maxTold {
-		r.o.Logger.Warn("quarantined", "moreMembers", told-maxTold, "serving", next.Revision)
-	}
-	for _, n := range next.Refused {
-		known := false
-		for _, old := range before.Refused {
-			known = known || old.same(n)
-		}
-		if !known {
-			r.o.Logger.Warn("refused", "cause", n.Cause, "reason", n.Reason, "problem", n.Problem, "problems", n.Problems,
-				"revision", n.Revision, "serving", next.Revision)
-		}
-	}
-	if next.Ready() && len(before.Refused) > 0 && len(next.Refused) == 0 {
-		r.o.Logger.Info("nothing refused any more", "revision", next.Revision)
-	}
-}
-
-// recovered turns a panic of the engine into an error: a repository must not be able to stop the service. The text is
-// without the stack, which varies.
-func (r *Refresher) recovered(err *error) {
-	if p := recover(); p != nil {
-		r.o.Logger.Error("panic while building a state", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		*err = errors.New("internal error: the engine panicked; see the log")
+		r.status.StoreProblem = limit(err.Error())
 	}
 }

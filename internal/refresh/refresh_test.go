@@ -309,11 +309,11 @@ func TestFactsFileIsReadAgain(t *testing.T) {
 // What was accepted survives a restart: a refused commit stays refused, an unreachable source changes nothing.
 // (G4)
 func TestRestartServesTheAcceptedCommit(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "accepted.tar")
+	dir := t.TempDir()
 	large := strings.Repeat("x", snapshot.MaxFileSize+1)
 	good := fleet(map[string]string{"docs/large.yaml": large, "docs/empty.yaml": " ", "fleet/with space/ü.yaml": "a: 1\n"})
 	bad := fleet(unusable)
-	h := startWith(t, nil, file)
+	h := startWith(t, nil, folder(t, dir))
 	h.say(good, nil)
 	h.serving(good)
 	h.say(bad, nil)
@@ -327,7 +327,7 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 		"unreachable":    {Err: &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"}},
 		"the same":       {Snapshot: good},
 	} {
-		h := startWith(t, nil, file)
+		h := startWith(t, nil, folder(t, dir))
 		if h.r.State() != nil {
 			t.Errorf("%s: served before the source was looked at", what)
 		}
@@ -343,46 +343,55 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 	}
 	// A good commit is taken at once, and kept in turn.
 	newer := fleet(map[string]string{"docs/x.yaml": "a: 1\n"})
-	h = startWith(t, nil, file)
+	h = startWith(t, nil, folder(t, dir))
 	h.say(newer, nil)
 	h.serving(newer)
 	if err := h.r.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	h = startWith(t, nil, file)
+	h = startWith(t, nil, folder(t, dir))
 	h.say(nil, errors.New("script: away"))
 	h.until("serving the newer", func(st refresh.Status) bool { return st.Revision == newer.Revision })
 	if err := h.r.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	// Half a file is no state, and no reason not to start.
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, cut := range []int{0, 100, len(data) / 2} {
-		if err := os.WriteFile(file, data[:cut], 0o600); err != nil {
+	// Half a record is no state, and no reason not to start.
+	for _, name := range []string{"accepted.record", "snapshot-*.record"} {
+		paths, err := filepath.Glob(filepath.Join(dir, name))
+		if err != nil || len(paths) != 1 {
+			t.Fatalf("%v %v", paths, err)
+		}
+		data, err := os.ReadFile(paths[0])
+		if err != nil {
 			t.Fatal(err)
 		}
-		h = startWith(t, nil, file)
-		h.say(good, nil)
-		h.serving(good)
-		if err := h.r.Stop(); err != nil { // it has written all by then
+		for _, cut := range []int{0, 100, len(data) / 2} {
+			if err := os.WriteFile(paths[0], data[:cut], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h = startWith(t, nil, folder(t, dir))
+			h.say(newer, nil)
+			h.serving(newer)
+			if err := h.r.Stop(); err != nil { // it has written all by then
+				t.Fatal(err)
+			}
+			if st := h.r.Status(); st.StoreProblem != "" {
+				t.Errorf("%s is not replaced: %s", name, st.StoreProblem)
+			}
+			if again, err := os.ReadFile(paths[0]); err != nil || !bytes.Equal(again, data) {
+				t.Errorf("%s is not as it was, %v", name, err)
+			}
+		}
+		// Nor is one whose content is not as it was written: it would stand for a revision that it is not.
+		damaged := bytes.Replace(data, []byte("a"), []byte("b"), 1)
+		if err := os.WriteFile(paths[0], damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h = startWith(t, nil, folder(t, dir))
+		h.say(nil, errors.New("script: away"))
+		h.until("waiting for the source", func(st refresh.Status) bool { return st.Waiting == "script: away" && st.StoreProblem != "" })
+		if err := os.WriteFile(paths[0], data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// Nor is one whose content is not what was written: served, it would stand for a revision that it is not.
-	if data, err = os.ReadFile(file); err != nil {
-		t.Fatal(err)
-	}
-	damaged := bytes.Replace(data, []byte("\x00a: 1\n"), []byte("\x00a: 2\n"), 1)
-	if bytes.Equal(damaged, data) {
-		t.Fatal("nothing to damage")
-	}
-	if err := os.WriteFile(file, damaged, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	h = startWith(t, nil, file)
-	h.say(nil, errors.New("script: away"))
-	h.until("waiting for the source", func(st refresh.Status) bool { return st.Waiting == "script: away" })
 }

@@ -98,9 +98,9 @@ type Status struct {
 	Refused []Refusal
 	// Quarantined are the members of Options.Hub that cannot be computed as they are in Revision, by hub and name.
 	Quarantined []Quarantined
-	// State is where a restart finds what it goes on from, "" if nothing is kept; StateProblem, what of it cannot be used or
+	// Store names the place of what a restart goes on from, "" without one. StoreProblem is what of it cannot be used or
 	// written.
-	State, StateProblem string
+	Store, StoreProblem string
 	// Waiting tells, before the first state, what is being waited for.
 	Waiting string
 }

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -15,8 +14,7 @@ import (
 // too; /api/v1/fleet says since which revision. It is no quarantine, and it takes everything once it is active again.
 func TestDrainingMemberTakesNoChanges(t *testing.T) {
 	const question = `{"view":"components","group":"addons"}`
-	state := filepath.Join(t.TempDir(), "accepted.tar")
-	keep := func(o *server.Options) { o.StateFile = state }
+	keep := storedIn(t, t.TempDir())
 	s := serving(t, keep)
 	good := s.Refresher().State().Revision
 	before := s.sets(question)["dns-a"]

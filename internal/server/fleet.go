@@ -19,7 +19,7 @@ type Fleet struct {
 	// Clusters are all members, by hub and name; with ?hub= those of one hub.
 	Clusters []generator.Summary `json:"clusters"`
 	// RefusedRemovals are the answers that are not given, as they are beyond the removal budget, and what would be lost.
-	RefusedRemovals []guard.Reported `json:"refusedRemovals"`
+	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
 }
 
 // Restriction is what a token's bearer sees; what is left out is not restricted.
@@ -39,7 +39,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denied(bearerOf(r).Hub(hub)); f != nil {
 		return f
 	}
-	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []generator.Summary{}, RefusedRemovals: []guard.Reported{}}
+	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []generator.Summary{}, RefusedRemovals: []guard.RefusedRemoval{}}
 	if only := bearerOf(r).Restricted(); only != nil {
 		body.RestrictedTo = &Restriction{Hubs: only.Hubs, Owners: only.Owners, Tenants: only.Tenants}
 	}
@@ -58,11 +58,11 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 			continue
 		}
 		if bearerOf(r).Restricted() != nil {
-			refused.Losses = slices.DeleteFunc(slices.Clone(refused.Losses), func(l guard.Loss) bool {
+			refused.Removals = slices.DeleteFunc(slices.Clone(refused.Removals), func(l guard.Removal) bool {
 				m := st.Fleet.Member(refused.Hub, l.Cluster) // whose a cluster was that is gone, nobody knows
 				return m == nil || !bearerOf(r).Sees(m.Hub, m.Name, m.Tenant)
 			})
-			if len(refused.Losses) == 0 {
+			if len(refused.Removals) == 0 {
 				continue
 			}
 		}

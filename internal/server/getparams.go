@@ -34,7 +34,7 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denied(bearerOf(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}
-	told, err := s.guard.Told(st, request)
+	told, err := s.guard.Response(st, request)
 	if err != nil {
 		return s.failedFor(r, st, err)
 	}

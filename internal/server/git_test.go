@@ -63,7 +63,7 @@ func TestGitSource(t *testing.T) {
 
 	open := func(o *server.Options) {
 		var err error
-		o.StateFile = filepath.Join(state, "accepted.tar")
+		o.Store = folderStore(t, state)
 		if o.Source, err = location.Open(git.Options{Location: "file://" + bare, StateDir: state, Interval: time.Hour}); err != nil {
 			t.Fatal(err)
 		}

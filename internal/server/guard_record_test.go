@@ -22,7 +22,10 @@ func TestBaselineSurvivesARestart(t *testing.T) {
 		refused bool
 	}{{"state folder", nil, dir, true}, {"Applications", ptr(running()), "", true}, {"neither", nil, "", false}} {
 		t.Run(c.name, func(t *testing.T) {
-			keep := func(o *server.Options) { o.AnswersDir = c.dir }
+			keep := func(*server.Options) {}
+			if c.dir != "" {
+				keep = storedIn(t, c.dir)
+			}
 			guarded(t, c.known, keep)
 			s := start(t, keep, func(o *server.Options) {
 				o.Now = func() time.Time { return today }
@@ -52,7 +55,7 @@ func TestDamagedBaselineIsReportedAndNotUsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			keep := func(o *server.Options) { o.AnswersDir = dir }
+			keep := storedIn(t, dir)
 			guarded(t, nil, keep)
 			damaged := 0
 			for _, path := range records(t, dir) {
@@ -74,7 +77,7 @@ func TestDamagedBaselineIsReportedAndNotUsed(t *testing.T) {
 			s.say(twelve(half()))
 			s.refuses(ofMembers, askMembers, refusedMembers)
 			s.gives(ofDNS, askDNS, dozen/2)
-			if log := s.log.String(); strings.Count(log, "a remembered answer cannot be used") != 1 {
+			if log := s.log.String(); strings.Count(log, "remembered responses cannot be used") != 1 {
 				t.Errorf("the log does not tell it once: %s", log)
 			}
 			if m := s.get("/metrics").body; !strings.Contains(m, `argosy_removal_baseline_failures_total{failure="damaged"} 1`) {
@@ -86,7 +89,7 @@ func TestDamagedBaselineIsReportedAndNotUsed(t *testing.T) {
 
 func records(t *testing.T, dir string) []string {
 	t.Helper()
-	out, err := filepath.Glob(filepath.Join(dir, "*.baseline"))
+	out, err := filepath.Glob(filepath.Join(dir, "response-*.record"))
 	if err != nil || len(out) == 0 {
 		t.Fatal(out, err)
 	}

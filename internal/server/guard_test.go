@@ -349,7 +349,7 @@ func TestRefusalIsReported(t *testing.T) {
 	s := guarded(t, ptr(running()))
 	refused := s.say(twelve(half()))
 	s.refuses(ofDNS, askDNS, refusedDNS)
-	const line = "an answer is beyond the removal budget"
+	const line = "a response is beyond the removal budget"
 	if log := s.log.String(); strings.Count(log, line) != 1 || !strings.Contains(log, "m01 addons/dns: lost, its member file is gone") {
 		t.Errorf("log: %s", log)
 	}
@@ -361,7 +361,7 @@ func TestRefusalIsReported(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.get("/api/v1/fleet").body), &fleet); err != nil {
 		t.Fatal(err)
 	}
-	if len(fleet.RefusedRemovals) != 1 || len(fleet.RefusedRemovals[0].Losses) != 6 || fleet.RefusedRemovals[0].Losses[5].Cluster != "m06" {
+	if len(fleet.RefusedRemovals) != 1 || len(fleet.RefusedRemovals[0].Removals) != 6 || fleet.RefusedRemovals[0].Removals[5].Cluster != "m06" {
 		t.Errorf("fleet: %+v", fleet.RefusedRemovals)
 	}
 	metric := func(n string) {
@@ -412,7 +412,7 @@ func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 	var passed atomic.Int64
 	keep := func(dir string) func(*server.Options) {
 		return func(o *server.Options) {
-			o.AnswersDir, o.Now = dir, func() time.Time { return today.Add(time.Duration(passed.Load())) }
+			o.Store, o.Now = folderStore(t, dir), func() time.Time { return today.Add(time.Duration(passed.Load())) }
 		}
 	}
 	hour := map[string]string{"fleet/layout.yaml": "guard: {window: 1h}\n"}

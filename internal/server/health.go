@@ -33,18 +33,18 @@ type Readiness struct {
 	Quarantined        []refresh.Quarantined `json:"quarantined"`
 	// RefusedRemovals are the answers that are not given, as they are beyond the removal budget; /api/v1/fleet says what would
 	// be lost.
-	RefusedRemovals []guard.Reported `json:"refusedRemovals"`
+	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
 	// LastKnownClusters is how many of the hub's members are computed from what was last known of them, as their cluster
 	// Secrets have gone; LastKnown are the first of them.
 	LastKnownClusters int      `json:"lastKnownClusters"`
 	LastKnown         []string `json:"lastKnown"`
-	// State is where a restart finds what it goes on from; absent if nothing is kept.
-	State *Kept `json:"state,omitempty"`
+	// State describes what a restart goes on from; absent without a store.
+	State *StoredState `json:"state,omitempty"`
 }
 
-// Kept is what is kept for a restart.
-type Kept struct {
-	// Where says where that is.
+// StoredState describes what a restart goes on from.
+type StoredState struct {
+	// Where is the place of the store.
 	Where string `json:"where"`
 	// Problems are what of it cannot be used, read or written.
 	Problems []string `json:"problems"`
@@ -64,7 +64,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 		Since: known(st.Since), LastRefresh: known(st.LastSuccess), Refused: st.Refused, Quarantined: st.Quarantined[:min(len(st.Quarantined), maxListed)], QuarantinedMembers: len(st.Quarantined),
 		RefusedRemovals: s.refusedRemovals(false),
 	}
-	body.State = s.kept(st)
+	body.State = s.storedState(st)
 	body.LastKnown = []string{}
 	if now := s.refresher.State(); now != nil {
 		all := now.LastKnown(s.o.Hub)
@@ -90,32 +90,24 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 	return nil
 }
 
-// kept is what is said of the state, nil if nothing is kept.
-func (s *Server) kept(st refresh.Status) *Kept {
-	if st.State == "" && s.keptFacts == nil {
+// storedState describes the store, nil without one.
+func (s *Server) storedState(st refresh.Status) *StoredState {
+	if s.o.Store == nil {
 		return nil
 	}
-	out := &Kept{Where: st.State, Problems: []string{}}
-	if out.Where == "" {
-		out.Where = s.o.FactsState.String()
+	out := &StoredState{Where: s.o.Store.String(), Problems: []string{}}
+	problems := append(slices.Clone(s.o.StoreProblems), st.StoreProblem, s.guard.Stats().Problem)
+	if s.lastKnownFacts != nil {
+		if err := s.lastKnownFacts.Problem(); err != nil {
+			problems = append(problems, err.Error())
+		}
 	}
-	for _, text := range []string{st.StateProblem, s.guard.Stats().Problem, s.factsProblem()} {
+	for _, text := range problems {
 		if text != "" && !slices.Contains(out.Problems, text) {
 			out.Problems = append(out.Problems, text)
 		}
 	}
 	return out
-}
-
-// factsProblem is why what is known of clusters cannot be kept.
-func (s *Server) factsProblem() string {
-	if s.keptFacts == nil {
-		return ""
-	}
-	if err := s.keptFacts.Problem(); err != nil {
-		return err.Error()
-	}
-	return ""
 }
 
 func known(t time.Time) *time.Time {

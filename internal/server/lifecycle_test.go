@@ -32,7 +32,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			if p.Source, err = location.Open(o); err != nil {
 				t.Fatal(err)
 			}
-			p.StateFile = filepath.Join(t.TempDir(), "accepted.tar")
+			p.Store = folderStore(t, t.TempDir())
 		}
 	}
 	for what, change := range map[string]func(*server.Options){

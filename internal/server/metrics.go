@@ -147,8 +147,8 @@ func (c status) Collect(ch chan<- prometheus.Metric) {
 	for cause, v := range stale {
 		gauge(staleDesc, v, string(cause))
 	}
-	if kept := c.s.kept(st); kept != nil {
-		gauge(stateDesc, float64(len(kept.Problems)))
+	if stored := c.s.storedState(st); stored != nil {
+		gauge(stateDesc, float64(len(stored.Problems)))
 	}
 	state := c.s.refresher.State()
 	if state == nil {

@@ -60,14 +60,12 @@ type Options struct {
 	// Grants are told of which of them the member's engine has nothing any more; default none: Git alone says who owns what.
 	Grants Grants
 
-	// StateFile keeps the last accepted snapshot across restarts; default none.
-	StateFile string
-	// AnswersDir keeps what was answered last across restarts, for the removal budget; default none.
-	AnswersDir string
-	// State keeps both in a room that replicas share, in place of StateFile and AnswersDir; default none.
-	State state.Room
-	// FactsState keeps what is known of clusters across restarts; default none.
-	FactsState state.Room
+	// Store keeps what a restart goes on from; default none.
+	Store state.Store
+	// StoreFacts keeps the facts in Store, too: those of Kubernetes may be gone or out of reach after a restart.
+	StoreFacts bool
+	// StoreProblems say what of earlier state cannot be used. They are logged and reported.
+	StoreProblems []string
 	// Now is the removal budget's clock; default time.Now.
 	Now func() time.Time
 
@@ -167,8 +165,6 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--drain-delay %s; expected 0s or more", o.DrainDelay)
 	case min(o.ReadHeaderTimeout, o.ReadTimeout, o.WebhookTimeout, o.WriteTimeout, o.IdleTimeout, o.ShutdownTimeout) <= 0:
 		return errors.New("a time limit is not above 0")
-	case o.State != nil && (o.StateFile != "" || o.AnswersDir != ""):
-		return errors.New("state is kept either in a room or in files")
 	case (o.Registerer == nil) != (o.Gatherer == nil):
 		return errors.New("metrics need both a registerer and a gatherer")
 	}

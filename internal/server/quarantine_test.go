@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -260,7 +259,7 @@ func TestRestartKeepsABrokenMembersSets(t *testing.T) {
 	first := w.push(repository(nil))
 	open := func(o *server.Options) {
 		var err error
-		o.StateFile = filepath.Join(state, "accepted.tar")
+		o.Store = folderStore(t, filepath.Join(state, "state"))
 		if o.Source, err = location.Open(git.Options{Location: "file://" + bare, StateDir: state, Interval: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
@@ -313,11 +312,7 @@ func TestRestartKeepsABrokenMembersSets(t *testing.T) {
 	if err := again.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	left, err := os.ReadDir(state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if slices.ContainsFunc(left, func(e os.DirEntry) bool { return strings.Contains(e.Name(), ".home-") }) {
-		t.Errorf("what nobody needs is left: %v", left)
+	if left, err := filepath.Glob(filepath.Join(state, "state", "snapshot-*")); err != nil || len(left) != 1 {
+		t.Errorf("snapshots %v, %v; want that of the accepted revision", left, err)
 	}
 }

@@ -8,70 +8,69 @@ import (
 	"github.com/argosy-hub/argosy/internal/guard"
 )
 
-// questions are those of the ApplicationSet of a name, as far as they are known.
-func questions(o Options) func(string) guard.Asked {
-	return func(name string) (out guard.Asked) {
+// queries returns a function for the known queries of an ApplicationSet.
+func queries(o Options) func(string) guard.Queries {
+	return func(name string) (out guard.Queries) {
 		if o.ApplicationSets == nil {
 			return out
 		}
 		sets, complete := o.ApplicationSets.List()
 		for _, s := range sets {
 			if s.Name == name {
-				out = asked(o, s, complete)
+				out = queriesOf(o, s, complete)
 			}
 		}
 		return out
 	}
 }
 
-// asking are the questions of all ApplicationSets that ask this service, by name.
-func asking(o Options) func() map[string]guard.Asked {
-	return func() map[string]guard.Asked {
-		out := map[string]guard.Asked{}
+// requesters returns a function for the queries of all ApplicationSets of this service, by name.
+func requesters(o Options) func() map[string]guard.Queries {
+	return func() map[string]guard.Queries {
+		out := map[string]guard.Queries{}
 		if o.ApplicationSets == nil {
 			return out
 		}
 		sets, complete := o.ApplicationSets.List()
 		for _, s := range sets {
-			out[s.Name] = asked(o, s, complete)
+			out[s.Name] = queriesOf(o, s, complete)
 		}
 		return out
 	}
 }
 
-// asked are the questions of an ApplicationSet.
-func asked(o Options, s appsets.ApplicationSet, complete bool) guard.Asked {
-	out := guard.Asked{All: complete && !s.Templated}
+// queriesOf returns the queries of an ApplicationSet.
+func queriesOf(o Options, s appsets.ApplicationSet, complete bool) guard.Queries {
+	out := guard.Queries{Complete: complete && !s.Templated}
 	for _, parameters := range s.Requests {
 		r, err := generator.ParseRequest(parameters, o.Hub)
 		if err != nil {
-			continue // it has no answer: nobody makes anything of the others
+			continue // its response is an error, so Argo CD does not use the others
 		}
 		out.Requests = append(out.Requests, r)
 	}
 	return out
 }
 
-// refusedRemovals are the answers that are beyond the removal budget, without the losses one by one unless they are
-// asked for.
-func (s *Server) refusedRemovals(losses bool) []guard.Reported {
+// refusedRemovals returns the responses that are beyond the removal budget, with their removals one by one if detailed.
+func (s *Server) refusedRemovals(detailed bool) []guard.RefusedRemoval {
 	out := s.guard.Refusals()
 	if out == nil {
-		return []guard.Reported{}
+		return []guard.RefusedRemoval{}
 	}
 	for i := range out {
-		if !losses {
-			out[i].Losses = nil
+		if !detailed {
+			out[i].Removals = nil
 		}
 	}
 	return out
 }
 
 var (
-	refusedDesc   = prometheus.NewDesc("argosy_removals_refused", "Questions that have no answer now, as it is beyond the removal budget.", []string{"view"}, nil)
-	baselinesDesc = prometheus.NewDesc("argosy_removal_baselines", "Answers that are remembered to compare the next ones with.", nil, nil)
+	refusedDesc   = prometheus.NewDesc("argosy_removals_refused", "Queries without a response now, as it is beyond the removal budget.", []string{"view"}, nil)
+	baselinesDesc = prometheus.NewDesc("argosy_removal_baselines", "Responses that are remembered to compare the next ones with.", nil, nil)
 	storeDesc     = prometheus.NewDesc("argosy_removal_baseline_failures_total",
-		"Remembered answers that were damaged when the service started, could not be written, or were given up as there were too many.", []string{"failure"}, nil)
+		"Remembered responses that were damaged, could not be written, or were given up because there were too many.", []string{"failure"}, nil)
 )
 
 // removals are the metrics of the removal budget.

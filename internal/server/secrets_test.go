@@ -112,7 +112,7 @@ func TestSecretsStayInside(t *testing.T) {
 			if p.Source, err = location.Open(o); err != nil {
 				t.Fatal(err)
 			}
-			p.StateFile, p.TokenRate = filepath.Join(o.StateDir, "accepted.tar"), 1e6
+			p.Store, p.TokenRate = folderStore(t, o.StateDir), 1e6
 		})
 		s.until("refused by the forge", func(st refresh.Status) bool { return len(st.Refused) > 0 })
 		through(s)

@@ -24,29 +24,29 @@ import (
 
 // Server answers requests from the newest good state.
 type Server struct {
-	o          Options
-	refresher  *refresh.Refresher
-	guard      *guard.Guard
-	responses  *generator.Cache
-	notifier   *appsets.Notifier  // nil without ApplicationSets
-	notifying  func()             // ends the notifier
-	keptFacts  *refresh.KeptFacts // nil where they are not kept
-	guarding   func()             // ends the guard
-	tokens     *access.Tokens
-	attempts   *access.Attempts
-	clients    *tlsreload.Authorities // nil where clients need no certificate
-	metrics    *metrics
-	slots      chan struct{}
-	webhooks   chan struct{} // signed bodies that are being read
-	deliveries *webhook.Deliveries
-	bodies     bodies
-	artifacts  *ociregistry.Registry
-	http       *http.Server
-	listener   *connections // what it listens on comes with Start
-	draining   atomic.Bool
-	failed     chan error
-	stop       sync.Once
-	stopped    error
+	o              Options
+	refresher      *refresh.Refresher
+	guard          *guard.Guard
+	responses      *generator.Cache
+	notifier       *appsets.Notifier       // nil without ApplicationSets
+	notifying      func()                  // ends the notifier
+	lastKnownFacts *refresh.LastKnownFacts // nil where they are not stored
+	guarding       func()                  // ends the guard
+	tokens         *access.Tokens
+	attempts       *access.Attempts
+	clients        *tlsreload.Authorities // nil where clients need no certificate
+	metrics        *metrics
+	slots          chan struct{}
+	webhooks       chan struct{} // signed bodies that are being read
+	deliveries     *webhook.Deliveries
+	bodies         bodies
+	artifacts      *ociregistry.Registry
+	http           *http.Server
+	listener       *connections // what it listens on comes with Start
+	draining       atomic.Bool
+	failed         chan error
+	stop           sync.Once
+	stopped        error
 }
 
 // New makes a server that does not listen yet. The token file and the certificate have to be good now.
@@ -76,7 +76,9 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.responses = new(generator.Cache)
-	s.guard, err = guard.New(guard.Options{Hub: o.Hub, Responses: s.responses, Questions: questions(o), Asking: asking(o), Dir: o.AnswersDir, State: o.State, Now: o.Now, Logger: o.Logger})
+	s.guard, err = guard.New(guard.Options{
+		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +89,15 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	if o.FactsState != nil && o.Facts != nil {
-		s.keptFacts = refresh.KeepFacts(o.Facts, o.FactsState, o.Logger)
-		o.Facts = s.keptFacts
+	for _, text := range o.StoreProblems {
+		o.Logger.Error("earlier state cannot be used", "state", o.Store.String(), "error", text)
+	}
+	if o.Store != nil && o.StoreFacts && o.Facts != nil {
+		s.lastKnownFacts = refresh.NewLastKnownFacts(o.Facts, o.Store, o.Logger)
+		o.Facts = s.lastKnownFacts
 	}
 	s.refresher, err = refresh.New(refresh.Options{
-		Source: o.Source, Facts: o.Facts, Hub: o.Hub, StateFile: o.StateFile, State: o.State, Logger: o.Logger, Observe: s.refreshed,
+		Source: o.Source, Facts: o.Facts, Hub: o.Hub, Store: o.Store, Logger: o.Logger, Observe: s.refreshed,
 	})
 	if err != nil {
 		return nil, err

@@ -17,30 +17,46 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// room is one that services share.
-func room(t *testing.T) (*state.Folder, string) {
+// sharedStore is a folder that the replicas of one process share.
+type sharedStore struct{ *state.Folder }
+
+func (sharedStore) Shared() bool { return true }
+
+// newSharedStore returns a store, and its folder.
+func newSharedStore(t *testing.T) (state.Store, string) {
 	t.Helper()
 	dir := t.TempDir()
+	return sharedStore{folderStore(t, dir)}, dir
+}
+
+func folderStore(t *testing.T, dir string) *state.Folder {
+	t.Helper()
 	f, err := state.NewFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f, dir
+	return f
 }
 
-func in(r state.Room) func(*server.Options) {
+// storedIn has a service keep its state in a folder.
+func storedIn(t *testing.T, dir string) func(*server.Options) {
+	t.Helper()
+	return func(o *server.Options) { o.Store = folderStore(t, dir) }
+}
+
+func in(s state.Store) func(*server.Options) {
 	return func(o *server.Options) {
-		o.State, o.Now = r, func() time.Time { return today }
+		o.Store, o.Now = s, func() time.Time { return today }
 	}
 }
 
-// answered asks until the service has read what was kept.
+// answered asks until the service has read the last responses.
 func (s *service) answered(applicationSet, parameters string) reply {
 	s.Helper()
 	deadline := time.Now().Add(patient)
 	for {
 		r := s.askAs(applicationSet, parameters)
-		if !strings.Contains(r.body, "has not been read from the state yet") || time.Now().After(deadline) {
+		if !strings.Contains(r.body, "have not been read from the state yet") || time.Now().After(deadline) {
 			return r
 		}
 	}
@@ -49,7 +65,7 @@ func (s *service) answered(applicationSet, parameters string) reply {
 // Rules G2 and G4: a replica that has missed a commit takes over which revision a broken member was last good in, so that all
 // answer the same bytes; and so does one that starts while the member is broken.
 func TestReplicasAgreeOnLastGoodSets(t *testing.T) {
-	shared, _ := room(t)
+	shared, _ := newSharedStore(t)
 	const question = `{"view":"components","group":"addons"}`
 	first, second := start(t, in(shared)), start(t, in(shared))
 	good := repository(map[string]string{dnsValues: "replicas: 2\n"})
@@ -78,13 +94,13 @@ func TestReplicasAgreeOnLastGoodSets(t *testing.T) {
 // Rules G3 and G4: what was answered last is known to a replica that starts, and damage is told and not used.
 func TestReplicasShareBaselines(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
-		shared, dir := room(t)
+		shared, dir := newSharedStore(t)
 		first := guarded(t, nil, in(shared))
 		if err := first.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if damaged {
-			path := filepath.Join(dir, "answers.record")
+			path := filepath.Join(dir, "responses.record")
 			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -102,7 +118,7 @@ func TestReplicasShareBaselines(t *testing.T) {
 			if got := second.deletions(r); len(got) != dozen/2 {
 				t.Errorf("damaged: %v", got)
 			}
-			if m := second.get("/metrics").body; !strings.Contains(m, `argosy_removal_baseline_failures_total{failure="damaged"} 1`) || !strings.Contains(second.log.String(), "remembered answers cannot be used") {
+			if m := second.get("/metrics").body; !strings.Contains(m, `argosy_removal_baseline_failures_total{failure="damaged"} 1`) || !strings.Contains(second.log.String(), "remembered responses cannot be used") {
 				t.Error("nothing tells of the damage")
 			}
 			continue
@@ -129,10 +145,10 @@ func secrets(names ...string) facts.Set {
 // everybody is told; without anything kept the answer is refused, as nothing is known. Its member file ends it.
 func TestSecretLostDuringARestartKeepsItsFacts(t *testing.T) {
 	const question = `{"view":"components","group":"addons"}`
-	shared, _ := room(t)
+	shared, _ := newSharedStore(t)
 	keep := func(set facts.Set) func(*server.Options) {
 		return func(o *server.Options) {
-			o.Facts, o.FactsState = &told{running: make(chan struct{}), set: set}, shared
+			o.Facts, o.Store, o.StoreFacts = &told{running: make(chan struct{}), set: set}, shared, true
 		}
 	}
 	first := serving(t, keep(secrets("a", "b", "hub-1")))

@@ -22,19 +22,19 @@ const (
 	maxFile = 512 << 20
 )
 
-// Folder is a room of files, for one process. A file's first line has its format, version and checksum.
+// Folder is a store of files, for one process. The first line of a file has its format, version and checksum.
 type Folder struct {
 	dir string
 	mu  sync.Mutex
 }
 
-// NewFolder makes the folder if it is not there.
+// NewFolder opens a folder, and creates it if need be.
 func NewFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	left, err := filepath.Glob(filepath.Join(dir, temporary+"*"))
-	for _, path := range left { // of a process that ended while it wrote
+	for _, path := range left { // of a process that was killed while it wrote
 		err = errors.Join(err, os.Remove(path))
 	}
 	return &Folder{dir: dir}, err
@@ -42,9 +42,13 @@ func NewFolder(dir string) (*Folder, error) {
 
 func (f *Folder) String() string { return "folder " + f.dir }
 
+// Shared is false: a folder belongs to one process.
+func (f *Folder) Shared() bool { return false }
+
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, name+suffix) }
 
-// Read reads a file, whole or not at all. The version is its checksum.
+// Read reads a file, whole or not at all. The version is its checksum. A file that the disk does not give is damaged:
+// waiting would not help.
 func (f *Folder) Read(_ context.Context, name string) ([]byte, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,14 +61,14 @@ func (f *Folder) read(name string) ([]byte, string, error) {
 		return nil, "", ErrNotFound
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", &Damaged{name, err.Error()}
 	}
 	if info.Size() > maxFile {
 		return nil, "", &Damaged{name, fmt.Sprintf("it has %d bytes; the limit is %d", info.Size(), maxFile)}
 	}
 	data, err := os.ReadFile(f.path(name))
 	if err != nil {
-		return nil, "", err
+		return nil, "", &Damaged{name, err.Error()}
 	}
 	head, body, _ := bytes.Cut(data, []byte{'\n'})
 	words := strings.Fields(string(head))
@@ -79,15 +83,11 @@ func (f *Folder) read(name string) ([]byte, string, error) {
 	return body, words[2], nil
 }
 
-// Write writes a file in one step. One that is damaged is replaced.
+// Write writes a file in one step, also in place of a damaged one.
 func (f *Folder) Write(_ context.Context, name string, data []byte, version string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch _, is, err := f.read(name); {
-	case IsDamaged(err):
-	case err != nil && !errors.Is(err, ErrNotFound):
-		return "", err
-	case is != version:
+	if _, current, err := f.read(name); !IsDamaged(err) && current != version {
 		return "", ErrConflict
 	}
 	if len(data) > maxFile {
@@ -101,8 +101,8 @@ func (f *Folder) Write(_ context.Context, name string, data []byte, version stri
 	return sum, nil
 }
 
-// WriteFile writes a file of these parts in one step: it has what it had before or all of them, whatever happens. What is
-// left of a step that was interrupted is beside it, by the pattern of os.CreateTemp.
+// WriteFile writes a file of these parts in one step: afterwards it has its old content or all of the new one. A process
+// that is killed leaves a file beside it, named by a pattern of os.CreateTemp.
 func WriteFile(path, temporary string, parts ...[]byte) (err error) {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, temporary)
@@ -128,7 +128,7 @@ func WriteFile(path, temporary string, parts ...[]byte) (err error) {
 	return syncFolder(dir)
 }
 
-// syncFolder makes a name that was given last.
+// syncFolder makes a rename last.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -151,7 +151,7 @@ func (f *Folder) Remove(_ context.Context, name string) error {
 	return nil
 }
 
-// Names are the records that are there.
+// Names lists the records.
 func (f *Folder) Names(context.Context) ([]string, error) {
 	entries, err := os.ReadDir(f.dir)
 	var out []string

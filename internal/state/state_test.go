@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// store is a store of objects that does as Kubernetes does, and can be made to fail.
-type store struct {
+// fakeAPI holds objects as Kubernetes does, and can be made to fail.
+type fakeAPI struct {
 	mu      sync.Mutex
 	objects map[string]Object
 	version int
@@ -25,11 +25,11 @@ type store struct {
 	fails func(name string) error
 }
 
-func newStore() *store { return &store{objects: map[string]Object{}} }
+func newAPI() *fakeAPI { return &fakeAPI{objects: map[string]Object{}} }
 
-func (s *store) String() string { return "a store" }
+func (s *fakeAPI) String() string { return "a fake API" }
 
-func (s *store) Get(_ context.Context, name string) (Object, error) {
+func (s *fakeAPI) Get(_ context.Context, name string) (Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o, ok := s.objects[name]
@@ -40,7 +40,7 @@ func (s *store) Get(_ context.Context, name string) (Object, error) {
 	return o, nil
 }
 
-func (s *store) Put(_ context.Context, o Object) (string, error) {
+func (s *fakeAPI) Put(_ context.Context, o Object) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails != nil {
@@ -61,7 +61,7 @@ func (s *store) Put(_ context.Context, o Object) (string, error) {
 	return o.Version, nil
 }
 
-func (s *store) Delete(_ context.Context, name string) error {
+func (s *fakeAPI) Delete(_ context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails != nil {
@@ -73,7 +73,7 @@ func (s *store) Delete(_ context.Context, name string) error {
 	return nil
 }
 
-func (s *store) List(context.Context) ([]Object, error) {
+func (s *fakeAPI) List(context.Context) ([]Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Object
@@ -84,7 +84,7 @@ func (s *store) List(context.Context) ([]Object, error) {
 	return out, nil
 }
 
-// noise cannot be compressed.
+// noise returns bytes that cannot be compressed.
 func noise(seed uint64, size int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := make([]byte, size)
@@ -94,62 +94,62 @@ func noise(seed uint64, size int) []byte {
 	return out
 }
 
-func rooms(t *testing.T) map[string]Room {
+func stores(t *testing.T) map[string]Store {
 	t.Helper()
 	folder, err := NewFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	small := NewChunked(newStore())
+	small := NewObjects(newAPI())
 	small.chunk = 1000
-	return map[string]Room{"folder": folder, "objects": NewChunked(newStore()), "small chunks": small}
+	return map[string]Store{"folder": folder, "objects": NewObjects(newAPI()), "small chunks": small}
 }
 
-// Rules 1 and 2: a record is found as it was written, whatever its size, and is replaced by whoever has read the newest.
-func TestARecordIsFoundAsItWasWritten(t *testing.T) {
-	for name, room := range rooms(t) {
+// Rules 1 and 2: whoever has read the newest replaces it.
+func TestRecordIsReadAsItWasWritten(t *testing.T) {
+	for name, s := range stores(t) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			if _, _, err := room.Read(ctx, "a"); !errors.Is(err, ErrNotFound) {
-				t.Errorf("nothing is there: %v", err)
+			if _, _, err := s.Read(ctx, "a"); !errors.Is(err, ErrNotFound) {
+				t.Errorf("no record: %v", err)
 			}
 			version := ""
 			for i, data := range [][]byte{{}, []byte("x"), noise(1, 10_000), noise(2, 3_500), noise(3, 1)} {
-				next, err := room.Write(ctx, "a", data, version)
+				next, err := s.Write(ctx, "a", data, version)
 				if err != nil {
 					t.Fatal(i, err)
 				}
-				if _, err := room.Write(ctx, "a", []byte("late"), version); !errors.Is(err, ErrConflict) {
-					t.Errorf("%d: who has read the one before: %v", i, err)
+				if _, err := s.Write(ctx, "a", []byte("late"), version); !errors.Is(err, ErrConflict) {
+					t.Errorf("%d: a writer that has read the one before: %v", i, err)
 				}
-				got, read, err := room.Read(ctx, "a")
+				got, read, err := s.Read(ctx, "a")
 				if err != nil || !bytes.Equal(got, data) || read != next {
 					t.Errorf("%d: %d bytes of version %s, %v; want %d of %s", i, len(got), read, err, len(data), next)
 				}
 				version = next
 			}
-			if _, err := room.Write(ctx, "b", nil, ""); err != nil {
+			if _, err := s.Write(ctx, "b", nil, ""); err != nil {
 				t.Fatal(err)
 			}
-			if names, err := room.Names(ctx); err != nil || !slices.Equal(names, []string{"a", "b"}) {
+			if names, err := s.Names(ctx); err != nil || !slices.Equal(names, []string{"a", "b"}) {
 				t.Errorf("%v %v", names, err)
 			}
-			if err := errors.Join(room.Remove(ctx, "a"), room.Remove(ctx, "a")); err != nil {
+			if err := errors.Join(s.Remove(ctx, "a"), s.Remove(ctx, "a")); err != nil {
 				t.Error(err)
 			}
-			if _, _, err := room.Read(ctx, "a"); !errors.Is(err, ErrNotFound) {
+			if _, _, err := s.Read(ctx, "a"); !errors.Is(err, ErrNotFound) {
 				t.Errorf("it was removed: %v", err)
 			}
 		})
 	}
 }
 
-// Rule 3: a writer that ends anywhere leaves the record of before or the new one; and the next one leaves nothing else.
-func TestAWriterThatEndsHalfWay(t *testing.T) {
+// Rule 3: the next writer removes what the killed one has left.
+func TestKilledWriterLeavesOldOrNewRecord(t *testing.T) {
 	before, after := noise(1, 5_000), noise(2, 7_000)
 	for step := range 40 {
-		s := newStore()
-		c := NewChunked(s)
+		s := newAPI()
+		c := NewObjects(s)
 		c.chunk = 1000
 		version, err := c.Write(t.Context(), "a", before, "")
 		if err != nil {
@@ -164,7 +164,7 @@ func TestAWriterThatEndsHalfWay(t *testing.T) {
 		}
 		_, failed := c.Write(t.Context(), "a", after, version)
 		s.fails = nil
-		restarted := NewChunked(s)
+		restarted := NewObjects(s)
 		restarted.chunk = 1000
 		got, version, err := restarted.Read(t.Context(), "a")
 		if want := map[bool][]byte{true: before, false: after}[failed != nil]; err != nil || !bytes.Equal(got, want) {
@@ -182,36 +182,36 @@ func TestAWriterThatEndsHalfWay(t *testing.T) {
 	}
 }
 
-// Rule 1: what is damaged, cut off, mixed, or of another format or generation is told, is not read, and can be replaced.
-func TestDamagedObjects(t *testing.T) {
+// Rule 1: damaged, cut off, mixed, or of another format or generation.
+func TestDamagedObjectsAreReportedAndReplaced(t *testing.T) {
 	const other = "argosy-state/2"
-	for name, damage := range map[string]func(s *store, chunk string){
-		"a byte of a chunk": func(s *store, chunk string) { o := s.objects[chunk]; o.Data[7] ^= 1; s.objects[chunk] = o },
-		"a chunk cut off":   func(s *store, chunk string) { o := s.objects[chunk]; o.Data = o.Data[:9]; s.objects[chunk] = o },
-		"an empty chunk":    func(s *store, chunk string) { o := s.objects[chunk]; o.Data = nil; s.objects[chunk] = o },
-		"a chunk missing":   func(s *store, chunk string) { delete(s.objects, chunk) },
-		"a chunk too long":  func(s *store, chunk string) { o := s.objects[chunk]; o.Data = noise(9, 9999); s.objects[chunk] = o },
-		"another's chunk": func(s *store, chunk string) {
+	for name, damage := range map[string]func(s *fakeAPI, chunk string){
+		"a byte of a chunk": func(s *fakeAPI, chunk string) { o := s.objects[chunk]; o.Data[7] ^= 1; s.objects[chunk] = o },
+		"a chunk cut off":   func(s *fakeAPI, chunk string) { o := s.objects[chunk]; o.Data = o.Data[:9]; s.objects[chunk] = o },
+		"an empty chunk":    func(s *fakeAPI, chunk string) { o := s.objects[chunk]; o.Data = nil; s.objects[chunk] = o },
+		"a chunk missing":   func(s *fakeAPI, chunk string) { delete(s.objects, chunk) },
+		"a chunk too long":  func(s *fakeAPI, chunk string) { o := s.objects[chunk]; o.Data = noise(9, 9999); s.objects[chunk] = o },
+		"another's chunk": func(s *fakeAPI, chunk string) {
 			o := s.objects[chunk]
 			o.Data = noise(9, len(o.Data))
 			s.objects[chunk] = o
 		},
-		"a newer format":       func(s *store, _ string) { s.objects["a"].Meta["format"] = other },
-		"no format":            func(s *store, _ string) { delete(s.objects["a"].Meta, "format") },
-		"another checksum":     func(s *store, _ string) { s.objects["a"].Meta["checksum"] = checksum(nil) },
-		"another size":         func(s *store, _ string) { s.objects["a"].Meta["size"] = "17" },
-		"a size that is none":  func(s *store, _ string) { s.objects["a"].Meta["size"] = "-1" },
-		"more chunks":          func(s *store, _ string) { s.objects["a"].Meta["chunks"] = "99" },
-		"very many chunks":     func(s *store, _ string) { s.objects["a"].Meta["chunks"] = "99999999" },
-		"fewer chunks":         func(s *store, _ string) { s.objects["a"].Meta["chunks"] = "2" },
-		"another generation":   func(s *store, _ string) { o := s.objects["a"]; o.Generation = 7; s.objects["a"] = o },
-		"an older generation":  func(s *store, _ string) { o := s.objects["a"]; o.Generation = 1; s.objects["a"] = o },
-		"another record's":     func(s *store, _ string) { o := s.objects["a"]; o.Record = "b"; s.objects["a"] = o },
-		"a chunk for the head": func(s *store, chunk string) { o := s.objects[chunk]; o.Version = "x"; s.objects["a"] = o },
+		"a newer format":       func(s *fakeAPI, _ string) { s.objects["a"].Meta["format"] = other },
+		"no format":            func(s *fakeAPI, _ string) { delete(s.objects["a"].Meta, "format") },
+		"another checksum":     func(s *fakeAPI, _ string) { s.objects["a"].Meta["checksum"] = checksum(nil) },
+		"another size":         func(s *fakeAPI, _ string) { s.objects["a"].Meta["size"] = "17" },
+		"a size that is none":  func(s *fakeAPI, _ string) { s.objects["a"].Meta["size"] = "-1" },
+		"more chunks":          func(s *fakeAPI, _ string) { s.objects["a"].Meta["chunks"] = "99" },
+		"very many chunks":     func(s *fakeAPI, _ string) { s.objects["a"].Meta["chunks"] = "99999999" },
+		"fewer chunks":         func(s *fakeAPI, _ string) { s.objects["a"].Meta["chunks"] = "2" },
+		"another generation":   func(s *fakeAPI, _ string) { o := s.objects["a"]; o.Generation = 7; s.objects["a"] = o },
+		"an older generation":  func(s *fakeAPI, _ string) { o := s.objects["a"]; o.Generation = 1; s.objects["a"] = o },
+		"another record's":     func(s *fakeAPI, _ string) { o := s.objects["a"]; o.Record = "b"; s.objects["a"] = o },
+		"a chunk for the head": func(s *fakeAPI, chunk string) { o := s.objects[chunk]; o.Version = "x"; s.objects["a"] = o },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStore()
-			c := NewChunked(s)
+			s := newAPI()
+			c := NewObjects(s)
 			c.chunk = 1000
 			version, err := c.Write(t.Context(), "a", noise(0, 10), "")
 			if err != nil {
@@ -241,10 +241,10 @@ func TestDamagedObjects(t *testing.T) {
 	}
 }
 
-// Rule 1: a whole record that is older than one that was there before is told; to whoever has not seen that one, it is whole.
-func TestAnOlderRecord(t *testing.T) {
-	s := newStore()
-	c := NewChunked(s)
+// Rule 1: a store that has not read the newer record takes the older one for whole.
+func TestOlderRecordIsReported(t *testing.T) {
+	s := newAPI()
+	c := NewObjects(s)
 	version, err := c.Write(t.Context(), "a", []byte("first"), "")
 	if err != nil {
 		t.Fatal(err)
@@ -254,18 +254,18 @@ func TestAnOlderRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.objects["a"] = backup
-	if _, _, err := c.Read(t.Context(), "a"); !IsDamaged(err) || !strings.Contains(err.Error(), "it is of generation 1, and 2 was there before") {
+	if _, _, err := c.Read(t.Context(), "a"); !IsDamaged(err) || !strings.Contains(err.Error(), "it is of generation 1, but generation 2 was read before") {
 		t.Errorf("%v", err)
 	}
-	if data, _, err := NewChunked(s).Read(t.Context(), "a"); err != nil || string(data) != "first" {
+	if data, _, err := NewObjects(s).Read(t.Context(), "a"); err != nil || string(data) != "first" {
 		t.Errorf("%q %v", data, err)
 	}
 }
 
 // Rule 4: the error states limit and actual.
-func TestTooLarge(t *testing.T) {
-	s := newStore()
-	c := NewChunked(s)
+func TestTooLargeRecordIsRefused(t *testing.T) {
+	s := newAPI()
+	c := NewObjects(s)
 	c.limit = 5000
 	_, err := c.Write(t.Context(), "a", noise(1, 6000), "")
 	var large *TooLarge
@@ -275,18 +275,18 @@ func TestTooLarge(t *testing.T) {
 }
 
 // Rule 2: replicas that count together lose nothing, and read no half of anything meanwhile.
-func TestReplicasAgree(t *testing.T) {
-	s := newStore()
+func TestReplicasLoseNoWrites(t *testing.T) {
+	s := newAPI()
 	const replicas, each = 4, 25
 	var wg sync.WaitGroup
 	for range replicas {
-		c := NewChunked(s)
+		c := NewObjects(s)
 		c.chunk = 100
 		wg.Go(func() {
 			for done := 0; done < each; {
 				data, version, err := c.Read(context.Background(), "a")
 				if err != nil && !errors.Is(err, ErrNotFound) {
-					if IsDamaged(err) && strings.Contains(err.Error(), "is not there") {
+					if IsDamaged(err) && strings.Contains(err.Error(), "is missing") {
 						continue // replaced five times while it was being read
 					}
 					t.Error(err)
@@ -315,14 +315,14 @@ func TestReplicasAgree(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	data, _, err := NewChunked(s).Read(t.Context(), "a")
+	data, _, err := NewObjects(s).Read(t.Context(), "a")
 	if err != nil || string(data[:6]) != fmt.Sprintf("%06d", replicas*each) {
 		t.Errorf("%.6s %v", data, err)
 	}
 }
 
-// Rule 1 of files: what is damaged is told, and can be replaced; what a process left that ended is removed.
-func TestDamagedFile(t *testing.T) {
+// Rule 1, of files. What a killed process has left is removed.
+func TestDamagedFileIsReportedAndReplaced(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"a byte":         func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
 		"cut off":        func(b []byte) []byte { return b[:len(b)-1] },
@@ -366,10 +366,10 @@ func TestDamagedFile(t *testing.T) {
 // FuzzRead: whatever is in the objects, a record is what was written or an error.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("text"), "4", "0", "", 1)
-	f.Add([]byte{0x1f, 0x8b, 8}, "3", "1", chunkedFormat, 2)
+	f.Add([]byte{0x1f, 0x8b, 8}, "3", "1", objectsFormat, 2)
 	f.Fuzz(func(t *testing.T, data []byte, size, chunks, format string, generation int) {
-		s := newStore()
-		c := NewChunked(s)
+		s := newAPI()
+		c := NewObjects(s)
 		c.chunk = 64
 		want := noise(1, 200)
 		if _, err := c.Write(t.Context(), "a", want, ""); err != nil {
@@ -390,4 +390,63 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// Rule 5: what no build of this version has written is damaged and left unread, and can be replaced.
+func TestDocumentIsReadAsWritten(t *testing.T) {
+	type value struct {
+		Names []string `json:"names"`
+	}
+	few := func(v value) error {
+		if len(v.Names) > 2 {
+			return errors.New("too many names")
+		}
+		return nil
+	}
+	for name, s := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			one, two := NewDocument(s, "a", "names/2", few), NewDocument(s, "a", "names/2", few)
+			if v, changed, err := one.Read(t.Context()); v != nil || changed || err != nil {
+				t.Fatalf("no record: %v %v %v", v, changed, err)
+			}
+			if err := one.Write(t.Context(), value{[]string{"x"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := two.Write(t.Context(), value{[]string{"y"}}); !errors.Is(err, ErrConflict) {
+				t.Errorf("a writer that has not read: %v", err)
+			}
+			if v, changed, err := two.Read(t.Context()); err != nil || !changed || !slices.Equal(v.Names, []string{"x"}) {
+				t.Errorf("%v %v %v", v, changed, err)
+			}
+			if err := two.Write(t.Context(), value{[]string{"y"}}); err != nil {
+				t.Error(err)
+			}
+			if v, changed, err := two.Read(t.Context()); err != nil || changed || !slices.Equal(v.Names, []string{"y"}) {
+				t.Errorf("its own: %v %v %v", v, changed, err)
+			}
+			for record, want := range map[string]string{
+				`{"format":"names/1","value":{"names":["x"]}}`:          `another version has written it: its format is "names/1"; expected "names/2"`,
+				`{"version":1,"names":["x"]}`:                           `another version has written it: its format is ""; expected "names/2"`,
+				`{"format":"names/2","value":{"names":["x"],"more":1}}`: "it is not as it was written",
+				`{"format":"names/2","value":{}}`:                       "it is not as it was written",
+				`{"format":"names/2","value":{"names":["x"]}}{}`:        "invalid character '{' after top-level value",
+				`{"format":"names/2","value":{"names":["x","y","z"]}}`:  "too many names",
+			} {
+				_, version, err := s.Read(t.Context(), "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Write(t.Context(), "a", []byte(record), version); err != nil {
+					t.Fatal(err)
+				}
+				v, changed, err := one.Read(t.Context())
+				if v != nil || !changed || !IsDamaged(err) || !strings.HasSuffix(err.Error(), ": "+want) {
+					t.Errorf("%s: %v, %v; want %s", record, v, err, want)
+				}
+			}
+			if err := one.Write(t.Context(), value{[]string{"new"}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

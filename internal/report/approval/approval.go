@@ -47,7 +47,7 @@ type ApprovedRemoval struct {
 const reasonToGive = "TODO: why this may go"
 
 // New approves the wanted removals until a day.
-func New(wanted []guard.Wanted, expires string) *RemovalApproval {
+func New(wanted []guard.NeededApproval, expires string) *RemovalApproval {
 	a := &RemovalApproval{APIVersion: report.APIVersion, Kind: fleet.ApprovalKind, Expires: expires}
 	for _, w := range wanted {
 		a.Removals = append(a.Removals, ApprovedRemoval{

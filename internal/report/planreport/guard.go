@@ -44,12 +44,12 @@ type Refusal struct {
 }
 
 // NewGuard reports what the guard would do. The approval is of the wanted removals until a day.
-func NewGuard(p *plan.Plan, all []guard.Foreseen, wanted []guard.Wanted, expires string) Guard {
+func NewGuard(p *plan.Plan, all []guard.Decision, wanted []guard.NeededApproval, expires string) Guard {
 	out := Guard{Refused: []Refusal{}, NotForeseen: notForeseen(p)}
 	for _, f := range all {
 		r := Refusal{
 			Hub: f.Hub, Owner: f.Owner, View: string(f.View), Group: f.Group, Component: f.Component, Release: f.Release,
-			Reason: string(f.Verdict), Message: f.Sum, Members: f.Members, Losing: f.Losing, Allowed: f.Allowed,
+			Reason: string(f.Verdict), Message: f.Message, Members: f.Members, Losing: f.Losing, Allowed: f.Allowed,
 		}
 		switch f.Verdict {
 		case "":
@@ -147,13 +147,13 @@ func texts(refused []Refusal) []string {
 }
 
 // verdicts are the reasons of refusals in the order in which they are shown: what an approval is for comes last, before it.
-var verdicts = []guard.Verdict{guard.Unanswerable, guard.Waiting, guard.OverBudget}
+var verdicts = []guard.Verdict{guard.Broken, guard.Pending, guard.OverBudget}
 
 func headline(v guard.Verdict, n int) string {
 	switch v {
-	case guard.Unanswerable:
+	case guard.Broken:
 		return fmt.Sprintf("broken: the service would refuse %s, and nothing of it changes, until that is mended", report.Count(n, "answer"))
-	case guard.Waiting:
+	case guard.Pending:
 		return fmt.Sprintf("hand-over: the service would refuse %s, and nothing of it is let go of, until whoever takes it has an answer", report.Count(n, "answer"))
 	}
 	return fmt.Sprintf("removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves", report.Count(n, "answer"))

@@ -1,0 +1,230 @@
+package guard
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+const (
+	// maxBaselines and maxItems bound what baselines hold together.
+	maxBaselines = 4096
+	maxItems     = 1_000_000
+)
+
+// baselines are the last responses by their queries, each as the items that it held. They are in memory; a checkpoint,
+// if there is one, keeps them for a restart.
+type baselines struct {
+	now        func() time.Time
+	log        *slog.Logger
+	checkpoint *checkpoint // nil without a store
+
+	mu      sync.Mutex
+	byQuery map[queryKey]*remembered
+	items   int    // of all
+	uses    uint64 // counts them
+	figures Stats
+	loaded  bool   // the checkpoint has been read
+	changes uint64 // counts what the checkpoint has to write
+}
+
+// remembered is the last response to a query. It is not changed, but for its use, once it is among the others.
+type remembered struct {
+	items []item
+	// spent is what earlier responses to the query have lost without approval, and this one does not have again.
+	spent []spent
+	sum   [sha256.Size]byte
+	used  uint64
+	// saved reports whether the checkpoint has it, or is going to write it.
+	saved bool
+	// revision is that of its state; at is its time, in nanoseconds.
+	revision string
+	at       int64
+	// dropped marks a query whose response is forgotten, by replicas too.
+	dropped bool
+}
+
+// newBaselines reads what a store has, if it belongs to this process alone; a shared one is read by Guard.Run.
+func newBaselines(o Options) (*baselines, error) {
+	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}, loaded: o.Store == nil}
+	if o.Store == nil {
+		return b, nil
+	}
+	b.checkpoint = newCheckpoint(o.Store)
+	if o.Store.Shared() {
+		return b, nil
+	}
+	return b, b.load()
+}
+
+// isReady reports whether the checkpoint has been read.
+func (b *baselines) isReady() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.loaded
+}
+
+// of returns the items of the last response to a query; they must not be changed.
+func (b *baselines) of(q queryKey) []item {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.byQuery[q]
+	if r == nil || r.dropped {
+		return nil
+	}
+	b.uses++
+	r.used = b.uses
+	return r.items
+}
+
+// spentSince returns what the responses to a query have lost since a time.
+func (b *baselines) spentSince(q queryKey, since time.Time) []spent {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.byQuery[q]
+	if r == nil || r.dropped {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.spent), func(x spent) bool { return !x.at.After(since) })
+}
+
+// registered returns the members of a hub in the last responses, and those that were lost since a time.
+func (b *baselines) registered(hub string, since time.Time) []item {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []item
+	for q, r := range b.byQuery {
+		if r.dropped || !q.listsMembers(hub) {
+			continue
+		}
+		out = append(out, r.items...)
+		for _, x := range r.spent {
+			if x.at.After(since) {
+				out = append(out, x.item)
+			}
+		}
+	}
+	return out
+}
+
+// queries returns the remembered queries of Argo CD.
+func (b *baselines) queries() []parsedKey {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []parsedKey
+	for q, r := range b.byQuery {
+		if parsed, ok := q.parse(); ok && !r.dropped && parsed.Engine == forArgoCD {
+			out = append(out, parsed)
+		}
+	}
+	return out
+}
+
+// put remembers the response to a query. If the checkpoint cannot be written, it is in memory alone.
+func (b *baselines) put(q queryKey, revision string, subjects []generator.Subject, lost []spent) {
+	r := &remembered{items: itemsOf(subjects), revision: revision, at: b.now().UnixNano(), spent: lost}
+	r.sum = sumOf(r.items)
+	b.mu.Lock()
+	if last := b.byQuery[q]; last != nil && last.sum == r.sum && !last.dropped && slices.Equal(last.spent, r.spent) {
+		r.saved, r.at, r.revision = last.saved, last.at, last.revision
+	}
+	b.add(q, r)
+	saved := r.saved
+	b.mu.Unlock()
+	if !saved {
+		b.save(q)
+	}
+}
+
+// drop forgets the response to a query.
+func (b *baselines) drop(q queryKey) {
+	b.mu.Lock()
+	r := b.byQuery[q]
+	if r == nil || r.dropped {
+		b.mu.Unlock()
+		return
+	}
+	if b.checkpoint != nil && b.checkpoint.store.Shared() {
+		b.add(q, &remembered{dropped: true, at: b.now().UnixNano()})
+	} else {
+		b.remove(q)
+	}
+	b.mu.Unlock()
+	b.save(q)
+}
+
+// add takes a response in. Beyond the bounds it gives up those that were not used for the longest time. The caller
+// holds the lock, or is alone.
+func (b *baselines) add(q queryKey, r *remembered) {
+	b.remove(q)
+	b.uses++
+	r.used = b.uses
+	b.byQuery[q] = r
+	b.items += len(r.items)
+	if len(b.byQuery) <= maxBaselines && b.items <= maxItems {
+		return
+	}
+	oldest := make([]queryKey, 0, len(b.byQuery))
+	for other := range b.byQuery {
+		oldest = append(oldest, other)
+	}
+	slices.SortFunc(oldest, func(p, q queryKey) int { return cmp.Compare(b.byQuery[p].used, b.byQuery[q].used) })
+	for _, other := range oldest {
+		if other == q || len(b.byQuery) <= maxBaselines*9/10 && b.items <= maxItems*9/10 {
+			break
+		}
+		b.remove(other)
+		b.figures.Evicted++
+		if b.checkpoint != nil {
+			b.checkpoint.remove(other)
+		}
+	}
+	b.log.Error("too many responses to remember: the next responses to some queries are compared with nothing",
+		"responses", maxBaselines, "items", maxItems)
+}
+
+// remove takes a response out. The caller holds the lock.
+func (b *baselines) remove(q queryKey) {
+	if r := b.byQuery[q]; r != nil {
+		b.items -= len(r.items)
+		delete(b.byQuery, q)
+	}
+}
+
+func (b *baselines) stats() Stats {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := b.figures
+	for _, r := range b.byQuery {
+		if !r.dropped {
+			out.Baselines++
+		}
+	}
+	return out
+}
+
+func itemsOf(subjects []generator.Subject) []item {
+	out := make([]item, len(subjects))
+	for i, s := range subjects {
+		out[i] = item{cluster: s.Cluster, group: s.Group, component: s.Component, release: s.Release}
+	}
+	return out
+}
+
+// sumOf is equal for responses with the same items.
+func sumOf(all []item) (out [sha256.Size]byte) {
+	h := sha256.New()
+	for _, x := range all {
+		for _, text := range []string{x.cluster, x.group, x.component, x.release} {
+			h.Write([]byte(text))
+			h.Write([]byte{0})
+		}
+	}
+	h.Sum(out[:0])
+	return out
+}

@@ -1,0 +1,57 @@
+package guard
+
+import (
+	"encoding/json"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+)
+
+// Engines that query. Their responses differ.
+const (
+	forArgoCD = "argocd"
+	forFlux   = "flux"
+)
+
+// proposal is a state's response to a query, before the guard has judged it.
+type proposal struct {
+	st       *generator.State
+	query    generator.Request
+	response *generator.Response
+	engine   string
+}
+
+// queryKey tells queries apart: it holds all of a query but the content of its base.
+type queryKey string
+
+// parsedKey is the content of a queryKey.
+type parsedKey struct {
+	Engine  string
+	Request generator.Request
+	// Based reports that the query had a base.
+	Based bool
+}
+
+func (p proposal) key() queryKey { return keyOf(p.query, p.engine) }
+
+func keyOf(r generator.Request, engine string) queryKey {
+	based := r.Base != nil
+	r.Base = nil
+	text, err := json.Marshal(parsedKey{engine, r, based})
+	if err != nil { // a query with a response can be encoded
+		return queryKey(engine + err.Error())
+	}
+	return queryKey(text)
+}
+
+func (q queryKey) parse() (out parsedKey, ok bool) {
+	err := json.Unmarshal([]byte(q), &out)
+	return out, err == nil
+}
+
+// listsMembers reports whether a query asks for all members of a hub.
+func (q queryKey) listsMembers(hub string) bool {
+	parsed, ok := q.parse()
+	r := parsed.Request
+	return ok && r.View == generator.Members && r.Hub == hub && r.Selector == nil && (r.Owner == "" || r.Owner == fleet.OwnerHub)
+}

@@ -1,0 +1,102 @@
+package refresh
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime/debug"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// internal is the reason of a failure of the service itself.
+const internal problem.Reason = "internal"
+
+// candidate is a state, and what it was built from.
+type candidate struct {
+	state    *generator.State
+	snapshot *snapshot.Snapshot
+	facts    facts.Set
+}
+
+// candidate builds a state on top of the serving one. Problems are why it cannot replace that one (rule 3).
+func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate, []problem.Problem) {
+	var previous *generator.State
+	if r.serving != nil {
+		previous = r.serving.state
+	}
+	st, err := r.build(func() (*generator.State, error) { return generator.Build(previous, s, known) })
+	if err != nil {
+		return nil, problem.From(err, internal, problem.Pos{})
+	}
+	if previous != nil {
+		problems := slices.Concat(
+			newProblems(withoutMembers(previous.Errors(r.o.Hub)), withoutMembers(st.Errors(r.o.Hub))),
+			st.Lost(previous, r.o.Hub), st.LostFolders(previous))
+		if len(problems) > 0 {
+			return nil, problems
+		}
+	}
+	return &candidate{state: st, snapshot: s, facts: known}, nil
+}
+
+// restoredCandidate builds the state from before the restart, with the last known good snapshots of its members.
+func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Problem) {
+	st, err := r.build(func() (*generator.State, error) {
+		return generator.Restore(r.restored, known, r.lastKnownGood)
+	})
+	if err != nil {
+		return nil, problem.From(err, internal, problem.Pos{})
+	}
+	return &candidate{state: st, snapshot: r.restored, facts: known}, nil
+}
+
+// build turns a panic into an error: a repository must not be able to stop the service. The error has no stack, which
+// varies.
+func (r *Refresher) build(build func() (*generator.State, error)) (st *generator.State, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.o.Logger.Error("panic while building a state", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = errors.New("internal error: the engine panicked; see the log")
+		}
+	}()
+	return build()
+}
+
+// withoutMembers leaves out the problems of single members, which are quarantined.
+func withoutMembers(ps []problem.Problem) []problem.Problem {
+	return slices.DeleteFunc(ps, func(p problem.Problem) bool { return p.Cluster != "" })
+}
+
+// identity is a problem without lines and columns: editing a file above an error moves it, and it stays the same one.
+// Some texts name lines too ("first at line 3"), or how many problems are not listed; those are left out as well.
+type identity struct {
+	reason                         problem.Reason
+	file, subject, found, expected string
+	hub, cluster                   string
+}
+
+var lines = regexp.MustCompile(`\bline \d+|:\d+(:\d+)?\b|^\d+ more\b`)
+
+func identityOf(p problem.Problem) identity {
+	return identity{p.Reason, p.Pos.File, p.Subject, lines.ReplaceAllString(p.Found, ""), p.Expected, p.Hub, p.Cluster}
+}
+
+// newProblems returns the problems of now that were not there before.
+func newProblems(before, now []problem.Problem) []problem.Problem {
+	known := make(map[identity]bool, len(before))
+	for _, p := range before {
+		known[identityOf(p)] = true
+	}
+	var out []problem.Problem
+	for _, p := range now {
+		if !known[identityOf(p)] {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,257 @@
+package refresh
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/state"
+)
+
+// sharedStore is a store in memory that replicas share, and that can be out of reach.
+type sharedStore struct {
+	mu      sync.Mutex
+	records map[string][]byte
+	version map[string]int
+	err     error
+	asked   chan struct{}
+}
+
+func newSharedStore() *sharedStore {
+	return &sharedStore{records: map[string][]byte{}, version: map[string]int{}, asked: make(chan struct{}, 1000)}
+}
+
+func (s *sharedStore) String() string { return "a shared store" }
+func (s *sharedStore) Shared() bool   { return true }
+func (s *sharedStore) fail(err error) { s.mu.Lock(); defer s.mu.Unlock(); s.err = err }
+
+func (s *sharedStore) Read(_ context.Context, name string) ([]byte, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case s.asked <- struct{}{}:
+	default:
+	}
+	data, ok := s.records[name]
+	switch {
+	case s.err != nil:
+		return nil, "", s.err
+	case !ok:
+		return nil, "", state.ErrNotFound
+	case string(data) == "damaged":
+		return nil, s.at(name), &state.Damaged{Record: name, Why: "its checksum is wrong"}
+	}
+	return slices.Clone(data), s.at(name), nil
+}
+
+func (s *sharedStore) at(name string) string {
+	if s.version[name] == 0 {
+		return ""
+	}
+	return strings.Repeat("v", s.version[name])
+}
+
+func (s *sharedStore) Write(_ context.Context, name string, data []byte, version string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return "", s.err
+	}
+	if s.at(name) != version {
+		return "", state.ErrConflict
+	}
+	s.version[name]++
+	s.records[name] = slices.Clone(data)
+	return s.at(name), nil
+}
+
+func (s *sharedStore) Remove(_ context.Context, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.records, name)
+	delete(s.version, name)
+	return s.err
+}
+
+func (s *sharedStore) Names(context.Context) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for name := range s.records {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out, s.err
+}
+
+// provider is what a test says.
+type provider struct {
+	mu       sync.Mutex
+	set      facts.Set
+	complete bool
+	err      error
+	changed  func()
+	running  chan struct{}
+}
+
+func newProvider() *provider { return &provider{running: make(chan struct{})} }
+
+func (p *provider) Current() (facts.Set, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.set, p.complete
+}
+func (p *provider) Err() error { p.mu.Lock(); defer p.mu.Unlock(); return p.err }
+func (p *provider) Refresh()   {}
+func (p *provider) Run(ctx context.Context, changed func()) {
+	p.changed = changed
+	close(p.running)
+	<-ctx.Done()
+}
+
+func (p *provider) say(set facts.Set, complete bool, err error) {
+	<-p.running
+	p.mu.Lock()
+	p.set, p.complete, p.err = set, complete, err
+	p.mu.Unlock()
+	p.changed()
+}
+
+// storing runs stored facts until stop, which waits for the last write.
+func storing(t *testing.T, p *provider, s state.Store) (k *LastKnownFacts, told chan struct{}, stop func()) {
+	t.Helper()
+	k = NewLastKnownFacts(p, s, slog.New(slog.DiscardHandler))
+	k.quiet = time.Millisecond
+	told = make(chan struct{}, 1000)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); k.Run(ctx, func() { told <- struct{}{} }) }()
+	return k, told, func() { cancel(); <-done }
+}
+
+func wait(t *testing.T, told chan struct{}, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for !ok() {
+		select {
+		case <-told:
+		case <-deadline:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func closed(names ...string) facts.Set {
+	var out []facts.Cluster
+	for _, name := range names {
+		out = append(out, facts.Cluster{Name: name, Secret: "uid-" + name, Labels: map[string]string{"region": "eu-" + name}})
+	}
+	return facts.NewSet(true, out...).WithApplications(facts.Application{Name: "dns-a", Cluster: "a", Cascade: true})
+}
+
+// Rules G4 and 9: what was known of a cluster is known after a restart at which its Secret is gone, without the Secret's
+// UID, until its member file is gone, too; and all of it where the API server is away.
+func TestFactsOutliveARestart(t *testing.T) {
+	store := newSharedStore()
+	p := newProvider()
+	k, told, stop := storing(t, p, store)
+	p.say(closed("a", "b"), true, nil)
+	wait(t, told, "complete", func() bool { _, complete := k.Current(); return complete })
+	stop()
+
+	// Both Secrets are gone, and one cluster is new.
+	p = newProvider()
+	k, told, stop = storing(t, p, store)
+	wait(t, told, "loaded", func() bool { return k.Err() == nil && len(store.asked) > 1 })
+	if set, complete := k.Current(); complete {
+		t.Errorf("before the API server has been asked: %v", set.Names())
+	}
+	p.say(closed("c"), true, nil)
+	wait(t, told, "complete", func() bool { _, complete := k.Current(); return complete })
+	set, _ := k.Current()
+	a, registered := set.Of("a")
+	if got := strings.Join(set.Names(), " "); got != "a b c" || !registered || a.Labels["region"] != "eu-a" || a.Secret != "" {
+		t.Errorf("%s: %+v, registered %v", got, a, registered)
+	}
+	k.Forget(func(name string) bool { return name != "b" })
+	if set, _ := k.Current(); strings.Join(set.Names(), " ") != "a c" {
+		t.Errorf("a member file is gone: %v", set.Names())
+	}
+	stop()
+
+	// The API server is away.
+	p = newProvider()
+	k, told, stop = storing(t, p, store)
+	p.say(facts.NewSet(true), false, errors.New("away"))
+	wait(t, told, "gone on", func() bool { _, complete := k.Current(); return complete })
+	set, _ = k.Current()
+	if apps, known := set.Applications(); strings.Join(set.Names(), " ") != "a c" || !known || len(apps) != 1 || !apps[0].Cascade || k.Err() == nil {
+		t.Errorf("%v, %v %v, %v", set.Names(), apps, known, k.Err())
+	}
+	p.say(closed("a"), true, nil) // and is back
+	wait(t, told, "back", func() bool { set, _ := k.Current(); a, _ := set.Of("a"); return a.Secret != "" })
+	stop()
+}
+
+// Rule 9 and G4: no facts are complete before the store has been read, and a damaged record is reported and not used.
+func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
+	store := newSharedStore()
+	store.fail(errors.New("the store is away"))
+	p := newProvider()
+	k, _, stop := storing(t, p, store)
+	p.say(closed("a"), true, nil)
+	<-store.asked
+	if _, complete := k.Current(); complete {
+		t.Error("it is complete")
+	}
+	stop()
+
+	store = newSharedStore()
+	store.records["facts"], store.version["facts"] = []byte("damaged"), 1
+	p = newProvider()
+	k, told, stop := storing(t, p, store)
+	p.say(closed("a"), true, nil)
+	wait(t, told, "complete", func() bool { _, complete := k.Current(); return complete })
+	stop()
+	if saved, _, err := factsDocument(store).Read(t.Context()); err != nil || !saved.set().Equal(closed("a")) {
+		t.Errorf("the damaged one is not replaced: %+v %v", saved, err)
+	}
+}
+
+// FuzzFacts: a record is read as it was written, or not at all: nothing is left out, filled in or put into another order.
+func FuzzFacts(f *testing.F) {
+	store := newSharedStore()
+	set := closed("a", "b").WithApplications(facts.Application{Name: "x", Cluster: "a"}).WithGrants("a", facts.Grant{Group: "addons", Held: true})
+	if err := factsDocument(store).Write(f.Context(), savedFactsOf(set)); err != nil {
+		f.Fatal(err)
+	}
+	good := store.records["facts"]
+	f.Add(good)
+	f.Add(append(slices.Clone(good), "{}"...))
+	f.Add(bytes.Replace(good, []byte(`"closed":true`), []byte(`"closed":true,"more":{}`), 1))
+	f.Add(bytes.Replace(good, []byte(`"Name":"b"`), []byte(`"Name":"a"`), 1))
+	f.Add([]byte(`{"format":"facts/1"}`))
+	f.Add([]byte(`{"format":"facts/2","value":{"closed":true,"clusters":[{"Name":""}]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		store := newSharedStore()
+		store.records["facts"] = data
+		saved, _, err := factsDocument(store).Read(t.Context())
+		if err != nil {
+			if saved != nil || !state.IsDamaged(err) {
+				t.Fatalf("%s: half of it is used, %v", data, err)
+			}
+			return
+		}
+		again := newSharedStore()
+		if err := factsDocument(again).Write(t.Context(), savedFactsOf(saved.set())); err != nil || !bytes.Equal(again.records["facts"], data) {
+			t.Errorf("%s is read as %s, %v", data, again.records["facts"], err)
+		}
+	})
+}
