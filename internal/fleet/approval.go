@@ -30,8 +30,8 @@ type Approval struct {
 
 // ApprovedRemoval is what may go. All that it says has to hold for a removal.
 type ApprovedRemoval struct {
-	// Hub, Tenant and Environment are empty where any will do. Tenant and Environment are those of the member file: of a
-	// member whose file is gone nobody knows them.
+	// Hub, Tenant and Environment are empty where any will do. Tenant and Environment are those of
+	// the member file: of a member whose file is gone nobody knows them.
 	Hub, Tenant, Environment string
 	// Clusters are names, or Any; empty where Tenant or Environment say enough.
 	Clusters []string
@@ -65,8 +65,8 @@ func (a ApprovedRemoval) names(r Removal) bool {
 		})
 }
 
-// loadApprovals reads the approvals. One that is wrong approves nothing, and is a finding; whatever else is in the
-// repository does not depend on it.
+// loadApprovals reads the approvals. One that is wrong approves nothing, and is a finding; whatever
+// else is in the repository does not depend on it.
 func (f *Fleet) loadApprovals(s *snapshot.Snapshot, cache *hierarchy.Cache) {
 	for _, path := range s.Under(f.Layout.Guard.Approvals) {
 		doc, err := cache.Doc(s.File(path))
@@ -151,8 +151,9 @@ func names(r *yamldoc.Reader, m *yamldoc.MapReader, one, several string) []strin
 	return out
 }
 
-// strangers are names in an approval that the fleet does not have, though it should: hubs, groups, tenants and
-// environments. Clusters and components may be gone already; that is what approvals are for.
+// strangers are names in an approval that the fleet does not have, though it should: hubs, groups,
+// tenants and environments. Clusters and components may be gone already; that is what approvals are
+// for.
 func (f *Fleet) strangers(a Approval) []problem.Problem {
 	tenants, environments := map[string]bool{}, map[string]bool{}
 	for _, m := range f.byPath {

@@ -11,8 +11,8 @@ import (
 type Guard struct {
 	// MaxRemovals is how many members may lose something in one answer without approval.
 	MaxRemovals Budget
-	// Window is how long what an answer has removed counts for the next ones, where nothing is known of Applications; zero
-	// gives each answer the whole budget.
+	// Window is how long what an answer has removed counts for the next ones, where nothing is
+	// known of Applications; zero gives each answer the whole budget.
 	Window time.Duration
 	// Approvals is the folder of approvals.
 	Approvals string
@@ -49,9 +49,9 @@ func ParseBudget(text string) (Budget, error) {
 	return Budget{percent: n}, nil
 }
 
-// Of is how many of so many members may lose something without approval. A share is rounded down, but is at least one
-// member unless it is 0%. Rounded down, it never falls by more than the members that have gone already: what is allowed
-// at first does not become too much half-way.
+// Of is how many of so many members may lose something without approval. A share is rounded down,
+// but is at least one member unless it is 0%. Rounded down, it never falls by more than the members
+// that have gone already: what is allowed at first does not become too much half-way.
 func (b Budget) Of(members int) int {
 	if b.percent == 0 {
 		return b.members

@@ -2,8 +2,8 @@ package fleet
 
 import "testing"
 
-// TestBudgetIsRoundedDownToAtLeastOne: a share is rounded down, and is at least one member unless it is nothing; a number is that number.
-// (G3)
+// TestBudgetIsRoundedDownToAtLeastOne: a share is rounded down, and is at least one member unless
+// it is nothing; a number is that number. (G3)
 func TestBudgetIsRoundedDownToAtLeastOne(t *testing.T) {
 	for _, c := range []struct {
 		budget        string

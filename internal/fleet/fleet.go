@@ -18,10 +18,11 @@ type Fleet struct {
 	Layout       *Layout
 	Versions     *release.Versions
 	FleetSecrets *release.List
-	// Problems are those of the repository and of hubs as a whole; those of members are in the members.
+	// Problems are those of the repository and of hubs as a whole; those of members are in the
+	// members.
 	Problems []problem.Problem
-	// Approvals are the removals that have been approved, by file. ApprovalProblems are what is wrong with their files: it
-	// stops nothing else.
+	// Approvals are the removals that have been approved, by file. ApprovalProblems are what is
+	// wrong with their files: it stops nothing else.
 	Approvals        []Approval
 	ApprovalProblems []problem.Problem
 
@@ -38,8 +39,8 @@ type hub struct {
 	faulty  []*Member // those with errors
 }
 
-// Load reads a snapshot. What did not change since the previous fleet (which may be nil) is taken from it. The error
-// is a problem.List and means that the repository as a whole cannot be used.
+// Load reads a snapshot. What did not change since the previous fleet (which may be nil) is taken
+// from it. The error is a problem.List and means that the repository as a whole cannot be used.
 func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet, error) {
 	f := &Fleet{hubs: map[string]*hub{}, byPath: map[string]*Member{}, inputs: map[string]string{}}
 	if err := f.loadLayout(s, cache, previous); err != nil {
@@ -162,7 +163,8 @@ func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 	f.Problems = append(f.Problems, f.ofHubs...)
 }
 
-// sameMembers reports whether a snapshot has exactly the member files of this fleet, which may be nil.
+// sameMembers reports whether a snapshot has exactly the member files of this fleet, which may be
+// nil.
 func (f *Fleet) sameMembers(s *snapshot.Snapshot, layout *Layout) bool {
 	if f == nil || f.Layout != layout {
 		return false
@@ -239,7 +241,8 @@ func (f *Fleet) member(file *snapshot.File, hubName, name string, cache *hierarc
 	return readMember(f.Layout, hubName, name, file, doc, err)
 }
 
-// duplicates reports members whose files declare one name: Argo CD could not tell their clusters apart.
+// duplicates reports members whose files declare one name: Argo CD could not tell their clusters
+// apart.
 func (f *Fleet) duplicates(hubName string, h *hub) {
 	first := map[string]*Member{}
 	for _, m := range h.members {
@@ -263,7 +266,8 @@ func (f *Fleet) duplicates(hubName string, h *hub) {
 	}
 }
 
-// ProblemsOf are the problems of a hub as a whole; with an empty name, those of the repository as a whole.
+// ProblemsOf are the problems of a hub as a whole; with an empty name, those of the repository as a
+// whole.
 func (f *Fleet) ProblemsOf(hubName string) []problem.Problem {
 	var out []problem.Problem
 	for _, p := range f.Problems {
@@ -318,8 +322,8 @@ func (f *Fleet) Place(hubName, name string) (int, bool) {
 // HasMembersOf reports whether both fleets have the same members, by the same files.
 func (f *Fleet) HasMembersOf(other *Fleet) bool { return maps.Equal(f.hubs, other.hubs) }
 
-// Root is the folder that holds a group's levels for a member: the member's own choice, else the hub's, else the
-// layout's.
+// Root is the folder that holds a group's levels for a member: the member's own choice, else the
+// hub's, else the layout's.
 func (f *Fleet) Root(m *Member, group string) string {
 	if root := m.repositoryRoots[group]; root != "" {
 		return root

@@ -24,8 +24,8 @@ func told(t *testing.T, ps []problem.Problem) {
 	}
 }
 
-// FuzzMember: no member file makes the reader panic; one without errors has an identity of names, lies in the repository
-// with all its levels, and reads the same again.
+// FuzzMember: no member file makes the reader panic; one without errors has an identity of names,
+// lies in the repository with all its levels, and reads the same again.
 func FuzzMember(f *testing.F) {
 	for _, s := range []string{
 		"", "clusterName: c\ntenant: t\nenvironment: e\n", "{clusterName: c, tenant: ../x, environment: \"\"}", "- x\n", "clusterName: [c]\n",
@@ -64,8 +64,8 @@ func FuzzMember(f *testing.F) {
 	})
 }
 
-// FuzzLayout: no layout makes the reader panic; one that is accepted can be used: its levels give paths in the repository
-// or a problem, and its paths of members read back what they are made of.
+// FuzzLayout: no layout makes the reader panic; one that is accepted can be used: its levels give
+// paths in the repository or a problem, and its paths of members read back what they are made of.
 func FuzzLayout(f *testing.F) {
 	for _, s := range []string{
 		"", "members: m/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml\n", "levels: [{name: a, dir: \"{{ .labels.x }}/{{ .root }}\"}]\n", "groups: {addons: null}\n",
@@ -103,8 +103,9 @@ func FuzzLayout(f *testing.F) {
 	})
 }
 
-// FuzzApproval: no approval makes the reader panic; one without errors has a last day, and approves nothing of a cluster or
-// a component that it does not name (G3). One with errors approves nothing at all.
+// FuzzApproval: no approval makes the reader panic; one without errors has a last day, and approves
+// nothing of a cluster or a component that it does not name (G3). One with errors approves nothing
+// at all.
 func FuzzApproval(f *testing.F) {
 	const head = "apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: 2026-12-01\n"
 	for _, s := range []string{

@@ -56,11 +56,12 @@ type Layout struct {
 	Guard Guard
 	// SecretNames are the secrets that tenants may name.
 	SecretNames SecretNames
-	// dirs are the folders of the spokes' levels, in parts, with sentinels for the facts; tenantLevels those among the
-	// levels that are a tenant's.
+	// dirs are the folders of the spokes' levels, in parts, with sentinels for the facts;
+	// tenantLevels those among the levels that are a tenant's.
 	dirs         [][]string
 	tenantLevels map[string]bool
-	// reserved are names that a tenant, environment or cluster cannot have, because a level's own folder is called so.
+	// reserved are names that a tenant, environment or cluster cannot have, because a level's own
+	// folder is called so.
 	reserved map[string][]string
 }
 
@@ -68,7 +69,8 @@ type Layout struct {
 type FileTemplate struct {
 	t   *tmpl.Template
 	pos problem.Pos
-	// Shared tells that the path depends on the group and the component alone: it is the same for all clusters.
+	// Shared tells that the path depends on the group and the component alone: it is the same for
+	// all clusters.
 	Shared bool
 }
 
@@ -221,7 +223,8 @@ func (p layoutParser) groups(l *Layout) {
 	}
 }
 
-// template parses and tries a path template; it must use the named facts, or its results would collide.
+// template parses and tries a path template; it must use the named facts, or its results would
+// collide.
 func (p layoutParser) template(m *yamldoc.MapReader, key string, needs ...string) *tmpl.Template {
 	n := m.Node().Get(key)
 	text := m.String(key)
@@ -255,7 +258,8 @@ func (p layoutParser) file(m *yamldoc.MapReader, key string, needs ...string) *F
 	return &FileTemplate{t: t, pos: m.Node().Get(key).Pos(), Shared: t.ReadsOnly("group", "component")}
 }
 
-// levels compiles and tries a list of levels; it also returns their folders with sentinels for the facts.
+// levels compiles and tries a list of levels; it also returns their folders with sentinels for the
+// facts.
 func (p layoutParser) levels(key string) (*hierarchy.Hierarchy, [][]string) {
 	var specs []hierarchy.LevelSpec
 	var dirs [][]string
@@ -329,8 +333,8 @@ var inOpenMap = regexp.MustCompile(`\.(labels|annotations|member)\.`)
 
 var unknownFact = regexp.MustCompile(`no fact "([^"]+)" is known`)
 
-// try executes a path template with sentinels. Labels, annotations and keys of the member file differ from cluster to
-// cluster: whichever the template asks for is there.
+// try executes a path template with sentinels. Labels, annotations and keys of the member file
+// differ from cluster to cluster: whichever the template asks for is there.
 func try(t *tmpl.Template) (string, error) {
 	sample := map[string]any{}
 	for _, fact := range []string{"hub", "cluster", "tenant", "environment", "group", "component", "root", "name", "server", "model"} {
@@ -354,8 +358,9 @@ func try(t *tmpl.Template) (string, error) {
 	return "", fmt.Errorf("more than 100 different facts")
 }
 
-// reservedNames finds, for each fact that names folders, the literal folder names that other levels have in its place:
-// with levels tenants/defaults and tenants/{{ .tenant }}/defaults, no tenant can be called "defaults".
+// reservedNames finds, for each fact that names folders, the literal folder names that other levels
+// have in its place: with levels tenants/defaults and tenants/{{ .tenant }}/defaults, no tenant can
+// be called "defaults".
 func reservedNames(dirs [][]string) map[string][]string {
 	reserved := map[string][]string{}
 	for _, a := range dirs {

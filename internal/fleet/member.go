@@ -35,8 +35,8 @@ const OwnerHub = "hub"
 
 const enableRemote = "enable_remote_"
 
-// Flags are the boolean keys of a member file that become labels of their own name (rule L3); enable_remote_<group>
-// comes with each group.
+// Flags are the boolean keys of a member file that become labels of their own name (rule L3);
+// enable_remote_<group> comes with each group.
 var Flags = []string{"use_remote_argo", "use_external_secrets", "push_argo_secrets", "githubSecret", "use_fleet_ack", "use_argocd_ingress"}
 
 var identityKeys = []string{
@@ -84,8 +84,8 @@ func (m *Member) Model() string {
 	return Centralized
 }
 
-// Owner is whose engine owns a group's Applications for this member: OwnerHub or the member's own name (rule M1: every
-// view asks here).
+// Owner is whose engine owns a group's Applications for this member: OwnerHub or the member's own
+// name (rule M1: every view asks here).
 func (m *Member) Owner(group string) string {
 	if m.Remote && m.remoteGroups[group] {
 		return m.Name
@@ -93,7 +93,8 @@ func (m *Member) Owner(group string) string {
 	return OwnerHub
 }
 
-// KeyPos is where the value of one of the file's own keys stands; the file, when it does not set the key.
+// KeyPos is where the value of one of the file's own keys stands; the file, when it does not set
+// the key.
 func (m *Member) KeyPos(key string) problem.Pos {
 	if v := m.root.Get(key); v != nil {
 		return v.Pos()
@@ -104,8 +105,8 @@ func (m *Member) KeyPos(key string) problem.Pos {
 // Content is the member file's content as templates see it; it must not be changed.
 func (m *Member) Content() map[string]any { return m.content }
 
-// Flag is the file's value of a boolean key as text, "false" when it is not declared. The two about secrets have
-// their defaults from the model.
+// Flag is the file's value of a boolean key as text, "false" when it is not declared. The two about
+// secrets have their defaults from the model.
 func (m *Member) Flag(name string) string {
 	switch name {
 	case "use_external_secrets":

@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// noEffect warns of keys that mean nothing as the others are: most often the one that would give them a meaning is
-// missing. What says no more than the default does is left alone.
+// noEffect warns of keys that mean nothing as the others are: most often the one that would give
+// them a meaning is missing. What says no more than the default does is left alone.
 func (mr *memberReader) noEffect() {
 	out := mr.out
 	warn := func(key, why, expected string) {
@@ -38,8 +38,9 @@ func (mr *memberReader) noEffect() {
 	}
 }
 
-// Effective are the values of the flags that the engine itself acts upon, by the names of their labels, and of those that
-// the file declares for others. Whoever selects by such a label has to see what the engine does.
+// Effective are the values of the flags that the engine itself acts upon, by the names of their
+// labels, and of those that the file declares for others. Whoever selects by such a label has to
+// see what the engine does.
 func (m *Member) Effective() map[string]string {
 	out := map[string]string{"use_remote_argo": fmt.Sprint(m.Remote), "githubSecret": fmt.Sprint(m.GitHubSecret)}
 	for group, remote := range m.remoteGroups {
@@ -55,8 +56,9 @@ func (m *Member) Effective() map[string]string {
 	return out
 }
 
-// Contradictions are labels that Git declares with another value than the flag of their name has: selectors would follow
-// the label, the engine the flag, and each would give the cluster a half of something (L3). The set is the cluster's.
+// Contradictions are labels that Git declares with another value than the flag of their name has:
+// selectors would follow the label, the engine the flag, and each would give the cluster a half of
+// something (L3). The set is the cluster's.
 func (m *Member) Contradictions(s labels.Set) []problem.Problem {
 	var out []problem.Problem
 	for key, value := range m.Effective() {

@@ -53,7 +53,8 @@ func TestMemberDefaults(t *testing.T) {
 	}
 }
 
-// TestMemberKeys: every key of the contract, and booleans in both forms (L3: each flag gives its own label alone).
+// TestMemberKeys: every key of the contract, and booleans in both forms (L3: each flag gives its
+// own label alone).
 func TestMemberKeys(t *testing.T) {
 	m := readOne(t, identity+`fleet_member: spoke
 secretManagerSecretName: arn:aws:secretsmanager:eu-west-1:123456789012:secret:c
@@ -217,7 +218,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestLoadKeepsWhatDidNotChange: by identity, so that all that is computed from it can be kept as well.
+// TestLoadKeepsWhatDidNotChange: by identity, so that all that is computed from it can be kept as
+// well.
 func TestLoadKeepsWhatDidNotChange(t *testing.T) {
 	files := map[string]string{
 		"fleet/fleet-members/a/x.yaml": "clusterName: x\ntenant: t\nenvironment: e\n", "fleet/fleet-members/a/y.yaml": "clusterName: y\ntenant: t\nenvironment: e\n",
@@ -264,7 +266,8 @@ func TestEffective(t *testing.T) {
 		if diff := cmp.Diff(want, m.Effective()); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.text, diff)
 		}
-		// A label that says what the flag does, and one that nobody declares, is none; any other is.
+		// A label that says what the flag does, and one that nobody declares, is none; any other
+		// is.
 		for key, value := range want {
 			at := problem.Pos{File: "values.yaml", Line: 7}
 			set := labels.Set{All: map[string]string{key: value}, Origins: map[string]problem.Pos{key: at}}

@@ -10,7 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
-// Pattern is the path of member files: a template over .hub, .cluster and, if wanted, .tenant that can be read in both directions.
+// Pattern is the path of member files: a template over .hub, .cluster and, if wanted, .tenant that
+// can be read in both directions.
 type Pattern struct {
 	text   string
 	t      *tmpl.Template
@@ -18,8 +19,9 @@ type Pattern struct {
 	prefix string
 }
 
-// NewPattern compiles a path such as fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml: each of the two facts exactly
-// once. The tenant may be a third: then the folder says whose member it is, and not the file alone.
+// NewPattern compiles a path such as fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml: each of
+// the two facts exactly once. The tenant may be a third: then the folder says whose member it is,
+// and not the file alone.
 func NewPattern(text string) (*Pattern, error) {
 	t, err := tmpl.Parse(problem.Pos{}, text)
 	if err != nil {

@@ -17,11 +17,12 @@ const (
 	GitSecrets     = "git"     // credentials of repositories
 )
 
-// SecretNames say which secrets of the store the files of a tenant may name: patterns over the member's identity. A kind
-// without patterns is not checked.
+// SecretNames say which secrets of the store the files of a tenant may name: patterns over the
+// member's identity. A kind without patterns is not checked.
 type SecretNames map[string][]*namePattern
 
-// namePattern is a template of names, in which * stands for any text without a slash and ? for one character.
+// namePattern is a template of names, in which * stands for any text without a slash and ? for one
+// character.
 type namePattern struct {
 	text string
 	t    *tmpl.Template
@@ -53,7 +54,8 @@ func (p layoutParser) secretNames() SecretNames {
 	return out
 }
 
-// memberFacts are what patterns of names know: neither labels nor anything else that a member file sets as it likes.
+// memberFacts are what patterns of names know: neither labels nor anything else that a member file
+// sets as it likes.
 func memberFacts(hub, cluster, tenant, environment string) map[string]any {
 	return map[string]any{"hub": hub, "cluster": cluster, "tenant": tenant, "environment": environment}
 }
@@ -83,8 +85,8 @@ func Forbidden(key, name, expected string) (subject, found, want string, hints [
 		[]string{"secretNames of " + LayoutFile + " says which"}
 }
 
-// walls checks what a member file may not say although its form is right: it is most likely written by the tenant. A hub
-// is nobody's tenant.
+// walls checks what a member file may not say although its form is right: it is most likely written
+// by the tenant. A hub is nobody's tenant.
 func (mr *memberReader) walls() {
 	out := mr.out
 	if out.IsHub {
@@ -108,7 +110,8 @@ func (mr *memberReader) walls() {
 	}
 }
 
-// tenantOf is whose folder a path is in: that of the tenant which a level names in this place, or "".
+// tenantOf is whose folder a path is in: that of the tenant which a level names in this place, or
+// "".
 func (l *Layout) tenantOf(file string) string {
 	if file == "" {
 		return ""
@@ -126,7 +129,8 @@ func (l *Layout) tenantOf(file string) string {
 	return ""
 }
 
-// under reports whether a path is what a level's folder begins with, for some group and some cluster.
+// under reports whether a path is what a level's folder begins with, for some group and some
+// cluster.
 func (l *Layout) under(parts, dir []string) bool {
 	if len(dir) > 0 && dir[0] == sentinel("root") {
 		for _, g := range l.Groups {
@@ -148,13 +152,15 @@ func (l *Layout) under(parts, dir []string) bool {
 	return true
 }
 
-// tenantFacts are the facts that differ from tenant to tenant, or from cluster to cluster of one tenant.
+// tenantFacts are the facts that differ from tenant to tenant, or from cluster to cluster of one
+// tenant.
 var tenantFacts = [][]string{
 	{"tenant"}, {"cluster"}, {"name"}, {"server"}, {"labels", "tenant"}, {"metadata", "labels", "tenant"},
 	{"member", "tenant"}, {"member", "clusterName"},
 }
 
-// tenantLevels are the spokes' levels whose folders depend on the tenant or the cluster, be it in a condition alone.
+// tenantLevels are the spokes' levels whose folders depend on the tenant or the cluster, be it in a
+// condition alone.
 func (p layoutParser) tenantLevels() map[string]bool {
 	out := map[string]bool{}
 	for _, item := range p.root.List("levels") {
@@ -168,6 +174,6 @@ func (p layoutParser) tenantLevels() map[string]bool {
 	return out
 }
 
-// OfTenant reports whether a level's folder belongs to a tenant or to less than a tenant: whoever owns the tenant's
-// folder writes its files.
+// OfTenant reports whether a level's folder belongs to a tenant or to less than a tenant: whoever
+// owns the tenant's folder writes its files.
 func (l *Layout) OfTenant(level string) bool { return l.tenantLevels[level] }

@@ -8,7 +8,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// TestTenantInThePath: where the layout has the tenant in the path of member files, the folder says whose member it is.
+// TestTenantInThePath: where the layout has the tenant in the path of member files, the folder says
+// whose member it is.
 func TestTenantInThePath(t *testing.T) {
 	p, err := NewPattern("fleet/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml")
 	if err != nil {

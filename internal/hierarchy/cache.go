@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Cache remembers parsed documents and templates by path and content, so that a new snapshot costs what changed. It
-// may be used by several goroutines.
+// Cache remembers parsed documents and templates by path and content, so that a new snapshot costs
+// what changed. It may be used by several goroutines.
 type Cache struct {
 	mu        sync.RWMutex
 	docs      map[cacheKey]parsed
@@ -46,8 +46,8 @@ func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
 	return c.parse(c.docs, cacheKey{f.Path, f.Digest}, f.Data, nil)
 }
 
-// parse parses a file's content, or takes it from memory. Lines, when they are not nil, are where the content's lines
-// come from.
+// parse parses a file's content, or takes it from memory. Lines, when they are not nil, are where
+// the content's lines come from.
 func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines []int) (*yamldoc.Doc, error) {
 	c.mu.RLock()
 	p, ok := in[key]
@@ -65,7 +65,8 @@ func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines [
 	return p.doc, p.err
 }
 
-// Rendered is the document that a template file gives with the facts. Places in it are lines of the template.
+// Rendered is the document that a template file gives with the facts. Places in it are lines of the
+// template.
 func (c *Cache) Rendered(f *snapshot.File, facts any) (*yamldoc.Doc, error) {
 	if f.Err != nil {
 		return nil, f.Err

@@ -13,7 +13,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// gen writes random values files, deterministic by its seed. Keys are few, so that files disagree with each other.
+// gen writes random values files, deterministic by its seed. Keys are few, so that files disagree
+// with each other.
 type gen struct {
 	r       *rand.Rand
 	anchors []string
@@ -187,7 +188,8 @@ func readNumbers(t testing.TB, text []byte) map[string]any {
 	return m
 }
 
-// helmMerge is Helm's merge of value files (helm v3.16.4, pkg/cli/values, mergeMaps), for values with exact numbers.
+// helmMerge is Helm's merge of value files (helm v3.16.4, pkg/cli/values, mergeMaps), for values
+// with exact numbers.
 func helmMerge(a, b map[string]any) map[string]any {
 	out := make(map[string]any, len(a))
 	for k, v := range a {

@@ -88,8 +88,8 @@ func render(t testing.TB, vals map[string]any) string {
 	return out["c/templates/all.yaml"]
 }
 
-// checkAgainstHelm is rule H2: the merged tree is what Helm computes from the same files, and a chart rendered with our
-// text is the chart rendered with the files.
+// checkAgainstHelm is rule H2: the merged tree is what Helm computes from the same files, and a
+// chart rendered with our text is the chart rendered with the files.
 func checkAgainstHelm(t testing.TB, dir string, files []string, templated bool) {
 	t.Helper()
 	tree := Merge(layersOf(t, files), nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// TestIndexOfSuccessiveSnapshots: what indexes share is what an index of the snapshot alone finds, whichever of them is
-// asked, in any order.
+// TestIndexOfSuccessiveSnapshots: what indexes share is what an index of the snapshot alone finds,
+// whichever of them is asked, in any order.
 func TestIndexOfSuccessiveSnapshots(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 7))
@@ -40,7 +40,8 @@ func TestIndexOfSuccessiveSnapshots(t *testing.T) {
 	}
 }
 
-// TestIndexForgetsWhatIsGone: a service that runs for months keeps no folders of clusters that are no more.
+// TestIndexForgetsWhatIsGone: a service that runs for months keeps no folders of clusters that are
+// no more.
 func TestIndexForgetsWhatIsGone(t *testing.T) {
 	t.Parallel()
 	x := NewIndex(snapshot.FromMap(nil))

@@ -66,9 +66,9 @@ type Dir struct {
 	Required bool
 }
 
-// Dirs are the levels' folders for the cluster and group that the facts describe, least specific first. A folder that
-// several levels name belongs to the most specific of them alone. Errors are problem.Problem: a template that fails, or
-// a path that leaves the repository (H8).
+// Dirs are the levels' folders for the cluster and group that the facts describe, least specific
+// first. A folder that several levels name belongs to the most specific of them alone. Errors are
+// problem.Problem: a template that fails, or a path that leaves the repository (H8).
 func (h *Hierarchy) Dirs(facts any) ([]Dir, error) {
 	dirs := make([]Dir, 0, len(h.levels))
 	for _, l := range h.levels {
@@ -104,8 +104,8 @@ type Folder struct {
 	files map[string]*snapshot.File // by path inside the folder
 }
 
-// Index finds the files of folders in one snapshot, once for all clusters that share a folder, and for all snapshots in
-// which the folder has the same files. It may be used by several goroutines.
+// Index finds the files of folders in one snapshot, once for all clusters that share a folder, and
+// for all snapshots in which the folder has the same files. It may be used by several goroutines.
 type Index struct {
 	s      *snapshot.Snapshot
 	number int // of this snapshot among those of the shared index
@@ -135,7 +135,8 @@ func NewIndex(s *snapshot.Snapshot) *Index {
 	return &Index{s: s, shared: &sharedIndex{in: map[string]*indexed{}, limit: indexSlack}}
 }
 
-// Next is an index of another snapshot, which shares with this one what the snapshots have in common.
+// Next is an index of another snapshot, which shares with this one what the snapshots have in
+// common.
 func (x *Index) Next(s *snapshot.Snapshot) *Index {
 	x.shared.mu.Lock()
 	defer x.shared.mu.Unlock()
@@ -175,7 +176,8 @@ func (x *Index) files(dir string) map[string]*snapshot.File {
 	return known.files
 }
 
-// trim forgets the folders that this snapshot has not, or not with these files. The caller holds the lock.
+// trim forgets the folders that this snapshot has not, or not with these files. The caller holds
+// the lock.
 func (x *Index) trim() {
 	for dir, known := range x.shared.in {
 		if known.same != x.number && !slices.Equal(known.list, x.s.FilesUnder(dir)) {
@@ -185,9 +187,9 @@ func (x *Index) trim() {
 	x.shared.limit = 2*len(x.shared.in) + indexSlack
 }
 
-// Resolve finds the layers of one file (its path inside each level's folder): for each level the plain file and, after
-// it, the template of the same name; a level with neither gives one missing layer. Facts are for templates alone. All
-// problems are gathered: the error is a problem.List.
+// Resolve finds the layers of one file (its path inside each level's folder): for each level the
+// plain file and, after it, the template of the same name; a level with neither gives one missing
+// layer. Facts are for templates alone. All problems are gathered: the error is a problem.List.
 func Resolve(folders []Folder, cache *Cache, file string, facts func() any) ([]Layer, error) {
 	layers := make([]Layer, 0, len(folders))
 	var problems problem.List
@@ -240,7 +242,8 @@ func missing(d Folder, file string) problem.Problem {
 	}
 }
 
-// notMap reports a layer whose file holds something else than a map: Helm refuses such a values file.
+// notMap reports a layer whose file holds something else than a map: Helm refuses such a values
+// file.
 func notMap(l Layer) (problem.Problem, bool) {
 	if l.Root.IsNull() || l.Root.IsMap() {
 		return problem.Problem{}, false

@@ -23,8 +23,8 @@ type Layer struct {
 // Missing reports whether the level has no file here.
 func (l Layer) Missing() bool { return l.Root == nil }
 
-// Tree is merged layers. A nil Tree is empty. Trees are immutable and share values with each other and with the
-// documents they were read from.
+// Tree is merged layers. A nil Tree is empty. Trees are immutable and share values with each other
+// and with the documents they were read from.
 type Tree struct {
 	// Root is the merged values: a Map, or nil when no layer has any.
 	Root *yamldoc.Node
@@ -72,8 +72,8 @@ func (t *Tree) Conflicts() []problem.Problem {
 	return problem.Sorted(out)
 }
 
-// ConflictsBut are the conflicts of all layers but those that have been seen; it marks them as seen. Trees share their
-// lower layers: whoever looks at many finds each conflict once.
+// ConflictsBut are the conflicts of all layers but those that have been seen; it marks them as
+// seen. Trees share their lower layers: whoever looks at many finds each conflict once.
 func (t *Tree) ConflictsBut(seen map[*Tree]bool) []problem.Problem {
 	var out []problem.Problem
 	for ; t != nil && !seen[t]; t = t.below {
@@ -167,7 +167,8 @@ func (m *merger) maps(a, b *yamldoc.Node) *yamldoc.Node {
 	return out
 }
 
-// values merges two values of a key; b is the later layer's, and wins where a map meets a non-map (H3).
+// values merges two values of a key; b is the later layer's, and wins where a map meets a non-map
+// (H3).
 func (m *merger) values(a, b *yamldoc.Node, key string) *yamldoc.Node {
 	m.path = append(m.path, key)
 	defer func() { m.path = m.path[:len(m.path)-1] }()

@@ -98,7 +98,8 @@ func checkProperties(t testing.TB, files []string, rules Rules) {
 	checkOrigins(t, files, tree)
 }
 
-// checkOrigins is rule H7: every leaf's origin is the place in the right file that holds this value.
+// checkOrigins is rule H7: every leaf's origin is the place in the right file that holds this
+// value.
 func checkOrigins(t testing.TB, files []string, tree *Tree) {
 	t.Helper()
 	docs := layersOf(t, files) // parsed apart from the tree
@@ -197,7 +198,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestConflicts is rule H3: both places are named, the answer follows Helm (TestHelmAgreesOnWrittenCases).
+// TestConflicts is rule H3: both places are named, the answer follows Helm
+// (TestHelmAgreesOnWrittenCases).
 func TestConflicts(t *testing.T) {
 	tree := Merge(layersOf(t, []string{
 		"a: {b: 1}\nlist: [x]\nkeep: {m: {}}\nnulled: {a: 1}\nsame: 1\n",

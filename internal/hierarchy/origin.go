@@ -53,13 +53,13 @@ func (t *Tree) History(path []string) []Origin {
 	return t.replacedBy(at(root, path), beaten)
 }
 
-// beaten is what values of a merged tree have replaced: a value of a layer below, which may have replaced one itself. It
-// is asked for few trees, by people, and takes more than a tree; so it is found by merging the layers once more. A nil
-// one notes nothing.
+// beaten is what values of a merged tree have replaced: a value of a layer below, which may have
+// replaced one itself. It is asked for few trees, by people, and takes more than a tree; so it is
+// found by merging the layers once more. A nil one notes nothing.
 type beaten map[*yamldoc.Node]*yamldoc.Node
 
-// won is the value that has replaced another: the layer's own, or where this is to be noted, a copy, as the layer's may
-// stand in many places.
+// won is the value that has replaced another: the layer's own, or where this is to be noted, a
+// copy, as the layer's may stand in many places.
 func (b beaten) won(winner, loser *yamldoc.Node) *yamldoc.Node {
 	if b == nil {
 		return winner
@@ -110,8 +110,9 @@ func (t *Tree) originOf(n *yamldoc.Node) Origin {
 	return o
 }
 
-// Leaf is one value of a tree that holds no further ones with an origin of their own: a scalar, null, an empty map, or
-// a list. A list whose elements come from several layers (H4) is taken apart.
+// Leaf is one value of a tree that holds no further ones with an origin of their own: a scalar,
+// null, an empty map, or a list. A list whose elements come from several layers (H4) is taken
+// apart.
 type Leaf struct {
 	Path []string
 	Origin

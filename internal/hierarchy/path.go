@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ParsePath splits a path such as `controller.args[0]` or `metadata.annotations["a.b/c"]` into its parts. Dots inside
-// a key are written `\.` or the key is put into brackets and quotes.
+// ParsePath splits a path such as `controller.args[0]` or `metadata.annotations["a.b/c"]` into its
+// parts. Dots inside a key are written `\.` or the key is put into brackets and quotes.
 func ParsePath(p string) ([]string, error) {
 	var parts []string
 	var b strings.Builder
@@ -69,8 +69,8 @@ func bracket(s string) (part string, length int, err error) {
 	return s[1:end], end + 1, nil
 }
 
-// FormatPath is the text that ParsePath splits into the parts. Indexes of lists are given as numbers by the caller;
-// they are written like keys: `args.0`.
+// FormatPath is the text that ParsePath splits into the parts. Indexes of lists are given as
+// numbers by the caller; they are written like keys: `args.0`.
 func FormatPath(parts []string) string {
 	var b strings.Builder
 	for i, part := range parts {

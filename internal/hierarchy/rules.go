@@ -22,7 +22,8 @@ const (
 
 // Rule chooses a strategy for the paths that a pattern matches.
 type Rule struct {
-	// Pattern is a path (ParsePath) in which the part `*` stands for any one part and `**` for any number.
+	// Pattern is a path (ParsePath) in which the part `*` stands for any one part and `**` for any
+	// number.
 	Pattern string
 	// Group and Component limit the rule when they are not empty.
 	Group, Component string

@@ -48,14 +48,15 @@ type Input struct {
 type Set struct {
 	// All is what selectors and templates see.
 	All map[string]string
-	// Declared is All without what only the live Secret has: what Git wants the Secret to carry. Live values are left
-	// out so that a label that Terraform removes does not keep itself alive.
+	// Declared is All without what only the live Secret has: what Git wants the Secret to carry.
+	// Live values are left out so that a label that Terraform removes does not keep itself alive.
 	Declared map[string]string
 	// Origins are where the declared ones stand.
 	Origins map[string]problem.Pos
 }
 
-// Compute ranks the sources and checks the result. All problems are returned; the set is complete only without any.
+// Compute ranks the sources and checks the result. All problems are returned; the set is complete
+// only without any.
 func Compute(in Input) (Set, []problem.Problem) {
 	s := Set{All: map[string]string{}, Declared: map[string]string{}, Origins: map[string]problem.Pos{}}
 	for k, v := range in.Live {
@@ -90,7 +91,8 @@ func Compute(in Input) (Set, []problem.Problem) {
 	return s, problems
 }
 
-// valueForm is what Kubernetes wants of a label's value, in fewer words than its own: they end in a condition (G5).
+// valueForm is what Kubernetes wants of a label's value, in fewer words than its own: they end in a
+// condition (G5).
 const valueForm = `at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`
 
 // check returns what is expected of a key and value that they are not; Kubernetes decides.
@@ -102,8 +104,8 @@ func check(kind Kind, key, value string) []string {
 	return faults
 }
 
-// FromNode are the entries of a map in a values file. Null removes an entry of a lower layer, hence gives none;
-// booleans and numbers are taken as text; anything else is a problem.
+// FromNode are the entries of a map in a values file. Null removes an entry of a lower layer, hence
+// gives none; booleans and numbers are taken as text; anything else is a problem.
 func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 	if n.IsNull() {
 		return nil, nil
@@ -130,9 +132,9 @@ func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 	return entries, problems
 }
 
-// IsName reports whether a name can be a folder, a label value and part of an Application's name: a DNS-1123 label
-// (RFC 1123: at most 63 lower case letters, digits and inner hyphens). It is asked for every component of every
-// cluster, hence no regular expression.
+// IsName reports whether a name can be a folder, a label value and part of an Application's name: a
+// DNS-1123 label (RFC 1123: at most 63 lower case letters, digits and inner hyphens). It is asked
+// for every component of every cluster, hence no regular expression.
 func IsName(name string) bool {
 	if name == "" || len(name) > validation.DNS1123LabelMaxLength || name[0] == '-' || name[len(name)-1] == '-' {
 		return false

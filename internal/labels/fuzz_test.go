@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// FuzzLabels: whatever a map of labels holds, what is taken is what Kubernetes takes (L2), and everything else is a
-// problem.
+// FuzzLabels: whatever a map of labels holds, what is taken is what Kubernetes takes (L2), and
+// everything else is a problem.
 func FuzzLabels(f *testing.F) {
 	for _, s := range []string{"a: b\n", "a: 012\nb: yes\nc: ~\nd: 1e3\n", "x/y/z: a\n", "a: '-'\n", "argocd.argoproj.io/secret-type: x\n", "a: {b: c}\n", "'': ''\n"} {
 		f.Add(s)

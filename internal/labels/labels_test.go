@@ -251,7 +251,8 @@ func TestSelectorFromText(t *testing.T) {
 	}
 }
 
-// A selector demands a value if no cluster without it can be selected; one part that says so is enough.
+// A selector demands a value if no cluster without it can be selected; one part that says so is
+// enough.
 func TestSelectorDemands(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

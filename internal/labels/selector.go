@@ -15,9 +15,10 @@ import (
 // Selector selects clusters by their labels. The zero value selects all.
 type Selector struct{ s k8slabels.Selector }
 
-// ParseSelector reads matchLabels and matchExpressions as Kubernetes does; nil and an empty object select all. Unknown
-// keys and operators are errors, and so is null for a value, which Kubernetes' decoding takes for the empty text: a
-// selector that lacks a value would refuse every cluster that has one.
+// ParseSelector reads matchLabels and matchExpressions as Kubernetes does; nil and an empty object
+// select all. Unknown keys and operators are errors, and so is null for a value, which Kubernetes'
+// decoding takes for the empty text: a selector that lacks a value would refuse every cluster that
+// has one.
 func ParseSelector(v any) (Selector, error) {
 	if where, found := nullIn(v); found {
 		return Selector{}, fmt.Errorf("selector: %s is null; expected text", where)
@@ -64,8 +65,8 @@ func (s Selector) Matches(labels map[string]string) bool {
 	return s.s == nil || s.s.Matches(k8slabels.Set(labels))
 }
 
-// Refuses reports whether a label that is there keeps a cluster from being selected. One that is missing does not: it
-// may have been lost.
+// Refuses reports whether a label that is there keeps a cluster from being selected. One that is
+// missing does not: it may have been lost.
 func (s Selector) Refuses(labels map[string]string) bool {
 	if s.s == nil {
 		return false
@@ -75,8 +76,8 @@ func (s Selector) Refuses(labels map[string]string) bool {
 	return slices.ContainsFunc(requirements, func(r k8slabels.Requirement) bool { return set.Has(r.Key()) && !r.Matches(set) })
 }
 
-// SelectorFromText is a selector in kubectl's form (tier=gold,region in (a,b),!legacy) in the one that ParseSelector
-// reads. All of its parts have to match, as there.
+// SelectorFromText is a selector in kubectl's form (tier=gold,region in (a,b),!legacy) in the one
+// that ParseSelector reads. All of its parts have to match, as there.
 func SelectorFromText(text string) (map[string]any, error) {
 	requirements, err := k8slabels.ParseToRequirements(text)
 	if err != nil {
@@ -105,8 +106,8 @@ func SelectorFromText(text string) (map[string]any, error) {
 	return map[string]any{"matchExpressions": expressions}, nil
 }
 
-// Demands reports whether a cluster can only be selected if its label has one of the values: whether one of the
-// selector's parts says so by itself.
+// Demands reports whether a cluster can only be selected if its label has one of the values:
+// whether one of the selector's parts says so by itself.
 func (s Selector) Demands(key string, values []string) bool {
 	if s.s == nil {
 		return false

@@ -1,8 +1,10 @@
 // Package problem holds findings about a fleet repository as data.
 //
-//  1. A Problem says what is wrong (Reason, a stable kebab-case code), where (Pos), what was found and what was
-//     expected, and how to mend it (Hints). Reason codes are API: they are documented and label a metric.
-//  2. A Problem is an error: its text is one line, deterministic, and short enough for a Kubernetes condition.
+//  1. A Problem says what is wrong (Reason, a stable kebab-case code), where (Pos), what was found
+//     and what was expected, and how to mend it (Hints). Reason codes are API: they are documented
+//     and label a metric.
+//  2. A Problem is an error: its text is one line, deterministic, and short enough for a Kubernetes
+//     condition.
 //  3. The zero Pos means "unknown".
 //
 // It is a leaf: everything may import it.
@@ -176,7 +178,8 @@ func Sorted(ps []Problem) []Problem {
 	return slices.CompactFunc(out, func(a, b Problem) bool { return Compare(a, b) == 0 })
 }
 
-// Limits of how many problems are kept: nobody reads more, and a hostile file has as many as it likes (H10).
+// Limits of how many problems are kept: nobody reads more, and a hostile file has as many as it
+// likes (H10).
 const (
 	OfFile    = 100
 	OfCluster = 100
@@ -194,7 +197,8 @@ func Cut(ps []Problem, limit int) []Problem {
 	return append(slices.Clone(ps[:limit]), More(ps[limit], len(ps)-limit, worst))
 }
 
-// More counts problems that are not listed: one of their kind is given, and the worst severity among them.
+// More counts problems that are not listed: one of their kind is given, and the worst severity
+// among them.
 func More(like Problem, n int, worst Severity) Problem {
 	return Problem{
 		Reason: like.Reason, Severity: worst, Pos: Pos{File: like.Pos.File}, Found: fmt.Sprintf("%d more problems are not listed", n),
@@ -213,8 +217,8 @@ func Errors(ps []Problem) []Problem {
 	return out
 }
 
-// From turns an error into problems: a Problem or List in its chain as they are, anything else as one problem of
-// the given reason at the given place.
+// From turns an error into problems: a Problem or List in its chain as they are, anything else as
+// one problem of the given reason at the given place.
 func From(err error, reason Reason, pos Pos) []Problem {
 	if err == nil {
 		return nil
@@ -244,8 +248,9 @@ func (l List) Error() string {
 	return fmt.Sprintf("%s (and %d more)", l[0].Error(), len(l)-1)
 }
 
-// Nearest returns the hint `did you mean "x"?` for the known name closest to the unknown one, or nothing when none
-// is near (a distance of at most a third of the length, and at least 1, at most 3).
+// Nearest returns the hint `did you mean "x"?` for the known name closest to the unknown one, or
+// nothing when none is near (a distance of at most a third of the length, and at least 1, at most
+// 3).
 func Nearest(unknown string, known []string) []string {
 	best, bestDistance := "", min(3, max(1, len(unknown)/3))+1
 	for _, k := range known {
@@ -259,8 +264,8 @@ func Nearest(unknown string, known []string) []string {
 	return []string{fmt.Sprintf("did you mean %q?", best)}
 }
 
-// distance is the Levenshtein distance of two strings, by bytes, where swapping two neighbours counts once: it is what
-// fingers do most.
+// distance is the Levenshtein distance of two strings, by bytes, where swapping two neighbours
+// counts once: it is what fingers do most.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

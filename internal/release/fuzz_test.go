@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// FuzzVersions: no versions file makes the reader panic; of what is accepted each cluster gets one release or a problem,
-// and a label that names no release never gets another one in its place (R3).
+// FuzzVersions: no versions file makes the reader panic; of what is accepted each cluster gets one
+// release or a problem, and a label that names no release never gets another one in its place (R3).
 func FuzzVersions(f *testing.F) {
 	for _, s := range []string{
 		"", "releases: []\n", "releases:\n  globals: {a: b}\n  addons: [{type: default, version: 1.0.0}, {type: canary}]\n", "releases: {addons: {type: default}}\n",

@@ -1,8 +1,8 @@
 // Package release reads the versions files and chooses the release of a cluster.
 //
 //  1. `releases.globals` fill the keys that a release does not set (rule R1).
-//  2. A cluster's release of a group is its `<group>Release` label; without one, the release whose type is "default",
-//     wherever it stands in the list (R2).
+//  2. A cluster's release of a group is its `<group>Release` label; without one, the release whose
+//     type is "default", wherever it stands in the list (R2).
 //  3. A label that names no release is an unknown-release problem of that cluster alone (R3).
 //  4. A group that the file does not mention has one release, "default", without any keys.
 //  5. Values are passed through as text: numbers would reach templates as floating point.
@@ -48,7 +48,8 @@ type Release struct {
 	Pos    problem.Pos
 }
 
-// Source is where Argo CD finds a chart: a path in Git, or a chart in a Helm repository or OCI registry.
+// Source is where Argo CD finds a chart: a path in Git, or a chart in a Helm repository or OCI
+// registry.
 type Source struct {
 	RepoURL        string `json:"repoURL"`
 	Path           string `json:"path"`
@@ -56,8 +57,8 @@ type Source struct {
 	TargetRevision string `json:"targetRevision"`
 }
 
-// WithoutScheme is the address of a chart's repository as Argo CD takes it: a registry is one without a scheme, to which
-// it adds oci:// itself (argo-cd v2.14, util/helm/cmd.go).
+// WithoutScheme is the address of a chart's repository as Argo CD takes it: a registry is one
+// without a scheme, to which it adds oci:// itself (argo-cd v2.14, util/helm/cmd.go).
 func WithoutScheme(repoURL string) string { return strings.TrimPrefix(repoURL, "oci://") }
 
 // List is the releases of one group. The zero value is a group that no file mentions.
@@ -91,7 +92,8 @@ func (v Versions) Of(group string) List {
 // Groups are the groups that the file mentions, sorted.
 func (v Versions) Groups() []string { return slices.Sorted(maps.Keys(v.groups)) }
 
-// Choose is the release of a cluster by its labels (R2, R3). The error is a problem.Problem without a cluster.
+// Choose is the release of a cluster by its labels (R2, R3). The error is a problem.Problem without
+// a cluster.
 func (l List) Choose(labels map[string]string) (Release, error) {
 	want, labelled := labels[LabelOf(l.Group)]
 	if !labelled {
@@ -217,8 +219,8 @@ func text(n *yamldoc.Node) any {
 	return n.Text
 }
 
-// source is where the release's chart comes from: Git when use_helm_repo_path is true (or only Git's keys are given),
-// else a Helm repository or OCI registry.
+// source is where the release's chart comes from: Git when use_helm_repo_path is true (or only
+// Git's keys are given), else a Helm repository or OCI registry.
 func source(r *yamldoc.Reader, item *yamldoc.Node, rel Release, group string) Source {
 	get := func(key string) string { s, _ := rel.Keys[key].(string); return s }
 	var git bool

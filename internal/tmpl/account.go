@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Limits of one execution (H10). They count what is done, not how long it takes: an answer is the same on every machine
-// (G6).
+// Limits of one execution (H10). They count what is done, not how long it takes: an answer is the
+// same on every machine (G6).
 const (
 	// maxSteps bounds the parts of a template that are executed, those of a loop's body each time.
 	maxSteps = 1_000_000
@@ -26,8 +26,8 @@ func tooLarge(name, does string, size int) error {
 	return limitError{fmt.Sprintf("function %q %s %d bytes", name, does, size), fmt.Sprintf("at most %d bytes", MaxOutput)}
 }
 
-// immense is a value beyond the limit that nobody has counted to its end. Whether it is found too large or too deep first
-// depends on the order of a map, hence it is called both (G6).
+// immense is a value beyond the limit that nobody has counted to its end. Whether it is found too
+// large or too deep first depends on the order of a map, hence it is called both (G6).
 func immense(subject string) error {
 	return limitError{
 		fmt.Sprintf("%s a value of more than %d bytes, or nested more than %d levels deep", subject, MaxOutput, maxNesting),
@@ -52,8 +52,9 @@ const (
 	costEntry  = 48
 )
 
-// deepSize is the size of a value with all that is in it. What is in it twice counts twice: a function that writes it
-// writes it twice. It stops counting beyond the limit, so that it costs no more than what it allows.
+// deepSize is the size of a value with all that is in it. What is in it twice counts twice: a
+// function that writes it writes it twice. It stops counting beyond the limit, so that it costs no
+// more than what it allows.
 func deepSize(v any) (size int, ok bool) {
 	m := meter{left: MaxOutput}
 	m.value(reflect.ValueOf(&v).Elem(), 0)
@@ -120,7 +121,8 @@ func (m *meter) value(v reflect.Value, depth int) {
 	}
 }
 
-// shallowSize is the size of a list or map alone, as a function sees it that does not look at what is in it.
+// shallowSize is the size of a list or map alone, as a function sees it that does not look at what
+// is in it.
 func shallowSize(v reflect.Value) int {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()

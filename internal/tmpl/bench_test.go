@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
-// BenchmarkExecute is the cost of templates as fleets have them: a level's folder, a catalog's value with a default, and
-// a file of values.
+// BenchmarkExecute is the cost of templates as fleets have them: a level's folder, a catalog's
+// value with a default, and a file of values.
 func BenchmarkExecute(b *testing.B) {
 	facts := map[string]any{
 		"root": "addons", "tenant": "retail", "cluster": "retail-prod-eu-1", "hub": "hub-eu", "environment": "prod",

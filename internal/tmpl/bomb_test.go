@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/race"
 )
 
-// bombs are small templates that would make gigabytes, or never end, if only their output and their loops were bounded.
-// Each doubles something forty times, or asks for everything at once.
+// bombs are small templates that would make gigabytes, or never end, if only their output and their
+// loops were bounded. Each doubles something forty times, or asks for everything at once.
 var bombs = map[string]string{
 	"replace":             `{{ $s := repeat 1000000 "x" }}{{ replace "x" $s $s }}`,
 	"replace in a loop":   `{{ $s := "xx" }}{{ range until 40 }}{{ $s = replace "x" "xx" $s }}{{ end }}`,
@@ -88,8 +88,8 @@ var bombs = map[string]string{
 	"range over a text":   `{{ range (repeat 1000000 "x") }}{{ end }}`,
 }
 
-// TestBombs is rule H10: whatever a template does, one execution ends soon, within bounded memory, with an error that
-// states the limit. Without the accounts most of these are ended by the kernel.
+// TestBombs is rule H10: whatever a template does, one execution ends soon, within bounded memory,
+// with an error that states the limit. Without the accounts most of these are ended by the kernel.
 func TestBombs(t *testing.T) {
 	const (
 		memory = 256 << 20 // allocated in all by one execution; what is in use at one time is less

@@ -5,8 +5,9 @@ import (
 	"text/template/parse"
 )
 
-// Reads reports whether the template's result may depend on the fact at a path, such as "labels", "region". It is
-// decided by the template's text alone: what stands in a branch counts, whether it is executed or not.
+// Reads reports whether the template's result may depend on the fact at a path, such as "labels",
+// "region". It is decided by the template's text alone: what stands in a branch counts, whether it
+// is executed or not.
 func (t *Template) Reads(path ...string) bool {
 	return slices.ContainsFunc(t.reads, func(read []string) bool {
 		n := min(len(read), len(path))
@@ -19,8 +20,8 @@ func (t *Template) ReadsOnly(facts ...string) bool {
 	return !slices.ContainsFunc(t.reads, func(read []string) bool { return len(read) == 0 || !slices.Contains(facts, read[0]) })
 }
 
-// readsOf are the paths of the facts that a template reads. A path stands for all that is below it; an empty one for all
-// facts.
+// readsOf are the paths of the facts that a template reads. A path stands for all that is below it;
+// an empty one for all facts.
 func readsOf(trees map[string]*parse.Tree) [][]string {
 	r := &factReads{}
 	if main := trees[name]; main != nil {
@@ -29,8 +30,8 @@ func readsOf(trees map[string]*parse.Tree) [][]string {
 	return r.paths
 }
 
-// factReads collects paths. Values derived from a fact (a variable, the dot of a with, range or template) need not be
-// followed: the fact that they come from has been read as a whole.
+// factReads collects paths. Values derived from a fact (a variable, the dot of a with, range or
+// template) need not be followed: the fact that they come from has been read as a whole.
 type factReads struct{ paths [][]string }
 
 // node collects what a node reads. Top tells whether the dot is the facts themselves.
@@ -76,7 +77,8 @@ func (r *factReads) branch(b *parse.BranchNode, top, listTop bool) {
 	r.node(b.ElseList, top)
 }
 
-// command collects what a call reads. A look-up of constant keys reads no more than what it looks up.
+// command collects what a call reads. A look-up of constant keys reads no more than what it looks
+// up.
 func (r *factReads) command(c *parse.CommandNode, top bool) {
 	args := c.Args
 	if path, rest, ok := lookedUp(args, top); ok {
@@ -88,8 +90,8 @@ func (r *factReads) command(c *parse.CommandNode, top bool) {
 	}
 }
 
-// lookedUp is the path that `index .map "key"...`, `get .map "key"` or `dig "key" ... default .map` looks up, and the
-// arguments that have nothing to do with it.
+// lookedUp is the path that `index .map "key"...`, `get .map "key"` or `dig "key" ... default .map`
+// looks up, and the arguments that have nothing to do with it.
 func lookedUp(args []parse.Node, top bool) (path []string, rest []parse.Node, ok bool) {
 	f, is := args[0].(*parse.IdentifierNode)
 	if !is || len(args) < 3 {

@@ -14,8 +14,9 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// impure are the functions of sprig that are not in its hermetic list's exceptions but still read the clock, the
-// time zone or randomness (sprig v3.3.0, functions.go and crypto.go; bcrypt and AES draw a random salt).
+// impure are the functions of sprig that are not in its hermetic list's exceptions but still read
+// the clock, the time zone or randomness (sprig v3.3.0, functions.go and crypto.go; bcrypt and AES
+// draw a random salt).
 var impure = []string{
 	"ago", "toDate", "mustToDate", "mustDateModify", "must_date_modify",
 	"randInt", "shuffle", "uuidv4",
@@ -23,9 +24,9 @@ var impure = []string{
 	"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
 }
 
-// mutating are the functions of sprig that change the map they are given: the facts are shared by all templates of a
-// cluster, so that a result would depend on what was computed before. The merge functions are replaced by ones that
-// merge into a copy.
+// mutating are the functions of sprig that change the map they are given: the facts are shared by
+// all templates of a cluster, so that a result would depend on what was computed before. The merge
+// functions are replaced by ones that merge into a copy.
 var mutating = []string{"set", "unset"}
 
 // Funcs are the functions a template may call.
@@ -134,8 +135,8 @@ func untilStep(start, stop, step int) ([]int, error) {
 	return out, nil
 }
 
-// elements is how many numbers there are from start to stop, as a floating-point number's integer: the difference of two
-// integers need not be one.
+// elements is how many numbers there are from start to stop, as a floating-point number's integer:
+// the difference of two integers need not be one.
 func elements(start, stop, step int) int {
 	if step == 0 {
 		return 0

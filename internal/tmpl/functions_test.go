@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// leftOut are all functions of sprig that a template cannot call, each with its reason. A new version of sprig that
-// brings another one is noticed by TestPurity.
+// leftOut are all functions of sprig that a template cannot call, each with its reason. A new
+// version of sprig that brings another one is noticed by TestPurity.
 var leftOut = map[string]string{
 	"now": "clock", "ago": "clock", "date": "clock and time zone", "date_in_zone": "clock and time zone", "dateInZone": "clock and time zone",
 	"date_modify": "clock", "dateModify": "clock", "mustDateModify": "clock", "must_date_modify": "clock",
@@ -24,7 +24,8 @@ var leftOut = map[string]string{
 	"set": "changes its argument", "unset": "changes its argument",
 }
 
-// known are all functions of sprig v3.3.0 that stay: a new one is to be judged before templates may call it.
+// known are all functions of sprig v3.3.0 that stay: a new one is to be judged before templates may
+// call it.
 var known = strings.Fields(`abbrev abbrevboth add add1 add1f addf adler32sum all any append atoi b32dec b32enc b64dec
 	b64enc base biggest buildCustomCert camelcase cat ceil chunk clean coalesce compact concat contains decryptAES deepCopy
 	deepEqual default derivePassword dict dig dir div divf duration durationRound empty ext fail first float64 floor
@@ -39,8 +40,8 @@ var known = strings.Fields(`abbrev abbrevboth add add1 add1f addf adler32sum all
 	toDecimal toJson toPrettyJson toRawJson toString toStrings trim trimAll trimPrefix trimSuffix trimall trunc tuple
 	typeIs typeIsLike typeOf uniq unixEpoch until untilStep untitle upper urlJoin urlParse values without wrap wrapWith`)
 
-// TestPurity is rule H5: nothing that reads the environment, the network, the clock or randomness, and nothing that
-// changes what templates share.
+// TestPurity is rule H5: nothing that reads the environment, the network, the clock or randomness,
+// and nothing that changes what templates share.
 func TestPurity(t *testing.T) {
 	all := sprig.GenericFuncMap()
 	ours := Funcs()

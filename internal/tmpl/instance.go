@@ -18,7 +18,8 @@ type program struct {
 	instances sync.Pool
 }
 
-// instance is a template whose functions charge an account of its own; one execution uses it at a time.
+// instance is a template whose functions charge an account of its own; one execution uses it at a
+// time.
 type instance struct {
 	t       *template.Template
 	account *account

@@ -5,9 +5,9 @@ import (
 	"text/template/parse"
 )
 
-// textLines finds the line at which each piece of literal text of a template starts. A piece is known by its bytes'
-// address: text/template writes it as it is (exec.go, walk, case *parse.TextNode), which tells it from what actions
-// print.
+// textLines finds the line at which each piece of literal text of a template starts. A piece is
+// known by its bytes' address: text/template writes it as it is (exec.go, walk, case
+// *parse.TextNode), which tells it from what actions print.
 func textLines(trees map[string]*parse.Tree, source string) map[*byte]int {
 	lines := map[*byte]int{}
 	for _, tree := range trees {
@@ -20,8 +20,8 @@ func textLines(trees map[string]*parse.Tree, source string) map[*byte]int {
 	return lines
 }
 
-// lineWriter notes for each line of the output which line of the template it comes from: that of its first literal
-// text, or, where an action printed it, that of the text before.
+// lineWriter notes for each line of the output which line of the template it comes from: that of
+// its first literal text, or, where an action printed it, that of the text before.
 type lineWriter struct {
 	limited
 	text  map[*byte]int

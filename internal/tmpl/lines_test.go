@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
-// TestExecuteLines proves that each line of the output knows the template's line that it comes from (H7): every line
-// below ends in the number of the line that it was written on.
+// TestExecuteLines proves that each line of the output knows the template's line that it comes from
+// (H7): every line below ends in the number of the line that it was written on.
 func TestExecuteLines(t *testing.T) {
 	for name, text := range map[string]string{
 		"plain lines":            "a: 1\nb: {{ .x }} # 2\nc: 3\n",

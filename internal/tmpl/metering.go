@@ -8,20 +8,22 @@ import (
 	"strings"
 )
 
-// free are functions whose cost does not depend on the size of what they are given, and which make no more than a
-// template's text holds: they need no account. Everything else is charged, a function that sprig adds included.
+// free are functions whose cost does not depend on the size of what they are given, and which make
+// no more than a template's text holds: they need no account. Everything else is charged, a
+// function that sprig adds included.
 var free = strings.Fields(`index get hasKey default empty coalesce ternary list tuple first mustFirst last mustLast
 	kindOf kindIs typeOf typeIs typeIsLike all any dig hello required and or not len eq ne lt le gt ge`)
 
-// makers are the free ones that put values together: what they make may be large when it is written, because the same
-// value can be in it many times.
+// makers are the free ones that put values together: what they make may be large when it is
+// written, because the same value can be in it many times.
 var makers = []string{"list", "tuple"}
 
 // shallow are functions that copy a list or a map without looking at what is in it.
 var shallow = strings.Fields(`append mustAppend push mustPush prepend mustPrepend concat rest mustRest initial mustInitial
 	slice mustSlice reverse mustReverse chunk mustChunk keys values pick omit pluck dict`)
 
-// emit is the name of the function that every action's result goes through on its way to the output.
+// emit is the name of the function that every action's result goes through on its way to the
+// output.
 const emit = "argosyEmit"
 
 // bind is a function that charges an account for what it goes through and makes.
@@ -67,7 +69,8 @@ var (
 	noError   = reflect.Zero(errorType)
 )
 
-// enter charges for a function's arguments, and refuses what it would make of them, if that is known, before it is made.
+// enter charges for a function's arguments, and refuses what it would make of them, if that is
+// known, before it is made.
 func (a *account) enter(name string, size sizeFunc, guard guard, args []reflect.Value, variadic bool) error {
 	given := 0
 	count := len(args)
@@ -122,7 +125,8 @@ func shallowOf(name, does string, v reflect.Value) (int, error) {
 	return size, nil
 }
 
-// errNoValue is the error of an action that prints a value that is not there: text/template would print "<no value>".
+// errNoValue is the error of an action that prints a value that is not there: text/template would
+// print "<no value>".
 var errNoValue = errors.New("a value it prints is not there")
 
 // present refuses the value of an action that is not there.
@@ -133,8 +137,8 @@ func present(v any) (any, error) {
 	return v, nil
 }
 
-// emitter is the function at the end of every action: it sees what is about to be written, which text/template would
-// put together as a whole before the writer sees any of it.
+// emitter is the function at the end of every action: it sees what is about to be written, which
+// text/template would put together as a whole before the writer sees any of it.
 func (a *account) emitter() func(any) (any, error) {
 	return func(v any) (any, error) {
 		if text, ok := v.(string); ok {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// guard foretells what a function would make of arguments, or what it would cost, where that can be many times what it
-// is given; every other function makes at most some ten times of it.
+// guard foretells what a function would make of arguments, or what it would cost, where that can be
+// many times what it is given; every other function makes at most some ten times of it.
 type guard func(a *account, name string, args []reflect.Value) error
 
 var guards = map[string]guard{
@@ -58,7 +58,8 @@ func indents(_ *account, name string, args []reflect.Value) error {
 	return makes(name, len(text), 1+strings.Count(text, "\n"), int(args[0].Int()))
 }
 
-// dictKeys looks at the keys of a map that is made: they are written as texts; the values are not looked at.
+// dictKeys looks at the keys of a map that is made: they are written as texts; the values are not
+// looked at.
 func dictKeys(_ *account, name string, args []reflect.Value) error {
 	for i := 0; i < args[0].Len(); i += 2 {
 		if _, err := deepOf(name, "is given", args[0].Index(i)); err != nil {
@@ -134,8 +135,9 @@ const (
 	maxInstructions = 10_000
 )
 
-// expression charges for a regular expression as if every match were looked for up to the text's end, which it can take
-// (the time is quadratic in the text then), and refuses replacements that would make too long a text.
+// expression charges for a regular expression as if every match were looked for up to the text's
+// end, which it can take (the time is quadratic in the text then), and refuses replacements that
+// would make too long a text.
 func expression(a *account, name string, args []reflect.Value) error {
 	pattern, text := args[0].String(), args[1].String()
 	if len(pattern) > maxExpression {
@@ -194,8 +196,8 @@ var (
 	alias  = regexp.MustCompile(`(?m)(^|[\s\[{,:?-])\*[^\s\[\]{},]`)
 )
 
-// aliases refuses a YAML text whose aliases could stand for more than the limit: of so many uses of anchors at most
-// 3^(n/3) can multiply, three to a level.
+// aliases refuses a YAML text whose aliases could stand for more than the limit: of so many uses of
+// anchors at most 3^(n/3) can multiply, three to a level.
 func aliases(name, text string) error {
 	if !anchor.MatchString(text) {
 		return nil

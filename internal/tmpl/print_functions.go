@@ -7,11 +7,12 @@ import (
 	"text/template"
 )
 
-// unfit are verbs that print an address, another one in each process (G6), and widths that nobody has counted (H10).
+// unfit are verbs that print an address, another one in each process (G6), and widths that nobody
+// has counted (H10).
 var unfit = regexp.MustCompile(`%[^a-zA-Z%]*(?:p|\*|[0-9]{5,})`)
 
-// printing are text/template's functions that write texts, so that they are charged as all others are, and sprig's cat
-// as it is written without the others' spaces.
+// printing are text/template's functions that write texts, so that they are charged as all others
+// are, and sprig's cat as it is written without the others' spaces.
 func printing() template.FuncMap {
 	return template.FuncMap{
 		"print":   fmt.Sprint,

@@ -8,8 +8,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
-// TestPrintingIsBounded: a text that doubles in a loop ends in an error before it uses up the memory (H10), and no
-// address gets into an answer (G6). What is fit prints as text/template and sprig print it.
+// TestPrintingIsBounded: a text that doubles in a loop ends in an error before it uses up the
+// memory (H10), and no address gets into an answer (G6). What is fit prints as text/template and
+// sprig print it.
 func TestPrintingIsBounded(t *testing.T) {
 	for text, want := range map[string]string{
 		`{{ $s := "x" }}{{ range until 60 }}{{ $s = print $s $s }}{{ end }}`:         "at most 1048576",

@@ -11,9 +11,10 @@ const (
 	templateWeight = 100 // a template that calls itself is ended before the stack is deep
 )
 
-// steps puts an empty text at the beginning of each loop's body and of each template: text/template writes it as it
-// writes any text (exec.go, walk, case *parse.TextNode), so that the writer sees each turn and can end the execution,
-// which nothing else can. The map tells, by the text's address, how many steps it stands for.
+// steps puts an empty text at the beginning of each loop's body and of each template: text/template
+// writes it as it writes any text (exec.go, walk, case *parse.TextNode), so that the writer sees
+// each turn and can end the execution, which nothing else can. The map tells, by the text's
+// address, how many steps it stands for.
 func steps(trees map[string]*parse.Tree) map[*byte]int {
 	marks := map[*byte]int{}
 	for _, tree := range trees {
@@ -31,8 +32,8 @@ func prepend(list *parse.ListNode, weight int, marks map[*byte]int) {
 	list.Nodes = append([]parse.Node{&parse.TextNode{NodeType: parse.NodeText, Pos: list.Pos, Text: address[:0]}}, list.Nodes...)
 }
 
-// weigh is the number of steps that executing a node once takes, the bodies of its loops left out: each turn of theirs
-// counts for itself.
+// weigh is the number of steps that executing a node once takes, the bodies of its loops left out:
+// each turn of theirs counts for itself.
 func weigh(n parse.Node, marks map[*byte]int) int {
 	weight := nodeWeight
 	switch n := n.(type) {

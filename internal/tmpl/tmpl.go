@@ -1,19 +1,21 @@
 // Package tmpl runs Go templates over the facts of a cluster.
 //
-//  1. The functions are sprig's, less those whose result depends on the environment, the network, the clock or
-//     randomness, so that an answer is a pure function of its inputs (rules H5, G6); and toYaml, fromYaml and
-//     required, as Helm's charts have them. No function changes its arguments: set and unset are left out, merge and
-//     its kin work on copies. keys and values come in order.
-//  2. A key that is not there is an error, never "<no value>" (H5). Optional facts are read by {{ index .m "k" }},
-//     {{ get .m "k" }} or {{ dig "k" "default" .m }}: index differs from text/template's in that an absent key gives
-//     "", where text/template would print "<no value>".
+//  1. The functions are sprig's, less those whose result depends on the environment, the network,
+//     the clock or randomness, so that an answer is a pure function of its inputs (rules H5, G6);
+//     and toYaml, fromYaml and required, as Helm's charts have them. No function changes its
+//     arguments: set and unset are left out, merge and its kin work on copies. keys and values come
+//     in order.
+//  2. A key that is not there is an error, never "<no value>" (H5). Optional facts are read by {{
+//     index .m "k" }}, {{ get .m "k" }} or {{ dig "k" "default" .m }}: index differs from
+//     text/template's in that an absent key gives "", where text/template would print "<no value>".
 //  3. Templates are parsed once and may be executed from several goroutines.
-//  4. Errors carry the line within the template, and the file when it is known; ExecuteLines tells for each line of
-//     the output which line of the template it comes from (H7).
-//  5. One execution is bounded as a whole (H10). Its steps are counted by the writer (steps.go), what its functions go
-//     through and make by an account (account.go, bind.go): every function is charged that is not known to be free, so
-//     that a function that sprig adds is bounded too. A function that could make many times what it is given is
-//     asked before (guards.go). All of it counts work, not time: the same template ends in the same way everywhere (G6).
+//  4. Errors carry the line within the template, and the file when it is known; ExecuteLines tells
+//     for each line of the output which line of the template it comes from (H7).
+//  5. One execution is bounded as a whole (H10). Its steps are counted by the writer (steps.go),
+//     what its functions go through and make by an account (account.go, bind.go): every function is
+//     charged that is not known to be free, so that a function that sprig adds is bounded too. A
+//     function that could make many times what it is given is asked before (guards.go). All of it
+//     counts work, not time: the same template ends in the same way everywhere (G6).
 package tmpl
 
 import (
@@ -28,7 +30,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// MaxOutput is the limit of one template's output, and of every value that a function is given or makes, in bytes.
+// MaxOutput is the limit of one template's output, and of every value that a function is given or
+// makes, in bytes.
 const MaxOutput = 1 << 20
 
 // maxSource is the limit of a template's own text: parsing takes some hundred times its size.
@@ -51,8 +54,8 @@ type Template struct {
 	steps map[*byte]int
 }
 
-// Parse parses a template that starts at a place; errors are problem.Problem with reason template-failed, or
-// limit-exceeded.
+// Parse parses a template that starts at a place; errors are problem.Problem with reason
+// template-failed, or limit-exceeded.
 func Parse(pos problem.Pos, text string) (*Template, error) {
 	if !strings.Contains(text, "{{") {
 		return &Template{pos: pos, text: text, pure: true}, nil
@@ -70,12 +73,14 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	return t, nil
 }
 
-// builtins are the names of text/template's own functions that funcs has not; parsing needs to know them.
+// builtins are the names of text/template's own functions that funcs has not; parsing needs to know
+// them.
 var builtins = map[string]any{
 	"and": true, "or": true, "not": true, "len": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
 }
 
-// Execute runs the template; errors are problem.Problem with reason template-failed or limit-exceeded.
+// Execute runs the template; errors are problem.Problem with reason template-failed or
+// limit-exceeded.
 func (t *Template) Execute(data any) (string, error) {
 	if t.pure {
 		return t.text, nil
@@ -87,8 +92,8 @@ func (t *Template) Execute(data any) (string, error) {
 	return out.String(), nil
 }
 
-// ExecuteLines is Execute that also tells, for each line of the output, the line of the template that it comes from
-// (counted from 1; nil when they are the same).
+// ExecuteLines is Execute that also tells, for each line of the output, the line of the template
+// that it comes from (counted from 1; nil when they are the same).
 func (t *Template) ExecuteLines(data any) (text string, lines []int, err error) {
 	if t.pure {
 		return t.text, nil, nil
@@ -163,7 +168,8 @@ func failure(pos problem.Pos, err error) error {
 		line, _ := strconv.Atoi(m[1])
 		column, _ := strconv.Atoi(m[2])
 		if pos.Line > 0 {
-			// The text is a value inside a file: its lines count from where it starts, columns are unknown.
+			// The text is a value inside a file: its lines count from where it starts, columns are
+			// unknown.
 			p.Pos.Line = pos.Line + line - 1
 		} else {
 			p.Pos.Line = line

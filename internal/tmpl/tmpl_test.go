@@ -136,7 +136,8 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// A text of the template or of a fact is what it is, also where it reads as text/template's word for what is not there.
+// A text of the template or of a fact is what it is, also where it reads as text/template's word
+// for what is not there.
 func TestNoValueMayBeWritten(t *testing.T) {
 	for text, want := range map[string]string{
 		`a: "<no value>" {{ .a }}`: `a: "<no value>" 1`,

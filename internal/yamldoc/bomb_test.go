@@ -19,8 +19,8 @@ func lines(n int, format string) string {
 	return b.String()
 }
 
-// TestBombs is rule 4 of the package: a file of at most 1 MiB that stands for gigabytes, or that has a problem in every
-// line, ends in an error within bounded memory.
+// TestBombs is rule 4 of the package: a file of at most 1 MiB that stands for gigabytes, or that
+// has a problem in every line, ends in an error within bounded memory.
 func TestBombs(t *testing.T) {
 	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'z'; c++ {
@@ -64,8 +64,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestReaderKeepsTheFirst: what is wrong with a file of keys is cut in the same way, and the worst of what is left out
-// is told.
+// TestReaderKeepsTheFirst: what is wrong with a file of keys is cut in the same way, and the worst
+// of what is left out is told.
 func TestReaderKeepsTheFirst(t *testing.T) {
 	doc, err := Parse("f", []byte(lines(5000, "k%04d: 1\n")))
 	if err != nil {

@@ -1,15 +1,18 @@
-// Package yamldoc reads YAML so that every value keeps its place in the file, and writes merged values back.
+// Package yamldoc reads YAML so that every value keeps its place in the file, and writes merged
+// values back.
 //
-//  1. Scalars mean exactly what Helm takes them for: sigs.k8s.io/yaml is asked for every plain scalar that is not
-//     obviously a string or a small integer, so `yes` is true, `0123` is 83 and integers of any size stay exact
-//     (rule H9). The one exception is the tag `!` alone, which the parser does not tell: `! 12` is a number here.
-//  2. Duplicate keys are errors, each with its line (H9). Merge keys (`<<`) follow yaml.v2, hence Helm: keys are
-//     set in the order they are written.
+//  1. Scalars mean exactly what Helm takes them for: sigs.k8s.io/yaml is asked for every plain
+//     scalar that is not obviously a string or a small integer, so `yes` is true, `0123` is 83 and
+//     integers of any size stay exact (rule H9). The one exception is the tag `!` alone, which the
+//     parser does not tell: `! 12` is a number here.
+//  2. Duplicate keys are errors, each with its line (H9). Merge keys (`<<`) follow yaml.v2, hence
+//     Helm: keys are set in the order they are written.
 //  3. Plain scalars that YAML 1.1 and 1.2 read differently are remembered in Doc.Ambiguous (H9).
-//  4. Depth, the number of nodes and the bytes of their texts, aliases counted as often as they are used, are limited, and so is the number of
-//     problems that are kept of one file; what is left out is counted (H10).
-//  5. Only the first document of a stream counts, as with Helm 3 (helm v3.22.0, pkg/cli/values/options.go; Helm 4 merges
-//     all); Doc.Extra says where a second one starts.
+//  4. Depth, the number of nodes and the bytes of their texts, aliases counted as often as they are
+//     used, are limited, and so is the number of problems that are kept of one file; what is left
+//     out is counted (H10).
+//  5. Only the first document of a stream counts, as with Helm 3 (helm v3.22.0,
+//     pkg/cli/values/options.go; Helm 4 merges all); Doc.Extra says where a second one starts.
 //  6. Docs and Nodes are immutable once parsed; what is built from them shares them.
 //
 // It is the only package that knows the YAML libraries.
@@ -53,7 +56,8 @@ type Doc struct {
 	File string
 	// Root is the document's value; for an empty document a Null node.
 	Root *Node
-	// Ambiguous are the first scalars that YAML 1.1 and 1.2 read differently, at most problem.OfFile.
+	// Ambiguous are the first scalars that YAML 1.1 and 1.2 read differently, at most
+	// problem.OfFile.
 	Ambiguous []Ambiguity
 	// Extra is where a second document starts (it is ignored), zero if there is none.
 	Extra problem.Pos
@@ -77,7 +81,8 @@ func (d *Doc) Pos(n *Node) problem.Pos {
 
 // Node is a value with its place. Nodes are shared and must not be changed.
 type Node struct {
-	// Text is a String's text, a Number's JSON literal, a Bool's "true" or "false"; empty otherwise.
+	// Text is a String's text, a Number's JSON literal, a Bool's "true" or "false"; empty
+	// otherwise.
 	Text string
 	// Doc is the document the node was read from; nil for a node that was made.
 	Doc *Doc
@@ -132,8 +137,9 @@ func (n *Node) KeyPos(key string) problem.Pos {
 	return n.Pos()
 }
 
-// WithoutNulls is the value without the keys of its maps that are null. In a merged value such a key has removed what
-// lower layers say of it (H2), and says nothing itself: who decodes the value must not take it for empty.
+// WithoutNulls is the value without the keys of its maps that are null. In a merged value such a
+// key has removed what lower layers say of it (H2), and says nothing itself: who decodes the value
+// must not take it for empty.
 func (n *Node) WithoutNulls() *Node {
 	if n == nil || !slices.ContainsFunc(n.Fields, holdsNulls) && !slices.ContainsFunc(n.Items, (*Node).nullBelow) {
 		return n

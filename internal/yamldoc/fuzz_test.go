@@ -13,7 +13,8 @@ import (
 // aloneTag is the tag `!`, which the parser does not tell (rule 1 of the package).
 var aloneTag = regexp.MustCompile(`!([\s,\]}]|$)`)
 
-// FuzzParse, UTF-16 apart (the tag cannot be found in it): what we accept, Helm accepts and reads the same; what is written is read back.
+// FuzzParse, UTF-16 apart (the tag cannot be found in it): what we accept, Helm accepts and reads
+// the same; what is written is read back.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"a: 1\n", "a: &x {b: [yes, 0123, ~]}\nc: *x\n", "<<: {a: 1}\nb: |\n  x\n", "? a\n: b\n", "- - !!str 1\n", "\"\\u00e9\": 'x'\n", "a: 1\n---\nb\n", "%YAML 1.1\n---\na", "{a: 1e400}", "a: 1\r\nb: \t2\n", "&k a: *k\n"} {
 		f.Add([]byte(s))

@@ -15,13 +15,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Parse reads the first document of data, which must not be changed any more: the document's texts are parts of it. All
-// duplicate keys and values that JSON cannot hold are reported together, as a problem.List; a syntax error is reported
-// alone, as a problem.Problem.
+// Parse reads the first document of data, which must not be changed any more: the document's texts
+// are parts of it. All duplicate keys and values that JSON cannot hold are reported together, as a
+// problem.List; a syntax error is reported alone, as a problem.Problem.
 func Parse(file string, data []byte) (*Doc, error) { return ParseLines(file, data, nil) }
 
-// ParseLines is Parse for a text that was made from the file: lines[i] is the file's line that the text's line i+1 comes
-// from; nil when they are the same. Places in the document, and in errors, are the file's.
+// ParseLines is Parse for a text that was made from the file: lines[i] is the file's line that the
+// text's line i+1 comes from; nil when they are the same. Places in the document, and in errors,
+// are the file's.
 func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
 	if lines == nil {
 		if d := parseQuick(file, data); d != nil {
@@ -64,10 +65,12 @@ func parseWhole(file string, data []byte, lines []int) (*Doc, error) {
 	return d, nil
 }
 
-// decode runs the YAML parser and finds the first document's root (nil when empty) and where a second one starts.
+// decode runs the YAML parser and finds the first document's root (nil when empty) and where a
+// second one starts.
 func decode(file string, data []byte) (root *yaml.Node, extra problem.Pos, err error) {
 	defer func() {
-		// The parser answers malformed input with an error, but has panicked on some in the past (go-yaml#666).
+		// The parser answers malformed input with an error, but has panicked on some in the past
+		// (go-yaml#666).
 		if r := recover(); r != nil {
 			err = problem.Problem{
 				Reason: problem.InvalidYAML, Severity: problem.Error, Pos: problem.Pos{File: file},
@@ -121,8 +124,8 @@ func syntaxError(file string, data []byte, err error) error {
 	return p
 }
 
-// converted is a node with the number of nodes it stands for and the bytes of their texts, aliases counted as often as
-// they are used, and how deep they nest below it.
+// converted is a node with the number of nodes it stands for and the bytes of their texts, aliases
+// counted as often as they are used, and how deep they nest below it.
 type converted struct {
 	node   *Node
 	size   int
@@ -232,8 +235,8 @@ func (c *converter) alias(n *yaml.Node, depth int) converted {
 	return target
 }
 
-// mapping converts a map. Fields are gathered in the order they are written, because a merge key sets what comes
-// after and overrides what came before it (yaml.v2, decode.go, mapping and merge).
+// mapping converts a map. Fields are gathered in the order they are written, because a merge key
+// sets what comes after and overrides what came before it (yaml.v2, decode.go, mapping and merge).
 func (c *converter) mapping(n *yaml.Node, out *converted, depth int) {
 	fields := make([]Field, 0, len(n.Content)/2)
 	index := make(map[string]int, len(n.Content)/2)
@@ -343,7 +346,8 @@ func (c *converter) scalar(n *yaml.Node, out *Node) {
 	}
 }
 
-// isText reports whether a scalar is a string by its style alone: quoted, or a block scalar, without a tag.
+// isText reports whether a scalar is a string by its style alone: quoted, or a block scalar,
+// without a tag.
 func isText(n *yaml.Node) bool {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	if n.Style&yaml.TaggedStyle != 0 {

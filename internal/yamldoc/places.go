@@ -7,8 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// places are where the parser's lines start in the file: by number of the line, from 0. The two differ in a text that a
-// template has written, and after U+0085, U+2028 and U+2029, which end a line in YAML 1.1 and in no editor.
+// places are where the parser's lines start in the file: by number of the line, from 0. The two
+// differ in a text that a template has written, and after U+0085, U+2028 and U+2029, which end a
+// line in YAML 1.1 and in no editor.
 type places []place
 
 // place is the line of a file, and the characters of it that belong to the parser's lines before.

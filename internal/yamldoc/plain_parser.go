@@ -8,11 +8,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Most files of a fleet are plain: block maps and lists, scalars on one line, perhaps a small {flow: map}. quick reads
-// those in one go, many times faster than a parser of all of YAML. It gives up on whatever it does not know for sure
-// (anchors, tags, escapes, block scalars, text over several lines, several documents, anything but ASCII, and everything
-// that is wrong): Parse then asks the whole parser, which alone reports problems. What it accepts is the same document to
-// the last column; tests compare the two on every file they find and on random ones.
+// Most files of a fleet are plain: block maps and lists, scalars on one line, perhaps a small
+// {flow: map}. quick reads those in one go, many times faster than a parser of all of YAML. It
+// gives up on whatever it does not know for sure (anchors, tags, escapes, block scalars, text over
+// several lines, several documents, anything but ASCII, and everything that is wrong): Parse then
+// asks the whole parser, which alone reports problems. What it accepts is the same document to the
+// last column; tests compare the two on every file they find and on random ones.
 
 const (
 	// quickSize is the size up to which no document can be beyond the limits of nodes and text.
@@ -33,8 +34,8 @@ type quick struct {
 	from   int // where the line starts
 	to     int // where it ends
 	indent int // its spaces
-	// nodes and fields are where the document's own are kept: all in one place, which costs two allocations, and less
-	// to look at when garbage is collected.
+	// nodes and fields are where the document's own are kept: all in one place, which costs two
+	// allocations, and less to look at when garbage is collected.
 	nodes  []Node
 	fields []Field
 }
@@ -56,7 +57,8 @@ func parseQuick(file string, data []byte) *Doc {
 			dashes++
 		}
 	}
-	// Each key has a colon, and a value; so has each item of a block list its dash. What else there is makes room itself.
+	// Each key has a colon, and a value; so has each item of a block list its dash. What else there
+	// is makes room itself.
 	q := &quick{doc: &Doc{File: file}, text: text, to: -1, nodes: make([]Node, 0, 1+colons+dashes), fields: make([]Field, 0, colons)}
 	q.next()
 	if q.done || q.indent != 0 {
@@ -106,7 +108,8 @@ func (q *quick) node(kind Kind, at int, text string) *Node {
 	return &q.nodes[len(q.nodes)-1]
 }
 
-// blank reports whether nothing but spaces and a comment is left of the line. A comment needs a space before it.
+// blank reports whether nothing but spaces and a comment is left of the line. A comment needs a
+// space before it.
 func (q *quick) blank(at int) bool {
 	for start := at; at < q.to; at++ {
 		if q.text[at] == '#' {
@@ -131,8 +134,8 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// keyEnd is the offset of the colon behind the key that starts at an offset, -1 if there is none. Closing are further
-// characters that may stand behind the colon.
+// keyEnd is the offset of the colon behind the key that starts at an offset, -1 if there is none.
+// Closing are further characters that may stand behind the colon.
 func (q *quick) keyEnd(at int) int {
 	if at >= q.to || !isWord(q.text[at]) {
 		return -1
@@ -225,7 +228,8 @@ func (q *quick) isItem() bool {
 	return !q.done && q.text[at] == '-' && at+1 < q.to && q.text[at+1] == ' '
 }
 
-// value reads what stands behind a key's colon, and below it; then the line is one that has been looked at not at all.
+// value reads what stands behind a key's colon, and below it; then the line is one that has been
+// looked at not at all.
 func (q *quick) value(at, column, depth int) *Node {
 	if !q.blank(at) {
 		n := q.inline(q.spaces(at), depth)
@@ -360,7 +364,8 @@ func (q *quick) flow(at, depth int) (*Node, int) {
 	return q.plain(at, q.text[at:end]), end
 }
 
-// isFlowText are the characters of plain scalars in flow style that are surely nothing else there; no spaces.
+// isFlowText are the characters of plain scalars in flow style that are surely nothing else there;
+// no spaces.
 func isFlowText(c byte) bool {
 	return isWord(c) || c == '-' || c == '.' || c == '/' || c == '+' || c == ':' || c == '@' || c == '='
 }

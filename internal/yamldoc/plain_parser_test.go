@@ -44,7 +44,8 @@ func belongs(t *testing.T, d *Doc, n *Node) {
 	}
 }
 
-// TestQuickIsTheWholeParser: what is plain is read quickly, with the same values, places and ambiguities.
+// TestQuickIsTheWholeParser: what is plain is read quickly, with the same values, places and
+// ambiguities.
 func TestQuickIsTheWholeParser(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -107,7 +108,8 @@ func TestQuickReadsTheFleet(t *testing.T) {
 	}
 }
 
-// TestQuickOnRandomDocuments makes documents of the pieces that quick knows, and breaks some of them.
+// TestQuickOnRandomDocuments makes documents of the pieces that quick knows, and breaks some of
+// them.
 func TestQuickOnRandomDocuments(t *testing.T) {
 	t.Parallel()
 	runs := 6000

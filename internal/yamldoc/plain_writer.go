@@ -2,8 +2,9 @@ package yamldoc
 
 import "strings"
 
-// Most of what is written are maps and lists of short texts, which the writer of the library takes some 20 KB of memory for. They
-// are written here in one go, byte by byte as the library writes them; all else is left to it.
+// Most of what is written are maps and lists of short texts, which the writer of the library takes
+// some 20 KB of memory for. They are written here in one go, byte by byte as the library writes
+// them; all else is left to it.
 
 // quickYAML is a map as YAML, false where it holds anything that takes more thought.
 func quickYAML(n *Node) ([]byte, bool) {
@@ -139,13 +140,15 @@ func appendText(out []byte, text string) ([]byte, bool) {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// isQuantity reports whether a text is digits and a unit of Kubernetes or of a time: no number, as none has these letters.
+// isQuantity reports whether a text is digits and a unit of Kubernetes or of a time: no number, as
+// none has these letters.
 func isQuantity(text string) bool {
 	digits := strings.TrimRight(text, "KMGTimshd")
 	return digits != text && isDigits(digits)
 }
 
-// isVersion reports whether a text is digits and at least two dots between them: no number, and no date.
+// isVersion reports whether a text is digits and at least two dots between them: no number, and no
+// date.
 func isVersion(text string) bool {
 	parts := strings.Split(text, ".")
 	for _, p := range parts {

@@ -13,7 +13,8 @@ func sortFields(fields []Field) {
 	sort.Slice(fields, func(i, j int) bool { return fields[i].Key < fields[j].Key })
 }
 
-// Reader takes a document apart and gathers all that is wrong with it, so that one reading reports everything.
+// Reader takes a document apart and gathers all that is wrong with it, so that one reading reports
+// everything.
 type Reader struct {
 	doc      *Doc
 	problems problem.List
@@ -24,7 +25,8 @@ type Reader struct {
 // NewReader reads from a document.
 func NewReader(doc *Doc) *Reader { return &Reader{doc: doc} }
 
-// Err is all that was wrong, as a problem.List in order of position, or nil; warnings alone are nil.
+// Err is all that was wrong, as a problem.List in order of position, or nil; warnings alone are
+// nil.
 func (r *Reader) Err() error {
 	errs := problem.Errors(r.Problems())
 	if len(errs) == 0 {
@@ -131,14 +133,16 @@ func (m *MapReader) KnownFunc(keys []string, accept func(string) bool) {
 	}
 }
 
-// Const reports a key that is there with another value than the one expected; an absent one is accepted.
+// Const reports a key that is there with another value than the one expected; an absent one is
+// accepted.
 func (m *MapReader) Const(key, want string) {
 	if got := m.String(key); m.Has(key) && got != want {
 		m.r.Add(problem.InvalidValue, m.node.Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
 	}
 }
 
-// String is the text of a key; numbers and booleans are taken as they are written in JSON, absent and null are "".
+// String is the text of a key; numbers and booleans are taken as they are written in JSON, absent
+// and null are "".
 func (m *MapReader) String(key string) string {
 	n := m.node.Get(key)
 	if n.IsNull() {
@@ -151,7 +155,8 @@ func (m *MapReader) String(key string) string {
 	return n.Text
 }
 
-// Bool is the truth of a key: a boolean or its text in quotes ("true", "false"); absent is fallback.
+// Bool is the truth of a key: a boolean or its text in quotes ("true", "false"); absent is
+// fallback.
 func (m *MapReader) Bool(key string, fallback bool) bool {
 	n := m.node.Get(key)
 	if n.IsNull() {

@@ -18,11 +18,12 @@ type scalar struct {
 	text string
 }
 
-// plainIsText reports whether a plain scalar can only be a string: yaml.v2 looks at the first byte and tries
-// anything else for these alone (resolve.go, resolveTable).
+// plainIsText reports whether a plain scalar can only be a string: yaml.v2 looks at the first byte
+// and tries anything else for these alone (resolve.go, resolveTable).
 //
-// A scalar that goes over several lines is text: its blank lines have become line breaks, which no number has. So is
-// one that is plain only where it stands, as "-" in a list or "1:" before a colon.
+// A scalar that goes over several lines is text: its blank lines have become line breaks, which no
+// number has. So is one that is plain only where it stands, as "-" in a list or "1:" before a
+// colon.
 func plainIsText(s string) bool {
 	if s == "" {
 		return false
@@ -40,8 +41,8 @@ func plainIsText(s string) bool {
 	return true
 }
 
-// oracle remembers what sigs.k8s.io/yaml said of a scalar. A fleet has few distinct scalars that need asking; the
-// bounds keep hostile input from filling memory.
+// oracle remembers what sigs.k8s.io/yaml said of a scalar. A fleet has few distinct scalars that
+// need asking; the bounds keep hostile input from filling memory.
 type oracle[V any] struct {
 	mu      sync.RWMutex
 	answers map[string]V

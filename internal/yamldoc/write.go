@@ -9,8 +9,8 @@ import (
 	yamlv2 "go.yaml.in/yaml/v2"
 )
 
-// Any is the value as encoding/json would give it with UseNumber: maps, slices, strings, booleans, json.Number, nil.
-// The result is fresh and may be changed.
+// Any is the value as encoding/json would give it with UseNumber: maps, slices, strings, booleans,
+// json.Number, nil. The result is fresh and may be changed.
 func (n *Node) Any() any {
 	if n == nil {
 		return nil
@@ -38,8 +38,8 @@ func (n *Node) Any() any {
 	return nil
 }
 
-// YAML is the value as YAML text that Helm reads back as the same value: keys sorted, strings quoted where YAML 1.1
-// would take them for something else. An empty map or null is "{}\n".
+// YAML is the value as YAML text that Helm reads back as the same value: keys sorted, strings
+// quoted where YAML 1.1 would take them for something else. An empty map or null is "{}\n".
 func (n *Node) YAML() ([]byte, error) {
 	if n.IsNull() || n.Kind == Map && len(n.Fields) == 0 {
 		return []byte("{}\n"), nil
@@ -60,8 +60,9 @@ func (n *Node) slowYAML() ([]byte, error) {
 	return out, err
 }
 
-// What the YAML writer writes wrongly is given a mark, and put right in what it has written: a key that is the text "<<",
-// which it does not quote, so that it reads as a merge key; and the number -0.0, which it writes as the integer -0.
+// What the YAML writer writes wrongly is given a mark, and put right in what it has written: a key
+// that is the text "<<", which it does not quote, so that it reads as a merge key; and the number
+// -0.0, which it writes as the integer -0.
 const (
 	mark           = "\x00argosy"
 	writtenMark    = `\0argosy`
@@ -95,7 +96,8 @@ func (n *Node) plain() any {
 	return n.Any()
 }
 
-// number is a JSON number in the smallest of Go's types that holds it exactly, or the mark for -0.0.
+// number is a JSON number in the smallest of Go's types that holds it exactly, or the mark for
+// -0.0.
 func number(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
 		return i
@@ -110,8 +112,9 @@ func number(text string) any {
 	return f
 }
 
-// FromAny makes a node of a value as encoding/json gives it with UseNumber (other numbers and types become strings
-// as they print). The nodes have no place; doc, which may be nil, becomes their document.
+// FromAny makes a node of a value as encoding/json gives it with UseNumber (other numbers and types
+// become strings as they print). The nodes have no place; doc, which may be nil, becomes their
+// document.
 func FromAny(doc *Doc, v any) *Node {
 	switch v := v.(type) {
 	case nil:
