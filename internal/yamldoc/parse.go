@@ -25,15 +25,15 @@ func Parse(file string, data []byte) (*Doc, error) { return ParseLines(file, dat
 // are the file's.
 func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
 	if lines == nil {
-		if d := parseQuick(file, data); d != nil {
+		if d := parsePlain(file, data); d != nil {
 			return d, nil
 		}
 	}
-	return parseWhole(file, data, lines)
+	return parseFull(file, data, lines)
 }
 
-// parseWhole is ParseLines by a parser of all of YAML.
-func parseWhole(file string, data []byte, lines []int) (*Doc, error) {
+// parseFull is ParseLines by a parser of all of YAML.
+func parseFull(file string, data []byte, lines []int) (*Doc, error) {
 	d := &Doc{File: file}
 	root, extra, err := decode(file, data)
 	places := placesOf(data, lines)

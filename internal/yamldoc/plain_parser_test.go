@@ -13,21 +13,21 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// same compares the document that is read quickly, if it is, with the whole parser's.
-func same(t *testing.T, data []byte) (quickly bool) {
+// same compares the document of the plain parser, if it accepts it, with the full parser's.
+func same(t *testing.T, data []byte) (accepted bool) {
 	t.Helper()
-	quick := parseQuick("f.yaml", data)
-	if quick == nil {
+	plain := parsePlain("f.yaml", data)
+	if plain == nil {
 		return false
 	}
-	whole, err := parseWhole("f.yaml", data, nil)
+	whole, err := parseFull("f.yaml", data, nil)
 	if err != nil {
-		t.Fatalf("read quickly, but it is wrong: %v\n%s", err, data)
+		t.Fatalf("the plain parser accepts it, but it is wrong: %v\n%s", err, data)
 	}
-	if diff := cmp.Diff(whole, quick, cmpopts.IgnoreFields(Node{}, "Doc"), cmpopts.EquateEmpty()); diff != "" {
-		t.Fatalf("read quickly it is another document (-whole +quick):\n%s\nof\n%s", diff, data)
+	if diff := cmp.Diff(whole, plain, cmpopts.IgnoreFields(Node{}, "Doc"), cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("the plain parser reads another document (-full +plain):\n%s\nof\n%s", diff, data)
 	}
-	belongs(t, quick, quick.Root)
+	belongs(t, plain, plain.Root)
 	return true
 }
 
@@ -44,9 +44,9 @@ func belongs(t *testing.T, d *Doc, n *Node) {
 	}
 }
 
-// TestQuickIsTheWholeParser: what is plain is read quickly, with the same values, places and
-// ambiguities.
-func TestQuickIsTheWholeParser(t *testing.T) {
+// TestPlainParserIsTheFullParser: the plain parser reads what is plain, with the same values,
+// places and ambiguities.
+func TestPlainParserIsTheFullParser(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"a: b\n", "a:\n", "a:\nb: ~\n", "a: 1\nb: 0123\nc: 1e3\nd: yes\non: off\n1: 2\n", "a:\n  b:\n    c: d\n  e: f\ng: h",
@@ -56,13 +56,13 @@ func TestQuickIsTheWholeParser(t *testing.T) {
 		"a:\n  - b\n  # c\n  - d\n", "z: 1\na: 2\nm: 3\n", "a: b  \nc:   d   # e\n", "a: x-y\nb: 2024-01-01\nc: 1_000\n", "a:\n- b: c\n- d:\n  - e\n- f:\n- g\n",
 	} {
 		if !same(t, []byte(text)) {
-			t.Errorf("not read quickly:\n%s", text)
+			t.Errorf("refused by the plain parser:\n%s", text)
 		}
 	}
 }
 
-// TestQuickGivesUp: what is not plain, or wrong, is the whole parser's.
-func TestQuickGivesUp(t *testing.T) {
+// TestPlainParserRefuses: what is not plain, or wrong, is the full parser's.
+func TestPlainParserRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "# c\n", "a\n", "- a\n", "a: b\na: c\n", "a: |\n  b\n", "a: >-\n  b\n", "a: &b c\n", "a: *b\n", "a: !!str b\n", "<<: {a: b}\n", "a: b\n---\nc: d\n",
@@ -70,19 +70,19 @@ func TestQuickGivesUp(t *testing.T) {
 		"a: {b}\n", "a: {b: c,}\n", "a: {b: }\n", "a: [b, , c]\n", "a:\n  - - b\n", "a:\n  -\n    b\n", "? a\n: b\n", "\"a\": b\n", "a: @b\n", "a: %b\n", "a: `b\n",
 		"a:b\n", "a: b:\n", " a: b\nc: d\n", "a:\n    b: c\n  d: e\n", "a: {b: c} d\n", "a: 'b' c\n", "a: 'b'#c\n", "...\n", "a: [b: c]\n", "a: {b:c}\n",
 	} {
-		if parseQuick("f.yaml", []byte(text)) != nil {
+		if parsePlain("f.yaml", []byte(text)) != nil {
 			if !same(t, []byte(text)) {
 				continue
 			}
-			t.Errorf("read quickly:\n%s", text)
+			t.Errorf("accepted by the plain parser:\n%s", text)
 		}
 	}
 }
 
-// TestQuickReadsTheFleet: every file of this repository, most of them quickly.
-func TestQuickReadsTheFleet(t *testing.T) {
+// TestPlainParserReadsTheFleet: every file of this repository, most of them by the plain parser.
+func TestPlainParserReadsTheFleet(t *testing.T) {
 	t.Parallel()
-	all, quickly := 0, 0
+	all, accepted := 0, 0
 	for _, dir := range []string{"addons", "fleet", "resources", "versions", "examples", "charts"} {
 		err := filepath.WalkDir("../../"+dir, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || filepath.Ext(p) != ".yaml" || strings.Contains(p, "/templates/") {
@@ -94,7 +94,7 @@ func TestQuickReadsTheFleet(t *testing.T) {
 			}
 			all++
 			if same(t, data) {
-				quickly++
+				accepted++
 			}
 			return nil
 		})
@@ -102,21 +102,21 @@ func TestQuickReadsTheFleet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d of %d files", quickly, all)
-	if quickly < all/3 {
-		t.Errorf("%d of %d files are read quickly: expected at least a third", quickly, all)
+	t.Logf("%d of %d files", accepted, all)
+	if accepted < all/3 {
+		t.Errorf("%d of %d files are read by the plain parser: expected at least a third", accepted, all)
 	}
 }
 
-// TestQuickOnRandomDocuments makes documents of the pieces that quick knows, and breaks some of
-// them.
-func TestQuickOnRandomDocuments(t *testing.T) {
+// TestPlainParserOnRandomDocuments makes documents of the pieces that plain knows, and breaks some
+// of them.
+func TestPlainParserOnRandomDocuments(t *testing.T) {
 	t.Parallel()
 	runs := 6000
 	if testing.Short() {
 		runs = 2000
 	}
-	quickly := 0
+	accepted := 0
 	for seed := range runs {
 		r := rand.New(rand.NewPCG(uint64(seed), 5))
 		text := randomMap(r, 0, 0)
@@ -126,12 +126,12 @@ func TestQuickOnRandomDocuments(t *testing.T) {
 			text = []string{text[:i] + b + text[i:], text[:i] + text[i+1:], text[:i] + b + text[i+1:]}[r.IntN(3)]
 		}
 		if same(t, []byte(text)) {
-			quickly++
+			accepted++
 		}
 	}
-	t.Logf("%d of %d", quickly, runs)
-	if quickly < runs/2 {
-		t.Errorf("%d of %d documents are read quickly: the test does not test much", quickly, runs)
+	t.Logf("%d of %d", accepted, runs)
+	if accepted < runs/2 {
+		t.Errorf("%d of %d documents are read by the plain parser: the test does not test much", accepted, runs)
 	}
 }
 
@@ -175,8 +175,8 @@ func randomMap(r *rand.Rand, indent, depth int) string {
 	return b.String()
 }
 
-// FuzzQuick: whatever is read quickly is the whole parser's document.
-func FuzzQuick(f *testing.F) {
+// FuzzPlainParser: whatever the plain parser accepts is the full parser's document.
+func FuzzPlainParser(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add([]byte(randomMap(rand.New(rand.NewPCG(seed, 6)), 0, 0)))
 	}
@@ -186,8 +186,8 @@ func FuzzQuick(f *testing.F) {
 func BenchmarkParse(b *testing.B) {
 	data := []byte(strings.Repeat("section:\n  enabled: true\n  requests: {cpu: 10m, memory: 64Mi}\n  tolerations:\n    - key: dedicated\n      value: system\n", 1))
 	for name, parse := range map[string]func(){
-		"quick": func() { parseQuick("f.yaml", data) },
-		"whole": func() { _, _ = parseWhole("f.yaml", data, nil) },
+		"plain": func() { parsePlain("f.yaml", data) },
+		"full":  func() { _, _ = parseFull("f.yaml", data, nil) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

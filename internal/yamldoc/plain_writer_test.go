@@ -47,15 +47,15 @@ func randomNode(r *rand.Rand, depth int, texts []string) *Node {
 	return &Node{Kind: String, Text: text()}
 }
 
-// TestQuickYAMLIsTheLibrarys: what is written in one go is what the library writes, byte by byte.
-func TestQuickYAMLIsTheLibrarys(t *testing.T) {
+// TestPlainYAMLIsTheLibrarys: what is written in one go is what the library writes, byte by byte.
+func TestPlainYAMLIsTheLibrarys(t *testing.T) {
 	t.Parallel()
 	check := func(n *Node) bool {
-		got, ok := quickYAML(n)
+		got, ok := plainYAML(n)
 		if !ok {
 			return false
 		}
-		want, err := n.slowYAML()
+		want, err := n.libraryYAML()
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("written in one go:\n%s\nby the library (%v):\n%s", got, err, want)
 		}
@@ -68,7 +68,7 @@ func TestQuickYAMLIsTheLibrarys(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 8))
 	plain := []string{"a", "b-1", "", "true", "no", "12", "1.2.3", "512Mi", "30s", "https://git.example/a.git", "argocd.argoproj.io/secret-type"}
-	quick := 0
+	written := 0
 	const rounds = 20_000
 	for i := range rounds {
 		texts := plain
@@ -76,16 +76,16 @@ func TestQuickYAMLIsTheLibrarys(t *testing.T) {
 			texts = textsToWrite
 		}
 		if check(randomNode(r, 5, texts)) {
-			quick++
+			written++
 		}
 	}
-	if quick < rounds/20 {
-		t.Errorf("%d of %d are written in one go: the test does not test much", quick, rounds)
+	if written < rounds/20 {
+		t.Errorf("%d of %d are written by the plain writer: the test does not test much", written, rounds)
 	}
 }
 
-// FuzzQuickYAML: whatever document it is.
-func FuzzQuickYAML(f *testing.F) {
+// FuzzPlainYAML: whatever document it is.
+func FuzzPlainYAML(f *testing.F) {
 	f.Add("a: {b: [1, x, {c: 'true'}], d: 1.2.3}\ne: \"\"\n")
 	f.Add("'y': on\nu: https://a/b:c\n")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -93,11 +93,11 @@ func FuzzQuickYAML(f *testing.F) {
 		if err != nil || doc.Root.IsNull() {
 			return
 		}
-		got, ok := quickYAML(doc.Root)
+		got, ok := plainYAML(doc.Root)
 		if !ok {
 			return
 		}
-		if want, err := doc.Root.slowYAML(); err != nil || !bytes.Equal(got, want) {
+		if want, err := doc.Root.libraryYAML(); err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("written in one go:\n%s\nby the library (%v):\n%s", got, err, want)
 		}
 	})

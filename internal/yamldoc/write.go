@@ -44,14 +44,14 @@ func (n *Node) YAML() ([]byte, error) {
 	if n.IsNull() || n.Kind == Map && len(n.Fields) == 0 {
 		return []byte("{}\n"), nil
 	}
-	if out, ok := quickYAML(n); ok {
+	if out, ok := plainYAML(n); ok {
 		return out, nil
 	}
-	return n.slowYAML()
+	return n.libraryYAML()
 }
 
-// slowYAML is YAML by the library.
-func (n *Node) slowYAML() ([]byte, error) {
+// libraryYAML is YAML by the library.
+func (n *Node) libraryYAML() ([]byte, error) {
 	out, err := yamlv2.Marshal(n.plain())
 	if err == nil && bytes.Contains(out, []byte(writtenMark)) {
 		out = bytes.ReplaceAll(out, []byte(markedMergeKey), []byte(`"<<":`))
