@@ -1,6 +1,7 @@
 package tmpl
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -8,72 +9,56 @@ import (
 	"text/template/parse"
 )
 
-// program is a parsed template that can be executed by several goroutines.
-type program struct {
-	trees map[string]*parse.Tree
-	// plain executes a template that needs no account: it only picks and writes facts.
-	plain *template.Template
-	// charged are the functions that need one; instances have their own.
-	charged   []string
-	instances sync.Pool
-}
+// program executes a parsed template in several goroutines.
+type program struct{ instances sync.Pool }
 
-// instance is a template whose functions charge an account of its own; one execution uses it at a
+// instance is a template whose functions charge an account of its own. One execution uses it at a
 // time.
 type instance struct {
 	t       *template.Template
 	account *account
 }
 
-// newProgram finds out what a template needs: only the functions that it calls are kept.
+// newProgram binds the functions that the templates call, and no others: each instance has its own.
 func newProgram(trees map[string]*parse.Tree) *program {
 	called := map[string]bool{}
-	var actions []*parse.ActionNode
 	for _, tree := range trees {
 		inspect(tree.Root, func(n parse.Node) {
 			switch n := n.(type) {
 			case *parse.IdentifierNode:
 				called[n.Ident] = true
 			case *parse.ActionNode:
-				actions = append(actions, n)
+				emitResult(n)
 			}
 		})
 	}
-	p := &program{trees: trees}
-	plain := template.FuncMap{}
-	makes := false
-	for _, name := range slices.Sorted(maps.Keys(called)) {
-		makes = makes || slices.Contains(makers, name)
-		switch f := funcs[name]; {
-		case f == nil: // text/template's own, and free
-		case slices.Contains(free, name):
-			plain[name] = f
-		default:
-			p.charged = append(p.charged, name)
-		}
-	}
-	for _, n := range actions {
-		if len(n.Pipe.Decl) == 0 {
-			name := parse.NewIdentifier(emit).SetPos(n.Pipe.Pos)
-			n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pipe.Pos, Args: []parse.Node{name}})
-		}
-	}
-	if len(p.charged) == 0 && !makes {
-		plain[emit] = present
-		p.plain = assemble(trees, plain)
-		return p
-	}
+	p := &program{}
 	p.instances.New = func() any {
 		i := &instance{account: &account{}}
-		own := maps.Clone(plain)
-		for _, name := range p.charged {
-			own[name] = i.account.bind(name, funcs[name])
+		own := template.FuncMap{emit: i.account.emit}
+		for name := range called {
+			switch f := funcs[name]; {
+			case f == nil: // text/template's own
+			case slices.Contains(free, name):
+				own[name] = f
+			default:
+				own[name] = i.account.bind(name, f)
+			}
 		}
-		own[emit] = i.account.emitter()
 		i.t = assemble(trees, own)
 		return i
 	}
 	return p
+}
+
+// emitResult passes the result of an action through emit before it is written. A declaration writes
+// nothing.
+func emitResult(n *parse.ActionNode) {
+	if len(n.Pipe.Decl) > 0 {
+		return
+	}
+	f := parse.NewIdentifier(emit).SetPos(n.Pipe.Pos)
+	n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pipe.Pos, Args: []parse.Node{f}})
 }
 
 // assemble puts a template together that has only the given functions besides text/template's own.
@@ -87,12 +72,10 @@ func assemble(trees map[string]*parse.Tree, f template.FuncMap) *template.Templa
 	return t
 }
 
-// acquire is a template to execute, with the account that its functions charge; done gives it back.
-func (p *program) acquire() (t *template.Template, done func()) {
-	if p.plain != nil {
-		return p.plain, func() {}
-	}
+// execute runs the template with a fresh account.
+func (p *program) execute(w io.Writer, data any) error {
 	i := p.instances.Get().(*instance) //nolint:errcheck // the pool holds nothing else
+	defer p.instances.Put(i)
 	i.account.work = 0
-	return i.t, func() { p.instances.Put(i) }
+	return i.t.Execute(w, data)
 }

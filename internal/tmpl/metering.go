@@ -14,10 +14,6 @@ import (
 var free = strings.Fields(`index get hasKey default empty coalesce ternary list tuple first mustFirst last mustLast
 	kindOf kindIs typeOf typeIs typeIsLike all any dig hello required and or not len eq ne lt le gt ge`)
 
-// makers are the free ones that put values together: what they make may be large when it is
-// written, because the same value can be in it many times.
-var makers = []string{"list", "tuple"}
-
 // shallow are functions that copy a list or a map without looking at what is in it.
 var shallow = strings.Fields(`append mustAppend push mustPush prepend mustPrepend concat rest mustRest initial mustInitial
 	slice mustSlice reverse mustReverse chunk mustChunk keys values pick omit pluck dict`)
@@ -129,28 +125,15 @@ func shallowOf(name, does string, v reflect.Value) (int, error) {
 // print "<no value>".
 var errNoValue = errors.New("a value it prints is not there")
 
-// present refuses the value of an action that is not there.
-func present(v any) (any, error) {
+// emit charges for the result of an action, which text/template puts together as a whole before the
+// writer sees any of it, and refuses one that is not there.
+func (a *account) emit(v any) (any, error) {
 	if v == nil {
 		return nil, errNoValue
 	}
-	return v, nil
-}
-
-// emitter is the function at the end of every action: it sees what is about to be written, which
-// text/template would put together as a whole before the writer sees any of it.
-func (a *account) emitter() func(any) (any, error) {
-	return func(v any) (any, error) {
-		if text, ok := v.(string); ok {
-			return v, a.charge(len(text))
-		}
-		size, ok := deepSize(v)
-		if !ok {
-			return nil, immense("template writes")
-		}
-		if err := a.charge(size); err != nil {
-			return nil, err
-		}
-		return present(v)
+	size, ok := deepSize(v)
+	if !ok {
+		return nil, immense("template writes")
 	}
+	return v, a.charge(size)
 }

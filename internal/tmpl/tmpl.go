@@ -107,9 +107,7 @@ func (t *Template) ExecuteLines(data any) (text string, lines []int, err error) 
 
 // run executes the template into a writer.
 func (t *Template) run(w io.Writer, data any) error {
-	executed, done := t.program.acquire()
-	defer done()
-	if err := executed.Execute(w, data); err != nil {
+	if err := t.program.execute(w, data); err != nil {
 		return failure(t.pos, err)
 	}
 	return nil
