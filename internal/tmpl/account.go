@@ -5,23 +5,23 @@ import (
 	"reflect"
 )
 
-// Limits of one execution (H10). They count what is done, not how long it takes: an answer is the
-// same on every machine (G6).
+// Limits of one execution (H10). They count work, not time: a response is the same on every
+// machine (G6).
 const (
 	// maxSteps bounds the parts of a template that are executed, those of a loop's body each time.
 	maxSteps = 1_000_000
-	// maxWork bounds the bytes that functions go through and make.
+	// maxWork bounds the bytes that functions read and make.
 	maxWork = 64 << 20
-	// maxNesting bounds how deep the values nest that functions go through.
+	// maxNesting bounds the depth of the values that functions read.
 	maxNesting = 100
 )
 
-// limitError says which limit an execution goes beyond.
+// limitError names the limit that an execution exceeds.
 type limitError struct{ found, expected string }
 
 func (e limitError) Error() string { return e.found + "; " + e.expected }
 
-// tooLarge is a text or a list beyond the limit of every value, whose size is known.
+// tooLarge is the error of a text or list of a known size beyond the limit of every value.
 func tooLarge(name, does string, size int) error {
 	return limitError{fmt.Sprintf("function %q %s %d bytes", name, does, size), fmt.Sprintf("at most %d bytes", MaxOutput)}
 }
@@ -35,7 +35,7 @@ func immense(subject string) error {
 	}
 }
 
-// account is what the functions of one execution have done.
+// account counts the work of the functions of one execution.
 type account struct{ work int }
 
 func (a *account) charge(bytes int) error {
@@ -52,7 +52,7 @@ const (
 	costEntry  = 48
 )
 
-// deepSize is the size of a value with all that is in it. What is in it twice counts twice: a
+// deepSize is the size of a value with everything in it. What is in it twice counts twice: a
 // function that writes it writes it twice. It stops counting beyond the limit, so that it costs no
 // more than what it allows.
 func deepSize(v any) (size int, ok bool) {
@@ -61,10 +61,10 @@ func deepSize(v any) (size int, ok bool) {
 	return MaxOutput - m.left, m.left >= 0
 }
 
-// meter counts down.
+// meter counts bytes down to the limit.
 type meter struct{ left int }
 
-// take counts bytes; it reports whether there is any use in going on.
+// take counts bytes; it reports whether the limit is not yet reached.
 func (m *meter) take(bytes int) bool {
 	if m.left -= bytes; m.left < 0 {
 		m.left = -1
@@ -121,8 +121,8 @@ func (m *meter) value(v reflect.Value, depth int) {
 	}
 }
 
-// shallowSize is the size of a list or map alone, as a function sees it that does not look at what
-// is in it.
+// shallowSize is the size of a list or map without its elements, for functions that do not read
+// them.
 func shallowSize(v reflect.Value) int {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// free are functions whose cost does not depend on the size of what they are given, and which make
-// no more than a template's text holds: they need no account. Everything else is charged, a
-// function that sprig adds included.
+// free are the functions whose cost does not depend on the size of their arguments, and which make
+// no more than a template's text holds. All other functions are charged, so that a function that
+// sprig adds is too.
 var free = strings.Fields(`index get hasKey default empty coalesce ternary list tuple first mustFirst last mustLast
 	kindOf kindIs typeOf typeIs typeIsLike all any dig hello required and or not len eq ne lt le gt ge`)
 
-// shallow are functions that copy a list or a map without looking at what is in it.
+// shallow are the functions that copy a list or a map without reading its elements.
 var shallow = strings.Fields(`append mustAppend push mustPush prepend mustPrepend concat rest mustRest initial mustInitial
 	slice mustSlice reverse mustReverse chunk mustChunk keys values pick omit pluck dict`)
 
@@ -22,7 +22,7 @@ var shallow = strings.Fields(`append mustAppend push mustPush prepend mustPrepen
 // output.
 const emit = "argosyEmit"
 
-// bind is a function that charges an account for what it goes through and makes.
+// bind wraps a function so that it charges the account for what it reads and makes.
 func (a *account) bind(name string, f any) any {
 	fn := reflect.ValueOf(f)
 	t := fn.Type()
@@ -38,11 +38,11 @@ func (a *account) bind(name string, f any) any {
 	if slices.Contains(shallow, name) {
 		size = shallowOf
 	}
-	guard := guards[name]
+	check := prechecks[name]
 	result := reflect.Zero(t.Out(0))
 	fail := func(err error) []reflect.Value { return []reflect.Value{result, reflect.ValueOf(&err).Elem()} }
 	return reflect.MakeFunc(reflect.FuncOf(in, []reflect.Type{t.Out(0), errorType}, t.IsVariadic()), func(args []reflect.Value) []reflect.Value {
-		if err := a.enter(name, size, guard, args, t.IsVariadic()); err != nil {
+		if err := a.enter(name, size, check, args, t.IsVariadic()); err != nil {
 			return fail(err)
 		}
 		out := call(args)
@@ -65,9 +65,9 @@ var (
 	noError   = reflect.Zero(errorType)
 )
 
-// enter charges for a function's arguments, and refuses what it would make of them, if that is
-// known, before it is made.
-func (a *account) enter(name string, size sizeFunc, guard guard, args []reflect.Value, variadic bool) error {
+// enter charges for a function's arguments, and refuses a result that is known to be too large
+// before the function makes it.
+func (a *account) enter(name string, size sizeFunc, check precheck, args []reflect.Value, variadic bool) error {
 	given := 0
 	count := len(args)
 	for i, arg := range args {
@@ -94,10 +94,10 @@ func (a *account) enter(name string, size sizeFunc, guard guard, args []reflect.
 	if err := a.charge(given + count*count); err != nil { // with many arguments some functions take quadratic time
 		return err
 	}
-	if guard == nil {
+	if check == nil {
 		return nil
 	}
-	return guard(a, name, args)
+	return check(a, name, args)
 }
 
 type sizeFunc func(name, does string, v reflect.Value) (int, error)

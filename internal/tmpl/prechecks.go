@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// guard foretells what a function would make of arguments, or what it would cost, where that can be
-// many times what it is given; every other function makes at most some ten times of it.
-type guard func(a *account, name string, args []reflect.Value) error
+// precheck estimates what a function would make of its arguments, or what it would cost, and refuses
+// a call beyond the limits. Functions without one make at most some ten times of what they are given.
+type precheck func(a *account, name string, args []reflect.Value) error
 
-var guards = map[string]guard{
+var prechecks = map[string]precheck{
 	"dict": dictKeys,
 	"replace": func(_ *account, name string, args []reflect.Value) error {
 		before, after, text := args[0].String(), args[1].String(), args[2].String()
@@ -45,7 +45,7 @@ var guards = map[string]guard{
 	"mustRegexReplaceAll": expression, "mustRegexReplaceAllLiteral": expression,
 }
 
-// makes refuses a text of size bytes that grows by so many bytes so many times.
+// makes refuses a text of size bytes that grows several times by each bytes.
 func makes(name string, size, times, each int) error {
 	if each > 0 && times > 0 && float64(size)+float64(times)*float64(each) > MaxOutput {
 		return tooLarge(name, "makes a text of", int(min(math.MaxInt64/2, float64(size)+float64(times)*float64(each))))
@@ -58,8 +58,7 @@ func indents(_ *account, name string, args []reflect.Value) error {
 	return makes(name, len(text), 1+strings.Count(text, "\n"), int(args[0].Int()))
 }
 
-// dictKeys looks at the keys of a map that is made: they are written as texts; the values are not
-// looked at.
+// dictKeys measures the keys of a map, which are written as texts; the values are not read.
 func dictKeys(_ *account, name string, args []reflect.Value) error {
 	for i := 0; i < args[0].Len(); i += 2 {
 		if _, err := deepOf(name, "is given", args[0].Index(i)); err != nil {

@@ -25,7 +25,7 @@ func steps(trees map[string]*parse.Tree) map[*byte]int {
 	return marks
 }
 
-// prepend puts the mark where it is executed first.
+// prepend inserts a mark at the beginning of a list.
 func prepend(list *parse.ListNode, weight int, marks map[*byte]int) {
 	address := make([]byte, 1)
 	marks[&address[0]] = weight

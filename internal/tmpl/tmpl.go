@@ -1,21 +1,3 @@
-// Package tmpl runs Go templates over the facts of a cluster.
-//
-//  1. The functions are sprig's, less those whose result depends on the environment, the network,
-//     the clock or randomness, so that an answer is a pure function of its inputs (rules H5, G6);
-//     and toYaml, fromYaml and required, as Helm's charts have them. No function changes its
-//     arguments: set and unset are left out, merge and its kin work on copies. keys and values come
-//     in order.
-//  2. A key that is not there is an error, never "<no value>" (H5). Optional facts are read by {{
-//     index .m "k" }}, {{ get .m "k" }} or {{ dig "k" "default" .m }}: index differs from
-//     text/template's in that an absent key gives "", where text/template would print "<no value>".
-//  3. Templates are parsed once and may be executed from several goroutines.
-//  4. Errors carry the line within the template, and the file when it is known; ExecuteLines tells
-//     for each line of the output which line of the template it comes from (H7).
-//  5. One execution is bounded as a whole (H10). Its steps are counted by the writer (steps.go),
-//     what its functions go through and make by an account (account.go, bind.go): every function is
-//     charged that is not known to be free, so that a function that sprig adds is bounded too. A
-//     function that could make many times what it is given is asked before (guards.go). All of it
-//     counts work, not time: the same template ends in the same way everywhere (G6).
 package tmpl
 
 import (
@@ -37,7 +19,7 @@ const MaxOutput = 1 << 20
 // maxSource is the limit of a template's own text: parsing takes some hundred times its size.
 const maxSource = 256 << 10
 
-// name is what text/template calls a template in its errors.
+// name is the name of every template in the errors of text/template.
 const name = "t"
 
 // Template is a parsed template.
@@ -48,9 +30,9 @@ type Template struct {
 	pure    bool
 	// reads are the paths of the facts that the result may depend on.
 	reads [][]string
-	// lines are those at which the literal texts start.
+	// lines are the lines at which the literal texts start, by address.
 	lines map[*byte]int
-	// steps are what the empty texts stand for that the writer counts by.
+	// steps are the numbers of steps that the empty texts stand for, by address.
 	steps map[*byte]int
 }
 
@@ -113,7 +95,7 @@ func (t *Template) run(w io.Writer, data any) error {
 	return nil
 }
 
-// limited is the output as far as it is within the limits.
+// limited writes the output and ends the execution at the limits of bytes and steps.
 type limited struct {
 	strings.Builder
 	marks map[*byte]int
@@ -121,7 +103,7 @@ type limited struct {
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	if len(p) == 0 { // one of ours, or an action that prints nothing
+	if len(p) == 0 { // a mark of steps.go, or an action that prints nothing
 		if l.steps += l.weight(p); l.steps > maxSteps {
 			return 0, limitError{fmt.Sprintf("template takes %d steps and more: it goes round its loops too often", l.steps), fmt.Sprintf("at most %d", maxSteps)}
 		}
@@ -149,7 +131,7 @@ func beyond(pos problem.Pos, e limitError) problem.Problem {
 // templateError takes text/template's "template: NAME:LINE:COLUMN: executing ..." apart.
 var templateError = regexp.MustCompile(`(?s)^template: t:(\d+)(?::(\d+))?: (.*)$`)
 
-// executing is text/template's account of where it was; the last part says what went wrong.
+// executing is text/template's text of the place of an error; the last part is the error itself.
 var executing = regexp.MustCompile(`(?s)^executing "t" at (<.*?>): (.*)$`)
 
 // field is the subject of an error about a key of a map, such as `template <.labels.region>`.
@@ -157,7 +139,7 @@ var field = regexp.MustCompile(`^template <(\.[\w.]+)\.([\w-]+)>$`)
 
 var noKey = regexp.MustCompile(`map has no entry for key "([^"]*)"`)
 
-// maxText is how much of a text of the template's own making an error repeats.
+// maxText is how many bytes of a text that the template made an error repeats.
 const maxText = 200
 
 func failure(pos problem.Pos, err error) error {
@@ -200,7 +182,7 @@ func failure(pos problem.Pos, err error) error {
 	return p
 }
 
-// shorten cuts a text that a template may have made as long as it likes.
+// shorten cuts a text that a template may have made arbitrarily long.
 func shorten(text string) string {
 	if len(text) <= maxText {
 		return text
