@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
@@ -55,7 +56,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			if err := failure.CheckChoice("output", output, "text", "json"); err != nil {
 				return err
 			}
-			about := generator.Named{Hub: hub}
+			about := explain.Target{Hub: hub}
 			if app == "" {
 				var ok bool
 				about.Cluster = args[0]
@@ -76,16 +77,12 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 				return err
 			}
 			if app != "" {
-				if about, err = st.FindApplication(hub, app); err != nil {
+				if about, err = explain.FindApplication(st, hub, app); err != nil {
 					return err
 				}
 			}
-			found, err := st.Explain(about.Hub, about.Cluster, about.Group, about.Component)
-			if err != nil {
-				return err
-			}
-			e, err := explainreport.New(found, path)
-			var missing *explainreport.PathError
+			e, err := explain.Component(st, about, path)
+			var missing *explain.PathError
 			switch {
 			case errors.As(err, &missing):
 				return failure.Usage(missing.Hints, "%w", err)
@@ -111,7 +108,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		if app != "" {
-			about, err := st.FindApplication(hub, app)
+			about, err := explain.FindApplication(st, hub, app)
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -131,13 +128,13 @@ func completeExplain(st *generator.State, hub string, args []string, prefix stri
 		return startingWith(prefix, targets(st, hub, args[0]))
 	case 2:
 		group, component, _ := strings.Cut(args[1], "/")
-		e, err := st.Explain(hub, args[0], group, component)
+		e, err := explain.Component(st, explain.Target{Hub: hub, Cluster: args[0], Group: group, Component: component}, nil)
 		if err != nil {
 			return nil
 		}
 		var paths []string
-		for _, l := range e.Values.Leaves(nil) {
-			paths = append(paths, hierarchy.FormatPath(l.Path))
+		for _, v := range e.Values {
+			paths = append(paths, v.Path)
 		}
 		return startingWith(prefix, paths)
 	}

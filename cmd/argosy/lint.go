@@ -11,6 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/report/lintreport"
@@ -55,7 +57,7 @@ are described in docs/reference/problems.md. With any finding the exit status is
 				problems = problem.From(err, problem.InvalidLayout, problem.Pos{})
 			} else {
 				problems = findings(st)
-				hubCount, clusterCount = len(st.Fleet.Hubs()), len(st.Summaries())
+				hubCount, clusterCount = len(st.Fleet.Hubs()), len(inventory.Summaries(st))
 			}
 			if severity == "error" {
 				problems = problem.Errors(problems)
@@ -90,5 +92,5 @@ func writeLint(cmd *cobra.Command, r lintreport.Report, output string) error {
 
 // findings are all that is to be said of a state, also of what its members' engines cannot express.
 func findings(st *generator.State) []problem.Problem {
-	return generator.OnePerPlace(problem.Sorted(slices.Concat(st.Lint(), flux.Lint(st), guard.Lint(st, time.Now()))))
+	return problem.OnePerPlace(problem.Sorted(slices.Concat(lint.Run(st), flux.Lint(st), guard.Lint(st, time.Now()))))
 }

@@ -73,7 +73,7 @@ func explainFailure(command *cobra.Command, err error) int {
 		f = &failure.Error{Err: err}
 	}
 	if len(f.Problems) > 0 {
-		_ = report.WriteFindings(w, generator.OnePerPlace(problem.Sorted(f.Problems)), styleOf(w))
+		_ = report.WriteFindings(w, problem.OnePerPlace(problem.Sorted(f.Problems)), styleOf(w))
 	} else {
 		fmt.Fprintf(w, "argosy: %v\n", f.Err)
 	}

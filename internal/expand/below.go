@@ -208,12 +208,12 @@ func (h *Hub) artifact(o *Object, id generator.ID) []*Object {
 
 // artifacts are those without what they deploy.
 func (h *Hub) artifacts(o *Object, id generator.ID) []*Object {
-	owned, err := h.o.State.Owned(id.Hub, id.Name)
+	owned, err := flux.OwnedBy(h.o.State, id.Hub, id.Name)
 	if err != nil {
 		h.failed(o, err)
 		return nil
 	}
-	files, problems := flux.Render(owned, flux.Options{Pos: h.o.State.EntryPos})
+	files, problems := flux.Render(owned, flux.Options{})
 	for _, p := range problem.Errors(problems) {
 		h.fault(p)
 	}

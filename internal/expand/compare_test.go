@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/inventory"
 )
 
 // changes are real changes to this repository's fleet, and what each renders at most of some 150 Applications.
@@ -87,8 +88,8 @@ func brute(b, a map[expand.Key]*expand.Object) map[expand.Key]string {
 
 // answered reports whether a state still has an Application of that name, or a release's.
 func answered(st *generator.State, o *expand.Object) bool {
-	return slices.ContainsFunc(st.Inventories(), func(inv generator.Inventory) bool {
-		return slices.ContainsFunc(inventoried(inv), func(a generator.Application) bool { return a.Name == o.Name() })
+	return slices.ContainsFunc(inventory.Of(st), func(inv inventory.Inventory) bool {
+		return slices.ContainsFunc(inventoried(inv), func(a inventory.Application) bool { return a.Name == o.Name() })
 	})
 }
 

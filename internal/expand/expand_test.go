@@ -8,10 +8,11 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/inventory"
 )
 
 // inventoried are a hub's Applications.
-func inventoried(inv generator.Inventory) (out []generator.Application) {
+func inventoried(inv inventory.Inventory) (out []inventory.Application) {
 	for _, name := range inv.Names() {
 		out = append(out, inv.Applications(name)...)
 	}
@@ -24,7 +25,7 @@ func TestExpansionIsWhatTheEngineSays(t *testing.T) {
 	base := commit(t, nil)
 	st := state(t, nil, base)
 	type run struct{ Engine, Cluster, Chart, Version string }
-	for _, inv := range st.Inventories() {
+	for _, inv := range inventory.Of(st) {
 		t.Run(inv.Hub, func(t *testing.T) {
 			want := map[string]run{}
 			for _, a := range inventoried(inv) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -50,7 +51,7 @@ func (h *Hub) chartPos(o *Object, s source) problem.Pos {
 	var pos problem.Pos
 	switch e := o.of; {
 	case e.component != "":
-		pos = h.o.State.EntryPos(h.o.Hub, e.cluster, e.group, e.component, "chart", "version")
+		pos = flux.EntryPos(h.o.State, h.o.Hub, e.cluster, e.group, e.component, "chart", "version")
 	case e.release != "":
 		pos = h.releasePos(e)
 	}

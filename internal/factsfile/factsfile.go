@@ -10,8 +10,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/secretscan"
 )
 
 // Read reads files of kind Facts, and all of a folder. Without names there are no facts.
@@ -73,7 +73,7 @@ func WithoutSecrets(s facts.Set) (clean facts.Set, removed []string) {
 		strip := func(what string, from map[string]string) map[string]string {
 			out := maps.Clone(from)
 			for _, key := range slices.Sorted(maps.Keys(from)) {
-				if looks := generator.LooksSecret(key, from[key]); looks != "" {
+				if looks := secretscan.Classify(key, from[key]); looks != "" {
 					removed = append(removed, fmt.Sprintf("cluster %q: %s %q looks like %s: left out", name, what, key, looks))
 					delete(out, key)
 				}

@@ -88,7 +88,7 @@ func readApproval(doc *yamldoc.Doc) (Approval, []problem.Problem) {
 	r := yamldoc.NewReader(doc)
 	root := r.Map(doc.Root, "the approval")
 	root.Known("apiVersion", "kind", "expires", "removals")
-	root.Const("apiVersion", apiVersion)
+	root.Const("apiVersion", APIVersion)
 	if root.Const("kind", ApprovalKind); !root.Has("kind") {
 		r.AddAt(problem.InvalidApproval, root.KeyPos("kind"), `key "kind"`, "missing or empty", fmt.Sprintf("%q", ApprovalKind))
 	}

@@ -20,10 +20,10 @@ import (
 // LayoutFile is where a repository's layout is read from.
 const LayoutFile = "fleet/layout.yaml"
 
-const (
-	apiVersion = "argosy.dev/v1alpha1"
-	layoutKind = "Layout"
-)
+// APIVersion is the version of all of Argosy's own files and outputs.
+const APIVersion = "argosy.dev/v1alpha1"
+
+const layoutKind = "Layout"
 
 //go:embed default_layout.yaml
 var defaultLayout []byte
@@ -139,7 +139,7 @@ type layoutParser struct {
 
 func (p layoutParser) parse() *Layout {
 	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames")
-	p.root.Const("apiVersion", apiVersion)
+	p.root.Const("apiVersion", APIVersion)
 	p.root.Const("kind", layoutKind)
 	versions := p.root.Map("versions")
 	versions.Known("applicationSets", "fleetSecrets")

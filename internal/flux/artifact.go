@@ -106,11 +106,11 @@ func archive(files []File) ([]byte, error) {
 
 // Build renders and packs what an engine runs. The error is a problem.List of what Flux cannot express.
 func Build(st *generator.State, hub, owner string) (Artifact, error) {
-	owned, err := st.Owned(hub, owner)
+	owned, err := OwnedBy(st, hub, owner)
 	if err != nil {
 		return Artifact{}, err
 	}
-	files, problems := Render(owned, Options{Pos: st.EntryPos})
+	files, problems := Render(owned, Options{})
 	if files == nil {
 		return Artifact{}, problem.List(problem.Errors(problems))
 	}

@@ -6,14 +6,13 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // clusterInfo is a ConfigMap with the facts of a cluster, the engine's own or another, under keys that a Kustomization of the fleet's can
 // take variables from (spec.postBuild.substituteFrom): cluster, tenant, environment, hub, label_<key>, annotation_<key>.
-func (r *renderer) clusterInfo(name string, self generator.Identity) object {
+func (r *renderer) clusterInfo(name string, self Identity) object {
 	data := object{"cluster": self.Name, "tenant": self.Tenant, "environment": self.Environment, "hub": r.owned.Hub}
 	r.flatten(data, self, "label", self.Labels)
 	r.flatten(data, self, "annotation", self.Annotations)
@@ -24,7 +23,7 @@ func (r *renderer) clusterInfo(name string, self generator.Identity) object {
 var unfitInVariables = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 // flatten adds labels or annotations. Of several that come to be one key, the first by name has it.
-func (r *renderer) flatten(data object, self generator.Identity, prefix string, set labels.Set) {
+func (r *renderer) flatten(data object, self Identity, prefix string, set labels.Set) {
 	taken := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(set.All)) {
 		if key == labels.SecretType {

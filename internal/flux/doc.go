@@ -1,6 +1,6 @@
 // Package flux writes what an engine is to run as Flux's objects, and packs them as the OCI artifact that Flux pulls.
 //
-//	generator.Owned -> Render -> files (YAML) -> Pack -> artifact (manifest, configuration, one layer)
+//	Owned -> Render -> files (YAML) -> Pack -> artifact (manifest, configuration, one layer)
 //
 // Its rules:
 //
@@ -11,7 +11,7 @@
 //     (fluxcd/kustomize-controller#372). As valuesFrom they are read as Helm reads `-f` (H2). The key's name has the values'
 //     digest, so that a chart's version and its values change in one step.
 //  3. Nothing is removed that has not said so: each object says that it is not to be pruned (D1), so an artifact that lacks
-//     a component leaves what runs untouched. What is to go (generator.Owned.Departing) says that it may be pruned, and
+//     a component leaves what runs untouched. What is to go (Owned.Departing) says that it may be pruned, and
 //     is left out when that has been seen on the cluster (D3). What another owner takes over is suspended besides (D4).
 //  4. A failed installation or upgrade is tried again as it is. It is not remediated by uninstalling: what is being
 //     installed may have run before under another owner (D4).
@@ -21,7 +21,7 @@
 //     changes, and only then.
 //  7. What Flux cannot express is a problem with the place of its cause, and then there is no artifact (G1).
 //  8. Unless it is to go: then it is left out, and stays.
-//  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides (generator.Owned.Registrations),
+//  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides (Owned.Registrations),
 //     on the hub itself: it brings the kubeconfigs that the others name.
 //  10. A GitRepository names the Secret with its credentials that is on the member (charts/fleet-secret), chosen as Argo CD
 //     chooses: the repository's own, else the one with the longest URL above it.

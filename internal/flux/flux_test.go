@@ -42,8 +42,8 @@ func state(t *testing.T, files map[string]string) *generator.State {
 	return st
 }
 
-// fleet is a fleet of one hub and the members given, a name and further keys each, with one catalog entry a line.
-func fleet(members map[string]string, catalog string, more map[string]string) map[string]string {
+// fleetOf is a fleet of one hub and the members given, a name and further keys each, with one catalog entry a line.
+func fleetOf(members map[string]string, catalog string, more map[string]string) map[string]string {
 	files := map[string]string{
 		"versions/applicationSets.yaml":                "releases: {addons: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]}\n",
 		"versions/fleetSecrets.yaml":                   "releases: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]\n",
@@ -61,11 +61,11 @@ const agent = "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons:
 
 func render(t *testing.T, st *generator.State, owner string) map[string]string {
 	t.Helper()
-	owned, err := st.Owned("hub", owner)
+	owned, err := flux.OwnedBy(st, "hub", owner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, problems := flux.Render(owned, flux.Options{Pos: st.EntryPos})
+	files, problems := flux.Render(owned, flux.Options{})
 	for _, p := range problem.Errors(problems) {
 		t.Errorf("%v", p)
 	}
@@ -104,11 +104,11 @@ func TestGoldens(t *testing.T) {
 			got := map[string]string{}
 			var order []string
 			for _, owner := range strings.Fields(strings.SplitN(string(archive.Comment), "\n", 2)[0]) {
-				owned, err := st.Owned("hub", owner)
+				owned, err := flux.OwnedBy(st, "hub", owner)
 				if err != nil {
 					t.Fatal(err)
 				}
-				rendered, problems := flux.Render(owned, flux.Options{Pos: st.EntryPos})
+				rendered, problems := flux.Render(owned, flux.Options{})
 				for _, f := range rendered {
 					name := "want/" + owner + "/" + f.Name
 					got[name] = string(f.Data)
@@ -143,7 +143,7 @@ func TestGoldens(t *testing.T) {
 func TestRule2_ValuesAreWhatHelmReads(t *testing.T) {
 	t.Parallel()
 	const values = "account: 123456789012345678\nexact: 1000000\nlimits:\n  cpu: null\nscript: echo ${HOME}\n"
-	files := render(t, state(t, fleet(map[string]string{"one": agent}, "dns: {enabled: true, chart: {repoURL: \"https://c.example\", name: dns, version: 1.0.0}}\n",
+	files := render(t, state(t, fleetOf(map[string]string{"one": agent}, "dns: {enabled: true, chart: {repoURL: \"https://c.example\", name: dns, version: 1.0.0}}\n",
 		map[string]string{"addons/defaults/addons/dns/values.yaml": values})), "one")
 	docs := strings.Split(files["components/dns-one.yaml"], "---\n")
 	var config struct{ Data map[string]string }
@@ -180,7 +180,7 @@ func TestRule2_ValuesAreWhatHelmReads(t *testing.T) {
 // TestRule6_SameBytes: neither another commit nor the order of anything changes the artifact.
 func TestRule6_SameBytes(t *testing.T) {
 	t.Parallel()
-	files := fleet(map[string]string{"one": agent, "two": ""}, "dns: {enabled: true, chart: {repoURL: \"https://c.example\", name: dns, version: 1.0.0}}\n", nil)
+	files := fleetOf(map[string]string{"one": agent, "two": ""}, "dns: {enabled: true, chart: {repoURL: \"https://c.example\", name: dns, version: 1.0.0}}\n", nil)
 	var before flux.Artifact
 	for i := range 5 {
 		files["README.md"] = strings.Repeat("x", i)
@@ -210,7 +210,7 @@ func TestSources(t *testing.T) {
 		`{repoURL: "git@g.example:f/g.git", path: charts/dns, version: refs/x}`:                    "GitRepository ssh://git@g.example/f/g.git map[name:refs/x]",
 		`{repoURL: "ssh://g.example/f", path: c, version: ` + "'" + strings.Repeat("0", 40) + `'}`: "GitRepository ssh://g.example/f map[commit:" + strings.Repeat("0", 40) + "]",
 	} {
-		files := render(t, state(t, fleet(map[string]string{"one": agent}, "dns: {enabled: true, chart: "+chart+"}\n", nil)), "one")
+		files := render(t, state(t, fleetOf(map[string]string{"one": agent}, "dns: {enabled: true, chart: "+chart+"}\n", nil)), "one")
 		got := ""
 		for _, text := range files {
 			for _, doc := range strings.Split(text, "---\n") {
@@ -238,11 +238,11 @@ func TestSources(t *testing.T) {
 // TestLint: of members that run Flux, and of no others, what Flux cannot express has its place.
 func TestLint(t *testing.T) {
 	t.Parallel()
-	files := fleet(map[string]string{"one": agent, "two": "", "gone": agent + "lifecycle: retired\n"},
+	files := fleetOf(map[string]string{"one": agent, "two": "", "gone": agent + "lifecycle: retired\n"},
 		"dns: {enabled: true, chart: {repoURL: \"file:///charts\", name: dns, version: 1.0.0}}\n",
 		map[string]string{"fleet/fleet-members/hub/three.yaml": "clusterName: three\ntenant: retail\nenvironment: prod\n" + agent + "labels: {a-b: x, a_b: y}\n"})
 	got := ""
-	for _, p := range generator.OnePerPlace(problem.Sorted(flux.Lint(state(t, files)))) {
+	for _, p := range problem.OnePerPlace(problem.Sorted(flux.Lint(state(t, files)))) {
 		got += fmt.Sprintf("%s: %s [%s]\n", p.Severity, p.Error(), p.Reason)
 	}
 	const want = `error: addons/defaults/application-sets/addons.yaml:1:39: component "dns" of group "addons": chart.repoURL "file:///charts" is none that Flux reads charts from; expected https://, http://, or a registry without a scheme [unsupported-engine]
@@ -267,12 +267,12 @@ addons/defaults/application-sets/addons.yaml:3:119: dependsOn of component "c": 
 		entry("a", "chart", "b") + entry("b", "chart", "a"):     "2",
 		entry("a", "manifests", "b") + entry("b", "chart", "a"): "",
 	} {
-		st := state(t, fleet(map[string]string{"one": agent}, catalog, nil))
-		owned, err := st.Owned("hub", "one")
+		st := state(t, fleetOf(map[string]string{"one": agent}, catalog, nil))
+		owned, err := flux.OwnedBy(st, "hub", "one")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, problems := flux.Render(owned, flux.Options{Pos: st.EntryPos})
+		_, problems := flux.Render(owned, flux.Options{})
 		var got []string
 		for _, p := range problem.Errors(problems) {
 			got = append(got, p.Error())

@@ -62,7 +62,7 @@ func (r *renderer) variables(c generator.ComponentSet, own bool) string {
 	if _, there := r.shared[file]; !there {
 		var known generator.Metadata
 		_ = json.Unmarshal(c.Metadata, &known) // the engine's own
-		r.shared[file] = r.clusterInfo(name, generator.Identity{
+		r.shared[file] = r.clusterInfo(name, Identity{
 			Name: c.Name, Tenant: c.Tenant, Environment: c.Environment,
 			Labels: labels.Set{All: known.Labels}, Annotations: labels.Set{All: known.Annotations},
 		})

@@ -40,8 +40,6 @@ type Options struct {
 	// KubeConfig is the name of the Secret with the kubeconfig of a cluster other than the engine's own; default
 	// "<cluster>-kubeconfig".
 	KubeConfig func(cluster string) string
-	// Pos is where a key of a component's catalog entry stands, for problems; default unknown.
-	Pos func(hub, cluster, group, component string, path ...string) problem.Pos
 }
 
 // File is one file of an artifact.
@@ -52,7 +50,7 @@ type File struct {
 
 // Render writes what an engine runs as Flux's objects: one file for each component and one for what they share, sorted
 // by name. With a problem of severity error there are no files (rule 7).
-func Render(o generator.Owned, options Options) ([]File, []problem.Problem) {
+func Render(o Owned, options Options) ([]File, []problem.Problem) {
 	r := renderer{Options: options, owned: o, all: byName(o.Components), shared: map[string]object{}}
 	if r.Namespace == "" {
 		r.Namespace = DefaultNamespace
@@ -125,7 +123,7 @@ type object = map[string]any
 
 type renderer struct {
 	Options
-	owned    generator.Owned
+	owned    Owned
 	all      components
 	shared   map[string]object // by file
 	problems []problem.Problem
@@ -135,8 +133,8 @@ func (r *renderer) fault(c generator.ComponentSet, reason problem.Reason, subjec
 	p := problem.Problem{
 		Reason: reason, Severity: problem.Error, Subject: subject, Found: found, Expected: expected, Hub: c.Hub, Cluster: c.Name,
 	}
-	if r.Pos != nil {
-		p.Pos = r.Pos(c.Hub, c.Name, c.Group, c.Component, path...)
+	if r.owned.st != nil {
+		p.Pos = EntryPos(r.owned.st, c.Hub, c.Name, c.Group, c.Component, path...)
 	}
 	r.problems = append(r.problems, p)
 }
@@ -297,11 +295,11 @@ func Lint(st *generator.State) []problem.Problem {
 			if !m.Remote || m.Engine != fleet.EngineFlux || m.Lifecycle == fleet.Retired {
 				continue
 			}
-			owned, err := st.Owned(hub, m.Name)
+			owned, err := OwnedBy(st, hub, m.Name)
 			if err != nil {
 				continue // one of the state's own problems
 			}
-			_, problems := Render(owned, Options{Pos: st.EntryPos})
+			_, problems := Render(owned, Options{})
 			out = append(out, problems...)
 		}
 	}

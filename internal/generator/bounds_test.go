@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
@@ -48,34 +49,12 @@ func TestManyProblemsAreBounded(t *testing.T) {
 	if kept := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20; kept > 150 {
 		t.Errorf("%d MiB are in use", kept)
 	}
-	found := generator.OnePerPlace(st.Problems)
+	found := problem.OnePerPlace(st.Problems)
 	if len(found) > 1000 || !strings.Contains(querytest.Problems(found), "more problems are not listed") {
 		t.Errorf("%d findings:\n%.2000s", len(found), querytest.Problems(found))
 	}
-	if n := len(st.Lint()); n > 1000 {
+	if n := len(lint.Run(st)); n > 1000 {
 		t.Errorf("lint has %d findings", n)
 	}
 	runtime.KeepAlive(st)
-}
-
-// TestConflictsOfSharedLayersAreFoundOnce: lint looks at each layer of a tree once, however many clusters share it.
-func TestConflictsOfSharedLayersAreFoundOnce(t *testing.T) {
-	var system, tenant strings.Builder
-	for i := range 1000 {
-		fmt.Fprintf(&system, "k%04d: {a: 1}\n", i)
-		fmt.Fprintf(&tenant, "k%04d: 1\n", i)
-	}
-	files := fleettest.Small().With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": system.String(), "addons/tenants/retail/defaults/addons/dns/values.yaml": tenant.String()})
-	conflicts := 0
-	for _, p := range querytest.Build(t, files).Lint() {
-		if p.Reason == problem.TypeConflict {
-			conflicts++
-			if p.Severity != problem.Warning {
-				t.Errorf("%s: %s", p.Severity, p.Error())
-			}
-		}
-	}
-	if conflicts != problem.OfFile+1 {
-		t.Errorf("%d conflicts", conflicts)
-	}
 }

@@ -317,22 +317,3 @@ func TestRetiredMembersConcernNobody(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-// TestInventoryLeavesOutRemovals: an inventory is what is to be, not how it comes to be.
-func TestInventoryLeavesOutRemovals(t *testing.T) {
-	files := fleettest.Small().With(fleettest.Tree{
-		fleettest.Member("two"): "clusterName: two\ntenant: retail\nenvironment: dev\nlifecycle: retired\ndeletion: cascade\nlabels: {addonsRelease: canary}\n",
-		fleettest.OneCatalog:    "dns: {enabled: false}\n", "fleet/fleet-members/hub/hub.yaml": "",
-	})
-	with := querytest.BuildWith(t, files, fleettest.Application("dns", "one", "default"), fleettest.Application("dns", "two", "canary"), fleettest.Registration("two")).Inventories()
-	without := querytest.Build(t, files).Inventories()
-	short := func(inventories []generator.Inventory) (out []string) {
-		for _, a := range inventoried(inventories[0]) {
-			out = append(out, fmt.Sprint(a.View, a.Name, a.Clusters, a.Settings))
-		}
-		return out
-	}
-	if got, want := fmt.Sprint(short(with)), fmt.Sprint(short(without)); got != want {
-		t.Errorf("an inventory is what is to be, not how it comes to be:\n%s\n%s", got, want)
-	}
-}

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
@@ -70,7 +72,7 @@ func TestDrainingKeepsWhatRuns(t *testing.T) {
 		if s := summary(st, "two"); s.Lifecycle != "draining" || s.Keeps != before.Revision || s.Quarantine != nil {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if e, err := st.Explain("hub", "two", "addons", "dns"); err != nil || e.Lifecycle != "draining" || e.Revision != before.Revision {
+		if e, err := explain.Component(st, explain.Target{Hub: "hub", Cluster: "two", Group: "addons", Component: "dns"}, nil); err != nil || e.Lifecycle != "draining" || e.Revision != before.Revision {
 			t.Errorf("%s: explained as %+v, %v", name, e, err)
 		}
 	}
@@ -84,13 +86,13 @@ func TestDrainingKeepsWhatRuns(t *testing.T) {
 	}
 }
 
-func summary(st *generator.State, name string) generator.Summary {
-	for _, s := range st.Summaries() {
+func summary(st *generator.State, name string) inventory.Summary {
+	for _, s := range inventory.Summaries(st) {
 		if s.Name == name {
 			return s
 		}
 	}
-	return generator.Summary{}
+	return inventory.Summary{}
 }
 
 // Rule 12: of one that is draining when it is first seen, or that had retired, the first snapshot counts.

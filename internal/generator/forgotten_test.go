@@ -58,14 +58,13 @@ func TestOldCommitsAreForgotten(t *testing.T) {
 // value is a top-level value of the first component on the first cluster.
 func value(t testing.TB, st *generator.State, key string) *yamldoc.Node {
 	t.Helper()
-	e, err := st.Explain("", fleettest.Cluster(0), fleettest.Group, fleettest.Component(0))
-	if err != nil {
-		t.Fatal(err)
+	c := st.Cluster(fleettest.Hub, fleettest.Cluster(0))
+	r, problems := st.ResolverOf(c).Resolve(c, c.Groups[fleettest.Group], fleettest.Component(0), nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
 	}
-	for _, l := range e.Values.Leaves(nil) {
-		if len(l.Path) == 1 && l.Path[0] == key {
-			return l.Value
-		}
+	if v := r.Values.Root.Get(key); v != nil {
+		return v
 	}
 	t.Fatalf("no value %s", key)
 	return nil

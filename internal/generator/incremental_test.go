@@ -1,7 +1,6 @@
 package generator_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,10 +8,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/generator"
-	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
@@ -20,7 +21,7 @@ import (
 // levels, findings and summaries.
 func everything(t testing.TB, st *generator.State) map[string]string {
 	t.Helper()
-	out := map[string]string{"problems": querytest.Problems(st.Problems), "lint": querytest.Problems(st.Lint())}
+	out := map[string]string{"problems": querytest.Problems(st.Problems), "lint": querytest.Problems(lint.Run(st))}
 	parameters := []string{
 		`{"view":"members"}`, `{"view":"agents"}`, `{"view":"members","owner":"one"}`,
 		`{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"r","name":"n","version":"1"},"values":{"cluster":"{{ .cluster }}","base":1}}}`,
@@ -49,33 +50,19 @@ func everything(t testing.TB, st *generator.State) map[string]string {
 				if component == "fleet-secret" {
 					group = generator.FleetGroup
 				}
-				e, err := st.Explain(hub, m.Name, group, component)
-				text := fmt.Sprint(err)
-				if err == nil {
-					text = fmt.Sprintln(e.Enabled, e.Selected, e.Release, e.Owner, e.Chart, e.Namespace, e.LabelOrigins, querytest.Problems(e.Conflicts)) + leaves(e.Entry) + leaves(e.Values)
-				}
-				out["explain "+hub+" "+m.Name+" "+component] = text
+				e, err := explain.Component(st, explain.Target{Hub: hub, Cluster: m.Name, Group: group, Component: component}, nil)
+				e.Revision = "" // another snapshot may have the same components
+				text, _ := json.Marshal(e)
+				out["explain "+hub+" "+m.Name+" "+component] = fmt.Sprintf("%s %v", text, err)
 			}
 		}
 	}
-	summaries, err := json.Marshal(st.Summaries())
+	summaries, err := json.Marshal(inventory.Summaries(st))
 	if err != nil {
 		t.Fatal(err)
 	}
 	out["summaries"] = string(summaries)
 	return out
-}
-
-func leaves(tree *hierarchy.Tree) string {
-	var b bytes.Buffer
-	for _, l := range tree.Leaves(nil) {
-		fmt.Fprintf(&b, "%s=%v %s %s", hierarchy.FormatPath(l.Path), l.Value.Any(), l.Level, l.Pos)
-		for _, r := range l.Replaced {
-			fmt.Fprintf(&b, " < %v %s %s", r.Value.Any(), r.Level, r.Pos)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
 }
 
 func sameEverything(t testing.TB, what string, want, got map[string]string) {

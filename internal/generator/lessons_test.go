@@ -6,9 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/querytest"
 	"github.com/argosy-hub/argosy/internal/release"
 )
@@ -32,11 +35,11 @@ func TestEveryLevelIsRead(t *testing.T) {
 	if n := len(one["valueFiles"].([]any)); n != 5 {
 		t.Errorf("%d value files", n)
 	}
-	for _, p := range st.Lint() {
+	for _, p := range lint.Run(st) {
 		t.Errorf("%s %s", p.Reason, p.Error())
 	}
 	st = querytest.Build(t, files.With(fleettest.Tree{"addons/tenants/retail/enviroments/prod/addons/dns/values.yaml": "a: 1\n"}))
-	if got := querytest.Problems(st.Lint()); !strings.Contains(got, "unreachable-file addons/tenants/retail/enviroments/prod/addons/dns/values.yaml: no cluster and no component reads this file") {
+	if got := querytest.Problems(lint.Run(st)); !strings.Contains(got, "unreachable-file addons/tenants/retail/enviroments/prod/addons/dns/values.yaml: no cluster and no component reads this file") {
 		t.Errorf("a file that nobody reads is not reported: %s", got)
 	}
 }
@@ -346,10 +349,10 @@ func TestOneReleaseLogic(t *testing.T) {
 	if got := querytest.Names(t, st, `{"view":"components","group":"addons","release":"canary"}`); got != "dns-two" {
 		t.Errorf("components of canary are %q", got)
 	}
-	if e, err := st.Explain("hub", "two", "addons", "dns"); err != nil || e.Release != "canary" {
+	if e, err := explain.Component(st, explain.Target{Hub: "hub", Cluster: "two", Group: "addons", Component: "dns"}, nil); err != nil || e.Release.Type != "canary" {
 		t.Errorf("explained as %v, %v", e, err)
 	}
-	if s := st.Summaries(); s[2].Name != "two" || s[2].Releases["addons"] != "canary" {
+	if s := inventory.Summaries(st); s[2].Name != "two" || s[2].Releases["addons"] != "canary" {
 		t.Errorf("summary %v", s[2])
 	}
 }

@@ -1,17 +1,17 @@
 package generator_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
+
+// fluxAgent are the keys of a member that runs the group addons with its own Flux.
+const fluxAgent = "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"
 
 const (
 	folder    = `kind: manifests, chart: {repoURL: "https://git.example/fleet", path: "policies/{{ .environment }}", version: main}`
@@ -95,63 +95,5 @@ func TestWrongManifestEntriesAreRefused(t *testing.T) {
 	} {
 		selected := quotas(folder + `, substitute: true, selector: {matchLabels: {tenant: retail}}`)
 		querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(selected).With(flux)))
-	}
-}
-
-// A name of dependsOn that no catalog has is a warning, with a hint.
-func TestLintOfDependencies(t *testing.T) {
-	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(quotas(folder+", dependsOn: [dsn, dns]"))))
-	want := `no-effect ` + fleettest.SystemCatalog + `:2:152: dependsOn of component "quotas": names "dsn", which no catalog has; expected components of the same cluster, by their names alone; did you mean "dns"?`
-	if got := querytest.Problems(st.Lint()); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-// TestRemovedKustomizationsAreMarked is rules D1 to D4 for manifests that Flux applies: as HelmReleases, and one kind is let go when the
-// catalog makes the other of a component, which takes over what runs.
-func TestRemovedKustomizationsAreMarked(t *testing.T) {
-	release := fleettest.HelmRelease("quotas", "one", "one")
-	kustomization := release
-	kustomization.Kind = facts.Kustomization
-	agent := fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent)}
-	off := fleettest.Tree{fleettest.OneCatalog: "quotas: {enabled: false}\n"}
-	const runs = "dns-one: quotas-one:manifests"
-	for _, c := range []struct {
-		name  string
-		keys  string
-		more  fleettest.Tree
-		there []facts.Application
-		want  string
-	}{
-		{"D1 what is to run, runs", folder, nil, []facts.Application{kustomization}, runs},
-		{"D1 lost", folder, fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\n"}, []facts.Application{kustomization}, "dns-one:"},
-		{"D3 disabled", folder, off, []facts.Application{kustomization}, "dns-one: quotas-one:manifests:cascade"},
-		{"D3 disabled: the mark shows", folder, off, []facts.Application{fleettest.WithFinalizer(kustomization)}, "dns-one:"},
-		{"D4 moved", folder, fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", strings.Replace(fluxAgent, "enable_remote_addons: true\n", "", 1))}, []facts.Application{kustomization}, "quotas-one:manifests:orphan"},
-		{"D4 it was a chart", folder, nil, []facts.Application{release, kustomization}, runs + " quotas-one::orphan"},
-		{"D4 it was a chart: the mark shows", folder, nil, []facts.Application{fleettest.Suspended(release)}, runs},
-		{"D4 it is a chart now", chartKind, nil, []facts.Application{kustomization}, "dns-one: quotas-one: quotas-one:manifests:orphan"},
-		{"D3 it was a chart, and is switched off", folder, off, []facts.Application{release}, "dns-one: quotas-one::cascade"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(quotas(c.keys)).With(agent).With(c.more)), facts.NewSet(false).WithHelmReleases(c.there...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			o, err := querytest.NoProblems(t, st).Owned("hub", "one")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, s := range o.Components {
-				got = append(got, fmt.Sprintf("%s:%s", s.ApplicationName, s.Kind))
-			}
-			for _, s := range o.Departing {
-				got = append(got, fmt.Sprintf("%s:%s:%s", s.ApplicationName, s.Kind, s.Deletion))
-			}
-			if text := strings.Join(got, " "); text != c.want {
-				t.Errorf("got %q, want %q", text, c.want)
-			}
-		})
 	}
 }

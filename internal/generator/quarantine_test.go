@@ -12,10 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/querytest"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -84,7 +87,7 @@ func TestHealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 		start := fleettest.Snapshot("start", files)
 		previous := querytest.Next(t, nil, start, known)
 		homes := map[generator.ID]*snapshot.Snapshot{} // the model: of every member that was ever good
-		for _, m := range querytest.NoProblems(t, previous).Summaries() {
+		for _, m := range inventory.Summaries(querytest.NoProblems(t, previous)) {
 			homes[generator.ID{m.Hub, m.Name}] = start
 		}
 		alone := map[*snapshot.Snapshot]*generator.State{} // builds of nothing but a home
@@ -107,7 +110,7 @@ func TestHealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 			for _, m := range fresh.Quarantined("") {
 				wrong[m.ID] = true
 			}
-			for _, m := range fresh.Summaries() {
+			for _, m := range inventory.Summaries(fresh) {
 				id := generator.ID{m.Hub, m.Name}
 				if there[id] = true; !wrong[id] {
 					homes[id] = s
@@ -298,10 +301,10 @@ func TestLayoutChangeLeavesAQuarantinedMember(t *testing.T) {
 		querytest.Ask(t, second, fmt.Sprintf(`{"view":"releases","group":%q}`, group))
 		querytest.Ask(t, second, fmt.Sprintf(`{"view":"components","group":%q}`, group))
 	}
-	if _, err := second.Explain("hub", "two", "extra", "log"); err == nil {
+	if _, err := explain.Component(second, explain.Target{Hub: "hub", Cluster: "two", Group: "extra", Component: "log"}, nil); err == nil {
 		t.Error("two has the group still")
 	}
-	if _, err := second.Explain("hub", "one", "extra", "log"); err != nil {
+	if _, err := explain.Component(second, explain.Target{Hub: "hub", Cluster: "one", Group: "extra", Component: "log"}, nil); err != nil {
 		t.Error(err)
 	}
 	third := querytest.Next(t, second, fleettest.Snapshot("third", files.With(fleettest.Tree{"fleet/layout.yaml": "groups: {addons: {}, other: {root: addons}}\n"})), facts.Set{})
@@ -354,7 +357,7 @@ func TestNewBrokenMemberIsLeftOutOnlyWithoutLoss(t *testing.T) {
 			answered("its own Argo CD", c.ownAnswer, err)
 			_, err = generator.Inputs(st, own)
 			answered("its own Flux", false, err)
-			_, err = st.Owned("hub", "new")
+			_, err = flux.OwnedBy(st, "hub", "new")
 			answered("its own artifact", false, err)
 			if _, err = generator.Bytes(st, querytest.Query(t, `{"view":"components","group":"addons","owner":"one"}`)); err != nil {
 				t.Error(err)

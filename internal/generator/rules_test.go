@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/generator"
@@ -212,12 +213,12 @@ func TestLevelNamesAreTheClustersOwn(t *testing.T) {
 	layout := fleettest.Tree{"fleet/layout.yaml": "levels: [{name: spokes, dir: '{{ .root }}/defaults'}]\nhubLevels: [{name: hubs, dir: '{{ .root }}/defaults'}]\n"}
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(layout)))
 	for name, want := range map[string]string{"hub": "hubs", "one": "spokes"} {
-		e, err := st.Explain("", name, "addons", "dns")
+		e, err := explain.Component(st, explain.Target{Cluster: name, Group: "addons", Component: "dns"}, []string{"from"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, ok := e.Values.Origin([]string{"from"}); !ok || o.Level != want {
-			t.Errorf("%s: level %q, want %q", name, o.Level, want)
+		if got := e.Values[0].Level; got != want {
+			t.Errorf("%s: level %q, want %q", name, got, want)
 		}
 	}
 }

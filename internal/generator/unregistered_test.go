@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/querytest"
@@ -84,9 +85,8 @@ func applicationsOf(t testing.TB, st *generator.State, parameters, applicationSe
 // Rule G1: a member whose own engine asks is there. To answer that it is to run nothing, as its Secret is missing, would
 // remove everything: Flux deletes what is left out.
 func TestEngineOfAClusterWithoutSecretIsRefused(t *testing.T) {
-	const flux = "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"
 	for more, refused := range map[string]bool{"": true, "lifecycle: retired\n": false} {
-		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", flux+more)})
+		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent+more)})
 		st, err := generator.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(true, facts.Cluster{Name: "hub"}).WithApplications())
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func TestEngineOfAClusterWithoutSecretIsRefused(t *testing.T) {
 		own := querytest.Query(t, `{"view":"components","group":"addons","owner":"one"}`)
 		for what, ask := range map[string]func() (any, error){
 			"inputs":   func() (any, error) { return generator.Inputs(st, own) },
-			"artifact": func() (any, error) { return st.Owned("hub", "one") },
+			"artifact": func() (any, error) { return flux.OwnedBy(st, "hub", "one") },
 			"answer":   func() (any, error) { return generator.Bytes(st, own) },
 			"releases": func() (any, error) {
 				return generator.Bytes(st, querytest.Query(t, `{"view":"releases","group":"addons","owner":"one"}`))

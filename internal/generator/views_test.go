@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
@@ -58,7 +59,7 @@ func checkArchive(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{"lint": querytest.Problems(st.Lint()) + "\n"}
+	got := map[string]string{"lint": querytest.Problems(lint.Run(st)) + "\n"}
 	for line := range strings.Lines(string(a.Comment)) {
 		rest, ok := strings.CutPrefix(line, "ask ")
 		if !ok {

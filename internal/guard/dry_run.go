@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
@@ -172,7 +173,7 @@ func (x dryRun) handover(q dryQuery, moves []move) string {
 
 func (x dryRun) unanswered(hub string, to destination, seen map[queryKey]bool) error {
 	if m := x.after.Fleet.Member(hub, to.Owner); m != nil && m.Remote && m.Engine == fleet.EngineFlux {
-		_, err := x.after.Owned(hub, to.Owner)
+		_, err := flux.OwnedBy(x.after, hub, to.Owner)
 		return err
 	}
 	wide := generator.Request{View: generator.Components, Hub: hub, Group: to.group, Owner: to.Owner}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
@@ -110,7 +111,7 @@ func destinations(moves []move) []destination {
 // once: two releases that exchange members wait for each other only if one of them is refused.
 func (g *Guard) unanswered(p proposal, to destination, seen map[queryKey]bool) error {
 	if m := p.st.Fleet.Member(p.query.Hub, to.Owner); m != nil && m.Remote && m.Engine == fleet.EngineFlux {
-		_, err := p.st.Owned(p.query.Hub, to.Owner)
+		_, err := flux.OwnedBy(p.st, p.query.Hub, to.Owner)
 		return err
 	}
 	for _, s := range g.successors(p, to) {

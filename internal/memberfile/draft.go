@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -118,7 +119,8 @@ func summary(st *generator.State, m Member) string {
 	for _, group := range st.Fleet.Layout.GroupNames() {
 		var names []string
 		for _, component := range st.ComponentsOf(m.Hub, m.Name, group) {
-			if e, err := st.Explain(m.Hub, m.Name, group, component); err == nil && e.Enabled && e.Selected {
+			t := explain.Target{Hub: m.Hub, Cluster: m.Name, Group: group, Component: component}
+			if e, err := explain.Component(st, t, nil); err == nil && e.IsSelected() {
 				names = append(names, component)
 			}
 		}

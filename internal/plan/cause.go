@@ -5,6 +5,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -33,7 +34,7 @@ func (c *comparison) clusterCause(hub, name string) (Cause, problem.Pos) {
 }
 
 // removal is an Application that is gone, with its cause.
-func (c *comparison) removal(hub string, a generator.Application, on Cluster) Application {
+func (c *comparison) removal(hub string, a inventory.Application, on Cluster) Application {
 	out := newApplication(a, Remove)
 	out.Cause, out.Deletion = on.Cause, fleet.Orphan
 	switch {
@@ -53,7 +54,7 @@ func (c *comparison) removal(hub string, a generator.Application, on Cluster) Ap
 }
 
 // retirement is what becomes of what runs when the member retires: what registers it goes in any case, its agent stays.
-func (c *comparison) retirement(hub string, a generator.Application) string {
+func (c *comparison) retirement(hub string, a inventory.Application) string {
 	switch a.View {
 	case generator.Members:
 		return fleet.Cascade
@@ -76,7 +77,7 @@ func (c *comparison) componentCause(hub, cluster string, out *Application) {
 }
 
 // releaseCause is why no cluster of the owner's is on a release any more: what the clusters that were on it have become.
-func (c *comparison) releaseCause(hub string, a generator.Application) Cause {
+func (c *comparison) releaseCause(hub string, a inventory.Application) Cause {
 	causes := map[Cause]bool{}
 	for _, name := range a.Clusters {
 		m := c.head.Fleet.Member(hub, name)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/inventory"
 )
 
 // Compare is the plan of going from base to head. Members that cannot be computed are Broken. One that keeps what it had at the
@@ -32,10 +33,10 @@ func Compare(base, head *generator.State) *Plan {
 		}
 	}
 	c := comparison{head: head, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
-	for _, inv := range base.Inventories() {
+	for _, inv := range inventory.Of(base) {
 		c.before[inv.Hub] = index(inv, without)
 	}
-	after := head.Inventories()
+	after := inventory.Of(head)
 	for _, inv := range after {
 		c.after[inv.Hub] = index(inv, without)
 	}
@@ -78,8 +79,8 @@ type comparison struct {
 
 // fleetOf is a hub's inventory by names.
 type fleetOf struct {
-	inventory generator.Inventory
-	clusters  map[string]generator.InventoryCluster
+	inventory inventory.Inventory
+	clusters  map[string]inventory.Cluster
 	without   map[generator.ID]bool
 }
 
@@ -91,8 +92,8 @@ type key struct {
 }
 
 // index leaves retired members out (rule 5 of the package), and some others.
-func index(inv generator.Inventory, without map[generator.ID]bool) *fleetOf {
-	f := &fleetOf{inventory: inv, clusters: map[string]generator.InventoryCluster{}, without: without}
+func index(inv inventory.Inventory, without map[generator.ID]bool) *fleetOf {
+	f := &fleetOf{inventory: inv, clusters: map[string]inventory.Cluster{}, without: without}
 	for _, c := range inv.Clusters {
 		if c.Member.Lifecycle != fleet.Retired && !f.lacks(c.Member.Name) {
 			f.clusters[c.Member.Name] = c
@@ -117,15 +118,15 @@ func (f *fleetOf) names() map[string]bool {
 }
 
 // applications are those of a cluster, by key.
-func (f *fleetOf) applications(cluster string) map[key]generator.Application {
+func (f *fleetOf) applications(cluster string) map[key]inventory.Application {
 	if f.lacks(cluster) {
 		return nil
 	}
 	return byKey(f.inventory.Applications(cluster))
 }
 
-func byKey(all []generator.Application) map[key]generator.Application {
-	out := make(map[key]generator.Application, len(all))
+func byKey(all []inventory.Application) map[key]inventory.Application {
+	out := make(map[key]inventory.Application, len(all))
 	for _, a := range all {
 		k := key{view: a.View, name: a.Name}
 		for _, taken := out[k]; taken; _, taken = out[k] {
@@ -170,7 +171,7 @@ func (c *comparison) hub(name string) Hub {
 }
 
 // applications adds to a cluster what changes of its Applications, and counts those that do not.
-func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]generator.Application) (unchanged int) {
+func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]inventory.Application) (unchanged int) {
 	for _, k := range slices.SortedFunc(maps.Keys(merged(old, updated)), compareKeys) {
 		a, wasThere := old[k]
 		b, isThere := updated[k]
@@ -207,7 +208,7 @@ func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]
 }
 
 // sameAsker reports whether the same engine asks for two Applications, for the same release.
-func sameAsker(a, b generator.Application) bool {
+func sameAsker(a, b inventory.Application) bool {
 	return a.Owner == b.Owner && a.Engine == b.Engine && a.Group == b.Group && a.Release == b.Release
 }
 
@@ -235,7 +236,7 @@ func (c *comparison) cluster(hub, name string, before, after *fleetOf) Cluster {
 }
 
 // waiting are draining members for which the head has something else.
-func waiting(inv generator.Inventory, has *fleetOf) []Waiting {
+func waiting(inv inventory.Inventory, has *fleetOf) []Waiting {
 	var out []Waiting
 	for _, name := range slices.Sorted(maps.Keys(inv.Waiting)) {
 		w := inv.Waiting[name]

@@ -6,15 +6,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // differences are those of two Applications of one key, and whether there are any: those of the labels and annotations that
 // one writes onto its cluster are the cluster's, and told there.
-func differences(a, b generator.Application) (told []Difference, differ bool) {
+func differences(a, b inventory.Application) (told []Difference, differ bool) {
 	told = append(append([]Difference{}, settings(a.Settings, b.Settings)...), values(root(a.Values), root(b.Values), nil)...)
 	return told, len(told) > 0 || !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations)
 }
@@ -28,10 +28,10 @@ func root(n *yamldoc.Node) *yamldoc.Node {
 }
 
 // settings are compared by name, in the order of the new ones, then of those that are gone.
-func settings(a, b []generator.Setting) []Difference {
+func settings(a, b []inventory.Setting) []Difference {
 	var out []Difference
-	find := func(in []generator.Setting, name string) *Side {
-		i := slices.IndexFunc(in, func(s generator.Setting) bool { return s.Name == name })
+	find := func(in []inventory.Setting, name string) *Side {
+		i := slices.IndexFunc(in, func(s inventory.Setting) bool { return s.Name == name })
 		if i < 0 {
 			return nil
 		}
@@ -57,14 +57,14 @@ func equal(a, b any) bool {
 }
 
 // clusterDifferences are those of a cluster itself.
-func clusterDifferences(a, b generator.InventoryCluster) []Difference {
-	describe := func(c generator.InventoryCluster) []generator.Setting {
+func clusterDifferences(a, b inventory.Cluster) []Difference {
+	describe := func(c inventory.Cluster) []inventory.Setting {
 		m := c.Member
 		role := "spoke"
 		if m.IsHub {
 			role = "hub-cluster"
 		}
-		return []generator.Setting{
+		return []inventory.Setting{
 			{Name: labels.FleetMember, Value: role, Pos: m.KeyPos(labels.FleetMember)},
 			{Name: labels.Tenant, Value: m.Tenant, Pos: m.KeyPos(labels.Tenant)},
 			{Name: labels.Environment, Value: m.Environment, Pos: m.KeyPos(labels.Environment)},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -139,7 +140,7 @@ type Application struct {
 }
 
 // newApplication is an Application of a plan, with an action.
-func newApplication(a generator.Application, action Action) Application {
+func newApplication(a inventory.Application, action Action) Application {
 	return Application{
 		Name: a.Name, Action: action, View: a.View, Group: a.Group, Component: a.Component,
 		Owner: a.Owner, Engine: a.Engine, Release: a.Release, chart: a.Chart,

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -153,9 +154,14 @@ func (h *harness) refused(cause refresh.Cause) refresh.Refusal {
 
 func (h *harness) label(cluster, label string) string {
 	h.Helper()
-	e, err := h.r.State().Explain("hub-1", cluster, "fleet", "fleet-secret")
+	e, err := explain.Component(h.r.State(), explain.Target{Hub: "hub-1", Cluster: cluster, Group: "fleet", Component: "fleet-secret"}, nil)
 	if err != nil {
 		h.Fatal(err)
 	}
-	return e.Labels[label]
+	for _, l := range e.Labels {
+		if l.Key == label {
+			return *l.Value
+		}
+	}
+	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
 )
@@ -81,7 +82,7 @@ func TestMovedHelmReleaseIsSuspendedFirst(t *testing.T) {
 			s.until("the mark has been seen", func(refresh.Status) bool { return s.ofF("dns") == "left out" })
 			known.tell(facts.NewSet(false).WithHelmReleases())
 			s.until("the state without it", func(refresh.Status) bool {
-				had, _ := s.Refresher().State().Owned("hub-1", "f")
+				had, _ := flux.OwnedBy(s.Refresher().State(), "hub-1", "f")
 				return len(had.Components) == 0 && (name == "the group") == (had.Owner == "f")
 			})
 			code := s.get("/v2/flux/hub-1/f/manifests/latest").code

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/report/explainreport"
 )
 
 // explain tells where a component's values on a cluster come from: the same envelope as `argosy explain -o json`.
@@ -42,18 +42,15 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	if err != nil {
 		return denied(err)
 	}
-	e, err := st.Explain(hub, q.Get("cluster"), group, component)
-	if err != nil {
-		return s.failedFor(r, st, err)
-	}
-	explanation, err := explainreport.New(e, path)
-	var missing *explainreport.PathError
+	t := explain.Target{Hub: hub, Cluster: q.Get("cluster"), Group: group, Component: component}
+	explanation, err := explain.Component(st, t, path)
+	var missing *explain.PathError
 	if errors.As(err, &missing) {
 		message := strings.Join(append([]string{missing.Error()}, missing.Hints...), "; ")
 		return &failure{code: http.StatusBadRequest, message: message}
 	}
 	if err != nil {
-		return failed(err)
+		return s.failedFor(r, st, err)
 	}
 	var b bytes.Buffer
 	if err := report.WriteJSON(&b, explanation); err != nil {

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -17,7 +17,7 @@ type Fleet struct {
 	// RestrictedTo is what Clusters are complete for, where the token does not allow all.
 	RestrictedTo *Restriction `json:"restrictedTo,omitempty"`
 	// Clusters are all members, by hub and name; with ?hub= those of one hub.
-	Clusters []generator.Summary `json:"clusters"`
+	Clusters []inventory.Summary `json:"clusters"`
 	// RefusedRemovals are the answers that are not given, as they are beyond the removal budget, and what would be lost.
 	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
 }
@@ -39,11 +39,11 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denied(bearerOf(r).Hub(hub)); f != nil {
 		return f
 	}
-	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []generator.Summary{}, RefusedRemovals: []guard.RefusedRemoval{}}
+	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []inventory.Summary{}, RefusedRemovals: []guard.RefusedRemoval{}}
 	if only := bearerOf(r).Restricted(); only != nil {
 		body.RestrictedTo = &Restriction{Hubs: only.Hubs, Owners: only.Owners, Tenants: only.Tenants}
 	}
-	for _, c := range st.Summaries() {
+	for _, c := range inventory.Summaries(st) {
 		if hub != "" && c.Hub != hub || !bearerOf(r).Sees(c.Hub, c.Name, c.Tenant) {
 			continue
 		}

@@ -14,8 +14,8 @@ var layers = [][]string{
 	{"facts", "hierarchy", "labels", "release", "tlsreload", "webhook"},
 	{"fleet"},
 	{"generator", "hub", "source"},
-	{"factsfile", "flux"},
-	{"expand", "memberfile"},
+	{"explain", "flux", "inventory", "secretscan"},
+	{"expand", "factsfile", "lint", "memberfile"},
 	{"plan"},
 	{"access", "appsets", "guard", "ociregistry", "refresh"},
 	{"report"},
@@ -23,7 +23,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "fleet", "generator", "plan", "flux"}
+var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "fleet", "generator", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write generated files.
 var aside = []string{"chartdoc", "fleettest", "querytest", "race"}

@@ -35,11 +35,11 @@ func inFlux(release string) rendering { return rendering{Name: release, Namespac
 func TestArtifactsAreFluxObjects(t *testing.T) {
 	_, state := newEngine(t)
 	for owner, least := range map[string]int{fluxAgent: 5, "hub": 40} {
-		owned, err := state.Owned("hub-eu", owner)
+		owned, err := flux.OwnedBy(state, "hub-eu", owner)
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, problems := flux.Render(owned, flux.Options{Pos: state.EntryPos})
+		files, problems := flux.Render(owned, flux.Options{})
 		for _, p := range problem.Errors(problems) {
 			t.Errorf("%v", p)
 		}
@@ -64,7 +64,7 @@ func TestArtifactsAreFluxObjects(t *testing.T) {
 // What is to go is one that Flux's definitions accept, too; and of it alone the Kustomization may prune anything.
 func TestDepartingObjectsAreFluxObjects(t *testing.T) {
 	_, state := newEngine(t)
-	owned, err := state.Owned("hub-eu", fluxAgent)
+	owned, err := flux.OwnedBy(state, "hub-eu", fluxAgent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestDepartingObjectsAreFluxObjects(t *testing.T) {
 	for i := range owned.Departing {
 		owned.Departing[i].Deletion = []string{"cascade", "orphan"}[i%2]
 	}
-	files, problems := flux.Render(owned, flux.Options{Pos: state.EntryPos})
+	files, problems := flux.Render(owned, flux.Options{})
 	for _, p := range problem.Errors(problems) {
 		t.Errorf("%v", p)
 	}
@@ -168,7 +168,7 @@ func TestFluxAgentFitsTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster, _ := known.Of(fluxAgent)
-	want, err := state.Owned("hub-eu", fluxAgent)
+	want, err := flux.OwnedBy(state, "hub-eu", fluxAgent)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,3 +1,4 @@
+// Package explainreport writes explanations as text.
 package explainreport
 
 import (
@@ -7,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -18,7 +20,7 @@ type printer struct{ *report.Printer }
 
 // Write writes an explanation as text: what the component is, its layers, and each value with the place
 // that set it and those it overrode. Of one that is restricted to a path, only the values.
-func Write(w io.Writer, e Explanation, s report.Style) error {
+func Write(w io.Writer, e explain.Explanation, s report.Style) error {
 	p := printer{report.NewPrinter(w, s)}
 	p.Line("%s", p.Bold(fmt.Sprintf("%s/%s on %s", e.Group, e.Component, e.Cluster)))
 	if e.Path != "" {
@@ -48,7 +50,7 @@ func Write(w io.Writer, e Explanation, s report.Style) error {
 	return p.Err
 }
 
-func (p printer) head(e Explanation) {
+func (p printer) head(e explain.Explanation) {
 	p.field("cluster", fmt.Sprintf("%s, tenant %s, environment %s", e.Cluster, e.Tenant, e.Environment), e.Member.String())
 	p.field("hub", e.Hub, "")
 	p.field("state", p.state(e), "")
@@ -63,7 +65,7 @@ func (p printer) head(e Explanation) {
 		owner = fmt.Sprintf("the cluster's own %s (%s)", e.Engine, e.Model)
 	}
 	p.field("owner", owner, "")
-	p.field("release", e.Release.Type, e.Release.text())
+	p.field("release", e.Release.Type, releaseText(e.Release))
 	if len(e.Catalog) == 0 {
 		return // the registration chart
 	}
@@ -99,7 +101,7 @@ func (p printer) head(e Explanation) {
 }
 
 // catalog says which catalog is shown, and if that is not the one of the release's revision, why.
-func (p printer) catalog(r ReleaseChoice, revision string) {
+func (p printer) catalog(r explain.ReleaseChoice, revision string) {
 	here := r.Catalog + " as it is here"
 	switch {
 	case r.CatalogMissing != "":
@@ -115,32 +117,32 @@ func (p printer) catalog(r ReleaseChoice, revision string) {
 }
 
 // isManifests tells a folder of manifests from a chart.
-func isManifests(e Explanation) bool {
+func isManifests(e explain.Explanation) bool {
 	return e.Source != nil && e.Source.Value == generator.KindManifests
 }
 
-func (p printer) state(e Explanation) string {
+func (p printer) state(e explain.Explanation) string {
 	switch e.State {
-	case stateDeployed:
+	case explain.Deployed:
 		return p.Green("deployed")
-	case stateSwitchedOff:
+	case explain.SwitchedOff:
 		return p.Yellow("switched off:") + " no level says enabled: true, or a later one says false"
-	case stateNotSelected:
+	case explain.NotSelected:
 		if len(e.Catalog) == 0 {
 			return p.Yellow("not selected:") + " a hub does not register itself"
 		}
 		return p.Yellow("not selected:") + " the cluster's labels do not match the selector"
-	case stateNotRegistered:
+	case explain.NotRegistered:
 		return p.Yellow("not registered:") + " the hub has no cluster Secret for it yet"
-	case stateNotListed:
+	case explain.NotListed:
 		return p.Yellow("not listed:") + " the catalog of its release does not have it, so no ApplicationSet asks for it, unless one is left from before"
-	case stateRetired:
+	case explain.Retired:
 		return p.Yellow("retired:") + " the member file says lifecycle: retired"
 	}
 	return e.State
 }
 
-func (r ReleaseChoice) text() string {
+func releaseText(r explain.ReleaseChoice) string {
 	switch {
 	case !r.Position.IsZero():
 		return "label " + r.Label + ", " + r.Position.String()
@@ -158,7 +160,7 @@ func (p printer) field(name, value, from string) {
 	p.Line("  %-12s %s%s", name, value, from)
 }
 
-func (p printer) setting(name string, s *Setting) {
+func (p printer) setting(name string, s *explain.Setting) {
 	if s == nil {
 		return
 	}
@@ -178,19 +180,19 @@ func place(level string, pos problem.Pos) string {
 	return strings.TrimSpace(level + " " + pos.String())
 }
 
-func (p printer) over(indent string, over []Overridden) {
+func (p printer) over(indent string, over []explain.Overridden) {
 	for _, o := range over {
 		p.Line("%s%s", indent, p.Dim(fmt.Sprintf("over %s = %s", place(o.Level, o.Position), report.Value(o.Value))))
 	}
 }
 
-func (p printer) layers(e Explanation) {
+func (p printer) layers(e explain.Explanation) {
 	p.Line("%s (least specific first, the later wins)", p.Bold("layers"))
 	level, path := 0, 0
-	for _, l := range append(append([]Layer{}, e.Catalog...), e.Layers...) {
+	for _, l := range append(append([]explain.Layer{}, e.Catalog...), e.Layers...) {
 		level, path = max(level, utf8.RuneCountInString(l.Level)), max(path, utf8.RuneCountInString(l.Path))
 	}
-	row := func(l Layer, state string) { p.Line("  %-*s  %-*s  %s", level, l.Level, path, l.Path, state) }
+	row := func(l explain.Layer, state string) { p.Line("  %-*s  %-*s  %s", level, l.Level, path, l.Path, state) }
 	for _, l := range e.Catalog {
 		row(l, p.Dim("catalog entry"))
 	}
@@ -206,7 +208,7 @@ func (p printer) layers(e Explanation) {
 	}
 }
 
-func (p printer) values(values []Value) {
+func (p printer) values(values []explain.Value) {
 	for _, v := range values {
 		p.Line("  %s = %s", p.Cyan(v.Path), report.Value(v.Value))
 		p.Line("      from %s", place(v.Level, v.Position))

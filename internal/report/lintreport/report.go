@@ -17,7 +17,7 @@ type Report struct {
 	Revision string  `json:"revision"`
 	Summary  Summary `json:"summary"`
 	// Problems are the findings, in order of position: the first 1,000.
-	Problems []report.Finding `json:"problems"`
+	Problems []problem.Finding `json:"problems"`
 }
 
 // Kind is the kind of a Report.
@@ -40,7 +40,7 @@ func New(revision string, problems []problem.Problem, hubs, clusters int) Report
 	errs := len(problem.Errors(problems))
 	listed := problems[:min(report.MaxFindings, len(problems))]
 	return Report{
-		APIVersion: report.APIVersion, Kind: Kind, Revision: revision, Problems: report.Findings(listed),
+		APIVersion: report.APIVersion, Kind: Kind, Revision: revision, Problems: problem.Findings(listed),
 		Summary: Summary{
 			Errors: errs, Warnings: len(problems) - errs, Omitted: len(problems) - len(listed),
 			Hubs: hubs, Clusters: clusters,

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/report"
 )
 
 // SARIF is a log in the Static Analysis Results Interchange Format, version 2.1.0 (OASIS), as far as
@@ -106,7 +105,7 @@ func NewSARIF(r Report, version string) SARIF {
 		})
 	}
 	for _, f := range r.Problems {
-		run.Results = append(run.Results, resultOf(f, slices.Index(ids, f.Reason)))
+		run.Results = append(run.Results, resultOf(f, slices.Index(ids, string(f.Reason))))
 	}
 	if r.Summary.Omitted > 0 {
 		run.Properties = &sarifOmitted{r.Summary.Omitted}
@@ -114,9 +113,9 @@ func NewSARIF(r Report, version string) SARIF {
 	return SARIF{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
 }
 
-func resultOf(f report.Finding, rule int) sarifResult {
+func resultOf(f problem.Finding, rule int) sarifResult {
 	out := sarifResult{
-		RuleID: f.Reason, RuleIndex: rule, Level: f.Severity,
+		RuleID: string(f.Reason), RuleIndex: rule, Level: string(f.Severity),
 		Message:             sarifText{strings.Join(append([]string{f.Message}, f.Hints...), "; ")},
 		PartialFingerprints: map[string]string{"argosy/v1": fingerprint(f)},
 	}
@@ -132,8 +131,8 @@ func resultOf(f report.Finding, rule int) sarifResult {
 }
 
 // fingerprint identifies a finding from commit to commit, whatever its line.
-func fingerprint(f report.Finding) string {
-	parts := []string{f.Reason, f.Position.File, f.Message, f.Hub, f.Cluster}
+func fingerprint(f problem.Finding) string {
+	parts := []string{string(f.Reason), f.Position.File, f.Message, f.Hub, f.Cluster}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }

@@ -73,7 +73,7 @@ func TestSARIF(t *testing.T) {
 	// A fingerprint survives a change of line.
 	moved := finding
 	moved.Pos.Line = 30
-	if fingerprint(report.NewFinding(moved)) != fingerprint(report.NewFinding(finding)) {
+	if fingerprint(problem.NewFinding(moved)) != fingerprint(problem.NewFinding(finding)) {
 		t.Error("the fingerprint depends on the line")
 	}
 }

@@ -77,7 +77,7 @@ func (p Plan) notKnown() []string {
 	hints := map[string][]string{}
 	var order []string
 	for _, x := range p.Problems {
-		if x.Severity == string(problem.Error) || x.Revision == bothRevisions {
+		if x.Severity == problem.Error || x.Revision == bothRevisions {
 			continue
 		}
 		if warned[x.Found] == nil {
@@ -133,7 +133,7 @@ func (p Plan) errors() []string {
 		return strings.Join([]string{x.Revision, x.Position.String(), strings.TrimPrefix(x.Message, x.Subject)}, "\n")
 	}
 	for _, x := range p.Problems {
-		if x.Severity != string(problem.Error) {
+		if x.Severity != problem.Error {
 			continue
 		}
 		key := alike(x)

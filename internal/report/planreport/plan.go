@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
@@ -57,7 +56,7 @@ func (r Revision) String() string {
 type Problem struct {
 	// Revision is which of the two has it. What is not followed at either is not the change's doing.
 	Revision string `json:"revision" jsonschema:"enum=base,enum=head,enum=both"`
-	report.Finding
+	problem.Finding
 }
 
 // bothRevisions is the Revision of a Problem that both have.
@@ -78,8 +77,8 @@ func New(base, head Revision, p *plan.Plan) Plan {
 // AddProblems adds what is wrong with one of the revisions, plan.Base or plan.Head. Each problem is
 // listed once.
 func (p *Plan) AddProblems(revision string, problems []problem.Problem) {
-	for _, x := range generator.OnePerPlace(problem.Sorted(problems)) {
-		f := Problem{revision, report.NewFinding(x)}
+	for _, x := range problem.OnePerPlace(problem.Sorted(problems)) {
+		f := Problem{revision, problem.NewFinding(x)}
 		same := func(y Problem) bool {
 			return y.Message == f.Message && y.Position == f.Position && y.Cluster == f.Cluster
 		}
@@ -99,5 +98,5 @@ func (p Plan) Changes() bool {
 
 // Incomplete reports whether something fails, so that the plan lacks it.
 func (p Plan) Incomplete() bool {
-	return slices.ContainsFunc(p.Problems, func(x Problem) bool { return x.Severity == string(problem.Error) })
+	return slices.ContainsFunc(p.Problems, func(x Problem) bool { return x.Severity == problem.Error })
 }

@@ -154,7 +154,7 @@ func TestWritePlanMarkdownIsBounded(t *testing.T) {
 func TestWritePlanMarkdownNamesSomeErrors(t *testing.T) {
 	p := Plan{Hubs: []plan.Hub{{Name: "h", Clusters: []plan.Cluster{on("c", changed("web", 2, 5, "a.yaml"))}}}}
 	for i := range 1000 {
-		p.Problems = append(p.Problems, Problem{"head", report.NewFinding(problem.Problem{Severity: problem.Error, Found: fmt.Sprintf("%0100d", i)})})
+		p.Problems = append(p.Problems, Problem{"head", problem.NewFinding(problem.Problem{Severity: problem.Error, Found: fmt.Sprintf("%0100d", i)})})
 	}
 	var b strings.Builder
 	if err := WriteMarkdown(&b, p, MaxMarkdown); err != nil {

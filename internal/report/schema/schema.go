@@ -12,9 +12,9 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/report/approval"
-	"github.com/argosy-hub/argosy/internal/report/explainreport"
 	"github.com/argosy-hub/argosy/internal/report/lintreport"
 	"github.com/argosy-hub/argosy/internal/report/planreport"
 )
@@ -24,7 +24,7 @@ const base = "https://argosy.dev/schemas/v1alpha1/"
 
 // envelopes by the names of their files.
 var envelopes = map[string]any{
-	"explanation.json":      explainreport.Explanation{},
+	"explanation.json":      explain.Explanation{},
 	"lint-report.json":      lintreport.Report{},
 	"plan.json":             planreport.Plan{},
 	"removal-approval.json": approval.RemovalApproval{},
@@ -32,7 +32,7 @@ var envelopes = map[string]any{
 }
 
 // sources are the packages of the envelopes' types, whose comments become descriptions.
-var sources = []string{"problem", "plan", "report"}
+var sources = []string{"problem", "plan", "explain", "report"}
 
 // Generate returns the schemas by the names of their files. Internal is the module's folder of that
 // name, relative to this package.

@@ -11,12 +11,12 @@ import (
 
 	jsonschema "github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/report/explainreport"
 	"github.com/argosy-hub/argosy/internal/report/lintreport"
 	"github.com/argosy-hub/argosy/internal/report/planreport"
 	"github.com/argosy-hub/argosy/internal/report/schema"
@@ -56,23 +56,16 @@ func TestOutputsAreValid(t *testing.T) {
 		Reason: problem.TypeConflict, Severity: problem.Warning, Pos: problem.Pos{File: "a.yaml", Line: 1, Column: 2}, Subject: "s",
 		Found: "f", Expected: "e", Hints: []string{"h"}, Related: []problem.Pos{{File: "b.yaml"}}, Hub: "h", Cluster: "c",
 	}
-	explain := func(component string, path ...string) explainreport.Explanation {
-		e, err := explainreport.New(explanation(t, component), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e
-	}
 	for name, c := range map[string]struct {
 		schema   string
 		envelope any
 	}{
 		"lint without findings":                   {"lint-report.json", lint()},
 		"lint with findings":                      {"lint-report.json", lint(full, problem.Problem{Reason: problem.NoMembers, Severity: problem.Error})},
-		"explanation":                             {"explanation.json", explain("web")},
-		"explanation of one value":                {"explanation.json", explain("web", "replicas")},
-		"explanation of a component switched off": {"explanation.json", explain("idle")},
-		"explanation of the registration":         {"explanation.json", explain("fleet-secret")},
+		"explanation":                             {"explanation.json", explanation(t, "web")},
+		"explanation of one value":                {"explanation.json", explanation(t, "web", "replicas")},
+		"explanation of a component switched off": {"explanation.json", explanation(t, "idle")},
+		"explanation of the registration":         {"explanation.json", explanation(t, "fleet-secret")},
 		"plan":                                    {"plan.json", planned(t, "r2")},
 		"plan without changes":                    {"plan.json", planned(t, "r1")},
 		"version":                                 {"version.json", report.Version{APIVersion: report.APIVersion, Kind: report.KindVersion, Version: "v1", Go: runtime.Version(), Platform: "x/y"}},
@@ -146,7 +139,7 @@ func validate(t *testing.T, name string, envelope any) error {
 	return s.Validate(value)
 }
 
-func explanation(t *testing.T, component string) *generator.Explanation {
+func explanation(t *testing.T, component string, path ...string) explain.Explanation {
 	t.Helper()
 	st, err := generator.Build(nil, snapshot.FromMap(map[string]string{
 		"fleet/fleet-members/h/a.yaml": "clusterName: a\ntenant: t\nenvironment: dev\nlabels: {addonsRelease: default}\n",
@@ -170,7 +163,7 @@ func explanation(t *testing.T, component string) *generator.Explanation {
 	if component == "fleet-secret" {
 		group = "fleet"
 	}
-	e, err := st.Explain("", "a", group, component)
+	e, err := explain.Component(st, explain.Target{Cluster: "a", Group: group, Component: component}, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package generator
+package inventory
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
@@ -18,16 +19,16 @@ import (
 type Inventory struct {
 	Hub string
 	// Clusters are all members, sorted by name.
-	Clusters []InventoryCluster
+	Clusters []Cluster
 	// Waiting is what draining members do not take, by name; those are not there that keep what the snapshot has.
 	Waiting map[string]Waiting
 
-	st       *State
+	st       *generator.State
 	releases map[string][]Application // by cluster
 }
 
 // Cluster is a member with its labels and annotations.
-type InventoryCluster struct {
+type Cluster struct {
 	Member              *fleet.Member
 	Labels, Annotations labels.Set
 }
@@ -35,7 +36,7 @@ type InventoryCluster struct {
 // Application is one Application to be: one parameter set.
 type Application struct {
 	// View is the view that answers with it.
-	View View
+	View generator.View
 	Name string
 	// Cluster is where it is deployed to.
 	Cluster string
@@ -46,7 +47,7 @@ type Application struct {
 	// Release is the release's type; empty for Agents.
 	Release string
 	// Chart is the component's chart.
-	Chart Chart
+	Chart generator.Chart
 	// Settings are all else that its parameter set says, but for the values, in a fixed order. Empty ones are left out.
 	Settings []Setting
 	// Values are the merged values; nil where there are none, and where they say what Settings and the cluster's labels
@@ -70,16 +71,16 @@ type Setting struct {
 }
 
 // Inventories are those of all hubs, by name.
-func (st *State) Inventories() []Inventory {
+func Of(st *generator.State) []Inventory {
 	var out []Inventory
 	for _, hub := range st.Fleet.Hubs() {
-		inv := Inventory{Hub: hub, Waiting: st.waiting(hub), st: st, releases: map[string][]Application{}}
+		inv := Inventory{Hub: hub, Waiting: waiting(st, hub), st: st, releases: map[string][]Application{}}
 		for _, c := range st.ClustersOf(hub) {
 			if len(c.BlockingProblems()) == 0 {
-				inv.Clusters = append(inv.Clusters, InventoryCluster{Member: c.Member, Labels: c.Labels, Annotations: c.Annotations})
+				inv.Clusters = append(inv.Clusters, Cluster{Member: c.Member, Labels: c.Labels, Annotations: c.Annotations})
 			}
 		}
-		for _, a := range st.releaseApplications(hub) {
+		for _, a := range releaseApplications(st, hub) {
 			inv.releases[a.Cluster] = append(inv.releases[a.Cluster], a)
 		}
 		out = append(out, inv)
@@ -107,7 +108,7 @@ func (inv Inventory) Applications(cluster string) []Application {
 	}
 	out := slices.Clone(inv.releases[cluster])
 	if c := inv.st.Cluster(inv.Hub, cluster); c != nil && len(c.BlockingProblems()) == 0 && c.Member.Lifecycle != fleet.Retired {
-		out = append(out, inv.st.applicationsOf(c)...)
+		out = append(out, applicationsOf(inv.st, c)...)
 	}
 	sortApplications(out)
 	return out
@@ -120,15 +121,15 @@ func sortApplications(all []Application) {
 }
 
 // applicationsOf are the Applications deployed to one cluster, but for those of its releases.
-func (st *State) applicationsOf(c *Cluster) (out []Application) {
+func applicationsOf(st *generator.State, c *generator.Cluster) (out []Application) {
 	if !c.Member.IsHub {
-		out = append(out, st.registrationApplication(c))
+		out = append(out, registrationApplication(st, c))
 	}
 	if !c.Registered {
 		return out
 	}
 	if c.Member.Remote {
-		out = append(out, st.agentApplication(c))
+		out = append(out, agentApplication(st, c))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		group := st.GroupAsReleased(c, c.Groups[name])
@@ -136,7 +137,7 @@ func (st *State) applicationsOf(c *Cluster) (out []Application) {
 			g, listed := group.Component(component)
 			r, faults := st.ResolverOf(c).Resolve(c, g, component, nil)
 			if len(faults) == 0 && r.Enabled {
-				a := st.componentApplication(c, g, component, r)
+				a := componentApplication(st, c, g, component, r)
 				a.Unlisted = !listed
 				out = append(out, a)
 			}
@@ -145,9 +146,9 @@ func (st *State) applicationsOf(c *Cluster) (out []Application) {
 	return out
 }
 
-func (st *State) componentApplication(c *Cluster, g *Group, component string, r Component) Application {
+func componentApplication(st *generator.State, c *generator.Cluster, g *generator.Group, component string, r generator.Component) Application {
 	a := Application{
-		View: Components, Name: ApplicationName(component, c.Member.Name), Cluster: c.Member.Name,
+		View: generator.Components, Name: generator.ApplicationName(component, c.Member.Name), Cluster: c.Member.Name,
 		Group: g.Name, Component: component, Release: g.Release.Type, Chart: r.Chart,
 	}
 	a.Owner, a.Engine = c.Member.Owner(g.Name), c.Member.Engine
@@ -164,26 +165,26 @@ func (st *State) componentApplication(c *Cluster, g *Group, component string, r 
 	a.set("group", g.Name, problem.Pos{})
 	a.set("release", a.Release, c.Labels.Origins[release.LabelOf(g.Name)])
 	e := r.Entry
-	a.set("kind", e.Kind, at(KeyKind))
-	a.set("dependsOn", strings.Join(e.DependsOn, ", "), at(KeyDependsOn))
+	a.set("kind", e.Kind, at(generator.KeyKind))
+	a.set("dependsOn", strings.Join(e.DependsOn, ", "), at(generator.KeyDependsOn))
 	if e.Substitute {
-		a.set("substitute", true, at(KeySubstitute))
+		a.set("substitute", true, at(generator.KeySubstitute))
 	}
-	a.set("chart.repoURL", r.Chart.RepoURL, at(KeyChart, "repoURL"))
-	a.set("chart.name", r.Chart.Name, at(KeyChart, "name"))
-	a.set("chart.path", r.Chart.Path, at(KeyChart, "path"))
-	a.set("chart.version", r.Chart.Version, at(KeyChart, "version"))
-	a.set("namespace", r.Namespace, at(KeyNamespace))
-	a.set("releaseName", r.ReleaseName, at(KeyReleaseName))
+	a.set("chart.repoURL", r.Chart.RepoURL, at(generator.KeyChart, "repoURL"))
+	a.set("chart.name", r.Chart.Name, at(generator.KeyChart, "name"))
+	a.set("chart.path", r.Chart.Path, at(generator.KeyChart, "path"))
+	a.set("chart.version", r.Chart.Version, at(generator.KeyChart, "version"))
+	a.set("namespace", r.Namespace, at(generator.KeyNamespace))
+	a.set("releaseName", r.ReleaseName, at(generator.KeyReleaseName))
 	return a
 }
 
 // registrationApplication is what registers a member.
-func (st *State) registrationApplication(c *Cluster) Application {
+func registrationApplication(st *generator.State, c *generator.Cluster) Application {
 	m := c.Member
 	a := Application{
-		View: Members, Name: ApplicationName(Registration, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub),
-		Group: FleetGroup, Component: Registration, Labels: c.Labels.Declared, Annotations: c.Annotations.Declared,
+		View: generator.Members, Name: generator.ApplicationName(generator.Registration, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub),
+		Group: generator.FleetGroup, Component: generator.Registration, Labels: c.Labels.Declared, Annotations: c.Annotations.Declared,
 	}
 	rel, err := st.Fleet.FleetSecrets.Choose(c.Labels.All)
 	if err != nil {
@@ -197,15 +198,15 @@ func (st *State) registrationApplication(c *Cluster) Application {
 		a.set("githubSecretName", m.GitHubSecretName, m.KeyPos("githubSecretName"))
 	}
 	if c.Registration != nil && c.Registration.Root != nil {
-		a.Values = WithoutDeclared(c.Registration.Root)
+		a.Values = generator.WithoutDeclared(c.Registration.Root)
 	}
 	return a
 }
 
 // agentApplication is what a member's own engine is bootstrapped with. Its labels and annotations are the Cluster's.
-func (st *State) agentApplication(c *Cluster) Application {
+func agentApplication(st *generator.State, c *generator.Cluster) Application {
 	m := c.Member
-	a := Application{View: Agents, Name: ApplicationName(Agent, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
+	a := Application{View: generator.Agents, Name: generator.ApplicationName(generator.Agent, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
 	a.set("agent.engine", m.Engine, m.KeyPos("remote_engine"))
 	for _, g := range st.Fleet.Layout.GroupNames() {
 		if m.Owner(g) == m.Name {
@@ -220,7 +221,7 @@ func (st *State) agentApplication(c *Cluster) Application {
 }
 
 // releaseApplications are the releases in use, one for each engine that renders ApplicationSets. (Flux renders none.)
-func (st *State) releaseApplications(hub string) (out []Application) {
+func releaseApplications(st *generator.State, hub string) (out []Application) {
 	var owners []string
 	if !st.IsFluxHub(hub) {
 		owners = append(owners, fleet.OwnerHub)
@@ -236,7 +237,7 @@ func (st *State) releaseApplications(hub string) (out []Application) {
 			for _, name := range slices.Sorted(maps.Keys(uses)) {
 				u := uses[name]
 				a := Application{
-					View: Releases, Name: ApplicationName("application-sets-"+group, name), Cluster: hub, Owner: owner,
+					View: generator.Releases, Name: generator.ApplicationName("application-sets-"+group, name), Cluster: hub, Owner: owner,
 					Engine: fleet.EngineArgoCD, Group: group, Release: name, Clusters: u.Clusters,
 				}
 				if owner != fleet.OwnerHub {
@@ -246,7 +247,7 @@ func (st *State) releaseApplications(hub string) (out []Application) {
 				}
 				a.keys(u.Release)
 				for _, component := range slices.Sorted(maps.Keys(u.Enabled)) {
-					a.set(ComponentsKey+"."+component, KeyEnabled, problem.Pos{})
+					a.set(generator.ComponentsKey+"."+component, generator.KeyEnabled, problem.Pos{})
 				}
 				out = append(out, a)
 			}
@@ -276,12 +277,12 @@ type Waiting struct {
 	// Keeps is the revision whose sets it keeps.
 	Keeps string
 	// Cluster and Applications are what the snapshot has for it instead, sorted as Inventory.Applications are.
-	Cluster      InventoryCluster
+	Cluster      Cluster
 	Applications []Application
 }
 
 // waiting are a hub's draining members as they would be without that, by name.
-func (st *State) waiting(hub string) map[string]Waiting {
+func waiting(st *generator.State, hub string) map[string]Waiting {
 	out := map[string]Waiting{}
 	for _, m := range st.Fleet.Members(hub) {
 		keeps := st.DrainingRevision(m)
@@ -289,9 +290,9 @@ func (st *State) waiting(hub string) map[string]Waiting {
 			continue
 		}
 		c := st.ClusterOf(m).Desired()
-		apps := st.applicationsOf(c)
+		apps := applicationsOf(st, c)
 		sortApplications(apps)
-		out[m.Name] = Waiting{Keeps: keeps, Cluster: InventoryCluster{Member: c.Member, Labels: c.Labels, Annotations: c.Annotations}, Applications: apps}
+		out[m.Name] = Waiting{Keeps: keeps, Cluster: Cluster{Member: c.Member, Labels: c.Labels, Annotations: c.Annotations}, Applications: apps}
 	}
 	return out
 }

@@ -1,10 +1,11 @@
-package generator
+package flux
 
 import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
 )
 
 // What an artifact of Flux lacks stays, and is deployed as before (D1). So what is to leave it does so in two steps, as the
@@ -14,19 +15,19 @@ import (
 
 // departing are the components whose HelmReleases are an owner's, but are to be no more. What the owner still runs is not
 // among them. Where nothing is known of HelmReleases, there are none.
-func (st *State) departing(hub, owner string, runs []ComponentSet) []ComponentSet {
+func departing(st *generator.State, hub, owner string, runs []generator.ComponentSet) []generator.ComponentSet {
 	releases, _ := st.Facts().HelmReleases()
 	type object struct{ kind, name string }
 	stays := make(map[object]bool, len(runs))
 	for _, c := range runs {
 		stays[object{c.Kind, c.ApplicationName}] = true
 	}
-	var out []ComponentSet
+	var out []generator.ComponentSet
 	for _, r := range releases {
 		if stays[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) {
 			continue
 		}
-		if s := st.departure(hub, owner, r); s != nil {
+		if s := departure(st, hub, owner, r); s != nil {
 			out = append(out, *s)
 		}
 	}
@@ -34,16 +35,16 @@ func (st *State) departing(hub, owner string, runs []ComponentSet) []ComponentSe
 }
 
 // hasHelmReleases reports whether Flux has anything of an owner's.
-func (st *State) hasHelmReleases(hub, owner string) bool {
+func hasHelmReleases(st *generator.State, hub, owner string) bool {
 	releases, _ := st.Facts().HelmReleases()
 	return slices.ContainsFunc(releases, func(r facts.Application) bool { return r.Owner == facts.OwnerOf(hub, owner) })
 }
 
 // departure is the set with which a HelmRelease is marked, nil when it is to be left out: it is marked, or lost (D1), or
 // it cannot be told any more what it deploys.
-func (st *State) departure(hub, owner string, release facts.Application) *ComponentSet {
-	c, away := st.whereabouts(hub, release.Cluster)
-	if c == nil || len(c.BlockingProblems()) > 0 || release.Name != ApplicationName(release.Component, release.Cluster) {
+func departure(st *generator.State, hub, owner string, release facts.Application) *generator.ComponentSet {
+	c, away := whereabouts(st, hub, release.Cluster)
+	if c == nil || len(c.BlockingProblems()) > 0 || release.Name != generator.ApplicationName(release.Component, release.Cluster) {
 		return nil
 	}
 	resolver, g := st.ResolverOf(c), c.Groups[release.Group]
@@ -56,9 +57,9 @@ func (st *State) departure(hub, owner string, release facts.Application) *Compon
 	}
 	deletion, marked := "", false
 	switch {
-	case RemovesWorkloads(c, r):
+	case generator.RemovesWorkloads(c, r):
 		deletion, marked = fleet.Cascade, release.Cascade
-	case c.IsRetired(), r.Enabled && (away || r.Entry.Kind != componentKind(release) || !st.fluxRuns(c, owner, g.Name)):
+	case c.IsRetired(), r.Enabled && (away || r.Entry.Kind != componentKind(release) || !fluxRuns(st, c, owner, g.Name)):
 		deletion, marked = fleet.Orphan, release.Suspended
 	}
 	if deletion == "" || marked {
@@ -69,7 +70,7 @@ func (st *State) departure(hub, owner string, release facts.Application) *Compon
 			return nil
 		}
 	}
-	s, _ := NewComponentSet(resolver, c, g, release.Component, r, deletion)
+	s, _ := generator.NewComponentSet(resolver, c, g, release.Component, r, deletion)
 	if s != nil {
 		// What is there, even if the catalog has changed it; a chart is never without a namespace.
 		s.Kind = componentKind(release)
@@ -83,13 +84,13 @@ func (st *State) departure(hub, owner string, release facts.Application) *Compon
 // componentKind is the ComponentSet.Kind of what Flux has.
 func componentKind(of facts.Application) string {
 	if of.Kind == facts.Kustomization {
-		return KindManifests
+		return generator.KindManifests
 	}
 	return ""
 }
 
 // whereabouts is a cluster of a hub; of another hub, when its file has moved there; nil when it has no file.
-func (st *State) whereabouts(hub, name string) (found *Cluster, away bool) {
+func whereabouts(st *generator.State, hub, name string) (found *generator.Cluster, away bool) {
 	if c := st.Cluster(hub, name); c != nil {
 		return c, false
 	}
@@ -102,7 +103,7 @@ func (st *State) whereabouts(hub, name string) (found *Cluster, away bool) {
 }
 
 // fluxRuns reports whether a group of a member is in the artifact of an owner.
-func (st *State) fluxRuns(c *Cluster, owner, group string) bool {
+func fluxRuns(st *generator.State, c *generator.Cluster, owner, group string) bool {
 	if holds, known := st.HoldsGrant(c, group); known && owner == c.Member.Name {
 		return holds
 	}

@@ -1,4 +1,4 @@
-package generator_test
+package lint_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
@@ -30,7 +31,7 @@ func TestStrayFileHintsAtItsNeighbour(t *testing.T) {
 	}
 	st := querytest.Build(t, files)
 	began := time.Now()
-	problems := st.Lint()
+	problems := lint.Run(st)
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("took %s", took)
 	}

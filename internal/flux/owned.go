@@ -1,4 +1,4 @@
-package generator
+package flux
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
@@ -18,15 +19,17 @@ type Owned struct {
 	// Self is the cluster that the engine runs on.
 	Self Identity
 	// Components are what it is to run, sorted by cluster, then component and group.
-	Components []ComponentSet
+	Components []generator.ComponentSet
 	// Departing are those that it has and is to have no more, and whose HelmReleases do not say so yet, sorted by cluster and
 	// name: with the Deletion cascade if what runs is to go (D3), with orphan if it is to stay (D4).
-	Departing []ComponentSet
+	Departing []generator.ComponentSet
 	// Registrations are what registers the members with a hub that runs Flux, sorted by cluster; they run on the hub
 	// itself. Of retired members, those that are to go and whose HelmReleases do not say so yet are Deregistrations.
-	Registrations, Deregistrations []ComponentSet
+	Registrations, Deregistrations []generator.ComponentSet
 	// GitSecrets are the credentials that are beside the engine, by name.
-	GitSecrets []GitSecret
+	GitSecrets []generator.GitSecret
+
+	st *generator.State
 }
 
 // Identity is what is known of a cluster.
@@ -38,7 +41,7 @@ type Identity struct {
 
 // Owned computes what an engine is to run; owner is "hub" or a member's name. The error is an *Error: of kind BadRequest
 // for an owner that has no Flux, and nothing left that Flux had; Unavailable when anything of it cannot be computed (G1).
-func (st *State) Owned(hub, owner string) (Owned, error) {
+func OwnedBy(st *generator.State, hub, owner string) (Owned, error) {
 	self := st.HubMember(hub)
 	former := false // it had Flux, which has to let go of what is there (D4)
 	if owner != fleet.OwnerHub && (self == nil || owner != self.Name) {
@@ -46,18 +49,18 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 		if c := st.Cluster(hub, owner); c != nil {
 			self = c.Member
 		}
-		former = self != nil && !isFlux(self) && (st.hasHelmReleases(hub, owner) || st.FluxHasGrants(owner))
+		former = self != nil && !isFlux(self) && (hasHelmReleases(st, hub, owner) || st.FluxHasGrants(owner))
 		switch {
 		case self == nil, former: // the query below says so
 		case !self.Remote:
-			return Owned{}, BadRequestError("member %q of hub %q has no engine of its own: ask for owner %q", owner, hub, fleet.OwnerHub)
+			return Owned{}, generator.BadRequestError("member %q of hub %q has no engine of its own: ask for owner %q", owner, hub, fleet.OwnerHub)
 		case !isFlux(self):
-			return Owned{}, BadRequestError("the engine of member %q of hub %q is %s", owner, hub, self.Engine)
+			return Owned{}, generator.BadRequestError("the engine of member %q of hub %q is %s", owner, hub, self.Engine)
 		}
 	}
-	out := Owned{Hub: hub, Owner: owner}
+	out := Owned{Hub: hub, Owner: owner, st: st}
 	for _, group := range st.Groups() {
-		r := Request{View: Components, Hub: hub, Group: group, Owner: owner}
+		r := generator.Request{View: generator.Components, Hub: hub, Group: group, Owner: owner}
 		if failure := st.Check(r); failure != nil {
 			return Owned{}, failure
 		}
@@ -65,44 +68,44 @@ func (st *State) Owned(hub, owner string) (Owned, error) {
 		if former && !st.KeepsGroup(hub, owner, group) {
 			continue
 		}
-		sets, failure := GenerateDesired(st, r)
+		sets, failure := generator.GenerateDesired(st, r)
 		if failure != nil {
 			return Owned{}, failure
 		}
 		for _, s := range sets {
-			if c, ok := s.(*ComponentSet); ok {
+			if c, ok := s.(*generator.ComponentSet); ok {
 				out.Components = append(out.Components, *c)
 			}
 		}
 	}
 	if out.Owner == fleet.OwnerHub {
-		var failure *Error
-		if out.Registrations, failure = st.registrations(hub); failure != nil {
+		var failure *generator.Error
+		if out.Registrations, failure = registrations(st, hub); failure != nil {
 			return Owned{}, failure
 		}
 	}
-	slices.SortFunc(out.Components, func(a, b ComponentSet) int {
+	slices.SortFunc(out.Components, func(a, b generator.ComponentSet) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Component, b.Component), strings.Compare(a.Group, b.Group))
 	})
 	if self != nil {
 		c := st.Cluster(hub, self.Name)
 		if broken := c.BlockingProblems(); len(broken) > 0 {
-			return Owned{}, UnavailableError(broken)
+			return Owned{}, generator.UnavailableError(broken)
 		}
 		if out.Owner != fleet.OwnerHub { // a hub's engine has the credentials that somebody gave it
-			out.GitSecrets = GitSecrets(c)
+			out.GitSecrets = generator.GitSecrets(c)
 		}
 		out.Self = Identity{
 			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.Labels, Annotations: c.Annotations, Pos: self.Pos,
 		}
 	}
-	out.Departing, out.Deregistrations = st.departing(hub, out.Owner, out.Components), st.deregistrations(hub, out.Owner)
+	out.Departing, out.Deregistrations = departing(st, hub, out.Owner, out.Components), deregistrations(st, hub, out.Owner)
 	return out, nil
 }
 
 // EntryPos is where a key of a component's merged catalog entry stands for a cluster, as far as it is known: the key's
 // place, else the entry's.
-func (st *State) EntryPos(hub, cluster, group, component string, path ...string) problem.Pos {
+func EntryPos(st *generator.State, hub, cluster, group, component string, path ...string) problem.Pos {
 	c := st.Cluster(hub, cluster)
 	if c == nil {
 		return problem.Pos{}

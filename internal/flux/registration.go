@@ -1,45 +1,46 @@
-package generator
+package flux
 
 import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
 // registrations are the sets of view members as components that run on the hub itself: what registers its members with
 // a hub whose engine is Flux, none for another.
-func (st *State) registrations(hub string) ([]ComponentSet, *Error) {
+func registrations(st *generator.State, hub string) ([]generator.ComponentSet, *generator.Error) {
 	if !st.IsFluxHub(hub) {
 		return nil, nil
 	}
-	sets, failure := GenerateDesired(st, Request{View: Members, Hub: hub})
+	sets, failure := generator.GenerateDesired(st, generator.Request{View: generator.Members, Hub: hub})
 	if failure != nil {
 		return nil, failure
 	}
-	var out []ComponentSet
+	var out []generator.ComponentSet
 	for _, s := range sets {
-		if m, ok := s.(*MemberSet); ok {
-			out = append(out, m.asComponent())
+		if m, ok := s.(*generator.MemberSet); ok {
+			out = append(out, asComponent(m))
 		}
 	}
 	return out, nil
 }
 
 // asComponent is what registers a member as a component of the hub.
-func (m *MemberSet) asComponent() ComponentSet {
+func asComponent(m *generator.MemberSet) generator.ComponentSet {
 	source, _ := m.Source.(release.Source)
 	kind, _ := m.Release["type"].(string)
-	return ComponentSet{
-		Common: m.Common, Component: Registration, Group: FleetGroup, Release: kind,
-		Chart:     Chart{RepoURL: source.RepoURL, Name: source.Chart, Version: source.TargetRevision, Path: source.Path},
-		Namespace: FluxNamespace, ReleaseName: HelmReleaseName(Registration, m.Name), HelmValues: m.HelmValues, ValueFiles: m.ValueFiles, Deletion: m.Deletion,
+	return generator.ComponentSet{
+		Common: m.Common, Component: generator.Registration, Group: generator.FleetGroup, Release: kind,
+		Chart:     generator.Chart{RepoURL: source.RepoURL, Name: source.Chart, Version: source.TargetRevision, Path: source.Path},
+		Namespace: generator.FluxNamespace, ReleaseName: generator.HelmReleaseName(generator.Registration, m.Name), HelmValues: m.HelmValues, ValueFiles: m.ValueFiles, Deletion: m.Deletion,
 	}
 }
 
 // deregistrations are the registrations of retired members, which a hub that runs Flux has still and which do not say yet
 // that they are to go. Each stays while Flux has anything else on its cluster, which it has to reach for that; then it goes,
 // whatever becomes of what runs there: what it runs itself are objects of the hub.
-func (st *State) deregistrations(hub, owner string) []ComponentSet {
+func deregistrations(st *generator.State, hub, owner string) []generator.ComponentSet {
 	if owner != fleet.OwnerHub || !st.IsFluxHub(hub) {
 		return nil
 	}
@@ -50,7 +51,7 @@ func (st *State) deregistrations(hub, owner string) []ComponentSet {
 			left[r.Cluster]++
 		}
 	}
-	var out []ComponentSet
+	var out []generator.ComponentSet
 	for _, r := range releases {
 		c := st.Cluster(hub, r.Cluster)
 		if r.Owner != facts.OwnerOf(hub, owner) || !isRegistration(r) || r.Cascade || left[r.Cluster] > 1 ||
@@ -58,7 +59,7 @@ func (st *State) deregistrations(hub, owner string) []ComponentSet {
 			continue
 		}
 		if m, _ := st.NewMemberSet(c, fleet.Cascade); m != nil {
-			out = append(out, m.asComponent())
+			out = append(out, asComponent(m))
 		}
 	}
 	return out
@@ -66,5 +67,5 @@ func (st *State) deregistrations(hub, owner string) []ComponentSet {
 
 // isRegistration tells whether a HelmRelease registers its cluster.
 func isRegistration(r facts.Application) bool {
-	return r.Group == FleetGroup && r.Component == Registration && r.Name == ApplicationName(Registration, r.Cluster)
+	return r.Group == generator.FleetGroup && r.Component == generator.Registration && r.Name == generator.ApplicationName(generator.Registration, r.Cluster)
 }

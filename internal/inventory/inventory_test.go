@@ -1,7 +1,8 @@
-package generator_test
+package inventory_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
@@ -26,7 +28,7 @@ func TestInventoryEqualsAllResponses(t *testing.T) {
 	})
 	st := querytest.NoProblems(t, querytest.Build(t, files))
 	got, want := map[string][]string{}, map[string][]string{}
-	for _, inv := range st.Inventories() {
+	for _, inv := range inventory.Of(st) {
 		for _, a := range inventoried(inv) {
 			got[inv.Hub] = append(got[inv.Hub], strings.Join([]string{a.Owner, string(a.View), a.Cluster, a.Name}, " "))
 		}
@@ -44,7 +46,7 @@ func TestInventoryEqualsAllResponses(t *testing.T) {
 }
 
 // inventoried are a hub's Applications.
-func inventoried(inv generator.Inventory) (out []generator.Application) {
+func inventoried(inv inventory.Inventory) (out []inventory.Application) {
 	for _, name := range inv.Names() {
 		out = append(out, inv.Applications(name)...)
 	}
@@ -99,7 +101,7 @@ func answered(t *testing.T, st *generator.State, hub, owner string) []string {
 func TestInventoryKnowsPlaces(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
 	places := map[string]string{}
-	for _, a := range inventoried(st.Inventories()[0]) {
+	for _, a := range inventoried(inventory.Of(st)[0]) {
 		for _, s := range a.Settings {
 			places[a.Name+" "+s.Name] = s.Pos.String()
 		}
@@ -125,7 +127,7 @@ func TestInventoryKnowsPlaces(t *testing.T) {
 
 // A member that cannot be computed is in no inventory; one that nothing is known of has its registration alone.
 func TestInventoryLeavesOutWhatCannotBeComputed(t *testing.T) {
-	broken := querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "tenannt: x\n")})).Inventories()[0]
+	broken := inventory.Of(querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "tenannt: x\n")})))[0]
 	if slices.Contains(broken.Names(), "one") || len(broken.Applications("one")) > 0 || len(broken.Applications("two")) == 0 {
 		t.Errorf("broken: %v: %v, %v", broken.Names(), broken.Applications("one"), broken.Applications("two"))
 	}
@@ -133,9 +135,28 @@ func TestInventoryLeavesOutWhatCannotBeComputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range inventoried(st.Inventories()[0]) {
+	for _, a := range inventoried(inventory.Of(st)[0]) {
 		if a.View != generator.Members {
 			t.Errorf("%s of an unregistered cluster", a.Name)
 		}
+	}
+}
+
+// TestInventoryLeavesOutRemovals: an inventory is what is to be, not how it comes to be.
+func TestInventoryLeavesOutRemovals(t *testing.T) {
+	files := fleettest.Small().With(fleettest.Tree{
+		fleettest.Member("two"): "clusterName: two\ntenant: retail\nenvironment: dev\nlifecycle: retired\ndeletion: cascade\nlabels: {addonsRelease: canary}\n",
+		fleettest.OneCatalog:    "dns: {enabled: false}\n", "fleet/fleet-members/hub/hub.yaml": "",
+	})
+	with := inventory.Of(querytest.BuildWith(t, files, fleettest.Application("dns", "one", "default"), fleettest.Application("dns", "two", "canary"), fleettest.Registration("two")))
+	without := inventory.Of(querytest.Build(t, files))
+	short := func(inventories []inventory.Inventory) (out []string) {
+		for _, a := range inventoried(inventories[0]) {
+			out = append(out, fmt.Sprint(a.View, a.Name, a.Clusters, a.Settings))
+		}
+		return out
+	}
+	if got, want := fmt.Sprint(short(with)), fmt.Sprint(short(without)); got != want {
+		t.Errorf("an inventory is what is to be, not how it comes to be:\n%s\n%s", got, want)
 	}
 }

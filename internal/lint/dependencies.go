@@ -1,14 +1,15 @@
-package generator
+package lint
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // dependencies are the names of dependsOn that no catalog of the cluster has.
-func (l *linter) dependencies(c *Cluster, component string, r Component) {
+func (l *linter) dependencies(c *generator.Cluster, component string, r generator.Component) {
 	for _, name := range r.Entry.DependsOn {
 		known := map[string]bool{}
 		var names []string
@@ -23,7 +24,7 @@ func (l *linter) dependencies(c *Cluster, component string, r Component) {
 		}
 		slices.Sort(names)
 		l.problems = append(l.problems, problem.Problem{
-			Reason: problem.NoEffect, Severity: problem.Warning, Pos: r.EntryTree.At([]string{KeyDependsOn}).Pos(),
+			Reason: problem.NoEffect, Severity: problem.Warning, Pos: r.EntryTree.At([]string{generator.KeyDependsOn}).Pos(),
 			Subject: fmt.Sprintf("dependsOn of component %q", component), Found: fmt.Sprintf("names %q, which no catalog has", name),
 			Expected: "components of the same cluster, by their names alone", Hints: problem.Nearest(name, names),
 		})

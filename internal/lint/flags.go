@@ -1,4 +1,4 @@
-package generator
+package lint
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -26,7 +27,7 @@ var engines = map[string]string{fleet.EngineArgoCD: "argo-cd", fleet.EngineFlux:
 const argocdIngress = "argocd-ingress"
 
 // flags reports what the flags of a member promise and nobody keeps.
-func (l *linter) flags(c *Cluster) {
+func (l *linter) flags(c *generator.Cluster) {
 	m := c.Member
 	l.rounded(c)
 	if len(c.Broken) > 0 || m.Lifecycle == fleet.Retired {
@@ -40,14 +41,14 @@ func (l *linter) flags(c *Cluster) {
 	}
 }
 
-func (l *linter) warn(c *Cluster, p problem.Problem) {
+func (l *linter) warn(c *generator.Cluster, p problem.Problem) {
 	p.Severity, p.Hub, p.Cluster = problem.Warning, c.Member.Hub, c.Member.Name
 	l.problems = append(l.problems, p)
 }
 
 // ingress: there is no Argo CD to make reachable on a cluster that the hub deploys to, nor where the engine is Flux. A
 // component that is selected there all the same is meant.
-func (l *linter) ingress(c *Cluster) {
+func (l *linter) ingress(c *generator.Cluster) {
 	m := c.Member
 	if m.Flag("use_argocd_ingress") != "true" || m.IsHub || m.Remote && m.Engine == fleet.EngineArgoCD {
 		return
@@ -66,7 +67,7 @@ func (l *linter) ingress(c *Cluster) {
 }
 
 // github: charts/fleet-secret refuses the values, and with them what registers the member.
-func (l *linter) github(c *Cluster) {
+func (l *linter) github(c *generator.Cluster) {
 	at, asked := c.AsksForGitHub()
 	if said := c.Member.KeyPos("githubSecret"); asked && !c.Member.GitHubSecret && said.Line > 0 {
 		l.warn(c, problem.Problem{
@@ -86,10 +87,10 @@ func (l *linter) github(c *Cluster) {
 }
 
 // fleetComponent is a component of the group fleet on a cluster; not known when the fleet has none of that name.
-func (l *linter) fleetComponent(c *Cluster, component string) (Component, bool) {
-	g := c.Groups[FleetGroup]
+func (l *linter) fleetComponent(c *generator.Cluster, component string) (generator.Component, bool) {
+	g := c.Groups[generator.FleetGroup]
 	if g == nil || !slices.Contains(g.Components(), component) {
-		return Component{}, false
+		return generator.Component{}, false
 	}
 	r, problems := l.st.Resolver().Resolve(c, g, component, nil)
 	return r, len(problems) == 0 && r.EntryTree != nil
@@ -97,7 +98,7 @@ func (l *linter) fleetComponent(c *Cluster, component string) (Component, bool) 
 
 // engine: an agent without an engine is registered and bootstrapped, and then nothing happens. An engine that is there
 // by other means is said to be so.
-func (l *linter) engine(c *Cluster) {
+func (l *linter) engine(c *generator.Cluster) {
 	m := c.Member
 	if c.Annotations.All[engineAnnotation] == engineExternal {
 		return
@@ -106,10 +107,10 @@ func (l *linter) engine(c *Cluster) {
 		Reason: problem.MissingEngine, Pos: m.KeyPos("use_remote_argo"), Subject: fmt.Sprintf("agent %q", m.Name),
 		Hints: []string{fmt.Sprintf("where the engine is there by other means, say so: annotations: {%s: %s}", engineAnnotation, engineExternal)},
 	}
-	if m.Owner(FleetGroup) == m.Name {
+	if m.Owner(generator.FleetGroup) == m.Name {
 		// Not an error: an engine that is there already can own itself, and it cannot be told from here whether it is.
-		p.Pos = m.KeyPos("enable_remote_" + FleetGroup)
-		p.Found, p.Expected = fmt.Sprintf("its engine, %s, is to install itself (enable_remote_%s)", m.Engine, FleetGroup), "the hub to own the group "+FleetGroup
+		p.Pos = m.KeyPos("enable_remote_" + generator.FleetGroup)
+		p.Found, p.Expected = fmt.Sprintf("its engine, %s, is to install itself (enable_remote_%s)", m.Engine, generator.FleetGroup), "the hub to own the group "+generator.FleetGroup
 		l.warn(c, p)
 		return
 	}
@@ -120,16 +121,16 @@ func (l *linter) engine(c *Cluster) {
 	}
 	switch crds := r.Values.At([]string{"crds", "install"}); {
 	case !r.Enabled:
-		p.Found, p.Expected = fmt.Sprintf("component %q of group %q is not switched on for it, or its selector does not match", component, FleetGroup), "its engine from the hub"
+		p.Found, p.Expected = fmt.Sprintf("component %q of group %q is not switched on for it, or its selector does not match", component, generator.FleetGroup), "its engine from the hub"
 		p.Related = []problem.Pos{r.EntryTree.Root.Pos()}
-		if n := r.EntryTree.At([]string{KeyEnabled}); n != nil {
+		if n := r.EntryTree.At([]string{generator.KeyEnabled}); n != nil {
 			p.Related = []problem.Pos{n.Pos()}
 		}
-		if n := r.EntryTree.At([]string{KeySelector}); n != nil && wants(c, r) {
+		if n := r.EntryTree.At([]string{generator.KeySelector}); n != nil && wants(c, r) {
 			p.Related = []problem.Pos{n.Pos()}
 		}
 	case m.Engine == fleet.EngineArgoCD && saysFalse(crds):
-		p.Found, p.Expected = fmt.Sprintf("component %q of group %q leaves its definitions out (crds.install: false)", component, FleetGroup), "its definitions from the hub"
+		p.Found, p.Expected = fmt.Sprintf("component %q of group %q leaves its definitions out (crds.install: false)", component, generator.FleetGroup), "its definitions from the hub"
 		p.Related = []problem.Pos{crds.Pos()}
 	default:
 		return
@@ -138,8 +139,8 @@ func (l *linter) engine(c *Cluster) {
 }
 
 // wants tells whether a component is switched on for the cluster and only its selector keeps it away.
-func wants(c *Cluster, r Component) bool {
-	on, _ := r.EntryTree.At([]string{KeyEnabled}).Truth()
+func wants(c *generator.Cluster, r generator.Component) bool {
+	on, _ := r.EntryTree.At([]string{generator.KeyEnabled}).Truth()
 	return on && !r.Entry.Selector.Matches(c.Labels.All)
 }
 
@@ -149,7 +150,7 @@ func saysFalse(n *yamldoc.Node) bool {
 }
 
 // credentials: what an agent is to read needs credentials that somebody brings.
-func (l *linter) credentials(c *Cluster) {
+func (l *linter) credentials(c *generator.Cluster) {
 	m := c.Member
 	declared := repositories(c)
 	if !m.UseExternalSecrets && !m.PushArgoSecrets {
@@ -173,7 +174,7 @@ func (l *linter) credentials(c *Cluster) {
 	}
 	l.warn(c, problem.Problem{
 		Reason: problem.MissingCredential, Pos: m.KeyPos("use_remote_argo"), Subject: fmt.Sprintf("agent %q", m.Name),
-		Found: "it has no credentials for the fleet's repository, " + url, Expected: "gitCredentials." + FleetCredentials + " in its fleet/fleet-secret values, as the hub needs " + hubs[needs].name,
+		Found: "it has no credentials for the fleet's repository, " + url, Expected: "gitCredentials." + generator.FleetCredentials + " in its fleet/fleet-secret values, as the hub needs " + hubs[needs].name,
 		Related: []problem.Pos{hubs[needs].pos},
 	})
 }
@@ -192,7 +193,7 @@ type repository struct {
 }
 
 // repositories are the Git credentials that the member file and the merged fleet/fleet-secret values declare.
-func repositories(c *Cluster) []repository {
+func repositories(c *generator.Cluster) []repository {
 	var out []repository
 	text := func(n *yamldoc.Node, key string) string {
 		if v := n.Get(key); !v.IsNull() {
@@ -203,10 +204,10 @@ func repositories(c *Cluster) []repository {
 	if pos, asked := c.AsksForGitHub(); asked {
 		out = append(out, repository{"githubSecret", text(c.Registration.At([]string{"github"}), "url"), pos})
 	}
-	if all := c.Registration.At([]string{GitCredentials}); all.IsMap() {
+	if all := c.Registration.At([]string{generator.GitCredentials}); all.IsMap() {
 		for _, f := range all.Fields {
-			if f.Value.IsMap() && !saysFalse(f.Value.Get(KeyEnabled)) {
-				out = append(out, repository{GitCredentials + "." + f.Key, text(f.Value, "url"), all.KeyPos(f.Key)})
+			if f.Value.IsMap() && !saysFalse(f.Value.Get(generator.KeyEnabled)) {
+				out = append(out, repository{generator.GitCredentials + "." + f.Key, text(f.Value, "url"), all.KeyPos(f.Key)})
 			}
 		}
 	}
@@ -214,7 +215,7 @@ func repositories(c *Cluster) []repository {
 }
 
 // rounded reports labels and annotations that were written as numbers and are read as others.
-func (l *linter) rounded(c *Cluster) {
+func (l *linter) rounded(c *generator.Cluster) {
 	check := func(kind labels.Kind, entries []labels.Entry) {
 		for _, e := range entries {
 			written, is := numberAt(l.st.Resolver().Snapshot, e.Pos)

@@ -1,4 +1,4 @@
-package generator_test
+package lint_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
@@ -53,7 +54,7 @@ func TestPlaintextSecrets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
-			for _, p := range querytest.Build(t, fleettest.Small().With(fleettest.Tree{dns: c.text})).Lint() {
+			for _, p := range lint.Run(querytest.Build(t, fleettest.Small().With(fleettest.Tree{dns: c.text}))) {
 				if p.Reason == problem.PlaintextSecret {
 					got += fmt.Sprintf("%d:%d %s", p.Pos.Line, p.Pos.Column, p.Subject)
 					if p.Severity != problem.Warning || p.Pos.File != dns {
@@ -81,7 +82,7 @@ func TestPlaintextSecretsInOtherFiles(t *testing.T) {
 		"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns: {values: {token: hunter2}}\n",
 	})
 	found := map[string]bool{}
-	for _, p := range querytest.Build(t, files).Lint() {
+	for _, p := range lint.Run(querytest.Build(t, files)) {
 		if p.Reason == problem.PlaintextSecret {
 			found[p.Pos.String()] = true
 		}

@@ -1,12 +1,15 @@
-package generator_test
+package lint_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/lint"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
@@ -92,46 +95,42 @@ invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(c.more)))
-			if diff := cmp.Diff(c.want, querytest.Problems(st.Lint())); diff != "" {
+			if diff := cmp.Diff(c.want, querytest.Problems(lint.Run(st))); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-// TestExplain: the same computation as the view, with origins; errors are bad requests.
-func TestExplain(t *testing.T) {
-	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
-		"addons/defaults/application-sets/addons.yaml":              entryOf("dns") + "idle: {enabled: false}\n",
-		"addons/tenants/retail/clusters/one/addons/dns/values.yaml": "from: cluster\n",
-		"fleet/fleet-members/hub2/two.yaml":                         "{clusterName: two, tenant: retail, environment: prod}\n",
-	})))
-	e, err := st.Explain("", "one", "addons", "dns")
-	if err != nil || !e.Known || !e.Enabled || !e.Selected || e.Owner != "hub" || e.Release != "default" || e.Namespace != "dns" || e.Chart.Version != "1" || !e.Registered {
-		t.Fatalf("%+v %v", e, err)
+// TestConflictsOfSharedLayersAreFoundOnce: lint looks at each layer of a tree once, however many clusters share it.
+func TestConflictsOfSharedLayersAreFoundOnce(t *testing.T) {
+	var system, tenant strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&system, "k%04d: {a: 1}\n", i)
+		fmt.Fprintf(&tenant, "k%04d: 1\n", i)
 	}
-	o, _ := e.Values.Origin([]string{"from"})
-	if o.Level != "cluster" || o.Pos.String() != "addons/tenants/retail/clusters/one/addons/dns/values.yaml:1:7" {
-		t.Errorf("%+v", o)
-	}
-	if h := e.Values.History([]string{"from"}); len(h) != 1 || h[0].Level != "system" {
-		t.Errorf("%+v", h)
-	}
-	if e, err := st.Explain("hub", "one", "addons", "idle"); err != nil || !e.Known || e.Enabled {
-		t.Errorf("%+v %v", e, err)
-	}
-	if e, err := st.Explain("hub", "one", "fleet", "fleet-secret"); err != nil || !e.Enabled {
-		t.Errorf("%+v %v", e, err)
-	}
-	for _, c := range []struct{ hub, name, group, component, want string }{
-		{"", "two", "addons", "dns", `cluster "two" is a member of hubs hub and hub2: name the hub`},
-		{"", "onne", "addons", "dns", `no member is called "onne", did you mean "one"?`},
-		{"hob", "one", "addons", "dns", `hub "hob" has no member files, did you mean "hub"?`},
-		{"hub", "one", "addon", "dns", `group "addon" is not in the layout, did you mean "addons"?; expected one of addons, fleet, monitoring, resources`},
-		{"hub", "one", "addons", "dsn", `component "dsn" is in no catalog of group "addons" for cluster "one", did you mean "dns"?; expected one of dns, idle`},
-	} {
-		if _, err := st.Explain(c.hub, c.name, c.group, c.component); err == nil || err.Error() != c.want {
-			t.Errorf("%v: %v", c, err)
+	files := fleettest.Small().With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": system.String(), "addons/tenants/retail/defaults/addons/dns/values.yaml": tenant.String()})
+	conflicts := 0
+	for _, p := range lint.Run(querytest.Build(t, files)) {
+		if p.Reason == problem.TypeConflict {
+			conflicts++
+			if p.Severity != problem.Warning {
+				t.Errorf("%s: %s", p.Severity, p.Error())
+			}
 		}
+	}
+	if conflicts != problem.OfFile+1 {
+		t.Errorf("%d conflicts", conflicts)
+	}
+}
+
+// A name of dependsOn that no catalog has is a warning, with a hint.
+func TestLintOfDependencies(t *testing.T) {
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
+		fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\nquotas: {enabled: true, " + fleettest.DNSChart + ", dependsOn: [dsn, dns]}\n",
+	})))
+	want := `no-effect ` + fleettest.SystemCatalog + `:2:105: dependsOn of component "quotas": names "dsn", which no catalog has; expected components of the same cluster, by their names alone; did you mean "dns"?`
+	if got := querytest.Problems(lint.Run(st)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package explainreport
+package explain
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -26,13 +25,13 @@ func (e *PathError) Error() string {
 // maxListed bounds how many keys a hint lists.
 const maxListed = 12
 
-func pathError(e *generator.Explanation, path []string) error {
-	out := &PathError{Path: hierarchy.FormatPath(path), Subject: fmt.Sprintf("%s/%s of cluster %q", e.Group, e.Component, e.Member.Name)}
+func (x *explainer) pathError(path []string) error {
+	out := &PathError{Path: hierarchy.FormatPath(path), Subject: fmt.Sprintf("%s/%s of cluster %q", x.Group, x.Component, x.member.Name)}
 	i := 0
-	for i < len(path) && e.Values.At(path[:i+1]) != nil {
+	for i < len(path) && x.tree.At(path[:i+1]) != nil {
 		i++
 	}
-	parent := e.Values.At(path[:i])
+	parent := x.tree.At(path[:i])
 	switch {
 	case parent == nil || parent.IsNull() && i == 0 || parent.IsMap() && len(parent.Fields) == 0 && i == 0:
 		out.Hints = []string{"no level sets any value; the chart's own values.yaml is not part of the fleet"}
@@ -50,13 +49,13 @@ func pathError(e *generator.Explanation, path []string) error {
 	}
 	if best := nearest(path[i], keys); best != "" {
 		corrected := append(slices.Clone(path[:i]), best)
-		if whole := append(slices.Clone(corrected), path[i+1:]...); e.Values.At(whole) != nil {
+		if whole := append(slices.Clone(corrected), path[i+1:]...); x.tree.At(whole) != nil {
 			corrected = whole
 		}
 		out.Hints = []string{fmt.Sprintf("did you mean %q?", hierarchy.FormatPath(corrected))}
 		return out
 	}
-	if elsewhere := endingIn(e.Values, path); elsewhere != nil {
+	if elsewhere := endingIn(x.tree, path); elsewhere != nil {
 		out.Hints = []string{fmt.Sprintf("did you mean %q?", hierarchy.FormatPath(elsewhere))}
 		return out
 	}

@@ -1,4 +1,4 @@
-package generator_test
+package flux_test
 
 import (
 	"errors"
@@ -9,23 +9,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
-// helmRelease is a HelmRelease of group addons, as internal/flux labels it.
-func helmRelease(component, cluster, owner string) facts.Application {
-	return facts.Application{Name: component + "-" + cluster, Cluster: cluster, Group: "addons", Component: component, Release: "default", Owner: "hub/" + owner}
-}
-
-// toBeRemoved and letGo are the HelmRelease when the mark shows.
-func toBeRemoved(r facts.Application) facts.Application { r.Cascade = true; return r }
-func letGo(r facts.Application) facts.Application       { r.Suspended = true; return r }
-
 // owned is what an artifact holds: what runs by its name, what is to go with its deletion as well.
 func owned(t testing.TB, st *generator.State, hub, owner string) string {
 	t.Helper()
-	o, err := st.Owned(hub, owner)
+	o, err := flux.OwnedBy(st, hub, owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +152,7 @@ func TestRegistrationIsRemovedLast(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := st.Owned("hub", "hub")
+			o, err := flux.OwnedBy(st, "hub", "hub")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +201,7 @@ func TestUnknownHelmReleasesAreLeftOutAtOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := st.Owned("hub", "one")
+			o, err := flux.OwnedBy(st, "hub", "one")
 			var e *generator.Error
 			got := fmt.Sprint(len(o.Components), len(o.Departing))
 			if errors.As(err, &e) && e.Kind == generator.BadRequest {
@@ -227,14 +219,14 @@ func TestUnknownHelmReleasesAreLeftOutAtOnce(t *testing.T) {
 // TestRemovedHelmReleaseKeepsChartAndValues: what is to go is in the artifact with chart and values, so that nothing changes while it waits,
 // and a set that cannot be computed does not hold up the others.
 func TestRemovedHelmReleaseKeepsChartAndValues(t *testing.T) {
-	st := func(more fleettest.Tree) generator.Owned {
+	st := func(more fleettest.Tree) flux.Owned {
 		t.Helper()
 		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent)}).With(more)
 		s, err := generator.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithHelmReleases(fleettest.HelmRelease("dns", "one", "one")))
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := s.Owned("hub", "one")
+		o, err := flux.OwnedBy(s, "hub", "one")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,5 +236,64 @@ func TestRemovedHelmReleaseKeepsChartAndValues(t *testing.T) {
 	went := st(fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}).Departing[0]
 	if ran.Chart != went.Chart || ran.HelmValues != went.HelmValues || ran.Namespace != went.Namespace || went.HelmValues == "" {
 		t.Errorf("ran %+v, went %+v", ran, went)
+	}
+}
+
+const (
+	folder    = `kind: manifests, chart: {repoURL: "https://git.example/fleet", path: "policies/{{ .environment }}", version: main}`
+	chartKind = `chart: {repoURL: "https://charts.example", name: quotas, version: "1"}`
+)
+
+// quotas is a catalog of the chart dns and of quotas, with these keys.
+func quotas(keys string) fleettest.Tree {
+	return fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\nquotas: {enabled: true, " + keys + "}\n"}
+}
+
+// TestRemovedKustomizationsAreMarked is rules D1 to D4 for manifests that Flux applies: as HelmReleases, and one kind is let go when the
+// catalog makes the other of a component, which takes over what runs.
+func TestRemovedKustomizationsAreMarked(t *testing.T) {
+	release := fleettest.HelmRelease("quotas", "one", "one")
+	kustomization := release
+	kustomization.Kind = facts.Kustomization
+	agent := fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent)}
+	off := fleettest.Tree{fleettest.OneCatalog: "quotas: {enabled: false}\n"}
+	const runs = "dns-one: quotas-one:manifests"
+	for _, c := range []struct {
+		name  string
+		keys  string
+		more  fleettest.Tree
+		there []facts.Application
+		want  string
+	}{
+		{"D1 what is to run, runs", folder, nil, []facts.Application{kustomization}, runs},
+		{"D1 lost", folder, fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\n"}, []facts.Application{kustomization}, "dns-one:"},
+		{"D3 disabled", folder, off, []facts.Application{kustomization}, "dns-one: quotas-one:manifests:cascade"},
+		{"D3 disabled: the mark shows", folder, off, []facts.Application{fleettest.WithFinalizer(kustomization)}, "dns-one:"},
+		{"D4 moved", folder, fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", strings.Replace(fluxAgent, "enable_remote_addons: true\n", "", 1))}, []facts.Application{kustomization}, "quotas-one:manifests:orphan"},
+		{"D4 it was a chart", folder, nil, []facts.Application{release, kustomization}, runs + " quotas-one::orphan"},
+		{"D4 it was a chart: the mark shows", folder, nil, []facts.Application{fleettest.Suspended(release)}, runs},
+		{"D4 it is a chart now", chartKind, nil, []facts.Application{kustomization}, "dns-one: quotas-one: quotas-one:manifests:orphan"},
+		{"D3 it was a chart, and is switched off", folder, off, []facts.Application{release}, "dns-one: quotas-one::cascade"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(quotas(c.keys)).With(agent).With(c.more)), facts.NewSet(false).WithHelmReleases(c.there...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := flux.OwnedBy(querytest.NoProblems(t, st), "hub", "one")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, s := range o.Components {
+				got = append(got, fmt.Sprintf("%s:%s", s.ApplicationName, s.Kind))
+			}
+			for _, s := range o.Departing {
+				got = append(got, fmt.Sprintf("%s:%s:%s", s.ApplicationName, s.Kind, s.Deletion))
+			}
+			if text := strings.Join(got, " "); text != c.want {
+				t.Errorf("got %q, want %q", text, c.want)
+			}
+		})
 	}
 }

@@ -1,4 +1,4 @@
-package generator
+package lint
 
 import (
 	"fmt"
@@ -10,14 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/secretscan"
 )
 
-// Lint is every finding about the snapshot, errors and warnings, in order of position: those of Build, and those that
-// do not change an answer but are most likely not meant.
-func (st *State) Lint() []problem.Problem {
+// Run returns every finding about a state's snapshot, errors and warnings, in order of position: those
+// of the state, and those that do not change a response but are most likely not meant.
+func Run(st *generator.State) []problem.Problem {
 	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems)
 	for _, hub := range st.Fleet.Hubs() {
@@ -40,35 +42,11 @@ func (st *State) Lint() []problem.Problem {
 	l.unreachable()
 	l.documents()
 	l.plaintext()
-	return OnePerPlace(problem.Sorted(l.problems))
-}
-
-// OnePerPlace merges findings that differ only in the cluster they were found for: a file at a general level is
-// reported once. What was found for one cluster alone stays its own.
-func OnePerPlace(ps []problem.Problem) []problem.Problem {
-	var out []problem.Problem
-	seen := map[string]int{}
-	several := map[int]bool{}
-	for _, p := range ps {
-		key := string(p.Reason) + "\x00" + p.Error()
-		i, dup := seen[key]
-		switch {
-		case !dup:
-			seen[key] = len(out)
-			out = append(out, p)
-		case p.Cluster == "" || several[i]:
-		case out[i].Cluster == "":
-			out[i].Hub, out[i].Cluster = p.Hub, p.Cluster
-		case out[i].Cluster != p.Cluster || out[i].Hub != p.Hub:
-			out[i].Hub, out[i].Cluster = "", ""
-			several[i] = true
-		}
-	}
-	return out
+	return problem.OnePerPlace(problem.Sorted(l.problems))
 }
 
 type linter struct {
-	st        *State
+	st        *generator.State
 	reachable map[string]bool // files that some cluster and component can reach, of those that are there
 	folders   map[string]bool // folders of levels, true if one is there
 	names     map[nameKey]namedBy
@@ -80,7 +58,7 @@ type linter struct {
 const maxReleaseName = 53
 
 // deployable reports names that Helm or Kubernetes refuses: nothing says so before the Application is synchronized.
-func (l *linter) deployable(component string, r Component) {
+func (l *linter) deployable(component string, r generator.Component) {
 	fault := func(key, found, expected string) {
 		pos := r.EntryTree.Root.Pos()
 		if n := r.EntryTree.At([]string{key}); n != nil {
@@ -92,10 +70,10 @@ func (l *linter) deployable(component string, r Component) {
 		})
 	}
 	if len(r.ReleaseName) > maxReleaseName || len(validation.IsDNS1123Subdomain(r.ReleaseName)) > 0 {
-		fault(KeyReleaseName, r.ReleaseName, fmt.Sprintf("a DNS-1123 name of at most %d characters", maxReleaseName))
+		fault(generator.KeyReleaseName, r.ReleaseName, fmt.Sprintf("a DNS-1123 name of at most %d characters", maxReleaseName))
 	}
 	if r.Namespace != "" && !labels.IsName(r.Namespace) {
-		fault(KeyNamespace, r.Namespace, "a DNS-1123 label")
+		fault(generator.KeyNamespace, r.Namespace, "a DNS-1123 label")
 	}
 }
 
@@ -118,7 +96,7 @@ func (l *linter) member(m *fleet.Member) {
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		l.reads(c, g, l.there(g.Folders), l.reach)
-		if name == FleetGroup {
+		if name == generator.FleetGroup {
 			l.problems = append(l.problems, c.Registration.ConflictsBut(l.trees)...)
 		}
 		for _, component := range componentsOf(g) {
@@ -133,16 +111,16 @@ func (l *linter) member(m *fleet.Member) {
 			}
 		}
 		for _, catalog := range g.Catalogs {
-			if catalog.Level != CatalogLevel {
-				l.problems = append(l.problems, CatalogProblems(catalog.Root)...)
+			if catalog.Level != generator.CatalogLevel {
+				l.problems = append(l.problems, generator.CatalogProblems(catalog.Root)...)
 			}
 		}
 	}
 }
 
 // listed reports a component that no catalog has, where Argo CD deploys: there is no ApplicationSet for it.
-func (l *linter) listed(c *Cluster, g *Group, component string, r Component) {
-	if !g.HasCatalog() || g.InCatalog(component) || component == Registration || l.st.Resolver().IsDeployedByFlux(c, g.Name) {
+func (l *linter) listed(c *generator.Cluster, g *generator.Group, component string, r generator.Component) {
+	if !g.HasCatalog() || g.InCatalog(component) || component == generator.Registration || l.st.Resolver().IsDeployedByFlux(c, g.Name) {
 		return
 	}
 	l.problems = append(l.problems, problem.Problem{
@@ -153,10 +131,10 @@ func (l *linter) listed(c *Cluster, g *Group, component string, r Component) {
 }
 
 // componentsOf are a group's, with the one of no catalog that registers clusters.
-func componentsOf(g *Group) []string {
+func componentsOf(g *generator.Group) []string {
 	components := g.Components()
-	if g.Name == FleetGroup {
-		components = append(components, Registration)
+	if g.Name == generator.FleetGroup {
+		components = append(components, generator.Registration)
 	}
 	return components
 }
@@ -177,7 +155,7 @@ func (l *linter) there(folders []hierarchy.Folder) (out []hierarchy.Folder) {
 }
 
 // reads calls f for each file that a cluster's group has or could have in some of its folders, but for its suffix.
-func (l *linter) reads(c *Cluster, g *Group, in []hierarchy.Folder, f func(p string)) {
+func (l *linter) reads(c *generator.Cluster, g *generator.Group, in []hierarchy.Folder, f func(p string)) {
 	named := func(t *fleet.FileTemplate, component string) {
 		file, err := l.st.Resolver().FilePath(t, c, g, component)
 		if err != nil {
@@ -397,5 +375,22 @@ func (l *linter) documents() {
 				Found: "a second document, which nobody reads", Expected: "one document in a file",
 			})
 		}
+	}
+}
+
+// plaintext reports secrets in plain text in all files that some cluster can read.
+func (l *linter) plaintext() {
+	for _, p := range slices.Sorted(maps.Keys(l.reachable)) {
+		file := l.st.Resolver().Snapshot.File(p)
+		if file == nil || file.Err != nil {
+			continue
+		}
+		var found []problem.Problem
+		if strings.HasSuffix(p, hierarchy.TemplateSuffix) {
+			found = secretscan.Template(file)
+		} else if doc, err := l.st.Resolver().Documents.Doc(file); err == nil {
+			found = secretscan.Document(file, doc.Root)
+		}
+		l.problems = append(l.problems, problem.Cut(found, problem.OfFile)...)
 	}
 }

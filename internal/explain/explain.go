@@ -1,0 +1,202 @@
+package explain
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+)
+
+// Component explains one component of one cluster, restricted to the values at and below a path
+// (hierarchy.ParsePath), which may be empty. An empty hub stands for the one hub that has such a member.
+// The error is a *generator.Error or a *PathError.
+func Component(st *generator.State, t Target, path []string) (Explanation, error) {
+	m, failure := st.FindMember(t.Hub, t.Cluster)
+	if failure != nil {
+		return Explanation{}, failure
+	}
+	if groups := st.Groups(); !slices.Contains(groups, t.Group) {
+		return Explanation{}, generator.BadRequestError("group %q is not in the layout%s; expected one of %s",
+			t.Group, generator.Hint(t.Group, groups), strings.Join(groups, ", "))
+	}
+	c := st.ClusterOf(m)
+	if broken := c.BlockingProblems(); len(broken) > 0 {
+		return Explanation{}, generator.UnavailableError(broken)
+	}
+	g := c.Groups[t.Group]
+	if g == nil {
+		return Explanation{}, generator.BadRequestError("group %q is not in the layout that cluster %q is computed by", t.Group, t.Cluster)
+	}
+	lifecycle := m.Lifecycle
+	if c.LastKnownGood != nil {
+		m = c.Member
+	}
+	x := explainer{Explanation: newExplanation(m, g, t.Component), st: st, member: m, cluster: c, group: g}
+	x.Lifecycle, x.Revision, x.Path = lifecycle, st.ResolverOf(c).Snapshot.Revision, hierarchy.FormatPath(path)
+	x.labels()
+	if st.ResolverOf(c).IsDeployedByFlux(c, t.Group) {
+		x.Engine = fleet.EngineFlux
+	}
+	err := x.component
+	if t.Group == generator.FleetGroup && t.Component == generator.Registration {
+		err = x.registration
+	}
+	if err := err(); err != nil {
+		return Explanation{}, err
+	}
+	if err := x.values(path); err != nil {
+		return Explanation{}, err
+	}
+	return x.Explanation, nil
+}
+
+func newExplanation(m *fleet.Member, g *generator.Group, component string) Explanation {
+	return Explanation{
+		APIVersion: fleet.APIVersion, Kind: Kind, Hub: m.Hub, Cluster: m.Name, Tenant: m.Tenant, Environment: m.Environment,
+		Member: problem.Pos{File: m.Pos.File}, Model: m.Model(), Group: g.Name, Component: component,
+		Owner: m.Owner(g.Name), Engine: fleet.EngineArgoCD,
+		Release:        ReleaseChoice{Type: g.Release.Type, Label: release.LabelOf(g.Name)},
+		SelectorLabels: []Label{}, Catalog: []Layer{}, Layers: []Layer{}, Values: []Value{}, Labels: []Label{},
+	}
+}
+
+// explainer fills in an Explanation.
+type explainer struct {
+	Explanation
+	st      *generator.State
+	member  *fleet.Member
+	cluster *generator.Cluster
+	group   *generator.Group
+	tree    *hierarchy.Tree // the merged values
+}
+
+func (x *explainer) labels() {
+	set := x.cluster.Labels
+	_, x.Release.Labelled = set.All[x.Release.Label]
+	x.Release.Position = set.Origins[x.Release.Label]
+	for _, key := range slices.Sorted(maps.Keys(set.All)) {
+		x.Labels = append(x.Labels, label(set, key))
+	}
+}
+
+// registration explains the chart that registers the cluster. It has no catalog entry.
+func (x *explainer) registration() error {
+	files, _ := x.st.ResolverOf(x.cluster).ValueLayers(x.cluster, x.group, generator.Registration) // they were readable before
+	x.merged(x.cluster.Registration, files)
+	// A hub does not register itself.
+	x.setState(true, !x.member.IsHub, false)
+	return nil
+}
+
+// component explains a component of the catalogs.
+func (x *explainer) component() error {
+	c, resolver := x.cluster, x.st.ResolverOf(x.cluster)
+	if len(x.group.Errors) > 0 {
+		return generator.UnavailableError(x.group.Errors)
+	}
+	released := x.st.GroupAsReleased(c, x.group)
+	g, listed := released.Component(x.Component)
+	r, problems := resolver.Resolve(c, g, x.Component, nil)
+	if len(problems) > 0 {
+		return generator.UnavailableError(problems)
+	}
+	if !r.Known {
+		names := released.Components()
+		return generator.BadRequestError("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
+			x.Component, x.Group, c.Member.Name, generator.Hint(x.Component, names), strings.Join(names, ", "))
+	}
+	files, problems := resolver.ValueLayers(c, g, x.Component)
+	if len(problems) > 0 {
+		return generator.UnavailableError(problems)
+	}
+	if !r.Enabled { // its values would still be these
+		r.Values, r.Chart = resolver.Merge(files, x.Group, x.Component), r.Entry.Chart
+	}
+	x.merged(r.Values, files)
+	x.setState(r.Entry.Enabled, r.Entry.Selector.Matches(c.Labels.All), !listed)
+	switch {
+	case x.State != SwitchedOff && x.State != NotSelected && x.State != Retired:
+	case generator.RemovesWorkloads(c, r):
+		x.Deletion = fleet.Cascade
+	default:
+		x.Deletion = fleet.Orphan
+	}
+	x.entry(r)
+	x.Release.Source = releaseSource(g.Release)
+	x.Release.Unlisted = !listed
+	if found := released.Catalog; found != nil {
+		x.Release.CatalogRevision, x.Release.CatalogMissing = found.Commit, found.Missing
+	}
+	return nil
+}
+
+func (x *explainer) setState(enabled, selected, unlisted bool) {
+	switch {
+	case !enabled:
+		x.State = SwitchedOff
+	case !selected:
+		x.State = NotSelected
+	case x.member.Lifecycle == fleet.Retired:
+		x.State = Retired
+	case !x.cluster.Registered:
+		x.State = NotRegistered
+	case unlisted: // except for a leftover ApplicationSet
+		x.State = NotListed
+	default:
+		x.State = Deployed
+	}
+}
+
+// entry explains the catalog entry.
+func (x *explainer) entry(r generator.Component) {
+	entry := r.EntryTree
+	x.Catalog = layers(entry.Layers())
+	if len(x.Catalog) > 0 && x.Catalog[0].Level == generator.CatalogLevel {
+		x.Release.Catalog = x.Catalog[0].Path
+	}
+	x.Source = setting(entry, generator.KindText(r.Entry.Kind), generator.KeyKind)
+	x.DependsOn = setting(entry, "", generator.KeyDependsOn)
+	x.Substitute = setting(entry, "", generator.KeySubstitute)
+	x.Enabled = setting(entry, "", generator.KeyEnabled)
+	x.Selector = setting(entry, "", generator.KeySelector)
+	for _, key := range selectorKeys(entry.At([]string{generator.KeySelector})) {
+		x.SelectorLabels = append(x.SelectorLabels, label(x.cluster.Labels, key))
+	}
+	x.Chart = ChartCoordinates{
+		RepoURL: setting(entry, r.Chart.RepoURL, generator.KeyChart, "repoURL"),
+		Name:    setting(entry, r.Chart.Name, generator.KeyChart, "name"),
+		Path:    setting(entry, r.Chart.Path, generator.KeyChart, "path"),
+		Version: setting(entry, r.Chart.Version, generator.KeyChart, "version"),
+	}
+	x.Namespace = setting(entry, r.Namespace, generator.KeyNamespace)
+	x.ReleaseName = setting(entry, r.ReleaseName, generator.KeyReleaseName)
+}
+
+// merged takes merged values, and the files of their levels, of which some may be missing.
+func (x *explainer) merged(tree *hierarchy.Tree, files []hierarchy.Layer) {
+	all := tree.Layers()
+	for _, l := range files {
+		if !l.Missing() {
+			all = all[:len(all)-1]
+		}
+	}
+	x.tree, x.Layers, x.Conflicts = tree, layers(slices.Concat(all, files)), problem.Findings(tree.Conflicts())
+}
+
+// values lists the values at and below a path.
+func (x *explainer) values(path []string) error {
+	if len(path) > 0 && x.tree.At(path) == nil {
+		return x.pathError(path)
+	}
+	for _, l := range x.tree.Leaves(path) {
+		x.Values = append(x.Values, Value{
+			Path: hierarchy.FormatPath(l.Path), Value: l.Value.Any(), Level: l.Level, Position: l.Pos, Over: overridden(l.Replaced),
+		})
+	}
+	return nil
+}

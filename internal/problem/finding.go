@@ -1,0 +1,67 @@
+package problem
+
+// Finding is a problem as reports write it.
+type Finding struct {
+	// Reason is a stable code; docs/reference/problems.md describes each.
+	Reason   Reason   `json:"reason"`
+	Severity Severity `json:"severity" jsonschema:"enum=error,enum=warning"`
+	// Position is where the problem is.
+	Position Pos `json:"position,omitzero"`
+	// Message says what is wrong in one line, without position and hints.
+	Message string `json:"message"`
+	// Subject, Found and Expected are the message's parts.
+	Subject  string `json:"subject,omitempty"`
+	Found    string `json:"found,omitempty"`
+	Expected string `json:"expected,omitempty"`
+	// Hints say how to fix it.
+	Hints []string `json:"hints,omitempty"`
+	// Related are further places that take part.
+	Related []Pos `json:"related,omitempty"`
+	// Hub and Cluster name the member concerned, if it is one member alone.
+	Hub     string `json:"hub,omitempty"`
+	Cluster string `json:"cluster,omitempty"`
+}
+
+// NewFinding reports a problem.
+func NewFinding(p Problem) Finding {
+	f := Finding{
+		Reason: p.Reason, Severity: p.Severity, Position: p.Pos, Subject: p.Subject, Found: p.Found,
+		Expected: p.Expected, Hints: p.Hints, Related: p.Related, Hub: p.Hub, Cluster: p.Cluster,
+	}
+	p.Hints, p.Related = nil, nil
+	f.Message = p.Message()
+	return f
+}
+
+// Findings reports problems, in their order.
+func Findings(ps []Problem) []Finding {
+	out := make([]Finding, 0, len(ps))
+	for _, p := range ps {
+		out = append(out, NewFinding(p))
+	}
+	return out
+}
+
+// OnePerPlace merges problems that differ only in their cluster: a file at a general level is reported
+// once. A problem of one cluster alone keeps its cluster.
+func OnePerPlace(ps []Problem) []Problem {
+	var out []Problem
+	seen := map[string]int{}
+	several := map[int]bool{}
+	for _, p := range ps {
+		key := string(p.Reason) + "\x00" + p.Error()
+		i, dup := seen[key]
+		switch {
+		case !dup:
+			seen[key] = len(out)
+			out = append(out, p)
+		case p.Cluster == "" || several[i]:
+		case out[i].Cluster == "":
+			out[i].Hub, out[i].Cluster = p.Hub, p.Cluster
+		case out[i].Cluster != p.Cluster || out[i].Hub != p.Hub:
+			out[i].Hub, out[i].Cluster = "", ""
+			several[i] = true
+		}
+	}
+	return out
+}
