@@ -106,7 +106,7 @@ func (a asker) answered(what string, got, want reply) {
 	}
 }
 
-func (a asker) denied(what string, got reply, want string) {
+func (a asker) denial(what string, got reply, want string) {
 	a.Helper()
 	if message := got.message(); got.code != 403 || message != want {
 		a.Errorf("%s: %d %s, want 403 %s", what, got.code, got.body, want)
@@ -183,12 +183,12 @@ func TestTokenDecidesWhetherNeverWhat(t *testing.T) {
 			case "route":
 				want = fmt.Sprintf("token %q may not ask for route %q", c.token, route)
 			}
-			a.denied(route+": "+what, ask(a, c.parameters), want)
-			a.denied(route+", again: "+what, ask(a, c.parameters), want)
+			a.denial(route+": "+what, ask(a, c.parameters), want)
+			a.denial(route+", again: "+what, ask(a, c.parameters), want)
 		}
 	}
 	a := asker{s, k.values["inputs"]}
-	a.denied("getparams", a.ask(all), `token "inputs" may not ask for route "getparams"`)
+	a.denial("getparams", a.ask(all), `token "inputs" may not ask for route "getparams"`)
 	a.answered("inputs", a.inputs(all), full.inputs(all))
 	// Selectors of which no part by itself demands the tenant.
 	a = asker{s, k.values["tenant"]}
@@ -199,7 +199,7 @@ func TestTokenDecidesWhetherNeverWhat(t *testing.T) {
 		`{"matchExpressions":[{"key":"environment","operator":"In","values":["payments"]}]}`,
 		`{}`, `null`, `"tenant=payments"`,
 	} {
-		a.denied(selector, a.ask(`{"view":"members","selector":`+selector+`}`), `token "tenant" `+others)
+		a.denial(selector, a.ask(`{"view":"members","selector":`+selector+`}`), `token "tenant" `+others)
 	}
 	in := `{"view":"members","selector":{"matchExpressions":[{"key":"tenant","operator":"In","values":["payments"]},{"key":"environment","operator":"Exists"}]}}`
 	a.answered(in, a.ask(in), full.ask(in))
@@ -261,8 +261,8 @@ func TestScopesOfListings(t *testing.T) {
 			t.Errorf("fleet of %s: %s, want %s", name, got, want)
 		}
 	}
-	with("hub").denied("fleet", with("hub").get("/api/v1/fleet?hub=hub-1"), `token "hub" may not ask for hub "hub-1"`)
-	with("none").denied("fleet", with("none").get("/api/v1/fleet"), `token "none" may not ask for route "fleet"`)
+	with("hub").denial("fleet", with("hub").get("/api/v1/fleet?hub=hub-1"), `token "hub" may not ask for hub "hub-1"`)
+	with("none").denial("fleet", with("none").get("/api/v1/fleet"), `token "none" may not ask for route "fleet"`)
 
 	for _, c := range []struct{ token, query, denied string }{
 		{"tenant", "cluster=c&component=addons/dns", ""},
@@ -284,7 +284,7 @@ func TestScopesOfListings(t *testing.T) {
 			a.answered(c.query, a.get(path), full.get(path))
 			continue
 		}
-		a.denied(c.token+": "+c.query, a.get(path), fmt.Sprintf("token %q may not ask for %s", c.token, c.denied))
+		a.denial(c.token+": "+c.query, a.get(path), fmt.Sprintf("token %q may not ask for %s", c.token, c.denied))
 	}
 	// a is on both hubs: who sees one of them means that one.
 	a := with("hub")

@@ -12,29 +12,29 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
-// admit is nil if the bearer of what a request presents may use a route now. What it may ask there is in the request's
-// note, for whoever answers (rule 11).
+// admit is nil if a request may use a route now. The handler finds the bearer, with its scope, by
+// bearerOf (rule 11).
 func (s *Server) admit(r *http.Request, route, presented string) *failure {
-	if f := s.certified(r); f != nil {
-		return s.refused(r, f)
+	if f := s.verifyClient(r); f != nil {
+		return s.countFailure(r, f)
 	}
-	bearer, f := s.known(route, presented)
+	bearer, f := s.identify(route, presented)
 	if f != nil {
-		return s.refused(r, f)
+		return s.countFailure(r, f)
 	}
-	return s.paced(r, route, bearer)
+	return s.authorize(r, route, bearer)
 }
 
-// certified is nil if the client's certificate is good, or none is needed.
-func (s *Server) certified(r *http.Request) *failure {
+// verifyClient is nil if the client's certificate is good, or the service needs none.
+func (s *Server) verifyClient(r *http.Request) *failure {
 	if s.clients == nil {
 		return nil
 	}
-	return denied(s.clients.Verify(r.TLS))
+	return denial(s.clients.Verify(r.TLS))
 }
 
-// known is whose a presented token is, or why it is not accepted.
-func (s *Server) known(route, presented string) (*access.Bearer, *failure) {
+// identify returns the bearer of a presented token.
+func (s *Server) identify(route, presented string) (*access.Bearer, *failure) {
 	switch {
 	case presented == "" && route == access.FluxInputs:
 		return nil, unauthorized(`no token: expected the header "Authorization: Bearer <token>", or Basic with the token as password`)
@@ -43,7 +43,9 @@ func (s *Server) known(route, presented string) (*access.Bearer, *failure) {
 	case presented == "":
 		return nil, unauthorized(`no bearer token: expected the header "Authorization: Bearer <token>"`)
 	case strings.HasPrefix(presented, "$"):
-		return nil, forbidden("the bearer token is refused: " + access.ReferenceHint)
+		f := forbidden("the bearer token is refused: " + access.ReferenceHint)
+		f.reference = true
+		return nil, f
 	}
 	bearer := s.tokens.Find(presented)
 	if bearer == nil {
@@ -52,33 +54,34 @@ func (s *Server) known(route, presented string) (*access.Bearer, *failure) {
 	return bearer, nil
 }
 
-// paced is nil if a token's bearer may use a route now.
-func (s *Server) paced(r *http.Request, route string, bearer *access.Bearer) *failure {
-	n := note(r)
+// authorize is nil if a bearer's rate and scope allow a route now.
+func (s *Server) authorize(r *http.Request, route string, bearer *access.Bearer) *failure {
+	n := info(r)
 	n.bearer = bearer
 	if retry, ok := bearer.Pace(r.Context(), s.o.MaxWait); !ok {
 		return busy(retry, fmt.Sprintf("too many requests with token %q; the limit is %g a second (--token-rate)", bearer.Label(), s.o.TokenRate))
 	}
-	return denied(bearer.Route(route))
+	return denial(bearer.Route(route))
 }
 
-// refused counts a failed attempt. Beyond the limit of its address it is told to wait, and is not in the log. Whoever has
-// a good token never comes here, so that nobody who shares an address with Argo CD locks it out. A token that is a
-// reference is a mistake in the configuration, not an attempt; its text stays the same (G5).
-func (s *Server) refused(r *http.Request, f *failure) *failure {
-	if strings.HasSuffix(f.message, access.ReferenceHint) || note(r).expected {
+// countFailure counts a failed attempt. Beyond the limit of its address the client gets 429, and
+// the log no line. Requests with a good token never come here, so that nobody who shares an address
+// with Argo CD locks it out. A token that is a reference is a mistake in the configuration, not an
+// attempt; its response stays the same (G5).
+func (s *Server) countFailure(r *http.Request, f *failure) *failure {
+	if f.reference || info(r).expected {
 		return f
 	}
 	retry, tooMany := s.attempts.Failed(r.RemoteAddr)
 	if !tooMany {
 		return f
 	}
-	note(r).expected = true
+	info(r).expected = true
 	return busy(retry, "too many failed attempts from this address; the last one: "+f.message)
 }
 
-// denied is a refusal of access as HTTP, nil for none.
-func denied(err error) *failure {
+// denial is an error of access as 403, nil for none.
+func denial(err error) *failure {
 	if err == nil {
 		return nil
 	}
@@ -99,11 +102,11 @@ func busy(retry time.Duration, message string) *failure {
 }
 
 // bearerOf is who sends a request.
-func bearerOf(r *http.Request) *access.Bearer { return note(r).bearer }
+func bearerOf(r *http.Request) *access.Bearer { return info(r).bearer }
 
-// failedFor is failed, without what the request's bearer may not know.
-func (s *Server) failedFor(r *http.Request, st *generator.State, err error) *failure {
-	f := failed(err)
+// failureFor is failureOf without what is outside the scope of the request's token.
+func (s *Server) failureFor(r *http.Request, st *generator.State, err error) *failure {
+	f := failureOf(err)
 	if f.code != http.StatusBadRequest && bearerOf(r).Withholds(problemsOf(err), st.Fleet) {
 		f.cause = f.message
 		f.message = "the fleet cannot be computed, for a reason outside of what this token may see; the service's log has it"
@@ -120,7 +123,8 @@ func bearerToken(r *http.Request) string {
 	return strings.TrimSpace(value)
 }
 
-// tokenOrPassword is the token as a bearer's, or as the password of any user: Flux Operator sends of a Secret what it has.
+// tokenOrPassword takes the token also as the password of any user: Flux Operator sends either, by the
+// keys of its Secret.
 func tokenOrPassword(r *http.Request) string {
 	if _, password, basic := r.BasicAuth(); basic {
 		return strings.TrimSpace(password)

@@ -9,17 +9,18 @@ import (
 	"sync/atomic"
 )
 
-// connections bounds how many connections are open at once (rule 13). When there is no room for a new one, the one goes that
-// has waited for longest without a request under way: one that a client keeps for later, or that has sent no whole header.
+// connections bounds the open connections (rule 13). When there is no room for a new one, it closes
+// the one that has waited longest without a request under way: one that a client keeps open, or
+// that has sent no whole header.
 type connections struct {
 	net.Listener
 	most  int
-	spare int // of them, kept for requests that are always answered
+	spare int // of them, kept for probes and metrics
 	busy  atomic.Int64
 
 	mu      sync.Mutex
 	open    map[*connection]struct{}
-	waiting *list.List // of *connection, the one that has waited for longest first
+	waiting *list.List // of *connection, the one that has waited longest first
 	closed  uint64     // for lack of room
 }
 
@@ -27,7 +28,7 @@ func newConnections(most int) *connections {
 	return &connections{most: most, spare: max(1, min(most/4, 64)), open: map[*connection]struct{}{}, waiting: list.New()}
 }
 
-// on is where they come from; it is said before anything is accepted.
+// on sets the listener, before anything is accepted.
 func (c *connections) on(l net.Listener) *connections {
 	c.Listener = l
 	return c
@@ -53,7 +54,7 @@ func (c *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// admit takes a connection in; nil if there is no room and none to be made, so that it is closed.
+// admit registers a connection. It closes the connection and returns nil if it can make no room.
 func (c *connections) admit(conn net.Conn) net.Conn {
 	in := &connection{Conn: conn, all: c}
 	c.mu.Lock()
@@ -79,7 +80,7 @@ func (c *connections) admit(conn net.Conn) net.Conn {
 	return in
 }
 
-// forget takes a connection out. The caller holds the lock.
+// forget removes a connection. The caller holds the lock.
 func (c *connections) forget(in *connection) {
 	delete(c.open, in)
 	if in.waiting != nil {
@@ -88,7 +89,7 @@ func (c *connections) forget(in *connection) {
 	}
 }
 
-// Close also makes room.
+// Close closes the connection and makes room.
 func (in *connection) Close() error {
 	in.all.mu.Lock()
 	in.all.forget(in)
@@ -96,7 +97,7 @@ func (in *connection) Close() error {
 	return in.Conn.Close()
 }
 
-// changed is http.Server.ConnState: whether a request is under way.
+// changed is http.Server.ConnState: it learns whether a request is under way.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()
@@ -124,7 +125,8 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// begin is whether there is room for one more request that is not always answered; then end has to follow.
+// begin reports whether there is room for one more request beside probes and metrics; then end has
+// to follow.
 func (c *connections) begin() bool {
 	if c.busy.Add(1) <= int64(c.most-c.spare) {
 		return true
@@ -135,7 +137,7 @@ func (c *connections) begin() bool {
 
 func (c *connections) end() { c.busy.Add(-1) }
 
-// figures are the connections that are open and how many were closed for lack of room.
+// figures are the open connections, and how many were closed for lack of room.
 func (c *connections) figures() (open int, closed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,9 +11,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// explain tells where a component's values on a cluster come from: the same envelope as `argosy explain -o json`.
-// ?cluster= and ?component= are needed; ?group= may also stand before the component's name, as in group/component;
-// ?hub= is needed where several hubs have such a cluster; ?path= restricts the values.
+// explain shows where a component's values on a cluster come from, as `argosy explain -o json`
+// does. ?cluster= and ?component= are needed; ?group= may also stand before the component's name,
+// as in group/component; ?hub= is needed where several hubs have such a cluster; ?path= restricts
+// the values.
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	q := r.URL.Query()
 	for name := range q {
@@ -40,7 +41,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	}
 	hub, err := bearerOf(r).Cluster(q.Get("hub"), q.Get("cluster"), group, st.Fleet)
 	if err != nil {
-		return denied(err)
+		return denial(err)
 	}
 	t := explain.Target{Hub: hub, Cluster: q.Get("cluster"), Group: group, Component: component}
 	explanation, err := explain.Component(st, t, path)
@@ -50,7 +51,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 		return &failure{code: http.StatusBadRequest, message: message}
 	}
 	if err != nil {
-		return s.failedFor(r, st, err)
+		return s.failureFor(r, st, err)
 	}
 	var b bytes.Buffer
 	if err := report.WriteJSON(&b, explanation); err != nil {

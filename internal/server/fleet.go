@@ -14,29 +14,29 @@ type Fleet struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Revision   string `json:"revision"`
-	// RestrictedTo is what Clusters are complete for, where the token does not allow all.
+	// RestrictedTo is the scope that Clusters are complete for, where the token does not allow all.
 	RestrictedTo *Restriction `json:"restrictedTo,omitempty"`
 	// Clusters are all members, by hub and name; with ?hub= those of one hub.
 	Clusters []inventory.Summary `json:"clusters"`
-	// RefusedRemovals are the answers that are not given, as they are beyond the removal budget, and what would be lost.
+	// RefusedRemovals are the responses beyond the removal budget, with their removals.
 	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
 }
 
-// Restriction is what a token's bearer sees; what is left out is not restricted.
+// Restriction is a token's scope; absent keys are not restricted.
 type Restriction struct {
 	Hubs    []string `json:"hubs,omitempty"`
 	Owners  []string `json:"owners,omitempty"`
 	Tenants []string `json:"tenants,omitempty"`
 }
 
-// fleet lists the members that the token's bearer may know of.
+// fleet lists the members in the token's scope.
 func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	st, f := s.state()
 	if f != nil {
 		return f
 	}
 	hub := r.URL.Query().Get("hub")
-	if f := denied(bearerOf(r).Hub(hub)); f != nil {
+	if f := denial(bearerOf(r).Hub(hub)); f != nil {
 		return f
 	}
 	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []inventory.Summary{}, RefusedRemovals: []guard.RefusedRemoval{}}
@@ -59,7 +59,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 		}
 		if bearerOf(r).Restricted() != nil {
 			refused.Removals = slices.DeleteFunc(slices.Clone(refused.Removals), func(l guard.Removal) bool {
-				m := st.Fleet.Member(refused.Hub, l.Cluster) // whose a cluster was that is gone, nobody knows
+				m := st.Fleet.Member(refused.Hub, l.Cluster) // the tenant of a cluster without a member is unknown
 				return m == nil || !bearerOf(r).Sees(m.Hub, m.Name, m.Tenant)
 			})
 			if len(refused.Removals) == 0 {
@@ -72,7 +72,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	return nil
 }
 
-// maxProblems is how many problems of one member are listed.
+// maxProblems bounds the listed problems of one member.
 const maxProblems = 10
 
 const apiVersion = "argosy.dev/v1alpha1"

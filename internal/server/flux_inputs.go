@@ -15,12 +15,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// What Flux Operator's ResourceSetInputProvider of type ExternalService takes (flux-operator v0.58.0,
-// api/v1/resourcesetinputprovider_types.go and callExternalServiceProvider of its controller).
+// What Flux Operator's ResourceSetInputProvider of type ExternalService takes (flux-operator
+// v0.58.0, api/v1/resourcesetinputprovider_types.go and callExternalServiceProvider of its
+// controller).
 const (
 	// maxInputsBytes: a larger body is an error there.
 	maxInputsBytes = 900 << 10
-	// defaultInputs is spec.filter.limit where it is not set; what is beyond is cut off without a word.
+	// defaultInputs is spec.filter.limit where it is not set; inputs beyond it are silently cut
+	// off.
 	defaultInputs = 100
 	// maxInputs is the largest spec.filter.limit.
 	maxInputs = 10_000
@@ -29,23 +31,23 @@ const (
 // fluxParameters are the query parameters of flux/inputs.
 var fluxParameters = []string{"view", "hub", "group", "component", "release", "owner", "selector", "limit"}
 
-// fluxInputs answers Flux Operator.
+// fluxInputs answers the queries of Flux Operator.
 func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	request, limit, f := s.fluxRequest(r)
 	if f != nil {
 		return f
 	}
-	asks(r, request)
+	recordQuery(r, request)
 	st, f := s.state()
 	if f != nil {
 		return f
 	}
-	if f := denied(bearerOf(r).Ask(request, st.Fleet)); f != nil {
+	if f := denial(bearerOf(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}
 	answer, err := s.guard.Inputs(st, request)
 	if err != nil {
-		return s.failedFor(r, st, err)
+		return s.failureFor(r, st, err)
 	}
 	sets := countSets(answer, 2)
 	if sets > limit {
@@ -54,14 +56,14 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 				"raise spec.filter.limit of the provider, and limit in its url with it (at most %d), or ask for less, with component, release or selector",
 			sets, limit, maxInputs)}
 	}
-	b := bound{maxInputsBytes, "Flux Operator's"}
+	b := byteLimit{maxInputsBytes, "Flux Operator's"}
 	if s.o.MaxResponseBytes < b.bytes {
-		b = bound{s.o.MaxResponseBytes, "--max-response-bytes"}
+		b = byteLimit{s.o.MaxResponseBytes, "--max-response-bytes"}
 	}
-	return s.answered(w, r, st, bytes.NewReader(answer), sets, b)
+	return s.respondWithin(w, r, st, bytes.NewReader(answer), sets, b)
 }
 
-// fluxRequest is the question in the query, and how many inputs the asker takes.
+// fluxRequest returns the query in the URL, and how many inputs the requester takes.
 func (s *Server) fluxRequest(r *http.Request) (request generator.Request, limit int, f *failure) {
 	bad := func(format string, args ...any) *failure {
 		return &failure{code: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
@@ -100,4 +102,26 @@ func (s *Server) fluxRequest(r *http.Request) (request generator.Request, limit 
 		}
 	}
 	return request, limit, nil
+}
+
+// countSets counts the parameter sets of a response for Flux Operator: the objects at a depth, two
+// in `{"inputs":[...]}`. It is much cheaper than parsing.
+func countSets(answer []byte, inside int) int {
+	depth, sets, text := 0, 0, false
+	for i := 0; i < len(answer); i++ {
+		switch c := answer[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			if depth++; depth == inside+1 && c == '{' {
+				sets++
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return sets
 }

@@ -73,7 +73,7 @@ func (m *metrics) register(r prometheus.Registerer, s *Server) error {
 	return nil
 }
 
-func (m *metrics) served(n *noted, rec *recorder, took time.Duration) {
+func (m *metrics) served(n *requestInfo, rec *recorder, took time.Duration) {
 	m.requests.WithLabelValues(n.endpoint, n.view, strconv.Itoa(rec.code)).Inc()
 	m.durations.WithLabelValues(n.endpoint, n.view).Observe(took.Seconds())
 	m.sizes.WithLabelValues(n.endpoint, n.view).Observe(float64(rec.bytes))

@@ -15,28 +15,28 @@ import (
 	"github.com/argosy-hub/argosy/internal/access"
 )
 
-// noted is what becomes known of a request on its way, for log and metrics.
-type noted struct {
+// requestInfo collects for log and metrics what handlers learn of a request.
+type requestInfo struct {
 	id, endpoint, view      string
 	applicationSet, request string
 	failure                 string
 	bearer                  *access.Bearer
-	expected                bool // the failure is part of how the client goes about it
-	sets                    int  // -1 if it was no answer
+	expected                bool // the failure is part of the client's protocol
+	sets                    int  // -1 without a response of parameter sets
 }
 
-type noteKey struct{}
+type infoKey struct{}
 
-// note is the request's; observed has put it there.
-func note(r *http.Request) *noted {
-	n, _ := r.Context().Value(noteKey{}).(*noted)
+// info returns the request's; withLog has put it there.
+func info(r *http.Request) *requestInfo {
+	n, _ := r.Context().Value(infoKey{}).(*requestInfo)
 	if n == nil {
-		n = &noted{}
+		n = &requestInfo{}
 	}
 	return n
 }
 
-// saneID is a request id of somebody else's that may stand in our log and header.
+// saneID is a client's request id that log and header may repeat.
 var saneID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
 
 func requestID(r *http.Request) string {
@@ -74,23 +74,23 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// observed gives each request an id, and writes log and metrics (rule 6: neither tokens nor bodies).
-func (s *Server) observed(next http.Handler) http.Handler {
+// withLog gives each request an id, and writes log and metrics (rule 6: neither tokens nor bodies).
+func (s *Server) withLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		n := &noted{id: requestID(r), sets: -1}
+		n := &requestInfo{id: requestID(r), sets: -1}
 		w.Header().Set("X-Request-Id", n.id)
 		rec := &recorder{ResponseWriter: w}
-		defer func() { // also when the connection is being broken off
+		defer func() { // also when a panic breaks the connection off
 			took := time.Since(began)
 			s.metrics.served(n, rec, took)
 			s.logRequest(r, n, rec, took)
 		}()
-		next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), noteKey{}, n)))
+		next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), infoKey{}, n)))
 	})
 }
 
-func (s *Server) logRequest(r *http.Request, n *noted, rec *recorder, took time.Duration) {
+func (s *Server) logRequest(r *http.Request, n *requestInfo, rec *recorder, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
 	case n.expected:
@@ -116,9 +116,9 @@ func (s *Server) logRequest(r *http.Request, n *noted, rec *recorder, took time.
 	s.o.Logger.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// secured puts on every answer what keeps browsers and caches from making something of it: answers are data of the fleet,
-// and none is a page.
-func secured(next http.Handler) http.Handler {
+// withSecurityHeaders sets no-store and a restrictive Content-Security-Policy: responses are data
+// of the fleet, and none is a page (rule 12).
+func withSecurityHeaders(next http.Handler) http.Handler {
 	fixed := http.Header{
 		"Cache-Control":           {"no-store"},
 		"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
@@ -131,9 +131,9 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
-// recovered turns a panic into 500. If an answer has begun, the connection is broken off, so that nobody takes it for
-// a whole one (rule 1).
-func (s *Server) recovered(next http.Handler) http.Handler {
+// withRecovery turns a panic into 500. If the response has begun, it breaks the connection off, so
+// that nobody takes a part for the whole (rule 1).
+func (s *Server) withRecovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			p := recover()
@@ -141,7 +141,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 				return
 			}
 			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself, by its documentation
-				s.o.Logger.Error("panic", "id", note(r).id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				s.o.Logger.Error("panic", "id", info(r).id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 			if rec, ok := w.(*recorder); !ok || rec.code != 0 {
 				panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a connection off
@@ -152,8 +152,9 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// roomy refuses what is beyond the room for requests, so that probes and metrics always have some (rule 13).
-func (s *Server) roomy(next handle) handle {
+// withConnection refuses a request when the remaining connections are kept for probes and metrics
+// (rule 13).
+func (s *Server) withConnection(next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {
 		if !s.listener.begin() {
 			return &failure{
@@ -166,8 +167,8 @@ func (s *Server) roomy(next handle) handle {
 	}
 }
 
-// limited bounds how many requests are worked on at once.
-func (s *Server) limited(next handle) handle {
+// withSlot bounds the requests that are worked on at once.
+func (s *Server) withSlot(next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {
 		if !s.acquire(r.Context()) {
 			return &failure{
@@ -180,8 +181,7 @@ func (s *Server) limited(next handle) handle {
 	}
 }
 
-// acquire waits for a turn, not for long: Argo CD does not ask again before three minutes have passed, so a short wait
-// beats a refusal.
+// acquire waits shortly for a slot: after a refusal Argo CD waits for three minutes.
 func (s *Server) acquire(ctx context.Context) bool {
 	select {
 	case s.slots <- struct{}{}:

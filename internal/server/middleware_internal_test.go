@@ -21,7 +21,7 @@ func TestPanicBreaksTheResponseOff(t *testing.T) {
 		_, _ = io.WriteString(w, `{"output":{"parameters":[`+strings.Repeat(" ", 1<<20))
 		panic("boom")
 	})
-	server := httptest.NewServer(s.observed(s.recovered(mux)))
+	server := httptest.NewServer(s.withLog(s.withRecovery(mux)))
 	defer server.Close()
 
 	resp, err := http.Get(server.URL + "/before")

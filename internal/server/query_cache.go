@@ -6,35 +6,36 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
-// Bounds of bodies (H10), in bytes. What is made of one takes some ten times as much.
+// Bounds of cached bodies (H10), in bytes. The parsed query takes some ten times as much.
 const (
-	maxBody   = 16 << 10
-	maxBodies = 1 << 20
+	maxCachedBody  = 16 << 10
+	maxCachedBytes = 1 << 20
 )
 
-// bodies are those of requests that have come, with what each asks. Argo CD asks the same again and again, and reading a
-// body takes longer than finding its answer. What one asks depends on nothing but its bytes; nobody changes a Request.
-type bodies struct {
+// queryCache finds the query of a body that was parsed before. Argo CD repeats its requests, and
+// parsing a body takes longer than finding its response. A query depends on nothing but the body's
+// bytes, and is never changed.
+type queryCache struct {
 	mu    sync.RWMutex
 	known map[string]generator.Request
 	bytes int
 }
 
-func (b *bodies) get(body []byte) (generator.Request, bool) {
+func (b *queryCache) get(body []byte) (generator.Request, bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	r, ok := b.known[string(body)]
 	return r, ok
 }
 
-// put remembers a question. When there is no more room, all others are forgotten: those that are asked again come again.
-func (b *bodies) put(body []byte, r generator.Request) {
-	if len(body) > maxBody {
+// put remembers a query. A full cache is emptied first.
+func (b *queryCache) put(body []byte, r generator.Request) {
+	if len(body) > maxCachedBody {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.known == nil || b.bytes+len(body) > maxBodies {
+	if b.known == nil || b.bytes+len(body) > maxCachedBytes {
 		b.known, b.bytes = map[string]generator.Request{}, 0
 	}
 	if _, there := b.known[string(body)]; !there {

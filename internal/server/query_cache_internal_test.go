@@ -9,12 +9,12 @@ import (
 )
 
 // H10: so many bytes of bodies are remembered, and none that is large.
-func TestBodiesAreBounded(t *testing.T) {
+func TestQueryCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	var b bodies
+	var b queryCache
 	ask := func(i int) generator.Request { return generator.Request{Component: fmt.Sprint(i)} }
 	body := func(i, size int) []byte { return []byte(fmt.Sprint(i) + strings.Repeat("x", size-len(fmt.Sprint(i)))) }
-	for i := range 3 * maxBodies / 1000 {
+	for i := range 3 * maxCachedBytes / 1000 {
 		text := body(i, 1000)
 		b.put(text, ask(i))
 		b.put(text, ask(i)) // counts once
@@ -22,14 +22,14 @@ func TestBodiesAreBounded(t *testing.T) {
 		if r, ok := b.get(body(i, 1000)); !ok || r.Component != fmt.Sprint(i) {
 			t.Fatalf("%d: %v %v", i, r, ok)
 		}
-		if b.bytes > maxBodies || b.bytes != 1000*len(b.known) {
+		if b.bytes > maxCachedBytes || b.bytes != 1000*len(b.known) {
 			t.Fatalf("%d bytes of %d bodies are remembered", b.bytes, len(b.known))
 		}
 	}
 	if _, ok := b.get(body(0, 1000)); ok {
 		t.Error("the first one is still known")
 	}
-	for size, want := range map[int]bool{maxBody: true, maxBody + 1: false} {
+	for size, want := range map[int]bool{maxCachedBody: true, maxCachedBody + 1: false} {
 		b.put(body(-1, size), ask(0))
 		if _, ok := b.get(body(-1, size)); ok != want {
 			t.Errorf("%d bytes: %v", size, ok)

@@ -16,27 +16,27 @@ func (s *Server) registry(w http.ResponseWriter, r *http.Request) {
 		f = &failure{code: http.StatusMethodNotAllowed, message: "the registry is read-only", header: map[string]string{"Allow": "GET, HEAD"}}
 	}
 	if f == nil {
-		f = s.roomy(s.limited(s.pull))(w, r)
+		f = s.withConnection(s.withSlot(s.pull))(w, r)
 	}
 	if f == nil {
 		return
 	}
-	noteFailure(r, f)
+	recordFailure(r, f)
 	for name, value := range f.header {
 		w.Header().Set(name, value)
 	}
 	respond(w, f.code, encode(ociregistry.NewErrorBody(f.code, f.message)))
 }
 
-// registryAuthorized takes the token as anybody's password, or as a bearer's. The challenge is Basic
-// alone: clients that see Bearer look for a token service (go-containerregistry v0.21,
+// registryAuthorized takes the token as anybody's password, or as a bearer's. The challenge is
+// Basic alone: clients that see Bearer look for a token service (go-containerregistry v0.21,
 // pkg/v1/remote/transport; oras-go v2.5, registry/remote/auth).
 func (s *Server) registryAuthorized(r *http.Request) *failure {
 	presented := bearerToken(r)
 	if _, password, ok := r.BasicAuth(); ok {
 		presented = password
 	}
-	note(r).expected = presented == "" // so clients ask how to authenticate
+	info(r).expected = presented == "" // so clients ask how to authenticate
 	f := s.admit(r, access.Registry, presented)
 	if f != nil && f.code == http.StatusUnauthorized {
 		f.header = map[string]string{"WWW-Authenticate": `Basic realm="argosy"`}
@@ -58,7 +58,7 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	if f := denied(bearerOf(r).Repository(ref.Hub, ref.Owner, st.Fleet)); f != nil {
+	if f := denial(bearerOf(r).Repository(ref.Hub, ref.Owner, st.Fleet)); f != nil {
 		return f
 	}
 	err := s.artifacts.Serve(w, r, ref, st)
@@ -69,7 +69,7 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
 	case errors.As(err, &missing):
 		return unknown(missing.Error())
 	}
-	f = s.failedFor(r, st, err)
+	f = s.failureFor(r, st, err)
 	if f.code == http.StatusBadRequest { // an owner that has no artifact; else Flux keeps what it has (G1)
 		f.code = http.StatusNotFound
 	}

@@ -3,26 +3,34 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"strconv"
+
+	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// failure is why a request is not answered.
+// failure is a refused request.
 type failure struct {
 	code    int
 	message string
 	header  map[string]string
 	cause   string // for the log, where it is more than the message
+	// reference says that the token is an unresolved reference to a Secret's key.
+	reference bool
 }
 
-// body is the JSON object that Argo CD takes the condition's text from.
+// body is the JSON object from which Argo CD takes the condition's text.
 func (f *failure) body() []byte {
 	return encode(struct {
 		Message string `json:"message"`
 	}{f.message})
 }
 
-// handle answers a request, or says why not; then it has written nothing.
+// handle responds to a request. With a failure it has written nothing.
 type handle func(w http.ResponseWriter, r *http.Request) *failure
 
 // ServeHTTP writes the failure, if any.
@@ -33,17 +41,17 @@ func (h handle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func write(w http.ResponseWriter, r *http.Request, f *failure) {
-	noteFailure(r, f)
+	recordFailure(r, f)
 	for name, value := range f.header {
 		w.Header().Set(name, value)
 	}
 	respond(w, f.code, f.body())
 }
 
-// noteFailure is for log and metrics.
-func noteFailure(r *http.Request, f *failure) {
-	if note(r).failure = f.message; f.cause != "" {
-		note(r).failure = f.cause
+// recordFailure records a failure for the log.
+func recordFailure(r *http.Request, f *failure) {
+	if info(r).failure = f.message; f.cause != "" {
+		info(r).failure = f.cause
 	}
 }
 
@@ -52,13 +60,13 @@ func respond(w http.ResponseWriter, code int, body []byte) {
 	respondWith(w, code, bytes.NewReader(body))
 }
 
-// respondWith is respond with a body that writes itself.
-func respondWith(w http.ResponseWriter, code int, body answer) {
+// respondWith writes a body that writes itself.
+func respondWith(w http.ResponseWriter, code int, body responseBody) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(code)
-	_, _ = body.WriteTo(w) // a client that has gone is no one to tell
+	_, _ = body.WriteTo(w) // the client may be gone
 }
 
 // encode is JSON without HTML escaping, with a newline at the end.
@@ -70,4 +78,47 @@ func encode(v any) []byte {
 		panic(err) //nolint:forbidigo // plain types of ours
 	}
 	return b.Bytes()
+}
+
+// byteLimit is a bound of a response's size, and whose it is.
+type byteLimit struct {
+	bytes int64
+	whose string
+}
+
+// responseBody is a body of a known length that writes itself.
+type responseBody interface {
+	Len() int
+	io.WriterTo
+}
+
+// respondWithin writes a whole response, or none if it is beyond its limit (rule 1).
+func (s *Server) respondWithin(w http.ResponseWriter, r *http.Request, st *generator.State, body responseBody, sets int, limit byteLimit) *failure {
+	if int64(body.Len()) > limit.bytes {
+		return &failure{code: http.StatusServiceUnavailable, message: fmt.Sprintf(
+			"the answer has %d bytes; the limit is %d (%s): ask for less, with component, release or selector", body.Len(), limit.bytes, limit.whose)}
+	}
+	info(r).sets = sets
+	w.Header().Set("X-Argosy-Revision", st.Revision)
+	respondWith(w, http.StatusOK, body)
+	return nil
+}
+
+// failureOf is a resolver's error as HTTP.
+func failureOf(err error) *failure {
+	f := &failure{code: http.StatusServiceUnavailable, message: err.Error()}
+	var e *generator.Error
+	if errors.As(err, &e) && e.Kind == generator.BadRequest {
+		f.code = http.StatusBadRequest
+	}
+	return f
+}
+
+// problemsOf are the problems of a resolver's error.
+func problemsOf(err error) []problem.Problem {
+	var e *generator.Error
+	if errors.As(err, &e) {
+		return e.Problems
+	}
+	return nil
 }

@@ -8,47 +8,47 @@ import (
 	"github.com/argosy-hub/argosy/internal/access"
 )
 
-// handler is everything the server answers.
+// handler routes all requests.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	open := func(method, path, name string, h http.Handler) {
-		mux.Handle(method+" "+path, named(name, h))
+		mux.Handle(method+" "+path, withEndpoint(name, h))
 		allow := method
 		if method == http.MethodGet {
 			allow += ", HEAD"
 		}
-		mux.Handle(path, named(name, handle(func(http.ResponseWriter, *http.Request) *failure {
+		mux.Handle(path, withEndpoint(name, handle(func(http.ResponseWriter, *http.Request) *failure {
 			return &failure{code: http.StatusMethodNotAllowed, message: "method not allowed; expected " + method, header: map[string]string{"Allow": allow}}
 		})))
 	}
-	route := func(method, path, name string, h handle) { open(method, path, name, s.roomy(h)) }
-	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.authorized(access.GetParams, bearerToken, s.limited(s.getparams)))
+	route := func(method, path, name string, h handle) { open(method, path, name, s.withConnection(h)) }
+	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.withToken(access.GetParams, bearerToken, s.withSlot(s.getparams)))
 	route(http.MethodPost, "/api/v1/webhook", "webhook", s.webhook)
-	route(http.MethodGet, "/api/v1/fleet", "fleet", s.authorized(access.FleetRoute, bearerToken, s.limited(s.fleet)))
-	route(http.MethodGet, "/api/v1/explain", "explain", s.authorized(access.Explain, bearerToken, s.limited(s.explain)))
-	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.authorized(access.FluxInputs, tokenOrPassword, s.limited(s.fluxInputs)))
+	route(http.MethodGet, "/api/v1/fleet", "fleet", s.withToken(access.FleetRoute, bearerToken, s.withSlot(s.fleet)))
+	route(http.MethodGet, "/api/v1/explain", "explain", s.withToken(access.Explain, bearerToken, s.withSlot(s.explain)))
+	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.withToken(access.FluxInputs, tokenOrPassword, s.withSlot(s.fluxInputs)))
 	open(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
 	open(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
 	open(http.MethodGet, "/metrics", "metrics", promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{
 		ErrorLog: logError{s.o.Logger}, MaxRequestsInFlight: 4,
 	}))
-	mux.Handle("/v2/", named("registry", http.HandlerFunc(s.registry)))
-	mux.Handle("/", named("other", handle(func(http.ResponseWriter, *http.Request) *failure {
+	mux.Handle("/v2/", withEndpoint("registry", http.HandlerFunc(s.registry)))
+	mux.Handle("/", withEndpoint("other", handle(func(http.ResponseWriter, *http.Request) *failure {
 		return &failure{code: http.StatusNotFound, message: "no such page; the API is POST /api/v1/getparams.execute"}
 	})))
-	return secured(s.observed(s.recovered(mux)))
+	return withSecurityHeaders(s.withLog(s.withRecovery(mux)))
 }
 
-// named writes down what a request was for.
-func named(name string, h http.Handler) http.Handler {
+// withEndpoint records the endpoint of a request.
+func withEndpoint(name string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		note(r).endpoint = name
+		info(r).endpoint = name
 		h.ServeHTTP(w, r)
 	})
 }
 
-// authorized admits requests with a token that is good for the route.
-func (s *Server) authorized(route string, presented func(*http.Request) string, next handle) handle {
+// withToken admits requests with a token that is good for the route.
+func (s *Server) withToken(route string, presented func(*http.Request) string, next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {
 		if f := s.admit(r, route, presented(r)); f != nil {
 			return f

@@ -39,7 +39,7 @@ type Server struct {
 	slots          chan struct{}
 	webhooks       chan struct{} // signed bodies that are being read
 	deliveries     *webhook.Deliveries
-	bodies         bodies
+	queries        queryCache
 	artifacts      *ociregistry.Registry
 	http           *http.Server
 	listener       *connections // what it listens on comes with Start
@@ -194,6 +194,18 @@ func (s *Server) Addr() string {
 
 // Refresher is what keeps the state that the server answers from.
 func (s *Server) Refresher() *refresh.Refresher { return s.refresher }
+
+// state returns the served state; 503 before there is one (G4).
+func (s *Server) state() (*generator.State, *failure) {
+	if st := s.refresher.State(); st != nil {
+		return st, nil
+	}
+	err := s.refresher.Status().Err()
+	if err == nil { // it has just come
+		return s.refresher.State(), nil
+	}
+	return nil, &failure{code: http.StatusServiceUnavailable, message: err.Error(), header: map[string]string{"Retry-After": "5"}}
+}
 
 // Stop drains and ends the server (rule 7). The end of the context cuts the drain delay short; requests that run
 // have the shutdown timeout all the same.

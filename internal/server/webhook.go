@@ -10,18 +10,18 @@ import (
 	"github.com/argosy-hub/argosy/internal/webhook"
 )
 
-// maxWebhooks bounds the signed bodies that are read at once. Anybody may send one, and it has to be
-// read before its signature can be verified.
+// maxWebhooks bounds the signed bodies that are read at once. Anybody may send one, and it has to
+// be read before its signature can be verified.
 const maxWebhooks = 16
 
-// webhook makes the service look at the source at once. However many pushes come meanwhile, it looks
-// once more after them.
+// webhook makes the service look at the source at once. However many pushes come meanwhile, it
+// looks once more after them.
 func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	if f := s.webhookAuthorized(w, r); f != nil {
 		return f
 	}
 	event, push := webhook.Event(r.Header)
-	note(r).request = cut(event)
+	info(r).request = cut(event)
 	code, message := http.StatusAccepted, "refresh triggered"
 	switch {
 	case !push:
@@ -35,7 +35,8 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	return nil
 }
 
-// webhookAuthorized accepts a token as a bearer's, as GitLab's secret token, or as the key of a signature.
+// webhookAuthorized accepts a token as a bearer's, as GitLab's secret token, or as the key of a
+// signature.
 func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *failure {
 	if t := r.Header.Get("X-Gitlab-Token"); t != "" {
 		return s.admit(r, access.Webhook, t)
@@ -44,8 +45,8 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 	if !signed || bearerToken(r) != "" {
 		return s.admit(r, access.Webhook, bearerToken(r))
 	}
-	if f := s.certified(r); f != nil {
-		return s.refused(r, f)
+	if f := s.verifyClient(r); f != nil {
+		return s.countFailure(r, f)
 	}
 	limit := s.o.MaxWebhookBytes
 	if r.ContentLength > limit {
@@ -69,7 +70,7 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 	case err != nil:
 		return &failure{code: http.StatusBadRequest, message: "the request's body broke off"}
 	case by < 0:
-		return s.refused(r, unauthorized("the webhook's signature is wrong: its secret has to be the service's token"))
+		return s.countFailure(r, unauthorized("the webhook's signature is wrong: its secret has to be the service's token"))
 	}
-	return s.paced(r, access.Webhook, bearers[by])
+	return s.authorize(r, access.Webhook, bearers[by])
 }
