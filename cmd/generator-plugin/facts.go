@@ -14,8 +14,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
-// known opens what --facts says: where facts come from, and with Kubernetes the ApplicationSets that are told of new
-// answers. What Flux has is added with --flux-namespace.
+// known opens what --facts says: where facts come from, and with Kubernetes the ApplicationSets
+// that are told of new answers. What Flux has is added with --flux-namespace.
 func (f *flags) known(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
 	provider, sets, err := f.ofClusters(log)
 	if err != nil || f.fluxNamespace == "" {

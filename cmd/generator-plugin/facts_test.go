@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// flux is an API server with one HelmRelease and one Kustomization, or one that does not allow to see it.
+// flux is an API server with one HelmRelease and one Kustomization, or one that does not allow to
+// see it.
 func flux(t *testing.T, allowed bool) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,8 +38,8 @@ func flux(t *testing.T, allowed bool) *httptest.Server {
 	return s
 }
 
-// With --flux-namespace, facts are complete when it is known what Flux has, or that this may not be known; what a file says
-// of clusters is there as well.
+// With --flux-namespace, facts are complete when it is known what Flux has, or that this may not be
+// known; what a file says of clusters is there as well.
 func TestFactsOfFlux(t *testing.T) {
 	for allowed, want := range map[bool]string{true: "[{dns-one  one    h/one false false  false} {quotas-one Kustomization one    h/one false false  false}] true", false: "[] false"} {
 		server := flux(t, allowed)

@@ -109,7 +109,8 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.Bool("version", false, "print the version and leave") // cobra looks it up
 }
 
-// normalize makes one argument of `--source git URL`, and two dashes of one: no flag has a short form but -h.
+// normalize makes one argument of `--source git URL`, and two dashes of one: no flag has a short
+// form but -h.
 func normalize(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
@@ -161,7 +162,8 @@ func (f *flags) validate() error {
 	return nil
 }
 
-// captured has the client libraries' log set once: it is the whole process's, and they read it without a lock.
+// captured has the client libraries' log set once: it is the whole process's, and they read it
+// without a lock.
 var captured sync.Once
 
 // open opens what the flags name.

@@ -1,4 +1,5 @@
-// Command generator-plugin serves the answers of a fleet's repository to Argo CD's plugin generator.
+// Command generator-plugin serves the answers of a fleet's repository to Argo CD's plugin
+// generator.
 package main
 
 import (
@@ -24,7 +25,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run serves until the context ends. What is wrong with the command line is reported before anything is opened.
+// run serves until the context ends. What is wrong with the command line is reported before
+// anything is opened.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f, valid := &flags{}, false
 	cmd := newCommand(f, func(ctx context.Context) error {
@@ -49,7 +51,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
-// announce prints one line when there is something to serve; until then, the log says what is being waited for.
+// announce prints one line when there is something to serve; until then, the log says what is being
+// waited for.
 func announce(ctx context.Context, stderr io.Writer, s *server.Server) {
 	r := s.Refresher()
 	for {

@@ -36,7 +36,8 @@ func parse(args []string, out io.Writer) (*flags, error) {
 	return f, cmd.Execute()
 }
 
-// What is wrong with the command line ends with status 2, one line that says what, and nothing on stdout.
+// What is wrong with the command line ends with status 2, one line that says what, and nothing on
+// stdout.
 func TestUsageErrors(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("HOME", t.TempDir())
@@ -225,7 +226,8 @@ func answer(t *testing.T, r *http.Request) (code int, body string) {
 	return resp.StatusCode, string(data)
 }
 
-// The command serves this repository's own fleet, says so in one line, and ends with status 0 at a signal.
+// The command serves this repository's own fleet, says so in one line, and ends with status 0 at a
+// signal.
 func TestServes(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	address, _, stop := serving(t, "--source", "../..", "--hub", "hub-eu", "--token-file", file(t, "secret\n"),
@@ -241,9 +243,9 @@ func TestServes(t *testing.T) {
 	}
 }
 
-// G4: the state of an earlier version is refused with a reason in the log, /readyz and a metric, until its files are deleted.
-// testdata/earlier_state was made by such a version, which served member b from its last known good snapshot: nothing of that
-// is read, so b is as at a first start.
+// G4: the state of an earlier version is refused with a reason in the log, /readyz and a metric,
+// until its files are deleted. testdata/earlier_state was made by such a version, which served
+// member b from its last known good snapshot: nothing of that is read, so b is as at a first start.
 func TestEarlierStateIsRefused(t *testing.T) {
 	token := file(t, "secret\n")
 	args := []string{"--source", "testdata/earlier_state/fleet", "--hub", "hub-1", "--token-file", token, "--facts", "none"}

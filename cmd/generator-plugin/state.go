@@ -20,8 +20,8 @@ const kubernetesState = "kubernetes"
 // ownNamespace is where a pod finds its namespace.
 const ownNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// state opens the store of what survives a restart: another source or hub has another one. Facts that do not come from
-// Kubernetes are still there after a restart.
+// state opens the store of what survives a restart: another source or hub has another one. Facts
+// that do not come from Kubernetes are still there after a restart.
 func (f *flags) state(o *server.Options) error {
 	if f.stateDir != "" {
 		if err := os.MkdirAll(f.stateDir, 0o700); err != nil {
@@ -54,7 +54,8 @@ func (f *flags) state(o *server.Options) error {
 	return nil
 }
 
-// earlierState reports the files of an earlier version, which had a format for each kind of state. They are not read.
+// earlierState reports the files of an earlier version, which had a format for each kind of state.
+// They are not read.
 func (f *flags) earlierState() []string {
 	var out []string
 	for _, name := range []string{"accepted-" + f.own() + ".tar", "answers-" + f.own(), "facts-" + f.own()} {

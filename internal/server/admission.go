@@ -123,8 +123,8 @@ func bearerToken(r *http.Request) string {
 	return strings.TrimSpace(value)
 }
 
-// tokenOrPassword takes the token also as the password of any user: Flux Operator sends either, by the
-// keys of its Secret.
+// tokenOrPassword takes the token also as the password of any user: Flux Operator sends either, by
+// the keys of its Secret.
 func tokenOrPassword(r *http.Request) string {
 	if _, password, basic := r.BasicAuth(); basic {
 		return strings.TrimSpace(password)

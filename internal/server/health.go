@@ -14,28 +14,27 @@ const maxListed = 20
 
 // Readiness is the body of /readyz.
 type Readiness struct {
-	// Ready tells whether requests are answered, and should be sent here.
+	// Ready says whether clients should send requests here.
 	Ready bool `json:"ready"`
 	// Message says why not.
 	Message string `json:"message,omitempty"`
 	Source  string `json:"source"`
 	Hub     string `json:"hub"`
-	// Revision is being served since Since.
+	// Revision is served since Since.
 	Revision string     `json:"revision,omitempty"`
 	Since    *time.Time `json:"since,omitempty"`
-	// LastRefresh is when the source was last looked at with nothing to refuse.
+	// LastRefresh is when the source was last polled with nothing to refuse.
 	LastRefresh *time.Time `json:"lastRefresh,omitempty"`
-	// Refused is what is newer than the revision being served, and why it is not served.
+	// Refused lists newer revisions and facts, and why they are not served.
 	Refused []refresh.Refusal `json:"refused"`
-	// QuarantinedMembers is how many of the hub's members cannot be computed as they are in the revision; Quarantined are the
-	// first of them, and what becomes of each.
+	// QuarantinedMembers counts the hub's quarantined members; Quarantined lists the first of them.
 	QuarantinedMembers int                   `json:"quarantinedMembers"`
 	Quarantined        []refresh.Quarantined `json:"quarantined"`
-	// RefusedRemovals are the answers that are not given, as they are beyond the removal budget; /api/v1/fleet says what would
-	// be lost.
+	// RefusedRemovals are the responses beyond the removal budget; /api/v1/fleet lists their
+	// removals.
 	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
-	// LastKnownClusters is how many of the hub's members are computed from what was last known of them, as their cluster
-	// Secrets have gone; LastKnown are the first of them.
+	// LastKnownClusters counts the hub's members whose cluster Secrets are gone, and which are
+	// computed from their last known facts; LastKnown lists the first of them.
 	LastKnownClusters int      `json:"lastKnownClusters"`
 	LastKnown         []string `json:"lastKnown"`
 	// State describes what a restart goes on from; absent without a store.
@@ -46,17 +45,17 @@ type Readiness struct {
 type StoredState struct {
 	// Where is the place of the store.
 	Where string `json:"where"`
-	// Problems are what of it cannot be used, read or written.
+	// Problems say what of it cannot be used, read or written.
 	Problems []string `json:"problems"`
 }
 
-// healthz tells that the process answers.
+// healthz responds while the process works.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) *failure {
 	respond(w, http.StatusOK, []byte("{\"status\":\"ok\"}\n"))
 	return nil
 }
 
-// readyz tells whether requests should come here, and how fresh the answers are.
+// readyz says whether clients should send requests here, and which revision is served.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 	st := s.refresher.Status()
 	body := Readiness{

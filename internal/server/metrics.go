@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
-// metrics are what is counted as it happens; status, below, is looked up when it is asked for.
+// metrics count events; stateMetrics, below, reads the state when Prometheus scrapes.
 type metrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
@@ -37,35 +37,35 @@ func newMetrics() *metrics {
 			Name: "argosy_http_requests_total", Help: "Requests by endpoint, view and status code.",
 		}, []string{"endpoint", "view", "code"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "argosy_http_request_duration_seconds", Help: "Time from a request's header to the end of its answer.",
+			Name: "argosy_http_request_duration_seconds", Help: "Time from a request's header to the end of its response.",
 			Buckets: []float64{.001, .005, .025, .1, .5, 1, 5, 15, 30},
 		}, request),
 		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "argosy_http_response_bytes", Help: "Size of answers.", Buckets: prometheus.ExponentialBuckets(1<<10, 8, 6),
+			Name: "argosy_http_response_bytes", Help: "Size of responses.", Buckets: prometheus.ExponentialBuckets(1<<10, 8, 6),
 		}, request),
 		sets: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "argosy_parameter_sets", Help: "Parameter sets in an answer.", Buckets: []float64{0, 1, 5, 10, 50, 100, 500, 1000, 5000, 10000},
+			Name: "argosy_parameter_sets", Help: "Parameter sets in a response.", Buckets: []float64{0, 1, 5, 10, 50, 100, 500, 1000, 5000, 10000},
 		}, []string{"view"}),
 		refreshes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "argosy_refreshes_total", Help: "Turns of the refresher by whether a new state came of it.",
+			Name: "argosy_refreshes_total", Help: "Reconciliations of the refresher, by whether a new state is served.",
 		}, []string{"swapped"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "argosy_refresh_failures_total", Help: "Refused refreshes by what was refused and why.",
+			Name: "argosy_refresh_failures_total", Help: "Refused refreshes, by cause and reason.",
 		}, []string{"cause", "reason"}),
 		building: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "argosy_refresh_duration_seconds", Help: "Time to build a new state.", Buckets: []float64{.005, .025, .1, .5, 1, 5, 15, 60},
 		}),
 		notices: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "argosy_applicationset_refreshes_total", Help: "ApplicationSets that were told to ask anew, as their answer had changed.",
+			Name: "argosy_applicationset_refreshes_total", Help: "Refreshes of ApplicationSets whose response had changed.",
 		}),
 		unnoticed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "argosy_applicationset_refresh_failures_total", Help: "ApplicationSets that could not be told to ask anew; each is tried again.",
+			Name: "argosy_applicationset_refresh_failures_total", Help: "Failed refreshes of ApplicationSets; each is retried.",
 		}),
 	}
 }
 
 func (m *metrics) register(r prometheus.Registerer, s *Server) error {
-	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, m.notices, m.unnoticed, status{s}, removals{s.guard}, crowd{s.listener}} {
+	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, m.notices, m.unnoticed, stateMetrics{s}, removalMetrics{s.guard}, connectionMetrics{s.listener}} {
 		if err := r.Register(c); err != nil {
 			return err
 		}
@@ -98,35 +98,35 @@ func (m *metrics) notified(err error) {
 	m.notices.Inc()
 }
 
-// status are the metrics that describe what is being served now.
-type status struct{ s *Server }
+// stateMetrics describe the served state.
+type stateMetrics struct{ s *Server }
 
 var (
-	readyDesc    = prometheus.NewDesc("argosy_ready", "1 when there is a state to answer from.", nil, nil)
-	revisionDesc = prometheus.NewDesc("argosy_revision_info", "1 for the revision that is being served.", []string{"revision"}, nil)
-	sinceDesc    = prometheus.NewDesc("argosy_serving_since_timestamp_seconds", "When serving this revision began.", nil, nil)
+	readyDesc    = prometheus.NewDesc("argosy_ready", "1 while a state is served.", nil, nil)
+	revisionDesc = prometheus.NewDesc("argosy_revision_info", "1 for the served revision.", []string{"revision"}, nil)
+	sinceDesc    = prometheus.NewDesc("argosy_serving_since_timestamp_seconds", "When the service began to serve this revision.", nil, nil)
 	successDesc  = prometheus.NewDesc("argosy_refresh_last_success_timestamp_seconds",
-		"When the source was last looked at with nothing to refuse.", nil, nil)
-	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not being served.", []string{"cause"}, nil)
-	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens that are not as their files say now, where what was good last counts, or that have no value.", nil, nil)
-	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the revision that is being served.", []string{"reason"}, nil)
+		"When the source was last polled with nothing to refuse.", nil, nil)
+	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not served.", []string{"cause"}, nil)
+	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens that differ from their files, where the last good value counts, or that have no value.", nil, nil)
+	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the served revision.", []string{"reason"}, nil)
 	quarantine   = prometheus.NewDesc("argosy_quarantined_members",
-		"Members of the hub that cannot be computed in the revision that is being served, by what becomes of them.", []string{"standing"}, nil)
+		"Quarantined members of the hub, by what they are served.", []string{"standing"}, nil)
 	lastKnownDesc = prometheus.NewDesc("argosy_last_known_members",
-		"Members of the hub that are computed from what was last known of them, as their cluster Secrets have gone.", nil, nil)
-	stateDesc   = prometheus.NewDesc("argosy_state_problems", "What of the state for a restart cannot be used, read or written now; absent if none is kept.", nil, nil)
-	membersDesc = prometheus.NewDesc("argosy_members", "Members in the revision that is being served.", []string{"hub"}, nil)
+		"Members of the hub whose cluster Secrets are gone, computed from their last known facts.", nil, nil)
+	stateDesc   = prometheus.NewDesc("argosy_state_problems", "Parts of the stored state that cannot be used, read or written; absent without a store.", nil, nil)
+	membersDesc = prometheus.NewDesc("argosy_members", "Members in the served revision.", []string{"hub"}, nil)
 )
 
 // Describe names the metrics.
-func (status) Describe(ch chan<- *prometheus.Desc) {
+func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, membersDesc} {
 		ch <- d
 	}
 }
 
-// Collect looks the metrics up.
-func (c status) Collect(ch chan<- prometheus.Metric) {
+// Collect reads the metrics.
+func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
@@ -182,22 +182,22 @@ func seconds(t time.Time) float64 {
 	return float64(t.UnixMilli()) / 1000
 }
 
-// crowd are the metrics of connections.
-type crowd struct{ c *connections }
+// connectionMetrics describe the connections.
+type connectionMetrics struct{ c *connections }
 
 var (
-	openDesc   = prometheus.NewDesc("argosy_http_connections", "Connections that are open.", nil, nil)
+	openDesc   = prometheus.NewDesc("argosy_http_connections", "Open connections.", nil, nil)
 	closedDesc = prometheus.NewDesc("argosy_http_connections_closed_total", "Connections that were closed without a request under way, to make room for others.", nil, nil)
 )
 
 // Describe names the metrics.
-func (crowd) Describe(ch chan<- *prometheus.Desc) {
+func (connectionMetrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- openDesc
 	ch <- closedDesc
 }
 
-// Collect looks the metrics up.
-func (c crowd) Collect(ch chan<- prometheus.Metric) {
+// Collect reads the metrics.
+func (c connectionMetrics) Collect(ch chan<- prometheus.Metric) {
 	open, closed := c.c.figures()
 	ch <- prometheus.MustNewConstMetric(openDesc, prometheus.GaugeValue, float64(open))
 	ch <- prometheus.MustNewConstMetric(closedDesc, prometheus.CounterValue, float64(closed))

@@ -28,8 +28,9 @@ const (
 	DefaultShutdownTimeout  = 15 * time.Second
 )
 
-// Defaults of the time limits and of the size of a request's header. Argo CD gives up after 30 seconds by default; GitHub
-// does after 10, with a webhook (docs.github.com, "Best practices for using webhooks").
+// Defaults of the time limits and of the size of a request's header. By default Argo CD gives up
+// after 30 seconds; GitHub gives up a webhook after 10 (docs.github.com, "Best practices for using
+// webhooks").
 const (
 	DefaultReadHeaderTimeout = 5 * time.Second
 	DefaultReadTimeout       = 30 * time.Second
@@ -39,7 +40,7 @@ const (
 	DefaultMaxHeaderBytes    = 32 << 10
 )
 
-// MinConnections is the least MaxConnections that leaves room for probes beside requests.
+// MinConnections is the smallest MaxConnections that leaves room for probes.
 const MinConnections = 8
 
 // maxStreams bounds the requests that one HTTP/2 connection makes at once.
@@ -49,20 +50,22 @@ const maxStreams = 32
 type Options struct {
 	// Source is where the repository comes from; the server closes it.
 	Source source.Source
-	// Facts are what is known of clusters; default none: every member counts as registered.
+	// Facts provides the facts of clusters; default none: every member counts as registered.
 	Facts refresh.FactsProvider
-	// Hub is the hub of requests that name none.
+	// Hub is the hub of queries that name none.
 	Hub string
 
-	// ApplicationSets are told to ask anew when their answer has changed; default none.
+	// ApplicationSets are refreshed when their response has changed; default none.
 	ApplicationSets appsets.Client
 
-	// Grants are told of which of them the member's engine has nothing any more; default none: Git alone says who owns what.
+	// Grants are the ownership grants of the member whose engine queries; default none: Git alone
+	// decides who owns a group.
 	Grants Grants
 
 	// Store keeps what a restart goes on from; default none.
 	Store state.Store
-	// StoreFacts keeps the facts in Store, too: those of Kubernetes may be gone or out of reach after a restart.
+	// StoreFacts keeps the facts in Store, too: those of Kubernetes may be gone or out of reach
+	// after a restart.
 	StoreFacts bool
 	// StoreProblems say what of earlier state cannot be used. They are logged and reported.
 	StoreProblems []string
@@ -71,46 +74,50 @@ type Options struct {
 
 	// Listen is the address to listen on; default DefaultListen. Port 0 takes a free one.
 	Listen string
-	// TokenFile holds the bearer token that may ask everything.
+	// TokenFile holds the bearer token that may query everything.
 	TokenFile string
-	// TokensFile declares tokens that may ask some things, and TokensDir has the files that hold them; default none.
+	// TokensFile declares tokens with their scopes, and TokensDir has the files that hold them;
+	// default none.
 	TokensFile, TokensDir string
-	// TokensReload is how long all of these are not looked at again; default access.DefaultReload. A negative one looks each time.
+	// TokensReload is how old the last look at these files may be. A negative one looks each time.
 	TokensReload time.Duration
-	// TokenRate and TokenBurst are how many requests a second the bearer of a token may make, and how many before that
-	// counts; beyond, a request waits for MaxWait and is refused with 429. Default access.DefaultRate and DefaultBurst.
+	// TokenRate is how many requests a second one token may make, after TokenBurst requests at
+	// once. Beyond, a request waits for MaxWait and is then refused with 429.
 	TokenRate  float64
 	TokenBurst int
-	// FailureRate and FailureBurst are the same for requests without a good token from one address, which do not wait.
+	// FailureRate and FailureBurst bound the requests without a good token from one address, which
+	// do not wait.
 	FailureRate  float64
 	FailureBurst int
 	// TLSCert and TLSKey are PEM files; without both, the server speaks plain HTTP.
 	TLSCert, TLSKey string
-	// TLSClientCA is a PEM file of authorities, of one of which clients have to present a certificate; default none.
+	// TLSClientCA is a PEM file of authorities. Clients have to present a certificate of one;
+	// default none.
 	TLSClientCA string
 
 	// MaxRequestBytes and MaxResponseBytes bound bodies.
 	MaxRequestBytes, MaxResponseBytes int64
-	// MaxWebhookBytes bounds a webhook's signed body, which is read before anybody is known to have sent it. It is not
-	// kept. The default is GitHub's own limit.
+	// MaxWebhookBytes bounds a webhook's signed body, which is read before its sender is known. The
+	// default is GitHub's own limit.
 	MaxWebhookBytes int64
 	// MaxHeaderBytes bounds headers (net/http adds 4 KiB); beyond, 431.
 	MaxHeaderBytes int
 	// WebhookTimeout is how long a webhook's signed body may take.
 	WebhookTimeout time.Duration
-	// ReadHeaderTimeout, ReadTimeout and WriteTimeout are how long a header, a whole request and an answer may take;
-	// IdleTimeout, how long a connection waits for the next request.
+	// ReadHeaderTimeout, ReadTimeout and WriteTimeout bound the time of a header, a whole request
+	// and a response; IdleTimeout, the time that a connection waits for the next request.
 	ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout time.Duration
-	// MaxConcurrent bounds how many requests of the API are worked on at once; MaxWait is how long another waits for its
-	// turn before it is refused with 429. A negative MaxWait does not wait.
+	// MaxConcurrent bounds the requests that are worked on at once. Another one waits for MaxWait
+	// before it is refused with 429; a negative MaxWait does not wait.
 	MaxConcurrent int
 	MaxWait       time.Duration
-	// MaxConnections bounds how many connections are open at once, at least MinConnections. Beyond, the one that has waited
-	// for longest for its next request or a whole header is closed. Some are kept for probes and metrics: other requests
-	// than those are refused with 503 when only 64 are left, or a quarter of fewer than 256.
+	// MaxConnections bounds the open connections, at least MinConnections. Beyond, the server
+	// closes the one that has waited longest for its next request or a whole header. Some are kept
+	// for probes and metrics: other requests are refused with 503 when only 64 are left, or a
+	// quarter of fewer than 256.
 	MaxConnections int
 
-	// DrainDelay is how long Stop goes on answering after /readyz has turned to 503; default none.
+	// DrainDelay is how long Stop still serves after /readyz has turned to 503; default none.
 	DrainDelay time.Duration
 	// ShutdownTimeout is how long Stop then waits for requests to finish.
 	ShutdownTimeout time.Duration
@@ -122,11 +129,12 @@ type Options struct {
 	Gatherer   prometheus.Gatherer
 }
 
-// Grants are those of the member whose engine the service answers.
+// Grants are the ownership grants of the member whose engine queries the service.
 type Grants interface {
 	// Member is the member's name.
 	Member() string
-	// Release tells of grants that are to go that nothing of their groups is answered or there any more. It does not wait.
+	// Release returns grants whose groups have no parameter sets and no workloads any more. It does
+	// not wait.
 	Release(grants []facts.Grant)
 }
 

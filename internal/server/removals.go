@@ -52,7 +52,8 @@ func queriesOf(o Options, s appsets.ApplicationSet, complete bool) guard.Queries
 	return out
 }
 
-// refusedRemovals returns the responses that are beyond the removal budget, with their removals one by one if detailed.
+// refusedRemovals returns the responses that are beyond the removal budget, with their removals one
+// by one if detailed.
 func (s *Server) refusedRemovals(detailed bool) []guard.RefusedRemoval {
 	out := s.guard.Refusals()
 	if out == nil {
@@ -73,18 +74,18 @@ var (
 		"Remembered responses that were damaged, could not be written, or were given up because there were too many.", []string{"failure"}, nil)
 )
 
-// removals are the metrics of the removal budget.
-type removals struct{ guard *guard.Guard }
+// removalMetrics describe the removal budget.
+type removalMetrics struct{ guard *guard.Guard }
 
 // Describe names the metrics.
-func (removals) Describe(ch chan<- *prometheus.Desc) {
+func (removalMetrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{refusedDesc, baselinesDesc, storeDesc} {
 		ch <- d
 	}
 }
 
-// Collect looks the metrics up.
-func (m removals) Collect(ch chan<- prometheus.Metric) {
+// Collect reads the metrics.
+func (m removalMetrics) Collect(ch chan<- prometheus.Metric) {
 	s := m.guard.Stats()
 	for view, n := range s.Refused {
 		ch <- prometheus.MustNewConstMetric(refusedDesc, prometheus.GaugeValue, float64(n), string(view))

@@ -22,7 +22,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/webhook"
 )
 
-// Server answers requests from the newest good state.
+// Server responds from the newest good state.
 type Server struct {
 	o              Options
 	refresher      *refresh.Refresher
@@ -37,19 +37,20 @@ type Server struct {
 	clients        *tlsreload.Authorities // nil where clients need no certificate
 	metrics        *metrics
 	slots          chan struct{}
-	webhooks       chan struct{} // signed bodies that are being read
+	webhooks       chan struct{} // slots of signed bodies that are read
 	deliveries     *webhook.Deliveries
 	queries        queryCache
 	artifacts      *ociregistry.Registry
 	http           *http.Server
-	listener       *connections // what it listens on comes with Start
+	listener       *connections // Start sets its listener
 	draining       atomic.Bool
 	failed         chan error
 	stop           sync.Once
 	stopped        error
 }
 
-// New makes a server that does not listen yet. The token file and the certificate have to be good now.
+// New makes a server that does not listen yet. Its files of tokens and certificates have to be good
+// now.
 func New(o Options) (*Server, error) {
 	if o.Source == nil {
 		return nil, errors.New("no source: nothing to serve")
@@ -126,8 +127,8 @@ func (s *Server) tls() (config *tls.Config, err error) {
 	return tlsreload.New(tlsreload.Options{Cert: s.o.TLSCert, Key: s.o.TLSKey, Clients: s.clients, Log: s.o.Logger})
 }
 
-// Start listens, and begins to watch the source. It returns as soon as connections are accepted; /readyz tells when
-// there is something to answer.
+// Start listens, and begins to watch the source. It returns when connections are accepted; /readyz
+// says when a state is served.
 func (s *Server) Start(ctx context.Context) error {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", s.o.Listen)
@@ -153,7 +154,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// refreshed takes in a turn of the refresher. A new state is being served by now.
+// refreshed follows a reconciliation of the refresher, whose new state is served by now.
 func (s *Server) refreshed(o refresh.Outcome) {
 	s.metrics.refreshed(o)
 	if g := s.o.Grants; o.Swapped && g != nil {
@@ -164,7 +165,7 @@ func (s *Server) refreshed(o refresh.Outcome) {
 	}
 }
 
-// notify begins to tell ApplicationSets of new answers.
+// notify begins to refresh ApplicationSets with new responses.
 func (s *Server) notify(ctx context.Context) {
 	if s.notifier == nil {
 		return
@@ -172,7 +173,7 @@ func (s *Server) notify(ctx context.Context) {
 	s.notifying = background(ctx, s.notifier.Run)
 }
 
-// background runs something until the function that it returns is called, which waits for its end.
+// background runs a function until end is called, which waits for it.
 func background(ctx context.Context, run func(context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -183,7 +184,7 @@ func background(ctx context.Context, run func(context.Context)) (end func()) {
 	}
 }
 
-// Addr is the URL that the server answers at, after Start.
+// Addr is the server's URL, after Start.
 func (s *Server) Addr() string {
 	scheme := "http"
 	if s.o.TLSCert != "" {
@@ -192,7 +193,7 @@ func (s *Server) Addr() string {
 	return scheme + "://" + s.listener.Addr().String()
 }
 
-// Refresher is what keeps the state that the server answers from.
+// Refresher keeps the served state up to date.
 func (s *Server) Refresher() *refresh.Refresher { return s.refresher }
 
 // state returns the served state; 503 before there is one (G4).
@@ -207,8 +208,8 @@ func (s *Server) state() (*generator.State, *failure) {
 	return nil, &failure{code: http.StatusServiceUnavailable, message: err.Error(), header: map[string]string{"Retry-After": "5"}}
 }
 
-// Stop drains and ends the server (rule 7). The end of the context cuts the drain delay short; requests that run
-// have the shutdown timeout all the same.
+// Stop drains and ends the server (rule 7). The end of the context cuts the drain delay short;
+// requests under way still have the shutdown timeout.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		s.draining.Store(true)
@@ -236,7 +237,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.stopped
 }
 
-// Run serves until the context ends, then drains. The source is closed in any case. started, which may be nil, is called when the server listens.
+// Run serves until the context ends, then drains. It closes the source in any case. It calls
+// started, which may be nil, when the server listens.
 func Run(ctx context.Context, o Options, started func(*Server)) error {
 	s, err := New(o)
 	if err != nil {
