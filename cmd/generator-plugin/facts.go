@@ -14,10 +14,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
-// known opens what --facts says: where facts come from, and with Kubernetes the ApplicationSets
-// that are told of new answers. What Flux has is added with --flux-namespace.
-func (f *flags) known(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
-	provider, sets, err := f.ofClusters(log)
+// openFacts opens the provider of facts, and with Kubernetes the ApplicationSets to refresh.
+// --flux-namespace adds what Flux runs.
+func (f *flags) openFacts(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
+	provider, sets, err := f.clusterFacts(log)
 	if err != nil || f.fluxNamespace == "" {
 		return provider, sets, err
 	}
@@ -32,21 +32,21 @@ func (f *flags) known(log *slog.Logger) (refresh.FactsProvider, appsets.Client, 
 	return withFlux(provider, flux), sets, nil
 }
 
-// kubernetesFacts is the --facts of Argo CD's cluster Secrets.
+// kubernetesFacts is the value of --facts for Argo CD's cluster Secrets.
 const kubernetesFacts = "kubernetes"
 
-func (f *flags) ofClusters(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
+func (f *flags) clusterFacts(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
 	switch f.facts {
 	case "none":
 		return refresh.StaticFacts{}, nil, nil
 	case kubernetesFacts:
-		return f.fromKubernetes(log)
+		return f.kubernetesFacts(log)
 	}
 	file, err := refresh.NewFileFacts(f.facts)
 	return file, nil, err
 }
 
-func (f *flags) fromKubernetes(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
+func (f *flags) kubernetesFacts(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
 	config, err := hub.LoadConfig(f.kubeconfig)
 	if err != nil {
 		return nil, nil, err
@@ -67,7 +67,7 @@ func (f *flags) fromKubernetes(log *slog.Logger) (refresh.FactsProvider, appsets
 	return provider, applicationSets{sets}, nil
 }
 
-// extended are a provider's facts, and what another watch adds to them.
+// extended adds the facts of another watch to those of a provider.
 type extended struct {
 	refresh.FactsProvider
 	add func(facts.Set) (all facts.Set, synced bool)
@@ -75,7 +75,7 @@ type extended struct {
 	run func(ctx context.Context, changed func())
 }
 
-// Current is what both know.
+// Current returns the facts of both.
 func (e extended) Current() (facts.Set, bool) {
 	set, complete := e.FactsProvider.Current()
 	set, synced := e.add(set)
@@ -117,8 +117,8 @@ func withGrants(p refresh.FactsProvider, grants *hub.Grants) refresh.FactsProvid
 	return extended{p, add, func() error { return grants.State().Err }, grants.Run}
 }
 
-// held adds the grants of the member that --grants says.
-func (f *flags) held(o *server.Options, log *slog.Logger) error {
+// addGrants adds the ownership grants of the member of --grants.
+func (f *flags) addGrants(o *server.Options, log *slog.Logger) error {
 	if f.grants == "" {
 		return nil
 	}
@@ -134,10 +134,10 @@ func (f *flags) held(o *server.Options, log *slog.Logger) error {
 	return nil
 }
 
-// applicationSets are a hub's ApplicationSets as appsets wants them.
+// applicationSets adapts a hub's ApplicationSets to appsets.
 type applicationSets struct{ *hub.ApplicationSets }
 
-// List are those that ask this plugin.
+// List returns those that query this plugin.
 func (a applicationSets) List() ([]appsets.ApplicationSet, bool) {
 	sets, complete := a.ApplicationSets.List()
 	out := make([]appsets.ApplicationSet, len(sets))
@@ -147,19 +147,19 @@ func (a applicationSets) List() ([]appsets.ApplicationSet, bool) {
 	return out, complete
 }
 
-// kubernetes is what a hub knows, as refresh wants it.
+// kubernetes adapts the facts of a hub to refresh.
 type kubernetes struct {
 	hub *hub.Hub
 	log *slog.Logger
 }
 
-// Current is what Secrets and Applications say.
+// Current returns the facts of Secrets and Applications.
 func (k kubernetes) Current() (facts.Set, bool) {
 	s := k.hub.State()
 	return s.Facts, s.Synced
 }
 
-// Err is why the API server cannot be asked.
+// Err is why the API server cannot be reached.
 func (k kubernetes) Err() error { return k.hub.State().Err }
 
 // Refresh does nothing: a watch is always up to date.
@@ -170,14 +170,14 @@ func (k kubernetes) Run(ctx context.Context, changed func()) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { k.hub.Run(ctx) })
-	var told []problem.Problem
+	var reported []problem.Problem
 	k.hub.Watch(ctx, func(s hub.State) {
 		for _, p := range s.Problems {
-			if !slices.ContainsFunc(told, func(q problem.Problem) bool { return problem.Compare(p, q) == 0 }) {
+			if !slices.ContainsFunc(reported, func(q problem.Problem) bool { return problem.Compare(p, q) == 0 }) {
 				k.log.Warn("cluster secrets", "reason", p.Reason, "problem", p.Error())
 			}
 		}
-		told = s.Problems
+		reported = s.Problems
 		changed()
 	})
 }

@@ -73,23 +73,23 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	f.Options = server.Defaults()
 	fs.StringVar(&f.repository.Location, "source", "", "the fleet's repository: a `folder`, which is watched, or a Git URL (required)")
 	fs.StringVar(&f.repository.Ref, "ref", "main", "branch, tag or commit of a Git `source`")
-	fs.DurationVar(&f.repository.Interval, "interval", time.Minute, "how often a Git source is asked for something new")
+	fs.DurationVar(&f.repository.Interval, "interval", time.Minute, "how often a Git source is polled")
 	fs.StringVar(&f.repository.Credentials, "git-credentials", "", "`folder` with the files username and password, or identity and known_hosts")
-	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and what was accepted and answered last; without it, all are lost")
-	fs.StringVar(&f.stateIn, "state", "", "where what was accepted, answered and known last is kept: kubernetes, in ConfigMaps that replicas share, or a `folder`, as --state-dir; default: --state-dir")
+	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and the last accepted snapshot and responses; without it, all are lost")
+	fs.StringVar(&f.stateIn, "state", "", "where the last accepted snapshot, responses and facts are stored: kubernetes, in ConfigMaps that replicas share, or a `folder`, as --state-dir; default: --state-dir")
 	fs.StringVar(&f.stateNamespace, "state-namespace", "", "`namespace` of these ConfigMaps, with --state kubernetes; default: the pod's own")
 	fs.StringVar(&f.Hub, "hub", "", "`name` of the hub whose members are served (required)")
-	fs.StringVar(&f.facts, "facts", "none", "what is known of clusters: kubernetes, none, or a `file` of kind Facts")
+	fs.StringVar(&f.facts, "facts", "none", "where the facts of clusters come from: kubernetes, none, or a `file` of kind Facts")
 	fs.StringVar(&f.namespace, "namespace", "argocd", "namespace of Argo CD: its cluster Secrets, Applications and ApplicationSets, with --facts kubernetes")
-	fs.BoolVar(&f.refreshSets, "refresh-applicationsets", true, "with --facts kubernetes: make Argo CD ask at once for the ApplicationSets whose answer has changed")
+	fs.BoolVar(&f.refreshSets, "refresh-applicationsets", true, "with --facts kubernetes: make Argo CD refresh the ApplicationSets whose response has changed")
 	fs.StringVar(&f.pluginConfigMap, "plugin-configmap", "generator-plugin", "`name` of the ConfigMap by which ApplicationSets refer to this service")
-	fs.StringVar(&f.fluxNamespace, "flux-namespace", "", "`namespace` of Flux: its HelmReleases and Kustomizations are watched, so that an artifact can remove what is to go in two steps; without it, everything stays")
-	fs.StringVar(&f.grants, "grants", "", "`name` of the member whose engine is answered: a group of its own is answered only while its hub's grant is there, and is held until the engine has nothing of it; without it, Git alone says whose it is")
-	fs.StringVar(&f.grantsNamespace, "grants-namespace", "", "`namespace` that the hub delivers the member's grants to, with --grants")
+	fs.StringVar(&f.fluxNamespace, "flux-namespace", "", "`namespace` of Flux: the service watches its HelmReleases and Kustomizations, so that an artifact can remove components in two steps; without it, all stay")
+	fs.StringVar(&f.grants, "grants", "", "`name` of the member whose engine queries: it gets a group of its own only by its hub's ownership grant, and keeps the grant while the engine has workloads of the group; without it, Git alone decides who owns a group")
+	fs.StringVar(&f.grantsNamespace, "grants-namespace", "", "`namespace` that the hub delivers the member's ownership grants to, with --grants")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` to reach the API server with; default: KUBECONFIG, the pod's service account, ~/.kube/config")
 	fs.StringVar(&f.Listen, "listen", f.Listen, "`address` to listen on")
-	fs.StringVar(&f.TokenFile, "token-file", "", "`file` with the bearer token that may ask everything (required); read again when it changes")
-	fs.StringVar(&f.TokensFile, "tokens-file", "", "YAML `file` of kind Tokens: tokens that may ask some things; read again when it changes")
+	fs.StringVar(&f.TokenFile, "token-file", "", "`file` with the bearer token that may query everything (required); read again when it changes")
+	fs.StringVar(&f.TokensFile, "tokens-file", "", "YAML `file` of kind Tokens: tokens with their scopes; read again when it changes")
 	fs.StringVar(&f.TokensDir, "tokens-dir", "", "`folder` with the files that hold the tokens of --tokens-file; looked at again every second")
 	fs.Float64Var(&f.TokenRate, "token-rate", f.TokenRate, "`requests` a second with one token, after --token-burst; beyond, a short wait, then 429")
 	fs.IntVar(&f.TokenBurst, "token-burst", f.TokenBurst, "`requests` at once with one token before --token-rate counts")
@@ -97,16 +97,16 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.FailureBurst, "failure-burst", f.FailureBurst, "`requests` at once without a good token from one address before --failure-rate counts")
 	fs.StringVar(&f.TLSCert, "tls-cert", "", "PEM `file` of the certificate; with --tls-key the service speaks HTTPS; read again when it changes")
 	fs.StringVar(&f.TLSKey, "tls-key", "", "PEM `file` of the certificate's key")
-	fs.StringVar(&f.TLSClientCA, "tls-client-ca", "", "PEM `file` of authorities: clients have to present a certificate of one, but for probes and metrics; read again when it changes")
+	fs.StringVar(&f.TLSClientCA, "tls-client-ca", "", "PEM `file` of authorities: clients have to present a certificate of one, except for probes and metrics; read again when it changes")
 	fs.Int64Var(&f.MaxRequestBytes, "max-request-bytes", f.MaxRequestBytes, "largest request, in `bytes`")
-	fs.Int64Var(&f.MaxResponseBytes, "max-response-bytes", f.MaxResponseBytes, "largest answer, in `bytes`; beyond, 503")
+	fs.Int64Var(&f.MaxResponseBytes, "max-response-bytes", f.MaxResponseBytes, "largest response, in `bytes`; beyond, 503")
 	fs.Int64Var(&f.MaxWebhookBytes, "max-webhook-bytes", f.MaxWebhookBytes, "largest body of a signed webhook, in `bytes`")
-	fs.IntVar(&f.MaxConnections, "max-connections", f.MaxConnections, "how many connections are open at once; beyond, the one that has waited for longest is closed")
+	fs.IntVar(&f.MaxConnections, "max-connections", f.MaxConnections, "how many connections are open at once; beyond, the one that has waited longest is closed")
 	fs.IntVar(&f.MaxConcurrent, "max-concurrent", f.MaxConcurrent, "how many requests are worked on at once; beyond, 429 after a short wait")
-	fs.DurationVar(&f.DrainDelay, "drain-delay", f.DrainDelay, "how long to go on answering after a signal, while /readyz already says 503")
+	fs.DurationVar(&f.DrainDelay, "drain-delay", f.DrainDelay, "how long to serve after a signal, while /readyz already says 503")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	fs.Bool("version", false, "print the version and leave") // cobra looks it up
+	fs.Bool("version", false, "print the version and exit") // cobra looks it up
 }
 
 // normalize makes one argument of `--source git URL`, and two dashes of one: no flag has a short
@@ -173,10 +173,10 @@ func (f *flags) open(stderr io.Writer) (server.Options, error) {
 	o := f.Options
 	o.Logger = log
 	var err error
-	if o.Facts, o.ApplicationSets, err = f.known(log); err != nil {
+	if o.Facts, o.ApplicationSets, err = f.openFacts(log); err != nil {
 		return o, err
 	}
-	if err := f.held(&o, log); err != nil {
+	if err := f.addGrants(&o, log); err != nil {
 		return o, err
 	}
 	if err := f.state(&o); err != nil {

@@ -1,5 +1,5 @@
-// Command generator-plugin serves the answers of a fleet's repository to Argo CD's plugin
-// generator.
+// Command generator-plugin answers the queries of Argo CD's plugin generator from a fleet's
+// repository.
 package main
 
 import (
@@ -51,8 +51,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
-// announce prints one line when there is something to serve; until then, the log says what is being
-// waited for.
+// announce prints one line when a state is served; until then, the log says what the service waits
+// for.
 func announce(ctx context.Context, stderr io.Writer, s *server.Server) {
 	r := s.Refresher()
 	for {
