@@ -17,23 +17,23 @@ import (
 // ApprovalKind is the kind of a file that approves removals.
 const ApprovalKind = "RemovalApproval"
 
-// Any stands for whatever name in an approval.
+// Any matches every name in an approval.
 const Any = "*"
 
-// Approval is a file that approves removals (rule G3): it is a commit that somebody reviews.
+// Approval is a file that approves removals (G3). Somebody reviews it as a commit.
 type Approval struct {
-	// Expires is the day after which it approves nothing any more, in UTC.
+	// Expires is the last day on which the file approves anything, in UTC.
 	Expires  time.Time
 	Removals []ApprovedRemoval
 	Pos      problem.Pos // of the file's expires
 }
 
-// ApprovedRemoval is what may go. All that it says has to hold for a removal.
+// ApprovedRemoval names removals that are allowed. A removal must match all of its fields.
 type ApprovedRemoval struct {
-	// Hub, Tenant and Environment are empty where any will do. Tenant and Environment are those of
-	// the member file: of a member whose file is gone nobody knows them.
+	// Hub, Tenant and Environment match everything when they are empty. Tenant and Environment are
+	// those of the member file; a member whose file is gone has none.
 	Hub, Tenant, Environment string
-	// Clusters are names, or Any; empty where Tenant or Environment say enough.
+	// Clusters are names, or Any; empty when Tenant or Environment select the clusters.
 	Clusters []string
 	// Components are group/component, group/* or Any.
 	Components []string
@@ -41,13 +41,13 @@ type ApprovedRemoval struct {
 	Pos        problem.Pos
 }
 
-// Removal is what an approval is asked for.
+// Removal is one removed parameter set, which an approval may allow.
 type Removal struct{ Hub, Cluster, Tenant, Environment, Group, Component string }
 
-// ExpiredAt reports whether the approval approves nothing any more: its last day is over, in UTC.
+// ExpiredAt reports whether the approval's last day is over, in UTC.
 func (a Approval) ExpiredAt(now time.Time) bool { return !now.Before(a.Ends()) }
 
-// Ends is the first moment at which the approval approves nothing any more.
+// Ends is the moment at which the approval expires.
 func (a Approval) Ends() time.Time { return a.Expires.AddDate(0, 0, 1) }
 
 // Approves reports whether the approval names a removal, expired or not.
@@ -65,8 +65,8 @@ func (a ApprovedRemoval) names(r Removal) bool {
 		})
 }
 
-// loadApprovals reads the approvals. One that is wrong approves nothing, and is a finding; whatever
-// else is in the repository does not depend on it.
+// loadApprovals reads the approvals. An invalid one approves nothing and is a finding; nothing else
+// in the repository depends on it.
 func (f *Fleet) loadApprovals(s *snapshot.Snapshot, cache *hierarchy.Cache) {
 	for _, path := range s.Under(f.Layout.Guard.Approvals) {
 		doc, err := cache.Doc(s.File(path))
@@ -135,7 +135,7 @@ func readRemoval(r *yamldoc.Reader, item *yamldoc.Node, what string) ApprovedRem
 	return out
 }
 
-// names are those under a key of one name and under a key of several.
+// names are the names under a key of one name and under a key of several.
 func names(r *yamldoc.Reader, m *yamldoc.MapReader, one, several string) []string {
 	var out []string
 	if name := m.String(one); name != "" {
@@ -151,9 +151,8 @@ func names(r *yamldoc.Reader, m *yamldoc.MapReader, one, several string) []strin
 	return out
 }
 
-// strangers are names in an approval that the fleet does not have, though it should: hubs, groups,
-// tenants and environments. Clusters and components may be gone already; that is what approvals are
-// for.
+// strangers are hubs, groups, tenants and environments that an approval names and the fleet does
+// not have. Clusters and components may be gone already: approvals are for their removal.
 func (f *Fleet) strangers(a Approval) []problem.Problem {
 	tenants, environments := map[string]bool{}, map[string]bool{}
 	for _, m := range f.byPath {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Guard is what the layout says of removals (rule G3).
+// Guard is the layout's removal budget and the place of approvals (G3).
 type Guard struct {
-	// MaxRemovals is how many members may lose something in one answer without approval.
+	// MaxRemovals is how many members one response may remove something from without approval.
 	MaxRemovals Budget
-	// Window is how long what an answer has removed counts for the next ones, where nothing is
-	// known of Applications; zero gives each answer the whole budget.
+	// Window is how long the removals of one response count against the budget of the next ones,
+	// where the facts have no Applications. Zero gives each response the whole budget.
 	Window time.Duration
 	// Approvals is the folder of approvals.
 	Approvals string
@@ -21,13 +21,13 @@ type Guard struct {
 // maxWindow is the longest window.
 const maxWindow = 30 * 24 * time.Hour
 
-// Budget is a number of members, or a share of them. The zero value is none at all.
+// Budget is a number of members, or a share of them. The zero value allows no removal.
 type Budget struct {
 	members int // if it is no share
 	percent int
 }
 
-// budgetForm is what a budget may be written as. Percentages are whole.
+// budgetForm is the form of a budget. Percentages are whole numbers.
 var budgetForm = regexp.MustCompile(`^(\d{1,9})(%?)$`)
 
 // ParseBudget reads "3" or "10%".
@@ -49,9 +49,9 @@ func ParseBudget(text string) (Budget, error) {
 	return Budget{percent: n}, nil
 }
 
-// Of is how many of so many members may lose something without approval. A share is rounded down,
-// but is at least one member unless it is 0%. Rounded down, it never falls by more than the members
-// that have gone already: what is allowed at first does not become too much half-way.
+// Of is how many members of a total the budget allows to lose something without approval. A share
+// is rounded down, but is at least one member unless it is 0%. Rounding down keeps a removal
+// allowed until it is done: the share never falls by more than the members already removed.
 func (b Budget) Of(members int) int {
 	if b.percent == 0 {
 		return b.members
@@ -59,7 +59,7 @@ func (b Budget) Of(members int) int {
 	return max(1, members*b.percent/100)
 }
 
-// String is how the budget is written.
+// String is the budget in the form of the layout.
 func (b Budget) String() string {
 	if b.percent == 0 {
 		return strconv.Itoa(b.members)
@@ -67,7 +67,7 @@ func (b Budget) String() string {
 	return strconv.Itoa(b.percent) + "%"
 }
 
-// guard reads what the layout says of removals; what it takes away by null is as by default.
+// guard reads the removal budget. A key that the layout sets to null has its default.
 func (p layoutParser) guard() Guard {
 	m := p.root.Map("guard")
 	m.Known("maxRemovals", "window", "approvals")

@@ -18,11 +18,10 @@ type Fleet struct {
 	Layout       *Layout
 	Versions     *release.Versions
 	FleetSecrets *release.List
-	// Problems are those of the repository and of hubs as a whole; those of members are in the
-	// members.
+	// Problems are those of the repository and of hubs as a whole; members have their own.
 	Problems []problem.Problem
-	// Approvals are the removals that have been approved, by file. ApprovalProblems are what is
-	// wrong with their files: it stops nothing else.
+	// Approvals are the approved removals, by file. ApprovalProblems are the problems of these
+	// files, which stop nothing else.
 	Approvals        []Approval
 	ApprovalProblems []problem.Problem
 
@@ -39,8 +38,8 @@ type hub struct {
 	faulty  []*Member // those with errors
 }
 
-// Load reads a snapshot. What did not change since the previous fleet (which may be nil) is taken
-// from it. The error is a problem.List and means that the repository as a whole cannot be used.
+// Load reads a snapshot. It reuses what did not change since the previous fleet, which may be nil.
+// The error is a problem.List and means that the repository as a whole cannot be used.
 func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet, error) {
 	f := &Fleet{hubs: map[string]*hub{}, byPath: map[string]*Member{}, inputs: map[string]string{}}
 	if err := f.loadLayout(s, cache, previous); err != nil {
@@ -54,7 +53,7 @@ func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet
 	}
 	if len(problem.Errors(f.ProblemsOf(""))) > 0 {
 		errs := problem.Errors(f.Problems)
-		for _, m := range f.byPath { // so that one look tells all that is to be mended
+		for _, m := range f.byPath { // so that one report names everything to fix
 			errs = append(errs, problem.Errors(m.Problems)...)
 		}
 		return nil, problem.List(problem.Sorted(errs))
@@ -74,7 +73,7 @@ func noMembers(s *snapshot.Snapshot, l *Layout) problem.Problem {
 	return p
 }
 
-// input is the file at a path and whether it is as in the previous fleet.
+// input is the file at a path, and whether it is the same as in the previous fleet.
 func (f *Fleet) input(s *snapshot.Snapshot, path string, previous *Fleet) (file *snapshot.File, same bool) {
 	file = s.File(path)
 	digest := "absent"
@@ -241,8 +240,8 @@ func (f *Fleet) member(file *snapshot.File, hubName, name string, cache *hierarc
 	return readMember(f.Layout, hubName, name, file, doc, err)
 }
 
-// duplicates reports members whose files declare one name: Argo CD could not tell their clusters
-// apart.
+// duplicates reports members whose files declare the same name: Argo CD could not distinguish their
+// clusters.
 func (f *Fleet) duplicates(hubName string, h *hub) {
 	first := map[string]*Member{}
 	for _, m := range h.members {
@@ -255,7 +254,7 @@ func (f *Fleet) duplicates(hubName string, h *hub) {
 			first[declared] = m
 			continue
 		}
-		wrong := m // the other one may be right: a file that was copied, and a name forgotten
+		wrong := m // the other one is right if this is a copy whose name was not changed
 		if m.Name == declared {
 			wrong = other
 		}
@@ -314,7 +313,7 @@ func (f *Fleet) Member(hubName, name string) *Member {
 	return f.Members(hubName)[i]
 }
 
-// Place is where a hub's member is among its Members, and whether it is.
+// Place is the index of a hub's member in Members, and whether the hub has it.
 func (f *Fleet) Place(hubName, name string) (int, bool) {
 	return slices.BinarySearchFunc(f.Members(hubName), name, func(m *Member, name string) int { return strings.Compare(m.Name, name) })
 }

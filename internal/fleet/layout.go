@@ -33,12 +33,12 @@ type Group struct {
 	Name string
 	// Root is the folder that holds the group's levels.
 	Root string
-	// Catalog is the file that requests without a base start from; empty when there is none.
+	// Catalog is the file that queries without a base start from; empty when there is none.
 	Catalog string
 	Pos     problem.Pos
 }
 
-// Layout says where things are in a repository.
+// Layout says where the files of a repository are.
 type Layout struct {
 	// Members is the path of member files.
 	Members *Pattern
@@ -52,16 +52,16 @@ type Layout struct {
 	Values, Catalog *FileTemplate
 	// Merge are the rules of H4.
 	Merge hierarchy.Rules
-	// Guard is the removal budget, and where approvals are (G3).
+	// Guard is the removal budget and the place of approvals (G3).
 	Guard Guard
 	// SecretNames are the secrets that tenants may name.
 	SecretNames SecretNames
-	// dirs are the folders of the spokes' levels, in parts, with sentinels for the facts;
-	// tenantLevels those among the levels that are a tenant's.
+	// dirs are the folders of the spokes' levels, in parts, with sentinels for the facts.
+	// tenantLevels are the levels that belong to a tenant.
 	dirs         [][]string
 	tenantLevels map[string]bool
 	// reserved are names that a tenant, environment or cluster cannot have, because a level's own
-	// folder is called so.
+	// folder has them.
 	reserved map[string][]string
 }
 
@@ -69,8 +69,8 @@ type Layout struct {
 type FileTemplate struct {
 	t   *tmpl.Template
 	pos problem.Pos
-	// Shared tells that the path depends on the group and the component alone: it is the same for
-	// all clusters.
+	// Shared reports whether the path depends on the group and the component alone, so that it is
+	// the same for all clusters.
 	Shared bool
 }
 
@@ -258,7 +258,7 @@ func (p layoutParser) file(m *yamldoc.MapReader, key string, needs ...string) *F
 	return &FileTemplate{t: t, pos: m.Node().Get(key).Pos(), Shared: t.ReadsOnly("group", "component")}
 }
 
-// levels compiles and tries a list of levels; it also returns their folders with sentinels for the
+// levels compiles and tries a list of levels. It also returns their folders with sentinels for the
 // facts.
 func (p layoutParser) levels(key string) (*hierarchy.Hierarchy, [][]string) {
 	var specs []hierarchy.LevelSpec
@@ -325,16 +325,16 @@ func (p layoutParser) merge() hierarchy.Rules {
 	return out
 }
 
-// sentinel is the value of a fact when a template is tried: it stands in no path by itself.
+// sentinel is the value of a fact when a template is tried: no path contains it otherwise.
 func sentinel(fact string) string { return "<" + fact + ">" }
 
-// inOpenMap is a template's expression that looks into what differs from cluster to cluster.
+// inOpenMap matches an expression that reads maps whose keys differ from cluster to cluster.
 var inOpenMap = regexp.MustCompile(`\.(labels|annotations|member)\.`)
 
 var unknownFact = regexp.MustCompile(`no fact "([^"]+)" is known`)
 
 // try executes a path template with sentinels. Labels, annotations and keys of the member file
-// differ from cluster to cluster: whichever the template asks for is there.
+// differ from cluster to cluster, so that every key that the template reads exists.
 func try(t *tmpl.Template) (string, error) {
 	sample := map[string]any{}
 	for _, fact := range []string{"hub", "cluster", "tenant", "environment", "group", "component", "root", "name", "server", "model"} {
@@ -359,7 +359,7 @@ func try(t *tmpl.Template) (string, error) {
 }
 
 // reservedNames finds, for each fact that names folders, the literal folder names that other levels
-// have in its place: with levels tenants/defaults and tenants/{{ .tenant }}/defaults, no tenant can
+// have in its place. With levels tenants/defaults and tenants/{{ .tenant }}/defaults, no tenant can
 // be called "defaults".
 func reservedNames(dirs [][]string) map[string][]string {
 	reserved := map[string][]string{}

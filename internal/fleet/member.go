@@ -30,7 +30,7 @@ const (
 	Agent       = "agent"
 )
 
-// OwnerHub is the owner that stands for the hub's engine; no member but a hub can be called so.
+// OwnerHub is the owner that stands for the hub's engine. Only a hub can have this name.
 const OwnerHub = "hub"
 
 const enableRemote = "enable_remote_"
@@ -50,14 +50,14 @@ var repoKeys = []string{"url", "path", "basepath", "revision"}
 type Member struct {
 	Hub, Name           string
 	Tenant, Environment string
-	// IsHub tells the hub's own member file.
+	// IsHub marks the hub's own member file.
 	IsHub bool
-	// Remote tells the agent model; Engine is the agent's engine.
+	// Remote marks an agent; Engine is the agent's engine.
 	Remote bool
 	Engine string
 	// Lifecycle is Active, Draining or Retired.
 	Lifecycle string
-	// Deletion is what becomes of what runs when the member retires: Orphan or Cascade (rule D3).
+	// Deletion says what becomes of the workloads when the member retires: Orphan or Cascade (D3).
 	Deletion              string
 	SecretManagerSecret   string
 	GitHubSecret          bool
@@ -76,7 +76,7 @@ type Member struct {
 	digest                string
 }
 
-// Model is who deploys to the member.
+// Model is Agent if the member's own engine deploys, else Centralized.
 func (m *Member) Model() string {
 	if m.Remote {
 		return Agent
@@ -84,8 +84,8 @@ func (m *Member) Model() string {
 	return Centralized
 }
 
-// Owner is whose engine owns a group's Applications for this member: OwnerHub or the member's own
-// name (rule M1: every view asks here).
+// Owner names the engine that owns a group's Applications for this member: OwnerHub or the member's
+// own name. Every view calls it (M1).
 func (m *Member) Owner(group string) string {
 	if m.Remote && m.remoteGroups[group] {
 		return m.Name
@@ -93,7 +93,7 @@ func (m *Member) Owner(group string) string {
 	return OwnerHub
 }
 
-// KeyPos is where the value of one of the file's own keys stands; the file, when it does not set
+// KeyPos is the place of the value of one of the file's own keys, or the file when it does not set
 // the key.
 func (m *Member) KeyPos(key string) problem.Pos {
 	if v := m.root.Get(key); v != nil {
@@ -105,8 +105,8 @@ func (m *Member) KeyPos(key string) problem.Pos {
 // Content is the member file's content as templates see it; it must not be changed.
 func (m *Member) Content() map[string]any { return m.content }
 
-// Flag is the file's value of a boolean key as text, "false" when it is not declared. The two about
-// secrets have their defaults from the model.
+// Flag is the file's value of a boolean key as text, "false" when it is not declared. The defaults
+// of the two flags about secrets depend on the model.
 func (m *Member) Flag(name string) string {
 	switch name {
 	case "use_external_secrets":
@@ -130,7 +130,7 @@ type memberReader struct {
 	out    *Member
 }
 
-// readMember reads a member file. What is wrong is kept in the member.
+// readMember reads a member file. The member keeps the file's problems.
 func readMember(layout *Layout, hub, name string, file *snapshot.File, doc *yamldoc.Doc, err error) *Member {
 	out := &Member{Hub: hub, Name: name, Lifecycle: Active, Deletion: Orphan, Engine: EngineArgoCD, Pos: problem.Pos{File: file.Path}, digest: file.Digest}
 	if err != nil {
@@ -146,7 +146,7 @@ func readMember(layout *Layout, hub, name string, file *snapshot.File, doc *yaml
 	return out.concerns()
 }
 
-// concerns marks the member's problems as its own.
+// concerns attributes the problems to the member.
 func (m *Member) concerns() *Member {
 	for i := range m.Problems {
 		m.Problems[i].Hub, m.Problems[i].Cluster = m.Hub, m.Name
@@ -173,7 +173,7 @@ func (mr *memberReader) read() {
 	mr.out.SecretManagerSecret = mr.m.String("secretManagerSecretName")
 	mr.out.GitHubSecretName = mr.m.String("githubSecretName")
 	mr.out.GitHubSecret = mr.m.Bool("githubSecret", false)
-	mr.walls()
+	mr.tenancyRules()
 }
 
 func (mr *memberReader) identity() {
@@ -265,7 +265,7 @@ func (mr *memberReader) model() {
 	}
 }
 
-// flags gives every declared flag its own label, and nothing else (L3).
+// flags gives every declared flag the label of its name, and nothing else (L3).
 func (mr *memberReader) flags() {
 	names := slices.Clone(Flags)
 	for _, g := range mr.layout.GroupNames() {

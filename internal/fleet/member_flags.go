@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// noEffect warns of keys that mean nothing as the others are: most often the one that would give
-// them a meaning is missing. What says no more than the default does is left alone.
+// noEffect warns of keys that have no effect beside the others: most often another key is missing.
+// Keys that say no more than the default are not reported.
 func (mr *memberReader) noEffect() {
 	out := mr.out
 	warn := func(key, why, expected string) {
@@ -38,9 +38,9 @@ func (mr *memberReader) noEffect() {
 	}
 }
 
-// Effective are the values of the flags that the engine itself acts upon, by the names of their
-// labels, and of those that the file declares for others. Whoever selects by such a label has to
-// see what the engine does.
+// Effective are the values of the flags that the resolver acts upon, by the names of their labels,
+// and of the flags that the file declares for others. A selector by such a label has to see the
+// value that the resolver acts upon.
 func (m *Member) Effective() map[string]string {
 	out := map[string]string{"use_remote_argo": fmt.Sprint(m.Remote), "githubSecret": fmt.Sprint(m.GitHubSecret)}
 	for group, remote := range m.remoteGroups {
@@ -50,15 +50,15 @@ func (m *Member) Effective() map[string]string {
 		out["remote_engine"] = m.Engine
 		out["use_external_secrets"], out["push_argo_secrets"] = fmt.Sprint(m.UseExternalSecrets), fmt.Sprint(m.PushArgoSecrets)
 	}
-	for _, e := range m.FlagLabels { // what has no effect is the label's value all the same (L3)
+	for _, e := range m.FlagLabels { // a flag without effect is a label all the same (L3)
 		out[e.Key] = e.Value
 	}
 	return out
 }
 
-// Contradictions are labels that Git declares with another value than the flag of their name has:
-// selectors would follow the label, the engine the flag, and each would give the cluster a half of
-// something (L3). The set is the cluster's.
+// Contradictions are labels that Git declares with another value than the flag of their name.
+// Selectors would follow the label and the resolver the flag, and the cluster would get half of
+// each (L3). The set is the cluster's.
 func (m *Member) Contradictions(s labels.Set) []problem.Problem {
 	var out []problem.Problem
 	for key, value := range m.Effective() {

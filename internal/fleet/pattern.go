@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
-// Pattern is the path of member files: a template over .hub, .cluster and, if wanted, .tenant that
-// can be read in both directions.
+// Pattern is the path of member files: a template over .hub, .cluster and optionally .tenant, from
+// which the names can be read back.
 type Pattern struct {
 	text   string
 	t      *tmpl.Template
@@ -19,9 +19,9 @@ type Pattern struct {
 	prefix string
 }
 
-// NewPattern compiles a path such as fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml: each of
-// the two facts exactly once. The tenant may be a third: then the folder says whose member it is,
-// and not the file alone.
+// NewPattern compiles a path such as fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml, with each
+// of the two facts exactly once. With {{ .tenant }} as a third, the folder names the member's
+// tenant too.
 func NewPattern(text string) (*Pattern, error) {
 	t, err := tmpl.Parse(problem.Pos{}, text)
 	if err != nil {
@@ -64,7 +64,7 @@ func NewPattern(text string) (*Pattern, error) {
 
 func order(a, b int) (int, int) { return min(a, b), max(a, b) }
 
-// String is the pattern as it is written.
+// String is the pattern's text.
 func (p *Pattern) String() string { return p.text }
 
 // Path is the path of a member's file.
@@ -93,5 +93,5 @@ func (p *Pattern) Match(path string) (hub, cluster string, ok bool) {
 	return m[p.re.SubexpIndex("hub")], m[p.re.SubexpIndex("cluster")], true
 }
 
-// Folder is the folder that all member files are below.
+// Folder is the folder above all member files.
 func (p *Pattern) Folder() string { return strings.TrimSuffix(p.prefix, "/") }

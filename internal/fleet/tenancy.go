@@ -17,8 +17,8 @@ const (
 	GitSecrets     = "git"     // credentials of repositories
 )
 
-// SecretNames say which secrets of the store the files of a tenant may name: patterns over the
-// member's identity. A kind without patterns is not checked.
+// SecretNames are patterns, over the member's identity, of the secrets of the store that a tenant's
+// files may name. A kind without patterns is not checked.
 type SecretNames map[string][]*namePattern
 
 // namePattern is a template of names, in which * stands for any text without a slash and ? for one
@@ -28,7 +28,7 @@ type namePattern struct {
 	t    *tmpl.Template
 }
 
-// secretNames reads the layout's rules and tries them.
+// secretNames reads the layout's patterns and tries them.
 func (p layoutParser) secretNames() SecretNames {
 	m := p.root.Map("secretNames")
 	m.Known(ClusterSecrets, GitSecrets)
@@ -54,8 +54,8 @@ func (p layoutParser) secretNames() SecretNames {
 	return out
 }
 
-// memberFacts are what patterns of names know: neither labels nor anything else that a member file
-// sets as it likes.
+// memberFacts are the facts of name patterns: the member's identity, and nothing that its file sets
+// freely.
 func memberFacts(hub, cluster, tenant, environment string) map[string]any {
 	return map[string]any{"hub": hub, "cluster": cluster, "tenant": tenant, "environment": environment}
 }
@@ -69,7 +69,7 @@ func (s SecretNames) Check(kind string, m *Member, name string) (expected string
 	for _, p := range s[kind] {
 		pattern, err := p.t.Execute(memberFacts(m.Hub, m.Name, m.Tenant, m.Environment))
 		if err != nil {
-			continue // tried when the layout was loaded; what cannot be computed allows nothing
+			continue // tried when the layout was loaded; a pattern that fails allows nothing
 		}
 		if match, err := slashpath.Match(pattern, name); match && err == nil {
 			return "", true
@@ -79,15 +79,15 @@ func (s SecretNames) Check(kind string, m *Member, name string) (expected string
 	return strings.Join(allowed, " or "), false
 }
 
-// Forbidden is the problem of a name that Check reports.
+// Forbidden is the problem of a name that Check refuses.
 func Forbidden(key, name, expected string) (subject, found, want string, hints []string) {
 	return fmt.Sprintf("key %q", key), fmt.Sprintf("%q is not among the secrets that the tenant may name", name), expected,
 		[]string{"secretNames of " + LayoutFile + " says which"}
 }
 
-// walls checks what a member file may not say although its form is right: it is most likely written
-// by the tenant. A hub is nobody's tenant.
-func (mr *memberReader) walls() {
+// tenancyRules checks what a tenant's member file may not say although its form is right. A hub has
+// no tenant.
+func (mr *memberReader) tenancyRules() {
 	out := mr.out
 	if out.IsHub {
 		return
@@ -110,8 +110,8 @@ func (mr *memberReader) walls() {
 	}
 }
 
-// tenantOf is whose folder a path is in: that of the tenant which a level names in this place, or
-// "".
+// tenantOf is the tenant whose folder a path is in, by the levels that name the tenant in this
+// place; else "".
 func (l *Layout) tenantOf(file string) string {
 	if file == "" {
 		return ""
@@ -129,8 +129,7 @@ func (l *Layout) tenantOf(file string) string {
 	return ""
 }
 
-// under reports whether a path is what a level's folder begins with, for some group and some
-// cluster.
+// under reports whether a level's folder begins with a path, for some group and some cluster.
 func (l *Layout) under(parts, dir []string) bool {
 	if len(dir) > 0 && dir[0] == sentinel("root") {
 		for _, g := range l.Groups {
@@ -174,6 +173,6 @@ func (p layoutParser) tenantLevels() map[string]bool {
 	return out
 }
 
-// OfTenant reports whether a level's folder belongs to a tenant or to less than a tenant: whoever
-// owns the tenant's folder writes its files.
+// OfTenant reports whether a level's folder belongs to a tenant or to one of its clusters: the
+// tenant writes its files.
 func (l *Layout) OfTenant(level string) bool { return l.tenantLevels[level] }

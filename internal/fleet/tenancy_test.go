@@ -34,7 +34,7 @@ func TestTenantInThePath(t *testing.T) {
 	}
 }
 
-func TestWallsOfMemberFiles(t *testing.T) {
+func TestMemberFilesKeepTheTenancyRules(t *testing.T) {
 	layout := func(more string) string { return "apiVersion: argosy.dev/v1alpha1\nkind: Layout\n" + more }
 	const inTenants = "members: fleet/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml\n"
 	for _, c := range []struct{ name, layout, path, text, want string }{
