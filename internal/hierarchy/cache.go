@@ -33,12 +33,12 @@ type compiled struct {
 	err error
 }
 
-// NewCache is an empty cache.
+// NewCache makes an empty cache.
 func NewCache() *Cache {
 	return &Cache{docs: map[cacheKey]parsed{}, templates: map[cacheKey]compiled{}, rendered: map[cacheKey]parsed{}}
 }
 
-// Doc is the file's parsed content; errors are those of yamldoc.Parse and of the file itself.
+// Doc parses the file's content. Errors are those of yamldoc.Parse and of the file itself.
 func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
 	if f.Err != nil {
 		return nil, f.Err
@@ -46,8 +46,8 @@ func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
 	return c.parse(c.docs, cacheKey{f.Path, f.Digest}, f.Data, nil)
 }
 
-// parse parses a file's content, or takes it from memory. Lines, when they are not nil, are where
-// the content's lines come from.
+// parse parses a file's content, or takes the document from the cache. Lines are those of
+// yamldoc.ParseLines.
 func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines []int) (*yamldoc.Doc, error) {
 	c.mu.RLock()
 	p, ok := in[key]
@@ -65,8 +65,8 @@ func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines [
 	return p.doc, p.err
 }
 
-// Rendered is the document that a template file gives with the facts. Places in it are lines of the
-// template.
+// Rendered executes a template file with the facts and parses the result. Places in the document
+// are lines of the template.
 func (c *Cache) Rendered(f *snapshot.File, facts any) (*yamldoc.Doc, error) {
 	if f.Err != nil {
 		return nil, f.Err
@@ -92,7 +92,7 @@ func (c *Cache) Rendered(f *snapshot.File, facts any) (*yamldoc.Doc, error) {
 	return c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(text), lines)
 }
 
-// Trim forgets what the snapshot does not hold, once that is the larger part of the cache.
+// Trim forgets files that are not in the snapshot, once they are the larger part of the cache.
 func (c *Cache) Trim(s *snapshot.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

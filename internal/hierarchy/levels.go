@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// TemplateSuffix ends the names of files that are Go templates (H5).
+// TemplateSuffix is the suffix of files that are Go templates (H5).
 const TemplateSuffix = ".gotmpl"
 
 // IsTemplate reports whether a file is a Go template by its name (H5).
@@ -112,12 +112,12 @@ type Index struct {
 	shared *sharedIndex
 }
 
-// sharedIndex is what the indexes of successive snapshots have in common.
+// sharedIndex holds the folders of successive snapshots.
 type sharedIndex struct {
 	mu      sync.Mutex
 	numbers int
 	in      map[string]*indexed // by folder
-	limit   int                 // how many of them there may be before those that are not as they were are forgotten
+	limit   int                 // number of folders beyond which changed ones are forgotten
 }
 
 // indexed are the files of a folder.
@@ -127,16 +127,16 @@ type indexed struct {
 	same  int                       // the number of the last snapshot that is known to have them
 }
 
-// indexSlack is how many folders are known, at least, before some are forgotten.
+// indexSlack is the least number of folders that are known before some are forgotten.
 const indexSlack = 1000
 
-// NewIndex is an index of a snapshot.
+// NewIndex makes an index of a snapshot.
 func NewIndex(s *snapshot.Snapshot) *Index {
 	return &Index{s: s, shared: &sharedIndex{in: map[string]*indexed{}, limit: indexSlack}}
 }
 
-// Next is an index of another snapshot, which shares with this one what the snapshots have in
-// common.
+// Next makes an index of another snapshot, which shares with this one the folders that did not
+// change.
 func (x *Index) Next(s *snapshot.Snapshot) *Index {
 	x.shared.mu.Lock()
 	defer x.shared.mu.Unlock()
@@ -176,7 +176,7 @@ func (x *Index) files(dir string) map[string]*snapshot.File {
 	return known.files
 }
 
-// trim forgets the folders that this snapshot has not, or not with these files. The caller holds
+// trim forgets folders that this snapshot does not have, or has with other files. The caller holds
 // the lock.
 func (x *Index) trim() {
 	for dir, known := range x.shared.in {
@@ -187,9 +187,9 @@ func (x *Index) trim() {
 	x.shared.limit = 2*len(x.shared.in) + indexSlack
 }
 
-// Resolve finds the layers of one file (its path inside each level's folder): for each level the
-// plain file and, after it, the template of the same name; a level with neither gives one missing
-// layer. Facts are for templates alone. All problems are gathered: the error is a problem.List.
+// Resolve finds the layers of one file, given by its path inside each level's folder. A level has
+// the plain file and, after it, the template of the same name; with neither it has one missing
+// layer. Only templates need the facts. The error is a problem.List of all problems.
 func Resolve(folders []Folder, cache *Cache, file string, facts func() any) ([]Layer, error) {
 	layers := make([]Layer, 0, len(folders))
 	var problems problem.List
@@ -242,8 +242,7 @@ func missing(d Folder, file string) problem.Problem {
 	}
 }
 
-// notMap reports a layer whose file holds something else than a map: Helm refuses such a values
-// file.
+// notMap reports a layer whose file does not hold a map: Helm refuses such a values file.
 func notMap(l Layer) (problem.Problem, bool) {
 	if l.Root.IsNull() || l.Root.IsMap() {
 		return problem.Problem{}, false

@@ -10,29 +10,29 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Layer is the values that one level gives: a file, or a part of one.
+// Layer holds the values of one level: a file, or a part of one.
 type Layer struct {
 	// Level is the level's name.
 	Level string
-	// Path is the file's place in the repository, also where there is no such file.
+	// Path is the file's place in the repository, also when the file does not exist.
 	Path string
-	// Root is the values, a Map or Null; nil when the layer is missing.
+	// Root holds the values, a Map or Null; nil when the layer is missing.
 	Root *yamldoc.Node
 }
 
 // Missing reports whether the level has no file here.
 func (l Layer) Missing() bool { return l.Root == nil }
 
-// Tree is merged layers. A nil Tree is empty. Trees are immutable and share values with each other
-// and with the documents they were read from.
+// Tree is the result of merging layers. A nil Tree is empty. Trees are immutable, and share values
+// with each other and with the documents they were read from.
 type Tree struct {
-	// Root is the merged values: a Map, or nil when no layer has any.
+	// Root holds the merged values: a Map, or nil when no layer has any.
 	Root *yamldoc.Node
 
 	below     *Tree
 	layer     Layer
 	rules     Rules
-	conflicts []problem.Problem // those of this layer against the ones below, the first problem.OfFile
+	conflicts []problem.Problem // of this layer with those below, at most problem.OfFile
 }
 
 // Merge applies layers, least specific first (H1, H2).
@@ -44,7 +44,7 @@ func Merge(layers []Layer, rules Rules) *Tree {
 	return t
 }
 
-// With applies one more layer on top. The tree itself stays as it is.
+// With applies one more layer on top. The tree itself does not change.
 func (t *Tree) With(l Layer, rules Rules) *Tree {
 	m := newMerger(rules, nil)
 	defer m.done()
@@ -72,8 +72,8 @@ func (t *Tree) Conflicts() []problem.Problem {
 	return problem.Sorted(out)
 }
 
-// ConflictsBut are the conflicts of all layers but those that have been seen; it marks them as
-// seen. Trees share their lower layers: whoever looks at many finds each conflict once.
+// ConflictsBut are the conflicts of all layers that have not been seen; it marks these layers as
+// seen. Trees share their lower layers, so that a caller with many trees gets each conflict once.
 func (t *Tree) ConflictsBut(seen map[*Tree]bool) []problem.Problem {
 	var out []problem.Problem
 	for ; t != nil && !seen[t]; t = t.below {
@@ -93,26 +93,26 @@ func (t *Tree) Layers() []Layer {
 	return out
 }
 
-// merger merges one layer. It is used again for others: there are very many.
+// merger merges one layer. A pool reuses mergers, because there are very many layers.
 type merger struct {
 	rules     Rules
 	conflicts []problem.Problem
-	unlisted  int    // conflicts beyond those that are kept (H10)
-	beaten    beaten // what values have replaced, where that is asked for; else nil
+	unlisted  int      // conflicts beyond those that are kept (H10)
+	replaced  replaced // records replaced values on demand; else nil
 
-	path   []string        // where it is
-	fields []yamldoc.Field // of the maps that it is in, as far as they are merged
+	path   []string        // of the current value
+	fields []yamldoc.Field // merged so far, of the maps around the current value
 }
 
 var mergers = sync.Pool{New: func() any { return &merger{} }}
 
-func newMerger(rules Rules, b beaten) *merger {
+func newMerger(rules Rules, r replaced) *merger {
 	m, _ := mergers.Get().(*merger)
-	m.rules, m.beaten = rules, b
+	m.rules, m.replaced = rules, r
 	return m
 }
 
-// done gives the merger back, without what its result has taken.
+// done returns the merger to the pool, without references to the result.
 func (m *merger) done() {
 	if cap(m.fields) > 1<<12 {
 		m.fields = nil // a huge layer's
@@ -122,7 +122,7 @@ func (m *merger) done() {
 	mergers.Put(m)
 }
 
-// layer applies a layer's values, if it has any, on those of the layers below, if there are any.
+// layer applies a layer's values, if it has any, to those of the layers below, if there are any.
 func (m *merger) layer(lower, l *yamldoc.Node) *yamldoc.Node {
 	switch {
 	case !l.IsMap():
@@ -163,7 +163,7 @@ func (m *merger) maps(a, b *yamldoc.Node) *yamldoc.Node {
 	m.fields = append(append(m.fields, a.Fields[i:]...), b.Fields[j:]...)
 	out := &yamldoc.Node{Kind: yamldoc.Map, Line: b.Line, Column: b.Column, Doc: b.Doc, Fields: slices.Clone(m.fields[start:])}
 	m.fields = m.fields[:start]
-	m.beaten.note(out, m.beaten[a])
+	m.replaced.note(out, m.replaced[a])
 	return out
 }
 
@@ -181,7 +181,7 @@ func (m *merger) values(a, b *yamldoc.Node, key string) *yamldoc.Node {
 	case (a.Kind == yamldoc.Map) != (b.Kind == yamldoc.Map) && a.Kind != yamldoc.Null && b.Kind != yamldoc.Null:
 		m.conflict(a, b)
 	}
-	return m.beaten.won(b, a)
+	return m.replaced.won(b, a)
 }
 
 func (m *merger) conflict(a, b *yamldoc.Node) {
@@ -218,11 +218,11 @@ func (m *merger) lists(a, b *yamldoc.Node, rule *Rule) *yamldoc.Node {
 		items = append(items, item)
 	}
 	out := &yamldoc.Node{Kind: yamldoc.List, Line: b.Line, Column: b.Column, Doc: b.Doc, Items: items}
-	m.beaten.note(out, a)
+	m.replaced.note(out, a)
 	return out
 }
 
-// Equal reports whether two nodes hold the same value, wherever they stand.
+// Equal reports whether two nodes hold the same value, whatever their places.
 func Equal(a, b *yamldoc.Node) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -55,8 +55,8 @@ func checkProperties(t testing.TB, files []string, rules Rules) {
 	}
 	tree := Merge(layers, rules)
 	whole := image(tree.At(nil))
-	if told, _ := tree.told(); image(told) != whole {
-		t.Fatalf("files %q: merged once more, to tell what beats what, it is\n%s\ninstead of\n%s", files, image(told), whole)
+	if remerged, _ := tree.withReplaced(); image(remerged) != whole {
+		t.Fatalf("files %q: merged once more, with replaced values recorded, it is\n%s\ninstead of\n%s", files, image(remerged), whole)
 	}
 	for i, l := range layers {
 		if image(l.Root) != before[i] {

@@ -8,7 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Origin is where a value comes from (H7).
+// Origin is the place that a value comes from (H7).
 type Origin struct {
 	Level string
 	Pos   problem.Pos
@@ -38,7 +38,7 @@ func at(n *yamldoc.Node, path []string) *yamldoc.Node {
 	return n
 }
 
-// Origin is who set the value at a path; false if there is no such value.
+// Origin is the level and place that set the value at a path; false if there is no such value.
 func (t *Tree) Origin(path []string) (Origin, bool) {
 	n := t.At(path)
 	if n == nil {
@@ -47,53 +47,53 @@ func (t *Tree) Origin(path []string) (Origin, bool) {
 	return t.originOf(n), true
 }
 
-// History are those whom the value at a path replaced, the most recent first.
+// History are the origins of the values that the value at a path replaced, the most recent first.
 func (t *Tree) History(path []string) []Origin {
-	root, beaten := t.told()
-	return t.replacedBy(at(root, path), beaten)
+	root, r := t.withReplaced()
+	return t.replacedBy(at(root, path), r)
 }
 
-// beaten is what values of a merged tree have replaced: a value of a layer below, which may have
-// replaced one itself. It is asked for few trees, by people, and takes more than a tree; so it is
-// found by merging the layers once more. A nil one notes nothing.
-type beaten map[*yamldoc.Node]*yamldoc.Node
+// replaced maps a value of a merged tree to the value of a layer below that it replaced, which may
+// have replaced one itself. It takes more memory than a tree and is needed for few, so that merging
+// the layers once more finds it on demand. A nil one records nothing.
+type replaced map[*yamldoc.Node]*yamldoc.Node
 
-// won is the value that has replaced another: the layer's own, or where this is to be noted, a
-// copy, as the layer's may stand in many places.
-func (b beaten) won(winner, loser *yamldoc.Node) *yamldoc.Node {
-	if b == nil {
+// won is the value that replaces another: the layer's own, or a copy where replaced values are
+// recorded, because the layer's value may be in many places.
+func (r replaced) won(winner, loser *yamldoc.Node) *yamldoc.Node {
+	if r == nil {
 		return winner
 	}
 	own := *winner
-	b.note(&own, loser)
+	r.note(&own, loser)
 	return &own
 }
 
-func (b beaten) note(winner, loser *yamldoc.Node) {
-	if b != nil && loser != nil {
-		b[winner] = loser
+func (r replaced) note(winner, loser *yamldoc.Node) {
+	if r != nil && loser != nil {
+		r[winner] = loser
 	}
 }
 
-// told merges the tree's layers once more, and tells what values have replaced.
-func (t *Tree) told() (*yamldoc.Node, beaten) {
+// withReplaced merges the tree's layers once more and records what values replaced.
+func (t *Tree) withReplaced() (*yamldoc.Node, replaced) {
 	var trees []*Tree
 	for ; t != nil; t = t.below {
 		trees = append(trees, t)
 	}
 	var root *yamldoc.Node
-	b := beaten{}
+	r := replaced{}
 	for _, t := range slices.Backward(trees) {
-		m := newMerger(t.rules, b)
+		m := newMerger(t.rules, r)
 		root = m.layer(root, t.layer.Root)
 		m.done()
 	}
-	return root, b
+	return root, r
 }
 
-func (t *Tree) replacedBy(n *yamldoc.Node, b beaten) []Origin {
+func (t *Tree) replacedBy(n *yamldoc.Node, r replaced) []Origin {
 	var out []Origin
-	for n = b[n]; n != nil; n = b[n] {
+	for n = r[n]; n != nil; n = r[n] {
 		out = append(out, t.originOf(n))
 	}
 	return out
@@ -110,41 +110,40 @@ func (t *Tree) originOf(n *yamldoc.Node) Origin {
 	return o
 }
 
-// Leaf is one value of a tree that holds no further ones with an origin of their own: a scalar,
-// null, an empty map, or a list. A list whose elements come from several layers (H4) is taken
-// apart.
+// Leaf is a value of a tree that has one origin: a scalar, null, an empty map, or a list. A list
+// whose elements come from several layers (H4) has a leaf for each.
 type Leaf struct {
 	Path []string
 	Origin
-	// Replaced are those whom the value replaced, the most recent first.
+	// Replaced are the origins of the values that it replaced, the most recent first.
 	Replaced []Origin
 }
 
 // Leaves are all leaves at or below a path, in order of their paths.
 func (t *Tree) Leaves(path []string) []Leaf {
-	root, beaten := t.told()
+	root, r := t.withReplaced()
 	n := at(root, path)
 	if n == nil {
 		return nil
 	}
 	var out []Leaf
-	t.leaves(n, path, beaten, &out)
+	t.leaves(n, path, r, &out)
 	return out
 }
 
-func (t *Tree) leaves(n *yamldoc.Node, path []string, beaten beaten, out *[]Leaf) {
+func (t *Tree) leaves(n *yamldoc.Node, path []string, r replaced, out *[]Leaf) {
 	child := func(part string) []string { return append(path[:len(path):len(path)], part) }
 	switch {
 	case n.Kind == yamldoc.Map && len(n.Fields) > 0:
 		for _, f := range n.Fields {
-			t.leaves(f.Value, child(f.Key), beaten, out)
+			t.leaves(f.Value, child(f.Key), r, out)
 		}
 	case n.Kind == yamldoc.List && !within(n, n.Doc):
 		for i, item := range n.Items {
-			t.leaves(item, child(strconv.Itoa(i)), beaten, out)
+			t.leaves(item, child(strconv.Itoa(i)), r, out)
 		}
 	default:
-		*out = append(*out, Leaf{Path: path, Origin: t.originOf(n), Replaced: t.replacedBy(n, beaten)})
+		*out = append(*out, Leaf{Path: path, Origin: t.originOf(n), Replaced: t.replacedBy(n, r)})
 	}
 }
 

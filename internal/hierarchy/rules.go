@@ -8,14 +8,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Strategy is how two values at one path become one (H4).
+// Strategy says how two values at one path become one (H4).
 type Strategy string
 
 // The strategies. Default is Helm's: maps merge, all else is replaced.
 const (
 	Default Strategy = ""
 	Append  Strategy = "append"  // lists: the later layer's elements after the earlier one's
-	Unique  Strategy = "unique"  // lists: as Append, without elements that are there already
+	Unique  Strategy = "unique"  // lists: as Append, without elements that the list already has
 	ByKey   Strategy = "by-key"  // lists of maps: elements with the same value of a key merge, others are appended
 	Replace Strategy = "replace" // maps: the later layer's map replaces the earlier one's
 )

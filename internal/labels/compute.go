@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Kind tells labels from annotations: their values follow different rules.
+// Kind distinguishes labels from annotations, whose values follow different rules.
 type Kind string
 
 // The kinds.
@@ -33,30 +33,30 @@ type Entry struct {
 	Pos        problem.Pos
 }
 
-// Input is what a cluster's labels (or annotations) are computed from.
+// Input holds the sources of a cluster's labels or annotations.
 type Input struct {
 	Kind Kind
-	// Live are those of the cluster Secret as it is; its invalid values are left out.
+	// Live are those of the live cluster Secret. Invalid values are left out.
 	Live map[string]string
-	// Declared are Git's, least specific first; the later wins.
+	// Declared are those in Git, least specific first; the later wins.
 	Declared []Entry
 	// Reserved cannot be declared otherwise.
 	Reserved map[string]string
 }
 
-// Set is the result.
+// Set is the result of Compute.
 type Set struct {
-	// All is what selectors and templates see.
+	// All are the values that selectors and templates see.
 	All map[string]string
-	// Declared is All without what only the live Secret has: what Git wants the Secret to carry.
-	// Live values are left out so that a label that Terraform removes does not keep itself alive.
+	// Declared are the desired values of the Secret: All without those that only the live Secret
+	// has. Without this difference a label that Terraform removes would stay for ever.
 	Declared map[string]string
-	// Origins are where the declared ones stand.
+	// Origins are the places of the declared values.
 	Origins map[string]problem.Pos
 }
 
-// Compute ranks the sources and checks the result. All problems are returned; the set is complete
-// only without any.
+// Compute ranks the sources and checks the result. It returns all problems; the set is complete
+// only when there is none.
 func Compute(in Input) (Set, []problem.Problem) {
 	s := Set{All: map[string]string{}, Declared: map[string]string{}, Origins: map[string]problem.Pos{}}
 	for k, v := range in.Live {
@@ -91,11 +91,11 @@ func Compute(in Input) (Set, []problem.Problem) {
 	return s, problems
 }
 
-// valueForm is what Kubernetes wants of a label's value, in fewer words than its own: they end in a
-// condition (G5).
+// valueForm is the form of a label's value in fewer words than Kubernetes', because it becomes part
+// of a condition (G5).
 const valueForm = `at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`
 
-// check returns what is expected of a key and value that they are not; Kubernetes decides.
+// check returns what is expected of an invalid key or value. Kubernetes' own validation decides.
 func check(kind Kind, key, value string) []string {
 	faults := validation.IsQualifiedName(key)
 	if kind == Label && len(validation.IsValidLabelValue(value)) > 0 {
@@ -133,8 +133,8 @@ func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 }
 
 // IsName reports whether a name can be a folder, a label value and part of an Application's name: a
-// DNS-1123 label (RFC 1123: at most 63 lower case letters, digits and inner hyphens). It is asked
-// for every component of every cluster, hence no regular expression.
+// DNS-1123 label (RFC 1123: at most 63 lower case letters, digits and inner hyphens). It uses no
+// regular expression, because it is called for every component of every cluster.
 func IsName(name string) bool {
 	if name == "" || len(name) > validation.DNS1123LabelMaxLength || name[0] == '-' || name[len(name)-1] == '-' {
 		return false

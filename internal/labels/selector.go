@@ -40,7 +40,7 @@ func ParseSelector(v any) (Selector, error) {
 	return Selector{s: s}, nil
 }
 
-// nullIn is where a selector has null for a value that is to be a text.
+// nullIn is the place in a selector where a value is null instead of a text.
 func nullIn(v any) (where string, found bool) {
 	selector, _ := v.(map[string]any)
 	values, _ := selector["matchLabels"].(map[string]any)
@@ -65,8 +65,8 @@ func (s Selector) Matches(labels map[string]string) bool {
 	return s.s == nil || s.s.Matches(k8slabels.Set(labels))
 }
 
-// Refuses reports whether a label that is there keeps a cluster from being selected. One that is
-// missing does not: it may have been lost.
+// Refuses reports whether a label that the cluster has keeps it from being selected. A missing
+// label does not refuse: it may have been lost.
 func (s Selector) Refuses(labels map[string]string) bool {
 	if s.s == nil {
 		return false
@@ -76,8 +76,8 @@ func (s Selector) Refuses(labels map[string]string) bool {
 	return slices.ContainsFunc(requirements, func(r k8slabels.Requirement) bool { return set.Has(r.Key()) && !r.Matches(set) })
 }
 
-// SelectorFromText is a selector in kubectl's form (tier=gold,region in (a,b),!legacy) in the one
-// that ParseSelector reads. All of its parts have to match, as there.
+// SelectorFromText turns a selector in kubectl's form (tier=gold,region in (a,b),!legacy) into the
+// form that ParseSelector reads. All parts have to match in both.
 func SelectorFromText(text string) (map[string]any, error) {
 	requirements, err := k8slabels.ParseToRequirements(text)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package problem holds findings about a fleet repository as data.
 //
 //  1. A Problem says what is wrong (Reason, a stable kebab-case code), where (Pos), what was found
-//     and what was expected, and how to mend it (Hints). Reason codes are API: they are documented
+//     and what was expected, and how to fix it (Hints). Reason codes are API: they are documented
 //     and label a metric.
 //  2. A Problem is an error: its text is one line, deterministic, and short enough for a Kubernetes
 //     condition.
@@ -26,7 +26,7 @@ type Pos struct {
 	Column int    `json:"column,omitempty" jsonschema:"minimum=1"`
 }
 
-// String is "file:line:column" as far as it is known.
+// String is "file:line:column", without the parts that are unknown.
 func (p Pos) String() string {
 	s := p.File
 	if p.Line > 0 {
@@ -38,7 +38,7 @@ func (p Pos) String() string {
 	return s
 }
 
-// IsZero reports whether nothing is known of the place.
+// IsZero reports whether the place is unknown.
 func (p Pos) IsZero() bool { return p == Pos{} }
 
 // Compare orders positions by file, line and column.
@@ -46,7 +46,7 @@ func (p Pos) Compare(q Pos) int {
 	return cmp.Or(strings.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
-// Severity tells what a Problem stops.
+// Severity says what a Problem stops.
 type Severity string
 
 const (
@@ -168,7 +168,7 @@ func Compare(a, b Problem) int {
 		strings.Compare(a.Hub, b.Hub), strings.Compare(a.Cluster, b.Cluster)); c != 0 {
 		return c
 	}
-	return strings.Compare(a.Error(), b.Error()) // put together only where nothing else tells them apart
+	return strings.Compare(a.Error(), b.Error()) // made only when everything else is equal
 }
 
 // Sorted returns the problems in order and without repetitions; the argument is left as it is.
@@ -178,14 +178,14 @@ func Sorted(ps []Problem) []Problem {
 	return slices.CompactFunc(out, func(a, b Problem) bool { return Compare(a, b) == 0 })
 }
 
-// Limits of how many problems are kept: nobody reads more, and a hostile file has as many as it
-// likes (H10).
+// Limits of how many problems are kept: nobody reads more, and a hostile file can have any number
+// (H10).
 const (
 	OfFile    = 100
 	OfCluster = 100
 )
 
-// Cut is the first problems up to a limit, with one more that counts what is left out.
+// Cut returns the first problems up to a limit, with one more that counts the rest.
 func Cut(ps []Problem, limit int) []Problem {
 	if len(ps) <= limit {
 		return ps
@@ -217,8 +217,8 @@ func Errors(ps []Problem) []Problem {
 	return out
 }
 
-// From turns an error into problems: a Problem or List in its chain as they are, anything else as
-// one problem of the given reason at the given place.
+// From turns an error into problems: a Problem or List in its chain unchanged, anything else as one
+// problem of the given reason at the given place.
 func From(err error, reason Reason, pos Pos) []Problem {
 	if err == nil {
 		return nil
@@ -264,8 +264,8 @@ func Nearest(unknown string, known []string) []string {
 	return []string{fmt.Sprintf("did you mean %q?", best)}
 }
 
-// distance is the Levenshtein distance of two strings, by bytes, where swapping two neighbours
-// counts once: it is what fingers do most.
+// distance is the Levenshtein distance of two strings, by bytes. Swapping two neighbours, the most
+// frequent typing error, counts once.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -41,15 +41,15 @@ type Release struct {
 	Type string
 	// Keys are all keys of the release, globals filled in, numbers and booleans as text.
 	Keys map[string]any
-	// Places are where the values of Keys stand.
+	// Places are the places of the values of Keys.
 	Places map[string]problem.Pos
-	// Source is where the chart comes from.
+	// Source is the place of the chart.
 	Source Source
 	Pos    problem.Pos
 }
 
-// Source is where Argo CD finds a chart: a path in Git, or a chart in a Helm repository or OCI
-// registry.
+// Source is the place where Argo CD finds a chart: a path in Git, or a chart in a Helm repository
+// or OCI registry.
 type Source struct {
 	RepoURL        string `json:"repoURL"`
 	Path           string `json:"path"`
@@ -66,9 +66,9 @@ type List struct {
 	// Group is the group's name, or "fleetSecrets".
 	Group    string
 	Releases []Release
-	// Pos is where the list stands.
+	// Pos is the place of the list.
 	Pos problem.Pos
-	// Declared tells a list that is written down (even an empty one) from one that is not.
+	// Declared reports whether the file has the list, even an empty one.
 	Declared bool
 }
 
@@ -187,7 +187,7 @@ func checkText(r *yamldoc.Reader, m *yamldoc.MapReader) {
 	}
 }
 
-// fill adds keys, over those that are there (R1).
+// fill adds keys and replaces existing ones; null removes a key (R1).
 func (r *Release) fill(m *yamldoc.Node) {
 	for _, f := range m.Fields {
 		if f.Value.Kind == yamldoc.Null {
@@ -219,8 +219,8 @@ func text(n *yamldoc.Node) any {
 	return n.Text
 }
 
-// source is where the release's chart comes from: Git when use_helm_repo_path is true (or only
-// Git's keys are given), else a Helm repository or OCI registry.
+// source is the place of the release's chart: Git when use_helm_repo_path is true or only Git's
+// keys are given, else a Helm repository or OCI registry.
 func source(r *yamldoc.Reader, item *yamldoc.Node, rel Release, group string) Source {
 	get := func(key string) string { s, _ := rel.Keys[key].(string); return s }
 	var git bool
