@@ -29,15 +29,8 @@ type Scope struct {
 	Routes, Views, Hubs, Groups, Owners, Tenants []string
 }
 
-// maxWord bounds the words of a request in an error.
-const maxWord = 63
-
-func cut(s string) string {
-	if len(s) > maxWord {
-		return strings.ToValidUTF8(s[:maxWord], "") + "..."
-	}
-	return s
-}
+// cut bounds a word of a request in an error.
+func cut(s string) string { return problem.Truncate(s, 63+len("...")) }
 
 // Denied says why a query is outside the scope of its token.
 type Denied struct{ message string }

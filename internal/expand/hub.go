@@ -193,12 +193,7 @@ func (h *Hub) failed(o *Object, err error) {
 
 // oneLine is an error's text, bounded and without line breaks.
 func oneLine(err error) string {
-	const limit = 600
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit-3], "") + "..."
-	}
-	return text
+	return problem.Truncate(strings.Join(strings.Fields(err.Error()), " "), 600)
 }
 
 // ask is the plugin.

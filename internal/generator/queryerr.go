@@ -30,10 +30,7 @@ type Error struct {
 
 // Error is the message, at most maxMessage bytes, the same for the same cause.
 func (e *Error) Error() string {
-	if len(e.Message) > maxMessage {
-		return strings.ToValidUTF8(e.Message[:maxMessage-3], "") + "..."
-	}
-	return e.Message
+	return problem.Truncate(e.Message, maxMessage)
 }
 
 func BadRequestError(format string, args ...any) *Error {

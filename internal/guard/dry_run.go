@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // Verdict is what the guard would decide about a response.
@@ -62,7 +63,7 @@ func DryRun(before, after *generator.State, now time.Time) []Decision {
 				found, verdict, err := x.removals(q)
 				switch {
 				case err != nil:
-					d.Verdict, d.Message = verdict, truncate(err.Error())
+					d.Verdict, d.Message = verdict, problem.Truncate(err.Error(), maxReason)
 				case found.areOverBudget():
 					d.Verdict, d.Message = OverBudget, found.summary(q.query)
 				default:

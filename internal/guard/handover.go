@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // move is something of a member that another owner or release answers for from now on.
@@ -47,7 +48,7 @@ func pendingMessage(r generator.Request, moves []move, to destination, err error
 	if r.Component != "" {
 		what = r.Group + "/" + r.Component
 	}
-	return fmt.Sprintf("%s of %d members moves, but %s has no answer: %s", what, movingMembers(moves), to, truncate(err.Error()))
+	return fmt.Sprintf("%s of %d members moves, but %s has no answer: %s", what, movingMembers(moves), to, problem.Truncate(err.Error(), maxReason))
 }
 
 // movingMembers counts the members that something moves of.
@@ -57,13 +58,6 @@ func movingMembers(moves []move) int {
 		members[m.cluster] = true
 	}
 	return len(members)
-}
-
-func truncate(s string) string {
-	if len(s) <= maxReason {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxReason-3], "") + "..."
 }
 
 // destination is where something of one component moves to.

@@ -70,7 +70,7 @@ func shorten(old, updated *Side) {
 		}
 		line := ""
 		if n < len(lines) {
-			line = strings.ToValidUTF8(lines[n][:min(len(lines[n]), maxField)], "")
+			line = problem.Prefix(lines[n], maxField)
 		}
 		s.Value = fmt.Sprintf("line %d of %d: %s", n+1, len(lines), line)
 	}

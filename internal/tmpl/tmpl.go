@@ -187,5 +187,5 @@ func shorten(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxText], "") + fmt.Sprintf("... (%d bytes)", len(text))
+	return problem.Prefix(text, maxText) + fmt.Sprintf("... (%d bytes)", len(text))
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
@@ -88,10 +89,7 @@ func (r *Repository) clean(s string) string {
 	if s == "" {
 		s = "git failed without a message"
 	}
-	if len(s) > detailLimit {
-		s = strings.ToValidUTF8(s[:detailLimit], "") + "..."
-	}
-	return s
+	return problem.Truncate(s, detailLimit+len("..."))
 }
 
 // secrets are the passwords in use, for clean.
