@@ -52,7 +52,8 @@ func (k keyring) use(o *server.Options) {
 	o.TokensFile, o.TokensDir, o.TokensReload = k.file, k.dir, -1
 }
 
-// tenants is a fleet of two hubs and two tenants beside the platform, with a centralized member and one that runs Flux for each.
+// tenants is a fleet of two hubs and two tenants beside the platform, with a centralized member and
+// one that runs Flux for each.
 func tenants(more map[string]string) map[string]string {
 	files := fluxFleet(map[string]string{
 		"fleet/fleet-members/hub-1/c.yaml": "clusterName: c\ntenant: payments\nenvironment: dev\nsecretManagerSecretName: hub-1/c\n",
@@ -97,8 +98,9 @@ func (a asker) inputs(parameters string) reply {
 	return a.get("/api/v1/flux/inputs?" + q.Encode())
 }
 
-// answered checks that an answer is the one that the token of the token file gets (rule 1 of internal/access: a token
-// decides whether, never what), and denied that there is none, for a reason that stays the same.
+// answered checks that an answer is the one that the token of the token file gets (rule 1 of
+// internal/access: a token decides whether, never what), and denied that there is none, for a
+// reason that stays the same.
 func (a asker) answered(what string, got, want reply) {
 	a.Helper()
 	if got.code != 200 || want.code != 200 || got.body != want.body {
@@ -332,7 +334,8 @@ func TestScopesOfListings(t *testing.T) {
 	}
 }
 
-// What is wrong elsewhere in the fleet refuses an answer as ever (G1), but not in words that tell of others.
+// What is wrong elsewhere in the fleet refuses an answer as ever (G1), but not in words that tell
+// of others.
 func TestProblemsOfOthersAreWithheld(t *testing.T) {
 	k := tokensOf(t, map[string]string{"tenant": "{routes: [getparams], tenants: [payments]}", "hub": "{routes: [getparams], hubs: [hub-1]}"})
 	s := start(t, k.use)

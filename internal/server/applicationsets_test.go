@@ -51,8 +51,8 @@ func (c *controller) next(t *testing.T) (name, revision string) {
 	}
 }
 
-// Rule 8: who is told to ask anew finds the new answer; whose answer is the same is not told. Failures are counted, and
-// tried again.
+// Rule 8: who is told to ask anew finds the new answer; whose answer is the same is not told.
+// Failures are counted, and tried again.
 func TestApplicationSetsAreRefreshed(t *testing.T) {
 	t.Parallel()
 	c := &controller{refreshed: make(chan string, 10), fail: true}

@@ -18,8 +18,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
-// BenchmarkWarm asks again for one component of a fleet of 100 clusters over HTTP, and for the same bytes of net/http alone.
-// cpu-µs/op is the processor time of both sides, which work of others on the machine does not change by much.
+// BenchmarkWarm asks again for one component of a fleet of 100 clusters over HTTP, and for the same
+// bytes of net/http alone. cpu-µs/op is the processor time of both sides, which work of others on
+// the machine does not change by much.
 func BenchmarkWarm(b *testing.B) {
 	s := launch(b, func(o *server.Options) {
 		o.Hub, o.TokenRate, o.TokenBurst = fleettest.Hub, 1e9, 1e9
@@ -70,8 +71,8 @@ func BenchmarkWarm(b *testing.B) {
 	}
 }
 
-// BenchmarkClients is 64 clients that ask for small answers of several views at once; `-mutexprofile` shows where they wait
-// for one another.
+// BenchmarkClients is 64 clients that ask for small answers of several views at once;
+// `-mutexprofile` shows where they wait for one another.
 func BenchmarkClients(b *testing.B) {
 	const clients = 64
 	s := launch(b, func(o *server.Options) {

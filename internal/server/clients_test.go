@@ -69,8 +69,9 @@ func (a authority) client(usage x509.ExtKeyUsage, until time.Time) tls.Certifica
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// With --tls-client-ca all but probes and metrics needs a certificate, beside the token; authorities come and go while the
-// service runs, and one that has gone does not count on open connections either.
+// With --tls-client-ca all but probes and metrics needs a certificate, beside the token;
+// authorities come and go while the service runs, and one that has gone does not count on open
+// connections either.
 func TestClientCertificates(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile, caFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")

@@ -21,7 +21,8 @@ import (
 // atMost bounds the connections of a service to the fewest that can be.
 func atMost(o *server.Options) { o.MaxConnections = server.MinConnections }
 
-// probe asks for what has to be answered whatever happens, on a connection of its own as the kubelet does.
+// probe asks for what has to be answered whatever happens, on a connection of its own as the
+// kubelet does.
 func (s *service) probe() string {
 	s.Helper()
 	answer := ""
@@ -35,7 +36,8 @@ func (s *service) probe() string {
 	return answer
 }
 
-// underWay begins a request on a connection, and returns when the service reads its body. rest is what is to follow.
+// underWay begins a request on a connection, and returns when the service reads its body. rest is
+// what is to follow.
 func (s *service) underWay(conn net.Conn, head, body string) (rest string) {
 	s.Helper()
 	if _, err := fmt.Fprintf(conn, "%sContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", head, len(body)); err != nil {
@@ -51,8 +53,8 @@ func (s *service) underWay(conn net.Conn, head, body string) (rest string) {
 
 const asked = `{"input":{"parameters":{"view":"members"}}}`
 
-// Rule 13: beyond the bound a connection goes that has none or no whole header for longest; probes are answered all along, and
-// so is whoever comes later. (H10)
+// Rule 13: beyond the bound a connection goes that has none or no whole header for longest; probes
+// are answered all along, and so is whoever comes later. (H10)
 func TestSilentConnectionsMakeRoom(t *testing.T) {
 	s := serving(t, atMost)
 	var silent []*net.TCPConn
@@ -93,8 +95,8 @@ func figure(t *testing.T, metrics, name string) (n int) {
 	return n
 }
 
-// Rule 13: what is under way is never closed for others. When it takes all the room that there is for requests, others are told
-// to come again, and probes are answered. (H10)
+// Rule 13: what is under way is never closed for others. When it takes all the room that there is
+// for requests, others are told to come again, and probes are answered. (H10)
 func TestRequestsUnderWayStay(t *testing.T) {
 	s := serving(t, atMost)
 	const room = server.MinConnections * 3 / 4
@@ -170,8 +172,8 @@ func TestRequestsUnderWayStayWithTLS(t *testing.T) {
 
 const hook = "POST /api/v1/webhook HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 
-// Rule 13: of signed bodies that nobody is known to have sent few are read at once, not for long, and no more than the limit.
-// (H10)
+// Rule 13: of signed bodies that nobody is known to have sent few are read at once, not for long,
+// and no more than the limit. (H10)
 func TestSignedBodiesAreBounded(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.MaxWebhookBytes, o.WebhookTimeout = 1000, time.Second })
 	large := strings.Repeat("x", 1001)

@@ -10,7 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
-// ofF is how a HelmRelease of member f is in its artifact: with which annotations and whether suspended; "left out".
+// ofF is how a HelmRelease of member f is in its artifact: with which annotations and whether
+// suspended; "left out".
 func (s *service) ofF(component string) string {
 	s.Helper()
 	files, _ := s.pulled("flux/hub-1/f", "latest")
@@ -27,9 +28,9 @@ func (s *service) ofF(component string) string {
 	return strings.Join(out, ", ")
 }
 
-// TestDisabledHelmReleaseStaysUntilItIsMarked: a component that is switched off stays in the artifact, to be removed, until its HelmRelease says
-// so; nothing else tells the service but the facts of that HelmRelease. What there is not is not made.
-// (D3)
+// TestDisabledHelmReleaseStaysUntilItIsMarked: a component that is switched off stays in the
+// artifact, to be removed, until its HelmRelease says so; nothing else tells the service but the
+// facts of that HelmRelease. What there is not is not made. (D3)
 func TestDisabledHelmReleaseStaysUntilItIsMarked(t *testing.T) {
 	dns := facts.Application{Name: "dns-f", Cluster: "f", Group: "addons", Component: "dns", Owner: "hub-1/f"}
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithHelmReleases(dns)}
@@ -60,9 +61,9 @@ func TestDisabledHelmReleaseStaysUntilItIsMarked(t *testing.T) {
 	}
 }
 
-// TestMovedHelmReleaseIsSuspendedFirst: what the hub takes over is suspended until its HelmRelease says so, and then left out; when the
-// member has no Flux any more, too. After that there is no artifact, and Flux keeps the last one.
-// (D4)
+// TestMovedHelmReleaseIsSuspendedFirst: what the hub takes over is suspended until its HelmRelease
+// says so, and then left out; when the member has no Flux any more, too. After that there is no
+// artifact, and Flux keeps the last one. (D4)
 func TestMovedHelmReleaseIsSuspendedFirst(t *testing.T) {
 	for name, keys := range map[string]string{
 		"the group":  "use_remote_argo: true\nremote_engine: flux\n",

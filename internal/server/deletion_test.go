@@ -37,7 +37,8 @@ func (f *told) tell(s facts.Set) {
 	f.changed()
 }
 
-// deletionOfA is what an ApplicationSet that asks for a release of component dns is told for cluster a.
+// deletionOfA is what an ApplicationSet that asks for a release of component dns is told for
+// cluster a.
 func (s *service) deletionOfA(applicationSet, release string) string {
 	s.Helper()
 	r := s.do(s.request("POST", getparams, `{"applicationSetName":"`+applicationSet+
@@ -61,9 +62,9 @@ func (s *service) deletionOfA(applicationSet, release string) string {
 	return "left out"
 }
 
-// TestMovedComponentWaitsForItsOldRelease: a component that has moved is not answered to its new release's ApplicationSet before the old
-// one's has let go; the ApplicationSet that controls it is told of it by whatever release it asks for.
-// (D4)
+// TestMovedComponentWaitsForItsOldRelease: a component that has moved is not answered to its new
+// release's ApplicationSet before the old one's has let go; the ApplicationSet that controls it is
+// told of it by whatever release it asks for. (D4)
 func TestMovedComponentWaitsForItsOldRelease(t *testing.T) {
 	dns := facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "gone", Controller: "addons-gone-dns"}
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dns)}
@@ -80,9 +81,9 @@ func TestMovedComponentWaitsForItsOldRelease(t *testing.T) {
 	s.until("it has been let go", func(refresh.Status) bool { return s.deletionOfA("addons-default-dns", "default") == "orphan" })
 }
 
-// TestDisabledComponentIsAnsweredWithCascadeFirst: a component that is switched off is answered with cascade until its Application has the
-// finalizer, and then left out; nothing else tells the service but the facts of that Application.
-// (D3)
+// TestDisabledComponentIsAnsweredWithCascadeFirst: a component that is switched off is answered
+// with cascade until its Application has the finalizer, and then left out; nothing else tells the
+// service but the facts of that Application. (D3)
 func TestDisabledComponentIsAnsweredWithCascadeFirst(t *testing.T) {
 	dns := facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "default"}
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dns)}

@@ -10,8 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// Rules D2 and G4: a draining member keeps each byte of its answers whatever is committed, over a restart with a state file
-// too; /api/v1/fleet says since which revision. It is no quarantine, and it takes everything once it is active again.
+// Rules D2 and G4: a draining member keeps each byte of its answers whatever is committed, over a
+// restart with a state file too; /api/v1/fleet says since which revision. It is no quarantine, and
+// it takes everything once it is active again.
 func TestDrainingMemberTakesNoChanges(t *testing.T) {
 	const question = `{"view":"components","group":"addons"}`
 	keep := storedIn(t, t.TempDir())

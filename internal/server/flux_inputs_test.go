@@ -22,9 +22,9 @@ var update = flag.Bool("update", false, "write the answers into testdata")
 
 const inputs = "/api/v1/flux/inputs"
 
-// provider is a ResourceSetInputProvider of type ExternalService as Flux Operator reconciles it (v0.58.0,
-// internal/controller/resourcesetinputprovider_controller.go, callExternalServiceProvider): what it takes, what it
-// refuses, and what it cuts off.
+// provider is a ResourceSetInputProvider of type ExternalService as Flux Operator reconciles it
+// (v0.58.0, internal/controller/resourcesetinputprovider_controller.go,
+// callExternalServiceProvider): what it takes, what it refuses, and what it cuts off.
 type provider struct {
 	query  string
 	limit  int               // spec.filter.limit; 0 is 100
@@ -119,8 +119,8 @@ func TestFluxInputsGolden(t *testing.T) {
 	}
 }
 
-// TestFluxInputsAreThePluginsSets: whatever is asked, an input is the plugin's parameter set and an id.
-// (G1)
+// TestFluxInputsAreThePluginsSets: whatever is asked, an input is the plugin's parameter set and an
+// id. (G1)
 func TestFluxInputsAreThePluginsSets(t *testing.T) {
 	s := serving(t)
 	s.say(repository(map[string]string{
@@ -166,8 +166,8 @@ func TestFluxInputsAreThePluginsSets(t *testing.T) {
 	}
 }
 
-// TestNoFluxInputsBeforeTheFirstState: an empty list would remove everything. A commit that cannot be used changes
-// nothing. (G4)
+// TestNoFluxInputsBeforeTheFirstState: an empty list would remove everything. A commit that cannot
+// be used changes nothing. (G4)
 func TestNoFluxInputsBeforeTheFirstState(t *testing.T) {
 	s := start(t)
 	if list, err := s.provide(provider{query: dnsInputs}); err == nil || err.Error() != "HTTP 503" {
@@ -237,7 +237,8 @@ func TestFluxInputsAreNeverCutOff(t *testing.T) {
 		"the answer has 14 bytes; the limit is 10 (--max-response-bytes): ask for less, with component, release or selector")
 }
 
-// TestFluxInputsHaveUniqueIDs: the operator refuses inputs with one id, and so does the service, with their names.
+// TestFluxInputsHaveUniqueIDs: the operator refuses inputs with one id, and so does the service,
+// with their names.
 func TestFluxInputsHaveUniqueIDs(t *testing.T) {
 	s := serving(t)
 	chart := "  chart: {repoURL: https://example.org/charts, name: dns, version: 1.0.0}\n"
@@ -329,8 +330,8 @@ func TestFluxTokens(t *testing.T) {
 	}
 }
 
-// TestFluxInputsAreRemovedInOneStep: what Argo CD is told to remove in two steps, Flux removes as soon as it is left out,
-// whatever Applications there are. (D3)
+// TestFluxInputsAreRemovedInOneStep: what Argo CD is told to remove in two steps, Flux removes as
+// soon as it is left out, whatever Applications there are. (D3)
 func TestFluxInputsAreRemovedInOneStep(t *testing.T) {
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(
 		facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "default"},

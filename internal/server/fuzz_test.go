@@ -15,7 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
-// fuzzed is a service for a fuzz target. It logs nothing: the log would be what takes the time and the memory.
+// fuzzed is a service for a fuzz target. It logs nothing: the log would be what takes the time and
+// the memory.
 func fuzzed(f *testing.F) *service {
 	f.Helper()
 	s := launch(f, func(o *server.Options) {
@@ -34,7 +35,8 @@ func (s *service) in(t *testing.T) *service {
 	return &one
 }
 
-// told fails when an error is not the JSON object that Argo CD reads, or is one of the service's own faults.
+// told fails when an error is not the JSON object that Argo CD reads, or is one of the service's
+// own faults.
 func (r reply) told(t *testing.T, what string, codes ...int) {
 	t.Helper()
 	for _, code := range codes {
@@ -48,8 +50,9 @@ func (r reply) told(t *testing.T, what string, codes ...int) {
 	t.Fatalf("%s: %d %.500s; expected one of %v", what, r.code, r.body, codes)
 }
 
-// FuzzBody: whatever Argo CD's question has for a body, it is answered with JSON or refused with a message, in the same way
-// twice (G5); only JSON is answered, and never more than the limit of a request is read.
+// FuzzBody: whatever Argo CD's question has for a body, it is answered with JSON or refused with a
+// message, in the same way twice (G5); only JSON is answered, and never more than the limit of a
+// request is read.
 func FuzzBody(f *testing.F) {
 	for _, s := range []string{
 		"", "{}", "null", "[]", `{"applicationSetName":"a","input":{"parameters":{"view":"members"}}}`, `{"input":{"parameters":{"view":"components","group":"addons"}}}`,
@@ -79,8 +82,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzWebhook: a body makes the source look if its signature is that of the token, whatever the body is and in whichever
-// forge's header, and in no other case.
+// FuzzWebhook: a body makes the source look if its signature is that of the token, whatever the
+// body is and in whichever forge's header, and in no other case.
 func FuzzWebhook(f *testing.F) {
 	for _, s := range []string{"", "{}", `{"ref":"refs/heads/main"}`, "payload=%7B%7D", "\x00\xff"} {
 		f.Add(s, signed(secret, s))
@@ -115,7 +118,8 @@ func FuzzWebhook(f *testing.F) {
 	})
 }
 
-// FuzzDelivery: whatever a forge calls an event and a delivery, a push makes the source look once, and nothing else does.
+// FuzzDelivery: whatever a forge calls an event and a delivery, a push makes the source look once,
+// and nothing else does.
 func FuzzDelivery(f *testing.F) {
 	for _, event := range []string{"", "push", "Push", "ping", "Push Hook", "repo:refs_changed", "push,ping", "\"<&>"} {
 		f.Add(event, "f6266f16-1bf3-46a5-9ea4-602e06ead473", uint8(0))

@@ -22,8 +22,8 @@ import (
 
 const root = "../.."
 
-// The repository's own fleet, through a folder, with its facts: each answer is byte for byte what the engine says, as
-// `argosy params` prints it. (G1, G6)
+// The repository's own fleet, through a folder, with its facts: each answer is byte for byte what
+// the engine says, as `argosy params` prints it. (G1, G6)
 func TestResponsesAreTheResolversBytes(t *testing.T) {
 	open := func() source.Source {
 		src, err := location.Open(git.Options{Location: root})

@@ -51,8 +51,8 @@ func (w work) push(files map[string]string) string {
 	return w.git("rev-parse", "HEAD")
 }
 
-// A commit pushed to a real repository arrives by the webhook, a broken one does not change the answers, and a restart
-// while the server is away goes on from the state directory.
+// A commit pushed to a real repository arrives by the webhook, a broken one does not change the
+// answers, and a restart while the server is away goes on from the state directory.
 func TestGitSource(t *testing.T) {
 	bare, state := filepath.Join(t.TempDir(), "fleet.git"), t.TempDir()
 	w := work{t, t.TempDir()}

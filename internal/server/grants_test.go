@@ -28,8 +28,8 @@ func (c *cession) Release(grants []facts.Grant) {
 }
 func (c *cession) String() string { c.mu.Lock(); defer c.mu.Unlock(); return fmt.Sprint(c.last) }
 
-// Two kinds of member a: its addons are its own, and are the hub's. With no removal allowed at all, what waits for a grant
-// is refused nowhere (G3): it moves.
+// Two kinds of member a: its addons are its own, and are the hub's. With no removal allowed at all,
+// what waits for a grant is refused nowhere (G3): it moves.
 func agentA(keys string) map[string]string {
 	return repository(map[string]string{
 		fileA:               memberA + "use_remote_argo: true\n" + keys,
@@ -71,8 +71,9 @@ func (s *service) clustersOf(set, parameters string) string {
 	return out
 }
 
-// TestHubGrantsAGroupItNoLongerHas: the hub's service grants a group when its Applications have gone, and has it again when the grant has. The
-// ApplicationSets that this is about are told to ask at once, and no wait is a removal. (M3)
+// TestHubGrantsAGroupItNoLongerHas: the hub's service grants a group when its Applications have
+// gone, and has it again when the grant has. The ApplicationSets that this is about are told to ask
+// at once, and no wait is a removal. (M3)
 func TestHubGrantsAGroupItNoLongerHas(t *testing.T) {
 	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dnsOnA, dnsOnB)}
 	sets := &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{
@@ -102,7 +103,8 @@ func TestHubGrantsAGroupItNoLongerHas(t *testing.T) {
 	sets.toldOf(t, setOfDNS)
 }
 
-// toldOf waits until an ApplicationSet is told to ask anew, after all that have been before the last such wait.
+// toldOf waits until an ApplicationSet is told to ask anew, after all that have been before the
+// last such wait.
 func (a *asking) toldOf(t *testing.T, name string) {
 	t.Helper()
 	for deadline := time.After(patient); ; {
@@ -117,9 +119,9 @@ func (a *asking) toldOf(t *testing.T, name string) {
 	}
 }
 
-// TestMemberServesAGroupWhileItHoldsTheGrant: a member's service answers a group while it holds the grant, whatever Git says, and releases it when it
-// answers nothing of the group and the engine has nothing of it; a grant that goes takes nothing along but the answer.
-// (M3)
+// TestMemberServesAGroupWhileItHoldsTheGrant: a member's service answers a group while it holds the
+// grant, whatever Git says, and releases it when it answers nothing of the group and the engine has
+// nothing of it; a grant that goes takes nothing along but the answer. (M3)
 func TestMemberServesAGroupWhileItHoldsTheGrant(t *testing.T) {
 	const uid = "7"
 	arrived, held := facts.Grant{Group: "addons", UID: uid}, facts.Grant{Group: "addons", UID: uid, Held: true}
@@ -151,8 +153,8 @@ func TestMemberServesAGroupWhileItHoldsTheGrant(t *testing.T) {
 	is("the grant has gone", "")
 }
 
-// TestFluxMemberServesAGroupWhileItHoldsTheGrant: so does the service of a member with Flux, with the two steps in which it lets go of HelmReleases.
-// (M3)
+// TestFluxMemberServesAGroupWhileItHoldsTheGrant: so does the service of a member with Flux, with
+// the two steps in which it lets go of HelmReleases. (M3)
 func TestFluxMemberServesAGroupWhileItHoldsTheGrant(t *testing.T) {
 	held, leaving := facts.Grant{Group: "addons", UID: "7", Held: true}, facts.Grant{Group: "addons", UID: "7", Held: true, Leaving: true}
 	dns := facts.Application{Name: "dns-f", Cluster: "f", Group: "addons", Component: "dns", Owner: "hub-1/f"}

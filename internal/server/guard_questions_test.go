@@ -31,9 +31,9 @@ func (a *asking) Refresh(_ context.Context, name string) error {
 	return nil
 }
 
-// TestRequesterIsJudgedByAllItsQueries: an ApplicationSet that asks by two generators is judged by both answers, and one whose
-// questions Argo CD alone knows by its last answers. Either is told when an approval lets its answer pass.
-// (G3)
+// TestRequesterIsJudgedByAllItsQueries: an ApplicationSet that asks by two generators is judged by
+// both answers, and one whose questions Argo CD alone knows by its last answers. Either is told
+// when an approval lets its answer pass. (G3)
 func TestRequesterIsJudgedByAllItsQueries(t *testing.T) {
 	const some, others = `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"ring":"a"}}}`,
 		`{"view":"components","group":"addons","component":"dns","selector":{"matchExpressions":[{"key":"ring","operator":"NotIn","values":["a"]}]}}`

@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
-// TestBaselineSurvivesARestart: a baseline survives a restart, in the state's folder or as Applications; without either, the first
-// answer is compared with nothing. (G3)
+// TestBaselineSurvivesARestart: a baseline survives a restart, in the state's folder or as
+// Applications; without either, the first answer is compared with nothing. (G3)
 func TestBaselineSurvivesARestart(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -44,8 +44,8 @@ func TestBaselineSurvivesARestart(t *testing.T) {
 	}
 }
 
-// TestDamagedBaselineIsReportedAndNotUsed: a record that is damaged, cut off or of another version is told, and not used; the others are.
-// (G3)
+// TestDamagedBaselineIsReportedAndNotUsed: a record that is damaged, cut off or of another version
+// is told, and not used; the others are. (G3)
 func TestDamagedBaselineIsReportedAndNotUsed(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"a byte":          func(b []byte) []byte { b[len(b)-10] ^= 1; return b },

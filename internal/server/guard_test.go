@@ -34,8 +34,8 @@ var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func member(i int) string     { return fmt.Sprintf("m%02d", i) }
 func memberPath(i int) string { return "fleet/fleet-members/hub-1/" + member(i) + ".yaml" }
 
-// twelve is a fleet of twelve members that run dns, the last of which runs web, too; with the files given on top, and
-// without those that are empty.
+// twelve is a fleet of twelve members that run dns, the last of which runs web, too; with the files
+// given on top, and without those that are empty.
 func twelve(change map[string]string) map[string]string {
 	files := repository(nil)
 	delete(files, fileA)
@@ -176,8 +176,8 @@ const (
 	refusedMembers = "removal budget: 6 of 12 members would lose their registration; 1 may go without approval (docs/how-to/approve-a-removal.md)"
 )
 
-// TestRemovalsBeyondTheBudgetAreRefused: what a commit would remove beyond the budget is refused, whatever the baseline is; all else
-// goes on, and an approval lets it pass until it expires. (G3)
+// TestRemovalsBeyondTheBudgetAreRefused: what a commit would remove beyond the budget is refused,
+// whatever the baseline is; all else goes on, and an approval lets it pass until it expires. (G3)
 func TestRemovalsBeyondTheBudgetAreRefused(t *testing.T) {
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
@@ -210,8 +210,8 @@ func TestRemovalsBeyondTheBudgetAreRefused(t *testing.T) {
 	}
 }
 
-// TestSmallResponseMayLoseOneMember: a member that is alone in an answer may go alone, but not when half of the fleet's files are gone.
-// (G3)
+// TestSmallResponseMayLoseOneMember: a member that is alone in an answer may go alone, but not when
+// half of the fleet's files are gone. (G3)
 func TestSmallResponseMayLoseOneMember(t *testing.T) {
 	const gone = "removal budget: the files of 6 of 12 members are gone; 1 may go without approval (docs/how-to/approve-a-removal.md)"
 	upper := map[string]string{memberPath(dozen): ""}
@@ -234,8 +234,8 @@ func TestSmallResponseMayLoseOneMember(t *testing.T) {
 	}
 }
 
-// TestLayoutSetsTheRemovalBudget: the budget is the layout's; with all of it, the guard is off, and the commit of the test above
-// does remove. (G3)
+// TestLayoutSetsTheRemovalBudget: the budget is the layout's; with all of it, the guard is off, and
+// the commit of the test above does remove. (G3)
 func TestLayoutSetsTheRemovalBudget(t *testing.T) {
 	for budget, want := range map[string]string{
 		"100%": "", "50%": "", "6": "", "12": "",
@@ -273,8 +273,8 @@ func TestOneOfTwelveMembersMayGo(t *testing.T) {
 	}
 }
 
-// TestRetiredAndMovedMembersDoNotCount: what retires or moves is no removal that counts; what is switched off is, before any finalizer is set.
-// (G3)
+// TestRetiredAndMovedMembersDoNotCount: what retires or moves is no removal that counts; what is
+// switched off is, before any finalizer is set. (G3)
 func TestRetiredAndMovedMembersDoNotCount(t *testing.T) {
 	off := map[string]string{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"}
 	lost := map[string]string{"addons/defaults/application-sets/addons.yaml": "dns: {chart: {repoURL: r, path: p, version: v1}}\n"}
@@ -325,8 +325,8 @@ func TestRetiredAndMovedMembersDoNotCount(t *testing.T) {
 	}
 }
 
-// TestCascadeAndRemovalCountOnce: a set that is answered with cascade and one that is left out then are the same removal: what was
-// within the budget at first stays so as Argo CD proceeds. (G3)
+// TestCascadeAndRemovalCountOnce: a set that is answered with cascade and one that is left out then
+// are the same removal: what was within the budget at first stays so as Argo CD proceeds. (G3)
 func TestCascadeAndRemovalCountOnce(t *testing.T) {
 	known := &told{running: make(chan struct{}), set: running()}
 	s := start(t, func(o *server.Options) { o.Facts = known })
@@ -343,8 +343,8 @@ func TestCascadeAndRemovalCountOnce(t *testing.T) {
 	s.until("the finalizer has been seen", func(refresh.Status) bool { return len(s.deletions(s.askAs(ofDNS, askDNS))) == dozen-1 })
 }
 
-// TestRefusalIsReported: who is refused, what would be lost and why is in the log once, in /readyz, /api/v1/fleet and a metric, until
-// it is over. (G3)
+// TestRefusalIsReported: who is refused, what would be lost and why is in the log once, in /readyz,
+// /api/v1/fleet and a metric, until it is over. (G3)
 func TestRefusalIsReported(t *testing.T) {
 	s := guarded(t, ptr(running()))
 	refused := s.say(twelve(half()))
@@ -384,7 +384,8 @@ func TestRefusalIsReported(t *testing.T) {
 	}
 }
 
-// TestFluxInputsHaveTheRemovalBudget: Flux Operator garbage-collects what an answer leaves out. (G3)
+// TestFluxInputsHaveTheRemovalBudget: Flux Operator garbage-collects what an answer leaves out.
+// (G3)
 func TestFluxInputsHaveTheRemovalBudget(t *testing.T) {
 	s := guarded(t, nil)
 	const path = "/api/v1/flux/inputs?view=components&group=addons&component=dns"
@@ -397,9 +398,9 @@ func TestFluxInputsHaveTheRemovalBudget(t *testing.T) {
 	}
 }
 
-// TestCommitsShareTheBudgetOfAWindow: without Applications known, commits each within the budget spend it together during the layout's
-// window, over a restart, too; what is back is not spent, and after the window it is another's turn. Without a window each
-// answer has the whole budget. (G3)
+// TestCommitsShareTheBudgetOfAWindow: without Applications known, commits each within the budget
+// spend it together during the layout's window, over a restart, too; what is back is not spent, and
+// after the window it is another's turn. Without a window each answer has the whole budget. (G3)
 func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 	lose := func(members ...int) map[string]string {
 		out := map[string]string{}

@@ -49,8 +49,8 @@ func bothAsk() *asking {
 	}}
 }
 
-// Rules D4 and G3: what moves to a release whose own answer is beyond the budget stays with the old one until that is
-// approved, whoever is known to ask.
+// Rules D4 and G3: what moves to a release whose own answer is beyond the budget stays with the old
+// one until that is approved, whoever is known to ask.
 func TestMovedSetWaitsForARefusedResponse(t *testing.T) {
 	const waits = `handover: addons/dns of 1 members moves, but release "next" has no answer: removal budget: 3 of 6 members would lose addons/dns; 1 may go without approval (docs/how-to/approve-a-removal.md)`
 	gone := map[string]string{memberPath(8): "", memberPath(9): "", memberPath(10): ""}
@@ -111,9 +111,10 @@ func TestMovedSetWaitsForAnOwnerThatCanAnswer(t *testing.T) {
 	s.gives(ofDNS, askDNS, dozen/2-1)
 }
 
-// Rule D4: what moves to a release that no ApplicationSet asks for yet stays with the old one until one does: they are made by an
-// Application that may not be synced, or cannot be. The root's own answer, by which they are made, does not wait; nor does
-// what an approval names, nor anything where it is not known who asks.
+// Rule D4: what moves to a release that no ApplicationSet asks for yet stays with the old one until
+// one does: they are made by an Application that may not be synced, or cannot be. The root's own
+// answer, by which they are made, does not wait; nor does what an approval names, nor anything
+// where it is not known who asks.
 func TestMovedSetWaitsForARequester(t *testing.T) {
 	const (
 		waits       = `handover: addons/dns of 1 members moves, but release "next" has no answer: no ApplicationSet asks for it`
@@ -195,8 +196,8 @@ func TestReleasesExchangeMembersWithoutDeadlock(t *testing.T) {
 	s.gives(ofNext, askNext, dozen/2-2)
 }
 
-// Rules D2 and G3: a member file that goes from one hub's folder to another's in one commit is no removal; one that goes
-// while the other hub had a cluster of that name all along is.
+// Rules D2 and G3: a member file that goes from one hub's folder to another's in one commit is no
+// removal; one that goes while the other hub had a cluster of that name all along is.
 func TestMoveToAnotherHubIsNoRemoval(t *testing.T) {
 	there := func(to int) map[string]string {
 		out := map[string]string{}

@@ -200,8 +200,8 @@ func TestRatesByToken(t *testing.T) {
 	}
 }
 
-// Argo CD asks from a few workers at once, each of which waits for its answer. However often they ask, they are slowed
-// down, and none is refused: a refusal would cost three minutes.
+// Argo CD asks from a few workers at once, each of which waits for its answer. However often they
+// ask, they are slowed down, and none is refused: a refusal would cost three minutes.
 func TestArgoCDIsNeverRefusedForItsRate(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.TokenRate, o.TokenBurst = 500, 1 })
 	var workers sync.WaitGroup
@@ -221,8 +221,8 @@ func TestArgoCDIsNeverRefusedForItsRate(t *testing.T) {
 	}
 }
 
-// Failed attempts are counted by address; a good token from the same address is served all the same, and a token that
-// Argo CD could not resolve is told the same thing each time (G5).
+// Failed attempts are counted by address; a good token from the same address is served all the
+// same, and a token that Argo CD could not resolve is told the same thing each time (G5).
 func TestRatesOfFailedAttempts(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.FailureRate, o.FailureBurst = 0.001, 3 })
 	wrong := func() reply { return s.ask(`{"view":"members"}`, "Authorization", "Bearer wrong") }

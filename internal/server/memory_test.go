@@ -9,8 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
-// TestBombsTakeLittleMemory: a commit that stands for gigabytes, or that has a problem in each of its lines, is taken in and
-// told of within bounded memory: what is allocated on the way, and what is kept. (H10)
+// TestBombsTakeLittleMemory: a commit that stands for gigabytes, or that has a problem in each of
+// its lines, is taken in and told of within bounded memory: what is allocated on the way, and what
+// is kept. (H10)
 func TestBombsTakeLittleMemory(t *testing.T) {
 	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'z'; c++ {

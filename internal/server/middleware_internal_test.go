@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A panic is 500 when nothing has been written; an answer that has begun is broken off, never ended (G1).
+// A panic is 500 when nothing has been written; an answer that has begun is broken off, never ended
+// (G1).
 func TestPanicBreaksTheResponseOff(t *testing.T) {
 	var log bytes.Buffer
 	s := &Server{o: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, metrics: newMetrics()}

@@ -57,8 +57,8 @@ func unflagged(set map[string]any) map[string]any {
 	return out
 }
 
-// Rule G2: what is broken of one member keeps that member as it was, flagged, in every view; all others go on, and when
-// it is mended, it does too.
+// Rule G2: what is broken of one member keeps that member as it was, flagged, in every view; all
+// others go on, and when it is mended, it does too.
 func TestBrokenMemberKeepsItsSets(t *testing.T) {
 	questions := []string{
 		`{"view":"members"}`, `{"view":"components","group":"addons"}`,
@@ -202,7 +202,8 @@ func TestArtifactOfABrokenAgentStays(t *testing.T) {
 	}
 }
 
-// G1: of a member that never could be computed nothing is lost if it has no Applications, and something may be if it has.
+// G1: of a member that never could be computed nothing is lost if it has no Applications, and
+// something may be if it has.
 func TestBrokenNewMemberIsLeftOutWithoutApplications(t *testing.T) {
 	const fileN = "fleet/fleet-members/hub-1/n.yaml"
 	broken := repository(map[string]string{fileN: "clusterName: [\n"})
@@ -248,8 +249,8 @@ func TestBrokenNewMemberIsLeftOutWithoutApplications(t *testing.T) {
 	}
 }
 
-// A restart while a member is broken changes no byte of the answers, even when the server of the repository is away and
-// its history has been rewritten. (G4)
+// A restart while a member is broken changes no byte of the answers, even when the server of the
+// repository is away and its history has been rewritten. (G4)
 func TestRestartKeepsABrokenMembersSets(t *testing.T) {
 	bare, state := filepath.Join(t.TempDir(), "fleet.git"), t.TempDir()
 	w := work{t, t.TempDir()}

@@ -104,7 +104,8 @@ func untar(t testing.TB, layer string) map[string]string {
 	}
 }
 
-// TestArtifactIsPulled: a client of OCI registries finds its way with a password alone, and gets Flux's objects.
+// TestArtifactIsPulled: a client of OCI registries finds its way with a password alone, and gets
+// Flux's objects.
 func TestArtifactIsPulled(t *testing.T) {
 	s := start(t)
 	revision := s.say(fluxFleet(nil)).Revision
@@ -136,7 +137,8 @@ func TestArtifactIsPulled(t *testing.T) {
 	}
 }
 
-// TestArtifactIsStable: Flux reconciles when the digest changes, so it changes with what runs and with nothing else.
+// TestArtifactIsStable: Flux reconciles when the digest changes, so it changes with what runs and
+// with nothing else.
 func TestArtifactIsStable(t *testing.T) {
 	s := start(t)
 	s.say(fluxFleet(nil))

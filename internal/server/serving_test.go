@@ -56,8 +56,8 @@ func TestNoResponseBeforeTheFirstGoodSnapshot(t *testing.T) {
 	}
 }
 
-// A member that is broken at the first load makes answers about it 503, with its file and line; others are answered.
-// (G1)
+// A member that is broken at the first load makes answers about it 503, with its file and line;
+// others are answered. (G1)
 func TestFirstLoadRefusesOnlyTheBrokenMembersResponses(t *testing.T) {
 	s := start(t)
 	s.say(repository(map[string]string{fileA: memberA + "tenant: twice\n"}))

@@ -72,7 +72,8 @@ func soakQuestions() []question {
 		})
 }
 
-// revisions are good commits, one after the other each of which changes something in every answer, and a bad one.
+// revisions are good commits, one after the other each of which changes something in every answer,
+// and a bad one.
 func soakRevisions() (good []map[string]string, bad map[string]string) {
 	for i := range 6 {
 		good = append(good, fluxFleet(map[string]string{
@@ -85,8 +86,9 @@ func soakRevisions() (good []map[string]string, bad map[string]string) {
 	return good, map[string]string{"fleet/layout.yaml": "kind: [\n"}
 }
 
-// G1, G6: while states come and go under many requests at once, each answer is the one that its revision has by itself,
-// byte for byte. ARGOSY_SOAK says for how long (2s); `ARGOSY_SOAK=10m go test -race -run UnderLoad -timeout 15m ./internal/server`.
+// G1, G6: while states come and go under many requests at once, each answer is the one that its
+// revision has by itself, byte for byte. ARGOSY_SOAK says for how long (2s); `ARGOSY_SOAK=10m go
+// test -race -run UnderLoad -timeout 15m ./internal/server`.
 func TestResponsesAreTheirRevisionsUnderLoad(t *testing.T) {
 	lasts := 2 * time.Second
 	if text := os.Getenv("ARGOSY_SOAK"); text != "" {

@@ -62,8 +62,9 @@ func (s *service) answered(applicationSet, parameters string) reply {
 	}
 }
 
-// Rules G2 and G4: a replica that has missed a commit takes over which revision a broken member was last good in, so that all
-// answer the same bytes; and so does one that starts while the member is broken.
+// Rules G2 and G4: a replica that has missed a commit takes over which revision a broken member was
+// last good in, so that all answer the same bytes; and so does one that starts while the member is
+// broken.
 func TestReplicasAgreeOnLastGoodSets(t *testing.T) {
 	shared, _ := newSharedStore(t)
 	const question = `{"view":"components","group":"addons"}`
@@ -91,7 +92,8 @@ func TestReplicasAgreeOnLastGoodSets(t *testing.T) {
 	}
 }
 
-// Rules G3 and G4: what was answered last is known to a replica that starts, and damage is told and not used.
+// Rules G3 and G4: what was answered last is known to a replica that starts, and damage is told and
+// not used.
 func TestReplicasShareBaselines(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
 		shared, dir := newSharedStore(t)
@@ -141,8 +143,9 @@ func secrets(names ...string) facts.Set {
 		facts.Application{Name: "dns-b", Cluster: "b", Group: "addons", Component: "dns", Release: "default"})
 }
 
-// Rules G2 and G4: a cluster whose Secret goes while the service is away keeps its last known facts, byte for byte, and
-// everybody is told; without anything kept the answer is refused, as nothing is known. Its member file ends it.
+// Rules G2 and G4: a cluster whose Secret goes while the service is away keeps its last known
+// facts, byte for byte, and everybody is told; without anything kept the answer is refused, as
+// nothing is known. Its member file ends it.
 func TestSecretLostDuringARestartKeepsItsFacts(t *testing.T) {
 	const question = `{"view":"components","group":"addons"}`
 	shared, _ := newSharedStore(t)

@@ -95,7 +95,8 @@ func (f forge) sends(s *service, key, body, signedBody, event, id string) func()
 	return func() *http.Request { return s.request("POST", webhookPath, body, header...) }
 }
 
-// webhookTold checks what is said to a webhook, and that the source has been told to look if it is so: that is before the answer.
+// webhookTold checks what is said to a webhook, and that the source has been told to look if it is
+// so: that is before the answer.
 func (s *service) webhookTold(what string, request func() *http.Request, code int, message string) {
 	s.Helper()
 	r := s.do(request())
@@ -112,7 +113,8 @@ func (s *service) webhookTold(what string, request func() *http.Request, code in
 	}
 }
 
-// Each forge's push makes the source look, once for each delivery; what is no push, or not of one of our tokens, does not.
+// Each forge's push makes the source look, once for each delivery; what is no push, or not of one
+// of our tokens, does not.
 func TestWebhook(t *testing.T) {
 	s := serving(t)
 	for i, f := range forges() {
@@ -179,7 +181,8 @@ func TestWebhookIsRefused(t *testing.T) {
 	}
 }
 
-// H10: a token's bearer may send so many webhooks and no more; what a delivery is called is its forge's own affair.
+// H10: a token's bearer may send so many webhooks and no more; what a delivery is called is its
+// forge's own affair.
 func TestWebhooksOfTokens(t *testing.T) {
 	k := tokensOf(t, map[string]string{"one": "{routes: [webhook]}", "two": "{routes: [webhook]}"})
 	s := serving(t, k.use, func(o *server.Options) { o.TokenRate, o.TokenBurst, o.MaxWait = 1e-3, 3, -1 })
