@@ -15,6 +15,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 const (
@@ -33,10 +34,10 @@ const (
 
 // checkpoint keeps baselines for a restart (rule 9).
 type checkpoint struct {
-	store  state.Store
-	shared *state.Document[[]savedResponse]
-	quiet  time.Duration
-	wake   chan struct{}
+	store   state.Store
+	shared  *state.Document[[]savedResponse]
+	quiet   time.Duration
+	changed trigger.Trigger
 	// written are the changes of the baselines that the shared record has. It belongs to Run.
 	written uint64
 	// writing orders the writes of queries' own records.
@@ -57,7 +58,7 @@ type savedResponse struct {
 }
 
 func newCheckpoint(s state.Store) *checkpoint {
-	return &checkpoint{store: s, shared: responses(s, sharedRecord), quiet: sharedQuiet, wake: make(chan struct{}, 1)}
+	return &checkpoint{store: s, shared: responses(s, sharedRecord), quiet: sharedQuiet, changed: trigger.New()}
 }
 
 func responses(s state.Store, name string) *state.Document[[]savedResponse] {
@@ -169,10 +170,7 @@ func (b *baselines) save(q queryKey) {
 		}
 		b.changes++
 		b.mu.Unlock()
-		select {
-		case c.wake <- struct{}{}:
-		default: // Run is going to write anyway
-		}
+		c.changed.Fire()
 		return
 	}
 	c.writing.Lock()
@@ -224,7 +222,7 @@ func (g *Guard) Run(ctx context.Context) {
 			g.baselines.sync(context.WithoutCancel(ctx))
 			return
 		case <-ticker.C:
-		case <-c.wake:
+		case <-c.changed:
 			timer := time.NewTimer(c.quiet)
 			select {
 			case <-ctx.Done():

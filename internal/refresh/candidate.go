@@ -61,7 +61,7 @@ func (r *Refresher) build(build func() (*generator.State, error)) (st *generator
 	defer func() {
 		if p := recover(); p != nil {
 			r.o.Logger.Error("panic while building a state", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = errors.New("internal error: the engine panicked; see the log")
+			err = errors.New("internal error: the resolver panicked; see the log")
 		}
 	}()
 	return build()

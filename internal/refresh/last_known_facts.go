@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 // factsQuiet is how often facts are written at most.
@@ -21,11 +22,11 @@ const factsQuiet = 10 * time.Second
 // start.
 type LastKnownFacts struct {
 	FactsProvider
-	store state.Store
-	saved *state.Document[savedFacts]
-	log   *slog.Logger
-	quiet time.Duration
-	wake  chan struct{}
+	store   state.Store
+	saved   *state.Document[savedFacts]
+	log     *slog.Logger
+	quiet   time.Duration
+	changed trigger.Trigger
 
 	mu sync.Mutex
 	// loaded reports that the store has been read; before, no facts are complete.
@@ -40,7 +41,7 @@ type LastKnownFacts struct {
 func NewLastKnownFacts(p FactsProvider, s state.Store, log *slog.Logger) *LastKnownFacts {
 	return &LastKnownFacts{
 		FactsProvider: p, store: s, saved: factsDocument(s), log: log, quiet: factsQuiet,
-		wake: make(chan struct{}, 1), clusters: map[string]facts.Cluster{},
+		changed: trigger.New(), clusters: map[string]facts.Cluster{},
 	}
 }
 
@@ -123,10 +124,7 @@ func (l *LastKnownFacts) Run(ctx context.Context, changed func()) {
 	defer wg.Wait()
 	wg.Go(func() {
 		l.FactsProvider.Run(ctx, func() {
-			select {
-			case l.wake <- struct{}{}:
-			default: // a write is due already
-			}
+			l.changed.Fire()
 			changed()
 		})
 	})
@@ -142,7 +140,7 @@ func (l *LastKnownFacts) Run(ctx context.Context, changed func()) {
 		case <-ctx.Done():
 			l.save(context.WithoutCancel(ctx))
 			return
-		case <-l.wake:
+		case <-l.changed:
 		}
 		l.save(ctx)
 		timer := time.NewTimer(l.quiet)

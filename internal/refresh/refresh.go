@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 // Options configure a Refresher. Source is required.
@@ -47,7 +48,7 @@ type Outcome struct {
 type Refresher struct {
 	o       Options
 	state   atomic.Pointer[generator.State]
-	trigger chan struct{}
+	trigger trigger.Trigger
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	started atomic.Bool
@@ -89,7 +90,7 @@ func New(o Options) (*Refresher, error) {
 		o.Observe = func(Outcome) {}
 	}
 	r := &Refresher{
-		o: o, trigger: make(chan struct{}, 1), changed: make(chan struct{}),
+		o: o, trigger: trigger.New(), changed: make(chan struct{}),
 		status: Status{Source: o.Source.String(), Waiting: waitingForSource(o.Source)},
 	}
 	if o.Store != nil {
@@ -110,7 +111,7 @@ func (r *Refresher) Start(ctx context.Context) {
 	for _, run := range []func(context.Context){
 		r.run,
 		func(ctx context.Context) { r.o.Source.Watch(ctx, r.update) },
-		func(ctx context.Context) { r.o.Facts.Run(ctx, r.reconcileSoon) },
+		func(ctx context.Context) { r.o.Facts.Run(ctx, r.trigger.Fire) },
 	} {
 		r.running.Go(func() { run(ctx) })
 	}
@@ -161,15 +162,7 @@ func (r *Refresher) update(s *snapshot.Snapshot, err error) {
 	r.mu.Lock()
 	r.newest = polled{done: true, snapshot: s, err: err}
 	r.mu.Unlock()
-	r.reconcileSoon()
-}
-
-// reconcileSoon makes the worker reconcile once more.
-func (r *Refresher) reconcileSoon() {
-	select {
-	case r.trigger <- struct{}{}:
-	default: // it is going to anyway
-	}
+	r.trigger.Fire()
 }
 
 // run is the worker.
@@ -177,7 +170,7 @@ func (r *Refresher) run(ctx context.Context) {
 	if !r.restore(ctx) {
 		return
 	}
-	r.reconcileSoon() // facts may have been complete before the first change
+	r.trigger.Fire() // facts may have been complete before the first change
 	for {
 		select {
 		case <-ctx.Done():

@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// Cause is the input that a refusal is about.
+// Cause is the input that is refused.
 type Cause string
 
 const (
@@ -18,14 +18,14 @@ const (
 	Source Cause = "source"
 	// Commit means that the newest revision brings errors.
 	Commit Cause = "commit"
-	// Facts means that what is known of clusters cannot be read, or brings errors.
+	// Facts means that facts cannot be read, or bring errors.
 	Facts Cause = "facts"
 )
 
 // maxText bounds the text of a refusal, in bytes.
 const maxText = 600
 
-// Refusal is why the newest of one input is not being served.
+// Refusal is why the newest of one input is not served.
 type Refusal struct {
 	Cause Cause `json:"cause"`
 	// Reason is a stable code: a problem's, a source's, or "unreadable".
@@ -44,19 +44,19 @@ func (r Refusal) same(q Refusal) bool {
 	return r == q
 }
 
-// Quarantined is a member that cannot be computed (rule G2 of the design).
+// Quarantined is a member with an error (G2).
 type Quarantined struct {
 	Hub    string `json:"hub"`
 	Member string `json:"member"`
-	// Standing is what becomes of it: kept, left-out or refused.
+	// Standing says how it is served: kept, left-out or refused.
 	Standing generator.Standing `json:"standing"`
-	// Revision is what its sets are computed from; empty unless they are kept.
+	// Revision is its last known good one; empty unless it is served from that.
 	Revision string `json:"revision,omitempty"`
 	// Reason is a stable code, Problem the first problem's text and Problems the number of all.
 	Reason   string `json:"reason"`
 	Problem  string `json:"problem"`
 	Problems int    `json:"problems"`
-	// Since is when it was first seen as it is.
+	// Since is when this was first seen.
 	Since time.Time `json:"since"`
 }
 
@@ -65,7 +65,7 @@ func (q Quarantined) same(p Quarantined) bool {
 	return q == p
 }
 
-// quarantined are the members of a hub that a state cannot compute. Those that were so before are so since then.
+// quarantined lists the quarantined members of a hub. Since goes back to the status before.
 func quarantined(st *generator.State, hub string, before []Quarantined, now time.Time) []Quarantined {
 	known := make(map[generator.ID]Quarantined, len(before))
 	for _, q := range before {
@@ -85,30 +85,30 @@ func quarantined(st *generator.State, hub string, before []Quarantined, now time
 	return out
 }
 
-// Status is what is being served, and why it is not the newest.
+// Status says what is served, and why it is not the newest.
 type Status struct {
 	// Source names the repository, without credentials.
 	Source string
-	// Revision is what is being served, "" before the first state; Since is when serving it began.
+	// Revision is the served one, "" before the first state; Since is when serving it began.
 	Revision string
 	Since    time.Time
-	// LastSuccess is when the source was last looked at with nothing to refuse.
+	// LastSuccess is the last poll with nothing to refuse.
 	LastSuccess time.Time
-	// Refused is empty when the newest of everything is being served; at most one for each cause, in order of causes.
+	// Refused is empty when the newest of everything is served. It has at most one for each cause, in their order.
 	Refused []Refusal
-	// Quarantined are the members of Options.Hub that cannot be computed as they are in Revision, by hub and name.
+	// Quarantined are the members of Options.Hub with errors in Revision, by hub and name.
 	Quarantined []Quarantined
 	// Store names the place of what a restart goes on from, "" without one. StoreProblem is what of it cannot be used or
 	// written.
 	Store, StoreProblem string
-	// Waiting tells, before the first state, what is being waited for.
+	// Waiting is what the service waits for before the first state.
 	Waiting string
 }
 
-// Ready reports whether there is a state to serve.
+// Ready reports whether there is a state.
 func (s Status) Ready() bool { return s.Revision != "" }
 
-// Err is why there is nothing to serve: "not ready: ...", or nil when there is.
+// Err is why there is no state, "not ready: ...", or nil.
 func (s Status) Err() error {
 	if s.Ready() {
 		return nil

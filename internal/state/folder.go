@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/argosy-hub/argosy/internal/atomicfile"
 )
 
 const (
@@ -95,50 +97,10 @@ func (f *Folder) Write(_ context.Context, name string, data []byte, version stri
 	}
 	sum := checksum(data)
 	head := fmt.Appendf(nil, "%s %s %s\n", folderFormat, folderVersion, sum)
-	if err := WriteFile(f.path(name), temporary, head, data); err != nil {
+	if err := atomicfile.Write(f.path(name), temporary, head, data); err != nil {
 		return "", err
 	}
 	return sum, nil
-}
-
-// WriteFile writes a file of these parts in one step: afterwards it has its old content or all of the new one. A process
-// that is killed leaves a file beside it, named by a pattern of os.CreateTemp.
-func WriteFile(path, temporary string, parts ...[]byte) (err error) {
-	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, temporary)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name())
-		}
-	}()
-	var failed error
-	for _, part := range parts {
-		_, err := file.Write(part)
-		failed = errors.Join(failed, err)
-	}
-	if err := errors.Join(failed, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(dir)
-}
-
-// syncFolder makes a rename last.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) { // some file systems sync no folders
-		return err
-	}
-	return nil
 }
 
 // Remove removes a file.

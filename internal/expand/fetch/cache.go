@@ -13,8 +13,8 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/argosy-hub/argosy/internal/atomicfile"
 	"github.com/argosy-hub/argosy/internal/expand"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // cache is the folder of all charts: DIR/<chart>-<digest of repository and chart>/<version>@<SHA-256>.tgz.
@@ -98,7 +98,7 @@ func (s shelf) keep(version string, data []byte) (*kept, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
-	return k, state.WriteFile(k.path, temporary, data)
+	return k, atomicfile.Write(k.path, temporary, data)
 }
 
 func digestOf(data []byte) string {

@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/argosy-hub/argosy/internal/atomicfile"
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // files is the folder of the cache that files of values are in, each named by the SHA-256 of its URL.
@@ -58,5 +58,5 @@ func (c *Charts) valuesAt(at string) ([]byte, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	return data, state.WriteFile(path, temporary, data)
+	return data, atomicfile.Write(path, temporary, data)
 }

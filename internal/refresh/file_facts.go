@@ -12,45 +12,18 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/trigger"
 )
-
-// FactsProvider is where facts of clusters come from.
-type FactsProvider interface {
-	// Current is what is known now, and whether it is complete; it is not before the provider's first look.
-	Current() (facts.Set, bool)
-	// Err is why Current is not the newest, nil when it is.
-	Err() error
-	// Run keeps Current up to date and calls changed after each change of Current or Err, until the context ends.
-	Run(ctx context.Context, changed func())
-	// Refresh makes Run look now. It does not wait.
-	Refresh()
-}
-
-// StaticFacts are facts that never change. The zero value is no facts: every member counts as registered.
-type StaticFacts struct{ Set facts.Set }
-
-// Current is the set.
-func (s StaticFacts) Current() (facts.Set, bool) { return s.Set, true }
-
-// Err is nil.
-func (StaticFacts) Err() error { return nil }
-
-// Run waits for the context.
-func (StaticFacts) Run(ctx context.Context, _ func()) { <-ctx.Done() }
-
-// Refresh does nothing.
-func (StaticFacts) Refresh() {}
 
 const (
 	factsInterval = 5 * time.Second
 	maxFactsFile  = 16 << 20
 )
 
-// FileFacts are facts of a file, which is read again when it changes. A file that cannot be read or is wrong leaves
-// the last good facts in place.
+// FileFacts are the facts of a file, which is polled. An invalid file leaves the last good facts in place.
 type FileFacts struct {
-	path string
-	poke chan struct{}
+	path    string
+	trigger trigger.Trigger
 
 	mu   sync.Mutex
 	data []byte
@@ -58,31 +31,31 @@ type FileFacts struct {
 	err  error
 }
 
-// NewFileFacts reads a facts file; it has to be good now.
+// NewFileFacts reads a facts file; it has to be valid now.
 func NewFileFacts(path string) (*FileFacts, error) {
-	f := &FileFacts{path: path, poke: make(chan struct{}, 1)}
-	f.look()
+	f := &FileFacts{path: path, trigger: trigger.New()}
+	f.poll()
 	if f.err != nil {
 		return nil, f.err
 	}
 	return f, nil
 }
 
-// Current is what the file said when it was last good.
+// Current returns the facts of the last valid file.
 func (f *FileFacts) Current() (facts.Set, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.set, true
 }
 
-// Err is what is wrong with the file now.
+// Err is why the file is invalid now.
 func (f *FileFacts) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
-// Run reads the file every few seconds: it is small, and its times do not tell reliably (mounted ConfigMaps).
+// Run reads the file every few seconds: it is small, and the times of mounted ConfigMaps are not reliable.
 func (f *FileFacts) Run(ctx context.Context, changed func()) {
 	ticker := time.NewTicker(factsInterval)
 	defer ticker.Stop()
@@ -91,24 +64,19 @@ func (f *FileFacts) Run(ctx context.Context, changed func()) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-		case <-f.poke:
+		case <-f.trigger:
 		}
-		if f.look() {
+		if f.poll() {
 			changed()
 		}
 	}
 }
 
-// Refresh makes Run read the file now.
-func (f *FileFacts) Refresh() {
-	select {
-	case f.poke <- struct{}{}:
-	default: // one is due already
-	}
-}
+// Refresh makes Run poll now.
+func (f *FileFacts) Refresh() { f.trigger.Fire() }
 
-// look reads the file and reports whether anything is different from before.
-func (f *FileFacts) look() bool {
+// poll reads the file and reports whether anything has changed.
+func (f *FileFacts) poll() bool {
 	data, err := readFile(f.path, maxFactsFile)
 	f.mu.Lock()
 	defer f.mu.Unlock()
