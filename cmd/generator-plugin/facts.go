@@ -109,7 +109,7 @@ func withFlux(p refresh.FactsProvider, flux *hub.Flux) refresh.FactsProvider {
 	return extended{p, add, func() error { return flux.State().Err }, flux.Run}
 }
 
-func withGrants(p refresh.FactsProvider, grants *hub.Grants) refresh.FactsProvider {
+func withGrants(p refresh.FactsProvider, grants *hub.OwnershipGrants) refresh.FactsProvider {
 	add := func(set facts.Set) (facts.Set, bool) {
 		s := grants.State()
 		return set.WithGrants(grants.Member(), s.Grants...), s.Synced
@@ -126,7 +126,7 @@ func (f *flags) addGrants(o *server.Options, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	grants, err := hub.NewGrants(hub.Options{Config: config, Namespace: f.grantsNamespace, Log: log}, f.grants)
+	grants, err := hub.NewOwnershipGrants(hub.Options{Config: config, Namespace: f.grantsNamespace, Log: log}, f.grants)
 	if err != nil {
 		return err
 	}

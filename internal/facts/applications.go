@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// Application is one component on one cluster as the asking engine has it: an Application of Argo CD, or a HelmRelease or
-// Kustomization of Flux, which are called the same (N1). What its labels do not say is empty.
+// Application is one component on one cluster as the requesting engine has it: an Application of
+// Argo CD, or a HelmRelease or Kustomization of Flux, which are called the same (N1). Fields
+// without a label are empty.
 type Application struct {
 	Name string
 	// Kind is Kustomization for a folder of manifests that Flux applies; empty for everything else.
@@ -17,19 +18,23 @@ type Application struct {
 	Group     string // label argosy.dev/group
 	Component string // label argosy.dev/component
 	Release   string // label argosy.dev/release
-	// Owner is whose artifact a HelmRelease has come with, by OwnerOf; empty for Argo CD's, where Controller tells more.
+	// Owner is the owner of the artifact that brought a HelmRelease, by OwnerOf. It is empty for an
+	// Application of Argo CD, which has a Controller.
 	Owner string
-	// Cascade tells that deleting it removes what runs: the Application carries Argo CD's cascading finalizer,
-	// resources-finalizer.argocd.argoproj.io or a form of it (/foreground, /background); the HelmRelease may be pruned, and
-	// says that it is to be (DeletionAnnotation).
+	// Cascade reports that deleting it deletes its workloads: the Application carries Argo CD's
+	// cascading finalizer, resources-finalizer.argocd.argoproj.io or a form of it (/foreground,
+	// /background); the HelmRelease may be pruned, and is annotated for deletion
+	// (DeletionAnnotation).
 	Cascade bool
-	// Suspended tells of a HelmRelease that deleting it leaves what runs: it may be pruned, and says that Flux has let go of
-	// what it runs (DeletionAnnotation). An Application without Cascade needs no such word.
+	// Suspended reports that deleting a HelmRelease leaves its workloads: it may be pruned, and is
+	// annotated so that Flux has given up its workloads (DeletionAnnotation). An Application
+	// without Cascade needs no annotation.
 	Suspended bool
-	// Controller is the name of the ApplicationSet that controls the Application (its ownerReference says so); empty when
-	// none does. While one does, no other can take the Application over.
+	// Controller is the ApplicationSet that controls the Application by its ownerReference; empty
+	// when none does. While one does, no other can take the Application over.
 	Controller string
-	// Grant tells that it is no component's: it delivers the grant of Group to Cluster (package doc, rule 5).
+	// Grant reports that it has no component, but delivers the ownership grant of Group to Cluster
+	// (package doc, rule 5).
 	Grant bool
 }
 
@@ -43,8 +48,8 @@ type applications struct {
 	controlledBy map[string][]int32
 }
 
-// WithApplications is the set with all Applications there are; there may be none, which is not the same as knowing of
-// none. Of several with one name the last counts.
+// WithApplications is the set with all Applications there are; there may be none, which is not the
+// same as knowing of none. Of several with one name the last counts.
 func (s Set) WithApplications(apps ...Application) Set {
 	s.applications = newApplications(apps)
 	return s
@@ -76,8 +81,8 @@ func newApplications(apps []Application) *applications {
 	return k
 }
 
-// Applications are all Applications, sorted by cluster, then name, and whether they are known at all. They must not be
-// changed.
+// Applications are all Applications, sorted by cluster, then name, and whether they are known at
+// all. They must not be changed.
 func (s Set) Applications() (apps []Application, known bool) {
 	if s.applications == nil {
 		return nil, false
@@ -85,7 +90,8 @@ func (s Set) Applications() (apps []Application, known bool) {
 	return s.applications.sorted, true
 }
 
-// Application is an Application by name; false when there is none, or when nothing is known of Applications.
+// Application is an Application by name; false when there is none, or when nothing is known of
+// Applications.
 func (s Set) Application(name string) (Application, bool) {
 	if s.applications == nil {
 		return Application{}, false
@@ -97,7 +103,8 @@ func (s Set) Application(name string) (Application, bool) {
 	return s.applications.sorted[i], true
 }
 
-// ApplicationsOf are the Applications labelled with a cluster, sorted by name. They must not be changed.
+// ApplicationsOf are the Applications labelled with a cluster, sorted by name. They must not be
+// changed.
 func (s Set) ApplicationsOf(cluster string) []Application {
 	if s.applications == nil {
 		return nil
@@ -125,8 +132,9 @@ func (s Set) ControlledBy(applicationSet string) []Application {
 	return out
 }
 
-// ApplicationsDiffer calls f for every Application that is in one of two sets and not in the other, as it was and as it
-// is: for one that has changed, twice. Applications of which nothing is known are none.
+// ApplicationsDiffer calls f for every Application that is in one of two sets and not in the other,
+// as it was and as it is: for one that has changed, twice. Applications of which nothing is known
+// are none.
 func ApplicationsDiffer(s, t Set, f func(Application)) {
 	a, _ := s.Applications()
 	b, _ := t.Applications()

@@ -43,7 +43,8 @@ func TestApplications(t *testing.T) {
 	}
 }
 
-// TestUnknownApplications is rule 4: to know that there is none is something else than to know of none.
+// TestUnknownApplications is rule 4: to know that there is none is something else than to know of
+// none.
 func TestUnknownApplications(t *testing.T) {
 	for _, s := range []Set{{}, NewSet(true, Cluster{Name: "one"})} {
 		if apps, known := s.Applications(); known || apps != nil {

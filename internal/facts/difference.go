@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// difference says what a cluster's facts have that another's have not: the first of all, as in `label "a" is "b", not "c"`;
-// empty when they are the same.
+// difference returns the first difference between two clusters' facts, as in
+// `label "a" is "b", not "c"`; empty when they are the same.
 func (c Cluster) difference(d Cluster) string {
 	if c.Server != d.Server {
 		return fmt.Sprintf("server is %q, not %q", d.Server, c.Server)

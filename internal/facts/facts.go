@@ -1,17 +1,20 @@
-// Package facts holds what is known beyond the repository, from Kubernetes or from a file: of clusters, the labels,
-// annotations and server of their Argo CD cluster Secrets; and what an engine has already, Argo CD's Applications and
-// Flux's HelmReleases.
+// Package facts holds what is known beyond the repository, from Kubernetes or from a file: the
+// labels, annotations and server of clusters, from their Argo CD cluster Secrets, and the
+// Applications and HelmReleases that the engines have. Its rules:
 //
-//  1. Facts never hold credentials: Kubernetes is asked for metadata alone, and a facts file has no place for them.
+//  1. Facts never hold credentials: requests to Kubernetes are for metadata alone, and a facts file
+//     has no place for them.
 //  2. A Set is immutable; a change makes a new one.
-//  3. In an open Set (no facts, or a file that does not say closed) every member counts as registered; in a closed one (Kubernetes) a member
-//     is registered when its Secret has been seen.
-//  4. A Set knows all Applications of the engine that asks, or says that it knows of none (Set.Applications): that
-//     there is no Application is a fact, too. So it is with HelmReleases (Set.HelmReleases). The two are apart: where an
-//     engine has followed the other, both may have one of the same name.
-//  5. A member's engine may run a group while it holds the group's grant, and the hub's engine while there is none. The hub
-//     delivers a grant by an Application of its own (Application.Grant), which is there as long as the grant may be. What
-//     has arrived of it on the member is a Grant, where the member's service looks for them (Set.Grants).
+//  3. In an open Set (no facts, or a file without closed) every member counts as registered. In a
+//     closed one (Kubernetes) a member is registered when its Secret has been seen.
+//  4. A Set knows all Applications of the requesting engine, or none are known (Set.Applications):
+//     that there is no Application is a fact, too. The same holds for HelmReleases
+//     (Set.HelmReleases). Where one engine has replaced the other, both may have one of the same
+//     name.
+//  5. A member's engine may run a group while it holds the group's ownership grant, and the hub's
+//     engine while there is none. The hub delivers a grant by an Application of its own
+//     (Application.Grant), which exists as long as the grant may. Where the member's service
+//     watches the grants, those on the member are Set.Grants.
 package facts
 
 import (
@@ -25,7 +28,8 @@ type Cluster struct {
 	Server      string // API server's URL; empty when unknown (metadata does not tell)
 	Labels      map[string]string
 	Annotations map[string]string
-	// Secret is the UID of the cluster Secret that is there now; empty when there is none, or nobody knows.
+	// Secret is the UID of the cluster Secret that is there now; empty when there is none, or
+	// nobody knows.
 	Secret string
 }
 
@@ -34,14 +38,15 @@ func (c Cluster) Equal(d Cluster) bool {
 	return c.Name == d.Name && c.Server == d.Server && c.Secret == d.Secret && maps.Equal(c.Labels, d.Labels) && maps.Equal(c.Annotations, d.Annotations)
 }
 
-// Set is the facts of all clusters, Applications and HelmReleases. The zero value knows nothing and is open.
+// Set is the facts of all clusters, Applications and HelmReleases. The zero value knows nothing and
+// is open.
 type Set struct {
 	// Closed means that only the clusters listed are registered.
 	Closed       bool
 	clusters     map[string]Cluster
 	applications *applications // Argo CD's; nil when nothing is known of them
 	helmReleases *applications // Flux's; likewise
-	grants       *grants       // nil where nobody looks for them
+	grants       *grants       // nil where nobody watches them
 }
 
 // NewSet makes a set of clusters; closed as in Set.Closed.
@@ -53,7 +58,8 @@ func NewSet(closed bool, clusters ...Cluster) Set {
 	return Set{Closed: closed, clusters: m}
 }
 
-// Of returns the facts of a cluster (empty but for the name when nothing is known) and whether it is registered.
+// Of returns the facts of a cluster (empty but for the name when nothing is known) and whether it
+// is registered.
 func (s Set) Of(name string) (Cluster, bool) {
 	if c, ok := s.clusters[name]; ok {
 		return c, true
@@ -76,7 +82,8 @@ func (s Set) Equal(t Set) bool {
 	return s.EqualClusters(t) && s.EqualGrants(t) && s.applications.equal(t.applications) && s.helmReleases.equal(t.helmReleases)
 }
 
-// EqualClusters reports whether two sets say the same of clusters, whatever they say of Applications.
+// EqualClusters reports whether two sets say the same of clusters, whatever they say of
+// Applications.
 func (s Set) EqualClusters(t Set) bool {
 	return s.Closed == t.Closed && maps.EqualFunc(s.clusters, t.clusters, Cluster.Equal)
 }

@@ -69,7 +69,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestSets: in a closed set only what has been seen is registered; the zero value knows nothing and is open.
+// TestSets: in a closed set only what has been seen is registered; the zero value knows nothing and
+// is open.
 func TestSets(t *testing.T) {
 	closed := NewSet(true, Cluster{Name: "one"})
 	if _, ok := closed.Of("one"); !ok {
@@ -114,7 +115,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinErrors: what two files have they say alike, and what one of them does not know is not taken for what is not there.
+// TestJoinErrors: what two files have they say alike, and what one of them does not know is not
+// taken for what is not there.
 func TestJoinErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		a, b string

@@ -8,10 +8,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, closed (only the clusters listed are registered),
-// clusters with name, server, labels and annotations; and, if it is to say anything of what engines have, applications with name, cluster, group, component,
-// release, cascade, controller and grant, and helmReleases with name, cluster, group, component, release, owner, cascade and
-// suspended; kustomizations have the same keys. All that is wrong comes back as a problem.List.
+// Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, closed (only the clusters
+// listed are registered), clusters with name, server, labels and annotations; and, if it is about
+// engines, too, applications with name, cluster, group, component, release,
+// cascade, controller and grant, and helmReleases with name, cluster, group, component, release,
+// owner, cascade and suspended; kustomizations have the same keys. The error
+// is a problem.List of all problems.
 func Parse(file string, data []byte) (Set, error) { return Join(File{file, data}) }
 
 // File is a facts file that has been read.
@@ -20,9 +22,10 @@ type File struct {
 	Data []byte
 }
 
-// Join reads facts files of several hubs, one of each, as the facts of a fleet. They have to be of one kind, or what one of them
-// does not know would count as not there: all are closed or none, and what engines have is said by all or none. What two of
-// them have, they have to say alike. All that is wrong comes back as a problem.List.
+// Join reads facts files of several hubs, one of each, as the facts of a fleet. They have to be of
+// one kind, or what one of them does not know would count as missing: all are closed or none, and
+// all list what engines have or none. Of what two of them list, they have to have the same facts.
+// The error is a problem.List of all problems.
 func Join(files ...File) (Set, error) {
 	j := joiner{
 		clusters:     itemsOf[Cluster]{what: "cluster", seen: map[string]item[Cluster]{}},
@@ -49,12 +52,12 @@ func Join(files ...File) (Set, error) {
 	return set, nil
 }
 
-// joiner gathers what files say.
+// joiner collects the content of files.
 type joiner struct {
 	clusters                       itemsOf[Cluster]
 	applications, releases, custom itemsOf[Application]
 	hasApplications, hasReleases   bool
-	// closed and engines are what the first file says of itself.
+	// closed and engines are those of the first file.
 	closed, engines item[bool]
 }
 
@@ -110,7 +113,8 @@ func (in reader) engine(to *itemsOf[Application], kind string, nodes []*yamldoc.
 	}
 }
 
-// alike reports a file that does not say of itself what the first one says, or says what that one does not.
+// alike reports a file that does not say of itself what the first one says, or says what that one
+// does not.
 func (in reader) alike(first *item[bool], subject string, says bool, expected string) {
 	here := item[bool]{in.doc.Pos(in.doc.Root), in.file, says}
 	switch {
@@ -123,7 +127,7 @@ func (in reader) alike(first *item[bool], subject string, says bool, expected st
 	}
 }
 
-// item is something that a file says.
+// item is an entry of a file.
 type item[T any] struct {
 	pos   problem.Pos
 	file  int
@@ -137,7 +141,8 @@ type itemsOf[T any] struct {
 	seen map[string]item[T]
 }
 
-// add takes an item, or reports one without a name, one that is there twice in a file, and one of which two files differ.
+// add takes an item, or reports one without a name, one that is there twice in a file, and one of
+// which two files differ.
 func add[T any](in reader, to *itemsOf[T], node *yamldoc.Node, name string, value T, difference func(T, T) string) {
 	first, dup := to.seen[name]
 	subject := fmt.Sprintf("%s %q", to.what, name)

@@ -6,8 +6,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// FuzzFacts: no facts file makes the reader panic; of one that is accepted each cluster and each Application has a name that
-// no other has, and one that is not has problems with a place, not too many.
+// FuzzFacts: no facts file makes the reader panic; of one that is accepted each cluster and each
+// Application has a name that no other has, and one that is not has problems with a place, not too
+// many.
 func FuzzFacts(f *testing.F) {
 	const head = "apiVersion: argosy.dev/v1alpha1\nkind: Facts\n"
 	for _, s := range []string{

@@ -7,8 +7,8 @@ const fileHead = `# What a hub knows of its clusters, for places that cannot ask
 # Written by argosy facts export.
 `
 
-// File is the set as a facts file that Parse reads as the same set, but for Secrets' UIDs: clusters, and what is known of
-// Applications and HelmReleases. The same set gives the same bytes.
+// File is the set as a facts file that Parse reads as the same set, but for Secrets' UIDs:
+// clusters, and what is known of Applications and HelmReleases. The same set gives the same bytes.
 func (s Set) File() ([]byte, error) {
 	clusters := []any{}
 	for _, name := range s.Names() {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Parse of File is the set: identifiers stay text, what is none stays unknown, and the same set gives the same bytes.
+// Parse of File is the set: identifiers stay text, what is none stays unknown, and the same set
+// gives the same bytes.
 func TestFileIsRead(t *testing.T) {
 	t.Parallel()
 	one := Cluster{Name: "one", Labels: map[string]string{"account": "123456789012", "on": "yes", "v": "1.30"}, Annotations: map[string]string{"a.example/b": "line\nline", "empty": ""}}

@@ -14,7 +14,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// maxAhead is how far ahead an approval may expire: what was approved long ago was not reviewed for today.
+// maxAhead is how far ahead an approval may expire: what was approved long ago was not reviewed for
+// today.
 const maxAhead = 30 * 24 * time.Hour
 
 // approvedUntil reports whether an approval that has not expired names a removal, and when it ends.
@@ -58,8 +59,8 @@ type NeededApproval struct {
 	Components []string
 }
 
-// NeededApprovals returns the approvals with which no response would be over budget. Clusters that lose the same share
-// one.
+// NeededApprovals returns the approvals with which no response would be over budget. Clusters that
+// lose the same share one.
 func NeededApprovals(all []Decision, after *fleet.Fleet) []NeededApproval {
 	type member struct{ hub, cluster string }
 	lost := map[member]map[string]bool{}

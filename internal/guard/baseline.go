@@ -14,7 +14,8 @@ type item struct{ name, cluster, group, component, release string }
 // baseline is what a response is compared with.
 type baseline struct {
 	items []item
-	// remembered reports that the items are those of the last response (rule 2), not those of the facts (rule 1).
+	// remembered reports that the items are those of the last response (rule 2), not those of the
+	// facts (rule 1).
 	remembered bool
 	// otherQueries returns the other queries of the requester, nil if it has none.
 	otherQueries func() []generator.Request
@@ -24,8 +25,9 @@ type baseline struct {
 func (g *Guard) baseline(p proposal) baseline {
 	_, known := p.st.Facts().Applications()
 	if known && p.engine == forArgoCD && p.query.Hub == g.o.Hub && p.query.ApplicationSet != "" {
-		// Two queries of an ApplicationSet may differ in their selectors alone. Its Applications do not tell which query
-		// made them, so a selector is judged by its last response unless all queries are known.
+		// Two queries of an ApplicationSet may differ in their selectors alone. Its Applications do
+		// not tell which query made them, so a selector is judged by its last response unless all
+		// queries are known.
 		if p.query.Selector == nil || g.o.Queries(p.query.ApplicationSet).Complete {
 			// Applications of a user's own template may lack the labels that identify them.
 			if items := controlledItems(p.st, p.query); len(items) > 0 {
@@ -36,7 +38,8 @@ func (g *Guard) baseline(p proposal) baseline {
 	return baseline{items: g.baselines.of(p.key()), remembered: true}
 }
 
-// hubMembers returns the clusters of the hub that have Applications or, where none are known, a registration.
+// hubMembers returns the clusters of the hub that have Applications or, where none are known, a
+// registration.
 func (g *Guard) hubMembers(p proposal, b baseline) func() map[string]bool {
 	return func() map[string]bool {
 		out := map[string]bool{}
@@ -67,8 +70,9 @@ func (g *Guard) otherQueries(r generator.Request) []generator.Request {
 	return out
 }
 
-// controlledItems returns the Applications of an ApplicationSet that a query is about, by their labels. For the view
-// Releases it returns those of the group, whoever controls them: the Applications of releases run on no member.
+// controlledItems returns the Applications of an ApplicationSet that a query is about, by their
+// labels. For the view Releases it returns those of the group, whoever controls them: the
+// Applications of releases run on no member.
 func controlledItems(st *generator.State, r generator.Request) []item {
 	known := st.Facts()
 	if self := st.HubMember(r.Hub); self != nil && r.Owner == self.Name {
@@ -87,7 +91,8 @@ func controlledItems(st *generator.State, r generator.Request) []item {
 	return out
 }
 
-// isAbout reports whether a query asks for an Application, by its labels. An agent sees its own cluster alone.
+// isAbout reports whether a query asks for an Application, by its labels. An agent sees its own
+// cluster alone.
 func isAbout(r generator.Request, a facts.Application) bool {
 	matches := func(label, queried string) bool { return label == "" || queried == "" || label == queried }
 	if r.Owner != "" && r.Owner != fleet.OwnerHub && a.Cluster != r.Owner {

@@ -17,8 +17,8 @@ const (
 	maxItems     = 1_000_000
 )
 
-// baselines are the last responses by their queries, each as the items that it held. They are in memory; a checkpoint,
-// if there is one, keeps them for a restart.
+// baselines are the last responses by their queries, each as the items that it held. They are in
+// memory; a checkpoint, if there is one, keeps them for a restart.
 type baselines struct {
 	now        func() time.Time
 	log        *slog.Logger
@@ -33,10 +33,12 @@ type baselines struct {
 	changes uint64 // counts what the checkpoint has to write
 }
 
-// remembered is the last response to a query. It is not changed, but for its use, once it is among the others.
+// remembered is the last response to a query. It is not changed, but for its use, once it is among
+// the others.
 type remembered struct {
 	items []item
-	// spent is what earlier responses to the query have lost without approval, and this one does not have again.
+	// spent is what earlier responses to the query have lost without approval, and this one does
+	// not have again.
 	spent []spent
 	sum   [sha256.Size]byte
 	used  uint64
@@ -49,7 +51,8 @@ type remembered struct {
 	dropped bool
 }
 
-// newBaselines reads what a store has, if it belongs to this process alone; a shared one is read by Guard.Run.
+// newBaselines reads what a store has, if it belongs to this process alone; a shared one is read by
+// Guard.Run.
 func newBaselines(o Options) (*baselines, error) {
 	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}, loaded: o.Store == nil}
 	if o.Store == nil {
@@ -93,7 +96,8 @@ func (b *baselines) spentSince(q queryKey, since time.Time) []spent {
 	return slices.DeleteFunc(slices.Clone(r.spent), func(x spent) bool { return !x.at.After(since) })
 }
 
-// registered returns the members of a hub in the last responses, and those that were lost since a time.
+// registered returns the members of a hub in the last responses, and those that were lost since a
+// time.
 func (b *baselines) registered(hub string, since time.Time) []item {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,7 +129,8 @@ func (b *baselines) queries() []parsedKey {
 	return out
 }
 
-// put remembers the response to a query. If the checkpoint cannot be written, it is in memory alone.
+// put remembers the response to a query. If the checkpoint cannot be written, it is in memory
+// alone.
 func (b *baselines) put(q queryKey, revision string, subjects []generator.Subject, lost []spent) {
 	r := &remembered{items: itemsOf(subjects), revision: revision, at: b.now().UnixNano(), spent: lost}
 	r.sum = sumOf(r.items)
@@ -158,8 +163,8 @@ func (b *baselines) drop(q queryKey) {
 	b.save(q)
 }
 
-// add takes a response in. Beyond the bounds it gives up those that were not used for the longest time. The caller
-// holds the lock, or is alone.
+// add takes a response in. Beyond the bounds it gives up those that were not used for the longest
+// time. The caller holds the lock, or is alone.
 func (b *baselines) add(q queryKey, r *remembered) {
 	b.remove(q)
 	b.uses++

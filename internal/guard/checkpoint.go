@@ -19,13 +19,14 @@ import (
 )
 
 const (
-	// sharedRecord holds all responses of a store that replicas share. In a store of one process each query has a record
-	// of its own, whose name begins with queryPrefix and which is written before the response is given.
+	// sharedRecord holds all responses of a store that replicas share. In a store of one process
+	// each query has a record of its own, whose name begins with queryPrefix and which is written
+	// before the response is given.
 	sharedRecord    = "responses"
 	queryPrefix     = "response-"
 	responsesFormat = "responses/2"
-	// sharedQuiet is how long changes are collected before they are written to a shared store, and sharedInterval how often
-	// that store is read.
+	// sharedQuiet is how long changes are collected before they are written to a shared store, and
+	// sharedInterval how often that store is read.
 	sharedQuiet    = time.Second
 	sharedInterval = 10 * time.Second
 	// buried is how long replicas know that a response was dropped.
@@ -70,7 +71,8 @@ func recordOf(q queryKey) string {
 	return queryPrefix + hex.EncodeToString(sum[:16])
 }
 
-// checkResponses refuses queries that are listed twice or out of order, and items or times that nobody writes.
+// checkResponses refuses queries that are listed twice or out of order, and items or times that
+// nobody writes.
 func checkResponses(all []savedResponse) error {
 	for i, s := range all {
 		if i > 0 && all[i-1].Query >= s.Query {
@@ -140,7 +142,8 @@ func (b *baselines) load() error {
 	return nil
 }
 
-// take adds responses that are newer than the remembered ones. A clock that was ahead does not count for ever.
+// take adds responses that are newer than the remembered ones. A clock that was ahead does not
+// count for ever.
 func (b *baselines) take(all []savedResponse) {
 	now := b.now().UnixNano()
 	b.mu.Lock()
@@ -207,7 +210,8 @@ var errUnread = &generator.Error{
 	Kind: generator.Unavailable, Message: "not ready: the last responses have not been read from the state yet",
 }
 
-// Run exchanges responses with the replicas that share the store, until the context ends. Then it writes once more.
+// Run exchanges responses with the replicas that share the store, until the context ends. Then it
+// writes once more.
 func (g *Guard) Run(ctx context.Context) {
 	c := g.baselines.checkpoint
 	if c == nil || !c.store.Shared() {
@@ -287,8 +291,8 @@ func (b *baselines) reportDamage(err error) {
 		"state", b.checkpoint.store.String(), "error", err)
 }
 
-// saved returns all responses in the order of their queries, and how many changes they contain. It forgets what was
-// dropped long ago. From now on there are baselines to compare with.
+// saved returns all responses in the order of their queries, and how many changes they contain. It
+// forgets what was dropped long ago. From now on there are baselines to compare with.
 func (b *baselines) saved() (all []savedResponse, changes uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -33,7 +33,8 @@ func putExamples(b *baselines) {
 	b.put(`{"Engine":"flux"}`, "r1", nil, nil)
 }
 
-// Rule 9: replicas have the newest response to each query, and a record that one of them dropped stays dropped.
+// Rule 9: replicas have the newest response to each query, and a record that one of them dropped
+// stays dropped.
 func TestReplicasShareLastResponses(t *testing.T) {
 	s := sharedStore{folder(t, t.TempDir())}
 	first, second := newTestBaselines(t, s), newTestBaselines(t, s)
@@ -57,8 +58,8 @@ func TestReplicasShareLastResponses(t *testing.T) {
 	}
 }
 
-// FuzzResponses (rule 9): of a forged record with the right checksum all is taken in or nothing, and damage is reported
-// once. What is taken in is written as it was, but for times in the future.
+// FuzzResponses (rule 9): of a forged record with the right checksum all is taken in or nothing,
+// and damage is reported once. What is taken in is written as it was, but for times in the future.
 func FuzzResponses(f *testing.F) {
 	dir := f.TempDir()
 	good := sharedStore{folder(f, dir)}
@@ -113,7 +114,8 @@ func FuzzResponses(f *testing.F) {
 	})
 }
 
-// Rule 9: a query's own record that is changed, cut off, or another query's is reported and left unread; the others count.
+// Rule 9: a query's own record that is changed, cut off, or another query's is reported and left
+// unread; the others count.
 func TestDamagedRecordsAreReported(t *testing.T) {
 	const query = `{"Engine":"argocd"}`
 	for name, damage := range map[string]func(path string, data []byte) error{

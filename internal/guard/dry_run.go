@@ -30,7 +30,8 @@ const (
 	Unknown Verdict = "unknown"
 )
 
-// Decision is what a service that has given one state's response to a query would do with another state's.
+// Decision is what a service that has given one state's response to a query would do with another
+// state's.
 type Decision struct {
 	Hub, Owner                string
 	View                      generator.View
@@ -38,7 +39,8 @@ type Decision struct {
 	// Verdict is empty if the response would be given. Message is why it would not.
 	Verdict Verdict
 	Message string
-	// Members have something in the first state, Losing of them would lose something without approval, and Allowed may.
+	// Members have something in the first state, Losing of them would lose something without
+	// approval, and Allowed may.
 	Members, Losing, Allowed int
 	// Unapproved is what would be lost without approval, and Approved what with one.
 	Unapproved, Approved []Removal
@@ -47,9 +49,10 @@ type Decision struct {
 // IsOverBudget reports whether the response would be refused for what it removes.
 func (d Decision) IsOverBudget() bool { return d.Verdict == OverBudget }
 
-// DryRun judges the responses of a state by those of the state before it, for each query that ApplicationSets like the
-// fleet's own have. It returns the decisions about responses that lose something or would not be given, sorted by hub,
-// owner, view, group, component and release. The baseline is always the response of the state before.
+// DryRun judges the responses of a state by those of the state before it, for each query that
+// ApplicationSets like the fleet's own have. It returns the decisions about responses that lose
+// something or would not be given, sorted by hub, owner, view, group, component and release. The
+// baseline is always the response of the state before.
 func DryRun(before, after *generator.State, now time.Time) []Decision {
 	x := dryRun{before, after, now, map[wideQuery]*subjectIndex{}}
 	var out []Decision
@@ -86,7 +89,8 @@ func DryRun(before, after *generator.State, now time.Time) []Decision {
 type dryRun struct {
 	before, after *generator.State
 	now           time.Time
-	// indexes hold what the responses to wide queries are about. Each response is made once, and is much larger.
+	// indexes hold what the responses to wide queries are about. Each response is made once, and is
+	// much larger.
 	indexes map[wideQuery]*subjectIndex
 }
 
@@ -118,11 +122,12 @@ func (x dryRun) index(st *generator.State, r generator.Request) *subjectIndex {
 	return x.indexes[key]
 }
 
-// dryQuery is a query, and the wide one whose response contains its own: a component that no catalog has any more cannot
-// be queried without the base that its ApplicationSet sends.
+// dryQuery is a query, and the wide one whose response contains its own: a component that no
+// catalog has any more cannot be queried without the base that its ApplicationSet sends.
 type dryQuery struct{ query, wide generator.Request }
 
-// baseline returns the query whose response says what there is to lose: of a release, what members have of it (rule 7).
+// baseline returns the query whose response says what there is to lose: of a release, what members
+// have of it (rule 7).
 func (q dryQuery) baseline() dryQuery {
 	if q.query.View == generator.Releases {
 		q.wide.View = generator.Components
@@ -142,8 +147,8 @@ func (x dryRun) subjects(st *generator.State, q dryQuery) ([]generator.Subject, 
 	return i.byComponent[[2]string{q.query.Component, q.query.Release}], nil
 }
 
-// removals finds what the response to a query loses. The error is that of the state without a response, which the verdict
-// names.
+// removals finds what the response to a query loses. The error is that of the state without a
+// response, which the verdict names.
 func (x dryRun) removals(q dryQuery) (removals, Verdict, error) {
 	now, err := x.subjects(x.after, q)
 	if err != nil {
@@ -160,8 +165,8 @@ func (x dryRun) removals(q dryQuery) (removals, Verdict, error) {
 	return c.removals(), "", nil
 }
 
-// handover returns why a response could not give up what moves, "" if it could. Like Guard.handover, it leaves out what
-// moves to another hub.
+// handover returns why a response could not give up what moves, "" if it could. Like
+// Guard.handover, it leaves out what moves to another hub.
 func (x dryRun) handover(q dryQuery, moves []move) string {
 	seen := map[queryKey]bool{keyOf(q.query, forArgoCD): true}
 	for _, to := range destinations(moves) {

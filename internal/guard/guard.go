@@ -25,8 +25,8 @@ type Options struct {
 	Queries func(applicationSet string) Queries
 	// Requesters returns the ApplicationSets whose queries are known, by name; default none.
 	Requesters func() map[string]Queries
-	// Store keeps the last responses for a restart, where the facts know no Applications; default memory alone. For a
-	// store that replicas share, Run has to be called.
+	// Store keeps the last responses for a restart, where the facts know no Applications; default
+	// memory alone. For a store that replicas share, Run has to be called.
 	Store state.Store
 	// Responses cache those of states; default a cache of its own.
 	Responses *generator.Cache
@@ -46,7 +46,8 @@ type Guard struct {
 	refusals map[queryKey]*RefusedRemoval
 }
 
-// New reads the last responses from a store of this process. It reports damaged records, and starts without them.
+// New reads the last responses from a store of this process. It reports damaged records, and starts
+// without them.
 func New(o Options) (*Guard, error) {
 	if o.Hub == "" {
 		return nil, errors.New("guard: no hub")
@@ -73,8 +74,8 @@ func New(o Options) (*Guard, error) {
 	return &Guard{o: o, baselines: b, refusals: map[queryKey]*RefusedRemoval{}}, nil
 }
 
-// Response returns the state's response to a query of Argo CD. The error is the state's own *generator.Error, or a
-// *Refusal.
+// Response returns the state's response to a query of Argo CD. The error is the state's own
+// *generator.Error, or a *Refusal.
 func (g *Guard) Response(st *generator.State, r generator.Request) (*generator.Response, error) {
 	response, err := g.o.Responses.Get(st, r)
 	if err != nil {
@@ -98,7 +99,8 @@ func (g *Guard) Inputs(st *generator.State, r generator.Request) ([]byte, error)
 	return response.Bytes(), nil
 }
 
-// Fingerprint returns a text that is the same for two states whose responses to a query differ in the revision alone.
+// Fingerprint returns a text that is the same for two states whose responses to a query differ in
+// the revision alone.
 func (g *Guard) Fingerprint(st *generator.State, r generator.Request) string {
 	response, err := g.o.Responses.Get(st, r)
 	if err != nil {

@@ -53,7 +53,8 @@ func dns(applicationSet string) generator.Request {
 	return generator.Request{View: generator.Components, Hub: "hub", Group: "addons", Component: "dns", Release: "default", ApplicationSet: applicationSet}
 }
 
-// controlledBy are the Applications of members that an ApplicationSet has made, named as its template likes.
+// controlledBy are the Applications of members that an ApplicationSet has made, named as its
+// template likes.
 func controlledBy(applicationSet, prefix string, members int, labelled bool) facts.Set {
 	var apps []facts.Application
 	for i := range members {
@@ -96,7 +97,8 @@ func TestApplicationsAreKnownByNameOrLabels(t *testing.T) {
 	}
 }
 
-// Rule 1: an agent may query under the name of one of the hub's ApplicationSets, whose Applications are not its own.
+// Rule 1: an agent may query under the name of one of the hub's ApplicationSets, whose Applications
+// are not its own.
 func TestAgentIsNotJudgedByHubsApplications(t *testing.T) {
 	known := controlledBy("a", "dns-", 10, true)
 	st := hubOf(t, 10, known, nil, map[string]string{
@@ -209,7 +211,8 @@ func TestBaselinesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// Rule 9: a response that the store does not take is given, remembered in memory and counted; the next one is written again.
+// Rule 9: a response that the store does not take is given, remembered in memory and counted; the
+// next one is written again.
 func TestUnwritableStoreIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "answers")
 	g := open(t, Options{Store: folder(t, dir)})
@@ -237,8 +240,8 @@ func TestUnwritableStoreIsReported(t *testing.T) {
 	}
 }
 
-// TestConcurrentQuestions: states come and go while many ask; whatever is answered is of the state that was asked, and
-// nothing beyond the budget is.
+// TestConcurrentQuestions: states come and go while many ask; whatever is answered is of the state
+// that was asked, and nothing beyond the budget is.
 func TestConcurrentQuestions(t *testing.T) {
 	g := open(t, Options{Store: folder(t, t.TempDir())})
 	good, bad := hubOf(t, 20, facts.Set{}, nil, nil), hubOf(t, 20, facts.Set{}, map[int]bool{1: true, 2: true, 3: true}, nil)
@@ -266,8 +269,8 @@ func TestConcurrentQuestions(t *testing.T) {
 	wg.Wait()
 }
 
-// BenchmarkWarmAnswer is what the guard adds to an answer that has been given before: x-alone is its cost by that of the
-// state's answer alone.
+// BenchmarkWarmAnswer is what the guard adds to an answer that has been given before: x-alone is
+// its cost by that of the state's answer alone.
 func BenchmarkWarmAnswer(b *testing.B) {
 	files := map[string]string{}
 	for i := range 1000 {
@@ -303,7 +306,8 @@ func BenchmarkWarmAnswer(b *testing.B) {
 	b.ReportMetric(float64(guarded[len(guarded)/2])/float64(alone[len(alone)/2]), "x-alone") // medians
 }
 
-// A hub may run more than one answer may have sets (H10): the dry run queries each component alone, as ApplicationSets do.
+// A hub may run more than one answer may have sets (H10): the dry run queries each component alone,
+// as ApplicationSets do.
 func TestDryRunOfManySets(t *testing.T) {
 	const members, components = 260, generator.MaxSets/260 + 1
 	var catalog strings.Builder

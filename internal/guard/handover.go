@@ -22,8 +22,9 @@ type move struct {
 // maxReason bounds what a refusal repeats of another response's error, in bytes.
 const maxReason = 200
 
-// handover returns why a response cannot give up what moves (rule 11): the new owner has no response itself, waits for
-// another one that has none, or has no ApplicationSet. It returns nil if the response can.
+// handover returns why a response cannot give up what moves (rule 11): the new owner has no
+// response itself, waits for another one that has none, or has no ApplicationSet. It returns nil if
+// the response can.
 func (g *Guard) handover(p proposal, moves []move) *Refusal {
 	moves = slices.DeleteFunc(slices.Clone(moves), func(m move) bool {
 		r := Removal{Cluster: m.cluster, Group: m.group, Component: m.component}
@@ -81,8 +82,8 @@ func (d destination) query(p proposal) generator.Request {
 	}
 }
 
-// destinations returns those of moves, sorted. What moves to another hub is left out: only that hub's service knows its
-// responses.
+// destinations returns those of moves, sorted. What moves to another hub is left out: only that
+// hub's service knows its responses.
 func destinations(moves []move) []destination {
 	seen := map[destination]bool{}
 	var out []destination
@@ -101,8 +102,9 @@ func destinations(moves []move) []destination {
 	return out
 }
 
-// unanswered returns why a query of the new owner has no response, or one that it waits for itself. It looks at each query
-// once: two releases that exchange members wait for each other only if one of them is refused.
+// unanswered returns why a query of the new owner has no response, or one that it waits for itself.
+// It looks at each query once: two releases that exchange members wait for each other only if one
+// of them is refused.
 func (g *Guard) unanswered(p proposal, to destination, seen map[queryKey]bool) error {
 	if m := p.st.Fleet.Member(p.query.Hub, to.Owner); m != nil && m.Remote && m.Engine == fleet.EngineFlux {
 		_, err := flux.OwnedBy(p.st, p.query.Hub, to.Owner)
@@ -138,12 +140,13 @@ func (g *Guard) unanswered(p proposal, to destination, seen map[queryKey]bool) e
 	return nil
 }
 
-// errNoRequester is the error of a release whose ApplicationSets do not exist: an Application makes them, which Argo CD
-// may not have synced yet, or cannot sync.
+// errNoRequester is the error of a release whose ApplicationSets do not exist: an Application makes
+// them, which Argo CD may not have synced yet, or cannot sync.
 var errNoRequester = errors.New("no ApplicationSet asks for it")
 
-// lacksRequester reports whether no ApplicationSet asks for a destination. That can be known where all of them and all of
-// their queries are. The view Releases makes them, so it does not wait for them.
+// lacksRequester reports whether no ApplicationSet asks for a destination. That can be known where
+// all of them and all of their queries are. The view Releases makes them, so it does not wait for
+// them.
 func (g *Guard) lacksRequester(p proposal, to destination) bool {
 	if p.query.View != generator.Components || to.Owner != cmp.Or(p.query.Owner, fleet.OwnerHub) {
 		return false
@@ -164,8 +167,9 @@ type successor struct {
 	guessed bool
 }
 
-// successors returns the queries for a destination: those of ApplicationSets, else the remembered ones, else the likely
-// ones. A likely one is also whether the release is answered, without which it has no ApplicationSet.
+// successors returns the queries for a destination: those of ApplicationSets, else the remembered
+// ones, else the likely ones. A likely one is also whether the release is answered, without which
+// it has no ApplicationSet.
 func (g *Guard) successors(p proposal, to destination) []successor {
 	wide := to.query(p)
 	var out []successor

@@ -14,17 +14,19 @@ import (
 const HowTo = "docs/how-to/approve-a-removal.md"
 
 const (
-	// maxRemovals bounds the removals that are listed of one refusal, and maxLogged those in the log.
+	// maxRemovals bounds the removals that are listed of one refusal, and maxLogged those in the
+	// log.
 	maxRemovals = 200
 	maxLogged   = 10
 	// maxRefusals bounds how many refusals are listed.
 	maxRefusals = 1000
-	// refusalAge is how long after its last query a refusal is listed. Argo CD repeats a query after three minutes.
+	// refusalAge is how long after its last query a refusal is listed. Argo CD repeats a query
+	// after three minutes.
 	refusalAge = 15 * time.Minute
 )
 
-// Refusal is the error of a response that would remove more than the budget allows, or give up what no other response
-// has yet.
+// Refusal is the error of a response that would remove more than the budget allows, or give up what
+// no other response has yet.
 type Refusal struct {
 	key      queryKey
 	found    removals
@@ -89,7 +91,8 @@ type RefusedRemoval struct {
 	// Revision is the first refused one, since Since.
 	Revision string    `json:"revision"`
 	Since    time.Time `json:"since"`
-	// Members have something now. Losing of them would lose something without approval, and Allowed may.
+	// Members have something now. Losing of them would lose something without approval, and Allowed
+	// may.
 	Members int `json:"members"`
 	Losing  int `json:"losing"`
 	Allowed int `json:"allowed"`
@@ -176,8 +179,9 @@ func (g *Guard) Refusals() []RefusedRemoval {
 type Stats struct {
 	// Refused counts the queries that have no response now, by view.
 	Refused map[generator.View]int
-	// Baselines counts the remembered responses; Damaged the records that could not be used, Failures the writes that
-	// failed, and Evicted the responses that were given up because there were too many.
+	// Baselines counts the remembered responses; Damaged the records that could not be used,
+	// Failures the writes that failed, and Evicted the responses that were given up because there
+	// were too many.
 	Baselines, Damaged, Failures, Evicted int
 	// Problem is why the shared store cannot be read or written now, "" if it can.
 	Problem string

@@ -48,7 +48,8 @@ type comparison struct {
 	query    generator.Request
 	now      time.Time
 	baseline []item
-	// responses are what the responses to all queries of the requester are about; the first is the one that is judged.
+	// responses are what the responses to all queries of the requester are about; the first is the
+	// one that is judged.
 	responses [][]generator.Subject
 	// spent is what earlier responses have lost within the window.
 	spent []spent
@@ -58,13 +59,13 @@ type comparison struct {
 
 // removals are the result of a comparison.
 type removals struct {
-	// members is how many the baseline has, losing how many of them lose something without approval, and allowed how many
-	// may.
+	// members is how many the baseline has, losing how many of them lose something without
+	// approval, and allowed how many may.
 	members, losing, allowed int
 	// lostBefore are those of losing that lose nothing now, but have within the window.
 	lostBefore int
-	// gone is how many members of the hub have lost their file without approval, of how many, and how many may. They are
-	// counted if the response loses one of them.
+	// gone is how many members of the hub have lost their file without approval, of how many, and
+	// how many may. They are counted if the response loses one of them.
 	gone, hubMembers, mayGo int
 	// unapproved and approved are sorted by cluster, group and component.
 	unapproved, approved []Removal
@@ -159,7 +160,8 @@ func (c comparison) countGone(out *removals) {
 	out.hubMembers, out.mayGo = len(all), c.st.Fleet.Layout.Guard.MaxRemovals.Of(len(all))
 }
 
-// lost returns what the responses have only for its deletion, and what of the baseline they leave out.
+// lost returns what the responses have only for its deletion, and what of the baseline they leave
+// out.
 func (c comparison) lost() []item {
 	var x coverage
 	for i, subjects := range c.responses {
@@ -199,8 +201,8 @@ func (x *coverage) add(subjects []generator.Subject, judged bool) {
 	}
 }
 
-// covers reports whether the responses still contain something. A user's own template may name Applications otherwise:
-// those count by their labels.
+// covers reports whether the responses still contain something. A user's own template may name
+// Applications otherwise: those count by their labels.
 func (x *coverage) covers(v generator.View, i item) bool {
 	switch {
 	case v == generator.Releases:

@@ -37,7 +37,8 @@ func (g *Guard) judge(p proposal) verdict {
 	return v
 }
 
-// judgeRemovals compares the removals of a response with the budget. It returns them, too, unless the verdict is cached.
+// judgeRemovals compares the removals of a response with the budget. It returns them, too, unless
+// the verdict is cached.
 func (g *Guard) judgeRemovals(p proposal) (verdict, removals) {
 	now := g.o.Now()
 	if until, ok := g.verdicts.get(p); ok && (until.IsZero() || now.Before(until)) {

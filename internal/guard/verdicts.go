@@ -11,15 +11,16 @@ import (
 // maxVerdicts bounds how many verdicts are cached.
 const maxVerdicts = 8192
 
-// verdicts caches that responses of the newest judged state may be given, and until when. The zero value is ready.
+// verdicts caches that responses of the newest judged state may be given, and until when. The zero
+// value is ready.
 type verdicts struct {
 	mu    sync.Mutex
 	state *generator.State
 	until map[verdictKey]time.Time
 }
 
-// verdictKey names a verdict: ApplicationSets with the same query share responses, but not Applications. It keeps no
-// response in memory that the cache of responses has dropped.
+// verdictKey names a verdict: ApplicationSets with the same query share responses, but not
+// Applications. It keeps no response in memory that the cache of responses has dropped.
 type verdictKey struct {
 	response       weak.Pointer[generator.Response]
 	applicationSet string
@@ -29,7 +30,8 @@ func (p proposal) verdictKey() verdictKey {
 	return verdictKey{weak.Make(p.response), p.query.ApplicationSet}
 }
 
-// get returns until when a response may be given: the zero time for as long as its state is the newest.
+// get returns until when a response may be given: the zero time for as long as its state is the
+// newest.
 func (v *verdicts) get(p proposal) (time.Time, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

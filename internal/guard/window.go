@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// Where the Applications are the baseline, a removal counts until Argo CD has done it. Where the last response is the
-// baseline, each response would have the whole budget anew: commits within it, one a minute, would remove everything. So
-// a removal without approval is spent during the layout's window (rule 12).
+// Where the Applications are the baseline, a removal counts until Argo CD has done it. Where the
+// last response is the baseline, each response would have the whole budget anew: commits within it,
+// one a minute, would remove everything. So a removal without approval is spent during the layout's
+// window (rule 12).
 
 // spent is a removal without approval, and when it was.
 type spent struct {

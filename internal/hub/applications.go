@@ -18,16 +18,16 @@ const (
 	releaseLabel   = "argosy.dev/release"
 )
 
-// cascading is the finalizer with which Argo CD deletes what an Application has deployed; a path says in which way
-// (argo-cd v2.14, pkg/apis/application/v1alpha1/application_defaults.go).
+// cascading is the finalizer with which Argo CD deletes what an Application has deployed; a path
+// says in which way (argo-cd v2.14, pkg/apis/application/v1alpha1/application_defaults.go).
 const cascading = "resources-finalizer.argocd.argoproj.io"
 
-// applicationSetKind is the kind of those who control Applications.
+// applicationSetKind is the kind of the controllers of Applications.
 const applicationSetKind = "ApplicationSet"
 
 var applications = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
 
-// trimApplication leaves of an Application's metadata what facts are made of.
+// trimApplication keeps the metadata of an Application that facts need.
 func trimApplication(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -47,8 +47,9 @@ func trimApplication(o any) (any, error) {
 	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
 }
 
-// controller is the name of the ApplicationSet that controls an Application, "" when none does. Argo CD itself goes by
-// group, kind and name, whatever the UID (controller-runtime v0.19.3, pkg/controller/controllerutil, SetControllerReference).
+// controller is the name of the ApplicationSet that controls an Application, "" when none does.
+// Argo CD itself goes by group, kind and name, whatever the UID (controller-runtime v0.19.3,
+// pkg/controller/controllerutil, SetControllerReference).
 func controller(m *metav1.PartialObjectMetadata) string {
 	o := metav1.GetControllerOfNoCopy(m)
 	if o == nil || o.Kind != applicationSetKind || strings.Split(o.APIVersion, "/")[0] != applicationSets.Group {
@@ -61,7 +62,7 @@ func isCascading(finalizer string) bool {
 	return finalizer == cascading || strings.HasPrefix(finalizer, cascading+"/")
 }
 
-// application is the fact that an Application is.
+// application makes a fact of an Application.
 func application(o any) (facts.Application, bool) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok || m.Labels[clusterLabel] == "" {
@@ -74,14 +75,15 @@ func application(o any) (facts.Application, bool) {
 	}, true
 }
 
-// sameApplication tells that two versions of an Application are the same fact: Argo CD writes its status all the time.
+// sameApplication reports whether two versions of an Application are the same fact: Argo CD writes
+// its status all the time.
 func sameApplication(old, updated any) bool {
 	a, _ := application(old)
 	b, _ := application(updated)
 	return a == b
 }
 
-// readApplications makes facts of the Applications that are there.
+// readApplications makes facts of all Applications.
 func readApplications(objects []any) []facts.Application {
 	out := make([]facts.Application, 0, len(objects))
 	for _, o := range objects {

@@ -127,8 +127,8 @@ type logs struct {
 func (l *logs) Write(p []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.b.Write(p) }
 func (l *logs) String() string              { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
 
-// Rule 8: where Applications may not be asked for, or do not exist, they are unknown, and the facts of Secrets go on.
-// It is told once, and tried again.
+// Rule 8: where Applications may not be asked for, or do not exist, they are unknown, and the facts
+// of Secrets go on. It is told once, and tried again.
 func TestHub_ApplicationsUnknown(t *testing.T) {
 	for status, want := range map[int]string{
 		http.StatusForbidden: "access denied; allow list and watch on applications.argoproj.io",

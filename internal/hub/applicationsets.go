@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// refreshAnnotation makes Argo CD's ApplicationSet controller ask its generators at once; it takes the annotation
-	// away at the end of the reconciliation (argo-cd v2.14, common/common.go).
+	// refreshAnnotation makes Argo CD's ApplicationSet controller query its generators at once; it
+	// removes the annotation at the end of the reconciliation (argo-cd v2.14, common/common.go).
 	refreshAnnotation = "argocd.argoproj.io/application-set-refresh"
-	// refreshedAtAnnotation makes each of our patches change the object. A patch that finds the annotation of the one
-	// before still there would change nothing, and the controller, which has asked meanwhile, would take it away
-	// unseen; so its update conflicts, and it asks again (applicationset_controller.go, Reconcile and
-	// shouldRequeueForApplicationSet).
+	// refreshedAtAnnotation makes each of our patches change the object. A patch that finds the
+	// annotation of the one before still there would change nothing, and the controller, which has
+	// sent its queries meanwhile, would remove it. So its update conflicts, and it reconciles again
+	// (applicationset_controller.go, Reconcile and shouldRequeueForApplicationSet).
 	refreshedAtAnnotation = "argosy.dev/refreshed-at"
 
 	mergePatch = types.MergePatchType
@@ -37,15 +37,17 @@ const (
 
 var applicationSets = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applicationsets"}
 
-// ApplicationSet is what an ApplicationSet asks our plugin.
+// ApplicationSet has the queries of an ApplicationSet to our plugin.
 type ApplicationSet struct {
 	Name string
 	// Requests are the input.parameters of its plugin generators, in order.
 	Requests []json.RawMessage
-	// Templated tells that it asks more, which is known to Argo CD alone: parameters of a plugin generator inside a matrix
-	// or merge generator that are templates over what another generator gives.
+	// Templated reports that it has further queries that Argo CD alone knows: parameters of a
+	// plugin generator inside a matrix or merge generator that are templates over what another
+	// generator gives.
 	Templated bool
-	// Failed tells that Argo CD could not make its Applications when it asked last (its condition ErrorOccurred).
+	// Failed reports that Argo CD could not make its Applications last time (its condition
+	// ErrorOccurred).
 	Failed bool
 }
 
@@ -57,8 +59,8 @@ type ApplicationSets struct {
 	changed   atomic.Pointer[func()]
 }
 
-// NewApplicationSets watches those whose plugin generator names a ConfigMap; nothing is asked of the API server until
-// Run.
+// NewApplicationSets watches those whose plugin generator names a ConfigMap. It sends no request
+// before Run.
 func NewApplicationSets(o Options, configMap string) (*ApplicationSets, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
@@ -76,7 +78,7 @@ func NewApplicationSets(o Options, configMap string) (*ApplicationSets, error) {
 		watch:    a.client.Watch,
 		expected: &unstructured.Unstructured{},
 		trim:     a.trim,
-		same:     sameQuestions,
+		same:     sameQueries,
 		changed: func() {
 			if f := a.changed.Load(); f != nil {
 				(*f)()
@@ -86,13 +88,14 @@ func NewApplicationSets(o Options, configMap string) (*ApplicationSets, error) {
 	return a, err
 }
 
-// Run watches until the context ends, and calls changed, which must not block, after changes. It may be called once.
+// Run watches until the context ends, and calls changed, which must not block, after changes. It
+// may be called once.
 func (a *ApplicationSets) Run(ctx context.Context, changed func()) {
 	a.changed.Store(&changed)
 	a.follower.run(ctx)
 }
 
-// List are those that ask our plugin, sorted by name, and whether that is all of them.
+// List returns those that query our plugin, sorted by name, and whether these are all.
 func (a *ApplicationSets) List() ([]ApplicationSet, bool) {
 	if !a.follower.synced() {
 		return nil, false
@@ -107,7 +110,7 @@ func (a *ApplicationSets) List() ([]ApplicationSet, bool) {
 	return out, true
 }
 
-// Refresh makes Argo CD ask for an ApplicationSet's parameters now. One that has gone needs nothing.
+// Refresh makes Argo CD query for an ApplicationSet now, if it exists.
 func (a *ApplicationSets) Refresh(ctx context.Context, name string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
 		refreshAnnotation: "true", refreshedAtAnnotation: time.Now().UTC().Format(time.RFC3339Nano),
@@ -122,20 +125,21 @@ func (a *ApplicationSets) Refresh(ctx context.Context, name string) error {
 	return a.follower.short(err, "patch on applicationsets.argoproj.io")
 }
 
-// applicationSet is what is kept of an ApplicationSet.
+// applicationSet is what is stored of an ApplicationSet.
 type applicationSet struct {
 	metav1.ObjectMeta
 	asks ApplicationSet
 }
 
-// sameQuestions tells that two versions of an ApplicationSet ask the same, with as little success.
-func sameQuestions(old, updated any) bool {
+// sameQueries reports whether two versions of an ApplicationSet have the same queries, with the
+// same success.
+func sameQueries(old, updated any) bool {
 	a, ok := old.(*applicationSet)
 	b, also := updated.(*applicationSet)
 	return ok && also && reflect.DeepEqual(a.asks, b.asks)
 }
 
-// trim leaves of an ApplicationSet its name, what it asks, and whether that failed.
+// trim keeps the name of an ApplicationSet, its queries, and whether they failed.
 func (a *ApplicationSets) trim(o any) (any, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -155,7 +159,7 @@ func (a *ApplicationSets) trim(o any) (any, error) {
 		return nil, fmt.Errorf("generators of ApplicationSet %q: %w", s.Name, err)
 	}
 	var generators []generator
-	// What is not as the custom resource definition has it is skipped: Argo CD cannot ask for it either.
+	// What contradicts the custom resource definition is skipped: Argo CD cannot use it either.
 	_ = json.Unmarshal(text, &generators)
 	for _, g := range generators {
 		s.asks.add(g, a.configMap, false)
@@ -163,7 +167,7 @@ func (a *ApplicationSets) trim(o any) (any, error) {
 	return s, nil
 }
 
-// generator is what matters here of an element of spec.generators (argo-cd v2.14,
+// generator is the part of interest of an element of spec.generators (argo-cd v2.14,
 // pkg/apis/application/v1alpha1/applicationset_types.go).
 type generator struct {
 	Plugin *struct {
@@ -182,7 +186,7 @@ type combination struct {
 	Generators []generator `json:"generators"`
 }
 
-// add adds what a generator asks. Argo CD templates the parameters of generators that are inside others alone.
+// add adds the queries of a generator. Argo CD templates the parameters of nested generators alone.
 func (s *ApplicationSet) add(g generator, configMap string, nested bool) {
 	if p := g.Plugin; p != nil && p.ConfigMapRef.Name == configMap {
 		parameters := p.Input.Parameters

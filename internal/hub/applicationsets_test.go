@@ -59,7 +59,8 @@ func plugin(configMap, parameters string) string {
 	return fmt.Sprintf(`{"plugin":{"configMapRef":{"name":%q},"input":{"parameters":%s}}}`, configMap, parameters)
 }
 
-// Rule 9: what is kept of ApplicationSets is what they ask our plugin, wherever the question stands.
+// Rule 9: what is kept of ApplicationSets is what they ask our plugin, wherever the question
+// stands.
 func TestApplicationSets_Questions(t *testing.T) {
 	const ours = "generator-plugin"
 	a := newAPI(t)
@@ -97,8 +98,8 @@ func raw(texts ...string) []json.RawMessage {
 	return out
 }
 
-// Each refresh changes the object, even if the annotation of the one before is still there: Argo CD's controller, which
-// is about to take it away, conflicts then.
+// Each refresh changes the object, even if the annotation of the one before is still there: Argo
+// CD's controller, which is about to take it away, conflicts then.
 func TestApplicationSets_Refresh(t *testing.T) {
 	a := newAPI(t)
 	a.ask("members", "["+plugin("generator-plugin", `{"view":"members"}`)+"]")
@@ -135,7 +136,8 @@ func TestApplicationSets_Refresh(t *testing.T) {
 	}
 }
 
-// Where they may not be asked for, there is no list; it is told once, with the permission, and tried again.
+// Where they may not be asked for, there is no list; it is told once, with the permission, and
+// tried again.
 func TestApplicationSets_Forbidden(t *testing.T) {
 	a := newAPI(t)
 	a.ask("members", "["+plugin("generator-plugin", `{"view":"members"}`)+"]")

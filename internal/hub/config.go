@@ -12,14 +12,15 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// CaptureLogs sends what the Kubernetes client libraries log to a logger, for the whole process. What is no error to them
-// is for debugging alone: they tell each attempt, and this package tells what comes of them.
+// CaptureLogs sends what the Kubernetes client libraries log to a logger, for the whole process.
+// Below an error it is for debugging alone: they log each attempt, and this package logs the
+// results.
 func CaptureLogs(log *slog.Logger) { klog.SetSlogLogger(slog.New(quieter{log.Handler()})) }
 
 // quieter is a log in which everything below an error is for debugging.
 type quieter struct{ slog.Handler }
 
-// Enabled tells whether a level is logged.
+// Enabled reports whether a level is logged.
 func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
 	return q.Handler.Enabled(ctx, lower(level))
 }
@@ -45,8 +46,8 @@ func lower(level slog.Level) slog.Level {
 	return level
 }
 
-// LoadContext is a context of a kubeconfig: of the file given, else of the variable KUBECONFIG, else of ~/.kube/config. An empty
-// context is the current one.
+// LoadContext returns a context of a kubeconfig: of the given file, else of the variable
+// KUBECONFIG, else of ~/.kube/config. An empty context is the current one.
 func LoadContext(kubeconfig, name string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
@@ -60,8 +61,8 @@ func LoadContext(kubeconfig, name string) (*rest.Config, error) {
 	return c, nil
 }
 
-// LoadConfig finds the API server: by the file given, else by the variable KUBECONFIG, else by the Pod's service
-// account, else by ~/.kube/config.
+// LoadConfig finds the API server: by the given file, else by the variable KUBECONFIG, else by the
+// Pod's service account, else by ~/.kube/config.
 func LoadConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		if c, err := rest.InClusterConfig(); err == nil {

@@ -11,8 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// short is an error as State.Err tells it, with the permission that would mend it: without addresses, ports, resource versions and times (G5). Nil for what
-// is no failure.
+// short returns an error for State.Err, with the permission that would fix it, without addresses,
+// ports, resource versions and times (G5). It returns nil for what is no failure.
 func (f *follower) short(err error, permission string) error {
 	var (
 		dns     *net.DNSError

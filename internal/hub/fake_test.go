@@ -17,9 +17,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// api speaks as much of the Kubernetes API as a list and watch needs: resource versions, metadata or whole objects by
-// the Accept header as the real one does; selectors and bookmarks left out. It holds credentials in its Secrets, so
-// that a request for more than metadata would get them. (The real API server is part of the end-to-end tests.)
+// api speaks as much of the Kubernetes API as a list and watch needs: resource versions, metadata
+// or whole objects by the Accept header as the real one does; selectors and bookmarks left out. It
+// holds credentials in its Secrets, so that a request for more than metadata would get them. (The
+// real API server is part of the end-to-end tests.)
 type api struct {
 	t      *testing.T
 	server *httptest.Server

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// followed says what a follower follows, and how.
+// followed describes what a follower follows.
 type followed struct {
 	what       string // in texts: "cluster secrets"
 	permission string // in texts: what has to be allowed
@@ -24,7 +24,7 @@ type followed struct {
 	watch      func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	expected   runtime.Object
 	trim       cache.TransformFunc
-	// same tells that a change of an object is of no interest; it gets what trim has left. It may be nil.
+	// same reports whether a change of a trimmed object is of no interest. It may be nil.
 	same func(old, updated any) bool
 	// changed is called when anything has changed. It does not block.
 	changed func()
@@ -49,13 +49,13 @@ func newFollower(what followed) (*follower, error) {
 		ListFunc: func(o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = f.selector
 			list, err := f.list(requests, o)
-			f.told(err)
+			f.report(err)
 			return list, err
 		},
 		WatchFunc: func(o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = f.selector
 			w, err := f.watch(requests, o)
-			f.told(err)
+			f.report(err)
 			return w, err
 		},
 	}, f.expected, 0, cache.Indexers{})
@@ -89,22 +89,22 @@ func (f *follower) run(ctx context.Context) {
 	f.informer.Run(ctx.Done())
 }
 
-// synced tells whether a list has been complete.
+// synced reports whether a list has been complete.
 func (f *follower) synced() bool { return f.informer.HasSynced() }
 
-// objects are what is there, in no order.
+// objects returns all objects, in no order.
 func (f *follower) objects() []any { return f.informer.GetStore().List() }
 
-// failure is why the last request failed, shortly; denied tells that nothing is wrong but the permission, or that there
-// is no such resource.
+// failure is the short error of the last request. Denied reports that only the permission or the
+// resource is missing.
 func (f *follower) failure() (denied bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.denied, f.err
 }
 
-// told notes how the last request went.
-func (f *follower) told(err error) {
+// report notes how the last request went.
+func (f *follower) report(err error) {
 	if errors.Is(err, context.Canceled) { // we are being stopped
 		return
 	}

@@ -25,13 +25,13 @@ var (
 
 // FluxState is what is known of Flux at one time.
 type FluxState struct {
-	// HelmReleases are those of our artifacts, and their Kustomizations, sorted by name; Known tells that these are all there
-	// are, but for Kustomizations where those may not be asked for.
+	// HelmReleases are those of our artifacts, and their Kustomizations, sorted by name; Known
+	// reports that these are all, but for Kustomizations without the permission for them.
 	HelmReleases []facts.Application
 	Known        bool
-	// Synced tells that it is known whether they can be asked for. Before, nothing must be acted upon.
+	// Synced reports that the first lists are complete or refused. Nobody may act before.
 	Synced bool
-	// Err says why the API server cannot be asked at present, nil if it can.
+	// Err is why the API server does not answer now, nil if it does.
 	Err error
 }
 
@@ -42,8 +42,8 @@ type Flux struct {
 	state                    atomic.Pointer[FluxState]
 }
 
-// NewFlux makes a Flux of the namespace that Flux's objects are in, which is required; nothing is asked of the API server
-// until Run.
+// NewFlux makes a Flux of the namespace that Flux's objects are in, which is required; nothing is
+// asked of the API server until Run.
 func NewFlux(o Options) (*Flux, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
@@ -72,11 +72,11 @@ func NewFlux(o Options) (*Flux, error) {
 	return f, errors.Join(err, failed)
 }
 
-// State is what is known now; its contents must not be changed.
+// State returns what is known now; its contents must not be changed.
 func (f *Flux) State() FluxState { return *f.state.Load() }
 
-// Run watches until the context ends, and calls changed, which must not block, after each change of State. It may be
-// called once.
+// Run watches until the context ends, and calls changed, which must not block, after each change of
+// State. It may be called once.
 func (f *Flux) Run(ctx context.Context, changed func()) {
 	done := make(chan struct{})
 	defer func() { <-done }()
@@ -101,7 +101,7 @@ func (f *Flux) update() bool {
 	without, failed := f.kustomizations.failure()
 	without = without && !f.kustomizations.synced()
 	next := &FluxState{HelmReleases: old.HelmReleases}
-	// Half of what there is must not be taken for all: what is to go would look as if it had gone.
+	// A part must not count for all: a pending removal would look like a completed one.
 	next.Known = f.releases.synced() && (old.Known || f.kustomizations.synced() || without)
 	if f.releases.synced() || !denied { // rule 8: what was never allowed is no failure
 		next.Err = err
@@ -121,7 +121,7 @@ func (f *Flux) update() bool {
 	return true
 }
 
-// trimHelmRelease leaves of a HelmRelease's metadata what facts are made of.
+// trimHelmRelease keeps the metadata of a HelmRelease that facts need.
 func trimHelmRelease(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -135,7 +135,7 @@ func trimHelmRelease(o any) (any, error) {
 	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
 }
 
-// only are the entries of these keys.
+// only returns the entries of these keys.
 func only(of map[string]string, keys ...string) map[string]string {
 	out := make(map[string]string, len(keys))
 	for _, key := range keys {
@@ -146,8 +146,9 @@ func only(of map[string]string, keys ...string) map[string]string {
 	return out
 }
 
-// fluxObject is the fact that a HelmRelease is, or a Kustomization; the zero value when it is none of an artifact's. What it says of its end
-// counts if kustomize-controller may delete it, too: both have to have come with the artifact that said so.
+// fluxObject makes a fact of a HelmRelease or Kustomization; the zero value if no artifact brought
+// it. Its deletion annotation counts only if kustomize-controller may delete it: the artifact with
+// the annotation has to have brought both.
 func fluxObject(kind string, o any) facts.Application {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok || m.Labels[clusterLabel] == "" || m.Labels[facts.HubLabel] == "" || m.Labels[facts.OwnerLabel] == "" {
@@ -162,7 +163,7 @@ func fluxObject(kind string, o any) facts.Application {
 	}
 }
 
-// readFlux makes facts of the objects of a kind that are there, sorted by name.
+// readFlux makes facts of all objects of a kind, sorted by name.
 func readFlux(kind string, objects []any) []facts.Application {
 	out := make([]facts.Application, 0, len(objects))
 	for _, o := range objects {

@@ -17,7 +17,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 )
 
-// release is a HelmRelease's metadata, labelled as one of the artifact hub-eu/one; annotations are key=value.
+// release is a HelmRelease's metadata, labelled as one of the artifact hub-eu/one; annotations are
+// key=value.
 func release(name string, labels []string, annotations ...string) metav1.ObjectMeta {
 	m := app(name, []string{"finalizers.fluxcd.io"}, append([]string{"hub=hub-eu", "owner=one", "cluster=one"}, labels...)...)
 	m.Namespace, m.Annotations = "flux-system", map[string]string{"kustomize.toolkit.fluxcd.io/substitute": "disabled"}
@@ -80,7 +81,8 @@ func releases(want ...facts.Application) func(FluxState) bool {
 	}
 }
 
-// Rule 10: what labels and annotations of HelmReleases say. A mark counts once kustomize-controller may delete it, too.
+// Rule 10: what labels and annotations of HelmReleases say. A mark counts once kustomize-controller
+// may delete it, too.
 func TestFlux_FactsOfHelmReleases(t *testing.T) {
 	a := newAPI(t)
 	dns := []string{"group=addons", "component=dns", "release=canary"}
@@ -134,7 +136,8 @@ func onlyMetadata(accept string) bool {
 	return true
 }
 
-// Rule 10: Kustomizations are facts beside HelmReleases, of the same names even, and say the same of their end.
+// Rule 10: Kustomizations are facts beside HelmReleases, of the same names even, and say the same
+// of their end.
 func TestFlux_Kustomizations(t *testing.T) {
 	a := newAPI(t)
 	a.write("helmreleases", release("dns-one", nil, protected), release("zone-one", nil, protected))
@@ -151,8 +154,9 @@ func TestFlux_Kustomizations(t *testing.T) {
 	becomes(t, states, "what is left", releases(dns, same, kept, zone))
 }
 
-// Rules 5, 8 and 10: half of what there is is not taken for all of it. Where Kustomizations cannot be asked for at present,
-// nothing is known; where they may not be, or do not exist, HelmReleases are all; once they may, they are known, too.
+// Rules 5, 8 and 10: half of what there is is not taken for all of it. Where Kustomizations cannot
+// be asked for at present, nothing is known; where they may not be, or do not exist, HelmReleases
+// are all; once they may, they are known, too.
 func TestFlux_KustomizationsUnknown(t *testing.T) {
 	t.Parallel()
 	x := facts.Application{Name: "x", Cluster: "one", Owner: "hub-eu/one"}
@@ -194,8 +198,8 @@ func TestFlux_StatusIsNotTold(t *testing.T) {
 	}
 }
 
-// Rule 8: where HelmReleases may not be asked for, or do not exist, they are unknown, which is no failure; once they may,
-// they are known.
+// Rule 8: where HelmReleases may not be asked for, or do not exist, they are unknown, which is no
+// failure; once they may, they are known.
 func TestFlux_Unknown(t *testing.T) {
 	for status, want := range map[int]string{
 		http.StatusForbidden: "access denied; allow list and watch on helmreleases.helm.toolkit.fluxcd.io",
@@ -219,8 +223,8 @@ func TestFlux_Unknown(t *testing.T) {
 	}
 }
 
-// Rules 5 and 8, G4: nothing is known before the first list; once known, HelmReleases stay known, whatever the API server
-// says later.
+// Rules 5 and 8, G4: nothing is known before the first list; once known, HelmReleases stay known,
+// whatever the API server says later.
 func TestHelmReleasesStayKnown(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusForbidden, http.StatusInternalServerError} {

@@ -23,7 +23,8 @@ import (
 )
 
 const (
-	// clusterSecrets selects what Argo CD takes for clusters (argo-cd docs/operator-manual/declarative-setup.md).
+	// clusterSecrets selects what Argo CD takes for clusters (argo-cd
+	// docs/operator-manual/declarative-setup.md).
 	clusterSecrets   = "argocd.argoproj.io/secret-type=cluster"
 	defaultNamespace = "argocd"
 	// quiet is how long changes are collected, and patience for how long at most if they go on.
@@ -33,22 +34,23 @@ const (
 
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
-// Options say which API server to watch. Config is required.
+// Options select the API server and namespace. Config is required.
 type Options struct {
 	Config    *rest.Config
 	Namespace string // of Argo CD, or of Flux's objects; default "argocd"
-	// Log gets the full text of failures, which State.Err tells shortly. Default: nowhere.
+	// Log gets the full text of failures, which State.Err shortens. Default: nowhere.
 	Log *slog.Logger
 }
 
 // State is what is known at one time.
 type State struct {
-	// Facts are closed: a cluster without a Secret is not registered. They know of Applications unless these may not be
-	// asked for (rule 8).
+	// Facts are closed: a cluster without a Secret is not registered. They know the Applications
+	// unless the permission is missing (rule 8).
 	Facts facts.Set
-	// Synced tells that the first lists have been complete. Before, Facts are empty and must not be acted upon.
+	// Synced reports that the first lists are complete. Before, Facts are empty, and nobody may act
+	// upon them.
 	Synced bool
-	// Err says why the API server cannot be asked at present, nil if it can.
+	// Err is why the API server does not answer now, nil if it does.
 	Err error
 	// Problems are clusters that several Secrets claim (problem.DuplicateSecret), sorted.
 	Problems []problem.Problem
@@ -66,7 +68,7 @@ type Hub struct {
 	watchers map[trigger.Trigger]bool
 }
 
-// New makes a Hub; nothing is asked of the API server until Run.
+// New makes a Hub. It sends no request before Run.
 func New(o Options) (*Hub, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
@@ -97,7 +99,7 @@ func New(o Options) (*Hub, error) {
 	return h, err
 }
 
-// defaults fills in what is not given.
+// defaults fills in missing options.
 func (o *Options) defaults() error {
 	if o.Config == nil {
 		return errors.New("kubernetes: no configuration given")
@@ -107,7 +109,7 @@ func (o *Options) defaults() error {
 	return nil
 }
 
-// State is what is known now; its contents must not be changed.
+// State returns what is known now; its contents must not be changed.
 func (h *Hub) State() State { return *h.state.Load() }
 
 // Run watches until the context ends. It may be called once.
@@ -121,7 +123,8 @@ func (h *Hub) Run(ctx context.Context) {
 	}
 }
 
-// settled waits for a change, and then until none has come for a moment; false when the context has ended (rule 6).
+// settled waits for a change, and then until none has come for a moment; false when the context has
+// ended (rule 6).
 func settled(ctx context.Context, dirty trigger.Trigger) bool {
 	select {
 	case <-ctx.Done():
@@ -142,7 +145,7 @@ func settled(ctx context.Context, dirty trigger.Trigger) bool {
 	}
 }
 
-// update makes the new state, and tells the watchers if it differs.
+// update makes the new state, and calls the watchers if it differs.
 func (h *Hub) update() {
 	old := h.state.Load()
 	next := &State{Facts: old.Facts, Problems: old.Problems}
@@ -183,8 +186,8 @@ func (h *Hub) update() {
 	}
 }
 
-// Watch calls changed at once, and after each change of State until the context ends. Calls do not overlap; several
-// changes may be told by one.
+// Watch calls changed at once, and after each change of State until the context ends. Calls do not
+// overlap; one call may report several changes.
 func (h *Hub) Watch(ctx context.Context, changed func(State)) {
 	w := trigger.New()
 	h.mu.Lock()

@@ -125,8 +125,8 @@ func TestHub_FactsOfClusterSecrets(t *testing.T) {
 	await(t, states, "the new Secret", knows("prod-eu-1", "prod-eu-2", "prod-eu-3", "prod-eu-4"))
 }
 
-// Only metadata is asked for: no request accepts anything else, and nothing of the Secrets' data or of annotations that
-// repeat it is kept.
+// Only metadata is asked for: no request accepts anything else, and nothing of the Secrets' data or
+// of annotations that repeat it is kept.
 func TestHub_MetadataOnly(t *testing.T) {
 	a := newAPI(t)
 	applied := fmt.Sprintf(`{"kind":"Secret","data":{"config":%q}}`, password)
@@ -217,7 +217,8 @@ func TestFactsOfADeletedSecretStay(t *testing.T) {
 	})
 }
 
-// G4, G5: a failing API server changes no facts; the error is short, the same each time, and goes when it answers again.
+// G4, G5: a failing API server changes no facts; the error is short, the same each time, and goes
+// when it answers again.
 func TestFailingAPIServerChangesNoFacts(t *testing.T) {
 	t.Parallel() // client-go waits between attempts
 	a := newAPI(t)
@@ -282,7 +283,8 @@ func TestUnreachableAPIServerHasOneText(t *testing.T) {
 	}
 }
 
-// Of several Secrets for one cluster the oldest counts, whatever the order they come in; and there is a problem.
+// Of several Secrets for one cluster the oldest counts, whatever the order they come in; and there
+// is a problem.
 func TestHub_SeveralSecretsForOneCluster(t *testing.T) {
 	old := secret("z-old", map[string]string{"cluster_name": "prod"}, "which=old")
 	old.CreationTimestamp = metav1.NewTime(old.CreationTimestamp.Add(-time.Hour))

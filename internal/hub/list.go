@@ -13,20 +13,20 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Also says what List asks for besides clusters.
+// Also selects what List requests besides clusters.
 type Also struct {
 	Applications  bool   // Argo CD's
 	FluxNamespace string // Flux's HelmReleases and Kustomizations of this namespace; empty for none
 }
 
-// page is how many objects are asked for at once, maxListed how many there may be of one kind.
+// page is the size of one list request, and maxListed the most objects of one kind.
 const (
 	page      = 500
 	maxListed = 200_000
 )
 
-// List asks once for what a Hub and a Flux would know: by metadata alone (rule 1), with the same facts of it. What is asked
-// for and cannot be had is an error.
+// List requests once what a Hub and a Flux watch, and makes the same facts of it, from metadata
+// alone (rule 1). What it cannot get is an error.
 func List(ctx context.Context, o Options, also Also) (facts.Set, []problem.Problem, error) {
 	if err := o.defaults(); err != nil {
 		return facts.Set{}, nil, err
@@ -101,7 +101,7 @@ func (l *lister) list(ctx context.Context, r schema.GroupVersionResource, f foll
 	return nil
 }
 
-// listError tells shortly what failed; what the API server said is below it.
+// listError is a short error that wraps the API server's.
 type listError struct{ short, full error }
 
 func (e *listError) Error() string { return e.short.Error() }

@@ -16,7 +16,7 @@ import (
 // nameKey is the annotation or label that names a Secret's cluster.
 const nameKey = "cluster_name"
 
-// trim leaves of a Secret's metadata what facts are made of.
+// trim keeps the metadata of a Secret that facts need.
 func trim(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -31,8 +31,9 @@ func trim(o any) (any, error) {
 	}}, nil
 }
 
-// repeatsContent reports whether an annotation holds a copy of the whole object, a Secret's data included: those of
-// kubectl apply and of tools that do the same (Rancher's objectset, Banzai's object matcher).
+// repeatsContent reports whether an annotation holds a copy of the whole object, a Secret's data
+// included: those of kubectl apply and of tools that do the same (Rancher's objectset, Banzai's
+// object matcher).
 func repeatsContent(key string) bool {
 	_, name, ok := strings.Cut(key, "/")
 	if !ok {
@@ -41,17 +42,17 @@ func repeatsContent(key string) bool {
 	return strings.HasPrefix(name, "last-applied") || key == "objectset.rio.cattle.io/applied"
 }
 
-// isBookkeeping reports whether a label or annotation is External Secrets' own note on a Secret that it wrote, such as a
-// hash of the data (v0.19.2, apis/externalsecrets/v1, AnnotationDataHash): it says nothing of the cluster, and would
-// change every answer when a credential is rotated.
+// isBookkeeping reports whether a label or annotation is External Secrets' own note on a Secret
+// that it wrote, such as a hash of the data (v0.19.2, apis/externalsecrets/v1, AnnotationDataHash):
+// it is not about the cluster, and would change every response when a credential is rotated.
 func isBookkeeping(key string) bool { return strings.HasPrefix(key, "reconcile.external-secrets.io/") }
 
-// clusterName is the name of the cluster that a Secret is for.
+// clusterName returns the name of a Secret's cluster.
 func clusterName(m *metav1.PartialObjectMetadata) string {
 	return cmp.Or(m.Annotations[nameKey], m.Labels[nameKey], m.Name)
 }
 
-// read makes facts of the Secrets that are there.
+// read makes facts of all Secrets.
 func read(objects []any) (map[string]facts.Cluster, []problem.Problem) {
 	var all []*metav1.PartialObjectMetadata
 	for _, o := range objects {

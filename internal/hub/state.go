@@ -24,7 +24,7 @@ import (
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// Labels of the ConfigMaps that hold state; all of one service have the same stateLabel.
+// Labels of the ConfigMaps that hold state. Those of one service have the same stateLabel.
 const (
 	stateLabel      = "argosy.dev/state"
 	recordLabel     = "argosy.dev/state-record"
@@ -34,18 +34,19 @@ const (
 
 	// contentKey holds an object's data.
 	contentKey = "content"
-	// stateTimeout bounds each request for state: nothing else waits for it longer.
+	// stateTimeout bounds each request for state.
 	stateTimeout = 10 * time.Second
 )
 
-// StateObjects keep state in the ConfigMaps of one namespace whose names begin with a prefix (rule 12).
+// StateObjects are the ConfigMaps of one namespace that hold state: their names begin with a prefix
+// (rule 12).
 type StateObjects struct {
 	prefix, namespace string
 	values            dynamic.ResourceInterface
 	names             metadata.ResourceInterface
 }
 
-// NewStateObjects makes a store; nothing is asked of the API server yet. Replicas have the same prefix.
+// NewStateObjects sends no request yet. Replicas have the same prefix.
 func NewStateObjects(config *rest.Config, namespace, prefix string) (*StateObjects, error) {
 	if namespace == "" || prefix == "" {
 		return nil, errors.New("kubernetes: state needs a namespace and a prefix")
@@ -66,14 +67,14 @@ func NewStateObjects(config *rest.Config, namespace, prefix string) (*StateObjec
 	}, nil
 }
 
-// String says where the state is.
+// String names the place of the state.
 func (s *StateObjects) String() string {
 	return fmt.Sprintf("ConfigMaps %s-* in namespace %q", s.prefix, s.namespace)
 }
 
 func (s *StateObjects) name(name string) string { return s.prefix + "-" + name }
 
-// failed is an error as package state has it; else with a short text.
+// failed turns an error into one of package state, or shortens it.
 func (s *StateObjects) failed(verb string, err error) error {
 	switch {
 	case err == nil:
@@ -87,7 +88,7 @@ func (s *StateObjects) failed(verb string, err error) error {
 	return f.short(err, verb+" on configmaps")
 }
 
-// Get is an object.
+// Get returns an object.
 func (s *StateObjects) Get(ctx context.Context, name string) (state.Object, error) {
 	u, err := s.values.Get(ctx, s.name(name), metav1.GetOptions{})
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *StateObjects) Get(ctx context.Context, name string) (state.Object, erro
 	}
 	o := s.object(u.GetName(), u.GetResourceVersion(), u.GetLabels())
 	o.Meta, _, err = unstructured.NestedStringMap(u.Object, "data")
-	if err != nil { // it is nobody's that we know
+	if err != nil { // a foreign ConfigMap
 		o.Meta = nil
 	}
 	text, _, _ := unstructured.NestedString(u.Object, "binaryData", contentKey)
@@ -105,7 +106,7 @@ func (s *StateObjects) Get(ctx context.Context, name string) (state.Object, erro
 	return o, nil
 }
 
-// object is what the labels say. What they do not say makes no sense to whoever reads it.
+// object reads the labels of a ConfigMap. Package state reports missing ones as damage.
 func (s *StateObjects) object(name, version string, labels map[string]string) state.Object {
 	o := state.Object{Name: strings.TrimPrefix(name, s.prefix+"-"), Version: version, Record: labels[recordLabel], Chunk: -1}
 	o.Generation, _ = strconv.Atoi(labels[generationLabel])
@@ -115,7 +116,7 @@ func (s *StateObjects) object(name, version string, labels map[string]string) st
 	return o
 }
 
-// Put makes or replaces an object.
+// Put creates or replaces an object.
 func (s *StateObjects) Put(ctx context.Context, o state.Object) (string, error) {
 	labels := map[string]any{
 		stateLabel: s.prefix, recordLabel: o.Record, generationLabel: strconv.Itoa(o.Generation), managedByLabel: "argosy",
@@ -147,7 +148,7 @@ func (s *StateObjects) Put(ctx context.Context, o state.Object) (string, error) 
 	meta["resourceVersion"] = o.Version
 	u, err := s.values.Update(ctx, &unstructured.Unstructured{Object: content}, metav1.UpdateOptions{FieldManager: "argosy"})
 	if errors.Is(s.failed("update", err), state.ErrNotFound) {
-		return "", state.ErrConflict // somebody has removed it
+		return "", state.ErrConflict // another process has removed it
 	}
 	if err != nil {
 		return "", s.failed("update", err)
@@ -155,7 +156,7 @@ func (s *StateObjects) Put(ctx context.Context, o state.Object) (string, error) 
 	return u.GetResourceVersion(), nil
 }
 
-// Delete removes an object; one that is not there needs nothing.
+// Delete removes an object, if it exists.
 func (s *StateObjects) Delete(ctx context.Context, name string) error {
 	err := s.failed("delete", s.values.Delete(ctx, s.name(name), metav1.DeleteOptions{}))
 	if errors.Is(err, state.ErrNotFound) {
@@ -164,7 +165,7 @@ func (s *StateObjects) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// List are all objects of the prefix, by their metadata alone.
+// List returns all objects of the prefix, by their metadata alone.
 func (s *StateObjects) List(ctx context.Context) ([]state.Object, error) {
 	list, err := s.names.List(ctx, metav1.ListOptions{LabelSelector: stateLabel + "=" + s.prefix})
 	if err != nil {
@@ -180,8 +181,8 @@ func (s *StateObjects) List(ctx context.Context) ([]state.Object, error) {
 	return out, nil
 }
 
-// stateOnly is a configuration that reaches the ConfigMaps of one namespace whose names begin with a prefix, and lists those
-// that have its label. RBAC can say neither.
+// stateOnly returns a configuration that reaches the ConfigMaps of one namespace whose names begin
+// with a prefix, and lists those that have its label. RBAC can say neither.
 func stateOnly(c *rest.Config, namespace, prefix string) *rest.Config {
 	collection := path.Join("/api/v1/namespaces", namespace, configMaps.Resource)
 	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return stateful{collection, prefix, next} })
@@ -200,7 +201,7 @@ func (s stateful) RoundTrip(q *http.Request) (*http.Response, error) {
 	case all && q.Method == http.MethodPost:
 	case all && q.Method == http.MethodGet && q.URL.Query().Get("labelSelector") == stateLabel+"="+s.prefix:
 	default:
-		return nil, fmt.Errorf("requests are not made here but for state: %s %s", q.Method, q.URL.Path)
+		return nil, fmt.Errorf("only requests for state are allowed: %s %s", q.Method, q.URL.Path)
 	}
 	return s.next.RoundTrip(q)
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// mapsAPI serves ConfigMaps as the API server does: resource versions, conflicts, immutability and the limit of 1 MiB.
+// mapsAPI serves ConfigMaps as the API server does: resource versions, conflicts, immutability and
+// the limit of 1 MiB.
 type mapsAPI struct {
 	mu      sync.Mutex
 	maps    map[string]map[string]any
@@ -86,8 +87,9 @@ func (a *mapsAPI) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	_ = json.NewEncoder(w).Encode(given)
 }
 
-// Rule 12: state that is larger than an object goes into ConfigMaps and comes out of them as it was; replicas that write at
-// once get a conflict; what is not needed is removed, and nothing else is asked for.
+// Rule 12: state that is larger than an object goes into ConfigMaps and comes out of them as it
+// was; replicas that write at once get a conflict; what is not needed is removed, and nothing else
+// is asked for.
 func TestStateInConfigMaps(t *testing.T) {
 	api := &mapsAPI{maps: map[string]map[string]any{"argocd-cm": {"metadata": map[string]any{"name": "argocd-cm"}}}}
 	server := httptest.NewServer(api)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// guarded is a configuration whose requests all pass a guard.
+// guarded returns a configuration whose requests all pass a check.
 func guarded(c *rest.Config, guard func(http.RoundTripper) http.RoundTripper) *rest.Config {
 	c = rest.CopyConfig(c)
 	if c.UserAgent == "" {
@@ -25,9 +25,9 @@ func metadataOnly(c *rest.Config) *rest.Config {
 	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return partial{next} })
 }
 
-// partial lets only requests for PartialObjectMetadata through. client-go's metadata client accepts plain JSON as its
-// last choice (metadata.go, v0.31), which a server that cannot do better would answer with the whole Secret: that
-// choice is taken out, so that such a server answers 406.
+// partial lets only requests for PartialObjectMetadata through. client-go's metadata client accepts
+// plain JSON as its last choice (metadata.go, v0.31), for which some servers would send the whole
+// Secret. That choice is removed, so that such a server answers 406.
 type partial struct{ next http.RoundTripper }
 
 func (p partial) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -37,7 +37,7 @@ func (p partial) RoundTrip(q *http.Request) (*http.Response, error) {
 	return p.metadata(q)
 }
 
-// metadata makes a request that is answered with metadata or not at all.
+// metadata makes a request accept nothing but metadata.
 func (p partial) metadata(q *http.Request) (*http.Response, error) {
 	var kept []string
 	for _, value := range q.Header.Values("Accept") {
@@ -55,13 +55,15 @@ func (p partial) metadata(q *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(q)
 }
 
-// applicationSetsOnly is a configuration that reaches the ApplicationSets of one namespace alone (rule 9).
+// applicationSetsOnly is a configuration that reaches the ApplicationSets of one namespace alone
+// (rule 9).
 func applicationSetsOnly(c *rest.Config, namespace string) *rest.Config {
 	collection := path.Join("/apis", applicationSets.Group, applicationSets.Version, "namespaces", namespace, applicationSets.Resource)
 	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return narrow{collection, next} })
 }
 
-// grantsOnly is a configuration that reaches the metadata of the ConfigMaps of one namespace alone (rule 13).
+// grantsOnly returns a configuration that reaches the metadata of the ConfigMaps of one namespace
+// alone (rule 13).
 func grantsOnly(c *rest.Config, namespace string) *rest.Config {
 	collection := path.Join("/api", configMaps.Version, "namespaces", namespace, configMaps.Resource)
 	return guarded(c, func(next http.RoundTripper) http.RoundTripper {
@@ -69,8 +71,8 @@ func grantsOnly(c *rest.Config, namespace string) *rest.Config {
 	})
 }
 
-// finalizing lets through what reads metadata of a collection, and merge patches of its members, which are answered with
-// metadata, too.
+// finalizing lets through what reads metadata of a collection, and merge patches of its members,
+// which are answered with metadata, too.
 type finalizing struct {
 	narrow narrow
 	reads  partial
@@ -83,7 +85,8 @@ func (f finalizing) RoundTrip(q *http.Request) (*http.Response, error) {
 	return f.reads.metadata(q)
 }
 
-// narrow lets through what reads a collection, and merge patches of its members. An API server may be below a path.
+// narrow lets through what reads a collection, and merge patches of its members. An API server may
+// be below a path.
 type narrow struct {
 	collection string
 	next       http.RoundTripper

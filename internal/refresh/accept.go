@@ -44,8 +44,8 @@ func (r *Refresher) accept(newest polled) decision {
 	return out
 }
 
-// acceptFirst accepts the first state (rule 1): that from before the restart, once the source has been polled, as it may be
-// older than what replicas serve (rule 8).
+// acceptFirst accepts the first state (rule 1): that from before the restart, once the source has
+// been polled, as it may be older than what replicas serve (rule 8).
 func (r *Refresher) acceptFirst(newest polled, known facts.Set, synced bool, out *decision) {
 	switch {
 	case !newest.done:
@@ -84,7 +84,8 @@ func (r *Refresher) acceptFirst(newest polled, known facts.Set, synced bool, out
 	r.serving, out.swapped = c, true
 }
 
-// acceptNext goes on from the serving state: with snapshot and facts together, else with each alone (rule 4).
+// acceptNext goes on from the serving state: with snapshot and facts together, else with each alone
+// (rule 4).
 func (r *Refresher) acceptNext(s *snapshot.Snapshot, known facts.Set, out *decision) {
 	commit, changed := s != r.serving.snapshot, !known.Equal(r.serving.facts)
 	if !commit && !changed {
@@ -117,8 +118,8 @@ func (r *Refresher) acceptNext(s *snapshot.Snapshot, known facts.Set, out *decis
 	}
 }
 
-// acceptFacts accepts new facts for the serving snapshot, but for the clusters that they would break. It returns the
-// problems of those.
+// acceptFacts accepts new facts for the serving snapshot, but for the clusters that they would
+// break. It returns the problems of those.
 func (r *Refresher) acceptFacts(known facts.Set, out *decision) []problem.Problem {
 	var refused []problem.Problem
 	broken := map[string]bool{}
@@ -145,8 +146,9 @@ func (r *Refresher) acceptFacts(known facts.Set, out *decision) []problem.Proble
 	}
 }
 
-// mergeFacts returns the new set with the old facts of some clusters, or none if the old set does not know them. The
-// Applications are always the new ones: they decide whether a removal or a move can go on.
+// mergeFacts returns the new set with the old facts of some clusters, or none if the old set does
+// not know them. The Applications are always the new ones: they decide whether a removal or a move
+// can go on.
 func mergeFacts(old, updated facts.Set, clusters map[string]bool) facts.Set {
 	var out []facts.Cluster
 	for _, c := range clustersOf(updated) {

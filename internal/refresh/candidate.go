@@ -23,7 +23,8 @@ type candidate struct {
 	facts    facts.Set
 }
 
-// candidate builds a state on top of the serving one. Problems are why it cannot replace that one (rule 3).
+// candidate builds a state on top of the serving one. Problems are why it cannot replace that one
+// (rule 3).
 func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate, []problem.Problem) {
 	var previous *generator.State
 	if r.serving != nil {
@@ -44,7 +45,8 @@ func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate
 	return &candidate{state: st, snapshot: s, facts: known}, nil
 }
 
-// restoredCandidate builds the state from before the restart, with the last known good snapshots of its members.
+// restoredCandidate builds the state from before the restart, with the last known good snapshots of
+// its members.
 func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Problem) {
 	st, err := r.build(func() (*generator.State, error) {
 		return generator.Restore(r.restored, known, r.lastKnownGood)
@@ -55,8 +57,8 @@ func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Pr
 	return &candidate{state: st, snapshot: r.restored, facts: known}, nil
 }
 
-// build turns a panic into an error: a repository must not be able to stop the service. The error has no stack, which
-// varies.
+// build turns a panic into an error: a repository must not be able to stop the service. The error
+// has no stack, which varies.
 func (r *Refresher) build(build func() (*generator.State, error)) (st *generator.State, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -72,8 +74,9 @@ func withoutMembers(ps []problem.Problem) []problem.Problem {
 	return slices.DeleteFunc(ps, func(p problem.Problem) bool { return p.Cluster != "" })
 }
 
-// identity is a problem without lines and columns: editing a file above an error moves it, and it stays the same one.
-// Some texts name lines too ("first at line 3"), or how many problems are not listed; those are left out as well.
+// identity is a problem without lines and columns: editing a file above an error moves it, and it
+// stays the same one. Some texts name lines too ("first at line 3"), or how many problems are not
+// listed; those are left out as well.
 type identity struct {
 	reason                         problem.Reason
 	file, subject, found, expected string

@@ -18,9 +18,9 @@ const (
 	acceptedFormat = "accepted/2"
 )
 
-// checkpoint keeps what a restart goes on from: the accepted snapshot and the last known good snapshots of quarantined
-// and draining members. Snapshots are written first, each in a record of its own; then, in one step, the record that
-// names them.
+// checkpoint keeps what a restart goes on from: the accepted snapshot and the last known good
+// snapshots of quarantined and draining members. Snapshots are written first, each in a record of
+// its own; then, in one step, the record that names them.
 type checkpoint struct {
 	store    state.Store
 	accepted *state.Document[accepted]
@@ -34,7 +34,8 @@ type accepted struct {
 	LastKnownGood []lastKnownGood `json:"lastKnownGood,omitempty"`
 }
 
-// lastKnownGood names the snapshot that some members are served from. Members that are left out have no revision.
+// lastKnownGood names the snapshot that some members are served from. Members that are left out
+// have no revision.
 type lastKnownGood struct {
 	Revision string      `json:"revision,omitempty"`
 	Members  [][2]string `json:"members"` // hub and name
@@ -88,8 +89,8 @@ func listLastKnownGood(all generator.Homes) []lastKnownGood {
 	return out
 }
 
-// read returns what was written last, nil if there is nothing. A *state.Damaged error beside a snapshot is about last
-// known good ones: their members are as at a first start.
+// read returns what was written last, nil if there is nothing. A *state.Damaged error beside a
+// snapshot is about last known good ones: their members are as at a first start.
 func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, generator.Homes, error) {
 	a, _, err := c.accepted.Read(ctx)
 	if err != nil || a == nil {
@@ -106,7 +107,8 @@ func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, generator.Ho
 	return s, lkg, err
 }
 
-// lastKnownGood reads the snapshots that a record names. A *state.Damaged error comes with those that can be used.
+// lastKnownGood reads the snapshots that a record names. A *state.Damaged error comes with those
+// that can be used.
 func (c *checkpoint) lastKnownGood(ctx context.Context, a accepted) (generator.Homes, error) {
 	out := generator.Homes{}
 	var damaged error
@@ -145,8 +147,8 @@ func (c *checkpoint) snapshot(ctx context.Context, revision string) (*snapshot.S
 	return saved.snapshot(), nil
 }
 
-// write writes a snapshot and the last known good ones. If a replica has written the same snapshot with other last known
-// good ones, it returns those instead.
+// write writes a snapshot and the last known good ones. If a replica has written the same snapshot
+// with other last known good ones, it returns those instead.
 func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, lkg generator.Homes) (theirs generator.Homes, err error) {
 	next := accepted{s.Revision, listLastKnownGood(lkg)}
 	err = state.Retry(func() error {
@@ -174,8 +176,9 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, lkg genera
 	return theirs, nil
 }
 
-// replace writes the missing snapshots and the record, and then removes the snapshots that the record does not name. A
-// replica may have removed a snapshot before the record named it, so it looks for them once more.
+// replace writes the missing snapshots and the record, and then removes the snapshots that the
+// record does not name. A replica may have removed a snapshot before the record named it, so it
+// looks for them once more.
 func (c *checkpoint) replace(ctx context.Context, s *snapshot.Snapshot, lkg generator.Homes, next accepted) error {
 	needed := map[string]*snapshot.Snapshot{snapshotRecord(s.Revision): s}
 	for _, l := range lkg {
@@ -198,7 +201,8 @@ func (c *checkpoint) replace(ctx context.Context, s *snapshot.Snapshot, lkg gene
 	return err
 }
 
-// writeSnapshots writes those that are missing or damaged, and returns the names of all records before.
+// writeSnapshots writes those that are missing or damaged, and returns the names of all records
+// before.
 func (c *checkpoint) writeSnapshots(ctx context.Context, needed map[string]*snapshot.Snapshot) ([]string, error) {
 	names, err := c.store.Names(ctx)
 	if err != nil {

@@ -50,7 +50,8 @@ func same(a, b *snapshot.Snapshot) bool {
 		!slices.ContainsFunc(a.Paths(), func(p string) bool { return a.File(p).Digest != b.File(p).Digest })
 }
 
-// Rule 8: what a checkpoint writes is what the next process reads; what it does not need any more is removed.
+// Rule 8: what a checkpoint writes is what the next process reads; what it does not need any more
+// is removed.
 func TestCheckpointIsReadAsWritten(t *testing.T) {
 	store := newSharedStore()
 	newest, lkg := saveExample(t, store)
@@ -67,7 +68,8 @@ func TestCheckpointIsReadAsWritten(t *testing.T) {
 	}
 }
 
-// Rule 10: of two replicas that come to the same snapshot the first says what the last known good ones are.
+// Rule 10: of two replicas that come to the same snapshot the first says what the last known good
+// ones are.
 func TestFirstReplicaDecidesLastKnownGood(t *testing.T) {
 	store := newSharedStore()
 	other := newCheckpoint(store)
@@ -109,8 +111,8 @@ func TestForgedSnapshotIsDamaged(t *testing.T) {
 	}
 }
 
-// FuzzSnapshot: of a forged record with the right checksum all is read or nothing: a snapshot that is written as the record
-// is, of paths that a repository can have.
+// FuzzSnapshot: of a forged record with the right checksum all is read or nothing: a snapshot that
+// is written as the record is, of paths that a repository can have.
 func FuzzSnapshot(f *testing.F) {
 	newest, _ := example()
 	store := newSharedStore()
@@ -147,8 +149,9 @@ func files(s *snapshot.Snapshot) map[string]*snapshot.File {
 	return out
 }
 
-// FuzzStoreFolder: of a folder in which a file is changed or cut off anywhere, each member has the last known good snapshot
-// that was written, or none and an error says so; without the accepted record or its snapshot there is nothing.
+// FuzzStoreFolder: of a folder in which a file is changed or cut off anywhere, each member has the
+// last known good snapshot that was written, or none and an error says so; without the accepted
+// record or its snapshot there is nothing.
 func FuzzStoreFolder(f *testing.F) {
 	f.Add(uint8(0), uint16(0), uint8(0), false)
 	f.Add(uint8(0), uint16(120), uint8(1), false) // the revision
@@ -212,7 +215,8 @@ func FuzzStoreFolder(f *testing.F) {
 	})
 }
 
-// FuzzAccepted: of any record that names the snapshots all is used or nothing, and damage is reported.
+// FuzzAccepted: of any record that names the snapshots all is used or nothing, and damage is
+// reported.
 func FuzzAccepted(f *testing.F) {
 	store := newSharedStore()
 	newest, _ := saveExample(f, store)

@@ -10,24 +10,24 @@
 //  1. There is no State before the first good snapshot and the first complete set of facts (G4).
 //     Status says what the service waits for.
 //  2. A new state is built completely, then swapped in one step. Readers never see half of one.
-//  3. An error of a single member does not hold up the others: the member is quarantined, and Status
-//     names it (G2). A candidate is refused as a whole if it brings a new error of the repository or
-//     of this hub as a whole (errors are compared without lines and columns, so that an old one that
-//     moved is not new); if it empties the folders of a group that still has releases; or if a
-//     member of this hub would lose its response, which facts alone can cause.
-//  4. Snapshot and facts are tried together first, and apart if that fails. So a bad commit does not
-//     hold up facts, and bad facts do not hold up a commit: new facts are tried on the last accepted
-//     snapshot. Facts that break a cluster are refused for that cluster alone, which keeps its last
-//     accepted ones. Applications are always accepted.
+//  3. An error of a single member does not hold up the others: the member is quarantined, and
+//     Status names it (G2). A candidate is refused as a whole if it brings a new error of the
+//     repository or of this hub as a whole (errors are compared without lines and columns, so that
+//     an old one that moved is not new); if it empties the folders of a group that still has
+//     releases; or if a member of this hub would lose its response, which facts alone can cause.
+//  4. Snapshot and facts are tried together first, and apart if that fails. So a bad commit does
+//     not hold up facts, and bad facts do not hold up a commit: new facts are tried on the last
+//     accepted snapshot. Facts that break a cluster are refused for that cluster alone, which keeps
+//     its last accepted ones. Applications are always accepted.
 //  5. A source or facts that cannot be read change nothing in the State (G4); Status says so.
 //  6. All that happens while the worker is busy makes one more reconciliation.
 //  7. Texts of Status are deterministic: they become conditions of ApplicationSets (G5). Times are
 //     fields of their own, and begin when the same refusal was first seen.
 //  8. With a store, a restart compares the source's newest snapshot with the one that was accepted
-//     before, and serves that one if the newest is refused or cannot be read (G4). It serves nothing
-//     before the source has been polled. The store holds the last known good snapshots of members,
-//     too, as a folder has no history and a forced branch has lost it. Damaged records are reported
-//     and not used; their members are as at a first start.
+//     before, and serves that one if the newest is refused or cannot be read (G4). It serves
+//     nothing before the source has been polled. The store holds the last known good snapshots of
+//     members, too, as a folder has no history and a forced branch has lost it. Damaged records are
+//     reported and not used; their members are as at a first start.
 //  9. LastKnownFacts stores facts, too: a cluster whose Secret goes during a restart keeps its last
 //     known facts while it has a member file, and an API server that is away does not stop a start.
 //  10. In a store that replicas share, the first one that accepts a snapshot decides its last known

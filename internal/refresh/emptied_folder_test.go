@@ -8,8 +8,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
-// TestDeletedFolderIsRefused proves rule 3 for a folder deleted by mistake; with the group's releases gone as well, it
-// is meant.
+// TestDeletedFolderIsRefused proves rule 3 for a folder deleted by mistake; with the group's
+// releases gone as well, it is meant.
 func TestDeletedFolderIsRefused(t *testing.T) {
 	h := start(t, nil)
 	good := fleet(nil)

@@ -156,8 +156,9 @@ func closed(names ...string) facts.Set {
 	return facts.NewSet(true, out...).WithApplications(facts.Application{Name: "dns-a", Cluster: "a", Cascade: true})
 }
 
-// Rules G4 and 9: what was known of a cluster is known after a restart at which its Secret is gone, without the Secret's
-// UID, until its member file is gone, too; and all of it where the API server is away.
+// Rules G4 and 9: what was known of a cluster is known after a restart at which its Secret is gone,
+// without the Secret's UID, until its member file is gone, too; and all of it where the API server
+// is away.
 func TestFactsOutliveARestart(t *testing.T) {
 	store := newSharedStore()
 	p := newProvider()
@@ -200,7 +201,8 @@ func TestFactsOutliveARestart(t *testing.T) {
 	stop()
 }
 
-// Rule 9 and G4: no facts are complete before the store has been read, and a damaged record is reported and not used.
+// Rule 9 and G4: no facts are complete before the store has been read, and a damaged record is
+// reported and not used.
 func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
 	store := newSharedStore()
 	store.fail(errors.New("the store is away"))
@@ -225,7 +227,8 @@ func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// FuzzFacts: a record is read as it was written, or not at all: nothing is left out, filled in or put into another order.
+// FuzzFacts: a record is read as it was written, or not at all: nothing is left out, filled in or
+// put into another order.
 func FuzzFacts(f *testing.F) {
 	store := newSharedStore()
 	set := closed("a", "b").WithApplications(facts.Application{Name: "x", Cluster: "a"}).WithGrants("a", facts.Grant{Group: "addons", Held: true})

@@ -20,7 +20,8 @@ const (
 	maxFactsFile  = 16 << 20
 )
 
-// FileFacts are the facts of a file, which is polled. An invalid file leaves the last good facts in place.
+// FileFacts are the facts of a file, which is polled. An invalid file leaves the last good facts in
+// place.
 type FileFacts struct {
 	path    string
 	trigger trigger.Trigger
@@ -55,7 +56,8 @@ func (f *FileFacts) Err() error {
 	return f.err
 }
 
-// Run reads the file every few seconds: it is small, and the times of mounted ConfigMaps are not reliable.
+// Run reads the file every few seconds: it is small, and the times of mounted ConfigMaps are not
+// reliable.
 func (f *FileFacts) Run(ctx context.Context, changed func()) {
 	ticker := time.NewTicker(factsInterval)
 	defer ticker.Stop()

@@ -17,9 +17,9 @@ import (
 // factsQuiet is how often facts are written at most.
 const factsQuiet = 10 * time.Second
 
-// LastKnownFacts are the facts of a provider, completed by those from before a restart (rule 9): a cluster whose Secret
-// has gone meanwhile has its last known facts, and all facts are the last known ones while the API server is away at a
-// start.
+// LastKnownFacts are the facts of a provider, completed by those from before a restart (rule 9): a
+// cluster whose Secret has gone meanwhile has its last known facts, and all facts are the last
+// known ones while the API server is away at a start.
 type LastKnownFacts struct {
 	FactsProvider
 	store   state.Store
@@ -31,7 +31,8 @@ type LastKnownFacts struct {
 	mu sync.Mutex
 	// loaded reports that the store has been read; before, no facts are complete.
 	loaded bool
-	// before are the facts from the store, and clusters those of them that still have a member file.
+	// before are the facts from the store, and clusters those of them that still have a member
+	// file.
 	before   *facts.Set
 	clusters map[string]facts.Cluster
 	problem  error
@@ -45,8 +46,8 @@ func NewLastKnownFacts(p FactsProvider, s state.Store, log *slog.Logger) *LastKn
 	}
 }
 
-// Current returns the provider's facts and the last known ones of clusters that it does not know any more, or the last
-// known facts while the provider fails.
+// Current returns the provider's facts and the last known ones of clusters that it does not know
+// any more, or the last known facts while the provider fails.
 func (l *LastKnownFacts) Current() (facts.Set, bool) {
 	set, complete := l.FactsProvider.Current()
 	l.mu.Lock()
@@ -174,8 +175,8 @@ func (l *LastKnownFacts) load(ctx context.Context) error {
 	return nil
 }
 
-// save writes the facts, if they are complete. It takes in the clusters that a replica has written meanwhile: that one may
-// have seen a cluster that this one has not.
+// save writes the facts, if they are complete. It takes in the clusters that a replica has written
+// meanwhile: that one may have seen a cluster that this one has not.
 func (l *LastKnownFacts) save(ctx context.Context) {
 	if _, complete := l.FactsProvider.Current(); !complete {
 		return

@@ -18,8 +18,9 @@ func (away) Err() error                        { return errors.New("the API serv
 func (away) Refresh()                          {}
 func (away) Run(ctx context.Context, _ func()) { <-ctx.Done() }
 
-// M3, rule 9: the ownership grants of a member are known again while the API server is away. A service that looks for grants
-// does not go on from facts without them, by which Git alone would decide.
+// M3, rule 9: the ownership grants of a member are known again while the API server is away. A
+// service that looks for grants does not go on from facts without them, by which Git alone would
+// decide.
 func TestGrantsOutliveARestart(t *testing.T) {
 	held := facts.Grant{Group: "addons", UID: "1", Held: true}
 	app := facts.Application{Name: "dns-one", Cluster: "one"}

@@ -6,7 +6,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
-// publish makes r.serving the State, if it is another one, and says in Status what was decided. It returns the refusals.
+// publish makes r.serving the State, if it is another one, and says in Status what was decided. It
+// returns the refusals.
 func (r *Refresher) publish(d decision, began time.Time) []Refusal {
 	r.mu.Lock()
 	before := r.status

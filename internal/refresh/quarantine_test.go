@@ -40,7 +40,8 @@ func (h *harness) answer() string {
 	return string(b)
 }
 
-// Rule G2: a commit that breaks a member is taken, and leaves that member at its last good revision.
+// Rule G2: a commit that breaks a member is taken, and leaves that member at its last good
+// revision.
 func TestBrokenMemberDoesNotHoldUpTheOthers(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"file":    {"fleet/fleet-members/hub-1/a.yaml": broken},
@@ -100,7 +101,8 @@ func TestFactsReachAQuarantinedMember(t *testing.T) {
 	h.quarantined("a kept " + good.Revision)
 }
 
-// Facts that break a member which has no Applications are no reason to leave it out: it is answered for until now.
+// Facts that break a member which has no Applications are no reason to leave it out: it is answered
+// for until now.
 func TestFactsDoNotLeaveAMemberOut(t *testing.T) {
 	k := newKnown(true)
 	k.set = facts.NewSet(true, cluster("a"), cluster("b")).WithApplications()
@@ -195,7 +197,8 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 	if len(snapshots()) != 2 {
 		t.Errorf("snapshots %q", snapshots())
 	}
-	// A last known good snapshot that is missing, cut off, another's or changed is not used: its member is refused.
+	// A last known good snapshot that is missing, cut off, another's or changed is not used: its
+	// member is refused.
 	read := func(path string) []byte {
 		t.Helper()
 		data, err := os.ReadFile(path)

@@ -102,7 +102,8 @@ func New(o Options) (*Refresher, error) {
 
 func waitingForSource(s source.Source) string { return s.String() + " has not been read yet" }
 
-// Start begins to watch source and facts. It returns at once; the context ends all of it, as Stop does.
+// Start begins to watch source and facts. It returns at once; the context ends all of it, as Stop
+// does.
 func (r *Refresher) Start(ctx context.Context) {
 	if r.started.Swap(true) {
 		panic("refresh: started twice") //nolint:forbidigo // a mistake of the program
@@ -184,8 +185,9 @@ func (r *Refresher) run(ctx context.Context) {
 	}
 }
 
-// reconcile brings the served state up to date. Replicas agree on what they serve quarantined and draining members from
-// before they serve it; where there are none, a slow store does not hold up a commit.
+// reconcile brings the served state up to date. Replicas agree on what they serve quarantined and
+// draining members from before they serve it; where there are none, a slow store does not hold up a
+// commit.
 func (r *Refresher) reconcile(ctx context.Context) {
 	began := r.o.Now()
 	r.mu.Lock()
@@ -209,13 +211,15 @@ func (r *Refresher) reconcile(ctx context.Context) {
 	}
 }
 
-// servesLastKnownGood reports whether a member is not served as the snapshot has it, or should not be.
+// servesLastKnownGood reports whether a member is not served as the snapshot has it, or should not
+// be.
 func (r *Refresher) servesLastKnownGood() bool {
 	return len(r.serving.state.Homes()) > 0 || len(r.serving.state.Quarantined("")) > 0
 }
 
-// restore reads what was accepted before the restart; false when the context has ended. It waits for a store that cannot be
-// reached: without it, the service could answer less than its replicas do (G4).
+// restore reads what was accepted before the restart; false when the context has ended. It waits
+// for a store that cannot be reached: without it, the service could answer less than its replicas
+// do (G4).
 func (r *Refresher) restore(ctx context.Context) bool {
 	if r.checkpoint == nil {
 		return true
@@ -239,8 +243,9 @@ func (r *Refresher) restore(ctx context.Context) bool {
 	})
 }
 
-// writeCheckpoint writes what a restart goes on from. A full disk does not stop the service. It returns the last known good
-// snapshots of a replica that has written the same snapshot with others before.
+// writeCheckpoint writes what a restart goes on from. A full disk does not stop the service. It
+// returns the last known good snapshots of a replica that has written the same snapshot with others
+// before.
 func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs generator.Homes) {
 	r.restored = nil
 	st := r.serving.state
@@ -262,7 +267,8 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs generator.Homes
 	return theirs
 }
 
-// adopt serves members from the last known good snapshots of a replica, so that both serve the same.
+// adopt serves members from the last known good snapshots of a replica, so that both serve the
+// same.
 func (r *Refresher) adopt(lkg generator.Homes) {
 	if lkg == nil {
 		return

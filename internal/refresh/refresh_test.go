@@ -202,7 +202,8 @@ func TestFactsThatBreakAClusterAreRefusedForItAlone(t *testing.T) {
 	}
 }
 
-// A cluster whose Secret is refused moves on all the same: what its Applications are is no matter of the Secret.
+// A cluster whose Secret is refused moves on all the same: what its Applications are is no matter
+// of the Secret.
 func TestApplicationsOfAClusterWhoseFactsAreRefused(t *testing.T) {
 	moving := facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "default", Controller: "addons-default-dns"}
 	of := func(a facts.Cluster, apps ...facts.Application) facts.Set {
@@ -306,8 +307,8 @@ func TestFactsFileIsReadAgain(t *testing.T) {
 	h.serving(s)
 }
 
-// What was accepted survives a restart: a refused commit stays refused, an unreachable source changes nothing.
-// (G4)
+// What was accepted survives a restart: a refused commit stays refused, an unreachable source
+// changes nothing. (G4)
 func TestRestartServesTheAcceptedCommit(t *testing.T) {
 	dir := t.TempDir()
 	large := strings.Repeat("x", snapshot.MaxFileSize+1)
@@ -382,7 +383,8 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 				t.Errorf("%s is not as it was, %v", name, err)
 			}
 		}
-		// Nor is one whose content is not as it was written: it would stand for a revision that it is not.
+		// Nor is one whose content is not as it was written: it would stand for a revision that it
+		// is not.
 		damaged := bytes.Replace(data, []byte("a"), []byte("b"), 1)
 		if err := os.WriteFile(paths[0], damaged, 0o600); err != nil {
 			t.Fatal(err)

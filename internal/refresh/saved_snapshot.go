@@ -20,8 +20,8 @@ const (
 	snapshotPrefix = "snapshot-"
 )
 
-// savedSnapshot is a snapshot as it is written. A revision names its content, so it has a record of its own that never
-// changes.
+// savedSnapshot is a snapshot as it is written. A revision names its content, so it has a record of
+// its own that never changes.
 type savedSnapshot struct {
 	Revision string      `json:"revision"`
 	Files    []savedFile `json:"files"`

@@ -94,12 +94,13 @@ type Status struct {
 	Since    time.Time
 	// LastSuccess is the last poll with nothing to refuse.
 	LastSuccess time.Time
-	// Refused is empty when the newest of everything is served. It has at most one for each cause, in their order.
+	// Refused is empty when the newest of everything is served. It has at most one for each cause,
+	// in their order.
 	Refused []Refusal
 	// Quarantined are the members of Options.Hub with errors in Revision, by hub and name.
 	Quarantined []Quarantined
-	// Store names the place of what a restart goes on from, "" without one. StoreProblem is what of it cannot be used or
-	// written.
+	// Store names the place of what a restart goes on from, "" without one. StoreProblem is what of
+	// it cannot be used or written.
 	Store, StoreProblem string
 	// Waiting is what the service waits for before the first state.
 	Waiting string

@@ -26,13 +26,14 @@ type envelope[T any] struct {
 	Value  T      `json:"value"`
 }
 
-// NewDocument describes a record: format is the value's kind and version ("facts/2"). Check may be nil.
+// NewDocument describes a record: format is the value's kind and version ("facts/2"). Check may be
+// nil.
 func NewDocument[T any](s Store, name, format string, check func(T) error) *Document[T] {
 	return &Document[T]{store: s, name: name, format: format, check: check}
 }
 
-// Read returns the value, nil if there is none, and whether another process has written since the last Read or Write.
-// A *Damaged record can be replaced by Write.
+// Read returns the value, nil if there is none, and whether another process has written since the
+// last Read or Write. A *Damaged record can be replaced by Write.
 func (d *Document[T]) Read(ctx context.Context) (value *T, changed bool, err error) {
 	data, version, err := d.store.Read(ctx, d.name)
 	switch {
@@ -59,7 +60,8 @@ func (d *Document[T]) Read(ctx context.Context) (value *T, changed bool, err err
 	return v, changed, nil
 }
 
-// Write replaces the record that Read has read last. ErrConflict says that another process has written since.
+// Write replaces the record that Read has read last. ErrConflict says that another process has
+// written since.
 func (d *Document[T]) Write(ctx context.Context, value T) error {
 	data, err := d.encode(value)
 	if err != nil {
@@ -81,8 +83,8 @@ func (d *Document[T]) encode(value T) ([]byte, error) {
 	return json.Marshal(envelope[T]{d.format, value})
 }
 
-// errNotWritten is the error of JSON that no build of this version has written. A decoder leaves out what it does not
-// know and fills in what is missing, so it would use half of a record.
+// errNotWritten is the error of JSON that no build of this version has written. A decoder leaves
+// out what it does not know and fills in what is missing, so it would use half of a record.
 var errNotWritten = errors.New("it is not as it was written")
 
 // decode reads what encode has written; anything else is an error.

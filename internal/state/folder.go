@@ -24,7 +24,8 @@ const (
 	maxFile = 512 << 20
 )
 
-// Folder is a store of files, for one process. The first line of a file has its format, version and checksum.
+// Folder is a store of files, for one process. The first line of a file has its format, version and
+// checksum.
 type Folder struct {
 	dir string
 	mu  sync.Mutex
@@ -49,8 +50,8 @@ func (f *Folder) Shared() bool { return false }
 
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, name+suffix) }
 
-// Read reads a file, whole or not at all. The version is its checksum. A file that the disk does not give is damaged:
-// waiting would not help.
+// Read reads a file, whole or not at all. The version is its checksum. A file that the disk does
+// not give is damaged: waiting would not help.
 func (f *Folder) Read(_ context.Context, name string) ([]byte, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -21,7 +21,8 @@ const (
 	maxPlain  = 512 << 20
 )
 
-// Object is one small object of a shared API, such as a ConfigMap: the head of a record, or one of its chunks.
+// Object is one small object of a shared API, such as a ConfigMap: the head of a record, or one of
+// its chunks.
 type Object struct {
 	Name string
 	// Version is the API's resource version; "" creates the object.
@@ -34,10 +35,12 @@ type Object struct {
 	Data []byte
 }
 
-// ObjectAPI is where Objects are. Errors are ErrNotFound, ErrConflict, or that the API cannot be reached.
+// ObjectAPI is where Objects are. Errors are ErrNotFound, ErrConflict, or that the API cannot be
+// reached.
 type ObjectAPI interface {
 	Get(ctx context.Context, name string) (Object, error)
-	// Put creates an object, or replaces that of its version, and returns the new version. A chunk is immutable.
+	// Put creates an object, or replaces that of its version, and returns the new version. A chunk
+	// is immutable.
 	Put(ctx context.Context, o Object) (version string, err error)
 	Delete(ctx context.Context, name string) error
 	// List returns all objects, without Data and Meta.
@@ -100,8 +103,8 @@ func chunkName(name string, h head, i int) string {
 	return fmt.Sprintf("%s-%d-%.8s-%d", name, h.generation, h.sum, i)
 }
 
-// Read returns a record from its head and its chunks. It starts anew when another process replaces the record meanwhile.
-// A damaged record has a version, too, by which it can be replaced.
+// Read returns a record from its head and its chunks. It starts anew when another process replaces
+// the record meanwhile. A damaged record has a version, too, by which it can be replaced.
 func (s *Objects) Read(ctx context.Context, name string) ([]byte, string, error) {
 	var missing error
 	version := ""
@@ -212,8 +215,8 @@ func (s *Objects) Write(ctx context.Context, name string, data []byte, version s
 	return version, nil
 }
 
-// next returns the generation after that of a version. It replaces an invalid head, too, by a generation that none of
-// its chunks has.
+// next returns the generation after that of a version. It replaces an invalid head, too, by a
+// generation that none of its chunks has.
 func (s *Objects) next(ctx context.Context, name, version string) (int, error) {
 	o, err := s.api.Get(ctx, name)
 	if err != nil && !errors.Is(err, ErrNotFound) {

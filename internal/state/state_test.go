@@ -392,7 +392,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Rule 5: what no build of this version has written is damaged and left unread, and can be replaced.
+// Rule 5: what no build of this version has written is damaged and left unread, and can be
+// replaced.
 func TestDocumentIsReadAsWritten(t *testing.T) {
 	type value struct {
 		Names []string `json:"names"`

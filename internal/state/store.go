@@ -76,8 +76,8 @@ func Retry(attempt func() error) error {
 	return err
 }
 
-// Await repeats a read until the store can be reached, and reports each failure. It returns false if the context ends
-// before.
+// Await repeats a read until the store can be reached, and reports each failure. It returns false
+// if the context ends before.
 func Await(ctx context.Context, read func(context.Context) error, report func(error)) bool {
 	for {
 		limited, cancel := context.WithTimeout(ctx, Timeout)

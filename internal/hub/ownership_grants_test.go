@@ -20,8 +20,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 )
 
-// finalize is a merge patch of a ConfigMap's finalizers: refused where the object is another or has changed, and the end of
-// one that is being deleted and has none left. The caller holds the lock.
+// finalize is a merge patch of a ConfigMap's finalizers: refused where the object is another or has
+// changed, and the end of one that is being deleted and has none left. The caller holds the lock.
 func (a *api) finalize(w http.ResponseWriter, q *http.Request, name string) {
 	var patch struct {
 		Metadata struct {
@@ -91,10 +91,10 @@ func going(m metav1.ObjectMeta) metav1.ObjectMeta {
 	return m
 }
 
-// holding runs a Grants on an API server until the test ends.
-func holding(t *testing.T, a *api, log io.Writer) (*Grants, <-chan GrantsState) {
+// holding runs OwnershipGrants on an API server until the test ends.
+func holding(t *testing.T, a *api, log io.Writer) (*OwnershipGrants, <-chan OwnershipGrantsState) {
 	t.Helper()
-	g, err := NewGrants(Options{Config: a.config(), Namespace: "argocd", Log: slog.New(slog.NewTextHandler(log, nil))}, "one")
+	g, err := NewOwnershipGrants(Options{Config: a.config(), Namespace: "argocd", Log: slog.New(slog.NewTextHandler(log, nil))}, "one")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func holding(t *testing.T, a *api, log io.Writer) (*Grants, <-chan GrantsState) 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan struct{})
-	states := make(chan GrantsState, 1000)
+	states := make(chan OwnershipGrantsState, 1000)
 	go func() {
 		defer close(ran)
 		g.Run(ctx, func() { states <- g.State() })
@@ -116,9 +116,9 @@ func holding(t *testing.T, a *api, log io.Writer) (*Grants, <-chan GrantsState) 
 }
 
 // grantsAre waits for exactly these grants.
-func grantsAre(t *testing.T, states <-chan GrantsState, want ...facts.Grant) GrantsState {
+func grantsAre(t *testing.T, states <-chan OwnershipGrantsState, want ...facts.Grant) OwnershipGrantsState {
 	t.Helper()
-	var last GrantsState
+	var last OwnershipGrantsState
 	for end := time.After(deadline); ; {
 		select {
 		case last = <-states:
@@ -131,8 +131,9 @@ func grantsAre(t *testing.T, states <-chan GrantsState, want ...facts.Grant) Gra
 	}
 }
 
-// TestGrantIsHeldUntilItIsReleased (rule 13): each grant of the member gets the finalizer as it comes, and loses it when it
-// is being deleted and has been released, and not before. The finalizers of others stay. (M3)
+// TestGrantIsHeldUntilItIsReleased (rule 13): each grant of the member gets the finalizer as it
+// comes, and loses it when it is being deleted and has been released, and not before. The
+// finalizers of others stay. (M3)
 func TestGrantIsHeldUntilItIsReleased(t *testing.T) {
 	const ours = facts.GrantFinalizer
 	a := newAPI(t)
@@ -197,8 +198,8 @@ func sortedCopy(texts []string) []string {
 	return out
 }
 
-// TestGrantsStayWhileTheAPIServerIsAway: what was known stays; what cannot be written is told once and tried again.
-// (G4)
+// TestGrantsStayWhileTheAPIServerIsAway: what was known stays; what cannot be written is told once
+// and tried again. (G4)
 func TestGrantsStayWhileTheAPIServerIsAway(t *testing.T) {
 	a := newAPI(t)
 	log := &lockedLog{}
@@ -206,7 +207,7 @@ func TestGrantsStayWhileTheAPIServerIsAway(t *testing.T) {
 	grantsAre(t, states)
 	a.fail(500)
 	a.hangUp(false)
-	for s := (GrantsState{}); s.Err == nil; {
+	for s := (OwnershipGrantsState{}); s.Err == nil; {
 		select {
 		case s = <-states:
 		case <-time.After(deadline):
@@ -256,7 +257,8 @@ func TestFailedHoldIsTriedAgain(t *testing.T) {
 	}
 }
 
-// The client of grants reaches ConfigMaps of its namespace, reads their metadata and changes it, and nothing else.
+// The client of grants reaches ConfigMaps of its namespace, reads their metadata and changes it,
+// and nothing else.
 func TestGrantsReachNothingElse(t *testing.T) {
 	a := newAPI(t)
 	transport := finalizing{narrow{"/api/v1/namespaces/argocd/configmaps", http.DefaultTransport}, partial{http.DefaultTransport}}

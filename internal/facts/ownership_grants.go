@@ -5,23 +5,24 @@ import (
 	"strings"
 )
 
-// What the ConfigMap of a grant says of itself, beside the label argosy.dev/cluster. Written by charts/agent-grant and
-// the hub's ApplicationSet, read by internal/hub.
+// Metadata of the ConfigMap of a grant, beside the label argosy.dev/cluster. charts/agent-grant and
+// the hub's ApplicationSet write it, internal/hub reads it.
 const (
 	// GrantLabel names the group, on the ConfigMap and on the Application that delivers it.
 	GrantLabel = "argosy.dev/grant"
-	// GrantFinalizer keeps the ConfigMap there as long as the member's engine may have anything of the group.
+	// GrantFinalizer keeps the ConfigMap there as long as the member's engine may have anything of
+	// the group.
 	GrantFinalizer = "argosy.dev/grant"
 )
 
-// Grant is what has arrived of a group's grant on the member that it is for.
+// Grant is a group's ownership grant as the member has it.
 type Grant struct {
 	Group string
 	// UID is the ConfigMap's: another one of the same name is another grant.
 	UID string
-	// Held tells that it carries our finalizer, so that it cannot go without our knowing.
+	// Held reports that it carries our finalizer, so that it cannot be deleted unseen.
 	Held bool
-	// Leaving tells that it is to go: it is being deleted.
+	// Leaving reports that it is being deleted.
 	Leaving bool
 }
 
@@ -31,8 +32,8 @@ type grants struct {
 	sorted []Grant
 }
 
-// WithGrants is the set with all grants that a member has; there may be none, which is not the same as nobody's looking for
-// them.
+// WithGrants returns the set with all grants of a member. That there is none is not the same as
+// that they are not watched.
 func (s Set) WithGrants(member string, all ...Grant) Set {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b Grant) int { return strings.Compare(a.Group, b.Group) })
@@ -40,7 +41,8 @@ func (s Set) WithGrants(member string, all ...Grant) Set {
 	return s
 }
 
-// Grants are all grants of a member, sorted by group, and whether anybody looks for them. They must not be changed.
+// Grants returns the grants of a member, sorted by group, and whether they are watched. They must
+// not be changed.
 func (s Set) Grants(member string) (all []Grant, known bool) {
 	if s.grants == nil || s.grants.member != member {
 		return nil, false
@@ -48,7 +50,7 @@ func (s Set) Grants(member string) (all []Grant, known bool) {
 	return s.grants.sorted, true
 }
 
-// GrantsOf is whose grants are looked for, empty if nobody's are.
+// GrantsOf is the member whose grants are watched, "" without one.
 func (s Set) GrantsOf() string {
 	if s.grants == nil {
 		return ""
@@ -56,8 +58,8 @@ func (s Set) GrantsOf() string {
 	return s.grants.member
 }
 
-// Holds reports whether a member may run a group: its grant is there, cannot go unseen and is not to go; and whether
-// anybody looks for its grants.
+// Holds reports whether a member may run a group, as its grant is held and not being deleted; and
+// whether its grants are watched.
 func (s Set) Holds(member, group string) (holds, known bool) {
 	all, known := s.Grants(member)
 	return slices.ContainsFunc(all, func(g Grant) bool { return g.Group == group && g.Held && !g.Leaving }), known

@@ -20,45 +20,46 @@ import (
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
-// again is how long a patch that failed waits, and at most waits, to be tried again.
+// again is the first and the longest pause before a failed patch is repeated.
 const (
 	again    = time.Second
 	againMax = time.Minute
 )
 
-// grantsPermission is what has to be allowed.
+// grantsPermission is the permission that this needs.
 const grantsPermission = "list, watch and patch on configmaps"
 
-// GrantsState is what is known of a member's grants at one time.
-type GrantsState struct {
-	// Grants are those that are there, sorted by group.
+// OwnershipGrantsState is what is known of a member's ownership grants at one time.
+type OwnershipGrantsState struct {
+	// Grants are sorted by group.
 	Grants []facts.Grant
-	// Synced tells that the first list has been complete. Before, nothing must be acted upon.
+	// Synced reports that the first list is complete. Nobody may act before.
 	Synced bool
-	// Err says why the API server cannot be asked at present, nil if it can.
+	// Err is why the API server does not answer now, nil if it does.
 	Err error
 }
 
-// Grants watches the grants of one member in one namespace, and holds them (rule 13).
-type Grants struct {
+// OwnershipGrants watches the ownership grants of one member in one namespace, and holds them (rule
+// 13).
+type OwnershipGrants struct {
 	member   string
 	client   metadata.ResourceInterface
 	follower *follower
 	log      *slog.Logger
 	dirty    trigger.Trigger
-	state    atomic.Pointer[GrantsState]
+	state    atomic.Pointer[OwnershipGrantsState]
 
 	mu       sync.Mutex
 	released []facts.Grant
 
 	// These belong to Run.
-	told  string // the failure that has been logged
-	delay time.Duration
+	logged string // the last logged failure
+	delay  time.Duration
 }
 
-// NewGrants makes a Grants of a member, which is required as the namespace is; nothing is asked of the API server until
-// Run.
-func NewGrants(o Options, member string) (*Grants, error) {
+// NewOwnershipGrants makes OwnershipGrants of a member, which is required as the namespace is;
+// nothing is asked of the API server until Run.
+func NewOwnershipGrants(o Options, member string) (*OwnershipGrants, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
@@ -69,8 +70,8 @@ func NewGrants(o Options, member string) (*Grants, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Grants{member: member, client: client.Resource(configMaps).Namespace(o.Namespace), log: o.Log, dirty: trigger.New()}
-	g.state.Store(&GrantsState{})
+	g := &OwnershipGrants{member: member, client: client.Resource(configMaps).Namespace(o.Namespace), log: o.Log, dirty: trigger.New()}
+	g.state.Store(&OwnershipGrantsState{})
 	g.follower, err = newFollower(followed{
 		what: "grants", permission: grantsPermission, namespace: o.Namespace, log: o.Log, selector: facts.GrantLabel + "," + clusterLabel + "=" + member,
 		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return g.client.List(ctx, o) },
@@ -82,14 +83,15 @@ func NewGrants(o Options, member string) (*Grants, error) {
 	return g, err
 }
 
-// Member is whose grants these are.
-func (g *Grants) Member() string { return g.member }
+// Member is the member of the grants.
+func (g *OwnershipGrants) Member() string { return g.member }
 
-// State is what is known now; its contents must not be changed.
-func (g *Grants) State() GrantsState { return *g.state.Load() }
+// State returns what is known now; its contents must not be changed.
+func (g *OwnershipGrants) State() OwnershipGrantsState { return *g.state.Load() }
 
-// Release says of which grants that are being deleted the engine has nothing any more. It does not wait.
-func (g *Grants) Release(released []facts.Grant) {
+// Release names the grants under deletion of which the engine has nothing any more. It does not
+// wait.
+func (g *OwnershipGrants) Release(released []facts.Grant) {
 	g.mu.Lock()
 	same := slices.Equal(g.released, released)
 	g.released = slices.Clone(released)
@@ -99,9 +101,9 @@ func (g *Grants) Release(released []facts.Grant) {
 	}
 }
 
-// Run watches and holds until the context ends, and calls changed, which must not block, after each change of State. It
-// may be called once.
-func (g *Grants) Run(ctx context.Context, changed func()) {
+// Run watches and holds until the context ends, and calls changed, which must not block, after each
+// change of State. It may be called once.
+func (g *OwnershipGrants) Run(ctx context.Context, changed func()) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() { g.follower.run(ctx) })
@@ -114,10 +116,10 @@ func (g *Grants) Run(ctx context.Context, changed func()) {
 }
 
 // update makes the new state and reports whether it differs.
-func (g *Grants) update() bool {
+func (g *OwnershipGrants) update() bool {
 	old := g.state.Load()
 	_, err := g.follower.failure()
-	next := &GrantsState{Grants: old.Grants, Synced: g.follower.synced(), Err: err}
+	next := &OwnershipGrantsState{Grants: old.Grants, Synced: g.follower.synced(), Err: err}
 	if next.Synced {
 		next.Grants = readGrants(g.follower.objects())
 	}
@@ -128,8 +130,8 @@ func (g *Grants) update() bool {
 	return true
 }
 
-// act puts our finalizer on what lacks it and takes it off what has been released.
-func (g *Grants) act(ctx context.Context) {
+// act puts our finalizer on grants that lack it, and takes it off released ones.
+func (g *OwnershipGrants) act(ctx context.Context) {
 	g.mu.Lock()
 	released := g.released
 	g.mu.Unlock()
@@ -158,8 +160,8 @@ func (g *Grants) act(ctx context.Context) {
 	g.note(ctx, failure)
 }
 
-// finalize writes the finalizers of a ConfigMap that is still as it was seen.
-func (g *Grants) finalize(ctx context.Context, m *metav1.PartialObjectMetadata, finalizers []string) error {
+// finalize writes the finalizers of a ConfigMap that nobody has changed since.
+func (g *OwnershipGrants) finalize(ctx context.Context, m *metav1.PartialObjectMetadata, finalizers []string) error {
 	if finalizers == nil {
 		finalizers = []string{}
 	}
@@ -176,13 +178,13 @@ func (g *Grants) finalize(ctx context.Context, m *metav1.PartialObjectMetadata, 
 	return g.follower.short(err, grantsPermission)
 }
 
-// note tells a failure once, and sees to it that it is tried again.
-func (g *Grants) note(ctx context.Context, failure error) {
+// note logs a failure once, and has the request repeated.
+func (g *OwnershipGrants) note(ctx context.Context, failure error) {
 	if ctx.Err() != nil {
 		return
 	}
-	if text := textOf(failure); text != g.told {
-		g.told = text
+	if text := textOf(failure); text != g.logged {
+		g.logged = text
 		if failure != nil {
 			g.log.Warn("a grant cannot be held or released; it is tried again", "problem", failure)
 		}
@@ -195,7 +197,8 @@ func (g *Grants) note(ctx context.Context, failure error) {
 	time.AfterFunc(g.delay, g.dirty.Fire)
 }
 
-// trimGrant leaves of a grant's metadata what is made of it. The finalizers of others are written back with ours.
+// trimGrant keeps the metadata of a grant that facts need, and the finalizers of others, which are
+// written back with ours.
 func trimGrant(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -207,14 +210,14 @@ func trimGrant(o any) (any, error) {
 	}}, nil
 }
 
-// grantOf is the fact that a grant is.
+// grantOf makes a fact of a grant.
 func grantOf(m *metav1.PartialObjectMetadata) facts.Grant {
 	return facts.Grant{
 		Group: m.Labels[facts.GrantLabel], UID: string(m.UID), Held: slices.Contains(m.Finalizers, facts.GrantFinalizer), Leaving: m.DeletionTimestamp != nil,
 	}
 }
 
-// readGrants makes facts of the grants that are there, sorted by group.
+// readGrants makes facts of all grants, sorted by group.
 func readGrants(objects []any) []facts.Grant {
 	out := make([]facts.Grant, 0, len(objects))
 	for _, o := range objects {
