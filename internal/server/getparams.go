@@ -11,10 +11,11 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// maxNoted bounds the words of a request in the log.
-const maxNoted = 253
+// maxWords bounds the words of a request in log and errors.
+const maxWords = 253
 
 // getparams answers the queries of Argo CD's plugin generator.
 func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
@@ -141,9 +142,10 @@ func jsonError(err error) string {
 	return err.Error()
 }
 
+// cut shortens a client's words for log and errors.
 func cut(s string) string {
-	if len(s) > maxNoted {
-		return s[:maxNoted]
+	if len(s) <= maxWords {
+		return s
 	}
-	return s
+	return problem.Prefix(s, maxWords)
 }
