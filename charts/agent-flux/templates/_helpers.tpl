@@ -56,7 +56,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 {{- dict "plugin" $plugin "create" $create "hub" $hub "owner" $owner "url" $url "insecure" (eq $insecure "true") "secretName" $secret "fleet" $fleet "charts" $charts | toJson -}}
 {{- end -}}
 
-{{/* A GitRepository: name and what agent-flux.all says of it. */}}
+{{/* A GitRepository: its name and its part of agent-flux.all. */}}
 {{- define "agent-flux.gitRepository" -}}
 apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository

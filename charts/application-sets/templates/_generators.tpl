@@ -1,7 +1,7 @@
 {{/*
 application-sets.base: what the plugin starts from, as the catalog has it. The strings are
 templates for the plugin; a top-level plugin generator passes its parameters on as written.
-`enabled` stays out: it says that some cluster of this release has the component, and would
+`enabled` stays out: it means that some cluster of this release has the component, and would
 switch it on for all the others.
 */}}
 {{- define "application-sets.base" -}}
@@ -124,8 +124,8 @@ shorter of the two lists is filled up in front with its first level, which chang
 {{- end }}
 
 {{/*
-application-sets.localValues: {root, component, value} -> the catalog's values with every
-template told the plugin's names of facts; the cluster generator has others.
+application-sets.localValues: {root, component, value} -> the catalog's values. Each
+template defines the plugin's names of facts; the cluster generator has others.
 */}}
 {{- define "application-sets.localValues" -}}
 {{- $ctx := . -}}

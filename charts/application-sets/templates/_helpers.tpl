@@ -62,10 +62,10 @@ have, of which this release's catalog may know nothing.
 {{- end }}
 
 {{/*
-application-sets.metadata: what a parameter set says of its Application itself: that it is to go with what it runs, which
-only then brings the cascading finalizer (D1), and why its member cannot be computed (`quarantine`, absent from all other
-sets). Takes the metadata of the component's own patch, nothing if it has none. A key without a value would remove what the
-template has, so each is written only where something follows.
+application-sets.metadata: the Application's metadata from its parameter set: `deletion: cascade`
+brings the cascading finalizer (D1), and `quarantine` the reason why its member is quarantined (absent
+from all other sets). Takes the metadata of the component's own patch, nothing if it has none. A key
+without a value would remove the template's, so each is written only where something follows.
 */}}
 {{- define "application-sets.metadata" -}}
 {{- $own := . | default dict -}}
@@ -99,8 +99,8 @@ metadata:
 {{- end }}
 
 {{/*
-application-sets.templatePatch: {patch, plugin, component} -> the component's own patch and what the
-parameter set says in one text; the controller takes a single document.
+application-sets.templatePatch: {patch, plugin, component} -> the component's own patch and the
+parameter set's patch in one text; the controller takes a single document.
 */}}
 {{- define "application-sets.templatePatch" -}}
 {{- $parts := list -}}

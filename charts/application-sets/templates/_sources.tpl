@@ -33,7 +33,7 @@ chart from a Helm repository to Git.
 
 {{/*
 application-sets.folder: a folder of manifests. Argo CD finds out whether it is a kustomization,
-unless the entry says `directory` or `kustomize`.
+unless the entry sets `directory` or `kustomize`.
 */}}
 {{- define "application-sets.folder" -}}
 {{- $source := dict "repoURL" .entry.chart.repoURL "path" .entry.chart.path "targetRevision" .entry.chart.version -}}

@@ -22,7 +22,7 @@
 {{- fail (printf "storageClasses.%s.provisioner is required: the driver, as ebs.csi.aws.com" $name) -}}
 {{- end -}}
 {{- $driver := deepCopy (get $drivers $class.provisioner | default $any) -}}
-{{- /* the class wins, also where it says false */ -}}
+{{- /* the class wins, also with false */ -}}
 {{- $result := mergeOverwrite $driver (dict "reclaimPolicy" "Delete") $class -}}
 {{- if and (eq $class.provisioner "efs.csi.aws.com") (eq $result.parameters.provisioningMode "efs-ap") (not $result.parameters.fileSystemId) -}}
 {{- fail (printf "storageClasses.%s.parameters.fileSystemId is required: the EFS file system to make access points in" $name) -}}
