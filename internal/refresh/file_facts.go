@@ -1,17 +1,11 @@
 package refresh
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"sync"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/reload"
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
@@ -23,41 +17,35 @@ const (
 // FileFacts are the facts of a file, which is polled. An invalid file leaves the last good facts in
 // place.
 type FileFacts struct {
-	path    string
+	file    *reload.File[facts.Set]
 	trigger trigger.Trigger
-
-	mu   sync.Mutex
-	data []byte
-	set  facts.Set
-	err  error
 }
 
 // NewFileFacts reads a facts file; it has to be valid now.
 func NewFileFacts(path string) (*FileFacts, error) {
-	f := &FileFacts{path: path, trigger: trigger.New()}
-	f.poll()
-	if f.err != nil {
-		return nil, f.err
+	f, err := reload.Open(reload.Options[facts.Set]{
+		Sources: []reload.Source{{Kind: "facts file", Path: path, Limit: maxFactsFile}},
+		Parse:   func(contents [][]byte) (facts.Set, error) { return facts.Parse(path, contents[0]) },
+	})
+	if err != nil {
+		return nil, err
 	}
-	return f, nil
+	return &FileFacts{f, trigger.New()}, nil
 }
 
 // Current returns the facts of the last valid file.
 func (f *FileFacts) Current() (facts.Set, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.set, true
+	set, _ := f.file.Last()
+	return set, true
 }
 
 // Err is why the file is invalid now.
 func (f *FileFacts) Err() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
+	_, err := f.file.Last()
+	return err
 }
 
-// Run reads the file every few seconds: it is small, and the times of mounted ConfigMaps are not
-// reliable.
+// Run reads the file every few seconds.
 func (f *FileFacts) Run(ctx context.Context, changed func()) {
 	ticker := time.NewTicker(factsInterval)
 	defer ticker.Stop()
@@ -68,7 +56,7 @@ func (f *FileFacts) Run(ctx context.Context, changed func()) {
 		case <-ticker.C:
 		case <-f.trigger:
 		}
-		if f.poll() {
+		if f.file.Reload() {
 			changed()
 		}
 	}
@@ -76,50 +64,3 @@ func (f *FileFacts) Run(ctx context.Context, changed func()) {
 
 // Refresh makes Run poll now.
 func (f *FileFacts) Refresh() { f.trigger.Fire() }
-
-// poll reads the file and reports whether anything has changed.
-func (f *FileFacts) poll() bool {
-	data, err := readFile(f.path, maxFactsFile)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	before := f.err
-	if err == nil {
-		if before == nil && f.data != nil && bytes.Equal(data, f.data) {
-			return false
-		}
-		var set facts.Set
-		if set, err = facts.Parse(f.path, data); err == nil {
-			f.data, f.set, f.err = data, set, nil
-			return true
-		}
-	}
-	f.err = err
-	return before == nil || before.Error() != err.Error()
-}
-
-// readFile reads a file of at most limit bytes; the error has the same text each time.
-func readFile(path string, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fileError(path, err)
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, limit+1))
-	switch {
-	case err != nil:
-		return nil, fileError(path, err)
-	case int64(len(data)) > limit:
-		return nil, fmt.Errorf("facts file %q is larger than %d bytes", path, limit)
-	case data == nil:
-		data = []byte{}
-	}
-	return data, nil
-}
-
-func fileError(path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return fmt.Errorf("facts file %q: %w", path, err)
-}
