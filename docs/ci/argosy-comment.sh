@@ -1,18 +1,19 @@
 #!/bin/sh
-# Shows a review where the change is reviewed: writes the comment that argosy-review.sh made, or updates the one of before.
+# Writes the comment of argosy-review.sh to the pull or merge request, or updates the previous one.
 #
 #   argosy-comment.sh NUMBER FILE
 #
-# NUMBER is that of the pull or merge request, FILE the comment; without such a file, the comment says that there is no review. It
-# needs curl and jq. It does not need the change itself: it may run where there is a token, when what was run on the change has none.
+# NUMBER is the pull or merge request's, FILE the comment. Without the file, the comment says that
+# there is no review. The script needs curl and jq, and not the change itself: it may run in a job
+# with a token, while the job that runs the change has none.
 #
 #   on GitHub: GITHUB_REPOSITORY, GITHUB_TOKEN (pull-requests: write), GITHUB_API_URL
 #   on GitLab: CI_API_V4_URL, CI_PROJECT_ID, ARGOSY_COMMENT_TOKEN (of a project, scope api, role Reporter)
-#   AUTHOR     whose comment may be updated                  default on GitHub: github-actions[bot]; on GitLab: the token's own
-#   COMMIT     the commit that was reviewed: the comment names it, and says nothing of one that is not the newest any more
-#   RUN        the address of the run, which has the whole review
+#   AUTHOR     author of the comment to update; default: github-actions[bot], or the GitLab token's own
+#   COMMIT     the reviewed commit: the comment names it; for an older commit nothing is written
+#   RUN        the address of the run with the whole review
 #
-# Exit status: 0 good, 2 wrong usage, or something that failed.
+# Exit status: 0 good, 2 wrong usage or a failure.
 set -eu
 
 marker='<!-- argosy-review -->'
@@ -37,7 +38,7 @@ if [ ! -e "$file" ]; then
 	printf '%s\n### No review\n\nIts run has failed, and nothing is known of this change.\n' "$marker" >"$file"
 fi
 
-# The token is in a file that is the user's alone, not among the arguments that other processes see.
+# The token is in a private file, not among the arguments that other processes see.
 headers=$folder/headers
 if [ -n "${GITHUB_REPOSITORY:-}" ]; then
 	api=${GITHUB_API_URL:-https://api.github.com}/repos/$GITHUB_REPOSITORY
@@ -56,13 +57,13 @@ else
 	fail "neither GITHUB_REPOSITORY nor CI_API_V4_URL is set"
 fi
 
-# call asks the forge; its answer is in $answer.
+# call queries the forge; its response is in $answer.
 call() {
 	answer=$(curl --fail --silent --show-error --max-time 60 --header "@$headers" --header 'Content-Type: application/json' "$@") ||
 		fail "the forge does not take it"
 }
 
-# of has jq find something in the last answer.
+# of runs jq on the last response.
 of() { printf '%s' "$answer" | jq -r "$@"; }
 
 if [ -n "${COMMIT:-}" ]; then
@@ -87,7 +88,7 @@ while [ -z "$id" ] && [ "$page" -le 20 ]; do
 	page=$((page + 1))
 done
 
-# What was reviewed is said by who has the token, and not by the text.
+# The script with the token names the reviewed commit, not the text.
 jq -Rs --argjson limit "$limit" --arg commit "${COMMIT:-}" --arg run "${RUN:-}" '
 	[(select($commit != "") | "commit " + $commit), (select($run != "") | "[run](" + $run + ")")] as $of |
 	{body: (

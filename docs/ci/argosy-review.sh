@@ -1,21 +1,22 @@
 #!/bin/sh
-# Reviews a change of a fleet's repository: what is wrong with it, and what it would change.
+# Reviews a change of a fleet repository: its findings and its plan.
 #
 #   argosy-review.sh BASE OUT
 #
-# BASE is the commit or branch that the change is to be merged into; the checked-out commit is the change. Its history has to
-# reach back to where the two parted. OUT is a folder that is made: lint.txt, lint.sarif, plan.md, and of both comment.md, which
-# fits into a comment of GitHub or GitLab. In a GitHub Action the comment is the job's summary, too.
+# BASE is the commit or branch to merge into; the checked-out commit is the change. The clone has to
+# reach back to where the two parted. The script makes the folder OUT with lint.txt, lint.sarif,
+# plan.md, and comment.md, which fits into a comment of GitHub or GitLab. In a GitHub Action the
+# comment is the job's summary, too.
 #
-# Exit status: 0 good, 1 findings, 2 wrong usage, or something that failed: then comment.md alone is there, and says what.
+# Exit status: 0 good, 1 findings, 2 wrong usage or a failure: then OUT has comment.md alone, with the reason.
 #
 #   ARGOSY    the command                                      default: argosy
 #   FACTS     a file of kind Facts, or a folder of such        default: none
-#   RENDER    a folder for charts from elsewhere, which are then fetched and rendered; default: they are not
+#   RENDER    a folder for remote charts, to fetch and render      default: none
 #   SEVERITY  the least severity of findings that counts       default: warning
 set -eu
 
-# What ends this before its end has failed, whatever its status.
+# An early end is a failure, whatever its status.
 found=2
 trap 'exit "$found"' EXIT
 
@@ -29,8 +30,8 @@ severity=${SEVERITY:-warning}
 mkdir -p "$out"
 rm -f "$out/lint.txt" "$out/lint.sarif" "$out/plan.md" "$out/comment.md"
 
-# quote shows text as it is, and nothing that looks like another's: a fence that the text does not have, and no line that a forge
-# takes for a command. Of a long text the first lines.
+# quote shows text unchanged, in a fence that the text does not have, without lines that a forge reads
+# as commands. It cuts a long text.
 quote() {
 	echo "~~~~~~~~text"
 	if [ "$(wc -c <"$1")" -gt 4000 ]; then
@@ -41,7 +42,7 @@ quote() {
 	echo "~~~~~~~~"
 }
 
-# comment writes the comment of what it reads.
+# comment writes the comment from its input.
 comment() {
 	{
 		echo "<!-- argosy-review -->"
@@ -52,7 +53,7 @@ comment() {
 	fi
 }
 
-# fail is for a review that cannot be made, with the reason in errors.txt.
+# fail ends a review that cannot be made, with the reason in errors.txt.
 fail() {
 	rm -f "$out/lint.txt" "$out/lint.sarif" "$out/plan.md"
 	{
@@ -64,7 +65,7 @@ fail() {
 	exit
 }
 
-# run FILE COMMAND... has a command write a file; a status of 2 and more ends everything.
+# run FILE COMMAND... writes a command's output to a file; a status of 2 or more ends the script.
 status=0
 run() {
 	file=$1
@@ -108,5 +109,5 @@ run "$out/plan.md" "$argosy" plan --base "$base" --head HEAD "$@" ${RENDER:+--re
 rm -f "$out/errors.txt"
 
 cat "$out/lint.txt"
-# A base that is broken is mended by a change that is good.
+# A good change fixes a broken base.
 found=$findings
