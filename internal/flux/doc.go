@@ -11,7 +11,7 @@
 //     (fluxcd/kustomize-controller#372). As valuesFrom they are read as Helm reads `-f` (H2). The key's name has the values'
 //     digest, so that a chart's version and its values change in one step.
 //  3. Nothing is removed that has not said so: each object says that it is not to be pruned (D1), so an artifact that lacks
-//     a component leaves what runs untouched. What is to go (Owned.Departing) says that it may be pruned, and
+//     a component leaves what runs untouched. What is to go (Owned.Removals) says that it may be pruned, and
 //     is left out when that has been seen on the cluster (D3). What another owner takes over is suspended besides (D4).
 //  4. A failed installation or upgrade is tried again as it is. It is not remediated by uninstalling: what is being
 //     installed may have run before under another owner (D4).

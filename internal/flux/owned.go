@@ -11,39 +11,41 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Owned is all that one engine is to run, of all groups: for engines that ask once for everything, as Flux does.
+// Owned is everything that one engine must run, of all groups: Flux asks once for all of it.
 type Owned struct {
 	Hub string
 	// Owner is whose engine it is: fleet.OwnerHub or a member's name.
 	Owner string
 	// Self is the cluster that the engine runs on.
 	Self Identity
-	// Components are what it is to run, sorted by cluster, then component and group.
+	// Components are what it must run, sorted by cluster, then component and group.
 	Components []generator.ComponentSet
-	// Departing are those that it has and is to have no more, and whose HelmReleases do not say so yet, sorted by cluster and
-	// name: with the Deletion cascade if what runs is to go (D3), with orphan if it is to stay (D4).
-	Departing []generator.ComponentSet
-	// Registrations are what registers the members with a hub that runs Flux, sorted by cluster; they run on the hub
-	// itself. Of retired members, those that are to go and whose HelmReleases do not say so yet are Deregistrations.
-	Registrations, Deregistrations []generator.ComponentSet
-	// GitSecrets are the credentials that are beside the engine, by name.
+	// Removals are components that it must remove and whose HelmReleases are not marked yet, sorted by
+	// cluster and name. Deletion says whether the workloads are removed (D3) or stay (D4).
+	Removals []generator.ComponentSet
+	// Registrations are the charts that register the members of a hub that runs Flux, sorted by cluster;
+	// they run on the hub itself. RegistrationRemovals are those of retired members that the hub must
+	// remove and whose HelmReleases are not marked yet.
+	Registrations, RegistrationRemovals []generator.ComponentSet
+	// GitSecrets are the credentials in the engine's cluster, by name.
 	GitSecrets []generator.GitSecret
 
 	st *generator.State
 }
 
-// Identity is what is known of a cluster.
+// Identity describes a cluster.
 type Identity struct {
 	Name, Tenant, Environment string
 	Labels, Annotations       labels.Set
 	Pos                       problem.Pos // of its member file
 }
 
-// Owned computes what an engine is to run; owner is "hub" or a member's name. The error is an *Error: of kind BadRequest
-// for an owner that has no Flux, and nothing left that Flux had; Unavailable when anything of it cannot be computed (G1).
+// OwnedBy computes what an engine must run; owner is "hub" or a member's name. The error is a
+// *generator.Error: of kind BadRequest for an owner that has no Flux and no HelmReleases left, and
+// Unavailable when any part cannot be computed (G1).
 func OwnedBy(st *generator.State, hub, owner string) (Owned, error) {
 	self := st.HubMember(hub)
-	former := false // it had Flux, which has to let go of what is there (D4)
+	former := false // it had Flux, which must give up its objects (D4)
 	if owner != fleet.OwnerHub && (self == nil || owner != self.Name) {
 		self = nil
 		if c := st.Cluster(hub, owner); c != nil {
@@ -99,12 +101,12 @@ func OwnedBy(st *generator.State, hub, owner string) (Owned, error) {
 			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.Labels, Annotations: c.Annotations, Pos: self.Pos,
 		}
 	}
-	out.Departing, out.Deregistrations = departing(st, hub, out.Owner, out.Components), deregistrations(st, hub, out.Owner)
+	out.Removals, out.RegistrationRemovals = removals(st, hub, out.Owner, out.Components), registrationRemovals(st, hub, out.Owner)
 	return out, nil
 }
 
-// EntryPos is where a key of a component's merged catalog entry stands for a cluster, as far as it is known: the key's
-// place, else the entry's.
+// EntryPos is the place of a key of a component's merged catalog entry on a cluster, else the entry's
+// place.
 func EntryPos(st *generator.State, hub, cluster, group, component string, path ...string) problem.Pos {
 	c := st.Cluster(hub, cluster)
 	if c == nil {

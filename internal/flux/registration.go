@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
-// registrations are the sets of view members as components that run on the hub itself: what registers its members with
-// a hub whose engine is Flux, none for another.
+// registrations are the parameter sets of view members as components of the hub itself: they register
+// its members with a hub whose engine is Flux. Any other hub has none.
 func registrations(st *generator.State, hub string) ([]generator.ComponentSet, *generator.Error) {
 	if !st.IsFluxHub(hub) {
 		return nil, nil
@@ -26,7 +26,7 @@ func registrations(st *generator.State, hub string) ([]generator.ComponentSet, *
 	return out, nil
 }
 
-// asComponent is what registers a member as a component of the hub.
+// asComponent is a member's registration as a component of the hub.
 func asComponent(m *generator.MemberSet) generator.ComponentSet {
 	source, _ := m.Source.(release.Source)
 	kind, _ := m.Release["type"].(string)
@@ -37,10 +37,11 @@ func asComponent(m *generator.MemberSet) generator.ComponentSet {
 	}
 }
 
-// deregistrations are the registrations of retired members, which a hub that runs Flux has still and which do not say yet
-// that they are to go. Each stays while Flux has anything else on its cluster, which it has to reach for that; then it goes,
-// whatever becomes of what runs there: what it runs itself are objects of the hub.
-func deregistrations(st *generator.State, hub, owner string) []generator.ComponentSet {
+// registrationRemovals are the registrations of retired members that a hub with Flux still has, and whose
+// HelmReleases are not marked yet. A registration stays while Flux has any other object for the cluster,
+// because Flux needs the registration to reach it. Then it is removed whatever the member's deletion
+// says: its own workloads are objects of the hub.
+func registrationRemovals(st *generator.State, hub, owner string) []generator.ComponentSet {
 	if owner != fleet.OwnerHub || !st.IsFluxHub(hub) {
 		return nil
 	}
@@ -65,7 +66,7 @@ func deregistrations(st *generator.State, hub, owner string) []generator.Compone
 	return out
 }
 
-// isRegistration tells whether a HelmRelease registers its cluster.
+// isRegistration reports whether a HelmRelease registers its cluster.
 func isRegistration(r facts.Application) bool {
 	return r.Group == generator.FleetGroup && r.Component == generator.Registration && r.Name == generator.ApplicationName(generator.Registration, r.Cluster)
 }

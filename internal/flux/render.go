@@ -71,8 +71,8 @@ func Render(o Owned, options Options) ([]File, []problem.Problem) {
 	for _, c := range o.Registrations {
 		files["registrations/"+c.ApplicationName+".yaml"] = r.component(c, true)
 	}
-	for _, c := range o.Departing {
-		if objects := r.departing(c, c.Name == o.Self.Name); objects != nil {
+	for _, c := range o.Removals {
+		if objects := r.removalObjects(c, c.Name == o.Self.Name); objects != nil {
 			file := "components/" + c.ApplicationName + ".yaml"
 			if running, is := files[file]; is { // as the other kind
 				file, objects = "departing/"+c.ApplicationName+".yaml", without(objects, running)
@@ -80,8 +80,8 @@ func Render(o Owned, options Options) ([]File, []problem.Problem) {
 			files[file] = objects
 		}
 	}
-	for _, c := range o.Deregistrations {
-		if objects := r.departing(c, true); objects != nil {
+	for _, c := range o.RegistrationRemovals {
+		if objects := r.removalObjects(c, true); objects != nil {
 			files["registrations/"+c.ApplicationName+".yaml"] = objects
 		}
 	}

@@ -197,7 +197,7 @@ func TestFluxReleasesAGroupInTwoSteps(t *testing.T) {
 			for _, s := range o.Components {
 				artifact = append(artifact, s.ApplicationName)
 			}
-			for _, s := range o.Departing {
+			for _, s := range o.Removals {
 				artifact = append(artifact, s.ApplicationName+":"+s.Deletion)
 			}
 			if got := strings.Join(artifact, " "); got != c.artifact {

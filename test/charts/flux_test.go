@@ -69,9 +69,9 @@ func TestDepartingObjectsAreFluxObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	running := len(owned.Components) / 2
-	owned.Components, owned.Departing = owned.Components[:running], owned.Components[running:]
-	for i := range owned.Departing {
-		owned.Departing[i].Deletion = []string{"cascade", "orphan"}[i%2]
+	owned.Components, owned.Removals = owned.Components[:running], owned.Components[running:]
+	for i := range owned.Removals {
+		owned.Removals[i].Deletion = []string{"cascade", "orphan"}[i%2]
 	}
 	files, problems := flux.Render(owned, flux.Options{})
 	for _, p := range problem.Errors(problems) {
@@ -94,8 +94,8 @@ func TestDepartingObjectsAreFluxObjects(t *testing.T) {
 			}
 		}
 	}
-	if kinds["HelmRelease:cascade:false"]+kinds["HelmRelease:orphan:true"] != len(owned.Departing) || kinds["HelmRelease::false"] != running || kinds["HelmChart:orphan:false"] == 0 {
-		t.Errorf("%d of %d are to go: %v", len(owned.Departing), running+len(owned.Departing), kinds)
+	if kinds["HelmRelease:cascade:false"]+kinds["HelmRelease:orphan:true"] != len(owned.Removals) || kinds["HelmRelease::false"] != running || kinds["HelmChart:orphan:false"] == 0 {
+		t.Errorf("%d of %d are to go: %v", len(owned.Removals), running+len(owned.Removals), kinds)
 	}
 	artifact := custom(t, inFlux("agent-flux").objects(t, agentFlux, "plugin: {values: {hub: h, owner: a, source: {git: {url: https://g.example/f}}}}"), "Kustomization", "argosy")
 	if field(t, artifact, "spec", "prune") != true || field(t, artifact, "spec", "deletionPolicy") != "Orphan" {

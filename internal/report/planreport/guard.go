@@ -152,11 +152,11 @@ var verdicts = []guard.Verdict{guard.Broken, guard.Pending, guard.OverBudget}
 func headline(v guard.Verdict, n int) string {
 	switch v {
 	case guard.Broken:
-		return fmt.Sprintf("broken: the service would refuse %s, and nothing of it changes, until that is mended", report.Count(n, "answer"))
+		return fmt.Sprintf("broken: the service would refuse %s, and nothing of it changes, until that is fixed", report.Count(n, "response"))
 	case guard.Pending:
-		return fmt.Sprintf("hand-over: the service would refuse %s, and nothing of it is let go of, until whoever takes it has an answer", report.Count(n, "answer"))
+		return fmt.Sprintf("hand-over: the service would refuse %s, and nothing of it is removed, until the new owner can answer", report.Count(n, "response"))
 	}
-	return fmt.Sprintf("removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves", report.Count(n, "answer"))
+	return fmt.Sprintf("removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves", report.Count(n, "response"))
 }
 
 // guard adds what the service would not answer.

@@ -112,12 +112,12 @@ func (p Plan) broken() []string {
 		names := clusters[b]
 		who, what, they := names[0], "is not in this plan", "it"
 		if b.kept {
-			what = "keeps what it has until it is mended"
+			what = "keeps what it has until it is fixed"
 		}
 		if n := len(names); n > 1 {
 			who, what, they = fmt.Sprintf("%d clusters, %s,", n, named(names)), "are not in this plan", "they"
 			if b.kept {
-				what = "keep what they have until they are mended"
+				what = "keep what they have until they are fixed"
 			}
 		}
 		out = append(out, fmt.Sprintf("%s: %s %s: %s cannot be computed at the %s", b.hub, who, what, they, b.revision))

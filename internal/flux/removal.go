@@ -8,42 +8,43 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
-// What an artifact of Flux lacks stays, and is deployed as before (D1). So what is to leave it does so in two steps, as the
-// removal of Applications does: it is in the artifact, marked, while the facts show its HelmRelease without the mark,
-// and left out from then on. Marked with cascade, deleting the HelmRelease removes what runs; marked with orphan, Flux
-// has let go of what runs before, so that another owner has it for itself (D4).
+// What an artifact lacks stays on the cluster, deployed as before (D1). A removal therefore takes two
+// steps, as that of an Application does: the component is in the artifact, marked, until the facts show
+// the mark on its HelmRelease; from then on it is left out. With the mark cascade, deleting the
+// HelmRelease removes the workloads. With orphan, Flux has suspended the HelmRelease before, so that
+// another owner can take over the workloads (D4).
 
-// departing are the components whose HelmReleases are an owner's, but are to be no more. What the owner still runs is not
-// among them. Where nothing is known of HelmReleases, there are none.
-func departing(st *generator.State, hub, owner string, runs []generator.ComponentSet) []generator.ComponentSet {
+// removals are the components that an owner must remove: the facts have HelmReleases of the owner for
+// them, and the owner does not run them any more. There are none where HelmReleases are unknown.
+func removals(st *generator.State, hub, owner string, runs []generator.ComponentSet) []generator.ComponentSet {
 	releases, _ := st.Facts().HelmReleases()
 	type object struct{ kind, name string }
-	stays := make(map[object]bool, len(runs))
+	runsNow := make(map[object]bool, len(runs))
 	for _, c := range runs {
-		stays[object{c.Kind, c.ApplicationName}] = true
+		runsNow[object{c.Kind, c.ApplicationName}] = true
 	}
 	var out []generator.ComponentSet
 	for _, r := range releases {
-		if stays[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) {
+		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) {
 			continue
 		}
-		if s := departure(st, hub, owner, r); s != nil {
+		if s := removal(st, hub, owner, r); s != nil {
 			out = append(out, *s)
 		}
 	}
 	return out
 }
 
-// hasHelmReleases reports whether Flux has anything of an owner's.
+// hasHelmReleases reports whether Flux has HelmReleases of an owner.
 func hasHelmReleases(st *generator.State, hub, owner string) bool {
 	releases, _ := st.Facts().HelmReleases()
 	return slices.ContainsFunc(releases, func(r facts.Application) bool { return r.Owner == facts.OwnerOf(hub, owner) })
 }
 
-// departure is the set with which a HelmRelease is marked, nil when it is to be left out: it is marked, or lost (D1), or
-// it cannot be told any more what it deploys.
-func departure(st *generator.State, hub, owner string, release facts.Application) *generator.ComponentSet {
-	c, away := whereabouts(st, hub, release.Cluster)
+// removal is the parameter set with which a HelmRelease is marked. It is nil for one to leave out: it is
+// marked already, it is lost (D1), or its component is unknown.
+func removal(st *generator.State, hub, owner string, release facts.Application) *generator.ComponentSet {
+	c, moved := findCluster(st, hub, release.Cluster)
 	if c == nil || len(c.BlockingProblems()) > 0 || release.Name != generator.ApplicationName(release.Component, release.Cluster) {
 		return nil
 	}
@@ -59,7 +60,7 @@ func departure(st *generator.State, hub, owner string, release facts.Application
 	switch {
 	case generator.RemovesWorkloads(c, r):
 		deletion, marked = fleet.Cascade, release.Cascade
-	case c.IsRetired(), r.Enabled && (away || r.Entry.Kind != componentKind(release) || !fluxRuns(st, c, owner, g.Name)):
+	case c.IsRetired(), r.Enabled && (moved || r.Entry.Kind != componentKind(release) || !fluxRuns(st, c, owner, g.Name)):
 		deletion, marked = fleet.Orphan, release.Suspended
 	}
 	if deletion == "" || marked {
@@ -81,7 +82,7 @@ func departure(st *generator.State, hub, owner string, release facts.Application
 	return s
 }
 
-// componentKind is the ComponentSet.Kind of what Flux has.
+// componentKind is the ComponentSet.Kind of an object of Flux.
 func componentKind(of facts.Application) string {
 	if of.Kind == facts.Kustomization {
 		return generator.KindManifests
@@ -89,8 +90,9 @@ func componentKind(of facts.Application) string {
 	return ""
 }
 
-// whereabouts is a cluster of a hub; of another hub, when its file has moved there; nil when it has no file.
-func whereabouts(st *generator.State, hub, name string) (found *generator.Cluster, away bool) {
+// findCluster finds a cluster of a hub, or of another hub that its file has moved to (moved). It is nil
+// for a cluster without a file.
+func findCluster(st *generator.State, hub, name string) (found *generator.Cluster, moved bool) {
 	if c := st.Cluster(hub, name); c != nil {
 		return c, false
 	}

@@ -28,7 +28,7 @@ func owned(t testing.TB, st *generator.State, hub, owner string) string {
 		}
 		out = append(out, c.ApplicationName)
 	}
-	for _, c := range o.Departing {
+	for _, c := range o.Removals {
 		out = append(out, c.ApplicationName+":"+c.Deletion)
 	}
 	return strings.Join(out, " ")
@@ -157,13 +157,13 @@ func TestRegistrationIsRemovedLast(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, r := range o.Deregistrations {
+			for _, r := range o.RegistrationRemovals {
 				got = append(got, r.ApplicationName+":"+r.Deletion)
 			}
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
-			for _, d := range o.Departing {
+			for _, d := range o.Removals {
 				if d.Component == "fleet-secret" {
 					t.Errorf("%s departs as a component", d.ApplicationName)
 				}
@@ -203,7 +203,7 @@ func TestUnknownHelmReleasesAreLeftOutAtOnce(t *testing.T) {
 			}
 			o, err := flux.OwnedBy(st, "hub", "one")
 			var e *generator.Error
-			got := fmt.Sprint(len(o.Components), len(o.Departing))
+			got := fmt.Sprint(len(o.Components), len(o.Removals))
 			if errors.As(err, &e) && e.Kind == generator.BadRequest {
 				got = e.Error()
 			} else if err == nil && got == "0 0" {
@@ -233,7 +233,7 @@ func TestRemovedHelmReleaseKeepsChartAndValues(t *testing.T) {
 		return o
 	}
 	ran := st(nil).Components[0]
-	went := st(fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}).Departing[0]
+	went := st(fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}).Removals[0]
 	if ran.Chart != went.Chart || ran.HelmValues != went.HelmValues || ran.Namespace != went.Namespace || went.HelmValues == "" {
 		t.Errorf("ran %+v, went %+v", ran, went)
 	}
@@ -288,7 +288,7 @@ func TestRemovedKustomizationsAreMarked(t *testing.T) {
 			for _, s := range o.Components {
 				got = append(got, fmt.Sprintf("%s:%s", s.ApplicationName, s.Kind))
 			}
-			for _, s := range o.Departing {
+			for _, s := range o.Removals {
 				got = append(got, fmt.Sprintf("%s:%s:%s", s.ApplicationName, s.Kind, s.Deletion))
 			}
 			if text := strings.Join(got, " "); text != c.want {

@@ -9,13 +9,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// departing are the objects of a component that is to go, as they were but for three things: they may be pruned, they say
-// so, and one whose Deletion is orphan is suspended, so that helm-controller neither deploys it nor uninstalls it when it is
-// deleted (v1.6.4, helmrelease_controller.go, reconcileDelete), nor kustomize-controller (v1.9.5, kustomization_controller.go,
-// finalizerShouldDeleteResources). What others may need too, namespaces and
-// HelmRepositories, is not among them, and stays. Nil where Flux could not express them: they stay as well, and hold up
-// nothing else (rule 8).
-func (r *renderer) departing(c generator.ComponentSet, own bool) []object {
+// removalObjects are the objects of a component to remove, as they were except for three things. They
+// may be pruned, they carry the deletion as an annotation, and with the deletion orphan they are
+// suspended: then helm-controller neither deploys a HelmRelease nor uninstalls it when it is deleted
+// (v1.6.4, helmrelease_controller.go, reconcileDelete), and kustomize-controller keeps a Kustomization's
+// objects (v1.9.5, kustomization_controller.go, finalizerShouldDeleteResources). Namespaces and
+// HelmRepositories, which other components may need, are not among them and stay. The result is nil where
+// Flux cannot express the component: it stays as well, and blocks nothing else (rule 8).
+func (r *renderer) removalObjects(c generator.ComponentSet, own bool) []object {
 	alone := renderer{Options: r.Options, owned: r.owned, shared: map[string]object{}}
 	objects := alone.component(c, own)
 	if len(problem.Errors(alone.problems)) > 0 {
