@@ -60,7 +60,7 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// TestApprovalErrors: what is wrong with an approval is told with its place, stops nothing, and
+// TestApprovalErrors: what is wrong with an approval is reported with its place, stops nothing, and
 // approves nothing.
 func TestApprovalErrors(t *testing.T) {
 	good := header + "removals: [{cluster: a, component: addons/dns, reason: r}]\n"

@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// told fails when problems are without a reason, or too many (H10).
-func told(t *testing.T, ps []problem.Problem) {
+// reported fails when problems are without a reason, or too many (H10).
+func reported(t *testing.T, ps []problem.Problem) {
 	t.Helper()
 	if len(ps) > 4*(problem.OfFile+1) {
 		t.Errorf("%d problems", len(ps))
@@ -42,7 +42,7 @@ func FuzzMember(f *testing.F) {
 			return readMember(layout, "h", "c", file, doc, err)
 		}
 		m, again := read(), read()
-		told(t, m.Problems)
+		reported(t, m.Problems)
 		if a, b := problem.List(m.Problems).Error(), problem.List(again.Problems).Error(); a != b {
 			t.Fatalf("%q has problems %q, then %q", text, a, b)
 		}
@@ -80,7 +80,7 @@ func FuzzLayout(f *testing.F) {
 		}
 		l, err := ParseLayout(doc)
 		if err != nil {
-			told(t, problem.From(err, "", problem.Pos{}))
+			reported(t, problem.From(err, "", problem.Pos{}))
 			return
 		}
 		path, err := l.Members.Path("h", "t", "c")
@@ -92,7 +92,7 @@ func FuzzLayout(f *testing.F) {
 		}
 		for _, h := range []*hierarchy.Hierarchy{l.Levels, l.HubLevels} {
 			dirs, err := h.Dirs(map[string]any{"root": "r", "hub": "h", "tenant": "t", "environment": "e", "cluster": "c", "labels": map[string]any{}})
-			told(t, problem.From(err, "", problem.Pos{}))
+			reported(t, problem.From(err, "", problem.Pos{}))
 			for _, d := range dirs {
 				if _, err := snapshot.CleanPath(d.Path); err != nil {
 					t.Fatalf("%q: level %q: %v", text, d.Path, err)
@@ -122,7 +122,7 @@ func FuzzApproval(f *testing.F) {
 			return
 		}
 		a, problems := readApproval(doc)
-		told(t, problems)
+		reported(t, problems)
 		if len(problem.Errors(problems)) > 0 {
 			return
 		}

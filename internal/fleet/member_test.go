@@ -278,7 +278,7 @@ func TestEffective(t *testing.T) {
 			if got := m.Contradictions(set); len(got) != 1 || got[0].Pos != at || got[0].Severity != problem.Error || got[0].Reason != problem.ContradictoryLabel {
 				t.Errorf("%q: %s: %v", c.text, key, got)
 			}
-			delete(set.Origins, key) // Terraform's: nobody can mend it in Git
+			delete(set.Origins, key) // Terraform's: nobody can fix it in Git
 			if got := m.Contradictions(set); len(got) != 0 {
 				t.Errorf("%q: %s, live: %v", c.text, key, got)
 			}

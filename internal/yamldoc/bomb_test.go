@@ -65,7 +65,7 @@ func TestBombs(t *testing.T) {
 }
 
 // TestReaderKeepsTheFirst: what is wrong with a file of keys is cut in the same way, and the worst
-// of what is left out is told.
+// of what is left out is reported.
 func TestReaderKeepsTheFirst(t *testing.T) {
 	doc, err := Parse("f", []byte(lines(5000, "k%04d: 1\n")))
 	if err != nil {

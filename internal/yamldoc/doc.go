@@ -1,21 +1,21 @@
 // Package yamldoc reads YAML so that every value keeps its place in the file, and writes merged
 // values back.
 //
-//  1. Scalars mean exactly what Helm takes them for: sigs.k8s.io/yaml is asked for every plain
-//     scalar that is not obviously a string or a small integer, so `yes` is true, `0123` is 83 and
-//     integers of any size stay exact (rule H9). The one exception is the tag `!` alone, which the
-//     parser does not tell: `! 12` is a number here.
+//  1. A scalar means exactly what Helm reads: sigs.k8s.io/yaml decides every plain scalar that is
+//     not obviously a string or a small integer. `yes` is true, `0123` is 83, and integers of any
+//     size stay exact (H9). The one exception is the tag `!` alone, which the parser does not
+//     report: `! 12` is a number here.
 //  2. Duplicate keys are errors, each with its line (H9). Merge keys (`<<`) follow yaml.v2, hence
-//     Helm: keys are set in the order they are written.
-//  3. Plain scalars that YAML 1.1 and 1.2 read differently are remembered in Doc.Ambiguous (H9).
-//  4. Depth, the number of nodes and the bytes of their texts, aliases counted as often as they are
-//     used, are limited, and so is the number of problems that are kept of one file; what is left
-//     out is counted (H10).
+//     Helm: keys are set in the order of the file.
+//  3. Doc.Ambiguous holds the plain scalars that YAML 1.2 reads otherwise than Helm (H9).
+//  4. The depth, the number of nodes, the bytes of text, and the problems kept of one file have
+//     limits. Aliases count as often as they are used. Problems beyond the limit are counted (H10).
 //  5. Only the first document of a stream counts, as with Helm 3 (helm v3.22.0,
-//     pkg/cli/values/options.go; Helm 4 merges all); Doc.Extra says where a second one starts.
-//  6. Docs and Nodes are immutable once parsed; what is built from them shares them.
+//     pkg/cli/values/options.go; Helm 4 merges all). Doc.Extra is the place of the second one.
+//  6. Docs and Nodes are immutable once parsed; values that are built from them share them.
+//  7. Places count lines as editors do, not as YAML 1.1 does (places.go).
 //
-// It is the only package that knows the YAML libraries.
+// No other package imports a YAML library for documents.
 package yamldoc
 
 import (
@@ -32,7 +32,7 @@ const (
 	MaxText  = 8 << 20
 )
 
-// Kind is what a Node holds.
+// Kind is the kind of a Node's value.
 type Kind uint8
 
 // The kinds of nodes.
@@ -59,7 +59,7 @@ type Doc struct {
 	// Ambiguous are the first scalars that YAML 1.1 and 1.2 read differently, at most
 	// problem.OfFile.
 	Ambiguous []Ambiguity
-	// Extra is where a second document starts (it is ignored), zero if there is none.
+	// Extra is the place of a second document, which is ignored; zero if there is none.
 	Extra problem.Pos
 }
 
@@ -71,7 +71,7 @@ type Ambiguity struct {
 	Key   bool   // it stands as a key
 }
 
-// Pos is where a node of this document stands.
+// Pos is the place of a node of this document.
 func (d *Doc) Pos(n *Node) problem.Pos {
 	if n == nil {
 		return problem.Pos{File: d.File}
@@ -103,7 +103,7 @@ type Field struct {
 	Value  *Node
 }
 
-// Pos is where the node was read; zero for a node that was made.
+// Pos is the place that the node was read from; zero for a node that was made.
 func (n *Node) Pos() problem.Pos {
 	if n == nil || n.Doc == nil {
 		return problem.Pos{}
@@ -122,7 +122,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// KeyPos is where a Map's key stands; zero if there is none.
+// KeyPos is the place of a Map's key, or the map's if there is none.
 func (n *Node) KeyPos(key string) problem.Pos {
 	if i, ok := n.index(key); ok {
 		f := n.Fields[i]
@@ -137,9 +137,8 @@ func (n *Node) KeyPos(key string) problem.Pos {
 	return n.Pos()
 }
 
-// WithoutNulls is the value without the keys of its maps that are null. In a merged value such a
-// key has removed what lower layers say of it (H2), and says nothing itself: who decodes the value
-// must not take it for empty.
+// WithoutNulls removes the keys of maps that are null. In a merged value such a key has removed the
+// values of lower layers (H2) and has no value of its own: a decoder must not read it as empty.
 func (n *Node) WithoutNulls() *Node {
 	if n == nil || !slices.ContainsFunc(n.Fields, holdsNulls) && !slices.ContainsFunc(n.Items, (*Node).nullBelow) {
 		return n

@@ -32,7 +32,7 @@ func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
 	return parseFull(file, data, lines)
 }
 
-// parseFull is ParseLines by a parser of all of YAML.
+// parseFull is ParseLines with the library, which knows all of YAML.
 func parseFull(file string, data []byte, lines []int) (*Doc, error) {
 	d := &Doc{File: file}
 	root, extra, err := decode(file, data)
@@ -124,8 +124,8 @@ func syntaxError(file string, data []byte, err error) error {
 	return p
 }
 
-// converted is a node with the number of nodes it stands for and the bytes of their texts, aliases
-// counted as often as they are used, and how deep they nest below it.
+// converted is a node with its number of nodes, the bytes of their texts and their depth. Aliases
+// count as often as they are used.
 type converted struct {
 	node   *Node
 	size   int
@@ -133,7 +133,7 @@ type converted struct {
 	height int
 }
 
-// hold adds what stands below.
+// hold adds the counts of a value inside this one.
 func (c *converted) hold(below converted) {
 	c.size += below.size
 	c.text += below.text
@@ -201,7 +201,7 @@ func (c *converter) node(n *yaml.Node, depth int) converted {
 	return out
 }
 
-// tooLarge ends the conversion of a document that stands for more than the limits.
+// tooLarge ends the conversion of a document beyond the limits.
 func (c *converter) tooLarge(n *yaml.Node, out converted) bool {
 	switch {
 	case c.overflow:
@@ -223,10 +223,10 @@ func (c *converter) tooDeep(n *yaml.Node) {
 func (c *converter) alias(n *yaml.Node, depth int) converted {
 	target, ok := c.done[n.Alias]
 	if !ok && n.Alias.Kind == yaml.ScalarNode {
-		return c.node(n.Alias, depth) // the anchor stands at a key
+		return c.node(n.Alias, depth) // the anchor is at a key
 	}
 	if depth+target.height > MaxDepth {
-		c.tooDeep(n) // a tower of aliases is as deep as what it stands for
+		c.tooDeep(n) // a tower of aliases is as deep as its value
 	}
 	if !ok || target.node == nil {
 		c.fail(n, problem.InvalidYAML, fmt.Sprintf("alias %q", n.Value), "refers to a value that contains it", "an anchor defined before")

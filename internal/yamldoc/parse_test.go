@@ -113,7 +113,7 @@ func parseError(t *testing.T, text string) (string, []problem.Problem) {
 	return strings.Join(lines, "\n"), ps
 }
 
-// TestErrors: what is wrong is told with its place (H9: every duplicate key at once).
+// TestErrors: what is wrong is reported with its place (H9: every duplicate key at once).
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{

@@ -37,8 +37,8 @@ type plainParser struct {
 	from   int // where the line starts
 	to     int // where it ends
 	indent int // its spaces
-	// nodes and fields are where the document's own are kept: all in one place, which costs two
-	// allocations, and less to look at when garbage is collected.
+	// nodes and fields hold all nodes and fields of the document: two allocations, and less work
+	// for the garbage collector.
 	nodes  []Node
 	fields []Field
 }
@@ -60,8 +60,8 @@ func parsePlain(file string, data []byte) *Doc {
 			dashes++
 		}
 	}
-	// Each key has a colon, and a value; so has each item of a block list its dash. What else there
-	// is makes room itself.
+	// Each key has a colon and a value, and each item of a block list has a dash. Other nodes
+	// allocate room themselves.
 	p := &plainParser{doc: &Doc{File: file}, text: text, to: -1, nodes: make([]Node, 0, 1+colons+dashes), fields: make([]Field, 0, colons)}
 	p.next()
 	if p.done || p.indent != 0 {
@@ -75,7 +75,7 @@ func parsePlain(file string, data []byte) *Doc {
 	return p.doc
 }
 
-// next goes to the next line that is neither blank nor a comment.
+// next moves to the next line that is neither blank nor a comment.
 func (p *plainParser) next() {
 	for p.to+1 < len(p.text) {
 		p.from = p.to + 1
@@ -196,7 +196,7 @@ func (p *plainParser) sorted(n *Node, fields []Field) *Node {
 	return n
 }
 
-// mapping reads a block map whose keys stand in a column; the line is at the first of them.
+// mapping reads a block map whose keys start in a column; the line is at the first key.
 func (p *plainParser) mapping(column, depth int) *Node {
 	if depth > maxPlainDepth {
 		return p.fail()
@@ -231,8 +231,7 @@ func (p *plainParser) isItem() bool {
 	return !p.done && p.text[at] == '-' && at+1 < p.to && p.text[at+1] == ' '
 }
 
-// value reads what stands behind a key's colon, and below it; then the line is one that has been
-// looked at not at all.
+// value reads a key's value, behind the colon or below it; then the line is the next unread one.
 func (p *plainParser) value(at, column, depth int) *Node {
 	if !p.blank(at) {
 		n := p.inline(p.spaces(at), depth)
@@ -251,7 +250,7 @@ func (p *plainParser) value(at, column, depth int) *Node {
 	return null
 }
 
-// only goes to the next line, which must not go on with the value.
+// only moves to the next line, which must not continue the value.
 func (p *plainParser) only(n *Node, column int) *Node {
 	p.next()
 	if p.indent > column {
@@ -260,7 +259,7 @@ func (p *plainParser) only(n *Node, column int) *Node {
 	return n
 }
 
-// list reads a block list whose dashes stand in a column.
+// list reads a block list whose dashes are in a column.
 func (p *plainParser) list(column, depth int) *Node {
 	if depth > maxPlainDepth {
 		return p.fail()
@@ -291,7 +290,7 @@ func (p *plainParser) list(column, depth int) *Node {
 	}
 }
 
-// inline reads a value that stands on the line, behind which nothing else may be there.
+// inline reads a value on the line, which must end with it.
 func (p *plainParser) inline(at, depth int) *Node {
 	var n *Node
 	switch c := p.text[at]; c {
@@ -367,8 +366,8 @@ func (p *plainParser) flow(at, depth int) (*Node, int) {
 	return p.plain(at, p.text[at:end]), end
 }
 
-// isFlowText are the characters of plain scalars in flow style that are surely nothing else there;
-// no spaces.
+// isFlowText reports whether a character is part of a plain scalar in flow style and cannot be
+// anything else. Spaces are not.
 func isFlowText(c byte) bool {
 	return isWord(c) || c == '-' || c == '.' || c == '/' || c == '+' || c == ':' || c == '@' || c == '='
 }
@@ -420,7 +419,7 @@ func (p *plainParser) flowList(at, depth int) (*Node, int) {
 	}
 }
 
-// more goes on to the next entry of a map or list in flow style, or behind its end.
+// more moves to the next entry of a map or list in flow style, or behind its end.
 func (p *plainParser) more(at int, closing byte) (int, bool) {
 	at = p.spaces(at)
 	switch {

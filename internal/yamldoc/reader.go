@@ -13,7 +13,7 @@ func sortFields(fields []Field) {
 	sort.Slice(fields, func(i, j int) bool { return fields[i].Key < fields[j].Key })
 }
 
-// Reader takes a document apart and gathers all that is wrong with it, so that one reading reports
+// Reader decodes a document and gathers all of its problems, so that one reading reports
 // everything.
 type Reader struct {
 	doc      *Doc
@@ -25,8 +25,8 @@ type Reader struct {
 // NewReader reads from a document.
 func NewReader(doc *Doc) *Reader { return &Reader{doc: doc} }
 
-// Err is all that was wrong, as a problem.List in order of position, or nil; warnings alone are
-// nil.
+// Err holds all errors, as a problem.List in order of position; it is nil without any. Warnings are
+// not errors.
 func (r *Reader) Err() error {
 	errs := problem.Errors(r.Problems())
 	if len(errs) == 0 {
@@ -42,7 +42,7 @@ func (r *Reader) Warn(reason problem.Reason, at *Node, subject, found, expected 
 	})
 }
 
-// Problems are all that was wrong so far, warnings included, in order of position.
+// Problems are the problems so far, warnings included, in order of position.
 func (r *Reader) Problems() []problem.Problem {
 	out := problem.Sorted(r.problems)
 	if r.unlisted > 0 {
@@ -67,7 +67,7 @@ func (r *Reader) Add(reason problem.Reason, at *Node, subject, found, expected s
 	r.AddAt(reason, r.pos(at), subject, found, expected, hints...)
 }
 
-// pos is the node's place; a map may be merged from several documents, so the node knows best.
+// pos is the node's place. Nodes of a merged map come from several documents.
 func (r *Reader) pos(n *Node) problem.Pos {
 	if n != nil && n.Doc != nil {
 		return n.Pos()
@@ -107,7 +107,7 @@ func (m *MapReader) Node() *Node { return m.node }
 // Has reports whether the key is there and not null.
 func (m *MapReader) Has(key string) bool { return !m.node.Get(key).IsNull() }
 
-// KeyPos is where the key stands, or the map where there is none.
+// KeyPos is the place of the key, or of the map if it has none.
 func (m *MapReader) KeyPos(key string) problem.Pos {
 	if len(m.node.Fields) == 0 {
 		return m.r.pos(m.node)

@@ -41,8 +41,8 @@ func plainIsText(s string) bool {
 	return true
 }
 
-// oracle remembers what sigs.k8s.io/yaml said of a scalar. A fleet has few distinct scalars that
-// need asking; the bounds keep hostile input from filling memory.
+// oracle remembers how sigs.k8s.io/yaml reads scalars. A fleet has few distinct ones that need it;
+// the bounds keep hostile input from filling memory.
 type oracle[V any] struct {
 	mu      sync.RWMutex
 	answers map[string]V
@@ -59,7 +59,7 @@ var (
 	keyOracle   = oracle[string]{answers: map[string]string{}, ask: askKey}
 )
 
-// of is the answer for a scalar, from memory if it was asked before.
+// of is the reading of a scalar, from memory when it is known.
 func (o *oracle[V]) of(source string) (V, error) {
 	o.mu.RLock()
 	v, ok := o.answers[source]
@@ -80,7 +80,7 @@ func (o *oracle[V]) of(source string) (V, error) {
 	return v, nil
 }
 
-// resolve is what Helm takes a plain scalar for.
+// resolve is Helm's reading of a plain scalar.
 func resolve(source string) (scalar, error) {
 	if isSmallInteger(source) {
 		return scalar{Number, source}, nil
@@ -88,7 +88,7 @@ func resolve(source string) (scalar, error) {
 	return valueOracle.of(source)
 }
 
-// resolveKey is what Helm takes a plain scalar for that stands as a key: JSON's keys are strings.
+// resolveKey is Helm's reading of a plain scalar that is a key: JSON's keys are strings.
 func resolveKey(source string) (string, error) { return keyOracle.of(source) }
 
 func askKey(source string) (string, error) {
@@ -128,7 +128,8 @@ func askValue(source string) (scalar, error) {
 	return scalar{Number, string(text)}, nil
 }
 
-// isSmallInteger is the quick case: a decimal integer without sign, leading zero or overflow.
+// isSmallInteger reports whether a text is a decimal integer without sign, leading zero or
+// overflow.
 func isSmallInteger(s string) bool {
 	if len(s) == 0 || len(s) > 15 || s[0] == '0' && len(s) > 1 {
 		return false

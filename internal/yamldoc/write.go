@@ -50,7 +50,7 @@ func (n *Node) YAML() ([]byte, error) {
 	return n.libraryYAML()
 }
 
-// libraryYAML is YAML by the library.
+// libraryYAML is YAML with the library.
 func (n *Node) libraryYAML() ([]byte, error) {
 	out, err := yamlv2.Marshal(n.plain())
 	if err == nil && bytes.Contains(out, []byte(writtenMark)) {
@@ -60,9 +60,9 @@ func (n *Node) libraryYAML() ([]byte, error) {
 	return out, err
 }
 
-// What the YAML writer writes wrongly is given a mark, and put right in what it has written: a key
-// that is the text "<<", which it does not quote, so that it reads as a merge key; and the number
-// -0.0, which it writes as the integer -0.
+// The library writes two values wrongly: it does not quote a key that is the text "<<", which then
+// reads as a merge key, and it writes the number -0.0 as the integer -0. libraryYAML marks both,
+// and replaces the marks in the text.
 const (
 	mark           = "\x00argosy"
 	writtenMark    = `\0argosy`
@@ -151,7 +151,7 @@ func FromAny(doc *Doc, v any) *Node {
 	return &Node{Kind: Number, Text: string(text), Doc: doc}
 }
 
-// NewMap is a map of fields with distinct keys, in any order.
+// NewMap makes a map of fields with distinct keys, in any order.
 func NewMap(doc *Doc, fields ...Field) *Node {
 	sortFields(fields)
 	return &Node{Kind: Map, Doc: doc, Fields: fields}
