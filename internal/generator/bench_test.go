@@ -9,10 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"helm.sh/helm/v3/pkg/cli"
-	"helm.sh/helm/v3/pkg/cli/values"
-	"helm.sh/helm/v3/pkg/getter"
-
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/generator"
@@ -67,9 +63,9 @@ func answerAll(b *testing.B, st *generator.State, o fleettest.Options) (size int
 	return size
 }
 
-// BenchmarkResolveAll reads a fleet from disk and merges the values of every component of every cluster, all rules
-// checked, and lets Helm merge the same files (`helm -f`, its own MergeValues): x-helm is how many times faster. What
-// it costs to write all the answers as well is answers-s/op.
+// BenchmarkResolveAll reads a fleet from disk and merges the values of every component of every
+// cluster, all rules checked. What it costs to write all the answers as well is answers-s/op.
+// test/bench compares it with Helm's own merge.
 func BenchmarkResolveAll(b *testing.B) {
 	for _, shape := range shapes {
 		b.Run(shape.name, func(b *testing.B) {
@@ -78,26 +74,21 @@ func BenchmarkResolveAll(b *testing.B) {
 			if err := fleettest.Write(dir, files); err != nil {
 				b.Fatal(err)
 			}
-			var ours, answers, helm float64
+			var resolve, answers float64
 			for b.Loop() {
 				var st *generator.State
 				runtime.GC()
-				ours += timed(func() { st = build(b, nil, readAll(b, dir, files)) })
+				resolve += timed(func() { st = build(b, nil, readAll(b, dir, files)) })
 				answers += timed(func() { answerAll(b, st, shape.Options) })
-				st = nil
-				runtime.GC()
-				helm += timed(func() { helmAll(b, dir, shape.Options) })
 			}
-			b.ReportMetric(ours/float64(b.N), "argosy-s/op")
+			b.ReportMetric(resolve/float64(b.N), "argosy-s/op")
 			b.ReportMetric(answers/float64(b.N), "answers-s/op")
-			b.ReportMetric(helm/float64(b.N), "helm-s/op")
-			b.ReportMetric(helm/ours, "x-helm")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// readAll reads the files from disk, as Helm has to.
+// readAll reads the files from disk.
 func readAll(b *testing.B, dir string, files map[string]string) *snapshot.Snapshot {
 	b.Helper()
 	out := make(map[string]*snapshot.File, len(files))
@@ -109,30 +100,6 @@ func readAll(b *testing.B, dir string, files map[string]string) *snapshot.Snapsh
 		out[p] = snapshot.NewFile(p, data, snapshot.MaxFileSize)
 	}
 	return snapshot.New("bench", out)
-}
-
-func helmAll(b *testing.B, dir string, o fleettest.Options) {
-	b.Helper()
-	providers := getter.All(cli.New())
-	for i := range o.Clusters {
-		tenant := "addons/tenants/" + o.Tenant(i)
-		for c := range o.Components {
-			var files []string
-			for _, level := range []string{
-				"addons/defaults", "addons/tenants/defaults", tenant + "/defaults", tenant + "/environments/" + o.Environment(i),
-				tenant + "/clusters/" + fleettest.Cluster(i),
-			} {
-				p := filepath.Join(dir, level, fleettest.Group, fleettest.Component(c), "values.yaml")
-				if _, err := os.Stat(p); err == nil {
-					files = append(files, p)
-				}
-			}
-			opts := values.Options{ValueFiles: files}
-			if _, err := opts.MergeValues(providers); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
 }
 
 // BenchmarkWarmAnswer asks again for one component on all clusters; x-write is how many times the cost of writing the

@@ -185,7 +185,7 @@ func (b *bench) command(program string, args ...string) float64 {
 func (b *bench) build() string {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "argosy")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/argosy").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, "../../cmd/argosy").CombinedOutput(); err != nil {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
 	return program
