@@ -3,7 +3,8 @@
 //
 //	go run ./hack/responses OLD NEW
 //
-// OLD and NEW are folders with a generator-plugin each. The exit status is 1 when a response differs.
+// OLD and NEW are folders with a generator-plugin each. The exit status is 1 when a response
+// differs.
 package main
 
 import (

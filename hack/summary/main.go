@@ -1,4 +1,5 @@
-// Command summary waits until a server is ready, and prints what it loaded and how to ask it (make run).
+// Command summary waits until a server is ready, and prints what it loaded and how to ask it (make
+// run).
 package main
 
 import (

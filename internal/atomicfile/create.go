@@ -11,8 +11,8 @@ import (
 )
 
 // Create writes a file below dir that does not exist yet, all of it or nothing. Its error wraps
-// fs.ErrExist if the name is taken. Create writes nothing outside of dir, whatever symbolic links there
-// are (rule H8).
+// fs.ErrExist if the name is taken. Create writes nothing outside of dir, whatever symbolic links
+// there are (rule H8).
 func Create(dir, name string, data []byte) (err error) {
 	defer func() {
 		if err != nil {
@@ -41,7 +41,8 @@ func Create(dir, name string, data []byte) (err error) {
 	return err
 }
 
-// Export replaces a file for other users to read, all of it or nothing; Write keeps it to its owner.
+// Export replaces a file for other users to read, all of it or nothing; Write keeps it to its
+// owner.
 func Export(name string, data []byte) error {
 	failed := func(err error) error { return fmt.Errorf("write %s: %w", name, err) }
 	root, err := os.OpenRoot(filepath.Dir(name))

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Of several writers of one file exactly one succeeds, its content is whole, and nothing else is left behind.
+// Of several writers of one file exactly one succeeds, its content is whole, and nothing else is
+// left behind.
 func TestCreateSucceedsForOneWriter(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// listName is the file in a written folder that names all others: those that WriteFolder may replace.
+// listName is the file in a written folder that names all others: those that WriteFolder may
+// replace.
 const listName = ".argosy-rendered"
 
 // WriteFolder writes a folder of files, all of it or nothing: it fills a folder beside it, then
@@ -55,8 +56,8 @@ func (w *workFolder) replace(dir string, files map[string][]byte) error {
 	return os.Rename(w.fresh(), dir)
 }
 
-// parallelWrites is how many files are written in parallel: each waits for the disk, which takes many
-// as fast as one.
+// parallelWrites is how many files are written in parallel: each waits for the disk, which takes
+// many as fast as one.
 const parallelWrites = 16
 
 // fill writes all files into a new folder.

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// What is left of a render that was killed goes with the next one to the same folder, and gives its place back to what was there
-// before; what a process writes that is alive, and what is another folder's, stays.
+// What is left of a render that was killed goes with the next one to the same folder, and gives its
+// place back to what was there before; what a process writes that is alive, and what is another
+// folder's, stays.
 func TestWriteFolderRemovesLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
@@ -55,7 +56,8 @@ func TestWriteFolderRemovesLeftovers(t *testing.T) {
 	}
 	check(stays...)
 
-	// Killed between the two renames: the folder has no place. What is no render's is told of what has got it back, too.
+	// Killed between the two renames: the folder has no place. What is no render's is told of what
+	// has got it back, too.
 	if err := alive.end(out); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +74,8 @@ func TestWriteFolderRemovesLeftovers(t *testing.T) {
 	}
 }
 
-// A lock counts for the file that has the name: one that another process has removed, before it was locked, is nobody's.
+// A lock counts for the file that has the name: one that another process has removed, before it was
+// locked, is nobody's.
 func TestLockCountsForTheFileOfThatName(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	f, err := os.Create(name)
@@ -97,7 +100,8 @@ func TestLockCountsForTheFileOfThatName(t *testing.T) {
 	}
 }
 
-// Several renders to one folder at once: it is whole at the end, one of theirs, and nothing is left beside it.
+// Several renders to one folder at once: it is whole at the end, one of theirs, and nothing is left
+// beside it.
 func TestWriteFolderAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")

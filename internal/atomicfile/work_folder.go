@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// workFolder is the folder beside its destination in which WriteFolder works: "new" is the folder it fills,
-// "old" the previous one until the new one is in place. The process holds the lock of the file "lock" as
-// long as it lives, and the kernel releases it however the process ends: a work folder whose lock is free
-// is a leftover. On a file system without locks, leftovers stay.
+// workFolder is the folder beside its destination in which WriteFolder works: "new" is the folder
+// it fills, "old" the previous one until the new one is in place. The process holds the lock of the
+// file "lock" as long as it lives, and the kernel releases it however the process ends: a work
+// folder whose lock is free is a leftover. On a file system without locks, leftovers stay.
 type workFolder struct {
 	path string
 	lock *os.File
@@ -46,7 +46,8 @@ func newWorkFolder(dir string) (*workFolder, error) {
 // errTaken means that another process uses the work folder, or has removed it.
 var errTaken = errors.New("another argosy render writes it")
 
-// take takes the lock. Without locks in the file system there is an error, and the file open all the same.
+// take takes the lock. Without locks in the file system there is an error, and the file open all
+// the same.
 func (w *workFolder) take() error {
 	name := filepath.Join(w.path, "lock")
 	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)

@@ -1,12 +1,14 @@
-// Package snapshot is the repository of a fleet at one revision, as an immutable map of paths to contents.
+// Package snapshot is the repository of a fleet at one revision, as an immutable map of paths to
+// contents.
 //
 //  1. A Snapshot never changes once built; reading it does no I/O and cannot fail half-way.
-//  2. Every file has a Digest of its content: what is computed from a file is cached by digest, so that a new
-//     snapshot costs what changed.
-//  3. Paths are slash-separated, relative to the repository's root, without "." and "..". Nothing outside the
-//     repository is in a snapshot (rule H8): a symbolic link that leads outside is kept as a File with Err set.
-//  4. Files over the size limit are kept without content, with Err set (rule H10): whoever needs such a file gets
-//     the error, whoever does not is not disturbed.
+//  2. Every file has a Digest of its content: what is computed from a file is cached by digest, so
+//     that a new snapshot costs what changed.
+//  3. Paths are slash-separated, relative to the repository's root, without "." and "..". Nothing
+//     outside the repository is in a snapshot (rule H8): a symbolic link that leads outside is kept
+//     as a File with Err set.
+//  4. Files over the size limit are kept without content, with Err set (rule H10): whoever needs
+//     such a file gets the error, whoever does not is not disturbed.
 package snapshot
 
 import (
@@ -32,7 +34,8 @@ type File struct {
 	Digest string
 	// Data is the content; it must not be changed.
 	Data []byte
-	// Err says why the content cannot be read (too large, a link out of the repository), nil for a good file.
+	// Err says why the content cannot be read (too large, a link out of the repository), nil for a
+	// good file.
 	Err error
 }
 
@@ -52,7 +55,8 @@ type Snapshot struct {
 type Beside struct {
 	// Unread are files that nobody reads.
 	Unread []string
-	// LinkedFolders are symbolic links to folders. What is below one is of the snapshot, and stands in another place, too.
+	// LinkedFolders are symbolic links to folders. What is below one is of the snapshot, and stands
+	// in another place, too.
 	LinkedFolders []string
 }
 
@@ -85,8 +89,8 @@ func New(revision string, files map[string]*File) *Snapshot {
 	return &Snapshot{Revision: revision, files: files, paths: paths, list: list}
 }
 
-// Of builds a snapshot of files with distinct paths, its revision being a digest of all paths and contents: that of a
-// folder that has no commit. The slice is taken over.
+// Of builds a snapshot of files with distinct paths, its revision being a digest of all paths and
+// contents: that of a folder that has no commit. The slice is taken over.
 func Of(list []*File) *Snapshot {
 	slices.SortFunc(list, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
 	s := &Snapshot{files: make(map[string]*File, len(list)), paths: make([]string, len(list)), list: list}
@@ -101,8 +105,8 @@ func Of(list []*File) *Snapshot {
 	return s
 }
 
-// FromMap builds a snapshot of path to content, its revision being a digest of both. It is meant for tests and
-// generated fleets.
+// FromMap builds a snapshot of path to content, its revision being a digest of both. It is meant
+// for tests and generated fleets.
 func FromMap(contents map[string]string) *Snapshot {
 	files := make([]*File, 0, len(contents))
 	for p, c := range contents {
@@ -136,7 +140,8 @@ func Outside(p, target string) *File {
 	}}
 }
 
-// File returns the file at a path, or nil when there is none. The path is compared as it is: it must be clean.
+// File returns the file at a path, or nil when there is none. The path is compared as it is: it
+// must be clean.
 func (s *Snapshot) File(p string) *File {
 	if s == nil {
 		return nil
@@ -188,8 +193,8 @@ func (s *Snapshot) under(dir string) (from, to int) {
 // HasDir reports whether any file is below the folder.
 func (s *Snapshot) HasDir(dir string) bool { return len(s.Under(dir)) > 0 }
 
-// Changed are the paths that differ between two snapshots (added, removed or with other content), sorted. A nil old
-// snapshot counts as empty.
+// Changed are the paths that differ between two snapshots (added, removed or with other content),
+// sorted. A nil old snapshot counts as empty.
 func Changed(old, updated *Snapshot) []string {
 	a, b := old.Paths(), updated.Paths()
 	var out []string
@@ -216,8 +221,8 @@ func Changed(old, updated *Snapshot) []string {
 	return out
 }
 
-// CleanPath checks a path that comes from a file or a template: relative, inside the repository, without "." and
-// ".." (H8). It returns the cleaned path.
+// CleanPath checks a path that comes from a file or a template: relative, inside the repository,
+// without "." and ".." (H8). It returns the cleaned path.
 func CleanPath(p string) (string, error) {
 	switch {
 	case p == "":

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// accident is something that happens to a repository. It changes the files, or the history itself, and says what it did;
-// an empty text means that there was nothing to do it to.
+// accident is something that happens to a repository. It changes the files, or the history itself,
+// and says what it did; an empty text means that there was nothing to do it to.
 type accident struct {
 	name string
 	do   func(*Repository, *rand.Rand) (string, error)
@@ -137,7 +137,8 @@ func lineLost(rng *rand.Rand, b []byte) []byte {
 	return bytes.Join(append(lines[:i:i], lines[i+1:]...), nil)
 }
 
-// exchanged swaps the contents of two files of one folder's kind: members with members, values with values.
+// exchanged swaps the contents of two files of one folder's kind: members with members, values with
+// values.
 func exchanged(r *Repository, rng *rand.Rand) (string, error) {
 	below := folders[rng.IntN(len(folders))]
 	a, err := pick(r.files, rng, below)

@@ -15,7 +15,8 @@ type Hub interface {
 	Crash() error
 	// Consider waits until the service has decided about a commit, which may have nothing in it.
 	Consider(commit string, nothing bool) error
-	// Reconcile has every ApplicationSet ask until nothing more follows, and gives what was lost since the last time.
+	// Reconcile has every ApplicationSet ask until nothing more follows, and gives what was lost
+	// since the last time.
 	Reconcile() ([]Loss, error)
 	// Refused is how many ApplicationSets were refused then.
 	Refused() int
@@ -203,7 +204,8 @@ func (c *Campaign) mend() error {
 	return nil
 }
 
-// rounds bounds how often Argo CD is made to ask until all is as it should be: what goes in two steps takes several.
+// rounds bounds how often Argo CD is made to ask until all is as it should be: what goes in two
+// steps takes several.
 const rounds = 30
 
 // await has Argo CD ask until something holds, for so long as that can be expected to take.

@@ -2,8 +2,9 @@ package accidents
 
 import "encoding/json"
 
-// Decided reports whether the service serves a commit, or says why it does not, by what its /readyz says. A commit without
-// a single file is refused by the source, which knows no revision of nothing.
+// Decided reports whether the service serves a commit, or says why it does not, by what its /readyz
+// says. A commit without a single file is refused by the source, which knows no revision of
+// nothing.
 func Decided(readyz []byte, commit string, nothing bool) (bool, error) {
 	var said struct {
 		Revision string

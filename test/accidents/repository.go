@@ -98,8 +98,8 @@ func (r *Repository) Commit(message string) (string, error) {
 	return r.Git("rev-parse", "HEAD")
 }
 
-// happen lets one accident happen. One that changes nothing, or finds nothing to happen to, gives way to another: that the
-// history is replaced can always happen, so that this ends.
+// happen lets one accident happen. One that changes nothing, or finds nothing to happen to, gives
+// way to another: that the history is replaced can always happen, so that this ends.
 func (r *Repository) happen(rng *rand.Rand) (name, what string, err error) {
 	before, err := r.Git("rev-parse", "HEAD")
 	if err != nil {

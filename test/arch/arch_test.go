@@ -25,10 +25,12 @@ var layers = [][]string{
 // engine are the packages of rule 2.
 var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "fleet", "generator", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
 
-// aside are packages that no program but those of hack/ imports: they serve tests, or write generated files.
+// aside are packages that no program but those of hack/ imports: they serve tests, or write
+// generated files.
 var aside = []string{"chartdoc", "fleettest", "querytest", "race"}
 
-// only are import paths that only one folder may name (rules 2 and 3), in programs or also in tests.
+// only are import paths that only one folder may name (rules 2 and 3), in programs or also in
+// tests.
 var only = []struct {
 	prefix, folder string
 	tests          bool
@@ -41,10 +43,12 @@ var only = []struct {
 // impure is what the engine does not import (rule 2).
 var impure = []string{"net", "os", "syscall", "math/rand", "crypto/rand", "k8s.io/client-go"}
 
-// oracles is what only tests import (rule 4), but for what expands a fleet offline, each in one place.
+// oracles is what only tests import (rule 4), but for what expands a fleet offline, each in one
+// place.
 var oracles = []string{"github.com/argoproj", "helm.sh/helm", "sigs.k8s.io/kustomize", "github.com/external-secrets"}
 
-// homes are the folders that may import something that no other may; Argo CD's interfaces name its Kubernetes client.
+// homes are the folders that may import something that no other may; Argo CD's interfaces name its
+// Kubernetes client.
 var homes = map[string][]string{
 	"github.com/argoproj":            {"internal/expand/argocd"},
 	"helm.sh/helm":                   {"internal/expand/helm", "internal/expand/fetch"},
@@ -117,8 +121,9 @@ func TestImportsWithOneHome(t *testing.T) {
 	}
 }
 
-// TestPrograms follows imports to their end: what the engine and the programs link. (All Go files have been opened by
-// sources, and go.mod here, so that a cached result is not taken for a changed program.)
+// TestPrograms follows imports to their end: what the engine and the programs link. (All Go files
+// have been opened by sources, and go.mod here, so that a cached result is not taken for a changed
+// program.)
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	sources(t)
@@ -130,7 +135,8 @@ func TestPrograms(t *testing.T) {
 	}{
 		{"./internal/generator", append([]string{"k8s.io/client-go", "k8s.io/api", "sigs.k8s.io/controller-runtime"}, oracles...), 340},
 		{"./cmd/generator-plugin", oracles, 480},
-		// The libraries of expand are the command line's alone, not the service's, nor of what the two share.
+		// The libraries of expand are the command line's alone, not the service's, nor of what the
+		// two share.
 		{"./internal/expand", append([]string{"k8s.io/client-go"}, oracles...), 380},
 		{"./internal/report/explainreport", append([]string{"k8s.io/client-go"}, oracles...), 340},
 		{"./internal/report/planreport", append([]string{"k8s.io/client-go"}, oracles...), 380},

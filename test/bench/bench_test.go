@@ -100,7 +100,8 @@ func fromRoot(file string) string {
 	return filepath.Join("..", "..", file)
 }
 
-// measure measures fleets of one size. The dense one is there where it has no more than the files that are read by default.
+// measure measures fleets of one size. The dense one is there where it has no more than the files
+// that are read by default.
 func (b *bench) measure() {
 	f := newFleet(b.T, sparse, b.clusters)
 	cold := median(b.resolve(f))

@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
-// helmSample is how many clusters Helm merges at most in a round: it remembers nothing from one to the next, so that all
-// take so many times longer.
+// helmSample is how many clusters Helm merges at most in a round: it remembers nothing from one to
+// the next, so that all take so many times longer.
 const helmSample = 20
 
 // sample are clusters from all over the fleet.
@@ -26,8 +26,9 @@ func (f *fleet) sample() []int {
 	return out
 }
 
-// resolve reads a fleet from disk and merges the values of every component of every cluster, all rules checked; and lets
-// Helm merge the same files. It returns how long the first takes, round by round.
+// resolve reads a fleet from disk and merges the values of every component of every cluster, all
+// rules checked; and lets Helm merge the same files. It returns how long the first takes, round by
+// round.
 func (b *bench) resolve(f *fleet) (cold []float64) {
 	b.Helper()
 	row := figure{what: "resolve every (cluster, component), cold", fleet: f.name, against: "Helm's own merge", goal: atLeast(100, "x")}
@@ -110,8 +111,8 @@ func (f *fleet) sets(answer []byte) []map[string]any {
 	return out.Output.Parameters
 }
 
-// members asks for all members, for the first time in a state whose predecessors have not been asked; Argo CD's own matrix
-// finds the same. And it asks again after a commit.
+// members asks for all members, for the first time in a state whose predecessors have not been
+// asked; Argo CD's own matrix finds the same. And it asks again after a commit.
 func (b *bench) members(f *fleet, st *generator.State) {
 	b.Helper()
 	row := figure{what: "members, first answer", fleet: f.name, against: "Argo CD's matrix, per member", goal: atLeast(50, "x")}
@@ -143,7 +144,8 @@ func (b *bench) members(f *fleet, st *generator.State) {
 
 func always(string) bool { return true }
 
-// sameMembers checks that the matrix finds the members that are answered, and the hub's own file beside them (rule 3).
+// sameMembers checks that the matrix finds the members that are answered, and the hub's own file
+// beside them (rule 3).
 func (f *fleet) sameMembers(answer []byte, found []map[string]any) {
 	f.Helper()
 	ours := map[any]bool{fleettest.Hub: true}
@@ -160,8 +162,8 @@ func (f *fleet) sameMembers(answer []byte, found []map[string]any) {
 	}
 }
 
-// commits changes files and asks for one component in the state that comes of it: of one cluster's file, and of all
-// system-wide ones. Cold is how long the cold resolve takes.
+// commits changes files and asks for one component in the state that comes of it: of one cluster's
+// file, and of all system-wide ones. Cold is how long the cold resolve takes.
 func (b *bench) commits(f *fleet, st *generator.State, cold float64) {
 	b.Helper()
 	s := f.read()

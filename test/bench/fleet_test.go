@@ -24,8 +24,8 @@ import (
 // components is how many components each fleet has.
 const components = 20
 
-// Shapes of fleets: sparse is how fleets look (a cluster overrides 3 of 20 components), dense has a file at every level for
-// every cluster and component.
+// Shapes of fleets: sparse is how fleets look (a cluster overrides 3 of 20 components), dense has a
+// file at every level for every cluster and component.
 const (
 	sparse = "sparse"
 	dense  = "dense"
@@ -175,8 +175,8 @@ func (f *fleet) readFiles() (size int64) {
 	return size
 }
 
-// timed is what f takes, in seconds, without the garbage of before: processor time of this process by default, which other
-// programs on the machine disturb the least.
+// timed is what f takes, in seconds, without the garbage of before: processor time of this process
+// by default, which other programs on the machine disturb the least.
 func timed(f func()) float64 {
 	runtime.GC()
 	return timedHere(f)

@@ -119,7 +119,8 @@ func parameters(component int) string {
 	return fmt.Sprintf(`{"view":"components","group":%q,"component":%q}`, fleettest.Group, fleettest.Component(component))
 }
 
-// warm asks again for one component over HTTP, and for the same bytes of a server that has them in memory.
+// warm asks again for one component over HTTP, and for the same bytes of a server that has them in
+// memory.
 func (b *bench) warm(f *fleet) {
 	b.Helper()
 	s := serve(b.T, f.read())
@@ -207,7 +208,8 @@ type loaded struct {
 	latencies                map[string][]float64
 }
 
-// load asks with so many clients for a while, during which one cluster's file changes again and again.
+// load asks with so many clients for a while, during which one cluster's file changes again and
+// again.
 func (s *service) load(t *testing.T, f *fleet, first *snapshot.Snapshot, clients int, wanted time.Duration) loaded {
 	t.Helper()
 	out := loaded{latencies: map[string][]float64{}}

@@ -25,7 +25,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// helmMerges is what Helm makes of `-f file -f file ...` for every component of some clusters, on all processors.
+// helmMerges is what Helm makes of `-f file -f file ...` for every component of some clusters, on
+// all processors.
 func (f *fleet) helmMerges(clusters []int) [][]map[string]any {
 	providers := getter.All(cli.New())
 	out := make([][]map[string]any, len(clusters))
@@ -50,7 +51,8 @@ func (f *fleet) helmMerges(clusters []int) [][]map[string]any {
 	return out
 }
 
-// repository is Argo CD's view of a repository: what its repo-server would answer, without the network.
+// repository is Argo CD's view of a repository: what its repo-server would answer, without the
+// network.
 type repository struct{ *snapshot.Snapshot }
 
 func (r repository) GetFiles(_ context.Context, _, _, pattern string, _, _ bool) (map[string][]byte, error) {
@@ -74,7 +76,8 @@ func (r repository) GetDirectories(context.Context, string, string, bool, bool) 
 	return nil, nil
 }
 
-// matrix is Argo CD's own way to find the members of a hub: the hub's cluster Secret x member files x the versions file.
+// matrix is Argo CD's own way to find the members of a hub: the hub's cluster Secret x member files
+// x the versions file.
 type matrix struct {
 	generator generators.Generator
 	of        *v1alpha1.ApplicationSetGenerator

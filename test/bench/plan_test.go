@@ -14,9 +14,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/generator"
 )
 
-// plans measures what a plan of one changed file takes, which follows the pipeline of two revisions to its end: its time, against
-// that of rendering all of one; and the most memory, against that of asking for one component, which is to read one revision and
-// to compute its state.
+// plans measures what a plan of one changed file takes, which follows the pipeline of two revisions
+// to its end: its time, against that of rendering all of one; and the most memory, against that of
+// asking for one component, which is to read one revision and to compute its state.
 func (b *bench) plans(f *fleet, program string) {
 	b.Helper()
 	f.addPipeline()
@@ -96,7 +96,8 @@ func (b *bench) peak(program string, args ...string) float64 {
 	return float64(kib) * 1024
 }
 
-// addPipeline adds what makes Applications of the fleet's answers: this repository's roots and charts, with the fleet's catalog.
+// addPipeline adds what makes Applications of the fleet's answers: this repository's roots and
+// charts, with the fleet's catalog.
 func (f *fleet) addPipeline() {
 	f.Helper()
 	const own, catalog = "hub-eu", "charts/application-sets/catalogs/addons.yaml"

@@ -113,7 +113,8 @@ func save(file, clock string, figures []figure) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
-// load reads an earlier run, which has to be by the same clock: processor time and time that passes cannot be compared.
+// load reads an earlier run, which has to be by the same clock: processor time and time that passes
+// cannot be compared.
 func load(file, clock string) (*saved, error) {
 	var s saved
 	text, err := os.ReadFile(file)
@@ -129,11 +130,12 @@ func load(file, clock string) (*saved, error) {
 	return &s, nil
 }
 
-// leastRounds is how many rounds a figure needs before its smallest and largest say anything of how much it varies.
+// leastRounds is how many rounds a figure needs before its smallest and largest say anything of how
+// much it varies.
 const leastRounds = 3
 
-// compare writes how figures differ from those of an earlier run. Where the rounds of both overlap, or are too few to tell,
-// nothing is known: "~".
+// compare writes how figures differ from those of an earlier run. Where the rounds of both overlap,
+// or are too few to tell, nothing is known: "~".
 func compare(w io.Writer, old saved, figures []figure) {
 	fmt.Fprintf(w, "before: %s\nnow:    %s\n", old.Machine, machine())
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -10,7 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/test/accidents"
 )
 
-// bystander is a hub that does nothing, but remembers the files of each commit and loses what it is told to.
+// bystander is a hub that does nothing, but remembers the files of each commit and loses what it is
+// told to.
 type bystander struct {
 	repo  *accidents.Repository
 	trees []string
@@ -77,8 +78,9 @@ func TestAccidentsComeFromTheSeed(t *testing.T) {
 	}
 }
 
-// What should exist and is lost is a wrong deletion; what an accident brought about, or a release's, is none. What is not
-// there once the good files are back is told (rules 3 and 4 of package accidents).
+// What should exist and is lost is a wrong deletion; what an accident brought about, or a
+// release's, is none. What is not there once the good files are back is told (rules 3 and 4 of
+// package accidents).
 func TestACampaignCountsWhatShouldExist(t *testing.T) {
 	b := newBystander(t)
 	b.takes = []string{"app-03"}

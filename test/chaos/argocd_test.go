@@ -12,9 +12,10 @@ import (
 // parameters are input.parameters of a request.
 type parameters map[string]any
 
-// argoCD is what of Argo CD's ApplicationSet controller decides over life and death (v2.14 and v3.2,
-// applicationset_controller.go, Reconcile): an error leaves everything as it is; an Application that another
-// ApplicationSet controls is an error, and nothing is deleted then; what an answer leaves out is deleted.
+// argoCD is what of Argo CD's ApplicationSet controller decides over life and death (v2.14 and
+// v3.2, applicationset_controller.go, Reconcile): an error leaves everything as it is; an
+// Application that another ApplicationSet controls is an error, and nothing is deleted then; what
+// an answer leaves out is deleted.
 type argoCD struct {
 	service *service
 	sets    map[string]parameters // ApplicationSets, by name
@@ -50,8 +51,9 @@ func newArgoCD(s *service, hub string, groups []string) *argoCD {
 	return a
 }
 
-// Reconcile asks for every ApplicationSet twice, so that what moves from one to another has arrived, and gives what was
-// lost on the way: what has been deleted and is not there again, and what is marked now and was not.
+// Reconcile asks for every ApplicationSet twice, so that what moves from one to another has
+// arrived, and gives what was lost on the way: what has been deleted and is not there again, and
+// what is marked now and was not.
 func (a *argoCD) Reconcile() ([]accidents.Loss, error) {
 	refused := a.refused
 	defer func() { a.lately = a.refused - refused }()

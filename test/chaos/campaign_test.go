@@ -81,7 +81,8 @@ func run(t *testing.T, maxRemovals, n int) accidents.Report {
 	return c.Report
 }
 
-// Nothing is lost by accidents (D2, G1-G4): with a budget of no removals there is no wrong deletion at all.
+// Nothing is lost by accidents (D2, G1-G4): with a budget of no removals there is no wrong deletion
+// at all.
 func TestNoAccidentDeletes(t *testing.T) {
 	for _, wrong := range run(t, 0, *count).Wrong {
 		t.Errorf("wrong deletion: %s", wrong)

@@ -61,8 +61,8 @@ func newService(t *testing.T, binary, repo, hub string) *service {
 	return s
 }
 
-// start starts the program, on a port of the kernel's choice: one of before may be another program's by now. It may not be
-// ready yet.
+// start starts the program, on a port of the kernel's choice: one of before may be another
+// program's by now. It may not be ready yet.
 func (s *service) start() error {
 	log, err := os.Create(s.log)
 	if err != nil {

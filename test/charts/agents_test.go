@@ -33,8 +33,9 @@ func agent(t *testing.T, state *generator.State, hub, name string) generator.Age
 	return generator.AgentSet{}
 }
 
-// Lesson 11: an agent had no credentials for the fleet's repository, which its own ApplicationSets read, and they never
-// started. Here the member's External Secrets brings them, for its Argo CD and for its plugin.
+// Lesson 11: an agent had no credentials for the fleet's repository, which its own ApplicationSets
+// read, and they never started. Here the member's External Secrets brings them, for its Argo CD and
+// for its plugin.
 func TestLesson11_AgentReadsTheFleetRepository(t *testing.T) {
 	const secret = "payments-prod-eu-1-git-fleet"
 	_, state := newEngine(t)
@@ -74,7 +75,8 @@ func TestLesson11_AgentReadsTheFleetRepository(t *testing.T) {
 	}
 }
 
-// A member that does not pull secrets by itself gets none that only its External Secrets could read.
+// A member that does not pull secrets by itself gets none that only its External Secrets could
+// read.
 func TestAgentWithoutExternalSecretsPullsNothing(t *testing.T) {
 	_, state := newEngine(t)
 	s := agent(t, state, "hub-eu", "analytics-prod-eu-1")

@@ -19,8 +19,8 @@ const (
 
 func TestArgocdIngressGoldens(t *testing.T) { chartGoldens(t, argocdIngress) }
 
-// What the AWS Load Balancer Controller reads as one: the condition's name is that of the Service that gRPC goes to, and
-// that Service's path stands before the server's.
+// What the AWS Load Balancer Controller reads as one: the condition's name is that of the Service
+// that gRPC goes to, and that Service's path stands before the server's.
 func TestArgocdIngressTellsGRPC(t *testing.T) {
 	for _, release := range []string{"argocd-ingress", strings.Repeat("x", 53)} {
 		objects := rendering{Name: release}.objects(t, argocdIngress, onAWS)
@@ -38,7 +38,8 @@ func TestArgocdIngressTellsGRPC(t *testing.T) {
 	}
 }
 
-// An HTTPRoute and a GRPCRoute never have a host name in common: an implementation has to refuse one of the two.
+// An HTTPRoute and a GRPCRoute never have a host name in common: an implementation has to refuse
+// one of the two.
 func TestArgocdIngressRoutesShareNoHostName(t *testing.T) {
 	for _, values := range []string{onGateway, onGateway + "grpc: {host: grpc.cd.example.com}\nextraHosts: [a.example.com]\n", onGateway + "grpc: {enabled: false}\n"} {
 		kindOf := map[string]string{}

@@ -46,8 +46,9 @@ func asks(t *testing.T, state *generator.State, parameters string) []set {
 	return got.Output.Parameters
 }
 
-// What registers this repository's members becomes, by External Secrets' own code, cluster Secrets with exactly the
-// labels and annotations that the engine computed, whatever Terraform says of the same keys (L1).
+// What registers this repository's members becomes, by External Secrets' own code, cluster Secrets
+// with exactly the labels and annotations that the engine computed, whatever Terraform says of the
+// same keys (L1).
 func TestRegisteredMembersHaveTheComputedLabels(t *testing.T) {
 	_, state := newEngine(t)
 	for _, hub := range []string{"hub-eu", "hub-us"} {
@@ -89,7 +90,8 @@ func TestRegisteredMembersHaveTheComputedLabels(t *testing.T) {
 	}
 }
 
-// What this repository's fleet gives to the charts of the group resources is what the API servers accept.
+// What this repository's fleet gives to the charts of the group resources is what the API servers
+// accept.
 func TestResourcesOfTheFleet(t *testing.T) {
 	_, state := newEngine(t)
 	for _, hub := range []string{"hub-eu", "hub-us"} {

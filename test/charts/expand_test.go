@@ -20,8 +20,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
-// TestExpansionEqualsThePlugin: what internal/expand computes offline is, field by field, what Argo CD's own generator and
-// renderer make when they ask the service over HTTP, for every Application of this repository's fleet, agents' included.
+// TestExpansionEqualsThePlugin: what internal/expand computes offline is, field by field, what Argo
+// CD's own generator and renderer make when they ask the service over HTTP, for every Application
+// of this repository's fleet, agents' included.
 func TestExpansionEqualsThePlugin(t *testing.T) {
 	url, _ := newEngine(t)
 	a := newArgoCD(t, url)

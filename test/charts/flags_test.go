@@ -23,7 +23,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
-// flipped are one of each kind of member: an agent with Argo CD, one with Flux, one that the hub deploys to, a hub.
+// flipped are one of each kind of member: an agent with Argo CD, one with Flux, one that the hub
+// deploys to, a hub.
 var flipped = []string{"payments-prod-eu-1", "analytics-prod-eu-1", "retail-prod-eu-1", "hub-us"}
 
 // fleetFiles are this repository's files as a fleet.
@@ -56,8 +57,8 @@ func buildFleet(t *testing.T, previous *generator.State, files map[string]*snaps
 	return st
 }
 
-// seen is everything that the engines of a fleet are told, by who is told and the Application's name. The labels of the
-// cluster, which all of its sets have, are apart.
+// seen is everything that the engines of a fleet are told, by who is told and the Application's
+// name. The labels of the cluster, which all of its sets have, are apart.
 type seen struct {
 	sets   map[string]map[string]any
 	about  map[string]string            // the cluster of a set
@@ -187,9 +188,10 @@ func with(data []byte, flag, value string) []byte {
 	return append(slices.Clone(data), "\n"+text+"\n"...)
 }
 
-// Lesson 6, L3: flipping one flag of one member, with everything else as it is, changes the label of the flag's name and
-// what the flag stands for: Applications of this member alone, and the same in every other answer. What that is stands in
-// testdata/flags.txt, for each flag and each kind of member.
+// Lesson 6, L3: flipping one flag of one member, with everything else as it is, changes the label
+// of the flag's name and what the flag stands for: Applications of this member alone, and the same
+// in every other answer. What that is stands in testdata/flags.txt, for each flag and each kind of
+// member.
 func TestEachFlagSwitchesItsOwn(t *testing.T) {
 	files := fleetFiles(t)
 	before := buildFleet(t, nil, files)

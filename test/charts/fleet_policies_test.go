@@ -104,7 +104,8 @@ func TestFleetPoliciesFindHostsInBase64(t *testing.T) {
 			t.Errorf("%q is allowed", url)
 		}
 	}
-	// Whatever the last byte of what is allowed is: the byte before and behind it in the alphabet of bytes is another one.
+	// Whatever the last byte of what is allowed is: the byte before and behind it in the alphabet
+	// of bytes is another one.
 	for length := range 3 {
 		for _, last := range []byte("aop09") {
 			address := "h" + strings.Repeat("x", length) + ":" + string(last)
@@ -134,8 +135,8 @@ func clusterPatterns(t *testing.T) [][]*regexp.Regexp {
 	return out
 }
 
-// A key is found in base64 wherever it begins, whatever stands around it and in whichever case: the API server of Kubernetes
-// 1.33 has no function that decodes it.
+// A key is found in base64 wherever it begins, whatever stands around it and in whichever case: the
+// API server of Kubernetes 1.33 has no function that decodes it.
 func TestFleetPoliciesFindKeysInBase64(t *testing.T) {
 	validations := clusterPatterns(t)
 	other := base64.StdEncoding.EncodeToString([]byte(`{"awsAuthConfig":{"clusterName":"c","roleARN":"arn:aws:iam::123456789012:role/x"},"tlsClientConfig":{"caData":"02007d"}}`))

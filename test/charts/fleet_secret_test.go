@@ -312,7 +312,8 @@ func TestFleetSecretRefusesWrongSecrets(t *testing.T) {
 	}
 }
 
-// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
+// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same
+// everywhere.
 func TestStringBooleansOfFleetSecret(t *testing.T) {
 	const base = member + `
 githubSecretName: git/app

@@ -61,7 +61,8 @@ func TestArtifactsAreFluxObjects(t *testing.T) {
 	}
 }
 
-// What is to go is one that Flux's definitions accept, too; and of it alone the Kustomization may prune anything.
+// What is to go is one that Flux's definitions accept, too; and of it alone the Kustomization may
+// prune anything.
 func TestDepartingObjectsAreFluxObjects(t *testing.T) {
 	_, state := newEngine(t)
 	owned, err := flux.OwnedBy(state, "hub-eu", fluxAgent)
@@ -103,7 +104,8 @@ func TestDepartingObjectsAreFluxObjects(t *testing.T) {
 	}
 }
 
-// What internal/flux is tested with is accepted, too: what this repository's fleet has none of, as manifests.
+// What internal/flux is tested with is accepted, too: what this repository's fleet has none of, as
+// manifests.
 func TestFluxGoldensAreFluxObjects(t *testing.T) {
 	kinds := map[string]int{}
 	for _, path := range glob(t, filepath.Join(repo, "internal/flux/testdata/*.txtar")) {
@@ -125,8 +127,9 @@ func TestFluxGoldensAreFluxObjects(t *testing.T) {
 	}
 }
 
-// What the hub gives a member that runs Flux fits together: the service's chart takes the values, the artifact's address
-// is the service's, and the Secret that Flux pulls with is the one that the service's chart makes.
+// What the hub gives a member that runs Flux fits together: the service's chart takes the values,
+// the artifact's address is the service's, and the Secret that Flux pulls with is the one that the
+// service's chart makes.
 func TestFluxAgentFitsTogether(t *testing.T) {
 	url, state := newEngine(t)
 	a := newArgoCD(t, url)
@@ -183,7 +186,8 @@ func TestFluxAgentFitsTogether(t *testing.T) {
 	}
 }
 
-// With External Secrets one Secret is made once, of the type that Flux wants, with the service's token in both keys.
+// With External Secrets one Secret is made once, of the type that Flux wants, with the service's
+// token in both keys.
 func TestTokenForFluxByExternalSecrets(t *testing.T) {
 	r := inFlux("generator-plugin")
 	r.APIVersions = externalSecretsAPI

@@ -55,7 +55,8 @@ func TestGeneratorPluginIsRestricted(t *testing.T) {
 	}
 }
 
-// The permissions are in Argo CD's namespace: Secrets and Applications to read, ApplicationSets to read and annotate,
+// The permissions are in Argo CD's namespace: Secrets and Applications to read, ApplicationSets to
+// read and annotate,
 
 // where that is wanted; without Kubernetes facts there is none, nor a token.
 func TestGeneratorPluginRBAC(t *testing.T) {
@@ -83,8 +84,9 @@ func TestGeneratorPluginRBAC(t *testing.T) {
 	}
 }
 
-// Where the engine is Flux, the service may read HelmReleases in Flux's namespace, and nothing else; elsewhere, and where it
-// is not to watch, it may not, and has no token. Without a Role it is told to watch all the same: somebody else may allow it.
+// Where the engine is Flux, the service may read HelmReleases in Flux's namespace, and nothing
+// else; elsewhere, and where it is not to watch, it may not, and has no token. Without a Role it is
+// told to watch all the same: somebody else may allow it.
 func TestGeneratorPluginRBACForFlux(t *testing.T) {
 	const flux = onHub + "owner: one\nengine: flux\nfacts: {from: file}\n"
 	for values, want := range map[string]string{
@@ -130,8 +132,8 @@ func TestGeneratorPluginRBACForFlux(t *testing.T) {
 	}
 }
 
-// Where a member's service waits for grants, it may see the ConfigMaps of its engine's namespace and change those of grants,
-// by name; and it is told whose they are and where.
+// Where a member's service waits for grants, it may see the ConfigMaps of its engine's namespace
+// and change those of grants, by name; and it is told whose they are and where.
 func TestGeneratorPluginRBACForGrants(t *testing.T) {
 	const grants = onHub + "owner: one\ngrants: {enabled: \"true\"}\n"
 	for values, want := range map[string]string{
@@ -197,7 +199,8 @@ func TestGeneratorPluginRBACForGrants(t *testing.T) {
 	}
 }
 
-// The ConfigMap of a grant is what the service looks for: its name is what it may change, and its labels are what it watches.
+// The ConfigMap of a grant is what the service looks for: its name is what it may change, and its
+// labels are what it watches.
 func TestGrant(t *testing.T) {
 	_, state := newEngine(t)
 	groups := map[string]bool{}
@@ -224,7 +227,8 @@ func TestGrant(t *testing.T) {
 	}
 }
 
-// Argo CD's ApplicationSet controller and its API server are admitted, from Argo CD's namespace, and nobody else.
+// Argo CD's ApplicationSet controller and its API server are admitted, from Argo CD's namespace,
+// and nobody else.
 func TestGeneratorPluginNetworkPolicy(t *testing.T) {
 	policy := one[*networkingv1.NetworkPolicy](t, rendering{Namespace: "argosy"}.objects(t, generatorPlugin, onHub, "argocd: {namespace: argo}"), "")
 	admits := func(namespace string, pod map[string]string) bool {

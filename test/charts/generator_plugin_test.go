@@ -41,7 +41,8 @@ var externalSecretsAPI = []string{"external-secrets.io/v1", "generators.external
 
 func TestGeneratorPluginGoldens(t *testing.T) { chartGoldens(t, generatorPlugin) }
 
-// Argo CD's own generator reads the ConfigMap and the Secret, finds the token and calls the service with it.
+// Argo CD's own generator reads the ConfigMap and the Secret, finds the token and calls the service
+// with it.
 func TestArgoCDCallsThePlugin(t *testing.T) {
 	for name, c := range map[string]struct{ values, secretNamespace string }{
 		"value":           {"token: {value: " + bearer + "}", ""},
@@ -89,7 +90,8 @@ func TestArgoCDCallsThePlugin(t *testing.T) {
 	}
 }
 
-// The plugin's address is that of the Service, whose selector finds the pods and whose port is theirs.
+// The plugin's address is that of the Service, whose selector finds the pods and whose port is
+// theirs.
 func TestPluginAddress(t *testing.T) {
 	for values, want := range map[string]string{
 		"{}":                       "http://test-generator-plugin.argocd.svc:8080",
@@ -116,8 +118,8 @@ func TestPluginAddress(t *testing.T) {
 	}
 }
 
-// A token is generated once and kept; where Helm does not see the cluster none is generated, as it would change with
-// every rendering.
+// A token is generated once and kept; where Helm does not see the cluster none is generated, as it
+// would change with every rendering.
 func TestTokenIsGeneratedOnceAndKept(t *testing.T) {
 	system := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}
 	installed := rendering{Live: []runtime.Object{system}}
@@ -148,7 +150,8 @@ func TestTokenIsGeneratedOnceAndKept(t *testing.T) {
 	}
 }
 
-// With External Secrets the token is generated in the cluster: rendering gives the same bytes every time, as Argo CD needs.
+// With External Secrets the token is generated in the cluster: rendering gives the same bytes every
+// time, as Argo CD needs.
 func TestTokenByExternalSecrets(t *testing.T) {
 	how := rendering{APIVersions: externalSecretsAPI}
 	objects := how.objects(t, generatorPlugin, onMember)
@@ -253,7 +256,8 @@ facts: {from: none}
 	}
 }
 
-// State in ConfigMaps takes a Role in their namespace alone, which is never Argo CD's, and a token of the ServiceAccount.
+// State in ConfigMaps takes a Role in their namespace alone, which is never Argo CD's, and a token
+// of the ServiceAccount.
 func TestStateInConfigMaps(t *testing.T) {
 	objects := rendering{}.objects(t, generatorPlugin, onHub+"state: {type: kubernetes, namespace: argosy-state}\nfacts: {from: none}\n")
 	role, binding := one[*rbacv1.Role](t, objects, ""), one[*rbacv1.RoleBinding](t, objects, "")
@@ -269,7 +273,8 @@ func TestStateInConfigMaps(t *testing.T) {
 	}
 }
 
-// On a member the chart registers the member with its own Argo CD, so that Applications find their destination by name.
+// On a member the chart registers the member with its own Argo CD, so that Applications find their
+// destination by name.
 func TestOwnerRegistersTheLocalCluster(t *testing.T) {
 	objects := rendering{APIVersions: externalSecretsAPI}.objects(t, generatorPlugin, onMember)
 	cluster := one[*corev1.Secret](t, objects, "test-generator-plugin-local-cluster")
@@ -305,7 +310,8 @@ func TestOwnerRegistersTheLocalCluster(t *testing.T) {
 	}
 }
 
-// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
+// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same
+// everywhere.
 func TestStringBooleansOfGeneratorPlugin(t *testing.T) {
 	const base = onMember + "token: {existingSecret: t}\n"
 	for _, knob := range []string{

@@ -12,8 +12,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// A folder of manifests by way of Argo CD's own generator and renderer: an Application whose source says nothing of Helm, so
-// that Argo CD looks at the folder itself, and which leaves the namespace to the manifests unless the entry says one.
+// A folder of manifests by way of Argo CD's own generator and renderer: an Application whose source
+// says nothing of Helm, so that Argo CD looks at the folder itself, and which leaves the namespace
+// to the manifests unless the entry says one.
 func TestManifestsForArgoCD(t *testing.T) {
 	state, err := generator.Build(nil, snapshot.FromMap(map[string]string{
 		"versions/applicationSets.yaml":                "releases: {addons: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]}\n",

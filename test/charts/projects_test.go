@@ -85,8 +85,9 @@ func TestProjectsKeepTenantsApart(t *testing.T) {
 	}
 }
 
-// Every Application of this repository's fleet, from the root ApplicationSets to the components, is permitted by its
-// project: repositories, destination and, for the charts of this repository, the kinds that have no namespace.
+// Every Application of this repository's fleet, from the root ApplicationSets to the components, is
+// permitted by its project: repositories, destination and, for the charts of this repository, the
+// kinds that have no namespace.
 func TestProjectsPermitTheFleet(t *testing.T) {
 	url, state := newEngine(t)
 	a := newArgoCD(t, url)
@@ -154,7 +155,8 @@ func TestProjectsPermitTheFleet(t *testing.T) {
 	}
 }
 
-// permitsKinds: what a chart of this repository creates without a namespace is on the project's list.
+// permitsKinds: what a chart of this repository creates without a namespace is on the project's
+// list.
 func permitsKinds(t *testing.T, project v1alpha1.AppProject, app string, source v1alpha1.ApplicationSource) {
 	t.Helper()
 	files := make([]string, 0, len(source.Helm.ValueFiles)+1)
@@ -177,8 +179,9 @@ func permitsKinds(t *testing.T, project v1alpha1.AppProject, app string, source 
 	}
 }
 
-// Every chart repository of the catalogs is permitted to every project that has members: a component that is switched
-// on later needs no other change. The kinds are those of the catalogs' charts as they are known.
+// Every chart repository of the catalogs is permitted to every project that has members: a
+// component that is switched on later needs no other change. The kinds are those of the catalogs'
+// charts as they are known.
 func TestProjectsPermitTheCatalogs(t *testing.T) {
 	kinds := []schema.GroupKind{
 		{Kind: "Namespace"},
@@ -215,7 +218,8 @@ func TestProjectsPermitTheCatalogs(t *testing.T) {
 	}
 }
 
-// A member's own Argo CD has the project that Argo CD makes by itself, and what its ApplicationSets make is in it.
+// A member's own Argo CD has the project that Argo CD makes by itself, and what its ApplicationSets
+// make is in it.
 func TestAgentsUseTheProjectDefault(t *testing.T) {
 	url, state := newEngine(t)
 	a := newArgoCD(t, url)

@@ -24,8 +24,8 @@ type agentsFlags struct {
 	ResourcesOfItsOwnByTheHubs bool // resources_repo_url, of a group that the hub keeps
 }
 
-// credentialObjects are what both charts make of the two answers about a member: on the hub, and on the member; a chart's
-// object is told from another only by kind, name and what makes or uses it.
+// credentialObjects are what both charts make of the two answers about a member: on the hub, and on
+// the member; a chart's object is told from another only by kind, name and what makes or uses it.
 func credentialObjects(t *testing.T, f agentsFlags) []string {
 	t.Helper()
 	member := fmt.Sprintf("clusterName: x\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: fleet/x\nuse_remote_argo: true\nremote_engine: %s\nuse_external_secrets: %t\npush_argo_secrets: %t\ngithubSecret: %t\ngithubSecretName: git/app\n", f.Engine, f.Pulls, f.Pushed, f.GitHub)
@@ -86,7 +86,8 @@ func credentialObjects(t *testing.T, f agentsFlags) []string {
 	return out
 }
 
-// L3, M2: push_argo_secrets and githubSecret switch their own objects and nothing else, whatever else a member file says.
+// L3, M2: push_argo_secrets and githubSecret switch their own objects and nothing else, whatever
+// else a member file says.
 func TestFlagsSwitchTheirOwnObjects(t *testing.T) {
 	pulledFleet, pulledApp := "member ExternalSecret x-git-fleet", "member ExternalSecret x-git-github"
 	pulledToken := []string{"member ExternalSecret generator-plugin-token", "member Password generator-plugin-token"}

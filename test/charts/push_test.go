@@ -32,7 +32,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// pushed is what an agent that is given its secrets has besides the registration: an App, a chart's key and a registry.
+// pushed is what an agent that is given its secrets has besides the registration: an App, a chart's
+// key and a registry.
 const pushed = `
 clusterName: retail-dev-eu-1
 secretManagerSecretName: fleet/retail-dev-eu-1
@@ -129,8 +130,8 @@ func (s secretsOnly) Get(_ context.Context, key client.ObjectKey, object client.
 	return nil
 }
 
-// reconciled are the Secrets of all ExternalSecrets, by namespace and name, as External Secrets leaves them on the hub:
-// with notes of its own.
+// reconciled are the Secrets of all ExternalSecrets, by namespace and name, as External Secrets
+// leaves them on the hub: with notes of its own.
 func reconciled(t *testing.T, objects []runtime.Object, remote map[string]string) map[string]*corev1.Secret {
 	t.Helper()
 	out := map[string]*corev1.Secret{}
@@ -147,7 +148,8 @@ func reconciled(t *testing.T, objects []runtime.Object, remote map[string]string
 }
 
 // push does what External Secrets does with PushSecrets, with its own provider: resolveSecrets and
-// handlePushSecretDataForStore in pkg/controllers/pushsecret/pushsecret_controller.go of v0.20.4, for what the chart uses.
+// handlePushSecretDataForStore in pkg/controllers/pushsecret/pushsecret_controller.go of v0.20.4,
+// for what the chart uses.
 func push(t *testing.T, objects []runtime.Object, secrets map[string]*corev1.Secret) {
 	t.Helper()
 	for _, ps := range all[*esv1alpha1.PushSecret](objects) {
@@ -186,9 +188,9 @@ func aHub(t *testing.T) {
 	t.Setenv("KUBECONFIG", file)
 }
 
-// What is pushed is what the member's own External Secrets would have pulled: the same Secrets with the same labels, none
-// less and none more but for the token. Here they are without Argo CD's label, and what External Secrets notes on them
-// stays here.
+// What is pushed is what the member's own External Secrets would have pulled: the same Secrets with
+// the same labels, none less and none more but for the token. Here they are without Argo CD's
+// label, and what External Secrets notes on them stays here.
 func TestPushMakesWhatPullMakes(t *testing.T) {
 	aHub(t)
 	for _, namespace := range []string{"argocd", "flux-system"} {
@@ -262,8 +264,9 @@ func TestPushKeepsOthersLabels(t *testing.T) {
 	}
 }
 
-// The token of the member's service is made once and pushed from where it is kept: a generator that a PushSecret asks
-// itself would make another one at every refresh. It is labelled as what Argo CD's plugins may read.
+// The token of the member's service is made once and pushed from where it is kept: a generator that
+// a PushSecret asks itself would make another one at every refresh. It is labelled as what Argo
+// CD's plugins may read.
 func TestPushedToken(t *testing.T) {
 	aHub(t)
 	m := newMember(t, "argocd")

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestQuarantineIsAnAnnotation: an Application says why its member cannot be computed, and no other changes: not those that go,
-// nor one whose component brings a patch along.
+// TestQuarantineIsAnAnnotation: an Application says why its member cannot be computed, and no other
+// changes: not those that go, nor one whose component brings a patch along.
 func TestQuarantineIsAnAnnotation(t *testing.T) {
 	sets := map[string]v1alpha1.ApplicationSet{}
 	for name, patch := range map[string]string{
@@ -70,7 +70,8 @@ func TestQuarantineIsAnAnnotation(t *testing.T) {
 	}
 }
 
-// quarantined is the answer to a request from testdata, with one Application's set of a member that cannot be computed.
+// quarantined is the answer to a request from testdata, with one Application's set of a member that
+// cannot be computed.
 func quarantined(parameters map[string]any, application, why string) ([]byte, error) {
 	data, err := fixture(parameters)
 	if err != nil {
@@ -92,8 +93,8 @@ func quarantined(parameters map[string]any, application, why string) ([]byte, er
 	return json.Marshal(answer)
 }
 
-// TestQuarantineAsAnAnnotation: the field is in the sets of members that cannot be computed alone, and a template with
-// missingkey=error takes it as docs/reference/api.md shows.
+// TestQuarantineAsAnAnnotation: the field is in the sets of members that cannot be computed alone,
+// and a template with missingkey=error takes it as docs/reference/api.md shows.
 func TestQuarantineAsAnAnnotation(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repo, "docs", "reference", "api.md"))
 	if err != nil {

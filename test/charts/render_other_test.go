@@ -240,7 +240,8 @@ func decodeObjects(t *testing.T, docs []string) []runtime.Object {
 	var objects []runtime.Object
 	seen := map[string]bool{}
 	for _, doc := range docs {
-		// twice: the same document must not name a key twice (strict), and comments alone are no object
+		// twice: the same document must not name a key twice (strict), and comments alone are no
+		// object
 		var tree map[string]any
 		if err := yaml.UnmarshalStrict([]byte(doc), &tree); err != nil {
 			t.Fatalf("%v\n%s", err, doc)

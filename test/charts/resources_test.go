@@ -20,7 +20,8 @@ func TestStorageClassesGoldens(t *testing.T) { chartGoldens(t, storageClasses) }
 
 func TestKarpenterNodePoolsGoldens(t *testing.T) { chartGoldens(t, karpenterNodePools) }
 
-// Drivers' defaults give way to what a class says, also where it says false; numbers become exact text.
+// Drivers' defaults give way to what a class says, also where it says false; numbers become exact
+// text.
 func TestStorageClassDefaults(t *testing.T) {
 	class := one[*storagev1.StorageClass](t, rendering{}.objects(t, storageClasses, gp3), "gp3")
 	if !*class.AllowVolumeExpansion || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
@@ -50,7 +51,8 @@ func TestNullRemovesEntries(t *testing.T) {
 	}
 }
 
-// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same everywhere.
+// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same
+// everywhere.
 func TestStringBooleansOfResources(t *testing.T) {
 	for _, c := range []struct{ chart, base, knob string }{
 		{storageClasses, gp3, "storageClasses: {gp3: {enabled: %s}}"},

@@ -18,8 +18,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
-// TestStaticEqualsThePlugin: what argosy render writes is what Argo CD makes with the plugin, in either form: as Applications,
-// and as ApplicationSets with lists, which Argo CD's own generator and renderer make Applications of without any plugin.
+// TestStaticEqualsThePlugin: what argosy render writes is what Argo CD makes with the plugin, in
+// either form: as Applications, and as ApplicationSets with lists, which Argo CD's own generator
+// and renderer make Applications of without any plugin.
 func TestStaticEqualsThePlugin(t *testing.T) {
 	const hub = "hub-us"
 	url, _ := newEngine(t)

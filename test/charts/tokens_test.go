@@ -23,8 +23,9 @@ const tokensValues = `tokens:
   allow: {routes: [registry, getparams], views: [components, agents], hubs: [hub-eu], owners: [payments-eu-1], tenants: [payments]}
 `
 
-// What the chart renders, mounted as Kubernetes mounts it, is what the service reads: each token is what its Secret's keys
-// hold, a Secret that is not there yet keeps nobody else out, and no token stands in the ConfigMap.
+// What the chart renders, mounted as Kubernetes mounts it, is what the service reads: each token is
+// what its Secret's keys hold, a Secret that is not there yet keeps nobody else out, and no token
+// stands in the ConfigMap.
 func TestTokensAreMounted(t *testing.T) {
 	objects := rendering{}.objects(t, generatorPlugin, onHub, tokensValues)
 	config := one[*corev1.ConfigMap](t, objects, "test-generator-plugin-tokens")
@@ -95,7 +96,8 @@ func TestTokensAreMounted(t *testing.T) {
 	}
 }
 
-// Whoever has a token of the chart's is not thereby let in: the NetworkPolicy is about callers, as without tokens.
+// Whoever has a token of the chart's is not thereby let in: the NetworkPolicy is about callers, as
+// without tokens.
 func TestTokensDoNotOpenThePort(t *testing.T) {
 	with := one[*networkingv1.NetworkPolicy](t, rendering{}.objects(t, generatorPlugin, onHub, tokensValues), "")
 	without := one[*networkingv1.NetworkPolicy](t, rendering{}.objects(t, generatorPlugin, onHub), "")

@@ -41,8 +41,8 @@ func checkout(t *testing.T, at, review string) string {
 	return dir
 }
 
-// The step of the GitHub workflows that comments, as it stands: it finds the pull request of a fork by the branch and the commit,
-// says nothing of an older commit, and fails if GitHub does.
+// The step of the GitHub workflows that comments, as it stands: it finds the pull request of a fork
+// by the branch and the commit, says nothing of an older commit, and fails if GitHub does.
 func TestGitHubComments(t *testing.T) {
 	t.Parallel()
 	for file, at := range map[string]string{"docs/ci/github-actions-comment.yaml": ".argosy", ".github/workflows/fleet-comment.yaml": "."} {
@@ -88,8 +88,9 @@ func TestGitHubComments(t *testing.T) {
 	}
 }
 
-// The scripts of the GitLab jobs, as they stand: what is compared with is the target, and for a fork's own pipeline, which does not
-// have it, the commit that GitLab names; the comment is of this pipeline's review.
+// The scripts of the GitLab jobs, as they stand: what is compared with is the target, and for a
+// fork's own pipeline, which does not have it, the commit that GitLab names; the comment is of this
+// pipeline's review.
 func TestGitLabScripts(t *testing.T) {
 	t.Parallel()
 	var jobs map[string]struct {

@@ -95,8 +95,8 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// docs/ci/argosy-comment.sh writes one comment and updates it, its own and no other's, however many there are; it says so when there
-// is no review; and what is not taken is a failure.
+// docs/ci/argosy-comment.sh writes one comment and updates it, its own and no other's, however many
+// there are; it says so when there is no review; and what is not taken is a failure.
 func TestReviewComment(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"sh", "curl", "jq"} {
@@ -141,7 +141,8 @@ func TestReviewComment(t *testing.T) {
 				t.Errorf("%d characters", n)
 			}
 		}
-		// A run that left no review is told; what was reviewed is said in each; and of an older commit than the newest nothing is.
+		// A run that left no review is told; what was reviewed is said in each; and of an older
+		// commit than the newest nothing is.
 		of := []string{"COMMIT=" + newest, "RUN=https://forge.example/runs/1"}
 		foot := "\nOf commit " + newest + ", [run](https://forge.example/runs/1)\n"
 		for text, want := range map[string]string{"": "### No review\n", reviewMarker + "### Plan\n": "### Plan\n"} {
@@ -203,8 +204,8 @@ func readWorkflow(t *testing.T, file string) (w workflow, text string) {
 	return w, text
 }
 
-// The workflows give each job the rights that it needs and no more: what runs the change may read alone, and what may write runs
-// nothing of it. No text of the change is put into a script.
+// The workflows give each job the rights that it needs and no more: what runs the change may read
+// alone, and what may write runs nothing of it. No text of the change is put into a script.
 func TestWorkflowsAreCareful(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []struct{ review, comment string }{

@@ -20,8 +20,9 @@ import (
 
 // What TestAgents looks at on the member that runs Flux.
 
-// fluxAllReady waits until the HelmReleases of all components that the Flux member owns are ready. One whose chart needs
-// another's definitions fails until those are there, and is tried again after half a minute.
+// fluxAllReady waits until the HelmReleases of all components that the Flux member owns are ready.
+// One whose chart needs another's definitions fails until those are there, and is tried again after
+// half a minute.
 func (a *agents) fluxAllReady(t *testing.T, own map[string]set) {
 	t.Helper()
 	a.within(t, 4*patience, "all HelmReleases of "+fluxMember+" ready", func() string {
@@ -38,7 +39,8 @@ func (a *agents) fluxAllReady(t *testing.T, own map[string]set) {
 	})
 }
 
-// fluxTimings notes when the Flux member's components became ready, as their HelmReleases say, to the second.
+// fluxTimings notes when the Flux member's components became ready, as their HelmReleases say, to
+// the second.
 func (a *agents) fluxTimings(t *testing.T, own map[string]set, began time.Time) {
 	t.Helper()
 	var first, last time.Time
@@ -58,9 +60,9 @@ func (a *agents) fluxTimings(t *testing.T, own map[string]set, began time.Time) 
 		timing{"agents", fmt.Sprintf("%s: push to all %d HelmReleases ready", fluxMember, len(own)), last.Sub(began)})
 }
 
-// fluxOwned fails where a component of the Flux member has not exactly one owner, the hub's Argo CD or the member's Flux,
-// where it does not run with the values that were computed, or where the member's service computes otherwise than the
-// hub's (M1).
+// fluxOwned fails where a component of the Flux member has not exactly one owner, the hub's Argo CD
+// or the member's Flux, where it does not run with the values that were computed, or where the
+// member's service computes otherwise than the hub's (M1).
 func (a *agents) fluxOwned(t *testing.T) {
 	t.Helper()
 	hubs, own := a.parts(t, fluxMember)
@@ -110,8 +112,8 @@ func (a *agents) artifact(t *testing.T, p *plugin.Plugin) string {
 	return digest
 }
 
-// fluxCredentials: of each Git repository that the Flux member reads there is a credential on the member, which its hub has
-// pushed there: it has no External Secrets.
+// fluxCredentials: of each Git repository that the Flux member reads there is a credential on the
+// member, which its hub has pushed there: it has no External Secrets.
 func (a *agents) fluxCredentials(t *testing.T) {
 	sources, err := a.flux.Kube.List(t.Context(), flux.GitRepositories, flux.Namespace, "")
 	must(t, err)

@@ -22,10 +22,11 @@ import (
 const (
 	// neighbour is a member that the hub deploys to.
 	neighbour = "payments-dev-eu-1"
-	// agent is the member with an Argo CD of its own: it owns addons and resources, the hub monitoring and fleet.
+	// agent is the member with an Argo CD of its own: it owns addons and resources, the hub
+	// monitoring and fleet.
 	agent = "payments-prod-eu-1"
-	// engine is what the ledger calls that Argo CD's own objects: on the same API server as what it deploys, but these
-	// come and go with a group, which that must not.
+	// engine is what the ledger calls that Argo CD's own objects: on the same API server as what it
+	// deploys, but these come and go with a group, which that must not.
 	engine = agent + "'s Argo CD"
 )
 
@@ -38,10 +39,11 @@ type agents struct {
 	clashes clashes
 }
 
-// TestAgents proves the agent model, with an Argo CD agent, a Flux agent and a member without an engine of its own beside
-// each other on one hub: what the hub delivers makes a member's own engine deploy the groups that it owns, and no others
-// (M1, M2); they go on without the hub; and a group changes hands with nothing on the cluster recreated (D4), and with no two
-// engines having it at any moment, whichever service knows of it (M3).
+// TestAgents proves the agent model, with an Argo CD agent, a Flux agent and a member without an
+// engine of its own beside each other on one hub: what the hub delivers makes a member's own engine
+// deploy the groups that it owns, and no others (M1, M2); they go on without the hub; and a group
+// changes hands with nothing on the cluster recreated (D4), and with no two engines having it at
+// any moment, whichever service knows of it (M3).
 func TestAgents(t *testing.T) { //nolint:tparallel // its steps follow one another
 	t.Parallel() // mostly, both wait
 	a := &agents{environment: start(t, hub.Options{Members: []string{neighbour}, Spares: []string{agent, fluxMember}, Flux: true})}
@@ -51,7 +53,8 @@ func TestAgents(t *testing.T) { //nolint:tparallel // its steps follow one anoth
 	a.replace(t, "fleet/bootstrap/"+hub.Name+"/agents-flux.yaml", "\n              plugin:\n", "\n              artifact: {interval: 10s}\n              plugin:\n")
 	a.push(t, "Ask for artifacts more often")
 	must(t, a.Bootstrap(t.Context()))
-	// While the rest comes up, as there is a lot to wait for in both; at the end all of it is looked at.
+	// While the rest comes up, as there is a lot to wait for in both; at the end all of it is
+	// looked at.
 	a.eventually(t, "the first member's cluster Secret", func() string { return missing(a.ledger.get(hub.Name, "Secret", neighbour)) })
 	a.onboard(t)
 	t.Run("credentials", a.credentials)
@@ -62,7 +65,8 @@ func TestAgents(t *testing.T) { //nolint:tparallel // its steps follow one anoth
 	a.exclusive(t)
 }
 
-// onboard pushes the members' files, starts what the hub delivers there, and waits for the members to run.
+// onboard pushes the members' files, starts what the hub delivers there, and waits for the members
+// to run.
 func (a *agents) onboard(t *testing.T) {
 	mark := a.ledger.mark()
 	must(t, a.AddAgent(fluxMember))
@@ -81,7 +85,8 @@ func (a *agents) onboard(t *testing.T) {
 	a.ledger.watch(t.Context(), t, engine, a.agent.Kube, everything, kube.Applications, kube.ApplicationSets)
 	a.ledger.watch(t.Context(), t, agent, a.agent.Kube, everything, storageClasses)
 	a.ledger.watch(t.Context(), t, fluxMember, a.flux.Kube, everything, flux.HelmReleases, storageClasses)
-	// Its root ApplicationSets were there before the service could be asked: they do not wait for Argo CD's next try.
+	// Its root ApplicationSets were there before the service could be asked: they do not wait for
+	// Argo CD's next try.
 	a.eventually(t, "its first Application", func() string { return missing(a.ledger.get(engine, "Application", "metrics-server-"+agent)) })
 	a.timed("agents", "push to the first Application of its own", began)
 	_, own := a.parts(t, fluxMember)
@@ -105,7 +110,8 @@ type joined struct {
 	err     error
 }
 
-// join waits for what the hub does for a member whose file was pushed, and starts what it delivers there.
+// join waits for what the hub does for a member whose file was pushed, and starts what it delivers
+// there.
 func (a *agents) join(ctx context.Context, name string, began time.Time) (j joined) {
 	span := func(what string) {
 		j.timings = append(j.timings, timing{"agents", name + ": push to " + what, time.Since(began)})
@@ -150,8 +156,9 @@ func (a *agents) of(argoCD, member string) map[string]*unstructured.Unstructured
 	return out
 }
 
-// owned waits until each component of the member has exactly one Application, in its owner's Argo CD, where the member
-// owns these groups and has root ApplicationSets of them alone; all Applications of both are synced and healthy, nothing happens any more, and what runs has the
+// owned waits until each component of the member has exactly one Application, in its owner's Argo
+// CD, where the member owns these groups and has root ApplicationSets of them alone; all
+// Applications of both are synced and healthy, nothing happens any more, and what runs has the
 // values that were computed (M1).
 func (a *agents) owned(t *testing.T, remote ...string) {
 	t.Helper()
@@ -228,7 +235,8 @@ func different(where string, want map[string]set, have map[string]*unstructured.
 	return out.String()
 }
 
-// sameAnswers fails where the member's service answers otherwise than the hub's does for it: both have the same facts.
+// sameAnswers fails where the member's service answers otherwise than the hub's does for it: both
+// have the same facts.
 func (a *agents) sameAnswers(t *testing.T, own map[string]set) {
 	t.Helper()
 	answered := map[string]set{}
@@ -247,8 +255,8 @@ func (a *agents) sameAnswers(t *testing.T, own map[string]set) {
 	}
 }
 
-// credentials: of each Git repository that the member's engine reads there is a credential on the member, with what its
-// own secret store holds.
+// credentials: of each Git repository that the member's engine reads there is a credential on the
+// member, with what its own secret store holds.
 func (a *agents) credentials(t *testing.T) {
 	secrets, err := a.agent.Kube.List(t.Context(), kube.Secrets, hub.Namespace, "argocd.argoproj.io/secret-type in (repository, repo-creds)")
 	must(t, err)
@@ -296,7 +304,8 @@ func sources(app *unstructured.Unstructured) []map[string]any {
 	return out
 }
 
-// outage ends the hub's Argo CD and its service. What is pushed reaches the members with an engine of their own all the same.
+// outage ends the hub's Argo CD and its service. What is pushed reaches the members with an engine
+// of their own all the same.
 func (a *agents) outage(t *testing.T) {
 	_, own := a.parts(t, fluxMember)
 	processes := []*process.Process{a.ArgoCD.Redis, a.ArgoCD.RepoServer, a.ArgoCD.Controller, a.ArgoCD.ApplicationSets, a.Plugin.Process}

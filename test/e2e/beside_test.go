@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 )
 
-// beside: a team's ApplicationSets with Argo CD's own git generator are planned like the fleet: its folders and files come,
-// change and go.
+// beside: a team's ApplicationSets with Argo CD's own git generator are planned like the fleet: its
+// folders and files come, change and go.
 func beside(t *testing.T, e *environment) {
 	const sets = "fleet/bootstrap/" + hub.Name + "/dashboards.yaml"
 	e.write(t, sets, fmt.Sprintf(besideSets, e.Git.URL(hub.Repository)))
@@ -55,8 +55,9 @@ func absent(e *environment, names ...string) string {
 
 const panel = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: panel}\ndata: {rows: \"3\"}\n"
 
-// besideSets are two ApplicationSets of a repository, one of its folders and one of its files. A generator's template is written out:
-// Argo CD writes it otherwise, and the bootstrap Application would be out of sync.
+// besideSets are two ApplicationSets of a repository, one of its folders and one of its files. A
+// generator's template is written out: Argo CD writes it otherwise, and the bootstrap Application
+// would be out of sync.
 const besideSets = `apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
 metadata: {name: dashboards, namespace: argocd}

@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 )
 
-// bootstrap applies the one manifest of the hub; the root ApplicationSets, and through them everything that Git asks
-// for, come up by themselves.
+// bootstrap applies the one manifest of the hub; the root ApplicationSets, and through them
+// everything that Git asks for, come up by themselves.
 func bootstrap(t *testing.T, e *environment) {
 	began := time.Now()
 	if err := e.Bootstrap(t.Context()); err != nil {
@@ -57,7 +57,8 @@ func bootstrap(t *testing.T, e *environment) {
 	e.expected(t)
 }
 
-// expected fails where the hub's Applications are not exactly those that the service answers, the root ones among them.
+// expected fails where the hub's Applications are not exactly those that the service answers, the
+// root ones among them.
 func (e *environment) expected(t *testing.T) {
 	t.Helper()
 	want := map[string]bool{hub.Root: true}

@@ -10,9 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 )
 
-// centralized compares what runs on each spoke with what the service computed for it: every component that is enabled
-// there is deployed, with the merged values, by an Application that is synced; what the cluster Secret alone knows
-// (aws_vpc_id) has arrived in the values.
+// centralized compares what runs on each spoke with what the service computed for it: every
+// component that is enabled there is deployed, with the merged values, by an Application that is
+// synced; what the cluster Secret alone knows (aws_vpc_id) has arrived in the values.
 func centralized(t *testing.T, e *environment) {
 	checked := 0
 	for _, group := range groups {

@@ -24,12 +24,13 @@ import (
 )
 
 const (
-	// askAgain is an annotation that has an ApplicationSet ask, as any does that changes. The one that Argo CD has for it is
-	// taken off by the controller, which is one more request to the API server each time.
+	// askAgain is an annotation that has an ApplicationSet ask, as any does that changes. The one
+	// that Argo CD has for it is taken off by the controller, which is one more request to the API
+	// server each time.
 	askAgain = "argosy.dev/campaign"
 
-	// moves is how long an Application may be gone that another ApplicationSet takes over: that one is refreshed
-	// when the Application is gone, and not before (docs/design/0012).
+	// moves is how long an Application may be gone that another ApplicationSet takes over: that one
+	// is refreshed when the Application is gone, and not before (docs/design/0012).
 	moves = 30 * time.Second
 
 	look = 10 * time.Millisecond // between two looks at another process
@@ -37,14 +38,16 @@ const (
 
 // chaosHub is the hub that accidents happen to (accidents.Hub).
 //
-//  1. A round has ApplicationSets ask the service after it has decided about a commit, and ends when all have been
-//     answered and the controller has nothing left to do. Then the API server is asked for the Applications. Those are made
-//     to ask whose response changed since they asked last; after every fourth commit all are, so that
-//     nothing rests on that alone.
-//  2. An Application is lost when it is gone, or is another (by its UID) of the same ApplicationSet, or is marked to go with
-//     what it runs. It has moved when it is there again, of another ApplicationSet.
-//  3. The application controller stands still, so that an accident takes no minute. What it would do is done for it to
-//     Applications that accidents have brought about: it takes the finalizer off. What should exist keeps its finalizer.
+//  1. A round has ApplicationSets ask the service after it has decided about a commit, and ends
+//     when all have been answered and the controller has nothing left to do. Then the API server is
+//     asked for the Applications. Those are made to ask whose response changed since they asked
+//     last; after every fourth commit all are, so that nothing rests on that alone.
+//  2. An Application is lost when it is gone, or is another (by its UID) of the same
+//     ApplicationSet, or is marked to go with what it runs. It has moved when it is there again, of
+//     another ApplicationSet.
+//  3. The application controller stands still, so that an accident takes no minute. What it would
+//     do is done for it to Applications that accidents have brought about: it takes the finalizer
+//     off. What should exist keeps its finalizer.
 type chaosHub struct {
 	ctx     context.Context
 	e       *environment
@@ -69,7 +72,8 @@ type chaosApp struct {
 	deleting bool
 }
 
-// Crash kills the service with SIGKILL and starts it again, as a kubelet does: with the volumes that it had.
+// Crash kills the service with SIGKILL and starts it again, as a kubelet does: with the volumes
+// that it had.
 func (h *chaosHub) Crash() error {
 	if err := h.e.Plugin.Process.Kill(); err != nil {
 		return err
@@ -77,8 +81,8 @@ func (h *chaosHub) Crash() error {
 	return h.e.Plugin.Process.Restart(h.ctx)
 }
 
-// Consider pushes a commit, once, and waits until the service has decided about it. Now and then the service is killed
-// while it reads, or Argo CD's controller while it asks.
+// Consider pushes a commit, once, and waits until the service has decided about it. Now and then
+// the service is killed while it reads, or Argo CD's controller while it asks.
 func (h *chaosHub) Consider(commit string, nothing bool) error {
 	if h.pushed != commit {
 		if _, err := h.repo.Git("push", "-q", "--force", "origin", "HEAD:main"); err != nil {
@@ -157,7 +161,8 @@ func (h *chaosHub) Applications() ([]string, error) {
 	return out, nil
 }
 
-// compare gives what was lost between two rounds; what is gone, and may be taken over by another, is kept in gone (rule 2).
+// compare gives what was lost between two rounds; what is gone, and may be taken over by another,
+// is kept in gone (rule 2).
 func (h *chaosHub) compare(before, gone map[string]chaosApp) []accidents.Loss {
 	var lost []accidents.Loss
 	for name, was := range before {
@@ -196,11 +201,12 @@ func lossOf(name string, was chaosApp, how string) accidents.Loss {
 	return accidents.Loss{Application: name, Owner: was.owner, How: how, OfRelease: ofRelease(was.owner)}
 }
 
-// ofRelease tells the ApplicationSets of releases from those that releases bring: the bootstrap calls them as their groups.
+// ofRelease tells the ApplicationSets of releases from those that releases bring: the bootstrap
+// calls them as their groups.
 func ofRelease(set string) bool { return slices.Contains(groups, set) }
 
-// round has ApplicationSets ask once, all of them or those whose response changed, and looks at what is there
-// then (rule 1).
+// round has ApplicationSets ask once, all of them or those whose response changed, and looks at
+// what is there then (rule 1).
 func (h *chaosHub) round(all bool) error {
 	h.rounds++
 	ctx, cancel := context.WithTimeout(h.ctx, patience)
@@ -277,7 +283,8 @@ func (h *chaosHub) idle(ctx context.Context) error {
 	}
 }
 
-// busyness is how many ApplicationSets the controller works on or has waiting, by controller-runtime's metrics.
+// busyness is how many ApplicationSets the controller works on or has waiting, by
+// controller-runtime's metrics.
 func busyness(metrics []byte) (float64, error) {
 	found, sum := map[string]bool{}, 0.0
 	for line := range bytes.Lines(metrics) {
@@ -297,7 +304,8 @@ func busyness(metrics []byte) (float64, error) {
 	return sum, nil
 }
 
-// list takes down what Applications there are, and lets those go that are to be deleted and should not exist (rule 3).
+// list takes down what Applications there are, and lets those go that are to be deleted and should
+// not exist (rule 3).
 func (h *chaosHub) list(ctx context.Context) error {
 	all, err := h.e.Kube.List(ctx, kube.Applications, hub.Namespace, "")
 	if err != nil {

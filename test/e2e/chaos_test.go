@@ -27,13 +27,14 @@ var (
 	accidentsEnd  = flag.Duration("within", 24*time.Hour, "begin no further accidents after so long, and say how many there were")
 )
 
-// unguarded is the seed of the accidents without the removal budget, which begins with a member's file that is renamed, and
-// how many are tried at most until one deletes.
+// unguarded is the seed of the accidents without the removal budget, which begins with a member's
+// file that is renamed, and how many are tried at most until one deletes.
 const unguarded, unguardedMost = 2, 30
 
-// TestChaos lets accidents happen to the fleet's repository (package accidents) while a real Argo CD follows it, and the
-// service and Argo CD's controller are killed among them: no Application is lost that should exist. Without the removal
-// budget the same accidents delete, which is seen: so the first part can fail.
+// TestChaos lets accidents happen to the fleet's repository (package accidents) while a real Argo
+// CD follows it, and the service and Argo CD's controller are killed among them: no Application is
+// lost that should exist. Without the removal budget the same accidents delete, which is seen: so
+// the first part can fail.
 func TestChaos(t *testing.T) {
 	h := chaos(t)
 	deployed := map[string]map[string]types.UID{}
@@ -61,7 +62,8 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-// chaos brings up a hub whose Applications are all there, and stops Argo CD's application controller (chaosHub, rule 3).
+// chaos brings up a hub whose Applications are all there, and stops Argo CD's application
+// controller (chaosHub, rule 3).
 func chaos(t *testing.T) *chaosHub {
 	t.Helper()
 	e := start(t, hub.Options{

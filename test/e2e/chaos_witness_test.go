@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// witness stands between Argo CD and the service, and remembers when each ApplicationSet asked last and the response it got.
-// What it hands on it does not change; a service that is gone is an error to Argo CD as it is without it.
+// witness stands between Argo CD and the service, and remembers when each ApplicationSet asked last
+// and the response it got. What it hands on it does not change; a service that is gone is an error
+// to Argo CD as it is without it.
 type witness struct {
 	url string
 
@@ -89,8 +90,8 @@ func (w *witness) note(name string, a asked) {
 	w.answered = make(chan struct{})
 }
 
-// since names those of some ApplicationSets that have not been answered to what they asked after a time, and counts the
-// others that were refused.
+// since names those of some ApplicationSets that have not been answered to what they asked after a
+// time, and counts the others that were refused.
 func (w *witness) since(began time.Time, sets []string) (pending []string, refused int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,9 +144,9 @@ func digestOf(answer []byte) [sha256.Size]byte {
 	return sha256.Sum256(revisions.ReplaceAll(answer, nil))
 }
 
-// differing puts the last question of each of some ApplicationSets to the service again, and names those that would be
-// answered differently now. One that would be refused is not among them but counted: Argo CD
-// does nothing upon an error.
+// differing puts the last question of each of some ApplicationSets to the service again, and names
+// those that would be answered differently now. One that would be refused is not among them but
+// counted: Argo CD does nothing upon an error.
 func (w *witness) differing(sets []string, ask func(question []byte) (code int, answer []byte, err error)) (differ []string, refused int, err error) {
 	for _, name := range sets {
 		w.mu.Lock()

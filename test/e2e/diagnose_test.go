@@ -37,9 +37,9 @@ func (r *reports) all() []string {
 	return slices.Clone(r.texts)
 }
 
-// diagnose says what a flow waits for that took too long: what Argo CD knows about each Application that is not synced
-// and healthy, what its controllers complained of last, and what the application controller's goroutines were doing,
-// which is then started anew, for the flows that follow.
+// diagnose says what a flow waits for that took too long: what Argo CD knows about each Application
+// that is not synced and healthy, what its controllers complained of last, and what the application
+// controller's goroutines were doing, which is then started anew, for the flows that follow.
 func (e *environment) diagnose(t *testing.T) string {
 	t.Helper()
 	var out []string
@@ -135,8 +135,8 @@ var waiting = regexp.MustCompile(`^goroutine \d+ .*\[(sync\.|semacquire|chan sen
 
 const mostBlocked = 12
 
-// blocked are the goroutines in a log's dump that have waited long for a lock or to hand something over, cut to where
-// they stand.
+// blocked are the goroutines in a log's dump that have waited long for a lock or to hand something
+// over, cut to where they stand.
 func blocked(p *process.Process) string {
 	text, err := os.ReadFile(p.Log())
 	if err != nil {

@@ -42,7 +42,8 @@ var argosy = filepath.Join("..", "..", "bin", "argosy")
 // argoCD is the version that the suite runs against: ARGOCD=v2 (the default) or v3.
 func argoCD() string { return cmp.Or(os.Getenv("ARGOCD"), "v2") }
 
-// start brings up a hub for the flows, with the members of o. Its logs are kept, and named, when a flow fails.
+// start brings up a hub for the flows, with the members of o. Its logs are kept, and named, when a
+// flow fails.
 func start(t *testing.T, o hub.Options) *environment {
 	t.Helper()
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))
@@ -115,7 +116,8 @@ func (e *environment) table() string {
 // patience is how long anything may take that follows from a push on two busy cores.
 const patience = 90 * time.Second
 
-// eventually waits until pending has nothing to say any more; it is asked again whenever something changes.
+// eventually waits until pending has nothing to say any more; it is asked again whenever something
+// changes.
 func (e *environment) eventually(t *testing.T, what string, pending func() string) {
 	t.Helper()
 	e.within(t, patience, what, pending)
@@ -229,12 +231,13 @@ func (e *environment) synced(t *testing.T) {
 	})
 }
 
-// quiet is how long nothing may happen before a flow takes it that nothing more will: longer than Argo CD and
-// Kubernetes take from one thing to the next.
+// quiet is how long nothing may happen before a flow takes it that nothing more will: longer than
+// Argo CD and Kubernetes take from one thing to the next.
 const quiet = 2 * time.Second
 
 // settle waits until every Application is synced and healthy and nothing changes for a while: late
-// reactions had their time, and a flow then sees only its own changes. It then compares with the plan.
+// reactions had their time, and a flow then sees only its own changes. It then compares with the
+// plan.
 func (e *environment) settle(t *testing.T) {
 	t.Helper()
 	e.within(t, 4*patience, "all Applications synced and healthy, and nothing happening", func() string {

@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
-// TestFactsExport proves, on an API server, that what a hub knows of its clusters can be written to a file without what is in
-// their Secrets.
+// TestFactsExport proves, on an API server, that what a hub knows of its clusters can be written to
+// a file without what is in their Secrets.
 func TestFactsExport(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Start(t)

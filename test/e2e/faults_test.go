@@ -18,11 +18,13 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
-// fault is something that goes wrong. While it lasts, every ApplicationSet asks the service; nothing may be deleted or
-// changed, on the hub or on a spoke. When it is over, everything recovers by itself.
+// fault is something that goes wrong. While it lasts, every ApplicationSet asks the service;
+// nothing may be deleted or changed, on the hub or on a spoke. When it is over, everything recovers
+// by itself.
 type fault struct {
 	name string
-	// compare has every Application compared again as well: where the fault is one of what they are compared with.
+	// compare has every Application compared again as well: where the fault is one of what they are
+	// compared with.
 	compare bool
 	// begin brings it about; end takes it away.
 	begin, end func(*testing.T, *environment)
@@ -30,7 +32,8 @@ type fault struct {
 	allowed func(change) bool
 }
 
-// faults lets everything go wrong that a hub has to live with, one after another, and counts what was lost by it.
+// faults lets everything go wrong that a hub has to live with, one after another, and counts what
+// was lost by it.
 func faults(t *testing.T, e *environment) {
 	wrong := 0
 	for _, f := range []fault{
@@ -146,8 +149,9 @@ func faults(t *testing.T, e *environment) {
 	t.Logf("Applications and deployed objects deleted or changed by a fault: %d", wrong)
 }
 
-// broken is a commit with an error, and the commit that mends it. Members that are named stay as they were, and the
-// service goes on with the commit for all others; without any it must be refused as a whole.
+// broken is a commit with an error, and the commit that mends it. Members that are named stay as
+// they were, and the service goes on with the commit for all others; without any it must be refused
+// as a whole.
 func broken(name, path string, edit func(string) string, members ...string) fault {
 	var before string
 	return fault{
@@ -180,8 +184,8 @@ func broken(name, path string, edit func(string) string, members ...string) faul
 	}
 }
 
-// keeps says so while the service does not answer from a commit, and for some members from another. When none are given,
-// there must not be any such.
+// keeps says so while the service does not answer from a commit, and for some members from another.
+// When none are given, there must not be any such.
 func (e *environment) keeps(t *testing.T, commit, before string, members []string) string {
 	t.Helper()
 	var out struct {
@@ -215,7 +219,8 @@ func (e *environment) refuses(t *testing.T, commit string) string {
 	return fmt.Sprintf("refused: %v", out.Refused)
 }
 
-// refresh has every ApplicationSet ask the service again, and if compare says so every Application compared again.
+// refresh has every ApplicationSet ask the service again, and if compare says so every Application
+// compared again.
 func (e *environment) refresh(t *testing.T, compare bool) {
 	t.Helper()
 	// A value that is the same as the last changes nothing, and is no event.

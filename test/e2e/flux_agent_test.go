@@ -25,8 +25,8 @@ const (
 	fluxLevel = "addons/tenants/analytics/clusters/" + fluxMember + "/addons/"
 )
 
-// TestFluxAgent proves that a member with the engine flux deploys for itself: there is no hub at all, only what the hub
-// would have put onto the member once (charts/agent-flux), and Git.
+// TestFluxAgent proves that a member with the engine flux deploys for itself: there is no hub at
+// all, only what the hub would have put onto the member once (charts/agent-flux), and Git.
 func TestFluxAgent(t *testing.T) { //nolint:tparallel // its steps follow one another
 	t.Parallel()
 	m := startFlux(t, fluxMember, []string{fluxMember}, []string{fluxMember})
@@ -51,8 +51,8 @@ func TestFluxAgent(t *testing.T) { //nolint:tparallel // its steps follow one an
 	}
 }
 
-// fluxDeploys brings up the member: all components of the groups that it owns, with the values that the hub answers for
-// it, from Helm repositories and from Git.
+// fluxDeploys brings up the member: all components of the groups that it owns, with the values that
+// the hub answers for it, from Helm repositories and from Git.
 func fluxDeploys(t *testing.T, m *fluxEngine) {
 	began := time.Now()
 	given, _ := m.agentSet(t)
@@ -88,7 +88,8 @@ func fluxDeploys(t *testing.T, m *fluxEngine) {
 	}
 }
 
-// fluxChange changes one component's values at the cluster's own level, and takes one away by a null that was not there.
+// fluxChange changes one component's values at the cluster's own level, and takes one away by a
+// null that was not there.
 func fluxChange(t *testing.T, m *fluxEngine) {
 	const component = "metrics-server"
 	m.settle(t)
@@ -116,8 +117,8 @@ func fluxChange(t *testing.T, m *fluxEngine) {
 	m.notRecreated(t, before)
 }
 
-// fluxServiceAway kills the service. Flux says that it cannot pull, and leaves everything as it is. The service comes
-// back while Git is away, with what it accepted last (G4).
+// fluxServiceAway kills the service. Flux says that it cannot pull, and leaves everything as it is.
+// The service comes back while Git is away, with what it accepted last (G4).
 func fluxServiceAway(t *testing.T, m *fluxEngine) {
 	m.settle(t)
 	mark, revision := m.ledger.mark(), m.pulled(t)
@@ -148,8 +149,8 @@ func fluxServiceAway(t *testing.T, m *fluxEngine) {
 	m.only(t, mark, func(change) bool { return false })
 }
 
-// fluxBrokenCommit pushes a commit that breaks the member's file: the service keeps the member as it was, and Flux goes on
-// with what it has (G2).
+// fluxBrokenCommit pushes a commit that breaks the member's file: the service keeps the member as
+// it was, and Flux goes on with what it has (G2).
 func fluxBrokenCommit(t *testing.T, m *fluxEngine) {
 	m.settle(t)
 	mark, revision, answered := m.ledger.mark(), m.pulled(t), m.answered(t)

@@ -40,7 +40,8 @@ const (
 	fluxPatience = 3 * time.Minute
 )
 
-// fluxEngine is a cluster with Flux, the other clusters that it deploys to, and what it reads. There is no Argo CD.
+// fluxEngine is a cluster with Flux, the other clusters that it deploys to, and what it reads.
+// There is no Argo CD.
 type fluxEngine struct {
 	*testcluster.Cluster
 	others    []*testcluster.Cluster
@@ -56,8 +57,8 @@ type fluxEngine struct {
 	checkout  string
 }
 
-// startFlux starts Git, charts, clusters of these names, and Flux on the first of them. The fleet has these members; more is
-// built besides.
+// startFlux starts Git, charts, clusters of these names, and Flux on the first of them. The fleet
+// has these members; more is built besides.
 func startFlux(t *testing.T, owner string, clusters, members []string, more ...string) *fluxEngine {
 	t.Helper()
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))
@@ -133,8 +134,8 @@ func (m *fluxEngine) agentSet(t *testing.T) (helmValues string, components []set
 	return "", nil
 }
 
-// answered are the components that the engine runs, by the name of Application and HelmRelease: for a member, what the hub
-// says of it.
+// answered are the components that the engine runs, by the name of Application and HelmRelease: for
+// a member, what the hub says of it.
 func (m *fluxEngine) answered(t *testing.T) map[string]set {
 	t.Helper()
 	var components []set
@@ -154,8 +155,9 @@ func (m *fluxEngine) answered(t *testing.T) map[string]set {
 	return out
 }
 
-// deliver applies charts/agent-flux as the hub does (fleet/bootstrap/hub-eu/agents-flux.yaml), but that what would be asked
-// for each minute is asked for every 5 seconds. given are the values of charts/generator-plugin.
+// deliver applies charts/agent-flux as the hub does (fleet/bootstrap/hub-eu/agents-flux.yaml), but
+// that what would be asked for each minute is asked for every 5 seconds. given are the values of
+// charts/generator-plugin.
 func (m *fluxEngine) deliver(t *testing.T, given any) {
 	t.Helper()
 	values, err := yaml.Marshal(map[string]any{
@@ -176,7 +178,8 @@ func (m *fluxEngine) deliver(t *testing.T, given any) {
 	must(t, m.Client.Apply(t.Context(), flux.Namespace, manifests))
 }
 
-// startService starts the program of the Deployment that Flux makes of charts/generator-plugin; its Service leads to it.
+// startService starts the program of the Deployment that Flux makes of charts/generator-plugin; its
+// Service leads to it.
 func (m *fluxEngine) startService(t *testing.T) {
 	t.Helper()
 	m.eventually(t, "HelmRelease "+fluxService+" ready", func() string { return fluxReady(m.get(t, flux.HelmReleases, fluxService)) })
@@ -191,8 +194,9 @@ func (m *fluxEngine) startService(t *testing.T) {
 	m.services.Serve(m.plugin.URL, m.plugin.Labels())
 }
 
-// watch has the ledger note what happens to HelmReleases and to what their charts made. But the service's own: as its chart is
-// in the fleet's repository, each commit is a version of it, which is in a label.
+// watch has the ledger note what happens to HelmReleases and to what their charts made. But the
+// service's own: as its chart is in the fleet's repository, each commit is a version of it, which
+// is in a label.
 func (m *fluxEngine) watch(t *testing.T) {
 	t.Helper()
 	counts := func(o *unstructured.Unstructured) bool { return isDeployed(o) && o.GetName() != fluxService }
@@ -206,8 +210,9 @@ func (m *fluxEngine) watch(t *testing.T) {
 	}
 }
 
-// allReady waits until the HelmReleases of all components are ready. One whose chart needs another's definitions fails
-// until those are there, and is tried again after half a minute: this has it tried again as soon as the others are ready.
+// allReady waits until the HelmReleases of all components are ready. One whose chart needs
+// another's definitions fails until those are there, and is tried again after half a minute: this
+// has it tried again as soon as the others are ready.
 func (m *fluxEngine) allReady(t *testing.T, components map[string]set) {
 	t.Helper()
 	asked := false
@@ -244,8 +249,8 @@ func fluxKind(c set) schema.GroupVersionResource {
 	return flux.HelmReleases
 }
 
-// hasValues compares what the stand-in charts were given with the answers. Charts in Git are real and do not show their
-// values.
+// hasValues compares what the stand-in charts were given with the answers. Charts in Git are real
+// and do not show their values.
 func (m *fluxEngine) hasValues(t *testing.T, components map[string]set) {
 	t.Helper()
 	for name, c := range components {
@@ -328,7 +333,8 @@ func (m *fluxEngine) served(t *testing.T) {
 	})
 }
 
-// keeps waits until the service answers from the last commit, but for the member, which it keeps as it was before.
+// keeps waits until the service answers from the last commit, but for the member, which it keeps as
+// it was before.
 func (m *fluxEngine) keeps(t *testing.T) {
 	t.Helper()
 	head, err := m.fleet.Head(t.Context())
@@ -426,7 +432,8 @@ func now(_ string, pending func() string) error {
 	return nil
 }
 
-// calm waits until nothing has happened for longer than Flux takes to ask the service again and to apply what it gets.
+// calm waits until nothing has happened for longer than Flux takes to ask the service again and to
+// apply what it gets.
 func (m *fluxEngine) calm(t *testing.T) {
 	t.Helper()
 	const quiet = 3 * time.Second

@@ -16,9 +16,9 @@ import (
 // hubOwner is what the service calls the hub's own engine.
 const hubOwner = "hub"
 
-// TestFluxHub proves a hub whose own engine is Flux: one artifact that registers the hub's members, and has the HelmReleases of
-// the hub itself and of the members that it deploys to, which it reaches with the kubeconfigs of their registration. There is
-// no Argo CD.
+// TestFluxHub proves a hub whose own engine is Flux: one artifact that registers the hub's members,
+// and has the HelmReleases of the hub itself and of the members that it deploys to, which it
+// reaches with the kubeconfigs of their registration. There is no Argo CD.
 func TestFluxHub(t *testing.T) { //nolint:tparallel // its steps follow one another
 	t.Parallel()
 	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour}, "external-secrets")
@@ -34,8 +34,8 @@ func TestFluxHub(t *testing.T) { //nolint:tparallel // its steps follow one anot
 	}
 }
 
-// fluxHubDeploys brings up the hub as docs/how-to/flux-agents.md says, and waits for all components of both clusters, with the
-// values that are answered for them.
+// fluxHubDeploys brings up the hub as docs/how-to/flux-agents.md says, and waits for all components
+// of both clusters, with the values that are answered for them.
 func fluxHubDeploys(t *testing.T, m *fluxEngine) {
 	const facts = "fleet-facts"
 	m.store(t)
@@ -79,8 +79,8 @@ func fluxHubDeploys(t *testing.T, m *fluxEngine) {
 	}
 }
 
-// store starts External Secrets on the hub, with what Terraform would have written of the spoke, and the credentials that its
-// member file names.
+// store starts External Secrets on the hub, with what Terraform would have written of the spoke,
+// and the credentials that its member file names.
 func (m *fluxEngine) store(t *testing.T) {
 	t.Helper()
 	operator, err := externalsecrets.Start(t.Context(), externalsecrets.Options{Binaries: m.Binaries, Group: m.Group, Cluster: m.Cluster.Cluster})
@@ -93,8 +93,8 @@ func (m *fluxEngine) store(t *testing.T) {
 	}
 }
 
-// registered waits for the kubeconfig of each member, which its registration brings: an External Secret that the hub's own
-// Flux has deployed.
+// registered waits for the kubeconfig of each member, which its registration brings: an External
+// Secret that the hub's own Flux has deployed.
 func (m *fluxEngine) registered(t *testing.T) {
 	t.Helper()
 	var members []struct{ Name, ApplicationName string }
@@ -135,8 +135,8 @@ func (m *fluxEngine) onlyTheirs(t *testing.T, components map[string]set) {
 	}
 }
 
-// fluxHubOverride sets a value at one cluster's own level: its HelmRelease changes and what that deploys, and nothing else
-// on either cluster (H1).
+// fluxHubOverride sets a value at one cluster's own level: its HelmRelease changes and what that
+// deploys, and nothing else on either cluster (H1).
 func fluxHubOverride(t *testing.T, m *fluxEngine) {
 	const component = "metrics-server"
 	m.settle(t)
@@ -164,8 +164,8 @@ func fluxHubOverride(t *testing.T, m *fluxEngine) {
 	m.notRecreated(t, before)
 }
 
-// fluxHubSpokeAway ends the spoke's API server. The hub's own components take a change meanwhile; the spoke takes it when it
-// is back.
+// fluxHubSpokeAway ends the spoke's API server. The hub's own components take a change meanwhile;
+// the spoke takes it when it is back.
 func fluxHubSpokeAway(t *testing.T, m *fluxEngine) {
 	const component = "metrics-server"
 	m.settle(t)

@@ -19,8 +19,9 @@ import (
 // fluxNotices is a component that is a folder of manifests in the fleet's own repository.
 const fluxNotices = "notices"
 
-// notices has catalog files switch a folder on, with further keys of its entry, and the folders of the environments hold these
-// notices: ConfigMaps of the namespace notices, which they make themselves.
+// notices has catalog files switch a folder on, with further keys of its entry, and the folders of
+// the environments hold these notices: ConfigMaps of the namespace notices, which they make
+// themselves.
 func (m *fluxEngine) notices(t *testing.T, catalogs []string, keys string, notices ...string) {
 	t.Helper()
 	for _, catalog := range catalogs {
@@ -39,7 +40,8 @@ func (m *fluxEngine) notices(t *testing.T, catalogs []string, keys string, notic
 	}
 }
 
-// notice is the UID of a notice on a cluster, and the cluster that it names; empty when it is not there.
+// notice is the UID of a notice on a cluster, and the cluster that it names; empty when it is not
+// there.
 func (m *fluxEngine) notice(t *testing.T, cluster, name string) (uid types.UID, names string) {
 	t.Helper()
 	o, err := m.client(t, cluster).Get(t.Context(), kube.ConfigMaps, "notices", name)
@@ -50,7 +52,8 @@ func (m *fluxEngine) notice(t *testing.T, cluster, name string) (uid types.UID, 
 	return o.GetUID(), fluxText(o, "data", "cluster") + " " + fluxText(o, "data", "vpc")
 }
 
-// says waits until a notice is on a cluster, or is not where want is empty, and names what it is to name.
+// says waits until a notice is on a cluster, or is not where want is empty, and names what it is to
+// name.
 func (m *fluxEngine) says(t *testing.T, cluster, name, want string) types.UID {
 	t.Helper()
 	var uid types.UID
@@ -80,7 +83,8 @@ func (m *fluxEngine) applied(t testing.TB) map[string][]*unstructured.Unstructur
 	return out
 }
 
-// reissues has the first notice say more, and waits until Flux has applied it to clusters: a source is asked for every 10 minutes.
+// reissues has the first notice say more, and waits until Flux has applied it to clusters: a source
+// is asked for every 10 minutes.
 func (m *fluxEngine) reissues(t *testing.T, clusters ...string) {
 	t.Helper()
 	for _, folder := range []string{"notices/prod/", "notices/dev/"} {
@@ -100,8 +104,9 @@ func (m *fluxEngine) reissues(t *testing.T, clusters ...string) {
 	}
 }
 
-// fluxManifests switches a folder of manifests on: Flux applies it as it is, as the entry does not ask for variables, and
-// waits for it. What is taken out of the folder is pruned, and nothing else changes. It ends with the folder applied.
+// fluxManifests switches a folder of manifests on: Flux applies it as it is, as the entry does not
+// ask for variables, and waits for it. What is taken out of the folder is pruned, and nothing else
+// changes. It ends with the folder applied.
 func fluxManifests(t *testing.T, m *fluxEngine) {
 	catalog := []string{"resources/tenants/analytics/clusters/" + fluxMember + "/application-sets/resources.yaml"}
 	m.settle(t)
@@ -131,8 +136,9 @@ func fluxManifests(t *testing.T, m *fluxEngine) {
 	m.notRecreated(t, before)
 }
 
-// fluxHubManifests switches a folder on for the hub itself and for the spoke, with variables: each has its own cluster's facts,
-// the spoke's by a kubeconfig. Switched off for the spoke, it goes there and nowhere else (D3).
+// fluxHubManifests switches a folder on for the hub itself and for the spoke, with variables: each
+// has its own cluster's facts, the spoke's by a kubeconfig. Switched off for the spoke, it goes
+// there and nowhere else (D3).
 func fluxHubManifests(t *testing.T, m *fluxEngine) {
 	const (
 		hubs   = "resources/control-plane/clusters/" + fluxHub + "/application-sets/resources.yaml"

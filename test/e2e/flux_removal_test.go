@@ -29,9 +29,10 @@ const (
 	fluxMoved = "resources"
 )
 
-// fluxNotPermitted takes the service's permission to see HelmReleases away, and switches a component off: it leaves the
-// artifact at once, and stays on the cluster (D1). It ends with the component switched off and there.
-// (Helm would give the permission back with the next commit, which is a new version of the service's chart.)
+// fluxNotPermitted takes the service's permission to see HelmReleases away, and switches a
+// component off: it leaves the artifact at once, and stays on the cluster (D1). It ends with the
+// component switched off and there. (Helm would give the permission back with the next commit,
+// which is a new version of the service's chart.)
 func fluxNotPermitted(t *testing.T, m *fluxEngine) {
 	binding := m.get(t, roleBindings, fluxService+"-flux")
 	if binding.GetName() == "" {
@@ -44,8 +45,9 @@ func fluxNotPermitted(t *testing.T, m *fluxEngine) {
 	fluxSwitchedOff(t, m)
 }
 
-// fluxRemoved lets the service see HelmReleases: what has been switched off is marked, its HelmRelease deleted and its
-// release uninstalled (D3), and all else stays as it is. Switched on again, it is installed anew.
+// fluxRemoved lets the service see HelmReleases: what has been switched off is marked, its
+// HelmRelease deleted and its release uninstalled (D3), and all else stays as it is. Switched on
+// again, it is installed anew.
 func fluxRemoved(t *testing.T, m *fluxEngine) {
 	mark := m.ledger.mark()
 	m.suspend(t, fluxService, false)
@@ -80,8 +82,9 @@ func fluxRemoved(t *testing.T, m *fluxEngine) {
 	m.hasValues(t, answered)
 }
 
-// fluxMovedAway moves a group to the hub: its HelmReleases are suspended and then deleted, with all that belongs to them,
-// and what they ran stays as it was, for another to take over (D4). Then it moves back, and Flux takes it over.
+// fluxMovedAway moves a group to the hub: its HelmReleases are suspended and then deleted, with all
+// that belongs to them, and what they ran stays as it was, for another to take over (D4). Then it
+// moves back, and Flux takes it over.
 func fluxMovedAway(t *testing.T, m *fluxEngine) {
 	m.settle(t)
 	mark, before := m.ledger.mark(), m.uids()
@@ -141,8 +144,8 @@ func fluxMovedAway(t *testing.T, m *fluxEngine) {
 	m.notRecreated(t, runs)
 }
 
-// fluxRetired retires the member with all that runs on it: every release is uninstalled, and the service, which the hub has
-// brought, is left.
+// fluxRetired retires the member with all that runs on it: every release is uninstalled, and the
+// service, which the hub has brought, is left.
 func fluxRetired(t *testing.T, m *fluxEngine) {
 	m.settle(t)
 	if len(m.ledger.uids(fluxMember)) == 0 {

@@ -10,8 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 )
 
-// removalBudget proves G3 on Argo CD: a commit that takes most member files away deletes nothing, not even where a member
-// is alone in an answer; approved by another commit, they go, and what they run stays.
+// removalBudget proves G3 on Argo CD: a commit that takes most member files away deletes nothing,
+// not even where a member is alone in an answer; approved by another commit, they go, and what they
+// run stays.
 func removalBudget(t *testing.T, e *environment) {
 	const stays = "retail-prod-eu-1"
 	var leaving []string
@@ -100,7 +101,8 @@ func applicationsOf(e *environment, clusters []string) []string {
 	return out
 }
 
-// unrefused names an ApplicationSet with Applications of those clusters that the service does not tell to be refused.
+// unrefused names an ApplicationSet with Applications of those clusters that the service does not
+// tell to be refused.
 func unrefused(t *testing.T, e *environment, clusters []string) string {
 	t.Helper()
 	var ready struct {

@@ -17,7 +17,8 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/plugin"
 )
 
-// Rule M3: at no moment do two engines have a group. The ledger looks at each change of anything, from the first on.
+// Rule M3: at no moment do two engines have a group. The ledger looks at each change of anything,
+// from the first on.
 
 // clashes are the moments at which two engines had a group.
 type clashes struct {
@@ -29,13 +30,14 @@ type clashes struct {
 // owned is a group of a member.
 type owned struct{ member, group string }
 
-// own is the engine of each member of its own, as the ledger calls where its objects are, and their kind.
+// own is the engine of each member of its own, as the ledger calls where its objects are, and their
+// kind.
 var own = map[string]struct{ where, kind string }{
 	agent: {engine, "Application"}, fluxMember: {fluxMember, "HelmRelease"},
 }
 
-// deploys reports of which group of a member an object makes an engine deploy, and whether it is the hub's. A HelmRelease
-// that is suspended deploys nothing.
+// deploys reports of which group of a member an object makes an engine deploy, and whether it is
+// the hub's. A HelmRelease that is suspended deploys nothing.
 func deploys(k key, o *unstructured.Unstructured) (what owned, byHub, is bool) {
 	labels := o.GetLabels()
 	what = owned{labels["argosy.dev/cluster"], labels["argosy.dev/group"]}
@@ -103,7 +105,8 @@ func (a *agents) deployed(what owned, byHub bool) []string {
 type turn struct {
 	name  string
 	toHub bool
-	// down is the service that is stopped before the commit, and started when the other has taken it in and nothing happens.
+	// down is the service that is stopped before the commit, and started when the other has taken
+	// it in and nothing happens.
 	down *plugin.Plugin
 	// stays tells that the engine that is to let go has the group until then.
 	stays bool
@@ -121,8 +124,8 @@ func (a *agents) turns(member *plugin.Plugin) []turn {
 	}
 }
 
-// hand commits a turn of a group, and sees to the service that is to be down. It gives the moment from which on nothing is in
-// the way.
+// hand commits a turn of a group, and sees to the service that is to be down. It gives the moment
+// from which on nothing is in the way.
 func (a *agents) hand(t *testing.T, what owned, x turn, up *plugin.Plugin) time.Time {
 	t.Helper()
 	if x.down != nil {
@@ -217,7 +220,8 @@ func (a *agents) flip(t *testing.T) {
 	}
 }
 
-// fluxFlip gives resources of the member with Flux to the hub and back, with each of the services down.
+// fluxFlip gives resources of the member with Flux to the hub and back, with each of the services
+// down.
 func (a *agents) fluxFlip(t *testing.T) {
 	what := owned{fluxMember, "resources"}
 	for _, x := range a.turns(a.flux.Plugin) {

@@ -34,9 +34,9 @@ func (c change) String() string {
 	return fmt.Sprintf("%s: %s %s %s", c.cluster, c.kind, c.name, c.what)
 }
 
-// ledger remembers everything that happened on the hub and the spokes to what counts: Applications, ApplicationSets and
-// cluster Secrets there, and what they deploy here. A flow marks a moment, acts, and afterwards says what may have
-// happened since: anything else is a failure.
+// ledger remembers everything that happened on the hub and the spokes to what counts: Applications,
+// ApplicationSets and cluster Secrets there, and what they deploy here. A flow marks a moment,
+// acts, and afterwards says what may have happened since: anything else is a failure.
 type ledger struct {
 	mu      sync.Mutex
 	changes []change
@@ -55,8 +55,8 @@ type entry struct {
 
 func newLedger() *ledger { return &ledger{known: map[key]entry{}, changed: make(chan struct{})} }
 
-// watch adds a cluster's objects of some kinds, in all namespaces, and returns when all that is there has been seen.
-// Watches survive a restart of the API server.
+// watch adds a cluster's objects of some kinds, in all namespaces, and returns when all that is
+// there has been seen. Watches survive a restart of the API server.
 func (l *ledger) watch(ctx context.Context, t testing.TB, cluster string, client *kube.Client, selector func(*unstructured.Unstructured) bool, resources ...schema.GroupVersionResource) {
 	t.Helper()
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client.Dynamic, 0)
@@ -101,7 +101,8 @@ func keyOf(cluster string, u *unstructured.Unstructured) key {
 	return key{cluster, u.GetKind(), u.GetNamespace(), u.GetName()}
 }
 
-// digest is of what an object's owner says about it. An Application's operation and status are Argo CD's own.
+// digest is of what an object's owner says about it. An Application's operation and status are Argo
+// CD's own.
 func digest(u *unstructured.Unstructured) string {
 	wanted := map[string]any{"labels": u.GetLabels(), "finalizers": u.GetFinalizers()}
 	for field, value := range u.Object {
@@ -188,8 +189,8 @@ func (l *ledger) since(mark int) []change {
 	return l.those(mark, func(c change) bool { return c.what != "unsynced" })
 }
 
-// unsynced are the Applications that were synced and became out of sync after a mark: by a change of theirs, or because
-// what they made was changed by somebody else.
+// unsynced are the Applications that were synced and became out of sync after a mark: by a change
+// of theirs, or because what they made was changed by somebody else.
 func (l *ledger) unsynced(mark int) []change {
 	return l.those(mark, func(c change) bool { return c.what == "unsynced" })
 }
@@ -263,7 +264,8 @@ func lines(changes []change) string {
 	return strings.Join(out, "\n")
 }
 
-// notRecreated fails where an object of a cluster has gone, or has been made anew, since its UIDs were taken.
+// notRecreated fails where an object of a cluster has gone, or has been made anew, since its UIDs
+// were taken.
 func (e *environment) notRecreated(t *testing.T, cluster string, before map[string]types.UID) {
 	t.Helper()
 	now := e.ledger.uids(cluster)

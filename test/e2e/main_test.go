@@ -1,5 +1,6 @@
-// Package e2e proves what a fleet's users rely on, with real components: each flow pushes commits to Git and watches
-// the clusters. Run it with `make e2e`; ARGOCD=v3 runs the same flows against Argo CD 3.
+// Package e2e proves what a fleet's users rely on, with real components: each flow pushes commits
+// to Git and watches the clusters. Run it with `make e2e`; ARGOCD=v3 runs the same flows against
+// Argo CD 3.
 package e2e
 
 import (
@@ -20,9 +21,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestFlows runs the flows one after another on one hub: each begins with what the one before left, and leaves all
-// Applications synced. `-run TestFlows/removal` runs what every flow needs, bootstrap and registration, and those that
-// match.
+// TestFlows runs the flows one after another on one hub: each begins with what the one before left,
+// and leaves all Applications synced. `-run TestFlows/removal` runs what every flow needs,
+// bootstrap and registration, and those that match.
 func TestFlows(t *testing.T) {
 	e := start(t, hub.Options{})
 	t.Cleanup(func() { t.Logf("\n%s", e.table()) })

@@ -9,9 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 )
 
-// override sets a value at the tenant's, the environment's and the cluster's level in turn (H1): it reaches the
-// clusters of that level and, where a more specific level says otherwise, not those; nothing else changes anywhere, and no other
-// ApplicationSets are reconciled than theirs.
+// override sets a value at the tenant's, the environment's and the cluster's level in turn (H1): it
+// reaches the clusters of that level and, where a more specific level says otherwise, not those;
+// nothing else changes anywhere, and no other ApplicationSets are reconciled than theirs.
 func override(t *testing.T, e *environment) {
 	const component, file = "metrics-server", "addons/metrics-server/values.yaml"
 	for _, level := range []struct {

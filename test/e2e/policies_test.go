@@ -43,8 +43,9 @@ type policies struct {
 	users  map[string]kubernetes.Interface
 }
 
-// TestPolicies: with validationActions Deny, the API server refuses what charts/fleet-policies is there to refuse, says
-// what to do, and admits the rest; with Kubernetes' own policies, and with Kyverno's admission controller.
+// TestPolicies: with validationActions Deny, the API server refuses what charts/fleet-policies is
+// there to refuse, says what to do, and admits the rest; with Kubernetes' own policies, and with
+// Kyverno's admission controller.
 func TestPolicies(t *testing.T) {
 	t.Run("vap", func(t *testing.T) {
 		newPolicies(t, "vap").hold(t)
@@ -188,7 +189,8 @@ func at(url string, more ...string) map[string]string {
 	return data
 }
 
-// repositorySecret is written as kubectl and Helm write: the API server makes data of it before it asks.
+// repositorySecret is written as kubectl and Helm write: the API server makes data of it before it
+// asks.
 func repositorySecret(kind string, data map[string]string) *corev1.Secret {
 	s := secret("r", kind, "")
 	s.Data, s.StringData = nil, data
@@ -215,7 +217,8 @@ func (w *warned) HandleWarningHeader(_ int, _, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// warn: with the chart's own actions nothing is refused, and the client gets a warning of what would be.
+// warn: with the chart's own actions nothing is refused, and the client gets a warning of what
+// would be.
 func (p *policies) warn(t *testing.T) {
 	p.apply(t, "Warn,Audit")
 	config := p.Config()
@@ -239,7 +242,8 @@ func (p *policies) warn(t *testing.T) {
 	}
 }
 
-// writer: nobody but the fleet's controllers writes what Argo CD deploys with, and everybody what it does not.
+// writer: nobody but the fleet's controllers writes what Argo CD deploys with, and everybody what
+// it does not.
 func (p *policies) writer(t *testing.T) {
 	p.expect(t, "a cluster's Secret", p.create(t, somebody, secret("w", "cluster", role)), notAWriter)
 	p.expect(t, "a repository's Secret", p.create(t, somebody, repositorySecret("repository", at("https://git.example/x"))), notAWriter)

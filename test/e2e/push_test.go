@@ -29,9 +29,10 @@ const (
 // pushing is the environment with a member whose secrets come from the hub.
 type pushing struct{ *environment }
 
-// TestPush proves push_argo_secrets: an agent without External Secrets has the credentials and the token of its service
-// on its own API server, written by the hub's External Secrets; the hub's Argo CD has none of them; what changes in the
-// store arrives, what is deleted on the member comes back, and nothing is taken away when the hub stops pushing.
+// TestPush proves push_argo_secrets: an agent without External Secrets has the credentials and the
+// token of its service on its own API server, written by the hub's External Secrets; the hub's Argo
+// CD has none of them; what changes in the store arrives, what is deleted on the member comes back,
+// and nothing is taken away when the hub stops pushing.
 func TestPush(t *testing.T) { //nolint:tparallel // its steps follow one another
 	t.Parallel() // mostly, it waits
 	p := &pushing{start(t, hub.Options{Members: []string{}, Spares: []string{agent}})}
@@ -146,8 +147,8 @@ func (p *pushing) pushed(t *testing.T, password string) (token string) {
 	return made.data["token"]
 }
 
-// notTheHubs: what is pushed is on the hub, but is no credential of its Argo CD; and the member has no operator of its
-// own that could have made it.
+// notTheHubs: what is pushed is on the hub, but is no credential of its Argo CD; and the member has
+// no operator of its own that could have made it.
 func (p *pushing) notTheHubs(t *testing.T) {
 	t.Helper()
 	used, err := p.Kube.List(t.Context(), kube.Secrets, "", "argocd.argoproj.io/secret-type in (repository, repo-creds)")

@@ -30,9 +30,10 @@ func (e *environment) now() moment {
 	return m
 }
 
-// reconciled fails unless, since a moment, exactly those ApplicationSets have been reconciled that own a component's
-// Applications of some clusters: the service annotated them and no other, Argo CD has asked for their
-// parameters and for no others', and nobody has written to another ApplicationSet, not even its status.
+// reconciled fails unless, since a moment, exactly those ApplicationSets have been reconciled that
+// own a component's Applications of some clusters: the service annotated them and no other, Argo CD
+// has asked for their parameters and for no others', and nobody has written to another
+// ApplicationSet, not even its status.
 func (e *environment) reconciled(t *testing.T, since moment, component string, clusters []string) {
 	t.Helper()
 	var want []string
@@ -61,7 +62,8 @@ func (e *environment) reconciled(t *testing.T, since moment, component string, c
 
 var question = regexp.MustCompile(`^time=(\S+) .* endpoint=getparams .* applicationSet=(\S+) `)
 
-// asked are the ApplicationSets whose parameters the service has been asked for since a time, by its log.
+// asked are the ApplicationSets whose parameters the service has been asked for since a time, by
+// its log.
 func (e *environment) asked(t *testing.T, since time.Time) (names []string) {
 	t.Helper()
 	file, err := os.Open(e.Plugin.Process.Log())
@@ -84,8 +86,8 @@ func (e *environment) asked(t *testing.T, since time.Time) (names []string) {
 	return slices.Compact(names)
 }
 
-// live pushes a value at a cluster's level again and again, each time when the last one has arrived: how long it takes from a
-// push to the changed Application is the median of many.
+// live pushes a value at a cluster's level again and again, each time when the last one has
+// arrived: how long it takes from a push to the changed Application is the median of many.
 func live(t *testing.T, e *environment, cluster, component string) {
 	t.Helper()
 	const pushes = 10

@@ -15,9 +15,10 @@ import (
 // memberFile is a member's path in the fleet.
 func memberFile(name string) string { return "fleet/fleet-members/" + hub.Name + "/" + name + ".yaml" }
 
-// registration pushes one member file. Everything else follows: the Application of charts/fleet-secret, its
-// ExternalSecret, the cluster Secret with Terraform's labels and annotations and Git's over them (L1), and the
-// member's components; and nothing happens to any other cluster.
+// registration pushes one member file. Everything else follows: the Application of
+// charts/fleet-secret, its ExternalSecret, the cluster Secret with Terraform's labels and
+// annotations and Git's over them (L1), and the member's components; and nothing happens to any
+// other cluster.
 func registration(t *testing.T, e *environment) {
 	path, text, err := e.Fleet.MemberFile(hub.Spare)
 	if err != nil {
@@ -61,8 +62,9 @@ func missing(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// registered compares a cluster Secret with what Terraform wrote into the store and what the service computed: keys
-// cluster_name, metadata, addons, server and config are Terraform's contract.
+// registered compares a cluster Secret with what Terraform wrote into the store and what the
+// service computed: keys cluster_name, metadata, addons, server and config are Terraform's
+// contract.
 func (e *environment) registered(t *testing.T, name string) {
 	t.Helper()
 	secret := e.ledger.get(hub.Name, "Secret", name)

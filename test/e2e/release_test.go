@@ -13,9 +13,9 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
-// releaseFlow bumps a release, whose catalog names a newer chart: only the clusters on that release change, and no name
-// does (R6, N1). Then a cluster moves to another release by its label: another ApplicationSet owns its Applications
-// from then on, and nothing on the spoke is recreated (D4).
+// releaseFlow bumps a release, whose catalog names a newer chart: only the clusters on that release
+// change, and no name does (R6, N1). Then a cluster moves to another release by its label: another
+// ApplicationSet owns its Applications from then on, and nothing on the spoke is recreated (D4).
 func releaseFlow(t *testing.T, e *environment) {
 	const component, next = "metrics-server", "99.1.0"
 	if err := e.Charts.Add(chartserver.Chart{Name: component, Version: next}); err != nil {
@@ -105,8 +105,8 @@ func releaseFlow(t *testing.T, e *environment) {
 		e.notRecreated(t, cluster, uids)
 	})
 
-	// Two ApplicationSets that each wait for the other to let go would wait for ever: Argo CD deletes nothing of an
-	// ApplicationSet while one of its Applications belongs to another.
+	// Two ApplicationSets that each wait for the other to let go would wait for ever: Argo CD
+	// deletes nothing of an ApplicationSet while one of its Applications belongs to another.
 	t.Run("swap", func(t *testing.T) {
 		owners := map[string]string{"retail-prod-eu-1": "addons-canary-" + component, "retail-dev-eu-1": "addons-default-" + component}
 		swapped := func() string {

@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
-// removal proves D1-D3: what goes by accident leaves what runs untouched; what Git switches off is pruned there and
-// nowhere else; a retired member keeps or loses what runs, as its file says.
+// removal proves D1-D3: what goes by accident leaves what runs untouched; what Git switches off is
+// pruned there and nowhere else; a retired member keeps or loses what runs, as its file says.
 func removal(t *testing.T, e *environment) {
 	t.Run("ApplicationSet deleted by accident", func(t *testing.T) {
 		const owner = "addons-default-metrics-server"

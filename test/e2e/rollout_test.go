@@ -12,8 +12,9 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 )
 
-// rollout gives a component the strategy RollingSync over environments and changes a value of all clusters: dev gets it
-// before staging, and staging before prod, unless Argo CD is too busy to notice in time, each time anew.
+// rollout gives a component the strategy RollingSync over environments and changes a value of all
+// clusters: dev gets it before staging, and staging before prod, unless Argo CD is too busy to
+// notice in time, each time anew.
 func rollout(t *testing.T, e *environment) {
 	const (
 		component = "cert-manager"
@@ -55,9 +56,10 @@ func rollout(t *testing.T, e *environment) {
 		if wrong == "" {
 			break
 		}
-		// Argo CD takes an environment for done while it has not noticed yet that the commit is about it too
-		// (applicationset_controller.go, updateApplicationSetApplicationStatus looks at what the application controller has
-		// compared so far). It happens on a busy machine, and does not happen each time.
+		// Argo CD takes an environment for done while it has not noticed yet that the commit is
+		// about it too (applicationset_controller.go, updateApplicationSetApplicationStatus looks
+		// at what the application controller has compared so far). It happens on a busy machine,
+		// and does not happen each time.
 		t.Logf("try %d: %s", try, wrong)
 		e.settle(t)
 		if try == rolloutTries {
@@ -88,8 +90,8 @@ func rollout(t *testing.T, e *environment) {
 // rolloutTries are how often a value is rolled out until the environments follow one another.
 const rolloutTries = 4
 
-// roll pushes the value that is in the fleet's clone, waits until all clusters have it, and says which of them had it
-// before one that comes first.
+// roll pushes the value that is in the fleet's clone, waits until all clusters have it, and says
+// which of them had it before one that comes first.
 func (e *environment) roll(t *testing.T, component, value string, order []string) (wrong string) {
 	t.Helper()
 	mark := e.ledger.mark()

@@ -105,8 +105,9 @@ func (r *replica) ask(t *testing.T) string {
 
 const stateToken = "0123456789abcdef"
 
-// TestState: with the permissions that the chart gives, on a real API server, replicas keep a state that takes several
-// ConfigMaps, answer the same bytes while a member is broken, and so does one that starts when all others were killed.
+// TestState: with the permissions that the chart gives, on a real API server, replicas keep a state
+// that takes several ConfigMaps, answer the same bytes while a member is broken, and so does one
+// that starts when all others were killed.
 func TestState(t *testing.T) {
 	cluster := testcluster.Start(t)
 	must(t, cluster.Client.Namespace(t.Context(), stateNamespace))

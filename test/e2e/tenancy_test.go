@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
-// tenancy: every component's Application is in the AppProject of its cluster's tenant; that project admits no other
-// tenant's cluster; and what one tenant commits never reaches another's cluster.
+// tenancy: every component's Application is in the AppProject of its cluster's tenant; that project
+// admits no other tenant's cluster; and what one tenant commits never reaches another's cluster.
 func tenancy(t *testing.T, e *environment) {
 	for _, group := range groups {
 		for _, s := range e.components(t, group) {

@@ -21,8 +21,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestFlux: the outputs that the product's test has are those of Flux's library, with what kustomize-controller v1.9.5 does before and
-// after (internal/controller/kustomization_controller.go, build and apply), and source-controller v1.9.4 leaves out.
+// TestFlux: the outputs that the product's test has are those of Flux's library, with what
+// kustomize-controller v1.9.5 does before and after
+// (internal/controller/kustomization_controller.go, build and apply), and source-controller v1.9.4
+// leaves out.
 func TestFlux(t *testing.T) {
 	paths, err := filepath.Glob("../../internal/expand/kustomize/testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -78,8 +80,8 @@ func (in *input) read(t *testing.T, spec []byte) {
 	in.kustomization = unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "flux-system"}, "spec": tree}}
 }
 
-// leaveOut removes what the source's artifact would not have (fluxcd/pkg/artifact v0.18, storage.SourceIgnoreFilter), and then folders
-// without files.
+// leaveOut removes what the source's artifact would not have (fluxcd/pkg/artifact v0.18,
+// storage.SourceIgnoreFilter), and then folders without files.
 func (in *input) leaveOut(t *testing.T) {
 	t.Helper()
 	domain := strings.Split(in.dir, string(filepath.Separator))

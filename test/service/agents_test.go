@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// agentFleet is a fleet of a hub, an agent with Argo CD and one with Flux, each with two components.
+// agentFleet is a fleet of a hub, an agent with Argo CD and one with Flux, each with two
+// components.
 var agentFleet = map[string]string{
 	"versions/applicationSets.yaml":                "releases: {addons: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]}\n",
 	"versions/fleetSecrets.yaml":                   "releases: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]\n",
@@ -17,8 +18,9 @@ var agentFleet = map[string]string{
 	"addons/defaults/application-sets/addons.yaml": "dns: {enabled: true, chart: {repoURL: \"https://c.example\", name: dns, version: 1.0.0}}\nweb: {enabled: true, chart: {repoURL: \"https://c.example\", name: web, version: 1.0.0}}\n",
 }
 
-// An agent with an error is not answered at all: neither its set without the component that cannot be computed, nor the
-// other agents without it (G1). The error names the file, and where it is known the line.
+// An agent with an error is not answered at all: neither its set without the component that cannot
+// be computed, nor the other agents without it (G1). The error names the file, and where it is
+// known the line.
 func TestAgentWithAnErrorIsRefusedWhole(t *testing.T) {
 	for name, c := range map[string]struct{ path, text, want string }{
 		"a component": {

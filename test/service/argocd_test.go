@@ -93,7 +93,8 @@ func TestArgoCDReadsTheAnswers(t *testing.T) {
 	}
 }
 
-// Whatever is wrong is an error to Argo CD, with our text; never an empty list, which deletes Applications (G1, G5).
+// Whatever is wrong is an error to Argo CD, with our text; never an empty list, which deletes
+// Applications (G1, G5).
 func TestArgoCDNeverReadsAFailureAsAnEmptyList(t *testing.T) {
 	good := serve(t, "../..")
 	broken := t.TempDir()

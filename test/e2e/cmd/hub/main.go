@@ -1,5 +1,6 @@
-// Command hub starts a whole hub from real components on this machine and leaves it running (make hub): it prints what
-// there is to try, shows what happens, and on Ctrl-C ends everything it started.
+// Command hub starts a whole hub from real components on this machine and leaves it running (make
+// hub): it prints what there is to try, shows what happens, and on Ctrl-C ends everything it
+// started.
 package main
 
 import (
@@ -35,7 +36,8 @@ func main() {
 	}
 }
 
-// run starts the hub, shows it until the context ends, and ends it. An interrupt while it starts is no error.
+// run starts the hub, shows it until the context ends, and ends it. An interrupt while it starts is
+// no error.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("hub", flag.ContinueOnError)
 	checkout := flags.String("checkout", ".", "the repository's checkout, with bin/generator-plugin built")

@@ -22,7 +22,8 @@ import (
 // quiet is how long nothing must have happened before the states are summed up.
 const quiet = 700 * time.Millisecond
 
-// show prints what happens on the hub, a line an event, and sums up when it has become quiet, until the context ends.
+// show prints what happens on the hub, a line an event, and sums up when it has become quiet, until
+// the context ends.
 func show(ctx context.Context, out io.Writer, h *hub.Hub) error {
 	b := &board{out: out, states: map[string]string{}, members: map[string]bool{}, changed: make(chan struct{}, 1)}
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(h.Kube.Dynamic, 0, hub.Namespace, nil)

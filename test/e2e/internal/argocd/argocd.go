@@ -44,13 +44,14 @@ type Options struct {
 	Config  map[string]string // more of argocd-cm, and instead of what this package sets
 	Prefix  string            // of the processes' names, where there is another Argo CD in the group
 
-	// HTTPProxy is where the ApplicationSet controller sends what it asks generator plugins by HTTP, other than those on
-	// 127.0.0.1: there is no DNS of a cluster here that would know a Service's name.
+	// HTTPProxy is where the ApplicationSet controller sends what it asks generator plugins by
+	// HTTP, other than those on 127.0.0.1: there is no DNS of a cluster here that would know a
+	// Service's name.
 	HTTPProxy string
 }
 
-// ArgoCD is what runs. Each of its processes may be killed and restarted: nothing but redis keeps anything, and that is
-// a cache.
+// ArgoCD is what runs. Each of its processes may be killed and restarted: nothing but redis keeps
+// anything, and that is a cache.
 type ArgoCD struct {
 	Controller, ApplicationSets, RepoServer, Redis *process.Process
 
@@ -61,8 +62,8 @@ type ArgoCD struct {
 	hub    string // address of the hub's API server
 }
 
-// Start installs Argo CD on the hub and starts its processes. They end with the group; a Start that failed may have left
-// some of them there.
+// Start installs Argo CD on the hub and starts its processes. They end with the group; a Start that
+// failed may have left some of them there.
 func Start(ctx context.Context, o Options) (*ArgoCD, error) {
 	r, err := releaseOf(o.Version)
 	if err != nil {
@@ -85,8 +86,8 @@ func Start(ctx context.Context, o Options) (*ArgoCD, error) {
 	return a, nil
 }
 
-// Refresh has an Application compared now, with what Git has now; hard leaves cached manifests out. There being no such
-// Application is no error: it is compared when it is made.
+// Refresh has an Application compared now, with what Git has now; hard leaves cached manifests out.
+// There being no such Application is no error: it is compared when it is made.
 func (a *ArgoCD) Refresh(ctx context.Context, app string, hard bool) error {
 	how := "normal"
 	if hard {
@@ -101,8 +102,8 @@ func (a *ArgoCD) Refresh(ctx context.Context, app string, hard bool) error {
 	return nil
 }
 
-// RegisterCluster writes a cluster's Secret. The hub's own has the address InCluster and no credentials, as
-// charts/generator-plugin writes it (templates/local-cluster.yaml).
+// RegisterCluster writes a cluster's Secret. The hub's own has the address InCluster and no
+// credentials, as charts/generator-plugin writes it (templates/local-cluster.yaml).
 func (a *ArgoCD) RegisterCluster(ctx context.Context, name string, c *controlplane.Cluster, labels, annotations map[string]string) error {
 	server, config := c.URL, c.ArgoConfig()
 	if c.URL == a.hub {
@@ -127,7 +128,8 @@ func with(m map[string]string, key, value string) map[string]string {
 	return out
 }
 
-// link makes the names by which the one binary chooses its command, and the commands that it finds in PATH.
+// link makes the names by which the one binary chooses its command, and the commands that it finds
+// in PATH.
 func link(dir string, commands map[string]string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -46,7 +46,8 @@ func (a *ArgoCD) install(ctx context.Context, crds string, config map[string]str
 	maps.Copy(all, config)
 	for _, o := range []*unstructured.Unstructured{
 		object("ConfigMap", "argocd-cm", all),
-		// argocd-server would make the key; the controllers take settings without one for incomplete
+		// argocd-server would make the key; the controllers take settings without one for
+		// incomplete
 		object("Secret", "argocd-secret", map[string]string{"server.secretkey": encode(rand.Text())}),
 	} {
 		o.SetLabels(map[string]string{"app.kubernetes.io/name": o.GetName(), "app.kubernetes.io/part-of": "argocd"})

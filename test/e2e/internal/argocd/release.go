@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// A release is where a release of Argo CD needs other treatment than the rest. What is not here is the same in all of
-// them (compared: cmd/*, common, controller, reposerver, util of v2.14.21 and v3.2.11).
+// A release is where a release of Argo CD needs other treatment than the rest. What is not here is
+// the same in all of them (compared: cmd/*, common, controller, reposerver, util of v2.14.21 and
+// v3.2.11).
 type release struct {
 	component string // that it was built as
 
@@ -18,8 +19,8 @@ type release struct {
 var releases = map[string]release{
 	"v2": {
 		component: "argocd-v2",
-		// Charts of one folder are otherwise rendered one after another: each cluster's registration is one. v3 has done
-		// away with the setting.
+		// Charts of one folder are otherwise rendered one after another: each cluster's
+		// registration is one. v3 has done away with the setting.
 		repoServer: []string{"ARGOCD_HELM_ALLOW_CONCURRENCY=true"},
 		controller: []string{
 			"ARGOCD_CLUSTER_CACHE_BATCH_EVENTS_PROCESSING=true", // v3's default

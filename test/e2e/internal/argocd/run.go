@@ -25,8 +25,8 @@ const (
 	// revisionCache is how long the repo server does not ask Git again where a branch is.
 	revisionCache = 5 * time.Second
 
-	// controllerRuns is what the controller logs once it has read its settings (util/settings: Subscribe), and
-	// controllerStarts the time it has for that.
+	// controllerRuns is what the controller logs once it has read its settings (util/settings:
+	// Subscribe), and controllerStarts the time it has for that.
 	controllerRuns   = "subscribed to settings updates"
 	controllerStarts = time.Minute
 	logInterval      = 50 * time.Millisecond
@@ -158,7 +158,8 @@ func (s setup) repoServer() process.Spec {
 		"--parallelismlimit", renderings,
 		"--revision-cache-expiration", revisionCache.String(),
 	}, append([]string{
-		// What failed three times is otherwise not tried again for an hour, whatever was mended meanwhile.
+		// What failed three times is otherwise not tried again for an hour, whatever was mended
+		// meanwhile.
 		"ARGOCD_PAUSE_GEN_AFTER_FAILED_ATTEMPTS=0",
 	}, s.release.repoServer...)...)
 	spec.Ports = []int{s.ports.repo, s.repoMetrics}
@@ -177,10 +178,11 @@ func (s setup) applicationController() (process.Spec, error) {
 		"--repo-server", address(s.ports.repo), "--repo-server-plaintext",
 		"--app-resync", strconv.Itoa(seconds(s.Resync)), "--app-resync-jitter", "0",
 		"--status-processors", comparisons, "--operation-processors", syncs, "--kubectl-parallelism-limit", applies,
-		// Of two changes by hand soon after another, the second is otherwise left as it is for up to five minutes. The cap is
-		// longer than --app-resync: what was compared while a kind was new, and its schema not there yet, is remembered as out
-		// of sync until an Application has not been looked at for that long (controller/state.go, useDiffCache), and healing
-		// looks at it each time.
+		// Of two changes by hand soon after another, the second is otherwise left as it is for up
+		// to five minutes. The cap is longer than --app-resync: what was compared while a kind was
+		// new, and its schema not there yet, is remembered as out of sync until an Application has
+		// not been looked at for that long (controller/state.go, useDiffCache), and healing looks
+		// at it each time.
 		"--self-heal-backoff-timeout-seconds", "1", "--self-heal-backoff-cap-seconds", strconv.Itoa(seconds(s.Resync) + 5), "--self-heal-backoff-cooldown-seconds", "10",
 	}, append([]string{
 		"ARGOCD_SYNC_WAVE_DELAY=0",
@@ -201,7 +203,8 @@ func (s setup) applicationSetController() process.Spec {
 		"--enable-progressive-syncs",
 		"--concurrent-reconciliations", sets,
 	})
-	// It lists all clusters once for each Application that it validates, and otherwise waits for its own limit of 50 requests a second.
+	// It lists all clusters once for each Application that it validates, and otherwise waits for
+	// its own limit of 50 requests a second.
 	spec.Env = append(spec.Env, "ARGOCD_K8S_CLIENT_QPS=500")
 	if s.HTTPProxy != "" {
 		spec.Env = append(spec.Env, "HTTP_PROXY="+s.HTTPProxy)
@@ -211,7 +214,8 @@ func (s setup) applicationSetController() process.Spec {
 	return spec
 }
 
-// startController waits until the controller runs. What it serves cannot be asked (rule 4), but its log can.
+// startController waits until the controller runs. What it serves cannot be asked (rule 4), but its
+// log can.
 func startController(ctx context.Context, g *process.Group, s process.Spec) (*process.Process, error) {
 	p, err := g.Start(ctx, s)
 	if err != nil {

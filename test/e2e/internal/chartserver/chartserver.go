@@ -1,11 +1,14 @@
-// Package chartserver serves a Helm repository of stand-ins for the charts that a fleet's catalogs name.
+// Package chartserver serves a Helm repository of stand-ins for the charts that a fleet's catalogs
+// name.
 //
-//  1. A stand-in has the name and the version of the chart it stands for. It renders three objects, all named after
-//     the release: a ServiceAccount, a Deployment of one container that does nothing, with as many replicas as the
-//     values say, and the ConfigMap <release>-values, whose key values.yaml holds all values that the chart was given.
-//     So what a hierarchy of values came to can be read on a cluster. The templates are in chart/.
-//  2. Charts whose custom resources other charts of this repository use bring their definitions along (crds/<name>/),
-//     with schemas that accept anything. What others are to bring, as its own release has them, Define says.
+//  1. A stand-in has the name and the version of the chart it stands for. It renders three objects,
+//     all named after the release: a ServiceAccount, a Deployment of one container that does
+//     nothing, with as many replicas as the values say, and the ConfigMap <release>-values, whose
+//     key values.yaml holds all values that the chart was given. So what a hierarchy of values came
+//     to can be read on a cluster. The templates are in chart/.
+//  2. Charts whose custom resources other charts of this repository use bring their definitions
+//     along (crds/<name>/), with schemas that accept anything. What others are to bring, as its own
+//     release has them, Define says.
 //  3. One repository stands for all: names are unique among the catalogs' charts.
 //  4. The same charts give the same bytes: packages and index hold no time but a fixed one.
 package chartserver
@@ -47,7 +50,8 @@ type Server struct {
 	index    []byte
 }
 
-// Start serves stand-ins for the charts on a free port of 127.0.0.1, until Close or until the context ends.
+// Start serves stand-ins for the charts on a free port of 127.0.0.1, until Close or until the
+// context ends.
 func Start(ctx context.Context, charts []Chart) (*Server, error) {
 	s := &Server{packages: map[Chart][]byte{}, defined: map[string]map[string][]byte{}}
 	if err := s.Add(charts...); err != nil {
@@ -70,7 +74,8 @@ func Start(ctx context.Context, charts []Chart) (*Server, error) {
 // URL is the repository's, as `helm repo add` and an Application's repoURL take it.
 func (s *Server) URL() string { return s.url }
 
-// Add adds charts, such as the version that a component is to be upgraded to. One that is there already is not changed.
+// Add adds charts, such as the version that a component is to be upgraded to. One that is there
+// already is not changed.
 func (s *Server) Add(charts ...Chart) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +103,8 @@ func (s *Server) publish(packages map[Chart][]byte) error {
 	return nil
 }
 
-// Define has all versions of a chart bring along the definitions of custom resources in the YAML files of some folders.
+// Define has all versions of a chart bring along the definitions of custom resources in the YAML
+// files of some folders.
 func (s *Server) Define(name string, dirs ...string) error {
 	files := map[string][]byte{}
 	for _, dir := range dirs {

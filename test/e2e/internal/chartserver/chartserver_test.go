@@ -168,7 +168,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// A chart brings the definitions that it was given, in each of its versions, and no other chart does (2).
+// A chart brings the definitions that it was given, in each of its versions, and no other chart
+// does (2).
 func TestDefine(t *testing.T) {
 	t.Parallel()
 	s := serve(t, charts...)
@@ -197,7 +198,8 @@ func TestDefine(t *testing.T) {
 	}
 }
 
-// helm is Helm's command: the one that comes with Argo CD, if the components were built once, else that of the PATH.
+// helm is Helm's command: the one that comes with Argo CD, if the components were built once, else
+// that of the PATH.
 func helm(t *testing.T) string {
 	t.Helper()
 	if user, err := os.UserCacheDir(); err == nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
-// On a cluster a stand-in's pods become available, and custom resources of the kinds that it defines are ready, as Argo
-// CD's health checks ask (resource_customizations/karpenter.sh of Argo CD 3.2).
+// On a cluster a stand-in's pods become available, and custom resources of the kinds that it
+// defines are ready, as Argo CD's health checks ask (resource_customizations/karpenter.sh of Argo
+// CD 3.2).
 func TestOnACluster(t *testing.T) {
 	t.Parallel()
 	helm := helm(t)

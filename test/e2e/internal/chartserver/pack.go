@@ -31,8 +31,8 @@ var (
 // packed is when every stand-in was made (4).
 var packed = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Helm's own patterns: names as pkg/chartutil's, versions as Masterminds/semver accepts them of a chart (a leading v and
-// missing parts are fine).
+// Helm's own patterns: names as pkg/chartutil's, versions as Masterminds/semver accepts them of a
+// chart (a leading v and missing parts are fine).
 var (
 	chartName    = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 	chartVersion = regexp.MustCompile(`^v?\d+(\.\d+){0,2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)

@@ -53,9 +53,9 @@ func build(ctx context.Context, o Options, recipes map[string]recipe, names []st
 	return open(parts)
 }
 
-// Path is where a command of a built component is: "kube-apiserver", "etcd", "argocd". Where several
-// components have a command of that name, it is the one asked for first; "argocd-v3/helm" names one
-// component's. It is "" where no built component has the command.
+// Path is where a command of a built component is: "kube-apiserver", "etcd", "argocd". Where
+// several components have a command of that name, it is the one asked for first; "argocd-v3/helm"
+// names one component's. It is "" where no built component has the command.
 func (b Binaries) Path(command string) string {
 	path, err := b.Find(command)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package component builds the real programs a hub is made of (etcd, Kubernetes, Argo CD, ...)
-// from their published Go modules, once, into the user's cache.
+// Package component builds the real programs a hub is made of (etcd, Kubernetes, Argo CD, ...) from
+// their published Go modules, once, into the user's cache.
 //
 //	C1. A component is a module of its own, Root/<name>/go.mod, that names the commands to build
 //	    as `tool`s. Nothing else is downloaded, and no container is needed.

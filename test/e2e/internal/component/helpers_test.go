@@ -64,7 +64,8 @@ func cached(t *testing.T, o Options) []string {
 	return names
 }
 
-// A stoppedGo is a go command in PATH whose builds begin a process of their own and wait for release.
+// A stoppedGo is a go command in PATH whose builds begin a process of their own and wait for
+// release.
 type stoppedGo struct{ dir string }
 
 func slowGo(t *testing.T) stoppedGo {

@@ -66,7 +66,8 @@ var recipes = map[string]recipe{
 	"flux-helm-controller":      flux("helm-controller"),
 }
 
-// flux is one of Flux's controllers, which have no variable for their version: releases tell it by their images' tags.
+// flux is one of Flux's controllers, which have no variable for their version: releases tell it by
+// their images' tags.
 func flux(controller string) recipe {
 	return recipe{Files: []files{{
 		Module: "github.com/fluxcd/" + controller,

@@ -14,7 +14,8 @@ var packages = map[string]string{
 	"unshare":      "util-linux",
 }
 
-// Require tells which of the commands the machine does not have, and the Debian packages they are in.
+// Require tells which of the commands the machine does not have, and the Debian packages they are
+// in.
 func Require(commands ...string) error {
 	var missing []error
 	for _, command := range commands {

@@ -19,7 +19,8 @@ func apiServer(f *files, etcd *Etcd, name string, port int) []string {
 		"--endpoint-reconciler-type=none", // it would refuse a loopback address
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--token-auth-file=" + f.path(tokenFile),
-		// Node authorization is for kubelets, of which there are none; it would watch every pod and secret for them.
+		// Node authorization is for kubelets, of which there are none; it would watch every pod and
+		// secret for them.
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + f.path(accountKey),
@@ -35,7 +36,8 @@ func apiServer(f *files, etcd *Etcd, name string, port int) []string {
 	}
 }
 
-// controllers that something here needs. The rest looks after volumes, cloud providers, certificates, quotas, ...
+// controllers that something here needs. The rest looks after volumes, cloud providers,
+// certificates, quotas, ...
 var controllers = []string{
 	// workloads
 	"deployment-controller",
@@ -88,7 +90,8 @@ func scheduler(f *files) []string {
 	}
 }
 
-// kwok are its arguments. How nodes and pods become ready, and pods go, are the stages built into it.
+// kwok are its arguments. How nodes and pods become ready, and pods go, are the stages built into
+// it.
 func kwok(f *files) []string {
 	return []string{
 		"--kubeconfig=" + f.kubeconfig(kwokUser),

@@ -37,8 +37,8 @@ type Cluster struct {
 	APIServer, ControllerManager, Scheduler, KWOK *process.Process
 }
 
-// Timeouts of a start are generous, as clusters share few processors. That of a stop is not: an API server that still has
-// watches would wait for a minute, and nothing is lost with it.
+// Timeouts of a start are generous, as clusters share few processors. That of a stop is not: an API
+// server that still has watches would wait for a minute, and nothing is lost with it.
 const (
 	serverTimeout = 3 * time.Minute
 	actsTimeout   = 2 * time.Minute
@@ -115,8 +115,9 @@ func (c *Cluster) start(ctx context.Context, o Options, command string, s proces
 	return o.Group.Start(ctx, s)
 }
 
-// RestartAPIServer kills the API server, as a crash would, and starts it again on its port, with its objects and keys; it
-// returns when it is ready. The cluster's other processes find it again by themselves.
+// RestartAPIServer kills the API server, as a crash would, and starts it again on its port, with
+// its objects and keys; it returns when it is ready. The cluster's other processes find it again by
+// themselves.
 func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	if err := c.APIServer.Kill(); err != nil {
 		return err
@@ -153,8 +154,8 @@ func (c *Cluster) ArgoConfig() string {
 // tokenLife is that of service accounts' tokens: longer than any run.
 const tokenLife = 7 * 24 * time.Hour
 
-// ServiceAccountKubeconfig writes a kubeconfig of a service account that exists, with a token of the TokenRequest API.
-// Its default namespace is the service account's.
+// ServiceAccountKubeconfig writes a kubeconfig of a service account that exists, with a token of
+// the TokenRequest API. Its default namespace is the service account's.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name, path string) error {
 	client, err := kubernetes.NewForConfig(c.Config())
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
 )
 
-// A cluster makes Deployments ready, lets namespaces go, gives service accounts tokens, and is the same one after its API
-// server was away.
+// A cluster makes Deployments ready, lets namespaces go, gives service accounts tokens, and is the
+// same one after its API server was away.
 func TestCluster(t *testing.T) {
 	c := startCluster(t)
 	kube, err := kubernetes.NewForConfig(c.Config())
@@ -66,7 +66,8 @@ func TestCluster(t *testing.T) {
 	})
 }
 
-// Argo CD reads `config` of a cluster's Secret as ClusterConfig (pkg/apis/application/v1alpha1/types.go).
+// Argo CD reads `config` of a cluster's Secret as ClusterConfig
+// (pkg/apis/application/v1alpha1/types.go).
 func TestArgoConfig(t *testing.T) {
 	t.Parallel()
 	c := Cluster{AdminToken: "t", CAData: []byte("certificate")}
@@ -120,7 +121,8 @@ func deploy(ctx context.Context, t *testing.T, kube kubernetes.Interface, namesp
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
-					// A namespace that is deleted comes back to its pods after half of their longest period.
+					// A namespace that is deleted comes back to its pods after half of their
+					// longest period.
 					TerminationGracePeriodSeconds: &atOnce,
 					Containers:                    []corev1.Container{{Name: "pause", Image: "registry.k8s.io/pause:3.10"}},
 				},

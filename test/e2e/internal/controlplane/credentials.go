@@ -20,8 +20,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Users of the static token file. All are administrators: what this suite tests is not Kubernetes' own authorization, and
-// with rights of their own, kube-controller-manager's controllers would need a service account each.
+// Users of the static token file. All are administrators: what this suite tests is not Kubernetes'
+// own authorization, and with rights of their own, kube-controller-manager's controllers would need
+// a service account each.
 const (
 	admin                 = "admin"
 	controllerManagerUser = "system:kube-controller-manager"
@@ -75,8 +76,8 @@ func prepare(dir, url string) (*files, error) {
 
 func (f *files) write(name string, text []byte) error { return os.WriteFile(f.path(name), text, 0o600) }
 
-// certificates makes the authority, the API server's certificate and the service accounts' key. The authority's own key
-// is not kept.
+// certificates makes the authority, the API server's certificate and the service accounts' key. The
+// authority's own key is not kept.
 func (f *files) certificates() error {
 	now := time.Now()
 	authority := &x509.Certificate{

@@ -1,11 +1,13 @@
-// Package externalsecrets runs the External Secrets Operator on a hub, with a store that needs no cloud.
+// Package externalsecrets runs the External Secrets Operator on a hub, with a store that needs no
+// cloud.
 //
-//  1. CRDs are those of the operator's release, all of them. Its webhooks are not run: objects are not validated beyond
-//     the CRDs' schemas, and none is converted.
-//  2. The ClusterSecretStore is called as Terraform calls the fleet's (addons/defaults/fleet/fleet-secret/values.yaml) and
-//     has its contents in its own specification: the operator's provider "fake".
-//  3. What Put and Remove change arrives as it would from a cloud's secret manager: when an ExternalSecret is next
-//     refreshed, by its refreshInterval or by Sync.
+//  1. CRDs are those of the operator's release, all of them. Its webhooks are not run: objects are
+//     not validated beyond the CRDs' schemas, and none is converted.
+//  2. The ClusterSecretStore is called as Terraform calls the fleet's
+//     (addons/defaults/fleet/fleet-secret/values.yaml) and has its contents in its own
+//     specification: the operator's provider "fake".
+//  3. What Put and Remove change arrives as it would from a cloud's secret manager: when an
+//     ExternalSecret is next refreshed, by its refreshInterval or by Sync.
 package externalsecrets
 
 import (
@@ -111,8 +113,8 @@ func specification(o Options) (process.Spec, error) {
 			"--metrics-addr", localhost + strconv.Itoa(metrics),
 			"--live-addr", localhost + strconv.Itoa(live),
 			"--enable-leader-election=false",
-			// The provider "fake" keeps its contents in a map that it does not guard: one reconciliation at a time, and
-			// stores looked at when they change only.
+			// The provider "fake" keeps its contents in a map that it does not guard: one
+			// reconciliation at a time, and stores looked at when they change only.
 			"--concurrent", "1", "--store-requeue-interval", "24h",
 			// nothing in the fleet uses these
 			"--enable-cluster-push-secret-reconciler=false", "--enable-cluster-external-secret-reconciler=false",

@@ -25,8 +25,8 @@ type components struct {
 	} `yaml:"components"`
 }
 
-// Charts are the charts of a checkout's fleet: for each component of a group every name and every version that its
-// catalog and the overrides of all levels give it. Charts in Git are left out.
+// Charts are the charts of a checkout's fleet: for each component of a group every name and every
+// version that its catalog and the overrides of all levels give it. Charts in Git are left out.
 func Charts(ctx context.Context, source string) ([]chartserver.Chart, error) {
 	files, err := read(ctx, source)
 	if err != nil {

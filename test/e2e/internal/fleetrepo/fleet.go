@@ -12,7 +12,8 @@ import (
 
 const layoutFile = "fleet/layout.yaml"
 
-// layout is what this package needs of fleet/layout.yaml, where this repository spells all of it out.
+// layout is what this package needs of fleet/layout.yaml, where this repository spells all of it
+// out.
 type layout struct {
 	Members string            `yaml:"members"`
 	Groups  map[string]*group `yaml:"groups"`
@@ -143,8 +144,8 @@ func (f fleet) folders(m member) (map[string]bool, error) {
 	return folders, nil
 }
 
-// left are the files that stay when only some members do: those of other members go, and those that are at a level
-// that only they have (5).
+// left are the files that stay when only some members do: those of other members go, and those that
+// are at a level that only they have (5).
 func (f fleet) left(keeps func(member) bool) map[string]bool {
 	gone, used := map[string]bool{}, map[string]bool{}
 	stays := map[string]bool{}

@@ -148,8 +148,8 @@ func (r *Repo) Replace(path, old, replacement string) error {
 	return r.Write(path, strings.Replace(text, old, replacement, 1))
 }
 
-// Commit commits everything that was changed in the clone and pushes it; it returns the commit's id. Nothing to commit
-// is an error.
+// Commit commits everything that was changed in the clone and pushes it; it returns the commit's
+// id. Nothing to commit is an error.
 func (r *Repo) Commit(ctx context.Context, message string) (string, error) {
 	if _, err := r.git(ctx, "add", "--all"); err != nil {
 		return "", err
@@ -174,7 +174,8 @@ func (r *Repo) Head(ctx context.Context) (string, error) {
 	return r.git(ctx, "rev-parse", "HEAD")
 }
 
-// ForcePush sets the branch back to a commit, here and on the server. What is not committed is lost.
+// ForcePush sets the branch back to a commit, here and on the server. What is not committed is
+// lost.
 func (r *Repo) ForcePush(ctx context.Context, revision string) error {
 	if _, err := r.git(ctx, "reset", "--quiet", "--hard", revision); err != nil {
 		return err
@@ -183,8 +184,8 @@ func (r *Repo) ForcePush(ctx context.Context, revision string) error {
 	return err
 }
 
-// Switch switches the clone to another branch of the server, as it is there. What is not committed goes along, or is an
-// error where it would be overwritten.
+// Switch switches the clone to another branch of the server, as it is there. What is not committed
+// goes along, or is an error where it would be overwritten.
 func (r *Repo) Switch(ctx context.Context, branch string) error {
 	if _, err := r.git(ctx, "fetch", "--quiet", "origin", branch); err != nil {
 		return err
@@ -202,13 +203,15 @@ func (r *Repo) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// MemberFile is where a member of the hub has its file and what is in it, whether it is in the repository or not.
+// MemberFile is where a member of the hub has its file and what is in it, whether it is in the
+// repository or not.
 func (r *Repo) MemberFile(cluster string) (path, text string, err error) {
 	m, err := r.fleet.member(r.hub, cluster)
 	return m.path, string(r.fleet.files[m.path]), err
 }
 
-// AddMember writes a member's file, and what of the hierarchy was left out as nobody else reads it. The caller commits.
+// AddMember writes a member's file, and what of the hierarchy was left out as nobody else reads it.
+// The caller commits.
 func (r *Repo) AddMember(cluster string) error {
 	if _, err := r.fleet.member(r.hub, cluster); err != nil {
 		return err
@@ -224,8 +227,8 @@ func (r *Repo) AddMember(cluster string) error {
 	return errors.Join(errs...)
 }
 
-// SecretKeys are the names of the secrets with the members' credentials (secretManagerSecretName), by the member's
-// name, for all members of the hub that have one, in the repository or not.
+// SecretKeys are the names of the secrets with the members' credentials (secretManagerSecretName),
+// by the member's name, for all members of the hub that have one, in the repository or not.
 func (r *Repo) SecretKeys() map[string]string {
 	keys := map[string]string{}
 	for _, m := range r.fleet.members {

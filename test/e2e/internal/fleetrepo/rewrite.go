@@ -11,9 +11,11 @@ import (
 	"strings"
 )
 
-// rewrite makes all addresses those of the demonstration (2, 3), and finds those that would lead out of it (4).
+// rewrite makes all addresses those of the demonstration (2, 3), and finds those that would lead
+// out of it (4).
 func rewrite(files map[string][]byte, upstream, remote, chartRepo string) (map[string][]byte, error) {
-	// An address ends before what cannot be part of a name: argosy-hub/argosy-enterprise is another repository.
+	// An address ends before what cannot be part of a name: argosy-hub/argosy-enterprise is another
+	// repository.
 	self := regexp.MustCompile(`(?m)` + regexp.QuoteMeta(upstream) + `(?:\.git)?([^A-Za-z0-9_-]|$)`)
 	replacement := []byte(strings.ReplaceAll(remote, "$", "$$") + "${1}")
 	out := map[string][]byte{}
@@ -80,8 +82,8 @@ func redirect(text string, places []place, charts map[string]bool, chartRepo str
 
 func isTemplate(value string) bool { return strings.HasPrefix(strings.TrimSpace(value), "{{") }
 
-// address is a value with a scheme, or with a host as registries have it; a name with dots but no slash, as of a label
-// or a file, is none.
+// address is a value with a scheme, or with a host as registries have it; a name with dots but no
+// slash, as of a label or a file, is none.
 var address = regexp.MustCompile(`^(?:[a-z][a-z0-9+.-]*://|[^/@\s]+@[^/\s]+:|[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?(?:/|$))`)
 
 // keyed is a key that names a repository, with its value, in whatever the line is part of.

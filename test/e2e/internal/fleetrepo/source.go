@@ -17,7 +17,8 @@ var Folders = []string{"addons", "charts", "fleet", "resources", "versions"}
 
 // read reads a fleet's files out of a checkout, by path (1).
 func read(ctx context.Context, source string) (map[string][]byte, error) {
-	// The checkout may be another user's, as in containers; nothing of its configuration is executed by ls-files.
+	// The checkout may be another user's, as in containers; nothing of its configuration is
+	// executed by ls-files.
 	args := append([]string{"-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, Folders...)
 	list, err := gitcmd.Run(ctx, source, args...)
 	if err != nil {

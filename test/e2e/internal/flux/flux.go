@@ -1,17 +1,21 @@
-// Package flux runs Flux's controllers on a cluster: source-controller, kustomize-controller and helm-controller, each a
-// process of this machine.
+// Package flux runs Flux's controllers on a cluster: source-controller, kustomize-controller and
+// helm-controller, each a process of this machine.
 //
-//  1. The CRDs are those of the controllers' releases, which Start applies, or waits for where somebody else delivers them
-//     (Options.Delivered). There is no notification-controller: events go to the API server
-//     alone, and a push is noticed after Reconcile or else at the source's interval.
-//  2. All that listens does so on 127.0.0.1. source-controller gives the controllers artifacts' addresses, which has
-//     the same port after each Restart, and its artifacts too: they are in Options.Dir.
-//  3. A cluster may have its own Flux or be deployed to from another's (spec.kubeConfig), and several of them may run at
-//     once: processes are named after the cluster.
-//  4. What the controllers may do is what the user of their kubeconfig may, unless an object names a service account.
-//  5. What takes minutes on a large cluster takes seconds here: what failed is tried again within 10 seconds, what waits
-//     for another object within 3. But what a Kustomization with `wait` or a HelmRelease deployed is looked at every 5
-//     seconds until it is ready, for which the controllers have no flag.
+//  1. The CRDs are those of the controllers' releases, which Start applies, or waits for where
+//     somebody else delivers them (Options.Delivered). There is no notification-controller: events
+//     go to the API server alone, and a push is noticed after Reconcile or else at the source's
+//     interval.
+//  2. All that listens does so on 127.0.0.1. source-controller gives the controllers artifacts'
+//     addresses, which has the same port after each Restart, and its artifacts too: they are in
+//     Options.Dir.
+//  3. A cluster may have its own Flux or be deployed to from another's (spec.kubeConfig), and
+//     several of them may run at once: processes are named after the cluster.
+//  4. What the controllers may do is what the user of their kubeconfig may, unless an object names
+//     a service account.
+//  5. What takes minutes on a large cluster takes seconds here: what failed is tried again within
+//     10 seconds, what waits for another object within 3. But what a Kustomization with `wait` or a
+//     HelmRelease deployed is looked at every 5 seconds until it is ready, for which the
+//     controllers have no flag.
 package flux
 
 import (
@@ -75,8 +79,8 @@ type Options struct {
 	Concurrent int    // Kustomizations, and HelmReleases, reconciled at once; the default is 4
 	Delivered  bool   // namespace and CRDs come from elsewhere
 
-	// HTTPProxy is where source-controller asks for what is not on 127.0.0.1: there is no DNS of a cluster here that
-	// would know a Service's name.
+	// HTTPProxy is where source-controller asks for what is not on 127.0.0.1: there is no DNS of a
+	// cluster here that would know a Service's name.
 	HTTPProxy string
 }
 
@@ -88,8 +92,8 @@ type Flux struct {
 	client *kube.Client
 }
 
-// Start installs Flux on the cluster and starts its controllers. They end with the group; a Start that failed may have
-// left some of them there.
+// Start installs Flux on the cluster and starts its controllers. They end with the group; a Start
+// that failed may have left some of them there.
 func Start(ctx context.Context, o Options) (*Flux, error) {
 	f := &Flux{client: o.Client}
 	if err := f.start(ctx, o); err != nil {
@@ -118,11 +122,13 @@ func (f *Flux) Processes() []*process.Process {
 	return []*process.Process{f.Source, f.Kustomize, f.Helm}
 }
 
-// requestedAt is the annotation `flux reconcile` sets (fluxcd/pkg/apis/meta: ReconcileRequestAnnotation).
+// requestedAt is the annotation `flux reconcile` sets (fluxcd/pkg/apis/meta:
+// ReconcileRequestAnnotation).
 const requestedAt = "reconcile.fluxcd.io/requestedAt"
 
-// Reconcile has an object of Flux reconciled now: a source looks for what is new, and what depends on it follows by itself.
-// There being no such object is no error: it is reconciled when it is made.
+// Reconcile has an object of Flux reconciled now: a source looks for what is new, and what depends
+// on it follows by itself. There being no such object is no error: it is reconciled when it is
+// made.
 func (f *Flux) Reconcile(ctx context.Context, r schema.GroupVersionResource, namespace, name string) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, requestedAt, time.Now().UTC().Format(time.RFC3339Nano))
 	_, err := f.client.Dynamic.Resource(r).Namespace(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})

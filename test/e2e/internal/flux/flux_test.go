@@ -19,8 +19,8 @@ import (
 // limit of what is waited for. It takes seconds, but two processors may be shared.
 const limit = 2 * time.Minute
 
-// Flux deploys from Git, from a Helm repository and from an OCI registry, all over plain HTTP; takes away what is deleted;
-// and goes on where it was after each of its controllers was killed.
+// Flux deploys from Git, from a Helm repository and from an OCI registry, all over plain HTTP;
+// takes away what is deleted; and goes on where it was after each of its controllers was killed.
 func TestFlux(t *testing.T) {
 	e := start(t)
 	t.Run("git", e.git)
@@ -108,7 +108,8 @@ spec: {sourceRef: {kind: OCIRepository, name: artifact}, path: ./, prune: true, 
 	e.greets(t, "oci", "greeting", "text", "packed")
 }
 
-// What was pushed meanwhile is deployed, and what failed to fetch artifacts meanwhile is tried again soon.
+// What was pushed meanwhile is deployed, and what failed to fetch artifacts meanwhile is tried
+// again soon.
 func (e *environment) sourceKilled(t *testing.T) {
 	kill(t, e.flux.Source)
 	e.repo.push(t, map[string]string{"apps/apps.yaml": apps("pushed meanwhile")})

@@ -115,8 +115,8 @@ func (r *repository) push(t *testing.T, files map[string]string) string {
 	return r.run(t, "rev-parse", "HEAD")
 }
 
-// registry serves one artifact, as `flux push artifact` makes it, over plain HTTP, in any repository and under any tag. It
-// returns the registry's address.
+// registry serves one artifact, as `flux push artifact` makes it, over plain HTTP, in any
+// repository and under any tag. It returns the registry's address.
 func registry(t *testing.T, files map[string]string) string {
 	t.Helper()
 	blobs := map[string][]byte{}

@@ -20,13 +20,14 @@ const (
 
 	// Two processors do not get faster by more at once.
 	fetches, applies = "2", "2"
-	// A reconciliation mostly waits, maybe for another of its kind: fewer at once would spare no processor time.
+	// A reconciliation mostly waits, maybe for another of its kind: fewer at once would spare no
+	// processor time.
 	defaultConcurrent = 4
 
 	minRetry, maxRetry, dependency = 500 * time.Millisecond, 10 * time.Second, 3 * time.Second
 
-	// workers is what a controller logs once it has its caches and begins to reconcile; its readiness does not wait for
-	// that (fluxcd/pkg/runtime/probes: a ping).
+	// workers is what a controller logs once it has its caches and begins to reconcile; its
+	// readiness does not wait for that (fluxcd/pkg/runtime/probes: a ping).
 	workers      = "Starting workers"
 	readyTimeout = 2 * time.Minute
 	stopTimeout  = 5 * time.Second
@@ -162,8 +163,9 @@ func (s *setup) helm() (process.Spec, error) {
 		"--graceful-shutdown-timeout", (stopTimeout-time.Second).String())...)
 }
 
-// deploying is what the two have in common that deploy. An artifact that cannot be had is tried again as all that fails,
-// by the rate limit: the fetchers' own attempts are at least 5 seconds apart, and keep a worker from anything else.
+// deploying is what the two have in common that deploy. An artifact that cannot be had is tried
+// again as all that fails, by the rate limit: the fetchers' own attempts are at least 5 seconds
+// apart, and keep a worker from anything else.
 func (s *setup) deploying() []string {
 	return []string{"--concurrent", strconv.Itoa(s.Concurrent), "--http-retry", "0"}
 }
@@ -178,8 +180,9 @@ func (s *setup) controller(name string, args ...string) (process.Spec, error) {
 	if err != nil {
 		return process.Spec{}, err
 	}
-	// A home of its own, without the user's credentials. And a folder for temporary files of its own: at its start
-	// kustomize-controller removes those in it that look like its own, whoever's they are.
+	// A home of its own, without the user's credentials. And a folder for temporary files of its
+	// own: at its start kustomize-controller removes those in it that look like its own, whoever's
+	// they are.
 	home, err := s.directory(name, "home")
 	if err != nil {
 		return process.Spec{}, err

@@ -1,7 +1,7 @@
 // Package gitcmd runs git as if nobody had ever configured it.
 //
-//  1. Of the environment git sees PATH and TMPDIR alone: no GIT_ variables, no configuration of system and user, no
-//     proxies, no prompts. Its messages are in English.
+//  1. Of the environment git sees PATH and TMPDIR alone: no GIT_ variables, no configuration of
+//     system and user, no proxies, no prompts. Its messages are in English.
 //  2. A command that takes longer than two minutes is ended.
 //  3. An error has the command, the folder and what git said last.
 package gitcmd
@@ -19,7 +19,8 @@ import (
 
 const limit = 2 * time.Minute
 
-// Env is the environment of all git commands (1). Home should be a folder without a Git configuration.
+// Env is the environment of all git commands (1). Home should be a folder without a Git
+// configuration.
 func Env(home string) []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LC_ALL=C",

@@ -1,13 +1,16 @@
-// Package gitserver serves bare Git repositories over smart HTTP on 127.0.0.1, as a Git host would, to git itself, to
-// Argo CD and to Argosy's service alike.
+// Package gitserver serves bare Git repositories over smart HTTP on 127.0.0.1, as a Git host would,
+// to git itself, to Argo CD and to Argosy's service alike.
 //
-//  1. The conversation is Git's own: each request is handed to `git http-backend`. Everybody may read and push,
-//     forced pushes and deletions of branches included.
-//  2. OnPush is called after a push that changed a reference, once for each such push, in their order, outside of the
-//     push: the client does not wait for it. A push that changed nothing (up to date, rejected) is not reported. There are
-//     no hook scripts: the references are compared when a push's request ends.
-//  3. After Down the server is gone: connections are refused, open ones are cut. Up brings it back on the same port.
-//  4. Git runs without the configuration and the environment of whoever started the server (package gitcmd).
+//  1. The conversation is Git's own: each request is handed to `git http-backend`. Everybody may
+//     read and push, forced pushes and deletions of branches included.
+//  2. OnPush is called after a push that changed a reference, once for each such push, in their
+//     order, outside of the push: the client does not wait for it. A push that changed nothing (up
+//     to date, rejected) is not reported. There are no hook scripts: the references are compared
+//     when a push's request ends.
+//  3. After Down the server is gone: connections are refused, open ones are cut. Up brings it back
+//     on the same port.
+//  4. Git runs without the configuration and the environment of whoever started the server (package
+//     gitcmd).
 //  5. What git says goes to server.log in the server's folder.
 package gitserver
 
@@ -49,8 +52,8 @@ type Server struct {
 	closed bool
 }
 
-// Start serves the repositories below dir, which is made if need be, on a free port until Close or until the context
-// ends.
+// Start serves the repositories below dir, which is made if need be, on a free port until Close or
+// until the context ends.
 func Start(ctx context.Context, dir string) (*Server, error) { return StartOn(ctx, dir, 0) }
 
 // StartOn is Start on a given port.
@@ -126,8 +129,8 @@ func (s *Server) URL(repo string) string {
 	return fmt.Sprintf("http://%s/%s.git", s.address, repo)
 }
 
-// OnPush has a function called after each push that changed a reference, with the name of the repository (2). It
-// replaces the function given before.
+// OnPush has a function called after each push that changed a reference, with the name of the
+// repository (2). It replaces the function given before.
 func (s *Server) OnPush(f func(repo string)) { s.pushes.set(f) }
 
 // Up serves again after Down. It does nothing while the server is up.

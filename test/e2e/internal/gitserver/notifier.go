@@ -27,7 +27,8 @@ func (n *notifier) start() {
 	}()
 }
 
-// stop makes no new calls; one under way is not waited for, as it may be the one that closes the server.
+// stop makes no new calls; one under way is not waited for, as it may be the one that closes the
+// server.
 func (n *notifier) stop() {
 	close(n.done)
 	n.set(nil)

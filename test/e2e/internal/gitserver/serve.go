@@ -60,7 +60,8 @@ func (s *Server) backendFor(r *http.Request) *cgi.Handler {
 	}
 }
 
-// references are a repository's references and what they point at; the same text means that nothing changed.
+// references are a repository's references and what they point at; the same text means that nothing
+// changed.
 func (s *Server) references(repo string) string {
 	// Not the request's context: who has pushed may be gone already.
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -72,8 +73,9 @@ func (s *Server) references(repo string) string {
 	return refs
 }
 
-// unchunk gives a chunked request a length: git pushes in chunks beyond http.postBuffer (1 MiB), and net/http/cgi
-// refuses those. The body goes through a file that has no name, which the caller closes.
+// unchunk gives a chunked request a length: git pushes in chunks beyond http.postBuffer (1 MiB),
+// and net/http/cgi refuses those. The body goes through a file that has no name, which the caller
+// closes.
 func unchunk(r *http.Request) (*os.File, error) {
 	file, err := os.CreateTemp("", "argosy-e2e-push-")
 	if err != nil {

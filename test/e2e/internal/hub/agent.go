@@ -31,15 +31,16 @@ const appCredentials = "github/payments/app-creds"
 // fleetRead is the key of those that the hub pushes to a member that pulls none by itself.
 const fleetRead = "github/analytics/fleet-read"
 
-// credentials are the secrets of the tenants besides their clusters': what their repositories are read with, by key. The Git
-// server here asks for none.
+// credentials are the secrets of the tenants besides their clusters': what their repositories are
+// read with, by key. The Git server here asks for none.
 var credentials = map[string]string{
 	appCredentials:               `{"githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "of the demo"}`,
 	"github/payments/fleet-read": `{"username": "reader", "password": "of the demo"}`,
 	fleetRead:                    `{"username": "reader", "password": "pushed by the hub"}`,
 }
 
-// Agent is what runs on a member that deploys for itself: one of the two engines, and External Secrets if its file wants it.
+// Agent is what runs on a member that deploys for itself: one of the two engines, and External
+// Secrets if its file wants it.
 type Agent struct {
 	Cluster *controlplane.Cluster
 	Kube    *kube.Client
@@ -70,9 +71,10 @@ func (h *Hub) agentFile(name string) (agentFile, error) {
 	return f, nil
 }
 
-// AddAgent writes the file of a member of the agent model. If it pulls its secrets by itself, they come from the
-// demonstration's store: the fleet's own has them in another account. If not, the hub pushes it a credential of the fleet's
-// repository, which the fleet itself has no need of, being public. The caller commits.
+// AddAgent writes the file of a member of the agent model. If it pulls its secrets by itself, they
+// come from the demonstration's store: the fleet's own has them in another account. If not, the hub
+// pushes it a credential of the fleet's repository, which the fleet itself has no need of, being
+// public. The caller commits.
 func (h *Hub) AddAgent(name string) error {
 	if err := h.Fleet.AddMember(name); err != nil {
 		return err
@@ -90,8 +92,8 @@ func (h *Hub) AddAgent(name string) error {
 		"# The demonstration has no other account.\nsecretStore:\n  create: false\n  kind: ClusterSecretStore\n  name: "+externalsecrets.Store+"\n")
 }
 
-// StartAgent starts what the hub delivers to a member of the agent model, each when it is there (rule 6), and returns
-// when the member's generator-plugin serves.
+// StartAgent starts what the hub delivers to a member of the agent model, each when it is there
+// (rule 6), and returns when the member's generator-plugin serves.
 func (h *Hub) StartAgent(ctx context.Context, name string) (*Agent, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, delivery, fmt.Errorf("not within %s", delivery))
 	defer cancel()

@@ -1,22 +1,26 @@
-// Package hub puts a whole hub together from real components on 127.0.0.1, without containers or a cloud.
+// Package hub puts a whole hub together from real components on 127.0.0.1, without containers or a
+// cloud.
 //
-//  1. What runs: one etcd; a control plane for the hub and one for each spoke, with KWOK's nodes; Argo CD and External
-//     Secrets on the hub; a Git server with this repository's fleet; a Helm repository with stand-in charts; and our
-//     generator-plugin as its chart ships it.
-//  2. The fleet is this checkout's (package fleetrepo), with the members that have a control plane here.
-//  3. The secret store holds for each spoke what Terraform would have written: server, config, metadata and addons, the
-//     last two from examples/facts.yaml. The spoke that is not a member yet has a secret as well: adding its member
-//     file is all that its registration takes.
-//  4. The hub is registered with Argo CD under its own name, the one thing besides the root Application that is applied
-//     by hand; everything else comes from Git.
+//  1. What runs: one etcd; a control plane for the hub and one for each spoke, with KWOK's nodes;
+//     Argo CD and External Secrets on the hub; a Git server with this repository's fleet; a Helm
+//     repository with stand-in charts; and our generator-plugin as its chart ships it.
+//  2. The fleet is this checkout's (package fleetrepo), with the members that have a control plane
+//     here.
+//  3. The secret store holds for each spoke what Terraform would have written: server, config,
+//     metadata and addons, the last two from examples/facts.yaml. The spoke that is not a member
+//     yet has a secret as well: adding its member file is all that its registration takes.
+//  4. The hub is registered with Argo CD under its own name, the one thing besides the root
+//     Application that is applied by hand; everything else comes from Git.
 //  5. A push tells generator-plugin and the root Application at once, as a forge's webhook does.
-//  6. A member of the agent model has processes of its own (StartAgent). What runs there is what the hub has delivered:
-//     Argo CD or Flux, and External Secrets, once the stand-ins of their charts are on the member, and generator-plugin
-//     from the very Deployment, Secrets and RBAC that the hub's Argo CD, or the member's Flux, has put there. Flux's
-//     custom resources are those that its chart delivers. A secret store of the member's own is another than the hub's,
+//  6. A member of the agent model has processes of its own (StartAgent). What runs there is what
+//     the hub has delivered: Argo CD or Flux, and External Secrets, once the stand-ins of their
+//     charts are on the member, and generator-plugin from the very Deployment, Secrets and RBAC
+//     that the hub's Argo CD, or the member's Flux, has put there. Flux's custom resources are
+//     those that its chart delivers. A secret store of the member's own is another than the hub's,
 //     under the same name, and holds no more than the member's credentials.
-//  7. The member's engine finds its plugin by the Service's name, as what was delivered says. No DNS of a cluster knows that
-//     name here: it is asked through a proxy, which does (package services).
+//  7. The member's engine finds its plugin by the Service's name, as what was delivered says. No
+//     DNS of a cluster knows that name here: it is asked through a proxy, which does (package
+//     services).
 package hub
 
 import (
@@ -69,11 +73,11 @@ type Options struct {
 	Checkout string // this repository, with bin/generator-plugin built
 	Dir      string // for everything that the hub writes; emptied by nobody
 	ArgoCD   string // "v2" or "v3"
-	// Members are the spokes that are registered from the start, Spares those that run and are no members yet; the
-	// defaults are Members and Spare.
+	// Members are the spokes that are registered from the start, Spares those that run and are no
+	// members yet; the defaults are Members and Spare.
 	Members, Spares []string
-	// Absent are more members that are registered from the start, and whose clusters nobody reaches: their Applications are
-	// there, and what they would deploy is not.
+	// Absent are more members that are registered from the start, and whose clusters nobody
+	// reaches: their Applications are there, and what they would deploy is not.
 	Absent []string
 	Flux   bool // the fleet's chart of Flux brings the kinds of Flux, for members that run it
 	// Progress gets what is being done, a line at a time.
@@ -112,14 +116,15 @@ type Facts struct {
 	Labels, Annotations map[string]string
 }
 
-// Start builds what is missing and starts everything but the fleet's own bootstrap. What fails ends all that was
-// started; the error says what and why.
+// Start builds what is missing and starts everything but the fleet's own bootstrap. What fails ends
+// all that was started; the error says what and why.
 func Start(ctx context.Context, o Options) (_ *Hub, err error) {
 	if o.Members == nil && o.Spares == nil {
 		o.Members, o.Spares = Members, []string{Spare}
 	}
 	h := &Hub{o: o, Spokes: map[string]*controlplane.Cluster{}, Spoke: map[string]*kube.Client{}}
-	// Requests of servers that are still running are ended with the hub, not with the caller's context.
+	// Requests of servers that are still running are ended with the hub, not with the caller's
+	// context.
 	life, ended := context.WithCancel(context.WithoutCancel(ctx))
 	h.life, h.ended = life, ended
 	defer func() {

@@ -17,19 +17,22 @@ import (
 // CustomResourceDefinitions is the kind of what Define makes.
 var CustomResourceDefinitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// Define makes the custom resource definitions in a folder's YAML files, and returns when all of them are served. They
-// are created, and applied only if they are there already: with a megabyte of schema, applying takes the API server twice
-// as long. None converts between versions, as no webhook runs here.
+// Define makes the custom resource definitions in a folder's YAML files, and returns when all of
+// them are served. They are created, and applied only if they are there already: with a megabyte of
+// schema, applying takes the API server twice as long. None converts between versions, as no
+// webhook runs here.
 func (c *Client) Define(ctx context.Context, dir string) error {
 	return c.eachDefinition(ctx, dir, c.define)
 }
 
-// Defined returns when all custom resources that are defined in a folder's YAML files are served, whoever has made them.
+// Defined returns when all custom resources that are defined in a folder's YAML files are served,
+// whoever has made them.
 func (c *Client) Defined(ctx context.Context, dir string) error {
 	return c.eachDefinition(ctx, dir, func(context.Context, *unstructured.Unstructured) error { return nil })
 }
 
-// eachDefinition does something with each definition in a folder's YAML files, and returns when all of them are served.
+// eachDefinition does something with each definition in a folder's YAML files, and returns when all
+// of them are served.
 func (c *Client) eachDefinition(ctx context.Context, dir string, do func(context.Context, *unstructured.Unstructured) error) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {

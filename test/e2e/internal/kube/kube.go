@@ -1,5 +1,6 @@
-// Package kube talks to an API server about objects of any kind: manifests are applied as kubectl apply --server-side
-// does, and objects are read, watched and deleted by the names that people use for their kinds.
+// Package kube talks to an API server about objects of any kind: manifests are applied as kubectl
+// apply --server-side does, and objects are read, watched and deleted by the names that people use
+// for their kinds.
 package kube
 
 import (
@@ -73,8 +74,9 @@ func Decode(manifests []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Apply creates or changes what the manifests describe, in their order. Objects without a namespace go to the one
-// given, where their kind has namespaces. Kinds whose definition has only just been applied are waited for.
+// Apply creates or changes what the manifests describe, in their order. Objects without a namespace
+// go to the one given, where their kind has namespaces. Kinds whose definition has only just been
+// applied are waited for.
 func (c *Client) Apply(ctx context.Context, namespace string, manifests []byte) error {
 	objects, err := Decode(manifests)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package kyverno runs Kyverno's admission controller for a cluster, as Kyverno's developers run it outside of one
-// (https://github.com/kyverno/kyverno/blob/main/DEVELOPMENT.md): the API server asks it by address and not through a
-// Service. It makes its certificates and registers its webhooks itself. Its other controllers, for reports, cleanup and
-// what policies generate, are not run.
+// Package kyverno runs Kyverno's admission controller for a cluster, as Kyverno's developers run it
+// outside of one (https://github.com/kyverno/kyverno/blob/main/DEVELOPMENT.md): the API server asks
+// it by address and not through a Service. It makes its certificates and registers its webhooks
+// itself. Its other controllers, for reports, cleanup and what policies generate, are not run.
 package kyverno
 
 import (
@@ -44,8 +44,9 @@ type Options struct {
 	Cluster  *controlplane.Cluster
 }
 
-// Start installs Kyverno on the cluster and starts it. It takes policies from then on; that they are in force is for the
-// caller to see, as Kyverno registers for what policies match a moment after they are there.
+// Start installs Kyverno on the cluster and starts it. It takes policies from then on; that they
+// are in force is for the caller to see, as Kyverno registers for what policies match a moment
+// after they are there.
 func Start(ctx context.Context, o Options) error {
 	client, err := kube.New(o.Cluster.Config())
 	if err != nil {
@@ -83,8 +84,8 @@ func specification(o Options) (process.Spec, error) {
 	}
 	service := name + "-svc." + namespace + ".svc."
 	address := localhost + ":" + strconv.Itoa(port)
-	// Its certificate is made at its start, and is kept by itself. Without it no webhook may be called, as those for Secrets
-	// would then keep it from writing it.
+	// Its certificate is made at its start, and is kept by itself. Without it no webhook may be
+	// called, as those for Secrets would then keep it from writing it.
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},

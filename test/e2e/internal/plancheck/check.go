@@ -1,7 +1,7 @@
-// Package plancheck compares the offline pipeline (docs/design/0024-expansion.md) with real engines:
-// the API server has what `argosy render` writes, field by field, and the changes since the last
-// check are those that `argosy plan` lists. Both commands run as a user runs them: in a clone, with
-// the facts that `argosy facts export` reads from the hub.
+// Package plancheck compares the offline pipeline (docs/design/0024-expansion.md) with real
+// engines: the API server has what `argosy render` writes, field by field, and the changes since
+// the last check are those that `argosy plan` lists. Both commands run as a user runs them: in a
+// clone, with the facts that `argosy facts export` reads from the hub.
 package plancheck
 
 import (
@@ -50,7 +50,8 @@ func (f *Checker) Check(t testing.TB, await func(what string, pending func() str
 type Exceptions struct {
 	// Stay are Applications that the plan removes and that stay until their engine may see them.
 	Stay []string
-	// Unknown are objects, by kind and name, whose content comes from a controller that does not run.
+	// Unknown are objects, by kind and name, whose content comes from a controller that does not
+	// run.
 	Unknown []string
 }
 
@@ -99,8 +100,9 @@ func (f *Checker) CheckExcept(t testing.TB, await func(what string, pending func
 	return summary
 }
 
-// CheckBroken is Check for a commit that cannot be computed completely. Nothing is rendered, and the
-// changes of live objects are those of the plan. The next check compares with the previous commit.
+// CheckBroken is Check for a commit that cannot be computed completely. Nothing is rendered, and
+// the changes of live objects are those of the plan. The next check compares with the previous
+// commit.
 func (f *Checker) CheckBroken(t testing.TB, await func(what string, pending func() string) error) {
 	t.Helper()
 	head := f.head(t)

@@ -26,8 +26,8 @@ type Engine struct {
 	// when a repeated apply would not change it: the API server fills in defaults, and
 	// controllers add to it.
 	Manager string
-	// Applied are the objects that Flux's Kustomizations made from the fleet's own manifests, by the
-	// engine that the plan names.
+	// Applied are the objects that Flux's Kustomizations made from the fleet's own manifests, by
+	// the engine that the plan names.
 	Applied func(testing.TB) map[string][]*unstructured.Unstructured
 }
 

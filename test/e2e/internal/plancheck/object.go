@@ -35,9 +35,10 @@ var others = map[string][]string{
 	},
 }
 
-// normalized returns what the maker of an object declares. It drops the status, a running operation,
-// the metadata that Kubernetes sets (uid, resourceVersion, generation, creationTimestamp,
-// managedFields), ownerReferences, which need a uid, and what other controllers add.
+// normalized returns what the maker of an object declares. It drops the status, a running
+// operation, the metadata that Kubernetes sets (uid, resourceVersion, generation,
+// creationTimestamp, managedFields), ownerReferences, which need a uid, and what other controllers
+// add.
 func normalized(t testing.TB, o *unstructured.Unstructured) map[string]any {
 	t.Helper()
 	metadata := map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}

@@ -1,11 +1,14 @@
 // Package plugin runs generator-plugin as charts/generator-plugin ships it.
 //
-//  1. There is no kubelet here, so this package stands in for one, and for nothing else: a program is started with the
-//     arguments of a Deployment's only container. Its volumes become folders with what the Secrets and ConfigMaps hold,
-//     its listening address a port of 127.0.0.1, and the ServiceAccount's token, if the pod mounts it,
-//     reaches it as a kubeconfig. So what the program may see of a cluster is what the RBAC there allows, and no more.
-//  2. On a hub (Start) the chart's objects are applied by this package, all but the Deployment, as somebody's Helm would.
-//  3. On a member (Delivered) nothing is applied: the Deployment, its RBAC, Secrets and ConfigMaps are those that are there.
+//  1. There is no kubelet here, so this package stands in for one, and for nothing else: a program
+//     is started with the arguments of a Deployment's only container. Its volumes become folders
+//     with what the Secrets and ConfigMaps hold, its listening address a port of 127.0.0.1, and the
+//     ServiceAccount's token, if the pod mounts it, reaches it as a kubeconfig. So what the program
+//     may see of a cluster is what the RBAC there allows, and no more.
+//  2. On a hub (Start) the chart's objects are applied by this package, all but the Deployment, as
+//     somebody's Helm would.
+//  3. On a member (Delivered) nothing is applied: the Deployment, its RBAC, Secrets and ConfigMaps
+//     are those that are there.
 //  4. A Deployment's pods are alike: one of them runs, however many it wants.
 package plugin
 
@@ -85,8 +88,8 @@ func newPlugin(o Options) (*Plugin, error) {
 	return &Plugin{o: o, port: port, URL: fmt.Sprintf("http://127.0.0.1:%d", port)}, os.MkdirAll(o.Dir, 0o700)
 }
 
-// Start installs the chart's objects on a hub and starts the program (rule 2); it is ready when the first commit is
-// served.
+// Start installs the chart's objects on a hub and starts the program (rule 2); it is ready when the
+// first commit is served.
 func Start(ctx context.Context, o Options, c Chart) (*Plugin, error) {
 	p, err := newPlugin(o)
 	if err != nil {
@@ -102,8 +105,8 @@ func Start(ctx context.Context, o Options, c Chart) (*Plugin, error) {
 	return p, p.run(ctx, deployment)
 }
 
-// Delivered starts the program of the Deployment that somebody has put onto the cluster (rule 3), which may still wait
-// for its Secrets and ConfigMaps, as a kubelet does: until the context ends.
+// Delivered starts the program of the Deployment that somebody has put onto the cluster (rule 3),
+// which may still wait for its Secrets and ConfigMaps, as a kubelet does: until the context ends.
 func Delivered(ctx context.Context, o Options) (*Plugin, error) {
 	p, err := newPlugin(o)
 	if err != nil {
@@ -229,8 +232,9 @@ data:
 `, tokenSecret, tokenKey, base64.StdEncoding.EncodeToString([]byte(token))))
 }
 
-// Follow has the volumes follow their Secrets and ConfigMaps until the context ends, as the kubelet does within a minute: a
-// token that is made twice in a row is the first to a pod that was fast, and the second to everybody else.
+// Follow has the volumes follow their Secrets and ConfigMaps until the context ends, as the kubelet
+// does within a minute: a token that is made twice in a row is the first to a pod that was fast,
+// and the second to everybody else.
 func (p *Plugin) Follow(ctx context.Context) {
 	_ = wait.PollUntilContextCancel(ctx, followInterval, true, func(ctx context.Context) (bool, error) {
 		_ = p.pod.mount(ctx, p.o.Client) // what cannot be read now is read next time

@@ -55,7 +55,8 @@ func newPod(deployment *unstructured.Unstructured, namespace, dir string) (pod, 
 // volume is the folder that stands for a volume.
 func (p pod) volume(name string) string { return filepath.Join(p.dir, name) }
 
-// mount makes the folders, and writes into them what Secrets and ConfigMaps hold now. One that is not there is an error.
+// mount makes the folders, and writes into them what Secrets and ConfigMaps hold now. One that is
+// not there is an error.
 func (p pod) mount(ctx context.Context, client *kube.Client) error {
 	for _, v := range p.spec.Volumes {
 		if err := os.MkdirAll(p.volume(v.Name), 0o700); err != nil {

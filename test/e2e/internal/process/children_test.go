@@ -109,7 +109,8 @@ func parent(args []string) error {
 	select {}
 }
 
-// holder DIR PORT SERVER holds a group with a serving and a privately serving process and tells their pids.
+// holder DIR PORT SERVER holds a group with a serving and a privately serving process and tells
+// their pids.
 func holder(args []string) error {
 	g := process.NewGroup(args[0])
 	address := "127.0.0.1:" + args[1]
@@ -133,8 +134,8 @@ func holder(args []string) error {
 	select {}
 }
 
-// inside OWN FORWARDED DOWN serves on all addresses, tells a server behind FORWARDED what it sees, and echoes lines until
-// the end of the stream, and one more after it.
+// inside OWN FORWARDED DOWN serves on all addresses, tells a server behind FORWARDED what it sees,
+// and echoes lines until the end of the stream, and one more after it.
 func inside(args []string) error {
 	l, err := net.Listen("tcp", "0.0.0.0:"+args[0])
 	if err != nil {
@@ -200,7 +201,8 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// gone reports whether no process of that number runs; one that nobody waits for may still be listed.
+// gone reports whether no process of that number runs; one that nobody waits for may still be
+// listed.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -116,8 +116,8 @@ func (f *forwarder) drop(conn net.Conn) {
 	delete(f.conns, conn)
 }
 
-// close accepts no more. Connections end as the kernel closes the ended process's sockets, and what it wrote last arrives;
-// those of which the other side holds on are reset after a while.
+// close accepts no more. Connections end as the kernel closes the ended process's sockets, and what
+// it wrote last arrives; those of which the other side holds on are reset after a while.
 func (f *forwarder) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,8 +13,8 @@ var errGroupStopped = errors.New("the group of processes is stopped")
 
 // Group is processes that end together. Its methods may be called concurrently.
 type Group struct {
-	// OnExit, if set (before the first Start), is called when a process that was ready ends without having been asked to.
-	// The error names it, says how it ended and has the end of its log.
+	// OnExit, if set (before the first Start), is called when a process that was ready ends without
+	// having been asked to. The error names it, says how it ended and has the end of its log.
 	OnExit func(p *Process, err error)
 
 	dir      string
@@ -85,7 +85,8 @@ func (g *Group) forget(p *Process) {
 	g.processes = slices.DeleteFunc(g.processes, func(other *Process) bool { return other == p })
 }
 
-// Stop ends all processes, the last one started first, and lets no more be started. It may be called again.
+// Stop ends all processes, the last one started first, and lets no more be started. It may be
+// called again.
 func (g *Group) Stop() error {
 	g.mu.Lock()
 	if !g.stopped {

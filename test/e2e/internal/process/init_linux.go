@@ -33,8 +33,8 @@ type inside struct {
 // initialised guards against a program that would start itself as itself, again and again.
 var initialised atomic.Bool
 
-// Init is what main and TestMain call before anything else: in a private network (Spec.Forward) it does not return, but
-// becomes the command. Everywhere else it does nothing.
+// Init is what main and TestMain call before anything else: in a private network (Spec.Forward) it
+// does not return, but becomes the command. Everywhere else it does nothing.
 func Init() {
 	initialised.Store(true)
 	order, ok := os.LookupEnv(insideVariable)

@@ -49,8 +49,8 @@ func startPrivate(s Spec, output *os.File) (*exec.Cmd, *network, error) {
 	return nil, nil, noNamespace(last)
 }
 
-// privateAttributes are the ways to make a network namespace. Without privilege it takes a user namespace as well, where
-// this user is root.
+// privateAttributes are the ways to make a network namespace. Without privilege it takes a user
+// namespace as well, where this user is root.
 func privateAttributes() []*syscall.SysProcAttr {
 	plain, user := attributes(), attributes()
 	plain.Cloneflags = unix.CLONE_NEWNET

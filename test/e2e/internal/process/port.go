@@ -12,8 +12,9 @@ import (
 	"sync"
 )
 
-// Ports below the range that the kernel takes from for outgoing connections: in that range a connection may have taken the
-// port before its server listens, or while it is restarted; one that dials it meanwhile may even reach itself.
+// Ports below the range that the kernel takes from for outgoing connections: in that range a
+// connection may have taken the port before its server listens, or while it is restarted; one that
+// dials it meanwhile may even reach itself.
 const (
 	lowestPort      = 10000
 	defaultRange    = 32768 // where the kernel's begins, if it does not say
@@ -22,8 +23,8 @@ const (
 	kernelPortRange = "/proc/sys/net/ipv4/ip_local_port_range"
 )
 
-// reserved holds the ports that FreePort gave. The reservation is a name that others, in this network namespace, cannot
-// have while this program lives.
+// reserved holds the ports that FreePort gave. The reservation is a name that others, in this
+// network namespace, cannot have while this program lives.
 var reserved struct {
 	sync.Mutex
 	ports map[int]net.Listener

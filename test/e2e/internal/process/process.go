@@ -38,7 +38,8 @@ func (p *Process) Pid() int {
 	return r.pid
 }
 
-// Exited is closed when the process has ended, for whatever reason. A restarted process has another one.
+// Exited is closed when the process has ended, for whatever reason. A restarted process has another
+// one.
 func (p *Process) Exited() <-chan struct{} { return p.current().exited }
 
 // Kill ends the process by SIGKILL, as a crash would. It stays down.
@@ -47,7 +48,8 @@ func (p *Process) Kill() error { return p.named("kill", p.current().end(0)) }
 // Stop ends the process by SIGTERM and, if it takes too long, by SIGKILL.
 func (p *Process) Stop() error { return p.named("stop", p.current().end(p.spec.StopTimeout)) }
 
-// Quit ends a Go program by SIGQUIT, upon which it writes what each of its goroutines waits for into its log.
+// Quit ends a Go program by SIGQUIT, upon which it writes what each of its goroutines waits for
+// into its log.
 func (p *Process) Quit() error {
 	r := p.current()
 	r.quit()
@@ -57,8 +59,9 @@ func (p *Process) Quit() error {
 	return nil
 }
 
-// Restart starts the process anew, as Group.Start did, and ends it first if it still runs. What it was just starting may hold
-// its ports for a moment longer: a process between fork and exec has all files of its parent, and dies when it is its turn.
+// Restart starts the process anew, as Group.Start did, and ends it first if it still runs. What it
+// was just starting may hold its ports for a moment longer: a process between fork and exec has all
+// files of its parent, and dies when it is its turn.
 func (p *Process) Restart(ctx context.Context) error {
 	p.restart.Lock()
 	defer p.restart.Unlock()

@@ -33,8 +33,9 @@ type run struct {
 	reaped bool // its pid may be another's
 }
 
-// spawner is a goroutine that keeps a thread for as long as this program lives. A child is sent its parent-death signal
-// when the thread ends that started it (PR_SET_PDEATHSIG in prctl(2)), and Go ends threads as it sees fit.
+// spawner is a goroutine that keeps a thread for as long as this program lives. A child is sent its
+// parent-death signal when the thread ends that started it (PR_SET_PDEATHSIG in prctl(2)), and Go
+// ends threads as it sees fit.
 var spawner = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
@@ -52,7 +53,8 @@ func spawn(cmd *exec.Cmd) error {
 	return <-result
 }
 
-// start runs the specification; unasked is called if it ends, once ready, without having been asked to.
+// start runs the specification; unasked is called if it ends, once ready, without having been asked
+// to.
 func start(s Spec, logPath string, unasked func(*run)) (*run, error) {
 	log, err := openLog(logPath)
 	if err != nil {
@@ -100,7 +102,8 @@ func (r *run) join(ctx context.Context) error {
 }
 
 func (r *run) wait() {
-	// While it is not waited for, its pid, which is also its process group's, cannot be given to others.
+	// While it is not waited for, its pid, which is also its process group's, cannot be given to
+	// others.
 	untilExited(r.pid)
 	r.mu.Lock()
 	_ = syscall.Kill(-r.pid, syscall.SIGKILL)
@@ -152,8 +155,8 @@ func (r *run) markReady() bool {
 	return r.ready
 }
 
-// end sends SIGTERM to the process, if it is given any time, and then SIGKILL to its group. It returns once the process
-// has ended.
+// end sends SIGTERM to the process, if it is given any time, and then SIGKILL to its group. It
+// returns once the process has ended.
 func (r *run) end(grace time.Duration) error {
 	if grace > 0 {
 		r.terminate()
@@ -171,8 +174,8 @@ func (r *run) end(grace time.Duration) error {
 	return nil
 }
 
-// terminate sends SIGTERM, once: Kubernetes' components take a second one for an order to leave at once. Only the leader
-// is sent it, and ends its own children as it should.
+// terminate sends SIGTERM, once: Kubernetes' components take a second one for an order to leave at
+// once. Only the leader is sent it, and ends its own children as it should.
 func (r *run) terminate() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,7 +24,8 @@ const (
 
 // Spec says what to run. Name and Path are required.
 type Spec struct {
-	// Name is the process's in messages and the log's; one of a kind among a Group's running processes.
+	// Name is the process's in messages and the log's; one of a kind among a Group's running
+	// processes.
 	Name string
 	// Path is the program: a file, or a name to be found in PATH.
 	Path string
@@ -36,22 +37,24 @@ type Spec struct {
 	// Dir is the working directory; the default is this program's.
 	Dir string
 
-	// Ready is asked until it says nil. Without it, and without ReadyLog, a process is ready once it runs.
+	// Ready is asked until it says nil. Without it, and without ReadyLog, a process is ready once
+	// it runs.
 	Ready func(ctx context.Context) error
-	// ReadyLog is a text that the log must have, since this start, before Ready is asked: for what cannot be asked, as it
-	// is in a private network.
+	// ReadyLog is a text that the log must have, since this start, before Ready is asked: for what
+	// cannot be asked, as it is in a private network.
 	ReadyLog string
 	// ReadyTimeout bounds both; the default is a minute.
 	ReadyTimeout time.Duration
 	// StopTimeout is the time between SIGTERM and SIGKILL; the default is 10 seconds.
 	StopTimeout time.Duration
 
-	// Ports are those of 127.0.0.1 that the process will listen on. Naming them is not required: one that is taken is
-	// then known before the start, where otherwise Ready might take a stranger's answer for the process's.
+	// Ports are those of 127.0.0.1 that the process will listen on. Naming them is not required:
+	// one that is taken is then known before the start, where otherwise Ready might take a
+	// stranger's answer for the process's.
 	Ports []int
 
-	// Forward, if not nil, puts the process into a private network namespace, in which these ports of 127.0.0.1 are the
-	// machine's. None of them can be listened on in there.
+	// Forward, if not nil, puts the process into a private network namespace, in which these ports
+	// of 127.0.0.1 are the machine's. None of them can be listened on in there.
 	Forward []int
 }
 
@@ -135,7 +138,8 @@ func (s Spec) checkPorts(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// awaitPorts waits until no port is taken, for as long as one may still be held by what has been killed.
+// awaitPorts waits until no port is taken, for as long as one may still be held by what has been
+// killed.
 func (s Spec) awaitPorts(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()

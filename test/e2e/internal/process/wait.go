@@ -11,7 +11,8 @@ import (
 
 const maxAnswer = 200 // of an answer's text in an error
 
-// WaitHTTP is a Spec.Ready: whether a GET of the address is answered with a 2xx. The client may be nil.
+// WaitHTTP is a Spec.Ready: whether a GET of the address is answered with a 2xx. The client may be
+// nil.
 func WaitHTTP(url string, client *http.Client) func(context.Context) error {
 	if client == nil {
 		client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -1,10 +1,10 @@
-// Package services stands in for a cluster's DNS and for its nodes, which lead a Service's address to its pods. Here is
-// neither, so what a cluster's processes ask by HTTP goes through a proxy:
+// Package services stands in for a cluster's DNS and for its nodes, which lead a Service's address
+// to its pods. Here is neither, so what a cluster's processes ask by HTTP goes through a proxy:
 //
-//  1. What is asked of a Service by its name (NAME.NAMESPACE.svc:PORT) goes to the pod that runs here, if the Service
-//     exists, has that port and selects that pod.
-//  2. Everything else is refused, and so is TLS, which no pod here speaks. What is on 127.0.0.1 no client asks a proxy
-//     for.
+//  1. What is asked of a Service by its name (NAME.NAMESPACE.svc:PORT) goes to the pod that runs
+//     here, if the Service exists, has that port and selects that pod.
+//  2. Everything else is refused, and so is TLS, which no pod here speaks. What is on 127.0.0.1 no
+//     client asks a proxy for.
 package services
 
 import (
@@ -55,7 +55,8 @@ func Start(ctx context.Context, client *kube.Client) (*Proxy, error) {
 	return p, nil
 }
 
-// Serve has the Services that select a pod with these labels lead to a URL, in place of the previous pod.
+// Serve has the Services that select a pod with these labels lead to a URL, in place of the
+// previous pod.
 func (p *Proxy) Serve(url string, labels map[string]string) { p.pod.Store(&pod{url, labels}) }
 
 // Close ends the proxy.

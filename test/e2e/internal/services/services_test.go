@@ -17,7 +17,8 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/services"
 )
 
-// A name leads to the pod that the Service of that name selects, on a port that it has, and nothing else does (1, 2).
+// A name leads to the pod that the Service of that name selects, on a port that it has, and nothing
+// else does (1, 2).
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

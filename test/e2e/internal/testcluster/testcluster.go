@@ -30,7 +30,8 @@ func Start(t *testing.T, components ...string) *Cluster {
 	return StartNamed(t, []string{"one"}, components...)[0]
 }
 
-// StartNamed starts several control planes side by side, in the order of their names, which share all but API servers.
+// StartNamed starts several control planes side by side, in the order of their names, which share
+// all but API servers.
 func StartNamed(t *testing.T, names []string, components ...string) []*Cluster {
 	t.Helper()
 	root, err := moduleFolder("components")
