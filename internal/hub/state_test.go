@@ -161,7 +161,7 @@ func TestStateReachesNothingElse(t *testing.T) {
 		if err == nil {
 			resp.Body.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), "requests are not made here") {
+		if err == nil || !strings.Contains(err.Error(), "only requests for state are allowed") {
 			t.Errorf("%s: %v", line, err)
 		}
 	}

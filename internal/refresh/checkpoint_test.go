@@ -85,14 +85,14 @@ func TestForgedSnapshotIsDamaged(t *testing.T) {
 	const head, tail = `{"format":"snapshot/2","value":{"revision":"r","files":[`, `]}}`
 	for name, c := range map[string]struct{ record, want string }{
 		"good":             {head + `{"path":"a","data":"1"},{"path":"b"}` + tail, ""},
-		"bytes":            {head + `{"path":"a","data":["/w=="]}` + tail, ""},
+		"bytes":            {head + `{"path":"a","rawData":"/w=="}` + tail, ""},
 		"empty":            {"", "unexpected end of JSON input"},
 		"another format":   {`{"format":"snapshot/3"}`, `another version has written it: its format is "snapshot/3"; expected "snapshot/2"`},
 		"earlier version":  {`{"version":1}`, `another version has written it: its format is ""; expected "snapshot/2"`},
 		"another revision": {strings.Replace(head, `"r"`, `"q"`, 1) + tail, "it is of another revision"},
 		"outside":          {head + `{"path":"../a"}` + tail, `"../a" is no path of a repository`},
 		"twice":            {head + `{"path":"a"},{"path":"a"}` + tail, `"a" is listed twice or out of order`},
-		"text as bytes":    {head + `{"path":"a","data":["YQ=="]}` + tail, "it is not as it was written"},
+		"text as bytes":    {head + `{"path":"a","rawData":"YQ=="}` + tail, `"a" is text and raw`},
 		"more":             {head + `{"path":"a","more":1}` + tail, "it is not as it was written"},
 		"content and none": {head + `{"path":"a","data":"x","problem":{"reason":"x","severity":"error"},"digest":"d"}` + tail, `"a" has a problem and content, or neither`},
 		"no digest":        {head + `{"path":"a","problem":{"reason":"x","severity":"error"}}` + tail, `"a" has a problem and content, or neither`},

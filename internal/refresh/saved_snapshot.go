@@ -3,7 +3,6 @@ package refresh
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,41 +26,26 @@ type savedSnapshot struct {
 	Files    []savedFile `json:"files"`
 }
 
-// savedFile is a file of a snapshot, sorted by path.
+// savedFile is a file of a snapshot, sorted by path. Bytes that are not UTF-8 are in RawPath and
+// RawData.
 type savedFile struct {
-	Path rawText `json:"path"`
-	Data rawText `json:"data,omitempty"`
+	Path    string `json:"path,omitempty"`
+	RawPath []byte `json:"rawPath,omitempty"`
+	Data    string `json:"data,omitempty"`
+	RawData []byte `json:"rawData,omitempty"`
 	// Problem is why a file has no content, and Digest what it has instead.
 	Problem *problem.Problem `json:"problem,omitempty"`
 	Digest  string           `json:"digest,omitempty"`
 }
 
-// rawText is bytes that most often are UTF-8: a JSON string, or else base64 in a list.
-type rawText []byte
+func (f savedFile) path() string { return f.Path + string(f.RawPath) }
 
-func (t rawText) MarshalJSON() ([]byte, error) {
-	if utf8.Valid(t) {
-		return json.Marshal(string(t))
+// split returns data as text, or raw if it is not UTF-8.
+func split(data []byte) (text string, raw []byte) {
+	if utf8.Valid(data) {
+		return string(data), nil
 	}
-	return json.Marshal([][]byte{t})
-}
-
-func (t *rawText) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '[' {
-		var list [][]byte
-		if err := json.Unmarshal(data, &list); err != nil {
-			return err
-		}
-		if len(list) != 1 {
-			return errors.New("expected one text")
-		}
-		*t = list[0]
-		return nil
-	}
-	var s string
-	err := json.Unmarshal(data, &s)
-	*t = rawText(s)
-	return err
+	return "", data
 }
 
 // snapshotRecord names the record of a revision.
@@ -83,13 +67,15 @@ func snapshotDocument(s state.Store, revision string) *state.Document[savedSnaps
 func (s savedSnapshot) check() error {
 	last := ""
 	for _, f := range s.Files {
-		p := string(f.Path)
+		p := f.path()
 		switch {
+		case f.RawPath != nil && (f.Path != "" || utf8.Valid(f.RawPath)), f.RawData != nil && (f.Data != "" || utf8.Valid(f.RawData)):
+			return fmt.Errorf("%q is text and raw", p)
 		case !fs.ValidPath(strings.ToValidUTF8(p, "?")): // Git has paths in any encoding
 			return fmt.Errorf("%q is no path of a repository", p)
 		case p <= last:
 			return fmt.Errorf("%q is listed twice or out of order", p)
-		case (f.Problem == nil) != (f.Digest == ""), f.Problem != nil && len(f.Data) > 0:
+		case (f.Problem == nil) != (f.Digest == ""), f.Problem != nil && len(f.Data)+len(f.RawData) > 0:
 			return fmt.Errorf("%q has a problem and content, or neither", p)
 		}
 		last = p
@@ -101,10 +87,13 @@ func saveSnapshot(s *snapshot.Snapshot) savedSnapshot {
 	out := savedSnapshot{Revision: s.Revision, Files: make([]savedFile, 0, s.Len())}
 	for _, p := range s.Paths() {
 		file := s.File(p)
-		saved := savedFile{Path: rawText(p), Data: file.Data}
+		var saved savedFile
+		saved.Path, saved.RawPath = split([]byte(p))
 		if file.Err != nil {
 			saved.Problem = &problem.From(file.Err, problem.InvalidValue, problem.Pos{File: p})[0]
-			saved.Data, saved.Digest = nil, file.Digest
+			saved.Digest = file.Digest
+		} else {
+			saved.Data, saved.RawData = split(file.Data)
 		}
 		out.Files = append(out.Files, saved)
 	}
@@ -114,14 +103,14 @@ func saveSnapshot(s *snapshot.Snapshot) savedSnapshot {
 func (s savedSnapshot) snapshot() *snapshot.Snapshot {
 	files := make(map[string]*snapshot.File, len(s.Files))
 	for _, f := range s.Files {
-		p := string(f.Path)
+		p := f.path()
 		if f.Problem != nil {
 			files[p] = &snapshot.File{Path: p, Digest: f.Digest, Err: *f.Problem}
 			continue
 		}
-		data := []byte(f.Data)
-		if data == nil { // a file of no bytes has content, too
-			data = []byte{}
+		data := f.RawData
+		if data == nil {
+			data = []byte(f.Data)
 		}
 		files[p] = snapshot.NewFile(p, data, int64(len(data)))
 	}

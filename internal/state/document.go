@@ -89,18 +89,14 @@ var errNotWritten = errors.New("it is not as it was written")
 
 // decode reads what encode has written; anything else is an error.
 func (d *Document[T]) decode(data []byte) (*T, error) {
-	var head struct {
-		Format string `json:"format"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, err
-	}
-	if head.Format != d.format {
-		return nil, fmt.Errorf("another version has written it: its format is %q; expected %q", head.Format, d.format)
-	}
 	var out envelope[T]
-	if err := json.Unmarshal(data, &out); err != nil {
+	err := json.Unmarshal(data, &out)
+	var invalid *json.SyntaxError
+	if err != nil && (errors.As(err, &invalid) || out.Format == d.format) {
 		return nil, err
+	}
+	if out.Format != d.format {
+		return nil, fmt.Errorf("another version has written it: its format is %q; expected %q", out.Format, d.format)
 	}
 	again, err := d.encode(out.Value)
 	if err != nil {
