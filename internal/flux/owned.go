@@ -51,7 +51,7 @@ func OwnedBy(st *generator.State, hub, owner string) (Owned, error) {
 		if c := st.Cluster(hub, owner); c != nil {
 			self = c.Member
 		}
-		former = self != nil && !isFlux(self) && (hasHelmReleases(st, hub, owner) || st.FluxHasGrants(owner))
+		former = self != nil && !isFlux(self) && (hasHelmReleases(st, hub, owner) || generator.FluxHasGrants(st, owner))
 		switch {
 		case self == nil, former: // the query below says so
 		case !self.Remote:
@@ -63,11 +63,11 @@ func OwnedBy(st *generator.State, hub, owner string) (Owned, error) {
 	out := Owned{Hub: hub, Owner: owner, st: st}
 	for _, group := range st.Groups() {
 		r := generator.Request{View: generator.Components, Hub: hub, Group: group, Owner: owner}
-		if failure := st.Check(r); failure != nil {
+		if _, failure := generator.CheckQuery(st, r); failure != nil {
 			return Owned{}, failure
 		}
 		out.Owner = st.OwnerName(hub, owner)
-		if former && !st.KeepsGroup(hub, owner, group) {
+		if former && !generator.KeepsGroup(st, hub, owner, group) {
 			continue
 		}
 		sets, failure := generator.GenerateDesired(st, r)

@@ -59,7 +59,7 @@ func registrationRemovals(st *generator.State, hub, owner string) []generator.Co
 			c == nil || c.Member.IsHub || len(c.BlockingProblems()) > 0 || !c.IsRetired() {
 			continue
 		}
-		if m, _ := st.NewMemberSet(c, fleet.Cascade); m != nil {
+		if m, _ := generator.NewMemberSet(st, c, fleet.Cascade); m != nil {
 			out = append(out, asComponent(m))
 		}
 	}

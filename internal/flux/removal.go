@@ -106,7 +106,7 @@ func findCluster(st *generator.State, hub, name string) (found *generator.Cluste
 
 // fluxRuns reports whether a group of a member is in the artifact of an owner.
 func fluxRuns(st *generator.State, c *generator.Cluster, owner, group string) bool {
-	if holds, known := st.HoldsGrant(c, group); known && owner == c.Member.Name {
+	if holds, known := generator.HoldsGrant(st, c, group); known && owner == c.Member.Name {
 		return holds
 	}
 	return c.Member.Owner(group) == owner && (owner == fleet.OwnerHub || isFlux(c.Member))

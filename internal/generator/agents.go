@@ -3,19 +3,17 @@ package generator
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // agentSets are one set per member of the agent model: what its engine needs to deploy for itself (M2).
-func (st *State) agentSets(q query) ([]ParameterSet, []problem.Problem) {
-	clusters, problems := st.asked(q)
+func agentSets(st *State, q query) ([]ParameterSet, []problem.Problem) {
+	clusters, problems := queriedClusters(st, q)
 	var sets []ParameterSet
 	for _, c := range clusters {
 		m := c.Member
@@ -23,7 +21,7 @@ func (st *State) agentSets(q query) ([]ParameterSet, []problem.Problem) {
 			continue // a retired agent is left alone: it may have Applications of its own to remove, which the hub does not see
 		}
 		s := &AgentSet{
-			Common: c.common(ApplicationName(Agent, m.Name)), Engine: m.Engine, Flags: map[string]string{}, Groups: []string{}, Deletion: fleet.Orphan,
+			Common: commonOf(c, ApplicationName(Agent, m.Name)), Engine: m.Engine, Flags: map[string]string{}, Groups: []string{}, Deletion: fleet.Orphan,
 		}
 		for _, flag := range fleet.Flags {
 			s.Flags[flag] = m.Flag(flag)
@@ -34,12 +32,12 @@ func (st *State) agentSets(q query) ([]ParameterSet, []problem.Problem) {
 			}
 		}
 		if m.Engine == fleet.EngineFlux {
-			components, faults := st.ResolverOf(c).ownComponents(c, s.Groups)
+			components, faults := ownComponents(st.ResolverOf(c), c, s.Groups)
 			problems = append(problems, faults...)
 			s.Components = components
 		}
-		values, err := yamldoc.FromAny(nil, st.agentValues(c)).YAML()
-		credentials, err2 := st.CredentialValues(c).YAML()
+		values, err := yamldoc.FromAny(nil, AgentValues(st, c)).YAML()
+		credentials, err2 := AgentCredentialValues(st, c).YAML()
 		if err := errors.Join(err, err2); err != nil {
 			problems = append(problems, c.Attribute(problem.From(err, problem.InvalidValue, m.Pos))...)
 			continue
@@ -51,7 +49,7 @@ func (st *State) agentSets(q query) ([]ParameterSet, []problem.Problem) {
 }
 
 // ownComponents are all components of the groups that an agent owns.
-func (b *Resolver) ownComponents(c *Cluster, groups []string) ([]ComponentSet, []problem.Problem) {
+func ownComponents(b *Resolver, c *Cluster, groups []string) ([]ComponentSet, []problem.Problem) {
 	out := []ComponentSet{}
 	var problems []problem.Problem
 	for _, name := range groups {
@@ -77,31 +75,4 @@ func (b *Resolver) ownComponents(c *Cluster, groups []string) ([]ComponentSet, [
 		return cmp.Or(strings.Compare(a.Component, b.Component), strings.Compare(a.Group, b.Group))
 	})
 	return out, problems
-}
-
-// agentValues are the values of charts/generator-plugin on the member: who it is, where the fleet's repository is, and
-// its labels and annotations as the hub sees them, which are the facts of the member's own engine: both must come to
-// the same selections (M1).
-func (st *State) agentValues(c *Cluster) map[string]any {
-	git := map[string]any{}
-	for key, annotation := range map[string]string{"url": "fleet_repo_url", "ref": "fleet_repo_revision"} {
-		if v := c.Annotations.All[annotation]; v != "" {
-			git[key] = v
-		}
-	}
-	if n := c.fleetCredentials(); n != nil && provided(c.Member) && n.Get("type") != nil && n.Get("type").Text == "http" {
-		// The service takes a user name and a password from the Secret that charts/fleet-secret makes for Argo CD; the
-		// other types have keys that only Argo CD knows.
-		git["credentialsSecret"] = c.Member.Name + "-git-" + FleetCredentials
-	}
-	ownLabels := maps.Clone(c.Labels.All)
-	delete(ownLabels, labels.SecretType) // the chart's own
-	out := map[string]any{
-		"hub": c.Member.Hub, "owner": c.Member.Name, "source": map[string]any{"git": git},
-		"localCluster": map[string]any{"labels": anyMap(ownLabels), "annotations": anyMap(c.Annotations.All)},
-	}
-	if token := c.pushedToken(); token != nil {
-		out["token"] = token
-	}
-	return out
 }

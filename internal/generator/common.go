@@ -1,7 +1,7 @@
 package generator
 
 // common are the fields that all of a cluster's sets share.
-func (c *Cluster) common(application string) Common {
+func commonOf(c *Cluster, application string) Common {
 	out := Common{
 		Name: c.Member.Name, NameNormalized: c.Member.Name, Server: c.Facts.Server,
 		Tenant: c.Member.Tenant, Environment: c.Member.Environment, Hub: c.Member.Hub, Model: c.Member.Model(),

@@ -6,7 +6,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // Deletion in two steps (D3): a set that is to go together with what runs is answered with `deletion: cascade` while the
@@ -26,18 +25,10 @@ const (
 	marked
 )
 
-// concerns are problems that concern somebody: those of a retired member do not.
-func (c *Cluster) concerns(ps []problem.Problem) []problem.Problem {
-	if c.IsRetired() {
-		return nil
-	}
-	return ps
-}
-
 // disabled reports whether a component that is not to run on a cluster has been switched off there (D2). That takes a
 // statement: `enabled: false` in the hierarchy, or a label that the entry's selector refuses. Where nothing switches it
 // on any more, be it that its entry, its file or its label is gone, it is lost: by silence nothing is removed (D1).
-func (c *Cluster) disabled(tree *hierarchy.Tree, e *Entry) bool {
+func isDisabled(c *Cluster, tree *hierarchy.Tree, e *Entry) bool {
 	if e.Enabled {
 		return e.Selector.Refuses(c.Labels.All)
 	}
@@ -58,11 +49,11 @@ func RemovesWorkloads(c *Cluster, r Component) bool {
 	case c.IsRetired():
 		return c.Member.Deletion == fleet.Cascade
 	}
-	return c.disabled(r.EntryTree, r.Entry)
+	return isDisabled(c, r.EntryTree, r.Entry)
 }
 
 // application is a component's Application on a cluster, by its name and its labels, whatever release it is labelled with.
-func (st *State) application(c *Cluster, g *Group, component string) (facts.Application, bool) {
+func applicationOf(st *State, c *Cluster, g *Group, component string) (facts.Application, bool) {
 	a, there := st.Facts().Application(ApplicationName(component, c.Member.Name))
 	return a, there && a.Cluster == c.Member.Name && a.Group == g.Name && a.Component == component
 }
@@ -72,21 +63,21 @@ func (st *State) application(c *Cluster, g *Group, component string) (facts.Appl
 // what it has to let go itself, so that two releases that exchange clusters would wait for each other for ever (D4). Only
 // who asks for one release can be told apart from the old owner, and only if its own name is known: left out of the
 // answer to the ApplicationSet that controls it, the Application would be deleted.
-func (st *State) held(q query, c *Cluster, g *Group, component string) bool {
+func WaitsForRelease(st *State, q query, c *Cluster, g *Group, component string) bool {
 	if q.Release == "" || q.ApplicationSet == "" {
 		return false
 	}
-	a, there := st.application(c, g, component)
+	a, there := applicationOf(st, c, g, component)
 	return there && a.Release != "" && a.Release != g.Release.Type && a.Controller != "" && a.Controller != q.ApplicationSet
 }
 
 // removal is how far the removal of a component has come that is not to run on a cluster. An Application counts if its
 // name and its labels say that it is this component's; one of another release moves, and is left to go by itself (D4).
-func (st *State) removal(q query, c *Cluster, g *Group, component string) removal {
+func RemovalStep(st *State, q query, c *Cluster, g *Group, component string) removal {
 	if q.Desired {
 		return none
 	}
-	a, there := st.application(c, g, component)
+	a, there := applicationOf(st, c, g, component)
 	switch {
 	case !there:
 		return none
@@ -101,13 +92,13 @@ func (st *State) removal(q query, c *Cluster, g *Group, component string) remova
 // removing are the components of a group that are not to run on a cluster, but whose removal is under way: as long as
 // their Applications are there, the ApplicationSets that answer for them have to be kept (R7). Those that are kept
 // anyway need not be looked at.
-func (st *State) removing(q query, c *Cluster, g *Group, kept map[string]bool) []string {
+func Removing(st *State, q query, c *Cluster, g *Group, kept map[string]bool) []string {
 	if q.Desired {
 		return nil
 	}
 	var out []string
 	for _, a := range st.Facts().ApplicationsOf(c.Member.Name) {
-		if a.Group != g.Name || kept[a.Component] || st.removal(q, c, g, a.Component) == none {
+		if a.Group != g.Name || kept[a.Component] || RemovalStep(st, q, c, g, a.Component) == none {
 			continue
 		}
 		resolver := st.ResolverOf(c)
@@ -129,7 +120,7 @@ func (st *State) removing(q query, c *Cluster, g *Group, kept map[string]bool) [
 // registration is the Deletion of a member's set in view members, and whether there is one. A retired member's stays
 // as it is while any component's Application on it is left, as Argo CD has to reach the cluster; then what registers it
 // goes, whatever becomes of what runs on the cluster.
-func (st *State) registration(q query, c *Cluster) (deletion string, is bool) {
+func RegistrationDeletion(st *State, q query, c *Cluster) (deletion string, is bool) {
 	switch {
 	case c.Member.IsHub:
 		return "", false

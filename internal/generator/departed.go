@@ -42,8 +42,8 @@ type Departures struct {
 }
 
 // Departures are those of a request. The error is an *Error, as that of Answer would be.
-func (st *State) Departures(r Request) (*Departures, error) {
-	q, failure := st.query(r)
+func RemovalsOf(st *State, r Request) (*Departures, error) {
+	q, failure := CheckQuery(st, r)
 	if failure != nil {
 		return nil, failure
 	}
@@ -107,10 +107,10 @@ func (d *Departures) elsewhere(c *Cluster) (Departure, bool) {
 	switch {
 	case g == nil:
 		return Departure{}, false
-	case d.st.Owns(c, d.q.Group, d.q.Requester) && !d.st.MayDeploy(c, d.q.Group, d.q.Requester):
+	case Owns(d.st, c, d.q.Group, d.q.Requester) && !MayDeploy(d.st, c, d.q.Group, d.q.Requester):
 		pos := c.Member.KeyPos("enable_remote_" + d.q.Group) // it comes back: nobody else is waited for
 		return Departure{Cause: Moved, Deletion: fleet.Orphan, Detail: "another engine has its group still", Pos: pos}, true
-	case !d.st.MayDeploy(c, d.q.Group, d.q.Requester):
+	case !MayDeploy(d.st, c, d.q.Group, d.q.Requester):
 		to := Destination{Owner: c.Member.Owner(d.q.Group), Release: g.Release.Type}
 		return Departure{Moved, fleet.Orphan, "another engine owns its group", c.Member.KeyPos("enable_remote_" + d.q.Group), to}, true
 	case d.q.Release != "" && g.Release.Type != "" && g.Release.Type != d.q.Release:

@@ -20,18 +20,18 @@ func Generate(st *State, q query) ([]ParameterSet, *Error) {
 		byCluster, failure := ByCluster(st, q, func(s ClusterSets) []ParameterSet { return s.Sets })
 		return slices.Concat(byCluster...), failure
 	case Releases:
-		sets, problems = st.releaseSets(q)
+		sets, problems = releaseSets(st, q)
 	case Agents:
-		sets, problems = st.agentSets(q)
+		sets, problems = agentSets(st, q)
 	case Grants:
-		sets, problems = st.grantSets(q)
+		sets, problems = grantSets(st, q)
 	}
 	return sets, judge(st, q, Tally{Sets: len(sets)}, problems)
 }
 
 // GenerateDesired computes the parameter sets of a query when all removals are done, for engines that remove in one step.
 func GenerateDesired(st *State, r Request) ([]ParameterSet, *Error) {
-	q, failure := st.query(r)
+	q, failure := CheckQuery(st, r)
 	if failure != nil {
 		return nil, failure
 	}
@@ -76,7 +76,7 @@ func Judge(st *State, q query, sum Tally, problems []problem.Problem) *Error {
 func judge(st *State, q query, sum Tally, problems []problem.Problem) *Error {
 	switch {
 	case q.Component != "" && q.Base == nil && sum.Live && !sum.Known:
-		return st.unknownComponent(q)
+		return unknownComponent(st, q)
 	case len(problems) > 0:
 		return UnavailableError(problems)
 	case sum.Sets > MaxSets && !q.SubjectsOnly:
@@ -86,9 +86,9 @@ func judge(st *State, q query, sum Tally, problems []problem.Problem) *Error {
 }
 
 // unknownComponent is the error of a component that no cluster's catalogs have.
-func (st *State) unknownComponent(q query) *Error {
+func unknownComponent(st *State, q query) *Error {
 	var names []string
-	clusters, _ := st.asked(q)
+	clusters, _ := queriedClusters(st, q)
 	for _, c := range clusters {
 		if g := c.Groups[q.Group]; g != nil {
 			names = append(names, g.Components()...)
@@ -98,11 +98,11 @@ func (st *State) unknownComponent(q query) *Error {
 }
 
 // asked are the clusters that a request is about, sorted by name. Problems are of those that cannot be computed at all.
-func (st *State) asked(q query) ([]*Cluster, []problem.Problem) {
+func queriedClusters(st *State, q query) ([]*Cluster, []problem.Problem) {
 	var out []*Cluster
 	problems := problem.Errors(st.Fleet.ProblemsOf(q.Hub))
 	for _, c := range Candidates(st, q) {
-		is, faults := st.isAbout(q, c)
+		is, faults := isAbout(st, q, c)
 		if problems = append(problems, faults...); is {
 			out = append(out, c)
 		}
@@ -112,7 +112,7 @@ func (st *State) asked(q query) ([]*Cluster, []problem.Problem) {
 
 // isAbout reports whether a request is about a cluster: one that the selector selects; of retired ones, those that may
 // have something left to be removed. Problems are why that cannot be told.
-func (st *State) isAbout(q query, c *Cluster) (bool, []problem.Problem) {
+func isAbout(st *State, q query, c *Cluster) (bool, []problem.Problem) {
 	switch {
 	case st.IsLeftOut(c, q.Requester, q.Desired):
 		return false, nil
@@ -123,7 +123,7 @@ func (st *State) isAbout(q query, c *Cluster) (bool, []problem.Problem) {
 	case len(c.Broken) > 0:
 		return false, c.Broken
 	}
-	return q.LabelSelector.Matches(c.Labels.All), st.unknown(q, c)
+	return q.LabelSelector.Matches(c.Labels.All), MissingSecret(st, q, c)
 }
 
 // Candidates are the clusters that a request may be about, sorted by name: all of the hub, or the asker alone.
@@ -145,15 +145,15 @@ type ClusterSets struct {
 
 // OfCluster computes the sets of one cluster, in views that have sets of single members.
 func OfCluster(st *State, q query, c *Cluster) ClusterSets {
-	is, problems := st.isAbout(q, c)
+	is, problems := isAbout(st, q, c)
 	if !is {
 		return ClusterSets{Problems: problems}
 	}
 	var out ClusterSets
 	if q.View == Members {
-		out = st.registrationSets(q, c)
+		out = memberSets(st, q, c)
 	} else {
-		out = st.componentSets(q, c)
+		out = componentSets(st, q, c)
 	}
 	out.Live, out.Problems = !c.IsRetired(), append(problems, out.Problems...)
 	return out

@@ -53,7 +53,7 @@ func GitSecrets(c *Cluster) []GitSecret {
 			add(f.Key, f.Value, "")
 		}
 	}
-	if _, asks := c.AsksForGitHub(); asks {
+	if _, asks := AsksForGitHub(c); asks {
 		add(keyGitHub, c.Registration.At([]string{keyGitHub}), "githubApp") // the chart's default
 	}
 	slices.SortFunc(out, func(a, b GitSecret) int { return cmp.Compare(a.Name, b.Name) })

@@ -138,7 +138,7 @@ func TestMemberRunsTheGroupsItHolds(t *testing.T) {
 				t.Errorf("releases %q, want %q", got, c.releases)
 			}
 			var cedes []string
-			for _, g := range st.Released("hub", "one") {
+			for _, g := range generator.ReleasableGrants(st, "hub", "one") {
 				cedes = append(cedes, g.Group)
 			}
 			if got := strings.Join(cedes, " "); got != c.cedes {
@@ -204,7 +204,7 @@ func TestFluxReleasesAGroupInTwoSteps(t *testing.T) {
 				t.Errorf("artifact %q, want %q", got, c.artifact)
 			}
 			var cedes []string
-			for _, g := range st.Released("hub", "one") {
+			for _, g := range generator.ReleasableGrants(st, "hub", "one") {
 				cedes = append(cedes, g.Group)
 			}
 			if got := strings.Join(cedes, " "); got != c.cedes {
@@ -315,7 +315,7 @@ var steps = map[string]func(w *world){
 		if !w.arrived.Held && !w.arrived.Leaving {
 			w.arrived.Held = true
 		}
-		if w.arrived.Leaving && slices.Contains(w.one().Released("hub", "one"), *w.arrived) {
+		if w.arrived.Leaving && slices.Contains(generator.ReleasableGrants(w.one(), "hub", "one"), *w.arrived) {
 			w.arrived = nil
 		}
 	},
@@ -393,7 +393,7 @@ func TestWaitingForAGrantIsAMove(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := state(t, c.files, c.known)
-			d, err := st.Departures(querytest.Query(t, c.asks))
+			d, err := generator.RemovalsOf(st, querytest.Query(t, c.asks))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -407,7 +407,7 @@ func TestWaitingForAGrantIsAMove(t *testing.T) {
 			}
 		})
 	}
-	gone, err := state(t, agentOne(argoOne).With(fleettest.Tree{fleettest.Member("one"): ""}), facts.NewSet(false).WithApplications(fleettest.GrantOfOne)).Departures(querytest.Query(t, ofGrants))
+	gone, err := generator.RemovalsOf(state(t, agentOne(argoOne).With(fleettest.Tree{fleettest.Member("one"): ""}), facts.NewSet(false).WithApplications(fleettest.GrantOfOne)), querytest.Query(t, ofGrants))
 	if err != nil {
 		t.Fatal(err)
 	}

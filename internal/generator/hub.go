@@ -56,3 +56,11 @@ func (st *State) ownMembers() map[string]*fleet.Member {
 	}
 	return out
 }
+
+// OwnerName is who is meant by a request's owner: fleet.OwnerHub, also for the hub's own member, or a member's name.
+func (st *State) OwnerName(hub, owner string) string {
+	if self := st.hubs[hub]; owner == "" || self != nil && owner == self.Name {
+		return fleet.OwnerHub
+	}
+	return owner
+}

@@ -45,18 +45,18 @@ func engineNamespace(m *fleet.Member) string {
 
 // registrationValues are the values of charts/fleet-secret on the hub: the merged fleet/fleet-secret values with what
 // the engine computed on top. What is for the member's engine alone is not made there, or made to be pushed only.
-func (st *State) registrationValues(c *Cluster) *yamldoc.Node {
-	computed := c.credentials(true)
+func HubValues(st *State, c *Cluster) *yamldoc.Node {
+	computed := credentials(c, true)
 	computed["externalSecret"] = map[string]any{"labels": anyMap(c.Labels.Declared), "annotations": anyMap(c.Annotations.Declared)}
 	push := pushed(c.Member)
-	if c.fleetCredentials() != nil {
+	if fleetCredentials(c) != nil {
 		notHere := map[string]any{KeyEnabled: false}
 		if push {
 			notHere = map[string]any{keyLocal: false}
 		}
 		computed[GitCredentials] = map[string]any{FleetCredentials: notHere}
 	}
-	if _, asks := c.AsksForGitHub(); asks && !st.readsFor(c) {
+	if _, asks := AsksForGitHub(c); asks && !hubReads(st, c) {
 		if push {
 			computed[keyGitHub] = map[string]any{keyLocal: false}
 		} else {
@@ -64,17 +64,17 @@ func (st *State) registrationValues(c *Cluster) *yamldoc.Node {
 		}
 	}
 	if push {
-		computed[keyPush] = c.pushValues()
+		computed[keyPush] = pushValues(c)
 	}
 	if st.IsFluxHub(c.Member.Hub) && c.Registration.At([]string{keyKubeconfig, KeyEnabled}).IsNull() {
 		computed[keyKubeconfig] = map[string]any{KeyEnabled: true}
 	}
-	return c.computedOver(computed)
+	return computedOver(c, computed)
 }
 
 // readsFor tells whether the hub's own engine has a use for the member's repository credentials (githubSecret): the hub
 // deploys all groups to it, or one that has another repository there than on the hub, or the hierarchy says so.
-func (st *State) readsFor(c *Cluster) bool {
+func hubReads(st *State, c *Cluster) bool {
 	m := c.Member
 	if !m.Remote {
 		return true
@@ -82,7 +82,7 @@ func (st *State) readsFor(c *Cluster) bool {
 	if here, ok := c.Registration.At([]string{keyGitHub, keyLocal}).Truth(); ok {
 		return here
 	}
-	hubs := st.hubAnnotations(c)
+	hubs := hubAnnotations(st, c)
 	return slices.ContainsFunc(st.ResolverOf(c).Fleet.Layout.GroupNames(), func(group string) bool {
 		repository := group + "_repo_url"
 		url := c.Annotations.All[repository]
@@ -91,7 +91,7 @@ func (st *State) readsFor(c *Cluster) bool {
 }
 
 // hubAnnotations are the annotations of the hub of a member. One at home sees the hub as it was then.
-func (st *State) hubAnnotations(c *Cluster) map[string]string {
+func hubAnnotations(st *State, c *Cluster) map[string]string {
 	self := st.ResolverOf(c).Fleet.HubMember(c.Member.Hub)
 	switch {
 	case self == nil:
@@ -104,7 +104,7 @@ func (st *State) hubAnnotations(c *Cluster) map[string]string {
 
 // pushValues switch on that the chart writes the credentials into the cluster. Where, and whether the token of the
 // member's generator-plugin is among them, the hierarchy may say otherwise.
-func (c *Cluster) pushValues() map[string]any {
+func pushValues(c *Cluster) map[string]any {
 	out := map[string]any{KeyEnabled: true}
 	if c.Registration.At([]string{keyPush, "namespace"}).IsNull() {
 		out["namespace"] = engineNamespace(c.Member)
@@ -117,7 +117,7 @@ func (c *Cluster) pushValues() map[string]any {
 }
 
 // pushedToken is where the token is that the hub pushes for the member's generator-plugin, nil when it pushes none.
-func (c *Cluster) pushedToken() map[string]any {
+func pushedToken(c *Cluster) map[string]any {
 	if !pushed(c.Member) || c.Member.Engine != fleet.EngineArgoCD {
 		return nil
 	}
@@ -138,9 +138,9 @@ func (c *Cluster) pushedToken() map[string]any {
 // CredentialValues are the values of charts/fleet-secret on a member with an engine of its own: the same store and the
 // credentials of the repositories that it reads, but no cluster Secret. A member that does not pull secrets by itself
 // (use_external_secrets), or is given them (push_argo_secrets), has none of them.
-func (st *State) CredentialValues(c *Cluster) *yamldoc.Node {
+func AgentCredentialValues(st *State, c *Cluster) *yamldoc.Node {
 	pulls := c.Member.UseExternalSecrets && !pushed(c.Member)
-	computed := c.credentials(pulls)
+	computed := credentials(c, pulls)
 	computed["externalSecret"] = map[string]any{KeyEnabled: false}
 	if !pulls {
 		computed[GitCredentials] = nil
@@ -152,12 +152,12 @@ func (st *State) CredentialValues(c *Cluster) *yamldoc.Node {
 		}
 		computed["secretStore"] = map[string]any{"create": false, "name": store}
 	}
-	return c.computedOver(computed, keyKubeconfig, keyPush) // how the hub reaches the member is the hub's matter
+	return computedOver(c, computed, keyKubeconfig, keyPush) // how the hub reaches the member is the hub's matter
 }
 
 // credentials are the cluster's name, its secret (whose ARN names the store's region) and the repository credentials that
 // its member file asks for. What the file does not name is left to the hierarchy.
-func (c *Cluster) credentials(pulls bool) map[string]any {
+func credentials(c *Cluster, pulls bool) map[string]any {
 	m := c.Member
 	out := map[string]any{"clusterName": m.Name}
 	if !pulls {
@@ -177,7 +177,7 @@ func (c *Cluster) credentials(pulls bool) map[string]any {
 
 // FleetCredentials are the credentials of the fleet's repository that the hierarchy declares for the member, nil for
 // none.
-func (c *Cluster) fleetCredentials() *yamldoc.Node {
+func fleetCredentials(c *Cluster) *yamldoc.Node {
 	n := c.Registration.At([]string{GitCredentials, FleetCredentials})
 	if enabled, ok := n.Get(KeyEnabled).Truth(); n.IsNull() || ok && !enabled {
 		return nil
@@ -186,7 +186,7 @@ func (c *Cluster) fleetCredentials() *yamldoc.Node {
 }
 
 // computedOver are the merged fleet/fleet-secret values, but for the keys to drop, below computed ones.
-func (c *Cluster) computedOver(computed map[string]any, drop ...string) *yamldoc.Node {
+func computedOver(c *Cluster, computed map[string]any, drop ...string) *yamldoc.Node {
 	root := &yamldoc.Node{Kind: yamldoc.Map}
 	if c.Registration != nil && c.Registration.Root != nil {
 		root = withoutKeys(WithoutDeclared(c.Registration.Root), drop...)
@@ -213,7 +213,7 @@ func withoutKeys(n *yamldoc.Node, drop ...string) *yamldoc.Node {
 }
 
 // asksForGitHubAt tells where it is said that the member is to have repository credentials of its own, if it is.
-func (c *Cluster) AsksForGitHub() (problem.Pos, bool) {
+func AsksForGitHub(c *Cluster) (problem.Pos, bool) {
 	if c.Member.GitHubSecret {
 		return c.Member.KeyPos("githubSecret"), true
 	}

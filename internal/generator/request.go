@@ -146,8 +146,8 @@ type query struct {
 	BaseEntry *yamldoc.Node
 }
 
-// query validates a request against the fleet.
-func (st *State) query(r Request) (query, *Error) {
+// CheckQuery validates a request against the fleet.
+func CheckQuery(st *State, r Request) (query, *Error) {
 	q := query{Request: r}
 	if !slices.Contains(Views, string(r.View)) {
 		return q, BadRequestError("view %q is not known%s; expected one of %s", r.View, Hint(string(r.View), Views), strings.Join(Views, ", "))
@@ -165,7 +165,7 @@ func (st *State) query(r Request) (query, *Error) {
 		}
 		return q, BadRequestError("owner %q is no member of hub %q%s", q.Requester, r.Hub, Hint(q.Requester, names))
 	}
-	if err := st.checkGroup(r); err != nil {
+	if err := checkGroup(st, r); err != nil {
 		return q, err
 	}
 	var err error
@@ -180,7 +180,7 @@ func (st *State) query(r Request) (query, *Error) {
 	return q, nil
 }
 
-func (st *State) checkGroup(r Request) *Error {
+func checkGroup(st *State, r Request) *Error {
 	groups := st.Groups()
 	needs := r.View == Releases || r.View == Components
 	switch {
@@ -196,18 +196,4 @@ func (st *State) checkGroup(r Request) *Error {
 		return BadRequestError("component %q is no DNS-1123 label", r.Component)
 	}
 	return nil
-}
-
-// OwnerName is who is meant by a request's owner: fleet.OwnerHub, also for the hub's own member, or a member's name.
-func (st *State) OwnerName(hub, owner string) string {
-	if self := st.HubMember(hub); owner == "" || self != nil && owner == self.Name {
-		return fleet.OwnerHub
-	}
-	return owner
-}
-
-// Check is why a request cannot be computed, nil if it can.
-func (st *State) Check(r Request) *Error {
-	_, failure := st.query(r)
-	return failure
 }

@@ -47,7 +47,7 @@ func respondLike(st *State, r Request, like *Response) (*Response, error) {
 
 // respond computes a response. Previous is that of another state with the same facts, whose parts it may share; nil for none.
 func respond(st *State, r Request, previous *Response) (*Response, *Error) {
-	q, failure := st.query(r)
+	q, failure := CheckQuery(st, r)
 	if failure != nil {
 		return nil, failure
 	}

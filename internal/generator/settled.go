@@ -11,7 +11,7 @@ import (
 // member that begins is registered, with what its file says and nothing that only the hub knows of it; and a label or annotation
 // that Git declared, and declares no more, has gone from the cluster Secret, which External Secrets writes. The second result
 // is false where that is what st knows already: so it is where facts are not those of a hub (facts.Set.Closed).
-func (st *State) SettledFacts(base *State) (facts.Set, bool) {
+func SettledFacts(st *State, base *State) (facts.Set, bool) {
 	known, changed := st.facts, false
 	if !known.Closed {
 		return known, false

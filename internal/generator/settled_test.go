@@ -51,7 +51,7 @@ func TestSettledFactsFollowTheRegistration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, changed := head.SettledFacts(base)
+			got, changed := generator.SettledFacts(head, base)
 			if !got.EqualClusters(c.want) || changed == c.want.EqualClusters(c.known) {
 				t.Errorf("%t (-want +got):\n%s", changed, cmp.Diff(clustersOf(c.want), clustersOf(got)))
 			}

@@ -43,7 +43,7 @@ func subject(s ParameterSet) Subject {
 
 // Subjects are those of the response to a query, in order, without the response: of any number of sets.
 func Subjects(st *State, r Request) ([]Subject, error) {
-	q, failure := st.query(r)
+	q, failure := CheckQuery(st, r)
 	if failure != nil {
 		return nil, failure
 	}

@@ -13,16 +13,16 @@ import (
 // asks, or it has Applications of the asker's. Its Secret has gone while nobody looked. What the Secret said of it is not
 // known, so that its sets cannot be computed; left out, they would be removed (G2). A retired cluster is to go, and what
 // registers one needs no Secret.
-func (st *State) unknown(q query, c *Cluster) []problem.Problem {
+func MissingSecret(st *State, q query, c *Cluster) []problem.Problem {
 	if c.Registered || c.IsRetired() || q.View == Members || q.LabelSelector.Refuses(c.Labels.All) {
 		return nil
 	}
 	found := ""
 	switch apps := st.Facts().ApplicationsOf(c.Member.Name); {
-	case q.View != Agents && q.View != Grants && q.Requester != fleet.OwnerHub && st.Owns(c, q.Group, q.Requester): // a member sees itself alone
+	case q.View != Agents && q.View != Grants && q.Requester != fleet.OwnerHub && Owns(st, c, q.Group, q.Requester): // a member sees itself alone
 		found = "its engine asks, but it has no cluster Secret"
 	case !q.Desired:
-		if i := slices.IndexFunc(apps, func(a facts.Application) bool { return st.answersFor(q, c, a) }); i >= 0 {
+		if i := slices.IndexFunc(apps, func(a facts.Application) bool { return isQueried(st, q, c, a) }); i >= 0 {
 			found = fmt.Sprintf("it has no cluster Secret, but Applications: %q", apps[i].Name)
 		}
 	}
@@ -37,14 +37,14 @@ func (st *State) unknown(q query, c *Cluster) []problem.Problem {
 
 // answersFor reports whether an Application of a cluster is the asker's, as far as its labels say. One that another
 // ApplicationSet controls is not deleted by this one.
-func (st *State) answersFor(q query, c *Cluster, a facts.Application) bool {
+func isQueried(st *State, q query, c *Cluster, a facts.Application) bool {
 	switch q.View {
 	case Grants:
 		return a.Grant
 	case Agents:
 		return c.Member.Remote && a.Name == ApplicationName(Agent, c.Member.Name)
 	}
-	if !st.Owns(c, q.Group, q.Requester) || a.Group != q.Group || a.Name != ApplicationName(a.Component, c.Member.Name) {
+	if !Owns(st, c, q.Group, q.Requester) || a.Group != q.Group || a.Name != ApplicationName(a.Component, c.Member.Name) {
 		return false
 	}
 	return (q.Component == "" || a.Component == q.Component) &&

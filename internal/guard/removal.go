@@ -219,7 +219,7 @@ func (x *coverage) covers(v generator.View, i item) bool {
 func (c comparison) reasons() func(item) generator.Departure {
 	unknown := generator.Departure{Cause: generator.Lost, Deletion: fleet.Orphan}
 	if c.query.View != generator.Releases {
-		d, err := c.st.Departures(c.query)
+		d, err := generator.RemovalsOf(c.st, c.query)
 		if err != nil { // an invalid query has no reasons
 			return func(item) generator.Departure { return unknown }
 		}
@@ -230,7 +230,7 @@ func (c comparison) reasons() func(item) generator.Departure {
 	return func(i item) generator.Departure {
 		d, known := byRelease[i.release]
 		if !known {
-			d, _ = c.st.Departures(generator.Request{
+			d, _ = generator.RemovalsOf(c.st, generator.Request{
 				View: generator.Components, Hub: c.query.Hub, Group: c.query.Group, Owner: c.query.Owner,
 				Selector: c.query.Selector, Release: i.release,
 			})

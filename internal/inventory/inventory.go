@@ -216,7 +216,7 @@ func agentApplication(st *generator.State, c *generator.Cluster) Application {
 	for _, flag := range fleet.Flags {
 		a.set("agent."+flag, m.Flag(flag), m.KeyPos(flag))
 	}
-	a.Values = st.CredentialValues(c)
+	a.Values = generator.AgentCredentialValues(st, c)
 	return a
 }
 
@@ -233,7 +233,7 @@ func releaseApplications(st *generator.State, hub string) (out []Application) {
 	}
 	for _, owner := range owners {
 		for _, group := range st.Fleet.Layout.GroupNames() {
-			uses := st.DesiredReleases(hub, group, owner)
+			uses := generator.DesiredReleases(st, hub, group, owner)
 			for _, name := range slices.Sorted(maps.Keys(uses)) {
 				u := uses[name]
 				a := Application{

@@ -68,7 +68,7 @@ func (l *linter) ingress(c *generator.Cluster) {
 
 // github: charts/fleet-secret refuses the values, and with them what registers the member.
 func (l *linter) github(c *generator.Cluster) {
-	at, asked := c.AsksForGitHub()
+	at, asked := generator.AsksForGitHub(c)
 	if said := c.Member.KeyPos("githubSecret"); asked && !c.Member.GitHubSecret && said.Line > 0 {
 		l.warn(c, problem.Problem{
 			Reason: problem.NoEffect, Pos: said, Subject: `key "githubSecret"`, Found: `"false" has no effect: its fleet/fleet-secret values ask for the credential`,
@@ -201,7 +201,7 @@ func repositories(c *generator.Cluster) []repository {
 		}
 		return ""
 	}
-	if pos, asked := c.AsksForGitHub(); asked {
+	if pos, asked := generator.AsksForGitHub(c); asked {
 		out = append(out, repository{"githubSecret", text(c.Registration.At([]string{"github"}), "url"), pos})
 	}
 	if all := c.Registration.At([]string{generator.GitCredentials}); all.IsMap() {

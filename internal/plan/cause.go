@@ -67,7 +67,7 @@ func (c *comparison) retirement(hub string, a inventory.Application) string {
 // componentCause is why a component no longer runs on a cluster that is still there.
 func (c *comparison) componentCause(hub, cluster string, out *Application) {
 	owner := c.head.Fleet.Member(hub, cluster).Owner(out.Group)
-	d, err := c.head.Departures(generator.Request{View: generator.Components, Hub: hub, Group: out.Group, Owner: owner})
+	d, err := generator.RemovalsOf(c.head, generator.Request{View: generator.Components, Hub: hub, Group: out.Group, Owner: owner})
 	if err != nil { // the group is in the layout no more
 		out.Cause, out.Detail = Lost, "no catalog has it any more"
 		return

@@ -87,7 +87,7 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	head, err := generator.Build(base, after, q.Facts)
 	if err == nil {
 		// The facts are from before the change; the plan is of the fleet after it.
-		if settled, other := head.SettledFacts(base); other {
+		if settled, other := generator.SettledFacts(head, base); other {
 			head, err = generator.Build(base, after, settled)
 		}
 	}

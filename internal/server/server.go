@@ -158,7 +158,7 @@ func (s *Server) Start(ctx context.Context) error {
 func (s *Server) refreshed(o refresh.Outcome) {
 	s.metrics.refreshed(o)
 	if g := s.o.Grants; o.Swapped && g != nil {
-		g.Release(o.State.Released(s.o.Hub, g.Member()))
+		g.Release(generator.ReleasableGrants(o.State, s.o.Hub, g.Member()))
 	}
 	if o.Swapped && s.notifier != nil {
 		s.notifier.Serving(o.State)

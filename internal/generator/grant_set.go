@@ -1,0 +1,39 @@
+package generator
+
+import (
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// grant is the first part of the names of grants' Applications.
+const grant = "grant"
+
+// GrantSet is one element of the answer to view grants.
+type GrantSet struct {
+	Common
+	Group    string `json:"group"`
+	Engine   string `json:"engine"`
+	Deletion string `json:"deletion"`
+}
+
+// grantSets are one set per group that a member's own engine is to have, as soon as the hub's has nothing of it any more.
+func grantSets(st *State, q query) ([]ParameterSet, []problem.Problem) {
+	clusters, problems := queriedClusters(st, q)
+	var sets []ParameterSet
+	for _, c := range clusters {
+		if !c.Registered || !c.Member.Remote || c.Member.IsHub {
+			continue
+		}
+		for _, group := range st.Groups() {
+			if c.Member.Owner(group) != c.Member.Name || !IsGranted(st, c, group) && HubDeploys(st, c, group) {
+				continue
+			}
+			sets = append(sets, &GrantSet{
+				Common: commonOf(c, ApplicationName(grant+"-"+group, c.Member.Name)), Group: group, Engine: c.Member.Engine,
+				// Always: the Application is to stay until its ConfigMap has gone, and that is all it runs.
+				Deletion: fleet.Cascade,
+			})
+		}
+	}
+	return sets, problems
+}
