@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
 // complete lets the shell complete a flag's value from a list that needs no repository.
@@ -18,7 +18,7 @@ func complete(cmd *cobra.Command, flag string, values func() []string) {
 
 // completeFleet lets the shell complete a flag's value from the repository. One that cannot be read completes to
 // nothing: completion never prints an error.
-func (o *options) completeFleet(cmd *cobra.Command, flag string, values func(*generator.State) []string) {
+func (o *options) completeFleet(cmd *cobra.Command, flag string, values func(*fleetstate.State) []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		st, err := o.state(cmd.Context(), nil)
 		if err != nil {
@@ -28,11 +28,11 @@ func (o *options) completeFleet(cmd *cobra.Command, flag string, values func(*ge
 	})
 }
 
-func hubs(st *generator.State) []string   { return st.Fleet.Hubs() }
-func groups(st *generator.State) []string { return st.Fleet.Layout.GroupNames() }
+func hubs(st *fleetstate.State) []string   { return st.Fleet.Hubs() }
+func groups(st *fleetstate.State) []string { return st.Fleet.Layout.GroupNames() }
 
 // clusters are the members of a hub, or of all hubs when none is given, sorted and each once.
-func clusters(st *generator.State, hub string) []string {
+func clusters(st *fleetstate.State, hub string) []string {
 	var out []string
 	for _, h := range st.Fleet.Hubs() {
 		if hub != "" && h != hub {
@@ -47,7 +47,7 @@ func clusters(st *generator.State, hub string) []string {
 }
 
 // targets are GROUP/COMPONENT for all components that a cluster's catalogs know, with the registration chart.
-func targets(st *generator.State, hub, cluster string) []string {
+func targets(st *fleetstate.State, hub, cluster string) []string {
 	out := []string{"fleet/fleet-secret"}
 	for _, group := range groups(st) {
 		for _, component := range st.ComponentsOf(hub, cluster, group) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/report/explainreport"
@@ -120,7 +120,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 }
 
 // completeExplain completes the next argument: a cluster, a component, a path.
-func completeExplain(st *generator.State, hub string, args []string, prefix string) []string {
+func completeExplain(st *fleetstate.State, hub string, args []string, prefix string) []string {
 	switch len(args) {
 	case 0:
 		return startingWith(prefix, clusters(st, hub))

@@ -13,8 +13,10 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hub"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -109,7 +111,7 @@ func TestFactsExportRoundTrip(t *testing.T) {
 		"addons/defaults/application-sets/addons.yaml": "dns: {enabled: true, selector: {matchLabels: {enable_dns: \"true\"}}, values: {region: '{{ .annotations.aws_region }}'}}\nmesh: {enabled: true}\n",
 	})
 	answers := func(known facts.Set) string {
-		st, err := generator.Build(nil, repository, known)
+		st, err := fleetstate.Build(nil, repository, known)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,11 +121,11 @@ func TestFactsExportRoundTrip(t *testing.T) {
 			if view == "members" || view == "agents" {
 				parameters, _ = json.Marshal(map[string]string{"view": view})
 			}
-			r, err := generator.ParseRequest(parameters, "hub")
+			r, err := query.Parse(parameters, "hub")
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := generator.Bytes(st, r)
+			answer, err := response.Bytes(st, r)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/factsfile"
 	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/lint"
@@ -52,7 +52,7 @@ are described in docs/reference/problems.md. With any finding the exit status is
 			}
 			var problems []problem.Problem
 			hubCount, clusterCount := 0, 0
-			st, err := generator.Build(nil, s, f)
+			st, err := fleetstate.Build(nil, s, f)
 			if err != nil {
 				problems = problem.From(err, problem.InvalidLayout, problem.Pos{})
 			} else {
@@ -91,6 +91,6 @@ func writeLint(cmd *cobra.Command, r lintreport.Report, output string) error {
 }
 
 // findings are all that is to be said of a state, also of what its members' engines cannot express.
-func findings(st *generator.State) []problem.Problem {
+func findings(st *fleetstate.State) []problem.Problem {
 	return problem.OnePerPlace(problem.Sorted(slices.Concat(lint.Run(st), flux.Lint(st), guard.Lint(st, time.Now()))))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/internal/factsfile"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/planner"
 )
 
@@ -14,7 +14,7 @@ import (
 type options struct{ repo planner.Repository }
 
 // state reads the repository and the facts and builds the state.
-func (o *options) state(ctx context.Context, factsFrom []string) (*generator.State, error) {
+func (o *options) state(ctx context.Context, factsFrom []string) (*fleetstate.State, error) {
 	f, err := factsfile.Read(factsFrom)
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (o *options) state(ctx context.Context, factsFrom []string) (*generator.Sta
 }
 
 // released is state with the catalogs of releases at other revisions of the repository.
-func (o *options) released(ctx context.Context, factsFrom, instead []string) (*generator.State, error) {
+func (o *options) released(ctx context.Context, factsFrom, instead []string) (*fleetstate.State, error) {
 	pipelines, err := planner.New(ctx, planner.Options{Repository: o.repo, Tools: tools(), Instead: instead})
 	if err != nil {
 		return nil, err

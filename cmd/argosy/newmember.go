@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/atomicfile"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/memberfile"
 	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/report"
@@ -77,16 +77,16 @@ Afterwards it names the components that the cluster would get.`,
 	complete(cmd, "agent", func() []string { return memberfile.Engines })
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "enable-remote", groups)
-	o.completeFleet(cmd, "tenant", func(st *generator.State) []string {
+	o.completeFleet(cmd, "tenant", func(st *fleetstate.State) []string {
 		return identities(st, func(m *fleet.Member) string { return m.Tenant })
 	})
-	o.completeFleet(cmd, "environment", func(st *generator.State) []string {
+	o.completeFleet(cmd, "environment", func(st *fleetstate.State) []string {
 		return identities(st, func(m *fleet.Member) string { return m.Environment })
 	})
 	return cmd
 }
 
-func identities(st *generator.State, of func(*fleet.Member) string) []string {
+func identities(st *fleetstate.State, of func(*fleet.Member) string) []string {
 	var out []string
 	for _, h := range hubs(st) {
 		for _, m := range st.Fleet.Members(h) {

@@ -12,14 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 func newParams(o *options) *cobra.Command {
-	var r generator.Request
+	var r query.Query
 	var view, selector, base, output string
 	var factsFrom []string
 	cmd := &cobra.Command{
@@ -43,7 +45,7 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 			if err := failure.CheckChoice("output", output, "json"); err != nil {
 				return err
 			}
-			r.View = generator.View(view)
+			r.View = query.View(view)
 			var err error
 			if r.Selector, err = parseSelector(selector); err != nil {
 				return err
@@ -60,7 +62,7 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 					return err
 				}
 			}
-			answer, err := generator.Bytes(st, r)
+			answer, err := response.Bytes(st, r)
 			if err != nil {
 				return err
 			}
@@ -70,7 +72,7 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&r.Hub, "hub", "", "the requester's hub; may be left out if the fleet has one")
-	flags.StringVar(&view, "view", "", "the view: "+strings.Join(generator.Views, ", "))
+	flags.StringVar(&view, "view", "", "the view: "+strings.Join(query.Views, ", "))
 	flags.StringVar(&r.Group, "group", "", "the group, for the views releases and components")
 	flags.StringVar(&r.Component, "component", "", "one component of the group alone")
 	flags.StringVar(&r.Release, "release", "", "only clusters on this release of the group")
@@ -80,18 +82,18 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 	factsFlag(cmd, &factsFrom)
 	outputFlag(cmd, &output, "json")
 	_ = cmd.MarkFlagRequired("view")
-	complete(cmd, "view", func() []string { return generator.Views })
+	complete(cmd, "view", func() []string { return query.Views })
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "group", groups)
-	o.completeFleet(cmd, "owner", func(st *generator.State) []string { return append([]string{"hub"}, clusters(st, r.Hub)...) })
-	o.completeFleet(cmd, "release", func(st *generator.State) []string {
+	o.completeFleet(cmd, "owner", func(st *fleetstate.State) []string { return append([]string{"hub"}, clusters(st, r.Hub)...) })
+	o.completeFleet(cmd, "release", func(st *fleetstate.State) []string {
 		var out []string
 		for _, rel := range st.Fleet.Versions.Of(r.Group).Releases {
 			out = append(out, rel.Type)
 		}
 		return out
 	})
-	o.completeFleet(cmd, "component", func(st *generator.State) []string {
+	o.completeFleet(cmd, "component", func(st *fleetstate.State) []string {
 		var out []string
 		for _, cluster := range clusters(st, r.Hub) {
 			out = append(out, st.ComponentsOf(r.Hub, cluster, r.Group)...)

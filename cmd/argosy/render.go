@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/factsfile"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/planner"
 )
 
@@ -71,6 +71,6 @@ Render writes the folder as a whole or not at all. With any error it writes noth
 	revisionFlag(cmd, &instead, "charts")
 	complete(cmd, "form", func() []string { return planner.Forms })
 	o.completeFleet(cmd, "hub", hubs)
-	o.completeFleet(cmd, "owner", func(st *generator.State) []string { return append([]string{"hub"}, clusters(st, q.Hub)...) })
+	o.completeFleet(cmd, "owner", func(st *fleetstate.State) []string { return append([]string{"hub"}, clusters(st, q.Hub)...) })
 	return cmd
 }

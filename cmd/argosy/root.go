@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func explainFailure(command *cobra.Command, err error) int {
 	w := command.ErrOrStderr()
 	var f *failure.Error
-	var g *generator.Error
+	var g *queryerr.Error
 	var q *quiet
 	switch {
 	case err == nil:
@@ -66,7 +66,7 @@ func explainFailure(command *cobra.Command, err error) int {
 	case errors.As(err, &f):
 	case errors.As(err, &g):
 		f = &failure.Error{Err: g}
-		if g.Kind == generator.Unavailable {
+		if g.Kind == queryerr.KindUnavailable {
 			f.Findings, f.Problems = true, g.Problems
 		}
 	default:

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // The routes that a scope may allow.
@@ -57,7 +57,7 @@ func (b *Bearer) Route(route string) error {
 }
 
 // Ask is nil if the scope allows a query of a fleet (rules 1 and 2).
-func (b *Bearer) Ask(q generator.Request, f *fleet.Fleet) error {
+func (b *Bearer) Ask(q query.Query, f *fleet.Fleet) error {
 	if b == nil {
 		return b.Route("")
 	}
@@ -65,7 +65,7 @@ func (b *Bearer) Ask(q generator.Request, f *fleet.Fleet) error {
 	if s == nil {
 		return nil
 	}
-	grouped := q.View == generator.Releases || q.View == generator.Components
+	grouped := q.View == query.Releases || q.View == query.Components
 	switch {
 	case !allows(s.Views, string(q.View)):
 		return b.denied("view %q", cut(string(q.View)))
@@ -80,7 +80,7 @@ func (b *Bearer) Ask(q generator.Request, f *fleet.Fleet) error {
 	if err != nil || s.Tenants == nil || owner != fleet.OwnerHub { // a member's engine sees itself alone
 		return err
 	}
-	if self := f.HubMember(q.Hub); q.View == generator.Releases && (self == nil || !allows(s.Tenants, self.Tenant)) {
+	if self := f.HubMember(q.Hub); q.View == query.Releases && (self == nil || !allows(s.Tenants, self.Tenant)) {
 		return b.denied("view %q of owner %q: its sets are of the hub, which is another tenant's", q.View, fleet.OwnerHub)
 	}
 	if selector, err := labels.ParseSelector(q.Selector); err != nil || !selector.Demands(labels.Tenant, s.Tenants) {

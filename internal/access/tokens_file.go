@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -147,7 +147,7 @@ func (p reader) scope(m *yamldoc.MapReader, token string) (s Scope) {
 		p.r.Add(problem.InvalidValue, m.Node(), where, "no allow.routes", "at least one of "+strings.Join(Routes, ", "))
 		return s
 	}
-	s.Views = p.words(allow, "views", generator.Views)
+	s.Views = p.words(allow, "views", query.Views)
 	s.Hubs, s.Groups = p.words(allow, "hubs", nil), p.words(allow, "groups", nil)
 	s.Owners, s.Tenants = p.words(allow, "owners", nil), p.words(allow, "tenants", nil)
 	asks := slices.Contains(s.Routes, GetParams) || slices.Contains(s.Routes, FluxInputs)
@@ -170,7 +170,7 @@ func (p reader) scope(m *yamldoc.MapReader, token string) (s Scope) {
 			contradiction("groups", "groups with the route "+route+", which tells of all groups", "another route, or no groups")
 		}
 	}
-	for _, view := range []generator.View{generator.Members, generator.Agents, generator.Grants} {
+	for _, view := range []query.View{query.Members, query.Agents, query.Grants} {
 		if slices.Contains(s.Views, string(view)) {
 			contradiction("groups", fmt.Sprintf("groups with the view %s, which tells of all groups", view), "the views releases and components, or no groups")
 		}

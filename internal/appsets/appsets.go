@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
@@ -55,9 +57,9 @@ type Options struct {
 	// Hub is the hub of queries that name none.
 	Hub string
 	// Responses are remembered beside those that the service gives; default a cache of its own.
-	Responses *generator.Cache
+	Responses *response.Cache
 	// Fingerprint is the same text for two states with the same response; default that of Responses.
-	Fingerprint func(*generator.State, generator.Request) string
+	Fingerprint func(*fleetstate.State, query.Query) string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Observe is called after each refresh.
@@ -70,11 +72,11 @@ type Notifier struct {
 	news trigger.Trigger
 
 	mu    sync.Mutex
-	queue []*generator.State // not compared yet, oldest first
-	all   bool               // all are pending
+	queue []*fleetstate.State // not compared yet, oldest first
+	all   bool                // all are pending
 
 	// These belong to Run.
-	last    *generator.State
+	last    *fleetstate.State
 	pending map[string]*refresh
 	failing map[string]*refresh // those that report a failure, and when they are pending next
 	logged  string              // the failure that was logged last
@@ -95,7 +97,7 @@ func New(o Options) (*Notifier, error) {
 		o.Logger = slog.Default()
 	}
 	if o.Responses == nil {
-		o.Responses = new(generator.Cache)
+		o.Responses = new(response.Cache)
 	}
 	if o.Fingerprint == nil {
 		o.Fingerprint = o.Responses.Fingerprint
@@ -107,7 +109,7 @@ func New(o Options) (*Notifier, error) {
 }
 
 // Serving hands in a state that is served from now on (rule 1). It does not wait.
-func (n *Notifier) Serving(st *generator.State) {
+func (n *Notifier) Serving(st *fleetstate.State) {
 	n.mu.Lock()
 	n.queue = append(n.queue, st)
 	if len(n.queue) > maxStates {
@@ -120,7 +122,7 @@ func (n *Notifier) Serving(st *generator.State) {
 // skip leaves all states but the newest uncompared (rule 3). The caller holds the lock.
 func (n *Notifier) skip() {
 	if len(n.queue) > 1 {
-		n.queue, n.all = []*generator.State{n.queue[len(n.queue)-1]}, true
+		n.queue, n.all = []*fleetstate.State{n.queue[len(n.queue)-1]}, true
 	}
 }
 
@@ -227,7 +229,7 @@ func (n *Notifier) mark(name string) bool {
 }
 
 // arrived returns the clusters that have been registered since the last state.
-func (n *Notifier) arrived(st *generator.State) []string {
+func (n *Notifier) arrived(st *fleetstate.State) []string {
 	if n.last == nil {
 		return nil // all are pending
 	}
@@ -236,9 +238,9 @@ func (n *Notifier) arrived(st *generator.State) []string {
 
 // differs reports whether a state changes a response to an ApplicationSet, or the response deploys
 // to a cluster that has arrived (rule 2).
-func (n *Notifier) differs(s ApplicationSet, st *generator.State, arrived []string) bool {
+func (n *Notifier) differs(s ApplicationSet, st *fleetstate.State, arrived []string) bool {
 	for _, parameters := range s.Requests {
-		r, err := generator.ParseRequest(parameters, n.o.Hub)
+		r, err := query.Parse(parameters, n.o.Hub)
 		if err != nil {
 			continue // every state refuses it
 		}
@@ -252,7 +254,7 @@ func (n *Notifier) differs(s ApplicationSet, st *generator.State, arrived []stri
 
 // fingerprint is that of a state's response. A panic of the resolver does not stop the service; the
 // next query reports it.
-func (n *Notifier) fingerprint(st *generator.State, r generator.Request) (text string) {
+func (n *Notifier) fingerprint(st *fleetstate.State, r query.Query) (text string) {
 	defer func() {
 		if p := recover(); p != nil {
 			n.o.Logger.Error("panic while computing an answer", "panic", fmt.Sprint(p))

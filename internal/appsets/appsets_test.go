@@ -18,8 +18,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
 )
 
 // argo is an Argo CD that notes what it is told.
@@ -96,14 +96,14 @@ const (
 )
 
 // state is a good fleet of two members with the files given on top, at a revision.
-func state(t *testing.T, revision string, files map[string]string) *generator.State {
+func state(t *testing.T, revision string, files map[string]string) *fleetstate.State {
 	t.Helper()
 	return stateWith(t, revision, files, facts.NewSet(false))
 }
 
-func stateWith(t *testing.T, revision string, files map[string]string, known facts.Set) *generator.State {
+func stateWith(t *testing.T, revision string, files map[string]string, known facts.Set) *fleetstate.State {
 	t.Helper()
-	st, err := generator.Build(nil, fleettest.Snapshot(revision, fleettest.TwoHubs().With(files)), known)
+	st, err := fleetstate.Build(nil, fleettest.Snapshot(revision, fleettest.TwoHubs().With(files)), known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func (f *fixture) expect(t *testing.T, what string, want ...string) {
 func TestNotifier_ClusterThatArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := running(t, true)
-		known := func(secretOfB string) *generator.State {
+		known := func(secretOfB string) *fleetstate.State {
 			return stateWith(t, "1", nil, facts.NewSet(true,
 				facts.Cluster{Name: "a", Secret: "uid-a"}, facts.Cluster{Name: "b", Secret: secretOfB}, facts.Cluster{Name: "hub-1", Secret: "uid-hub"}))
 		}
@@ -284,7 +284,7 @@ func TestNotifier_ManyStates(t *testing.T) {
 		f := running(t, true)
 		f.n.Serving(state(t, "1", nil))
 		f.expect(t, "the first state", everyone...)
-		var states []*generator.State
+		var states []*fleetstate.State
 		for i := range 20 {
 			states = append(states, state(t, fmt.Sprint(i), nil))
 		}
@@ -362,7 +362,7 @@ func TestNotifier_MoveBetweenReleases(t *testing.T) {
 		f.mu.Lock()
 		f.sets = []appsets.ApplicationSet{set("canary", question("canary")), set("default", question("default"))}
 		f.mu.Unlock()
-		at := func(revision, releaseOfA, release, controller string) *generator.State {
+		at := func(revision, releaseOfA, release, controller string) *fleetstate.State {
 			const versions = "versions/applicationSets.yaml"
 			a := facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: release, Controller: controller}
 			known := facts.NewSet(false).WithApplications(a)

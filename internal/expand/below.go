@@ -7,8 +7,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -177,7 +177,7 @@ func (h *Hub) application(o *Object, s set) *Object {
 }
 
 // fluxOwner is the engine whose artifact an object pulls; nil for all other objects.
-func fluxOwner(o *Object) *generator.ID {
+func fluxOwner(o *Object) *fleetstate.ID {
 	if !o.is("source.toolkit.fluxcd.io", "OCIRepository") {
 		return nil
 	}
@@ -186,7 +186,7 @@ func fluxOwner(o *Object) *generator.ID {
 	if !ok || !found || strings.Contains(owner, "/") {
 		return nil
 	}
-	return &generator.ID{Hub: hub, Name: owner}
+	return &fleetstate.ID{Hub: hub, Name: owner}
 }
 
 // pulls is what has a hub's Flux pull its artifact. It stands in no file of the fleet's: charts/agent-flux makes it, by hand.
@@ -202,12 +202,12 @@ func (h *Hub) pulls() *Object {
 func (o *Object) ofArtifact() bool { return o.Parent != nil && fluxOwner(o.Parent) != nil }
 
 // artifact are the objects that an engine's Flux pulls.
-func (h *Hub) artifact(o *Object, id generator.ID) []*Object {
+func (h *Hub) artifact(o *Object, id fleetstate.ID) []*Object {
 	return h.connect(h.artifacts(o, id))
 }
 
 // artifacts are those without what they deploy.
-func (h *Hub) artifacts(o *Object, id generator.ID) []*Object {
+func (h *Hub) artifacts(o *Object, id fleetstate.ID) []*Object {
 	owned, err := flux.OwnedBy(h.o.State, id.Hub, id.Name)
 	if err != nil {
 		h.failed(o, err)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -56,16 +56,16 @@ func BenchmarkPlan(b *testing.B) {
 			var found, all int
 			for b.Loop() {
 				began := time.Now()
-				before, err := generator.Build(nil, base, facts.Set{})
+				before, err := fleetstate.Build(nil, base, facts.Set{})
 				if err != nil {
 					b.Fatal(err)
 				}
-				after, err := generator.Build(before, head, facts.Set{})
+				after, err := fleetstate.Build(before, head, facts.Set{})
 				if err != nil {
 					b.Fatal(err)
 				}
 				memo := &expand.Memo{}
-				hub := func(st *generator.State, s *snapshot.Snapshot) *expand.Hub {
+				hub := func(st *fleetstate.State, s *snapshot.Snapshot) *expand.Hub {
 					return expand.New(expand.Options{State: st, Snapshot: s, Hub: fleettest.Hub, Tools: tools(), Memo: memo})
 				}
 				was := hub(before, base)

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -258,7 +258,7 @@ func (c *comparison) answers(o *Object) (alike, look bool) {
 		if err != nil {
 			return false, true
 		}
-		was, is, err := generator.RespondBoth(c.before.o.State, c.after.o.State, r)
+		was, is, err := response.RespondBoth(c.before.o.State, c.after.o.State, r)
 		if err != nil {
 			return false, true
 		}

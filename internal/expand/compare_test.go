@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/expand"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
 )
 
@@ -87,7 +87,7 @@ func brute(b, a map[expand.Key]*expand.Object) map[expand.Key]string {
 }
 
 // answered reports whether a state still has an Application of that name, or a release's.
-func answered(st *generator.State, o *expand.Object) bool {
+func answered(st *fleetstate.State, o *expand.Object) bool {
 	return slices.ContainsFunc(inventory.Of(st), func(inv inventory.Inventory) bool {
 		return slices.ContainsFunc(inventoried(inv), func(a inventory.Application) bool { return a.Name == o.Name() })
 	})

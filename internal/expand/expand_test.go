@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/expand"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // inventoried are a hub's Applications.
@@ -29,7 +29,7 @@ func TestExpansionIsWhatTheEngineSays(t *testing.T) {
 		t.Run(inv.Hub, func(t *testing.T) {
 			want := map[string]run{}
 			for _, a := range inventoried(inv) {
-				if a.View == generator.Components {
+				if a.View == query.Components {
 					chart := a.Chart.Name
 					if chart == "" {
 						chart = a.Chart.Path

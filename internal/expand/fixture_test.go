@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/helm"
 	"github.com/argosy-hub/argosy/internal/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -89,9 +89,9 @@ func replace(t *testing.T, p, old, updated string) edit {
 	}
 }
 
-func state(t *testing.T, previous *generator.State, s *snapshot.Snapshot) *generator.State {
+func state(t *testing.T, previous *fleetstate.State, s *snapshot.Snapshot) *fleetstate.State {
 	t.Helper()
-	st, err := generator.Build(previous, s, facts.Set{})
+	st, err := fleetstate.Build(previous, s, facts.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func state(t *testing.T, previous *generator.State, s *snapshot.Snapshot) *gener
 }
 
 // revision expands a hub at a snapshot; the branch of the canary releases is as the base.
-func revision(t *testing.T, st *generator.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
+func revision(t *testing.T, st *fleetstate.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
 	t.Helper()
 	files, err := repository()
 	if err != nil {

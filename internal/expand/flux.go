@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
 // HelmReleases and Kustomizations are to Flux what Applications are to Argo CD: they name what is deployed, by the name of another
@@ -93,7 +93,7 @@ func (h *Hub) refers(o *Object, kind, namespace, name string) *Object {
 
 // pulled is a ConfigMap of an artifact.
 func (h *Hub) pulled(from *Object, engine, name string) *Object {
-	var owner *generator.ID
+	var owner *fleetstate.ID
 	if owner = fluxOwner(from); owner == nil || from.Engine != engine {
 		return nil
 	}

@@ -10,8 +10,11 @@ import (
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -20,7 +23,7 @@ const Bootstrap = "fleet/bootstrap"
 
 // Options say what to expand. State, Snapshot, which the state was built from, Hub and Tools are required.
 type Options struct {
-	State    *generator.State
+	State    *fleetstate.State
 	Snapshot *snapshot.Snapshot
 	Hub      string
 	Tools    Tools
@@ -117,7 +120,7 @@ func (h *Hub) At(repoURL, revision, path string) (snap *snapshot.Snapshot, missi
 }
 
 // Asks reports whether an ApplicationSet among the roots, or in the folder of one, asks the plugin for a view.
-func (h *Hub) Asks(view generator.View) bool {
+func (h *Hub) Asks(view query.View) bool {
 	objects := slices.Clone(h.roots)
 	for _, o := range h.roots {
 		if o.Application() {
@@ -130,7 +133,7 @@ func (h *Hub) Asks(view generator.View) bool {
 	return slices.ContainsFunc(objects, func(o *Object) bool { return o.ApplicationSet() && asksFor(At(o.Tree, "spec", "generators"), view) })
 }
 
-func asksFor(generators any, view generator.View) bool {
+func asksFor(generators any, view query.View) bool {
 	all, _ := generators.([]any)
 	return slices.ContainsFunc(all, func(g any) bool {
 		return text(g, "plugin", "input", "parameters", "view") == string(view) || asksFor(At(g, "matrix", "generators"), view) || asksFor(At(g, "merge", "generators"), view)
@@ -180,7 +183,7 @@ func (h *Hub) faultAt(o *Object, pos problem.Pos, severity problem.Severity, fou
 
 // failed names what made an object's expansion fail: the engine's own problems, if it is the engine that refuses.
 func (h *Hub) failed(o *Object, err error) {
-	var refused *generator.Error
+	var refused *queryerr.Error
 	if errors.As(err, &refused) && len(refused.Problems) > 0 {
 		for _, p := range problem.Cut(refused.Problems, problem.OfCluster) {
 			h.fault(p)
@@ -202,7 +205,7 @@ func (h *Hub) ask(applicationSet string, parameters json.RawMessage) (json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	told, err := generator.Respond(h.o.State, r)
+	told, err := response.Respond(h.o.State, r)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +224,8 @@ func (h *Hub) open(repoURL, revision string) (*snapshot.Snapshot, error) {
 	return snap, nil
 }
 
-func (h *Hub) request(applicationSet string, parameters json.RawMessage) (generator.Request, error) {
-	r, err := generator.ParseRequest(parameters, h.o.Hub)
+func (h *Hub) request(applicationSet string, parameters json.RawMessage) (query.Query, error) {
+	r, err := query.Parse(parameters, h.o.Hub)
 	r.ApplicationSet = applicationSet
 	return r, err
 }

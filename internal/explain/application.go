@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
 // Target names a component of a cluster.
@@ -13,7 +15,7 @@ type Target struct{ Hub, Cluster, Group, Component string }
 // FindApplication finds the component of an Application, whether its cluster runs it or not, or the
 // registration of a cluster. An empty hub stands for all hubs. The error is a *generator.Error. It looks
 // the name up among all possible names: a long name is truncated, with a hash, and cannot be parsed.
-func FindApplication(st *generator.State, hub, name string) (Target, error) {
+func FindApplication(st *fleetstate.State, hub, name string) (Target, error) {
 	var found []Target
 	var clusters, names []string
 	for _, h := range st.Fleet.Hubs() {
@@ -22,14 +24,14 @@ func FindApplication(st *generator.State, hub, name string) (Target, error) {
 		}
 		for _, m := range st.Fleet.Members(h) {
 			clusters = append(clusters, m.Name)
-			if !m.IsHub && generator.ApplicationName(generator.Registration, m.Name) == name {
-				found = append(found, Target{h, m.Name, generator.FleetGroup, generator.Registration})
+			if !m.IsHub && catalog.ApplicationName(fleetstate.Registration, m.Name) == name {
+				found = append(found, Target{h, m.Name, fleetstate.FleetGroup, fleetstate.Registration})
 			}
 			likely := strings.HasSuffix(name, "-"+m.Name)
 			c := st.ClusterOf(m)
 			for group, g := range c.Groups {
 				for _, component := range st.GroupAsReleased(c, g).Components() {
-					is := generator.ApplicationName(component, m.Name)
+					is := catalog.ApplicationName(component, m.Name)
 					if is == name {
 						found = append(found, Target{h, m.Name, group, component})
 					}
@@ -49,9 +51,9 @@ func FindApplication(st *generator.State, hub, name string) (Target, error) {
 		for i, n := range found {
 			text[i] = n.String()
 		}
-		return Target{}, generator.BadRequestError("Application %q may be %s: name the hub, or the cluster and component", name, strings.Join(text, " or "))
+		return Target{}, queryerr.BadRequest("Application %q may be %s: name the hub, or the cluster and component", name, strings.Join(text, " or "))
 	case hub != "" && clusters == nil:
-		return Target{}, generator.BadRequestError("hub %q has no member files%s", hub, generator.Hint(hub, st.Fleet.Hubs()))
+		return Target{}, queryerr.BadRequest("hub %q has no member files%s", hub, queryerr.Hint(hub, st.Fleet.Hubs()))
 	case names == nil: // the cluster is not known: it is what the name ends in
 		for i, c := range name {
 			for _, cluster := range clusters {
@@ -62,7 +64,7 @@ func FindApplication(st *generator.State, hub, name string) (Target, error) {
 		}
 	}
 	slices.Sort(names)
-	return Target{}, generator.BadRequestError("no component of any cluster is called %q%s", name, generator.Hint(name, slices.Compact(names)))
+	return Target{}, queryerr.BadRequest("no component of any cluster is called %q%s", name, queryerr.Hint(name, slices.Compact(names)))
 }
 
 func abs(n int) int { return max(n, -n) }

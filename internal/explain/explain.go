@@ -5,32 +5,35 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
 // Component explains one component of one cluster, restricted to the values at and below a path
 // (hierarchy.ParsePath), which may be empty. An empty hub stands for the one hub that has such a member.
 // The error is a *generator.Error or a *PathError.
-func Component(st *generator.State, t Target, path []string) (Explanation, error) {
+func Component(st *fleetstate.State, t Target, path []string) (Explanation, error) {
 	m, failure := st.FindMember(t.Hub, t.Cluster)
 	if failure != nil {
 		return Explanation{}, failure
 	}
 	if groups := st.Groups(); !slices.Contains(groups, t.Group) {
-		return Explanation{}, generator.BadRequestError("group %q is not in the layout%s; expected one of %s",
-			t.Group, generator.Hint(t.Group, groups), strings.Join(groups, ", "))
+		return Explanation{}, queryerr.BadRequest("group %q is not in the layout%s; expected one of %s",
+			t.Group, queryerr.Hint(t.Group, groups), strings.Join(groups, ", "))
 	}
 	c := st.ClusterOf(m)
 	if broken := c.BlockingProblems(); len(broken) > 0 {
-		return Explanation{}, generator.UnavailableError(broken)
+		return Explanation{}, queryerr.Unavailable(broken)
 	}
 	g := c.Groups[t.Group]
 	if g == nil {
-		return Explanation{}, generator.BadRequestError("group %q is not in the layout that cluster %q is computed by", t.Group, t.Cluster)
+		return Explanation{}, queryerr.BadRequest("group %q is not in the layout that cluster %q is computed by", t.Group, t.Cluster)
 	}
 	lifecycle := m.Lifecycle
 	if c.LastKnownGood != nil {
@@ -43,7 +46,7 @@ func Component(st *generator.State, t Target, path []string) (Explanation, error
 		x.Engine = fleet.EngineFlux
 	}
 	err := x.component
-	if t.Group == generator.FleetGroup && t.Component == generator.Registration {
+	if t.Group == fleetstate.FleetGroup && t.Component == fleetstate.Registration {
 		err = x.registration
 	}
 	if err := err(); err != nil {
@@ -55,7 +58,7 @@ func Component(st *generator.State, t Target, path []string) (Explanation, error
 	return x.Explanation, nil
 }
 
-func newExplanation(m *fleet.Member, g *generator.Group, component string) Explanation {
+func newExplanation(m *fleet.Member, g *fleetstate.Group, component string) Explanation {
 	return Explanation{
 		APIVersion: fleet.APIVersion, Kind: Kind, Hub: m.Hub, Cluster: m.Name, Tenant: m.Tenant, Environment: m.Environment,
 		Member: problem.Pos{File: m.Pos.File}, Model: m.Model(), Group: g.Name, Component: component,
@@ -68,10 +71,10 @@ func newExplanation(m *fleet.Member, g *generator.Group, component string) Expla
 // explainer fills in an Explanation.
 type explainer struct {
 	Explanation
-	st      *generator.State
+	st      *fleetstate.State
 	member  *fleet.Member
-	cluster *generator.Cluster
-	group   *generator.Group
+	cluster *fleetstate.Cluster
+	group   *fleetstate.Group
 	tree    *hierarchy.Tree // the merged values
 }
 
@@ -86,7 +89,7 @@ func (x *explainer) labels() {
 
 // registration explains the chart that registers the cluster. It has no catalog entry.
 func (x *explainer) registration() error {
-	files, _ := x.st.ResolverOf(x.cluster).ValueLayers(x.cluster, x.group, generator.Registration) // they were readable before
+	files, _ := x.st.ResolverOf(x.cluster).ValueLayers(x.cluster, x.group, fleetstate.Registration) // they were readable before
 	x.merged(x.cluster.Registration, files)
 	// A hub does not register itself.
 	x.setState(true, !x.member.IsHub, false)
@@ -97,22 +100,22 @@ func (x *explainer) registration() error {
 func (x *explainer) component() error {
 	c, resolver := x.cluster, x.st.ResolverOf(x.cluster)
 	if len(x.group.Errors) > 0 {
-		return generator.UnavailableError(x.group.Errors)
+		return queryerr.Unavailable(x.group.Errors)
 	}
 	released := x.st.GroupAsReleased(c, x.group)
 	g, listed := released.Component(x.Component)
 	r, problems := resolver.Resolve(c, g, x.Component, nil)
 	if len(problems) > 0 {
-		return generator.UnavailableError(problems)
+		return queryerr.Unavailable(problems)
 	}
 	if !r.Known {
 		names := released.Components()
-		return generator.BadRequestError("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
-			x.Component, x.Group, c.Member.Name, generator.Hint(x.Component, names), strings.Join(names, ", "))
+		return queryerr.BadRequest("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
+			x.Component, x.Group, c.Member.Name, queryerr.Hint(x.Component, names), strings.Join(names, ", "))
 	}
 	files, problems := resolver.ValueLayers(c, g, x.Component)
 	if len(problems) > 0 {
-		return generator.UnavailableError(problems)
+		return queryerr.Unavailable(problems)
 	}
 	if !r.Enabled { // its values would still be these
 		r.Values, r.Chart = resolver.Merge(files, x.Group, x.Component), r.Entry.Chart
@@ -121,7 +124,7 @@ func (x *explainer) component() error {
 	x.setState(r.Entry.Enabled, r.Entry.Selector.Matches(c.Labels.All), !listed)
 	switch {
 	case x.State != SwitchedOff && x.State != NotSelected && x.State != Retired:
-	case generator.RemovesWorkloads(c, r):
+	case lifecycle.RemovesWorkloads(c, r):
 		x.Deletion = fleet.Cascade
 	default:
 		x.Deletion = fleet.Orphan
@@ -153,28 +156,28 @@ func (x *explainer) setState(enabled, selected, unlisted bool) {
 }
 
 // entry explains the catalog entry.
-func (x *explainer) entry(r generator.Component) {
+func (x *explainer) entry(r fleetstate.Component) {
 	entry := r.EntryTree
 	x.Catalog = layers(entry.Layers())
-	if len(x.Catalog) > 0 && x.Catalog[0].Level == generator.CatalogLevel {
+	if len(x.Catalog) > 0 && x.Catalog[0].Level == catalog.Level {
 		x.Release.Catalog = x.Catalog[0].Path
 	}
-	x.Source = setting(entry, generator.KindText(r.Entry.Kind), generator.KeyKind)
-	x.DependsOn = setting(entry, "", generator.KeyDependsOn)
-	x.Substitute = setting(entry, "", generator.KeySubstitute)
-	x.Enabled = setting(entry, "", generator.KeyEnabled)
-	x.Selector = setting(entry, "", generator.KeySelector)
-	for _, key := range selectorKeys(entry.At([]string{generator.KeySelector})) {
+	x.Source = setting(entry, catalog.KindName(r.Entry.Kind), catalog.KeyKind)
+	x.DependsOn = setting(entry, "", catalog.KeyDependsOn)
+	x.Substitute = setting(entry, "", catalog.KeySubstitute)
+	x.Enabled = setting(entry, "", catalog.KeyEnabled)
+	x.Selector = setting(entry, "", catalog.KeySelector)
+	for _, key := range selectorKeys(entry.At([]string{catalog.KeySelector})) {
 		x.SelectorLabels = append(x.SelectorLabels, label(x.cluster.Labels, key))
 	}
 	x.Chart = ChartCoordinates{
-		RepoURL: setting(entry, r.Chart.RepoURL, generator.KeyChart, "repoURL"),
-		Name:    setting(entry, r.Chart.Name, generator.KeyChart, "name"),
-		Path:    setting(entry, r.Chart.Path, generator.KeyChart, "path"),
-		Version: setting(entry, r.Chart.Version, generator.KeyChart, "version"),
+		RepoURL: setting(entry, r.Chart.RepoURL, catalog.KeyChart, "repoURL"),
+		Name:    setting(entry, r.Chart.Name, catalog.KeyChart, "name"),
+		Path:    setting(entry, r.Chart.Path, catalog.KeyChart, "path"),
+		Version: setting(entry, r.Chart.Version, catalog.KeyChart, "version"),
 	}
-	x.Namespace = setting(entry, r.Namespace, generator.KeyNamespace)
-	x.ReleaseName = setting(entry, r.ReleaseName, generator.KeyReleaseName)
+	x.Namespace = setting(entry, r.Namespace, catalog.KeyNamespace)
+	x.ReleaseName = setting(entry, r.ReleaseName, catalog.KeyReleaseName)
 }
 
 // merged takes merged values, and the files of their levels, of which some may be missing.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -105,7 +105,7 @@ func archive(files []File) ([]byte, error) {
 }
 
 // Build renders and packs what an engine runs. The error is a problem.List of what Flux cannot express.
-func Build(st *generator.State, hub, owner string) (Artifact, error) {
+func Build(st *fleetstate.State, hub, owner string) (Artifact, error) {
 	owned, err := OwnedBy(st, hub, owner)
 	if err != nil {
 		return Artifact{}, err

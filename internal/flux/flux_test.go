@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -26,13 +26,13 @@ import (
 var update = flag.Bool("update", false, "write the expected outputs anew")
 
 // state is a repository's, with what its file facts.yaml says is known.
-func state(t *testing.T, files map[string]string) *generator.State {
+func state(t *testing.T, files map[string]string) *fleetstate.State {
 	t.Helper()
 	known, err := facts.Parse("facts.yaml", []byte(cmp.Or(files["facts.yaml"], "kind: Facts\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := generator.Build(nil, snapshot.FromMap(files), known)
+	st, err := fleetstate.Build(nil, snapshot.FromMap(files), known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func fleetOf(members map[string]string, catalog string, more map[string]string) 
 
 const agent = "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"
 
-func render(t *testing.T, st *generator.State, owner string) map[string]string {
+func render(t *testing.T, st *fleetstate.State, owner string) map[string]string {
 	t.Helper()
 	owned, err := flux.OwnedBy(st, "hub", owner)
 	if err != nil {

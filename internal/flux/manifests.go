@@ -8,8 +8,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -18,7 +19,7 @@ const healthTimeout = "5m"
 
 // manifests is the objects of a component that is a folder in Git: its source and a Kustomization. What is taken out of the
 // folder is pruned; what is applied stays when the Kustomization goes, unless that has been marked (rule 3).
-func (r *renderer) manifests(c generator.ComponentSet, own bool) []object {
+func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	if c.Namespace != "" && len(validation.IsDNS1123Label(c.Namespace)) > 0 {
 		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is none that Kubernetes takes", "a DNS-1123 label", "namespace")
 	}
@@ -53,14 +54,14 @@ func (r *renderer) manifests(c generator.ComponentSet, own bool) []object {
 }
 
 // variables is the name of the ConfigMap with a cluster's facts: of one that is not the engine's own, it has its name.
-func (r *renderer) variables(c generator.ComponentSet, own bool) string {
+func (r *renderer) variables(c paramset.ComponentSet, own bool) string {
 	if own {
 		return ClusterInfo
 	}
 	name := ClusterInfo + "-" + c.Name
 	file := "clusters/" + c.Name + ".yaml"
 	if _, there := r.shared[file]; !there {
-		var known generator.Metadata
+		var known fleetstate.Metadata
 		_ = json.Unmarshal(c.Metadata, &known) // the engine's own
 		r.shared[file] = r.clusterInfo(name, Identity{
 			Name: c.Name, Tenant: c.Tenant, Environment: c.Environment,
@@ -71,9 +72,9 @@ func (r *renderer) variables(c generator.ComponentSet, own bool) string {
 }
 
 // components are those that an engine runs, by cluster and name.
-type components map[[2]string]generator.ComponentSet
+type components map[[2]string]paramset.ComponentSet
 
-func byName(all []generator.ComponentSet) components {
+func byName(all []paramset.ComponentSet) components {
 	out := components{}
 	for _, c := range all {
 		out[[2]string{c.Name, c.Component}] = c
@@ -83,10 +84,10 @@ func byName(all []generator.ComponentSet) components {
 
 // dependsOn are the components that a component waits for: those of its own kind that run on its cluster. Flux knows no other
 // order; what waits for the other kind fails, and is tried again.
-func (all components) dependsOn(c generator.ComponentSet) []generator.ComponentSet {
-	var out []generator.ComponentSet
+func (all components) dependsOn(c paramset.ComponentSet) []paramset.ComponentSet {
+	var out []paramset.ComponentSet
 	for _, name := range c.DependsOn {
-		if other, runs := all[[2]string{c.Name, name}]; runs && other.Kind == c.Kind && !slices.ContainsFunc(out, func(o generator.ComponentSet) bool { return o.Component == name }) {
+		if other, runs := all[[2]string{c.Name, name}]; runs && other.Kind == c.Kind && !slices.ContainsFunc(out, func(o paramset.ComponentSet) bool { return o.Component == name }) {
 			out = append(out, other)
 		}
 	}
@@ -94,7 +95,7 @@ func (all components) dependsOn(c generator.ComponentSet) []generator.ComponentS
 }
 
 // waitsFor reports whether a component waits for one of a name, over others.
-func (all components) waitsFor(c generator.ComponentSet, name string, seen map[string]bool) bool {
+func (all components) waitsFor(c paramset.ComponentSet, name string, seen map[string]bool) bool {
 	for _, other := range all.dependsOn(c) {
 		if other.Component == name {
 			return true
@@ -110,7 +111,7 @@ func (all components) waitsFor(c generator.ComponentSet, name string, seen map[s
 }
 
 // dependsOn writes the order of a component into its spec.
-func (r *renderer) dependsOn(c generator.ComponentSet, spec object) {
+func (r *renderer) dependsOn(c paramset.ComponentSet, spec object) {
 	var out []any
 	for _, other := range r.all.dependsOn(c) {
 		out = append(out, object{"name": other.ApplicationName})

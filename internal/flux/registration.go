@@ -1,25 +1,30 @@
 package flux
 
 import (
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/registration"
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
 // registrations are the parameter sets of view members as components of the hub itself: they register
 // its members with a hub whose engine is Flux. Any other hub has none.
-func registrations(st *generator.State, hub string) ([]generator.ComponentSet, *generator.Error) {
+func registrations(st *fleetstate.State, hub string) ([]paramset.ComponentSet, *queryerr.Error) {
 	if !st.IsFluxHub(hub) {
 		return nil, nil
 	}
-	sets, failure := generator.GenerateDesired(st, generator.Request{View: generator.Members, Hub: hub})
+	sets, failure := paramset.GenerateDesired(st, query.Query{View: query.Members, Hub: hub})
 	if failure != nil {
 		return nil, failure
 	}
-	var out []generator.ComponentSet
+	var out []paramset.ComponentSet
 	for _, s := range sets {
-		if m, ok := s.(*generator.MemberSet); ok {
+		if m, ok := s.(*paramset.MemberSet); ok {
 			out = append(out, asComponent(m))
 		}
 	}
@@ -27,13 +32,13 @@ func registrations(st *generator.State, hub string) ([]generator.ComponentSet, *
 }
 
 // asComponent is a member's registration as a component of the hub.
-func asComponent(m *generator.MemberSet) generator.ComponentSet {
+func asComponent(m *paramset.MemberSet) paramset.ComponentSet {
 	source, _ := m.Source.(release.Source)
 	kind, _ := m.Release["type"].(string)
-	return generator.ComponentSet{
-		Common: m.Common, Component: generator.Registration, Group: generator.FleetGroup, Release: kind,
-		Chart:     generator.Chart{RepoURL: source.RepoURL, Name: source.Chart, Version: source.TargetRevision, Path: source.Path},
-		Namespace: generator.FluxNamespace, ReleaseName: generator.HelmReleaseName(generator.Registration, m.Name), HelmValues: m.HelmValues, ValueFiles: m.ValueFiles, Deletion: m.Deletion,
+	return paramset.ComponentSet{
+		Common: m.Common, Component: fleetstate.Registration, Group: fleetstate.FleetGroup, Release: kind,
+		Chart:     catalog.Chart{RepoURL: source.RepoURL, Name: source.Chart, Version: source.TargetRevision, Path: source.Path},
+		Namespace: registration.FluxNamespace, ReleaseName: catalog.HelmReleaseName(fleetstate.Registration, m.Name), HelmValues: m.HelmValues, ValueFiles: m.ValueFiles, Deletion: m.Deletion,
 	}
 }
 
@@ -41,7 +46,7 @@ func asComponent(m *generator.MemberSet) generator.ComponentSet {
 // HelmReleases are not marked yet. A registration stays while Flux has any other object for the cluster,
 // because Flux needs the registration to reach it. Then it is removed whatever the member's deletion
 // says: its own workloads are objects of the hub.
-func registrationRemovals(st *generator.State, hub, owner string) []generator.ComponentSet {
+func registrationRemovals(st *fleetstate.State, hub, owner string) []paramset.ComponentSet {
 	if owner != fleet.OwnerHub || !st.IsFluxHub(hub) {
 		return nil
 	}
@@ -52,14 +57,14 @@ func registrationRemovals(st *generator.State, hub, owner string) []generator.Co
 			left[r.Cluster]++
 		}
 	}
-	var out []generator.ComponentSet
+	var out []paramset.ComponentSet
 	for _, r := range releases {
 		c := st.Cluster(hub, r.Cluster)
 		if r.Owner != facts.OwnerOf(hub, owner) || !isRegistration(r) || r.Cascade || left[r.Cluster] > 1 ||
 			c == nil || c.Member.IsHub || len(c.BlockingProblems()) > 0 || !c.IsRetired() {
 			continue
 		}
-		if m, _ := generator.NewMemberSet(st, c, fleet.Cascade); m != nil {
+		if m, _ := paramset.NewMemberSet(st, c, fleet.Cascade); m != nil {
 			out = append(out, asComponent(m))
 		}
 	}
@@ -68,5 +73,5 @@ func registrationRemovals(st *generator.State, hub, owner string) []generator.Co
 
 // isRegistration reports whether a HelmRelease registers its cluster.
 func isRegistration(r facts.Application) bool {
-	return r.Group == generator.FleetGroup && r.Component == generator.Registration && r.Name == generator.ApplicationName(generator.Registration, r.Cluster)
+	return r.Group == fleetstate.FleetGroup && r.Component == fleetstate.Registration && r.Name == catalog.ApplicationName(fleetstate.Registration, r.Cluster)
 }

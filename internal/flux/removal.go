@@ -3,9 +3,12 @@ package flux
 import (
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/paramset"
 )
 
 // What an artifact lacks stays on the cluster, deployed as before (D1). A removal therefore takes two
@@ -16,14 +19,14 @@ import (
 
 // removals are the components that an owner must remove: the facts have HelmReleases of the owner for
 // them, and the owner does not run them any more. There are none where HelmReleases are unknown.
-func removals(st *generator.State, hub, owner string, runs []generator.ComponentSet) []generator.ComponentSet {
+func removals(st *fleetstate.State, hub, owner string, runs []paramset.ComponentSet) []paramset.ComponentSet {
 	releases, _ := st.Facts().HelmReleases()
 	type object struct{ kind, name string }
 	runsNow := make(map[object]bool, len(runs))
 	for _, c := range runs {
 		runsNow[object{c.Kind, c.ApplicationName}] = true
 	}
-	var out []generator.ComponentSet
+	var out []paramset.ComponentSet
 	for _, r := range releases {
 		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) {
 			continue
@@ -36,16 +39,16 @@ func removals(st *generator.State, hub, owner string, runs []generator.Component
 }
 
 // hasHelmReleases reports whether Flux has HelmReleases of an owner.
-func hasHelmReleases(st *generator.State, hub, owner string) bool {
+func hasHelmReleases(st *fleetstate.State, hub, owner string) bool {
 	releases, _ := st.Facts().HelmReleases()
 	return slices.ContainsFunc(releases, func(r facts.Application) bool { return r.Owner == facts.OwnerOf(hub, owner) })
 }
 
 // removal is the parameter set with which a HelmRelease is marked. It is nil for one to leave out: it is
 // marked already, it is lost (D1), or its component is unknown.
-func removal(st *generator.State, hub, owner string, release facts.Application) *generator.ComponentSet {
+func removal(st *fleetstate.State, hub, owner string, release facts.Application) *paramset.ComponentSet {
 	c, moved := findCluster(st, hub, release.Cluster)
-	if c == nil || len(c.BlockingProblems()) > 0 || release.Name != generator.ApplicationName(release.Component, release.Cluster) {
+	if c == nil || len(c.BlockingProblems()) > 0 || release.Name != catalog.ApplicationName(release.Component, release.Cluster) {
 		return nil
 	}
 	resolver, g := st.ResolverOf(c), c.Groups[release.Group]
@@ -58,7 +61,7 @@ func removal(st *generator.State, hub, owner string, release facts.Application) 
 	}
 	deletion, marked := "", false
 	switch {
-	case generator.RemovesWorkloads(c, r):
+	case lifecycle.RemovesWorkloads(c, r):
 		deletion, marked = fleet.Cascade, release.Cascade
 	case c.IsRetired(), r.Enabled && (moved || r.Entry.Kind != componentKind(release) || !fluxRuns(st, c, owner, g.Name)):
 		deletion, marked = fleet.Orphan, release.Suspended
@@ -71,7 +74,7 @@ func removal(st *generator.State, hub, owner string, release facts.Application) 
 			return nil
 		}
 	}
-	s, _ := generator.NewComponentSet(resolver, c, g, release.Component, r, deletion)
+	s, _ := paramset.NewComponentSet(resolver, c, g, release.Component, r, deletion)
 	if s != nil {
 		// What is there, even if the catalog has changed it; a chart is never without a namespace.
 		s.Kind = componentKind(release)
@@ -85,14 +88,14 @@ func removal(st *generator.State, hub, owner string, release facts.Application) 
 // componentKind is the ComponentSet.Kind of an object of Flux.
 func componentKind(of facts.Application) string {
 	if of.Kind == facts.Kustomization {
-		return generator.KindManifests
+		return catalog.KindManifests
 	}
 	return ""
 }
 
 // findCluster finds a cluster of a hub, or of another hub that its file has moved to (moved). It is nil
 // for a cluster without a file.
-func findCluster(st *generator.State, hub, name string) (found *generator.Cluster, moved bool) {
+func findCluster(st *fleetstate.State, hub, name string) (found *fleetstate.Cluster, moved bool) {
 	if c := st.Cluster(hub, name); c != nil {
 		return c, false
 	}
@@ -105,8 +108,8 @@ func findCluster(st *generator.State, hub, name string) (found *generator.Cluste
 }
 
 // fluxRuns reports whether a group of a member is in the artifact of an owner.
-func fluxRuns(st *generator.State, c *generator.Cluster, owner, group string) bool {
-	if holds, known := generator.HoldsGrant(st, c, group); known && owner == c.Member.Name {
+func fluxRuns(st *fleetstate.State, c *fleetstate.Cluster, owner, group string) bool {
+	if holds, known := lifecycle.HoldsGrant(st, c, group); known && owner == c.Member.Name {
 		return holds
 	}
 	return c.Member.Owner(group) == owner && (owner == fleet.OwnerHub || isFlux(c.Member))

@@ -3,9 +3,10 @@ package flux
 import (
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -16,7 +17,7 @@ import (
 // objects (v1.9.5, kustomization_controller.go, finalizerShouldDeleteResources). Namespaces and
 // HelmRepositories, which other components may need, are not among them and stay. The result is nil where
 // Flux cannot express the component: it stays as well, and blocks nothing else (rule 8).
-func (r *renderer) removalObjects(c generator.ComponentSet, own bool) []object {
+func (r *renderer) removalObjects(c paramset.ComponentSet, own bool) []object {
 	alone := renderer{Options: r.Options, owned: r.owned, shared: map[string]object{}}
 	objects := alone.component(c, own)
 	if len(problem.Errors(alone.problems)) > 0 {
@@ -24,7 +25,7 @@ func (r *renderer) removalObjects(c generator.ComponentSet, own bool) []object {
 	}
 	release := objects[len(objects)-1]
 	spec, _ := release["spec"].(object)
-	if c.Deletion == fleet.Cascade && c.Kind == generator.KindManifests {
+	if c.Deletion == fleet.Cascade && c.Kind == catalog.KindManifests {
 		spec["deletionPolicy"] = "WaitForTermination" // what reaches the cluster is needed until all has gone
 	}
 	if c.Deletion == fleet.Orphan {
@@ -59,7 +60,7 @@ func nameOf(x object) any {
 
 // helmChart is what helm-controller has made of a HelmRelease's chart (helmchart_template.go, buildHelmChartFromTemplate),
 // and does not delete with it while it is suspended. Applied once, it is the Kustomization's to prune.
-func (r *renderer) helmChart(c generator.ComponentSet, spec any) object {
+func (r *renderer) helmChart(c paramset.ComponentSet, spec any) object {
 	return object{
 		"apiVersion": sourceAPI, "kind": "HelmChart", "metadata": r.metadata(r.Namespace+"-"+c.ApplicationName, c), "spec": spec,
 	}

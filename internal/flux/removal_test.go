@@ -8,14 +8,15 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
 // owned is what an artifact holds: what runs by its name, what is to go with its deletion as well.
-func owned(t testing.TB, st *generator.State, hub, owner string) string {
+func owned(t testing.TB, st *fleetstate.State, hub, owner string) string {
 	t.Helper()
 	o, err := flux.OwnedBy(st, hub, owner)
 	if err != nil {
@@ -109,7 +110,7 @@ func TestDeletionOfHelmReleases(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			set := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default")).WithHelmReleases(c.there...)
-			st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(c.more)), set)
+			st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(c.more)), set)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +149,7 @@ func TestRegistrationIsRemovedLast(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			// The member's file says nothing of secrets: a retired one needs none.
 			files := fleettest.Small().With(fleettest.Tree{"fleet/fleet-members/hub/hub.yaml": fluxHub + c.hub, fleettest.Member("one"): fleettest.Spoke("one", c.more)})
-			st, err := generator.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithHelmReleases(c.there...))
+			st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithHelmReleases(c.there...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,14 +198,14 @@ func TestUnknownHelmReleasesAreLeftOutAtOnce(t *testing.T) {
 		for kind, set := range map[string]facts.Set{
 			"unknown": facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default")), "none": facts.NewSet(false).WithHelmReleases(),
 		} {
-			st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(c.more)), set)
+			st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(c.more)), set)
 			if err != nil {
 				t.Fatal(err)
 			}
 			o, err := flux.OwnedBy(st, "hub", "one")
-			var e *generator.Error
+			var e *queryerr.Error
 			got := fmt.Sprint(len(o.Components), len(o.Removals))
-			if errors.As(err, &e) && e.Kind == generator.BadRequest {
+			if errors.As(err, &e) && e.Kind == queryerr.KindBadRequest {
 				got = e.Error()
 			} else if err == nil && got == "0 0" {
 				got = ""
@@ -222,7 +223,7 @@ func TestRemovedHelmReleaseKeepsChartAndValues(t *testing.T) {
 	st := func(more fleettest.Tree) flux.Owned {
 		t.Helper()
 		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent)}).With(more)
-		s, err := generator.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithHelmReleases(fleettest.HelmRelease("dns", "one", "one")))
+		s, err := fleetstate.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithHelmReleases(fleettest.HelmRelease("dns", "one", "one")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +277,7 @@ func TestRemovedKustomizationsAreMarked(t *testing.T) {
 		{"D3 it was a chart, and is switched off", folder, off, []facts.Application{release}, "dns-one: quotas-one::cascade"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(quotas(c.keys)).With(agent).With(c.more)), facts.NewSet(false).WithHelmReleases(c.there...))
+			st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(quotas(c.keys)).With(agent).With(c.more)), facts.NewSet(false).WithHelmReleases(c.there...))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,9 +11,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -59,7 +61,7 @@ func Render(o Owned, options Options) ([]File, []problem.Problem) {
 		r.KubeConfig = func(cluster string) string { return cluster + "-kubeconfig" }
 	}
 	files := map[string][]object{}
-	names := map[string]generator.ComponentSet{}
+	names := map[string]paramset.ComponentSet{}
 	for _, c := range o.Components {
 		if other, taken := names[c.ApplicationName]; taken {
 			r.fault(c, problem.DuplicateName, "HelmRelease "+c.ApplicationName, fmt.Sprintf("is component %q of group %q on cluster %q, too", other.Component, other.Group, other.Name), "one name for each")
@@ -129,7 +131,7 @@ type renderer struct {
 	problems []problem.Problem
 }
 
-func (r *renderer) fault(c generator.ComponentSet, reason problem.Reason, subject, found, expected string, path ...string) {
+func (r *renderer) fault(c paramset.ComponentSet, reason problem.Reason, subject, found, expected string, path ...string) {
 	p := problem.Problem{
 		Reason: reason, Severity: problem.Error, Subject: subject, Found: found, Expected: expected, Hub: c.Hub, Cluster: c.Name,
 	}
@@ -141,8 +143,8 @@ func (r *renderer) fault(c generator.ComponentSet, reason problem.Reason, subjec
 
 // component is a component's objects, in the order in which they are of use; own tells whether it runs on the engine's own
 // cluster. Else Helm makes the namespace, on the other cluster.
-func (r *renderer) component(c generator.ComponentSet, own bool) []object {
-	if c.Kind == generator.KindManifests {
+func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
+	if c.Kind == catalog.KindManifests {
 		return r.manifests(c, own)
 	}
 	var out []object
@@ -196,7 +198,7 @@ func drift() object {
 }
 
 // values is the ConfigMap with a component's values (rule 2), and their key in it.
-func (r *renderer) values(c generator.ComponentSet) (key string, x object) {
+func (r *renderer) values(c paramset.ComponentSet) (key string, x object) {
 	key = "values-" + digest(c.HelmValues) + ".yaml"
 	if len(c.HelmValues) > maxObject-4096 {
 		r.fault(c, problem.LimitExceeded, fmt.Sprintf("component %q", c.Component), fmt.Sprintf("has %d bytes of values", len(c.HelmValues)),
@@ -209,14 +211,14 @@ func (r *renderer) values(c generator.ComponentSet) (key string, x object) {
 var everywhere = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
 
 // ownNamespace has a component's namespace made on the engine's own cluster.
-func (r *renderer) ownNamespace(c generator.ComponentSet) {
+func (r *renderer) ownNamespace(c paramset.ComponentSet) {
 	if c.Namespace != r.Namespace && !slices.Contains(everywhere, c.Namespace) {
 		r.shared["namespaces/"+c.Namespace+".yaml"] = r.namespace(c)
 	}
 }
 
 // namespace is a component's namespace, made if it is not there and otherwise left as it is.
-func (r *renderer) namespace(c generator.ComponentSet) object {
+func (r *renderer) namespace(c paramset.ComponentSet) object {
 	return object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{
 		"name":        c.Namespace,
 		"labels":      object{labelManagedBy: managedBy, labelCluster: c.Name},
@@ -236,7 +238,7 @@ const (
 	disabled             = facts.PruneDisabled
 )
 
-func (r *renderer) metadata(name string, c generator.ComponentSet) object {
+func (r *renderer) metadata(name string, c paramset.ComponentSet) object {
 	labels := object{
 		labelManagedBy: managedBy, labelCluster: c.Name, "argosy.dev/group": c.Group, "argosy.dev/component": c.Component,
 		facts.HubLabel: r.owned.Hub, facts.OwnerLabel: r.owned.Owner,
@@ -288,7 +290,7 @@ func sharedName(prefix, address string) string {
 }
 
 // Lint is what Flux could not express of the components that members with an engine flux run, and what is odd about it.
-func Lint(st *generator.State) []problem.Problem {
+func Lint(st *fleetstate.State) []problem.Problem {
 	var out []problem.Problem
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {

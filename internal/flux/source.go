@@ -7,14 +7,16 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/registration"
 )
 
 const sourceAPI = "source.toolkit.fluxcd.io/v1"
 
 // source writes into a HelmRelease's spec where its chart is, and is the source of its own that it needs, if any.
-func (r *renderer) source(c generator.ComponentSet, spec object) object {
+func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 	chart := c.Chart
 	subject := fmt.Sprintf("component %q of group %q", c.Component, c.Group)
 	unsupported := func(found, expected string, path ...string) object {
@@ -23,7 +25,7 @@ func (r *renderer) source(c generator.ComponentSet, spec object) object {
 	}
 	scheme, _, hasScheme := strings.Cut(chart.RepoURL, "://")
 	switch {
-	case chart == (generator.Chart{}):
+	case chart == (catalog.Chart{}):
 		return unsupported("has no chart", "chart coordinates: Flux's members have no ApplicationSets to give them", "chart")
 	case chart.Path != "":
 		spec["chart"] = object{"spec": object{
@@ -56,7 +58,7 @@ func (r *renderer) source(c generator.ComponentSet, spec object) object {
 }
 
 // gitRepository is the source of a component that is a folder in Git, nil where Flux cannot read it.
-func (r *renderer) gitRepository(c generator.ComponentSet) object {
+func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 	url, ok := gitURL(c.Chart.RepoURL)
 	if !ok {
 		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group),
@@ -70,8 +72,8 @@ func (r *renderer) gitRepository(c generator.ComponentSet) object {
 
 // gitCredentials names the Secret that charts/fleet-secret makes of the credentials of a repository, for Argo CD: a user and a
 // token have the same keys for Flux, and so has a GitHub App, but a deploy key has not.
-func (r *renderer) gitCredentials(c generator.ComponentSet, url string, spec object) {
-	secret, found := generator.GitSecretFor(r.owned.GitSecrets, url)
+func (r *renderer) gitCredentials(c paramset.ComponentSet, url string, spec object) {
+	secret, found := registration.GitSecretFor(r.owned.GitSecrets, url)
 	switch {
 	case !found:
 		return

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
@@ -34,7 +34,7 @@ func approvedUntil(f *fleet.Fleet, hub string, r Removal, now time.Time) (time.T
 }
 
 // Lint reports approvals that have expired today, or are valid for too long.
-func Lint(st *generator.State, now time.Time) []problem.Problem {
+func Lint(st *fleetstate.State, now time.Time) []problem.Problem {
 	var out []problem.Problem
 	for _, a := range st.Fleet.Approvals {
 		p := problem.Problem{Severity: problem.Warning, Pos: a.Pos, Subject: "approval"}

@@ -5,7 +5,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // item is something that a member has. Its unknown fields are empty.
@@ -18,7 +20,7 @@ type baseline struct {
 	// facts (rule 1).
 	remembered bool
 	// otherQueries returns the other queries of the requester, nil if it has none.
-	otherQueries func() []generator.Request
+	otherQueries func() []query.Query
 }
 
 // baseline returns what the requester has.
@@ -31,7 +33,7 @@ func (g *Guard) baseline(p proposal) baseline {
 		if p.query.Selector == nil || g.o.Queries(p.query.ApplicationSet).Complete {
 			// Applications of a user's own template may lack the labels that identify them.
 			if items := controlledItems(p.st, p.query); len(items) > 0 {
-				return baseline{items: items, otherQueries: func() []generator.Request { return g.otherQueries(p.query) }}
+				return baseline{items: items, otherQueries: func() []query.Query { return g.otherQueries(p.query) }}
 			}
 		}
 	}
@@ -58,9 +60,9 @@ func (g *Guard) hubMembers(p proposal, b baseline) func() map[string]bool {
 }
 
 // otherQueries returns the queries of an ApplicationSet but one.
-func (g *Guard) otherQueries(r generator.Request) []generator.Request {
+func (g *Guard) otherQueries(r query.Query) []query.Query {
 	own := keyOf(r, forArgoCD)
-	var out []generator.Request
+	var out []query.Query
 	for _, q := range g.o.Queries(r.ApplicationSet).Requests {
 		q.ApplicationSet = r.ApplicationSet
 		if keyOf(q, forArgoCD) != own {
@@ -73,13 +75,13 @@ func (g *Guard) otherQueries(r generator.Request) []generator.Request {
 // controlledItems returns the Applications of an ApplicationSet that a query is about, by their
 // labels. For the view Releases it returns those of the group, whoever controls them: the
 // Applications of releases run on no member.
-func controlledItems(st *generator.State, r generator.Request) []item {
+func controlledItems(st *fleetstate.State, r query.Query) []item {
 	known := st.Facts()
 	if self := st.HubMember(r.Hub); self != nil && r.Owner == self.Name {
 		r.Owner = fleet.OwnerHub
 	}
 	apps := known.ControlledBy(r.ApplicationSet)
-	if r.View == generator.Releases {
+	if r.View == query.Releases {
 		apps, _ = known.Applications()
 	}
 	var out []item
@@ -93,43 +95,43 @@ func controlledItems(st *generator.State, r generator.Request) []item {
 
 // isAbout reports whether a query asks for an Application, by its labels. An agent sees its own
 // cluster alone.
-func isAbout(r generator.Request, a facts.Application) bool {
+func isAbout(r query.Query, a facts.Application) bool {
 	matches := func(label, queried string) bool { return label == "" || queried == "" || label == queried }
 	if r.Owner != "" && r.Owner != fleet.OwnerHub && a.Cluster != r.Owner {
 		return false
 	}
-	if a.Grant != (r.View == generator.Grants) {
+	if a.Grant != (r.View == query.Grants) {
 		return false
 	}
 	switch r.View {
-	case generator.Grants:
+	case query.Grants:
 		return true
-	case generator.Components:
+	case query.Components:
 		return matches(a.Group, r.Group) && matches(a.Component, r.Component) && matches(a.Release, r.Release)
-	case generator.Releases:
+	case query.Releases:
 		return a.Group == r.Group && a.Release != "" && a.Component != ""
-	case generator.Members:
-		return matches(a.Component, generator.Registration)
-	case generator.Agents:
-		return matches(a.Component, generator.Agent)
+	case query.Members:
+		return matches(a.Component, fleetstate.Registration)
+	case query.Agents:
+		return matches(a.Component, fleetstate.Agent)
 	}
 	return false
 }
 
 // subjectsOf returns what a response is about.
-func subjectsOf(response *generator.Response) []generator.Subject {
+func subjectsOf(response *response.Response) []response.Subject {
 	return byCluster(response.Subjects())
 }
 
 // byCluster splits the subject of a release into one for each of its clusters.
-func byCluster(all []generator.Subject) []generator.Subject {
-	if !slices.ContainsFunc(all, func(s generator.Subject) bool { return s.Clusters != nil }) {
+func byCluster(all []response.Subject) []response.Subject {
+	if !slices.ContainsFunc(all, func(s response.Subject) bool { return s.Clusters != nil }) {
 		return all
 	}
-	var out []generator.Subject
+	var out []response.Subject
 	for _, s := range all {
 		for _, cluster := range s.Clusters {
-			out = append(out, generator.Subject{Cluster: cluster, Group: s.Group, Release: s.Release})
+			out = append(out, response.Subject{Cluster: cluster, Group: s.Group, Release: s.Release})
 		}
 	}
 	return out

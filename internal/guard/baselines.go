@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 const (
@@ -131,7 +131,7 @@ func (b *baselines) queries() []parsedKey {
 
 // put remembers the response to a query. If the checkpoint cannot be written, it is in memory
 // alone.
-func (b *baselines) put(q queryKey, revision string, subjects []generator.Subject, lost []spent) {
+func (b *baselines) put(q queryKey, revision string, subjects []response.Subject, lost []spent) {
 	r := &remembered{items: itemsOf(subjects), revision: revision, at: b.now().UnixNano(), spent: lost}
 	r.sum = sumOf(r.items)
 	b.mu.Lock()
@@ -213,7 +213,7 @@ func (b *baselines) stats() Stats {
 	return out
 }
 
-func itemsOf(subjects []generator.Subject) []item {
+func itemsOf(subjects []response.Subject) []item {
 	out := make([]item, len(subjects))
 	for i, s := range subjects {
 		out[i] = item{cluster: s.Cluster, group: s.Group, component: s.Component, release: s.Release}

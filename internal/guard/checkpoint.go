@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/state"
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
@@ -206,8 +206,8 @@ func (c *checkpoint) remove(q queryKey) {
 }
 
 // errUnread is the response to all queries before the store has been read.
-var errUnread = &generator.Error{
-	Kind: generator.Unavailable, Message: "not ready: the last responses have not been read from the state yet",
+var errUnread = &queryerr.Error{
+	Kind: queryerr.KindUnavailable, Message: "not ready: the last responses have not been read from the state yet",
 }
 
 // Run exchanges responses with the replicas that share the store, until the context ends. Then it

@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // Verdict is what the guard would decide about a response.
@@ -34,7 +37,7 @@ const (
 // state's.
 type Decision struct {
 	Hub, Owner                string
-	View                      generator.View
+	View                      query.View
 	Group, Component, Release string
 	// Verdict is empty if the response would be given. Message is why it would not.
 	Verdict Verdict
@@ -53,7 +56,7 @@ func (d Decision) IsOverBudget() bool { return d.Verdict == OverBudget }
 // ApplicationSets like the fleet's own have. It returns the decisions about responses that lose
 // something or would not be given, sorted by hub, owner, view, group, component and release. The
 // baseline is always the response of the state before.
-func DryRun(before, after *generator.State, now time.Time) []Decision {
+func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 	x := dryRun{before, after, now, map[wideQuery]*subjectIndex{}}
 	var out []Decision
 	for _, hub := range before.Fleet.Hubs() {
@@ -87,7 +90,7 @@ func DryRun(before, after *generator.State, now time.Time) []Decision {
 
 // dryRun is the work of DryRun.
 type dryRun struct {
-	before, after *generator.State
+	before, after *fleetstate.State
 	now           time.Time
 	// indexes hold what the responses to wide queries are about. Each response is made once, and is
 	// much larger.
@@ -96,23 +99,23 @@ type dryRun struct {
 
 // wideQuery is one whose response contains those to others.
 type wideQuery struct {
-	st                *generator.State
-	view              generator.View
+	st                *fleetstate.State
+	view              query.View
 	hub, group, owner string
 }
 
 // subjectIndex is what a response is about, in whole and by component and release.
 type subjectIndex struct {
-	all         []generator.Subject
-	byComponent map[[2]string][]generator.Subject
+	all         []response.Subject
+	byComponent map[[2]string][]response.Subject
 	err         error
 }
 
-func (x dryRun) index(st *generator.State, r generator.Request) *subjectIndex {
+func (x dryRun) index(st *fleetstate.State, r query.Query) *subjectIndex {
 	key := wideQuery{st, r.View, r.Hub, r.Group, r.Owner}
 	if x.indexes[key] == nil {
-		all, err := generator.Subjects(st, r)
-		i := &subjectIndex{all: byCluster(all), byComponent: map[[2]string][]generator.Subject{}, err: err}
+		all, err := response.Subjects(st, r)
+		i := &subjectIndex{all: byCluster(all), byComponent: map[[2]string][]response.Subject{}, err: err}
 		for _, s := range i.all {
 			k := [2]string{s.Component, s.Release}
 			i.byComponent[k] = append(i.byComponent[k], s)
@@ -124,19 +127,19 @@ func (x dryRun) index(st *generator.State, r generator.Request) *subjectIndex {
 
 // dryQuery is a query, and the wide one whose response contains its own: a component that no
 // catalog has any more cannot be queried without the base that its ApplicationSet sends.
-type dryQuery struct{ query, wide generator.Request }
+type dryQuery struct{ query, wide query.Query }
 
 // baseline returns the query whose response says what there is to lose: of a release, what members
 // have of it (rule 7).
 func (q dryQuery) baseline() dryQuery {
-	if q.query.View == generator.Releases {
-		q.wide.View = generator.Components
+	if q.query.View == query.Releases {
+		q.wide.View = query.Components
 	}
 	return q
 }
 
 // subjects returns what the response to a query is about, nothing if the query has become invalid.
-func (x dryRun) subjects(st *generator.State, q dryQuery) ([]generator.Subject, error) {
+func (x dryRun) subjects(st *fleetstate.State, q dryQuery) ([]response.Subject, error) {
 	i := x.index(st, q.wide)
 	switch {
 	case i.err != nil && isBadRequest(i.err):
@@ -159,7 +162,7 @@ func (x dryRun) removals(q dryQuery) (removals, Verdict, error) {
 		return removals{}, Unknown, fmt.Errorf("the base has no answer to compare with: %w", err)
 	}
 	c := comparison{
-		st: x.after, query: q.query, now: x.now, baseline: itemsOf(before), responses: [][]generator.Subject{now},
+		st: x.after, query: q.query, now: x.now, baseline: itemsOf(before), responses: [][]response.Subject{now},
 		hubMembers: registeredMembers(x.before, q.query.Hub),
 	}
 	return c.removals(), "", nil
@@ -182,7 +185,7 @@ func (x dryRun) unanswered(hub string, to destination, seen map[queryKey]bool) e
 		_, err := flux.OwnedBy(x.after, hub, to.Owner)
 		return err
 	}
-	wide := generator.Request{View: generator.Components, Hub: hub, Group: to.group, Owner: to.Owner}
+	wide := query.Query{View: query.Components, Hub: hub, Group: to.group, Owner: to.Owner}
 	r := wide
 	r.Component, r.Release = to.component, to.Release
 	q := keyOf(r, forArgoCD)
@@ -190,7 +193,7 @@ func (x dryRun) unanswered(hub string, to destination, seen map[queryKey]bool) e
 		return nil
 	}
 	seen[q] = true
-	releases := generator.Request{View: generator.Releases, Hub: hub, Group: to.group, Owner: to.Owner}
+	releases := query.Query{View: query.Releases, Hub: hub, Group: to.group, Owner: to.Owner}
 	if err := x.index(x.after, releases).err; err != nil && !isBadRequest(err) {
 		return err
 	}
@@ -210,12 +213,12 @@ func (x dryRun) unanswered(hub string, to destination, seen map[queryKey]bool) e
 }
 
 func isBadRequest(err error) bool {
-	var refused *generator.Error
-	return errors.As(err, &refused) && refused.Kind == generator.BadRequest
+	var refused *queryerr.Error
+	return errors.As(err, &refused) && refused.Kind == queryerr.KindBadRequest
 }
 
 // registeredMembers returns a function for the members of a hub that are registered.
-func registeredMembers(st *generator.State, hub string) func() map[string]bool {
+func registeredMembers(st *fleetstate.State, hub string) func() map[string]bool {
 	return func() map[string]bool {
 		out := map[string]bool{}
 		for _, m := range st.Fleet.Members(hub) {
@@ -242,20 +245,20 @@ func owners(f *fleet.Fleet, hub string) []string {
 func (x dryRun) queries(hub, owner string) []dryQuery {
 	var out []dryQuery
 	if owner == fleet.OwnerHub {
-		for _, v := range []generator.View{generator.Agents, generator.Grants, generator.Members} {
-			r := generator.Request{View: v, Hub: hub}
+		for _, v := range []query.View{query.Agents, query.Grants, query.Members} {
+			r := query.Query{View: v, Hub: hub}
 			out = append(out, dryQuery{r, r})
 		}
 	}
 	groups := x.before.Fleet.Layout.GroupNames()
 	if owner != fleet.OwnerHub || x.before.HubEngine(hub) == fleet.EngineArgoCD { // Flux has no releases
 		for _, group := range groups {
-			r := generator.Request{View: generator.Releases, Hub: hub, Group: group, Owner: owner}
+			r := query.Query{View: query.Releases, Hub: hub, Group: group, Owner: owner}
 			out = append(out, dryQuery{r, r})
 		}
 	}
 	for _, group := range groups {
-		wide := generator.Request{View: generator.Components, Hub: hub, Group: group, Owner: owner}
+		wide := query.Query{View: query.Components, Hub: hub, Group: group, Owner: owner}
 		i := x.index(x.before, wide)
 		if i.err != nil {
 			i = x.index(x.after, wide)

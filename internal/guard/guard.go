@@ -6,13 +6,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // Queries are what is known of the queries of an ApplicationSet.
 type Queries struct {
-	Requests []generator.Request
+	Requests []query.Query
 	// Complete reports that the ApplicationSet has no other queries.
 	Complete bool
 }
@@ -29,7 +31,7 @@ type Options struct {
 	// memory alone. For a store that replicas share, Run has to be called.
 	Store state.Store
 	// Responses cache those of states; default a cache of its own.
-	Responses *generator.Cache
+	Responses *response.Cache
 	// Now defaults to time.Now.
 	Now func() time.Time
 	// Logger defaults to slog.Default().
@@ -59,7 +61,7 @@ func New(o Options) (*Guard, error) {
 		o.Requesters = func() map[string]Queries { return nil }
 	}
 	if o.Responses == nil {
-		o.Responses = new(generator.Cache)
+		o.Responses = new(response.Cache)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -76,7 +78,7 @@ func New(o Options) (*Guard, error) {
 
 // Response returns the state's response to a query of Argo CD. The error is the state's own
 // *generator.Error, or a *Refusal.
-func (g *Guard) Response(st *generator.State, r generator.Request) (*generator.Response, error) {
+func (g *Guard) Response(st *fleetstate.State, r query.Query) (*response.Response, error) {
 	response, err := g.o.Responses.Get(st, r)
 	if err != nil {
 		return nil, err
@@ -88,8 +90,8 @@ func (g *Guard) Response(st *generator.State, r generator.Request) (*generator.R
 }
 
 // Inputs returns the response to a query of Flux Operator, as Response does.
-func (g *Guard) Inputs(st *generator.State, r generator.Request) ([]byte, error) {
-	response, err := generator.Inputs(st, r)
+func (g *Guard) Inputs(st *fleetstate.State, r query.Query) ([]byte, error) {
+	response, err := response.Inputs(st, r)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func (g *Guard) Inputs(st *generator.State, r generator.Request) ([]byte, error)
 
 // Fingerprint returns a text that is the same for two states whose responses to a query differ in
 // the revision alone.
-func (g *Guard) Fingerprint(st *generator.State, r generator.Request) string {
+func (g *Guard) Fingerprint(st *fleetstate.State, r query.Query) string {
 	response, err := g.o.Responses.Get(st, r)
 	if err != nil {
 		return g.o.Responses.Fingerprint(st, r)

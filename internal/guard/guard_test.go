@@ -15,7 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 )
@@ -26,7 +29,7 @@ var (
 )
 
 // hubOf is a hub with members of which each runs dns; gone are left out, and files added.
-func hubOf(t *testing.T, members int, known facts.Set, gone map[int]bool, files map[string]string) *generator.State {
+func hubOf(t *testing.T, members int, known facts.Set, gone map[int]bool, files map[string]string) *fleetstate.State {
 	t.Helper()
 	all := map[string]string{
 		"fleet/fleet-members/hub/hub.yaml":                       "{clusterName: hub, tenant: p, environment: prod, fleet_member: hub-cluster}\n",
@@ -40,7 +43,7 @@ func hubOf(t *testing.T, members int, known facts.Set, gone map[int]bool, files 
 	for p, text := range files {
 		all[p] = text
 	}
-	st, err := generator.Build(nil, snapshot.FromMap(all), known)
+	st, err := fleetstate.Build(nil, snapshot.FromMap(all), known)
 	if err != nil || len(st.Problems) > 0 {
 		t.Fatal(err, st.Problems)
 	}
@@ -49,8 +52,8 @@ func hubOf(t *testing.T, members int, known facts.Set, gone map[int]bool, files 
 
 func cluster(i int) string { return fmt.Sprintf("c%04d", i) }
 
-func dns(applicationSet string) generator.Request {
-	return generator.Request{View: generator.Components, Hub: "hub", Group: "addons", Component: "dns", Release: "default", ApplicationSet: applicationSet}
+func dns(applicationSet string) query.Query {
+	return query.Query{View: query.Components, Hub: "hub", Group: "addons", Component: "dns", Release: "default", ApplicationSet: applicationSet}
 }
 
 // controlledBy are the Applications of members that an ApplicationSet has made, named as its
@@ -123,7 +126,7 @@ func TestAgentIsNotJudgedByHubsApplications(t *testing.T) {
 func TestKnownApplicationsReplaceLastResponse(t *testing.T) {
 	g := open(t, Options{Store: folder(t, t.TempDir())})
 	none := facts.NewSet(false).WithApplications()
-	for _, st := range []*generator.State{
+	for _, st := range []*fleetstate.State{
 		hubOf(t, 10, none, nil, nil), // nothing is there yet
 		hubOf(t, 10, controlledBy("a", "dns-", 10, true), nil, nil),
 	} {
@@ -166,7 +169,7 @@ func folder(t testing.TB, dir string) *state.Folder {
 func TestBaselinesAreBounded(t *testing.T) {
 	b := remembering(t, "")
 	for i := range maxBaselines + 1 {
-		b.put(queryKey(fmt.Sprint(i)), "r", []generator.Subject{{Cluster: "c"}}, nil)
+		b.put(queryKey(fmt.Sprint(i)), "r", []response.Subject{{Cluster: "c"}}, nil)
 		b.of("0")
 	}
 	f := b.stats()
@@ -175,8 +178,8 @@ func TestBaselinesAreBounded(t *testing.T) {
 	}
 	dir := t.TempDir()
 	b = remembering(t, dir)
-	big := make([]generator.Subject, maxItems*2/3)
-	b.put("small", "r", []generator.Subject{{Cluster: "c"}}, nil)
+	big := make([]response.Subject, maxItems*2/3)
+	b.put("small", "r", []response.Subject{{Cluster: "c"}}, nil)
 	b.put("old", "r", big[:maxItems/2], nil)
 	b.put("new", "r", big, nil)
 	if b.of("old") != nil || b.of("new") == nil || b.items > maxItems {
@@ -191,7 +194,7 @@ func TestBaselinesAreBounded(t *testing.T) {
 func TestBaselinesAreReadAsWritten(t *testing.T) {
 	dir := t.TempDir()
 	b := remembering(t, dir)
-	subjects := []generator.Subject{{Cluster: "a", Group: "g", Component: "c", Release: "r"}, {Cluster: "b\"\n", Group: "g"}}
+	subjects := []response.Subject{{Cluster: "a", Group: "g", Component: "c", Release: "r"}, {Cluster: "b\"\n", Group: "g"}}
 	b.put("q", "r1", subjects, nil)
 	path := filepath.Join(dir, recordOf("q")+".record")
 	written, err := os.ReadFile(path)
@@ -277,7 +280,7 @@ func BenchmarkWarmAnswer(b *testing.B) {
 		files[fmt.Sprintf("fleet/fleet-members/hub/%s.yaml", cluster(i))] = "{clusterName: " + cluster(i) + ", tenant: t, environment: dev}\n"
 	}
 	files["addons/tenants/t/defaults/application-sets/addons.yaml"] = "dns: {enabled: true, chart: {repoURL: r, name: dns, version: v1}}\n"
-	st, err := generator.Build(nil, snapshot.FromMap(files), controlledBy("a", "dns-", 1000, true))
+	st, err := fleetstate.Build(nil, snapshot.FromMap(files), controlledBy("a", "dns-", 1000, true))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -296,10 +299,10 @@ func BenchmarkWarmAnswer(b *testing.B) {
 	}
 	var alone, guarded []time.Duration
 	for b.Loop() { // alone, guarded, guarded, alone: neither has the caches warmed by the other
-		alone = append(alone, took(func() error { _, err := generator.Bytes(st, r); return err }))
+		alone = append(alone, took(func() error { _, err := response.Bytes(st, r); return err }))
 		guarded = append(guarded, took(func() error { _, err := g.Response(st, r); return err }))
 		guarded = append(guarded, took(func() error { _, err := g.Response(st, r); return err }))
-		alone = append(alone, took(func() error { _, err := generator.Bytes(st, r); return err }))
+		alone = append(alone, took(func() error { _, err := response.Bytes(st, r); return err }))
 	}
 	slices.Sort(alone)
 	slices.Sort(guarded)
@@ -309,7 +312,7 @@ func BenchmarkWarmAnswer(b *testing.B) {
 // A hub may run more than one answer may have sets (H10): the dry run queries each component alone,
 // as ApplicationSets do.
 func TestDryRunOfManySets(t *testing.T) {
-	const members, components = 260, generator.MaxSets/260 + 1
+	const members, components = 260, paramset.MaxSets/260 + 1
 	var catalog strings.Builder
 	for i := range components {
 		fmt.Fprintf(&catalog, "c%03d: {enabled: true, chart: {repoURL: r, name: c, version: v1}}\n", i)

@@ -9,14 +9,15 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // move is something of a member that another owner or release answers for from now on.
 type move struct {
 	cluster, group, component string
-	to                        generator.Destination
+	to                        lifecycle.Destination
 }
 
 // maxReason bounds what a refusal repeats of another response's error, in bytes.
@@ -44,7 +45,7 @@ func (g *Guard) handover(p proposal, moves []move) *Refusal {
 }
 
 // pendingMessage says which new owner a response waits for, and why.
-func pendingMessage(r generator.Request, moves []move, to destination, err error) string {
+func pendingMessage(r query.Query, moves []move, to destination, err error) string {
 	what := "group " + r.Group
 	if r.Component != "" {
 		what = r.Group + "/" + r.Component
@@ -64,7 +65,7 @@ func movingMembers(moves []move) int {
 // destination is where something of one component moves to.
 type destination struct {
 	group, component string
-	generator.Destination
+	lifecycle.Destination
 }
 
 func (d destination) String() string {
@@ -75,9 +76,9 @@ func (d destination) String() string {
 }
 
 // query returns the one that the new owner would have.
-func (d destination) query(p proposal) generator.Request {
-	return generator.Request{
-		View: generator.Components, Hub: p.query.Hub, Group: d.group, Component: d.component,
+func (d destination) query(p proposal) query.Query {
+	return query.Query{
+		View: query.Components, Hub: p.query.Hub, Group: d.group, Component: d.component,
 		Owner: d.Owner, Release: d.Release,
 	}
 }
@@ -148,12 +149,12 @@ var errNoRequester = errors.New("no ApplicationSet asks for it")
 // all of them and all of their queries are. The view Releases makes them, so it does not wait for
 // them.
 func (g *Guard) lacksRequester(p proposal, to destination) bool {
-	if p.query.View != generator.Components || to.Owner != cmp.Or(p.query.Owner, fleet.OwnerHub) {
+	if p.query.View != query.Components || to.Owner != cmp.Or(p.query.Owner, fleet.OwnerHub) {
 		return false
 	}
 	wide, all := to.query(p), g.o.Requesters()
 	for _, qs := range all {
-		if !qs.Complete || slices.ContainsFunc(qs.Requests, func(r generator.Request) bool { return includes(r, wide) }) {
+		if !qs.Complete || slices.ContainsFunc(qs.Requests, func(r query.Query) bool { return includes(r, wide) }) {
 			return false
 		}
 	}
@@ -162,7 +163,7 @@ func (g *Guard) lacksRequester(p proposal, to destination) bool {
 
 // successor is a query whose response takes over what moves.
 type successor struct {
-	query generator.Request
+	query query.Query
 	// guessed reports that no requester is known to have the query.
 	guessed bool
 }
@@ -192,7 +193,7 @@ func (g *Guard) successors(p proposal, to destination) []successor {
 		}
 	}
 	if len(out) == 0 {
-		releases := generator.Request{View: generator.Releases, Hub: p.query.Hub, Group: to.group, Owner: to.Owner}
+		releases := query.Query{View: query.Releases, Hub: p.query.Hub, Group: to.group, Owner: to.Owner}
 		wide.Base = p.query.Base
 		out = []successor{{wide, true}, {releases, true}}
 	}
@@ -203,8 +204,8 @@ func (g *Guard) successors(p proposal, to destination) []successor {
 }
 
 // includes reports whether the response to a query contains that to another one, by their names.
-func includes(r, wide generator.Request) bool {
+func includes(r, wide query.Query) bool {
 	owner := cmp.Or(r.Owner, fleet.OwnerHub)
-	return r.View == generator.Components && r.Hub == wide.Hub && r.Group == wide.Group && owner == wide.Owner &&
+	return r.View == query.Components && r.Hub == wide.Hub && r.Group == wide.Group && owner == wide.Owner &&
 		(r.Component == "" || r.Component == wide.Component) && (r.Release == "" || r.Release == wide.Release)
 }

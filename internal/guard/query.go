@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // Engines that query. Their responses differ.
@@ -15,9 +17,9 @@ const (
 
 // proposal is a state's response to a query, before the guard has judged it.
 type proposal struct {
-	st       *generator.State
-	query    generator.Request
-	response *generator.Response
+	st       *fleetstate.State
+	query    query.Query
+	response *response.Response
 	engine   string
 }
 
@@ -27,14 +29,14 @@ type queryKey string
 // parsedKey is the content of a queryKey.
 type parsedKey struct {
 	Engine  string
-	Request generator.Request
+	Request query.Query
 	// Based reports that the query had a base.
 	Based bool
 }
 
 func (p proposal) key() queryKey { return keyOf(p.query, p.engine) }
 
-func keyOf(r generator.Request, engine string) queryKey {
+func keyOf(r query.Query, engine string) queryKey {
 	based := r.Base != nil
 	r.Base = nil
 	text, err := json.Marshal(parsedKey{engine, r, based})
@@ -53,5 +55,5 @@ func (q queryKey) parse() (out parsedKey, ok bool) {
 func (q queryKey) listsMembers(hub string) bool {
 	parsed, ok := q.parse()
 	r := parsed.Request
-	return ok && r.View == generator.Members && r.Hub == hub && r.Selector == nil && (r.Owner == "" || r.Owner == fleet.OwnerHub)
+	return ok && r.View == query.Members && r.Hub == hub && r.Selector == nil && (r.Owner == "" || r.Owner == fleet.OwnerHub)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // HowTo is the page that explains how to approve removals.
@@ -39,24 +39,24 @@ type Refusal struct {
 // Error is short, and the same for the same cause (G5).
 func (r *Refusal) Error() string { return r.message }
 
-func (f removals) message(r generator.Request) string {
+func (f removals) message(r query.Query) string {
 	return "removal budget: " + f.summary(r) + " (" + HowTo + ")"
 }
 
 // summary says in a few words what would be lost.
-func (f removals) summary(r generator.Request) string {
+func (f removals) summary(r query.Query) string {
 	if f.losing <= f.allowed {
 		return fmt.Sprintf("the files of %d of %d members are gone; %s may go without approval", f.gone, f.hubMembers, atMost(f.mayGo))
 	}
 	what := "components of " + r.Group
 	switch {
-	case r.View == generator.Members:
+	case r.View == query.Members:
 		what = "their registration"
-	case r.View == generator.Agents:
+	case r.View == query.Agents:
 		what = "their agent"
-	case r.View == generator.Grants:
+	case r.View == query.Grants:
 		what = "their grants"
-	case r.View == generator.Releases:
+	case r.View == query.Releases:
 		what = "their release of " + r.Group
 	case r.Component != "":
 		what = r.Group + "/" + r.Component
@@ -79,13 +79,13 @@ func atMost(n int) string {
 // RefusedRemoval is a refusal that lasts.
 type RefusedRemoval struct {
 	// The query: of ApplicationSet, for View of Group, Component and Release of Hub.
-	ApplicationSet string         `json:"applicationSet,omitempty"`
-	View           generator.View `json:"view"`
-	Hub            string         `json:"hub"`
-	Owner          string         `json:"owner,omitempty"`
-	Group          string         `json:"group,omitempty"`
-	Component      string         `json:"component,omitempty"`
-	Release        string         `json:"release,omitempty"`
+	ApplicationSet string     `json:"applicationSet,omitempty"`
+	View           query.View `json:"view"`
+	Hub            string     `json:"hub"`
+	Owner          string     `json:"owner,omitempty"`
+	Group          string     `json:"group,omitempty"`
+	Component      string     `json:"component,omitempty"`
+	Release        string     `json:"release,omitempty"`
 	// Message is the error that the requester gets.
 	Message string `json:"message"`
 	// Revision is the first refused one, since Since.
@@ -178,7 +178,7 @@ func (g *Guard) Refusals() []RefusedRemoval {
 // Stats are figures about the guard.
 type Stats struct {
 	// Refused counts the queries that have no response now, by view.
-	Refused map[generator.View]int
+	Refused map[query.View]int
 	// Baselines counts the remembered responses; Damaged the records that could not be used,
 	// Failures the writes that failed, and Evicted the responses that were given up because there
 	// were too many.
@@ -190,9 +190,9 @@ type Stats struct {
 // Stats returns the figures now.
 func (g *Guard) Stats() Stats {
 	s := g.baselines.stats()
-	s.Refused = map[generator.View]int{}
-	for _, v := range generator.Views {
-		s.Refused[generator.View(v)] = 0
+	s.Refused = map[query.View]int{}
+	for _, v := range query.Views {
+		s.Refused[query.View(v)] = 0
 	}
 	for _, r := range g.Refusals() {
 		s.Refused[r.View]++

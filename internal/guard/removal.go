@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // Removal is something of a member that a response leaves out, or keeps only to delete it.
@@ -18,7 +21,7 @@ type Removal struct {
 	Group     string `json:"group,omitempty"`
 	Component string `json:"component,omitempty"`
 	// Cause is disabled, lost or, of what is approved, retired.
-	Cause generator.Cause `json:"cause"`
+	Cause lifecycle.Reason `json:"cause"`
 	// Deletion says whether the workloads are deleted (cascade) or stay (orphan).
 	Deletion string `json:"deletion"`
 	// Detail explains the cause, and Position is its place.
@@ -44,13 +47,13 @@ func (r Removal) String() string {
 
 // comparison compares a baseline with a response.
 type comparison struct {
-	st       *generator.State
-	query    generator.Request
+	st       *fleetstate.State
+	query    query.Query
 	now      time.Time
 	baseline []item
 	// responses are what the responses to all queries of the requester are about; the first is the
 	// one that is judged.
-	responses [][]generator.Subject
+	responses [][]response.Subject
 	// spent is what earlier responses have lost within the window.
 	spent []spent
 	// hubMembers returns all clusters of the hub that have anything, nil where that is unknown.
@@ -99,12 +102,12 @@ func (c comparison) removals() removals {
 		d := reason(x)
 		r := Removal{
 			x.cluster, cmp.Or(x.group, c.query.Group), cmp.Or(x.component, c.query.Component),
-			d.Cause, d.Deletion, d.Detail, d.Pos,
+			d.Reason, d.Deletion, d.Detail, d.Pos,
 		}
-		switch d.Cause {
-		case generator.Moved: // nothing is lost
+		switch d.Reason {
+		case lifecycle.Moved: // nothing is lost
 			out.moves = append(out.moves, move{x.cluster, r.Group, r.Component, d.To})
-		case generator.Retired:
+		case lifecycle.Retired:
 			out.approved = append(out.approved, r)
 		default:
 			if ends, ok := approvedUntil(c.st.Fleet, c.query.Hub, r, c.now); ok {
@@ -152,7 +155,7 @@ func (c comparison) countGone(out *removals) {
 		if !c.hasNoFile(cluster) {
 			continue
 		}
-		whole := Removal{Cluster: cluster, Group: generator.FleetGroup, Component: generator.Registration}
+		whole := Removal{Cluster: cluster, Group: fleetstate.FleetGroup, Component: fleetstate.Registration}
 		if _, approved := approvedUntil(c.st.Fleet, c.query.Hub, whole, c.now); !approved {
 			out.gone++
 		}
@@ -184,7 +187,7 @@ type coverage struct {
 	leaving []item
 }
 
-func (x *coverage) add(subjects []generator.Subject, judged bool) {
+func (x *coverage) add(subjects []response.Subject, judged bool) {
 	if x.names == nil {
 		x.names, x.clusters, x.releases = map[string]bool{}, map[string]bool{}, map[string]bool{}
 		x.components = map[[3]string]bool{}
@@ -203,9 +206,9 @@ func (x *coverage) add(subjects []generator.Subject, judged bool) {
 
 // covers reports whether the responses still contain something. A user's own template may name
 // Applications otherwise: those count by their labels.
-func (x *coverage) covers(v generator.View, i item) bool {
+func (x *coverage) covers(v query.View, i item) bool {
 	switch {
-	case v == generator.Releases:
+	case v == query.Releases:
 		return x.releases[i.release]
 	case i.name != "" && x.names[i.name]:
 		return true
@@ -216,22 +219,22 @@ func (x *coverage) covers(v generator.View, i item) bool {
 }
 
 // reasons returns a function that finds why something is removed.
-func (c comparison) reasons() func(item) generator.Departure {
-	unknown := generator.Departure{Cause: generator.Lost, Deletion: fleet.Orphan}
-	if c.query.View != generator.Releases {
-		d, err := generator.RemovalsOf(c.st, c.query)
+func (c comparison) reasons() func(item) lifecycle.Removal {
+	unknown := lifecycle.Removal{Reason: lifecycle.Lost, Deletion: fleet.Orphan}
+	if c.query.View != query.Releases {
+		d, err := lifecycle.RemovalsOf(c.st, c.query)
 		if err != nil { // an invalid query has no reasons
-			return func(item) generator.Departure { return unknown }
+			return func(item) lifecycle.Removal { return unknown }
 		}
-		return func(i item) generator.Departure { return d.Why(i.cluster, cmp.Or(c.query.Component, i.component)) }
+		return func(i item) lifecycle.Removal { return d.Of(i.cluster, cmp.Or(c.query.Component, i.component)) }
 	}
 	// A release is removed because its clusters are, or move.
-	byRelease := map[string]*generator.Departures{}
-	return func(i item) generator.Departure {
+	byRelease := map[string]*lifecycle.Removals{}
+	return func(i item) lifecycle.Removal {
 		d, known := byRelease[i.release]
 		if !known {
-			d, _ = generator.RemovalsOf(c.st, generator.Request{
-				View: generator.Components, Hub: c.query.Hub, Group: c.query.Group, Owner: c.query.Owner,
+			d, _ = lifecycle.RemovalsOf(c.st, query.Query{
+				View: query.Components, Hub: c.query.Hub, Group: c.query.Group, Owner: c.query.Owner,
 				Selector: c.query.Selector, Release: i.release,
 			})
 			byRelease[i.release] = d
@@ -239,6 +242,6 @@ func (c comparison) reasons() func(item) generator.Departure {
 		if d == nil {
 			return unknown
 		}
-		return d.Why(i.cluster, i.component)
+		return d.Of(i.cluster, i.component)
 	}
 }

@@ -3,7 +3,7 @@ package guard
 import (
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // verdict says whether a response may be given.
@@ -46,7 +46,7 @@ func (g *Guard) judgeRemovals(p proposal) (verdict, removals) {
 	}
 	b := g.baseline(p)
 	c := comparison{
-		st: p.st, query: p.query, now: now, baseline: b.items, responses: [][]generator.Subject{subjectsOf(p.response)},
+		st: p.st, query: p.query, now: now, baseline: b.items, responses: [][]response.Subject{subjectsOf(p.response)},
 		hubMembers: g.hubMembers(p, b),
 	}
 	if b.remembered {

@@ -5,7 +5,8 @@ import (
 	"time"
 	"weak"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // maxVerdicts bounds how many verdicts are cached.
@@ -15,14 +16,14 @@ const maxVerdicts = 8192
 // value is ready.
 type verdicts struct {
 	mu    sync.Mutex
-	state *generator.State
+	state *fleetstate.State
 	until map[verdictKey]time.Time
 }
 
 // verdictKey names a verdict: ApplicationSets with the same query share responses, but not
 // Applications. It keeps no response in memory that the cache of responses has dropped.
 type verdictKey struct {
-	response       weak.Pointer[generator.Response]
+	response       weak.Pointer[response.Response]
 	applicationSet string
 }
 

@@ -6,10 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/registration"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -23,7 +27,7 @@ type Inventory struct {
 	// Waiting is what draining members do not take, by name; those are not there that keep what the snapshot has.
 	Waiting map[string]Waiting
 
-	st       *generator.State
+	st       *fleetstate.State
 	releases map[string][]Application // by cluster
 }
 
@@ -36,7 +40,7 @@ type Cluster struct {
 // Application is one Application to be: one parameter set.
 type Application struct {
 	// View is the view that answers with it.
-	View generator.View
+	View query.View
 	Name string
 	// Cluster is where it is deployed to.
 	Cluster string
@@ -47,7 +51,7 @@ type Application struct {
 	// Release is the release's type; empty for Agents.
 	Release string
 	// Chart is the component's chart.
-	Chart generator.Chart
+	Chart catalog.Chart
 	// Settings are all else that its parameter set says, but for the values, in a fixed order. Empty ones are left out.
 	Settings []Setting
 	// Values are the merged values; nil where there are none, and where they say what Settings and the cluster's labels
@@ -71,7 +75,7 @@ type Setting struct {
 }
 
 // Inventories are those of all hubs, by name.
-func Of(st *generator.State) []Inventory {
+func Of(st *fleetstate.State) []Inventory {
 	var out []Inventory
 	for _, hub := range st.Fleet.Hubs() {
 		inv := Inventory{Hub: hub, Waiting: waiting(st, hub), st: st, releases: map[string][]Application{}}
@@ -121,7 +125,7 @@ func sortApplications(all []Application) {
 }
 
 // applicationsOf are the Applications deployed to one cluster, but for those of its releases.
-func applicationsOf(st *generator.State, c *generator.Cluster) (out []Application) {
+func applicationsOf(st *fleetstate.State, c *fleetstate.Cluster) (out []Application) {
 	if !c.Member.IsHub {
 		out = append(out, registrationApplication(st, c))
 	}
@@ -146,9 +150,9 @@ func applicationsOf(st *generator.State, c *generator.Cluster) (out []Applicatio
 	return out
 }
 
-func componentApplication(st *generator.State, c *generator.Cluster, g *generator.Group, component string, r generator.Component) Application {
+func componentApplication(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group, component string, r fleetstate.Component) Application {
 	a := Application{
-		View: generator.Components, Name: generator.ApplicationName(component, c.Member.Name), Cluster: c.Member.Name,
+		View: query.Components, Name: catalog.ApplicationName(component, c.Member.Name), Cluster: c.Member.Name,
 		Group: g.Name, Component: component, Release: g.Release.Type, Chart: r.Chart,
 	}
 	a.Owner, a.Engine = c.Member.Owner(g.Name), c.Member.Engine
@@ -165,26 +169,26 @@ func componentApplication(st *generator.State, c *generator.Cluster, g *generato
 	a.set("group", g.Name, problem.Pos{})
 	a.set("release", a.Release, c.Labels.Origins[release.LabelOf(g.Name)])
 	e := r.Entry
-	a.set("kind", e.Kind, at(generator.KeyKind))
-	a.set("dependsOn", strings.Join(e.DependsOn, ", "), at(generator.KeyDependsOn))
+	a.set("kind", e.Kind, at(catalog.KeyKind))
+	a.set("dependsOn", strings.Join(e.DependsOn, ", "), at(catalog.KeyDependsOn))
 	if e.Substitute {
-		a.set("substitute", true, at(generator.KeySubstitute))
+		a.set("substitute", true, at(catalog.KeySubstitute))
 	}
-	a.set("chart.repoURL", r.Chart.RepoURL, at(generator.KeyChart, "repoURL"))
-	a.set("chart.name", r.Chart.Name, at(generator.KeyChart, "name"))
-	a.set("chart.path", r.Chart.Path, at(generator.KeyChart, "path"))
-	a.set("chart.version", r.Chart.Version, at(generator.KeyChart, "version"))
-	a.set("namespace", r.Namespace, at(generator.KeyNamespace))
-	a.set("releaseName", r.ReleaseName, at(generator.KeyReleaseName))
+	a.set("chart.repoURL", r.Chart.RepoURL, at(catalog.KeyChart, "repoURL"))
+	a.set("chart.name", r.Chart.Name, at(catalog.KeyChart, "name"))
+	a.set("chart.path", r.Chart.Path, at(catalog.KeyChart, "path"))
+	a.set("chart.version", r.Chart.Version, at(catalog.KeyChart, "version"))
+	a.set("namespace", r.Namespace, at(catalog.KeyNamespace))
+	a.set("releaseName", r.ReleaseName, at(catalog.KeyReleaseName))
 	return a
 }
 
 // registrationApplication is what registers a member.
-func registrationApplication(st *generator.State, c *generator.Cluster) Application {
+func registrationApplication(st *fleetstate.State, c *fleetstate.Cluster) Application {
 	m := c.Member
 	a := Application{
-		View: generator.Members, Name: generator.ApplicationName(generator.Registration, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub),
-		Group: generator.FleetGroup, Component: generator.Registration, Labels: c.Labels.Declared, Annotations: c.Annotations.Declared,
+		View: query.Members, Name: catalog.ApplicationName(fleetstate.Registration, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub),
+		Group: fleetstate.FleetGroup, Component: fleetstate.Registration, Labels: c.Labels.Declared, Annotations: c.Annotations.Declared,
 	}
 	rel, err := st.Fleet.FleetSecrets.Choose(c.Labels.All)
 	if err != nil {
@@ -198,15 +202,15 @@ func registrationApplication(st *generator.State, c *generator.Cluster) Applicat
 		a.set("githubSecretName", m.GitHubSecretName, m.KeyPos("githubSecretName"))
 	}
 	if c.Registration != nil && c.Registration.Root != nil {
-		a.Values = generator.WithoutDeclared(c.Registration.Root)
+		a.Values = registration.WithoutDeclared(c.Registration.Root)
 	}
 	return a
 }
 
 // agentApplication is what a member's own engine is bootstrapped with. Its labels and annotations are the Cluster's.
-func agentApplication(st *generator.State, c *generator.Cluster) Application {
+func agentApplication(st *fleetstate.State, c *fleetstate.Cluster) Application {
 	m := c.Member
-	a := Application{View: generator.Agents, Name: generator.ApplicationName(generator.Agent, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
+	a := Application{View: query.Agents, Name: catalog.ApplicationName(fleetstate.Agent, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
 	a.set("agent.engine", m.Engine, m.KeyPos("remote_engine"))
 	for _, g := range st.Fleet.Layout.GroupNames() {
 		if m.Owner(g) == m.Name {
@@ -216,12 +220,12 @@ func agentApplication(st *generator.State, c *generator.Cluster) Application {
 	for _, flag := range fleet.Flags {
 		a.set("agent."+flag, m.Flag(flag), m.KeyPos(flag))
 	}
-	a.Values = generator.AgentCredentialValues(st, c)
+	a.Values = registration.AgentCredentialValues(st, c)
 	return a
 }
 
 // releaseApplications are the releases in use, one for each engine that renders ApplicationSets. (Flux renders none.)
-func releaseApplications(st *generator.State, hub string) (out []Application) {
+func releaseApplications(st *fleetstate.State, hub string) (out []Application) {
 	var owners []string
 	if !st.IsFluxHub(hub) {
 		owners = append(owners, fleet.OwnerHub)
@@ -233,11 +237,11 @@ func releaseApplications(st *generator.State, hub string) (out []Application) {
 	}
 	for _, owner := range owners {
 		for _, group := range st.Fleet.Layout.GroupNames() {
-			uses := generator.DesiredReleases(st, hub, group, owner)
+			uses := paramset.DesiredReleases(st, hub, group, owner)
 			for _, name := range slices.Sorted(maps.Keys(uses)) {
 				u := uses[name]
 				a := Application{
-					View: generator.Releases, Name: generator.ApplicationName("application-sets-"+group, name), Cluster: hub, Owner: owner,
+					View: query.Releases, Name: catalog.ApplicationName("application-sets-"+group, name), Cluster: hub, Owner: owner,
 					Engine: fleet.EngineArgoCD, Group: group, Release: name, Clusters: u.Clusters,
 				}
 				if owner != fleet.OwnerHub {
@@ -247,7 +251,7 @@ func releaseApplications(st *generator.State, hub string) (out []Application) {
 				}
 				a.keys(u.Release)
 				for _, component := range slices.Sorted(maps.Keys(u.Enabled)) {
-					a.set(generator.ComponentsKey+"."+component, generator.KeyEnabled, problem.Pos{})
+					a.set(catalog.ComponentsKey+"."+component, catalog.KeyEnabled, problem.Pos{})
 				}
 				out = append(out, a)
 			}
@@ -282,7 +286,7 @@ type Waiting struct {
 }
 
 // waiting are a hub's draining members as they would be without that, by name.
-func waiting(st *generator.State, hub string) map[string]Waiting {
+func waiting(st *fleetstate.State, hub string) map[string]Waiting {
 	out := map[string]Waiting{}
 	for _, m := range st.Fleet.Members(hub) {
 		keeps := st.DrainingRevision(m)

@@ -11,10 +11,13 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // The inventory has exactly the Applications that all views answer with together, for every engine that asks.
@@ -53,7 +56,7 @@ func inventoried(inv inventory.Inventory) (out []inventory.Application) {
 	return out
 }
 
-func owners(st *generator.State, hub string) []string {
+func owners(st *fleetstate.State, hub string) []string {
 	out := []string{fleet.OwnerHub}
 	for _, m := range st.Fleet.Members(hub) {
 		if m.Remote {
@@ -65,27 +68,27 @@ func owners(st *generator.State, hub string) []string {
 
 // answered are the view, cluster and Application of each set that an engine gets. A member's own engine bootstraps no
 // members and agents; flux renders no releases.
-func answered(t *testing.T, st *generator.State, hub, owner string) []string {
+func answered(t *testing.T, st *fleetstate.State, hub, owner string) []string {
 	t.Helper()
-	requests := []generator.Request{}
+	requests := []query.Query{}
 	if owner == fleet.OwnerHub {
-		requests = append(requests, generator.Request{View: generator.Members}, generator.Request{View: generator.Agents})
+		requests = append(requests, query.Query{View: query.Members}, query.Query{View: query.Agents})
 	}
 	for _, g := range st.Fleet.Layout.GroupNames() {
-		requests = append(requests, generator.Request{View: generator.Components, Group: g})
+		requests = append(requests, query.Query{View: query.Components, Group: g})
 		if m := st.Fleet.Member(hub, owner); m == nil || m.Engine != fleet.EngineFlux {
-			requests = append(requests, generator.Request{View: generator.Releases, Group: g})
+			requests = append(requests, query.Query{View: query.Releases, Group: g})
 		}
 	}
 	var out []string
 	for _, r := range requests {
 		r.Hub, r.Owner = hub, owner
-		text, err := generator.Bytes(st, r)
+		text, err := response.Bytes(st, r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var answer struct {
-			Output struct{ Parameters []generator.Common }
+			Output struct{ Parameters []paramset.Common }
 		}
 		if err := json.Unmarshal(text, &answer); err != nil {
 			t.Fatal(err)
@@ -131,12 +134,12 @@ func TestInventoryLeavesOutWhatCannotBeComputed(t *testing.T) {
 	if slices.Contains(broken.Names(), "one") || len(broken.Applications("one")) > 0 || len(broken.Applications("two")) == 0 {
 		t.Errorf("broken: %v: %v, %v", broken.Names(), broken.Applications("one"), broken.Applications("two"))
 	}
-	st, err := generator.Build(nil, fleettest.Snapshot("rev", fleettest.Small()), facts.NewSet(true))
+	st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small()), facts.NewSet(true))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range inventoried(inventory.Of(st)[0]) {
-		if a.View != generator.Members {
+		if a.View != query.Members {
 			t.Errorf("%s of an unregistered cluster", a.Name)
 		}
 	}

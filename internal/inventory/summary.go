@@ -1,7 +1,7 @@
 package inventory
 
 import (
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -30,7 +30,7 @@ type Summary struct {
 
 // Quarantine says what a member that cannot be computed is served from.
 type Quarantine struct {
-	Standing generator.Standing `json:"standing"`
+	Standing fleetstate.Standing `json:"standing"`
 	// Revision is what its parameter sets are computed from; empty unless they are kept.
 	Revision string `json:"revision,omitempty"`
 	Reason   string `json:"reason"`
@@ -39,7 +39,7 @@ type Quarantine struct {
 }
 
 // Summaries describes all members, by hub and name.
-func Summaries(st *generator.State) []Summary {
+func Summaries(st *fleetstate.State) []Summary {
 	var out []Summary
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {

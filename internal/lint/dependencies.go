@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // dependencies are the names of dependsOn that no catalog of the cluster has.
-func (l *linter) dependencies(c *generator.Cluster, component string, r generator.Component) {
+func (l *linter) dependencies(c *fleetstate.Cluster, component string, r fleetstate.Component) {
 	for _, name := range r.Entry.DependsOn {
 		known := map[string]bool{}
 		var names []string
@@ -24,7 +25,7 @@ func (l *linter) dependencies(c *generator.Cluster, component string, r generato
 		}
 		slices.Sort(names)
 		l.problems = append(l.problems, problem.Problem{
-			Reason: problem.NoEffect, Severity: problem.Warning, Pos: r.EntryTree.At([]string{generator.KeyDependsOn}).Pos(),
+			Reason: problem.NoEffect, Severity: problem.Warning, Pos: r.EntryTree.At([]string{catalog.KeyDependsOn}).Pos(),
 			Subject: fmt.Sprintf("dependsOn of component %q", component), Found: fmt.Sprintf("names %q, which no catalog has", name),
 			Expected: "components of the same cluster, by their names alone", Hints: problem.Nearest(name, names),
 		})

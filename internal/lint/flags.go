@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/registration"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -27,7 +29,7 @@ var engines = map[string]string{fleet.EngineArgoCD: "argo-cd", fleet.EngineFlux:
 const argocdIngress = "argocd-ingress"
 
 // flags reports what the flags of a member promise and nobody keeps.
-func (l *linter) flags(c *generator.Cluster) {
+func (l *linter) flags(c *fleetstate.Cluster) {
 	m := c.Member
 	l.rounded(c)
 	if len(c.Broken) > 0 || m.Lifecycle == fleet.Retired {
@@ -41,14 +43,14 @@ func (l *linter) flags(c *generator.Cluster) {
 	}
 }
 
-func (l *linter) warn(c *generator.Cluster, p problem.Problem) {
+func (l *linter) warn(c *fleetstate.Cluster, p problem.Problem) {
 	p.Severity, p.Hub, p.Cluster = problem.Warning, c.Member.Hub, c.Member.Name
 	l.problems = append(l.problems, p)
 }
 
 // ingress: there is no Argo CD to make reachable on a cluster that the hub deploys to, nor where the engine is Flux. A
 // component that is selected there all the same is meant.
-func (l *linter) ingress(c *generator.Cluster) {
+func (l *linter) ingress(c *fleetstate.Cluster) {
 	m := c.Member
 	if m.Flag("use_argocd_ingress") != "true" || m.IsHub || m.Remote && m.Engine == fleet.EngineArgoCD {
 		return
@@ -67,8 +69,8 @@ func (l *linter) ingress(c *generator.Cluster) {
 }
 
 // github: charts/fleet-secret refuses the values, and with them what registers the member.
-func (l *linter) github(c *generator.Cluster) {
-	at, asked := generator.AsksForGitHub(c)
+func (l *linter) github(c *fleetstate.Cluster) {
+	at, asked := registration.AsksForGitHub(c)
 	if said := c.Member.KeyPos("githubSecret"); asked && !c.Member.GitHubSecret && said.Line > 0 {
 		l.warn(c, problem.Problem{
 			Reason: problem.NoEffect, Pos: said, Subject: `key "githubSecret"`, Found: `"false" has no effect: its fleet/fleet-secret values ask for the credential`,
@@ -87,10 +89,10 @@ func (l *linter) github(c *generator.Cluster) {
 }
 
 // fleetComponent is a component of the group fleet on a cluster; not known when the fleet has none of that name.
-func (l *linter) fleetComponent(c *generator.Cluster, component string) (generator.Component, bool) {
-	g := c.Groups[generator.FleetGroup]
+func (l *linter) fleetComponent(c *fleetstate.Cluster, component string) (fleetstate.Component, bool) {
+	g := c.Groups[fleetstate.FleetGroup]
 	if g == nil || !slices.Contains(g.Components(), component) {
-		return generator.Component{}, false
+		return fleetstate.Component{}, false
 	}
 	r, problems := l.st.Resolver().Resolve(c, g, component, nil)
 	return r, len(problems) == 0 && r.EntryTree != nil
@@ -98,7 +100,7 @@ func (l *linter) fleetComponent(c *generator.Cluster, component string) (generat
 
 // engine: an agent without an engine is registered and bootstrapped, and then nothing happens. An engine that is there
 // by other means is said to be so.
-func (l *linter) engine(c *generator.Cluster) {
+func (l *linter) engine(c *fleetstate.Cluster) {
 	m := c.Member
 	if c.Annotations.All[engineAnnotation] == engineExternal {
 		return
@@ -107,10 +109,10 @@ func (l *linter) engine(c *generator.Cluster) {
 		Reason: problem.MissingEngine, Pos: m.KeyPos("use_remote_argo"), Subject: fmt.Sprintf("agent %q", m.Name),
 		Hints: []string{fmt.Sprintf("where the engine is there by other means, say so: annotations: {%s: %s}", engineAnnotation, engineExternal)},
 	}
-	if m.Owner(generator.FleetGroup) == m.Name {
+	if m.Owner(fleetstate.FleetGroup) == m.Name {
 		// Not an error: an engine that is there already can own itself, and it cannot be told from here whether it is.
-		p.Pos = m.KeyPos("enable_remote_" + generator.FleetGroup)
-		p.Found, p.Expected = fmt.Sprintf("its engine, %s, is to install itself (enable_remote_%s)", m.Engine, generator.FleetGroup), "the hub to own the group "+generator.FleetGroup
+		p.Pos = m.KeyPos("enable_remote_" + fleetstate.FleetGroup)
+		p.Found, p.Expected = fmt.Sprintf("its engine, %s, is to install itself (enable_remote_%s)", m.Engine, fleetstate.FleetGroup), "the hub to own the group "+fleetstate.FleetGroup
 		l.warn(c, p)
 		return
 	}
@@ -121,16 +123,16 @@ func (l *linter) engine(c *generator.Cluster) {
 	}
 	switch crds := r.Values.At([]string{"crds", "install"}); {
 	case !r.Enabled:
-		p.Found, p.Expected = fmt.Sprintf("component %q of group %q is not switched on for it, or its selector does not match", component, generator.FleetGroup), "its engine from the hub"
+		p.Found, p.Expected = fmt.Sprintf("component %q of group %q is not switched on for it, or its selector does not match", component, fleetstate.FleetGroup), "its engine from the hub"
 		p.Related = []problem.Pos{r.EntryTree.Root.Pos()}
-		if n := r.EntryTree.At([]string{generator.KeyEnabled}); n != nil {
+		if n := r.EntryTree.At([]string{catalog.KeyEnabled}); n != nil {
 			p.Related = []problem.Pos{n.Pos()}
 		}
-		if n := r.EntryTree.At([]string{generator.KeySelector}); n != nil && wants(c, r) {
+		if n := r.EntryTree.At([]string{catalog.KeySelector}); n != nil && wants(c, r) {
 			p.Related = []problem.Pos{n.Pos()}
 		}
 	case m.Engine == fleet.EngineArgoCD && saysFalse(crds):
-		p.Found, p.Expected = fmt.Sprintf("component %q of group %q leaves its definitions out (crds.install: false)", component, generator.FleetGroup), "its definitions from the hub"
+		p.Found, p.Expected = fmt.Sprintf("component %q of group %q leaves its definitions out (crds.install: false)", component, fleetstate.FleetGroup), "its definitions from the hub"
 		p.Related = []problem.Pos{crds.Pos()}
 	default:
 		return
@@ -139,8 +141,8 @@ func (l *linter) engine(c *generator.Cluster) {
 }
 
 // wants tells whether a component is switched on for the cluster and only its selector keeps it away.
-func wants(c *generator.Cluster, r generator.Component) bool {
-	on, _ := r.EntryTree.At([]string{generator.KeyEnabled}).Truth()
+func wants(c *fleetstate.Cluster, r fleetstate.Component) bool {
+	on, _ := r.EntryTree.At([]string{catalog.KeyEnabled}).Truth()
 	return on && !r.Entry.Selector.Matches(c.Labels.All)
 }
 
@@ -150,7 +152,7 @@ func saysFalse(n *yamldoc.Node) bool {
 }
 
 // credentials: what an agent is to read needs credentials that somebody brings.
-func (l *linter) credentials(c *generator.Cluster) {
+func (l *linter) credentials(c *fleetstate.Cluster) {
 	m := c.Member
 	declared := repositories(c)
 	if !m.UseExternalSecrets && !m.PushArgoSecrets {
@@ -174,7 +176,7 @@ func (l *linter) credentials(c *generator.Cluster) {
 	}
 	l.warn(c, problem.Problem{
 		Reason: problem.MissingCredential, Pos: m.KeyPos("use_remote_argo"), Subject: fmt.Sprintf("agent %q", m.Name),
-		Found: "it has no credentials for the fleet's repository, " + url, Expected: "gitCredentials." + generator.FleetCredentials + " in its fleet/fleet-secret values, as the hub needs " + hubs[needs].name,
+		Found: "it has no credentials for the fleet's repository, " + url, Expected: "gitCredentials." + registration.FleetCredentials + " in its fleet/fleet-secret values, as the hub needs " + hubs[needs].name,
 		Related: []problem.Pos{hubs[needs].pos},
 	})
 }
@@ -193,7 +195,7 @@ type repository struct {
 }
 
 // repositories are the Git credentials that the member file and the merged fleet/fleet-secret values declare.
-func repositories(c *generator.Cluster) []repository {
+func repositories(c *fleetstate.Cluster) []repository {
 	var out []repository
 	text := func(n *yamldoc.Node, key string) string {
 		if v := n.Get(key); !v.IsNull() {
@@ -201,13 +203,13 @@ func repositories(c *generator.Cluster) []repository {
 		}
 		return ""
 	}
-	if pos, asked := generator.AsksForGitHub(c); asked {
+	if pos, asked := registration.AsksForGitHub(c); asked {
 		out = append(out, repository{"githubSecret", text(c.Registration.At([]string{"github"}), "url"), pos})
 	}
-	if all := c.Registration.At([]string{generator.GitCredentials}); all.IsMap() {
+	if all := c.Registration.At([]string{fleetstate.GitCredentials}); all.IsMap() {
 		for _, f := range all.Fields {
-			if f.Value.IsMap() && !saysFalse(f.Value.Get(generator.KeyEnabled)) {
-				out = append(out, repository{generator.GitCredentials + "." + f.Key, text(f.Value, "url"), all.KeyPos(f.Key)})
+			if f.Value.IsMap() && !saysFalse(f.Value.Get(catalog.KeyEnabled)) {
+				out = append(out, repository{fleetstate.GitCredentials + "." + f.Key, text(f.Value, "url"), all.KeyPos(f.Key)})
 			}
 		}
 	}
@@ -215,7 +217,7 @@ func repositories(c *generator.Cluster) []repository {
 }
 
 // rounded reports labels and annotations that were written as numbers and are read as others.
-func (l *linter) rounded(c *generator.Cluster) {
+func (l *linter) rounded(c *fleetstate.Cluster) {
 	check := func(kind labels.Kind, entries []labels.Entry) {
 		for _, e := range entries {
 			written, is := numberAt(l.st.Resolver().Snapshot, e.Pos)

@@ -9,8 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -19,7 +20,7 @@ import (
 
 // Run returns every finding about a state's snapshot, errors and warnings, in order of position: those
 // of the state, and those that do not change a response but are most likely not meant.
-func Run(st *generator.State) []problem.Problem {
+func Run(st *fleetstate.State) []problem.Problem {
 	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems)
 	for _, hub := range st.Fleet.Hubs() {
@@ -46,7 +47,7 @@ func Run(st *generator.State) []problem.Problem {
 }
 
 type linter struct {
-	st        *generator.State
+	st        *fleetstate.State
 	reachable map[string]bool // files that some cluster and component can reach, of those that are there
 	folders   map[string]bool // folders of levels, true if one is there
 	names     map[nameKey]namedBy
@@ -58,7 +59,7 @@ type linter struct {
 const maxReleaseName = 53
 
 // deployable reports names that Helm or Kubernetes refuses: nothing says so before the Application is synchronized.
-func (l *linter) deployable(component string, r generator.Component) {
+func (l *linter) deployable(component string, r fleetstate.Component) {
 	fault := func(key, found, expected string) {
 		pos := r.EntryTree.Root.Pos()
 		if n := r.EntryTree.At([]string{key}); n != nil {
@@ -70,10 +71,10 @@ func (l *linter) deployable(component string, r generator.Component) {
 		})
 	}
 	if len(r.ReleaseName) > maxReleaseName || len(validation.IsDNS1123Subdomain(r.ReleaseName)) > 0 {
-		fault(generator.KeyReleaseName, r.ReleaseName, fmt.Sprintf("a DNS-1123 name of at most %d characters", maxReleaseName))
+		fault(catalog.KeyReleaseName, r.ReleaseName, fmt.Sprintf("a DNS-1123 name of at most %d characters", maxReleaseName))
 	}
 	if r.Namespace != "" && !labels.IsName(r.Namespace) {
-		fault(generator.KeyNamespace, r.Namespace, "a DNS-1123 label")
+		fault(catalog.KeyNamespace, r.Namespace, "a DNS-1123 label")
 	}
 }
 
@@ -96,7 +97,7 @@ func (l *linter) member(m *fleet.Member) {
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		l.reads(c, g, l.there(g.Folders), l.reach)
-		if name == generator.FleetGroup {
+		if name == fleetstate.FleetGroup {
 			l.problems = append(l.problems, c.Registration.ConflictsBut(l.trees)...)
 		}
 		for _, component := range componentsOf(g) {
@@ -110,17 +111,17 @@ func (l *linter) member(m *fleet.Member) {
 				}
 			}
 		}
-		for _, catalog := range g.Catalogs {
-			if catalog.Level != generator.CatalogLevel {
-				l.problems = append(l.problems, generator.CatalogProblems(catalog.Root)...)
+		for _, layer := range g.Catalogs {
+			if layer.Level != catalog.Level {
+				l.problems = append(l.problems, catalog.Problems(layer.Root)...)
 			}
 		}
 	}
 }
 
 // listed reports a component that no catalog has, where Argo CD deploys: there is no ApplicationSet for it.
-func (l *linter) listed(c *generator.Cluster, g *generator.Group, component string, r generator.Component) {
-	if !g.HasCatalog() || g.InCatalog(component) || component == generator.Registration || l.st.Resolver().IsDeployedByFlux(c, g.Name) {
+func (l *linter) listed(c *fleetstate.Cluster, g *fleetstate.Group, component string, r fleetstate.Component) {
+	if !g.HasCatalog() || g.InCatalog(component) || component == fleetstate.Registration || l.st.Resolver().IsDeployedByFlux(c, g.Name) {
 		return
 	}
 	l.problems = append(l.problems, problem.Problem{
@@ -131,10 +132,10 @@ func (l *linter) listed(c *generator.Cluster, g *generator.Group, component stri
 }
 
 // componentsOf are a group's, with the one of no catalog that registers clusters.
-func componentsOf(g *generator.Group) []string {
+func componentsOf(g *fleetstate.Group) []string {
 	components := g.Components()
-	if g.Name == generator.FleetGroup {
-		components = append(components, generator.Registration)
+	if g.Name == fleetstate.FleetGroup {
+		components = append(components, fleetstate.Registration)
 	}
 	return components
 }
@@ -155,7 +156,7 @@ func (l *linter) there(folders []hierarchy.Folder) (out []hierarchy.Folder) {
 }
 
 // reads calls f for each file that a cluster's group has or could have in some of its folders, but for its suffix.
-func (l *linter) reads(c *generator.Cluster, g *generator.Group, in []hierarchy.Folder, f func(p string)) {
+func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarchy.Folder, f func(p string)) {
 	named := func(t *fleet.FileTemplate, component string) {
 		file, err := l.st.Resolver().FilePath(t, c, g, component)
 		if err != nil {

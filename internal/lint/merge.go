@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
@@ -53,7 +53,7 @@ func (l *linter) concerned(rule hierarchy.Rule) (names []string, concerns bool) 
 }
 
 // hasValues reports whether some level has a component's values for a cluster.
-func (l *linter) hasValues(c *generator.Cluster, g *generator.Group, component string) bool {
+func (l *linter) hasValues(c *fleetstate.Cluster, g *fleetstate.Group, component string) bool {
 	file, err := l.st.Resolver().FilePath(l.st.Fleet.Layout.Values, c, g, component)
 	return err == nil && slices.ContainsFunc(l.there(g.Folders), func(d hierarchy.Folder) bool {
 		p := d.Path + "/" + file

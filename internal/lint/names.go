@@ -5,8 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -37,12 +38,12 @@ func (l *linter) name(key nameKey, by namedBy, m *fleet.Member) {
 // component claims the name of a component's Application (view components).
 func (l *linter) component(m *fleet.Member, group, component string) {
 	what := fmt.Sprintf("component %q of group %q on cluster %q", component, group, m.Name)
-	l.name(nameKey{m.Hub, m.Owner(group), generator.ApplicationName(component, m.Name)}, namedBy{what, m.Pos}, m)
+	l.name(nameKey{m.Hub, m.Owner(group), catalog.ApplicationName(component, m.Name)}, namedBy{what, m.Pos}, m)
 }
 
 // ownNames claims the names of the Applications that are about the member itself (views members, agents) and of its
 // releases (view releases).
-func (l *linter) ownNames(c *generator.Cluster) {
+func (l *linter) ownNames(c *fleetstate.Cluster) {
 	m := c.Member
 	if m.Lifecycle == fleet.Retired || len(c.Broken) > 0 {
 		return
@@ -51,10 +52,10 @@ func (l *linter) ownNames(c *generator.Cluster) {
 		l.name(nameKey{m.Hub, owner, name}, namedBy{what, pos}, m)
 	}
 	if !m.IsHub {
-		claim(fleet.OwnerHub, generator.ApplicationName(generator.Registration, m.Name), fmt.Sprintf("the registration of cluster %q", m.Name), m.Pos)
+		claim(fleet.OwnerHub, catalog.ApplicationName(fleetstate.Registration, m.Name), fmt.Sprintf("the registration of cluster %q", m.Name), m.Pos)
 	}
 	if m.Remote {
-		claim(fleet.OwnerHub, generator.ApplicationName(generator.Agent, m.Name), fmt.Sprintf("the agent of cluster %q", m.Name), m.Pos)
+		claim(fleet.OwnerHub, catalog.ApplicationName(fleetstate.Agent, m.Name), fmt.Sprintf("the agent of cluster %q", m.Name), m.Pos)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		if g := c.Groups[name]; len(g.Errors) == 0 {
@@ -62,7 +63,7 @@ func (l *linter) ownNames(c *generator.Cluster) {
 			if pos.IsZero() { // no versions file
 				pos = m.Pos
 			}
-			claim(m.Owner(name), generator.ReleaseApplicationName(name, g.Release.Type), fmt.Sprintf("release %q of group %q", g.Release.Type, name), pos)
+			claim(m.Owner(name), catalog.ReleaseApplicationName(name, g.Release.Type), fmt.Sprintf("release %q of group %q", g.Release.Type, name), pos)
 		}
 	}
 }

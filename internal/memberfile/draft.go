@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -30,7 +30,7 @@ type Draft struct {
 
 // New makes the file of a member and builds the fleet of a folder with it. The error holds the findings
 // that keep the file from being written. Findings lists all findings of a state.
-func New(ctx context.Context, folder string, m Member, findings func(*generator.State) []problem.Problem) (Draft, error) {
+func New(ctx context.Context, folder string, m Member, findings func(*fleetstate.State) []problem.Problem) (Draft, error) {
 	src, err := dir.New(folder, source.Limits{})
 	if err != nil {
 		return Draft{}, err
@@ -105,8 +105,8 @@ func with(s *snapshot.Snapshot, path, text string) *snapshot.Snapshot {
 }
 
 // build returns all findings about a snapshot, and its state if it has one.
-func build(s *snapshot.Snapshot, findings func(*generator.State) []problem.Problem) ([]problem.Problem, *generator.State) {
-	st, err := generator.Build(nil, s, facts.Set{})
+func build(s *snapshot.Snapshot, findings func(*fleetstate.State) []problem.Problem) ([]problem.Problem, *fleetstate.State) {
+	st, err := fleetstate.Build(nil, s, facts.Set{})
 	if err != nil {
 		return problem.From(err, problem.InvalidLayout, problem.Pos{}), nil
 	}
@@ -114,7 +114,7 @@ func build(s *snapshot.Snapshot, findings func(*generator.State) []problem.Probl
 }
 
 // summary names the components that the cluster would get.
-func summary(st *generator.State, m Member) string {
+func summary(st *fleetstate.State, m Member) string {
 	var b strings.Builder
 	for _, group := range st.Fleet.Layout.GroupNames() {
 		var names []string

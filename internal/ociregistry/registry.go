@@ -13,8 +13,8 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/generator"
 )
 
 // Bounds of the content that stays available by its digest (rules 2 and 4).
@@ -28,7 +28,7 @@ type Registry struct {
 	maxLayer int64
 
 	mu      sync.Mutex
-	state   *generator.State
+	state   *fleetstate.State
 	current map[string]flux.Artifact // of the state, by repository
 	served  *simplelru.LRU[blobID, flux.Blob]
 	bytes   int // of served
@@ -56,7 +56,7 @@ func (e UnknownError) Error() string { return string(e) }
 
 // Serve answers a GET or HEAD request from a state. With an error it has written nothing; an error
 // of flux.Build is returned as it is.
-func (g *Registry) Serve(w http.ResponseWriter, r *http.Request, ref Reference, st *generator.State) error {
+func (g *Registry) Serve(w http.ResponseWriter, r *http.Request, ref Reference, st *fleetstate.State) error {
 	if ref.byDigest() {
 		if b, ok := g.find(ref); ok {
 			serveBlob(w, r, b)
@@ -114,7 +114,7 @@ func serveTags(w http.ResponseWriter, repository string, tags []string) error {
 }
 
 // artifact builds what an engine is to run by a state (rule 1).
-func (g *Registry) artifact(ref Reference, st *generator.State) (flux.Artifact, error) {
+func (g *Registry) artifact(ref Reference, st *fleetstate.State) (flux.Artifact, error) {
 	g.mu.Lock()
 	a, ok := g.current[ref.Repository]
 	ok = ok && g.state == st

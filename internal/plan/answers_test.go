@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // asideFields are those of a parameter set that a plan does not compare for each Application: what comes from the
@@ -19,7 +21,7 @@ var asideFields = []string{
 }
 
 // complete fails if any answer of any engine changes without the plan saying so (rule 1).
-func complete(t *testing.T, base, head *generator.State, p *plan.Plan) {
+func complete(t *testing.T, base, head *fleetstate.State, p *plan.Plan) {
 	t.Helper()
 	planned := map[string]bool{}
 	for _, h := range p.Hubs {
@@ -51,11 +53,11 @@ func union(a, b map[string]any) []string {
 }
 
 // answered are all parameter sets, by hub, cluster, view and name.
-func answered(t *testing.T, st *generator.State) map[string]any {
+func answered(t *testing.T, st *fleetstate.State) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	for _, hub := range st.Fleet.Hubs() {
-		requests := []generator.Request{{View: generator.Members}, {View: generator.Agents}}
+		requests := []query.Query{{View: query.Members}, {View: query.Agents}}
 		owners := []string{fleet.OwnerHub}
 		for _, m := range st.Fleet.Members(hub) {
 			if m.Remote && m.Engine == fleet.EngineArgoCD {
@@ -64,7 +66,7 @@ func answered(t *testing.T, st *generator.State) map[string]any {
 		}
 		for _, group := range st.Fleet.Layout.GroupNames() {
 			for _, owner := range owners {
-				requests = append(requests, generator.Request{View: generator.Components, Group: group, Owner: owner}, generator.Request{View: generator.Releases, Group: group, Owner: owner})
+				requests = append(requests, query.Query{View: query.Components, Group: group, Owner: owner}, query.Query{View: query.Releases, Group: group, Owner: owner})
 			}
 		}
 		for _, r := range requests {
@@ -75,9 +77,9 @@ func answered(t *testing.T, st *generator.State) map[string]any {
 	return out
 }
 
-func add(t *testing.T, st *generator.State, r generator.Request, to map[string]any) {
+func add(t *testing.T, st *fleetstate.State, r query.Query, to map[string]any) {
 	t.Helper()
-	text, err := generator.Bytes(st, r)
+	text, err := response.Bytes(st, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,7 @@ func add(t *testing.T, st *generator.State, r generator.Request, to map[string]a
 				for _, field := range asideFields {
 					delete(c, field)
 				}
-				to[fmt.Sprintf("%s %s %s %s", r.Hub, c["name"], generator.Components, c["applicationName"])] = c
+				to[fmt.Sprintf("%s %s %s %s", r.Hub, c["name"], query.Components, c["applicationName"])] = c
 			}
 		}
 		to[name] = set

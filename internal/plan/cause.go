@@ -4,9 +4,10 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // clusterCause is why a member of the base is no longer a hub's, and where that stands.
@@ -38,14 +39,14 @@ func (c *comparison) removal(hub string, a inventory.Application, on Cluster) Ap
 	out := newApplication(a, Remove)
 	out.Cause, out.Deletion = on.Cause, fleet.Orphan
 	switch {
-	case a.View == generator.Releases:
+	case a.View == query.Releases:
 		out.Cause, out.Deletion = c.releaseCause(hub, a), ""
 	case on.Action == Remove:
 		out.Detail = "with its cluster"
 		if on.Cause == Retired {
 			out.Deletion = c.retirement(hub, a)
 		}
-	case a.View != generator.Components:
+	case a.View != query.Components:
 		out.Cause, out.Position = Disabled, on.Member // a spoke became the hub's own, an agent is one no more
 	default:
 		c.componentCause(hub, a.Cluster, &out)
@@ -56,9 +57,9 @@ func (c *comparison) removal(hub string, a inventory.Application, on Cluster) Ap
 // retirement is what becomes of what runs when the member retires: what registers it goes in any case, its agent stays.
 func (c *comparison) retirement(hub string, a inventory.Application) string {
 	switch a.View {
-	case generator.Members:
+	case query.Members:
 		return fleet.Cascade
-	case generator.Components:
+	case query.Components:
 		return c.head.Fleet.Member(hub, a.Cluster).Deletion
 	}
 	return fleet.Orphan
@@ -67,13 +68,13 @@ func (c *comparison) retirement(hub string, a inventory.Application) string {
 // componentCause is why a component no longer runs on a cluster that is still there.
 func (c *comparison) componentCause(hub, cluster string, out *Application) {
 	owner := c.head.Fleet.Member(hub, cluster).Owner(out.Group)
-	d, err := generator.RemovalsOf(c.head, generator.Request{View: generator.Components, Hub: hub, Group: out.Group, Owner: owner})
+	d, err := lifecycle.RemovalsOf(c.head, query.Query{View: query.Components, Hub: hub, Group: out.Group, Owner: owner})
 	if err != nil { // the group is in the layout no more
 		out.Cause, out.Detail = Lost, "no catalog has it any more"
 		return
 	}
-	why := d.Why(cluster, out.Component)
-	out.Cause, out.Deletion, out.Detail, out.Position = why.Cause, why.Deletion, why.Detail, why.Pos
+	why := d.Of(cluster, out.Component)
+	out.Cause, out.Deletion, out.Detail, out.Position = why.Reason, why.Deletion, why.Detail, why.Pos
 }
 
 // releaseCause is why no cluster of the owner's is on a release any more: what the clusters that were on it have become.

@@ -11,18 +11,19 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // Compare is the plan of going from base to head. Members that cannot be computed are Broken. One that keeps what it had at the
 // base does so in the plan; any other is left out of it, as it is not known before or afterwards.
-func Compare(base, head *generator.State) *Plan {
+func Compare(base, head *fleetstate.State) *Plan {
 	var broken []Broken
-	without := map[generator.ID]bool{}
-	for _, st := range []*generator.State{base, head} {
+	without := map[fleetstate.ID]bool{}
+	for _, st := range []*fleetstate.State{base, head} {
 		for _, q := range st.Quarantined("") {
-			b := Broken{Hub: q.Hub, Cluster: q.Name, Revision: Head, Kept: q.Standing == generator.Kept, Problems: q.Problems}
+			b := Broken{Hub: q.Hub, Cluster: q.Name, Revision: Head, Kept: q.Standing == fleetstate.Kept, Problems: q.Problems}
 			if st == base {
 				b.Revision = Base
 			}
@@ -73,7 +74,7 @@ func (e *StateError) Unwrap() error { return e.Err }
 
 // comparison is one Compare.
 type comparison struct {
-	head          *generator.State
+	head          *fleetstate.State
 	before, after map[string]*fleetOf // by hub
 }
 
@@ -81,18 +82,18 @@ type comparison struct {
 type fleetOf struct {
 	inventory inventory.Inventory
 	clusters  map[string]inventory.Cluster
-	without   map[generator.ID]bool
+	without   map[fleetstate.ID]bool
 }
 
 // key tells an Application from the others of its cluster. Twin counts those of one name, which lint reports.
 type key struct {
-	view generator.View
+	view query.View
 	name string
 	twin int
 }
 
 // index leaves retired members out (rule 5 of the package), and some others.
-func index(inv inventory.Inventory, without map[generator.ID]bool) *fleetOf {
+func index(inv inventory.Inventory, without map[fleetstate.ID]bool) *fleetOf {
 	f := &fleetOf{inventory: inv, clusters: map[string]inventory.Cluster{}, without: without}
 	for _, c := range inv.Clusters {
 		if c.Member.Lifecycle != fleet.Retired && !f.lacks(c.Member.Name) {
@@ -103,7 +104,7 @@ func index(inv inventory.Inventory, without map[generator.ID]bool) *fleetOf {
 }
 
 func (f *fleetOf) lacks(cluster string) bool {
-	return f.without[generator.ID{Hub: f.inventory.Hub, Name: cluster}]
+	return f.without[fleetstate.ID{Hub: f.inventory.Hub, Name: cluster}]
 }
 
 // names are those of all clusters that are there or have Applications (a hub without a member file).
@@ -246,7 +247,7 @@ func waiting(inv inventory.Inventory, has *fleetOf) []Waiting {
 		for k := range merged(now, would) {
 			a, is := now[k]
 			b, wouldBe := would[k]
-			if _, differ := differences(a, b); k.view != generator.Releases && (is != wouldBe || differ) {
+			if _, differ := differences(a, b); k.view != query.Releases && (is != wouldBe || differ) {
 				x.Applications++
 			}
 		}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -134,7 +134,7 @@ func (x *objects) known(o *expand.Object) (Application, bool) {
 	}
 	// What an Application makes comes and goes with it.
 	for above := o.Parent; above != nil; above = above.Parent {
-		if a, ok := x.told[[2]string{above.Engine, above.Name()}]; ok && above.Deploys() && a.View != generator.Releases && (a.Action == Create || a.Action == Remove) {
+		if a, ok := x.told[[2]string{above.Engine, above.Name()}]; ok && above.Deploys() && a.View != query.Releases && (a.Action == Create || a.Action == Remove) {
 			return a, true
 		}
 	}
@@ -146,7 +146,7 @@ func (x *objects) known(o *expand.Object) (Application, bool) {
 	}
 	// A release's ApplicationSets are its components, which have been told.
 	if o.ApplicationSet() && o.Parent != nil {
-		if a, ok := x.told[[2]string{o.Parent.Engine, o.Parent.Name()}]; ok && a.View == generator.Releases {
+		if a, ok := x.told[[2]string{o.Parent.Engine, o.Parent.Name()}]; ok && a.View == query.Releases {
 			return a, true
 		}
 	}

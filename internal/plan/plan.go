@@ -3,9 +3,11 @@ package plan
 import (
 	"cmp"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // Action is what happens to a cluster or an Application.
@@ -20,14 +22,14 @@ const (
 )
 
 // Cause is why something is removed (rule D2).
-type Cause = generator.Cause
+type Cause = lifecycle.Reason
 
 // The causes. Moved is also to another hub, or a release that no cluster is on any more.
 const (
-	Moved    = generator.Moved
-	Disabled = generator.Disabled
-	Retired  = generator.Retired
-	Lost     = generator.Lost
+	Moved    = lifecycle.Moved
+	Disabled = lifecycle.Disabled
+	Retired  = lifecycle.Retired
+	Lost     = lifecycle.Lost
 )
 
 // The revisions that a plan compares.
@@ -117,9 +119,9 @@ type Application struct {
 	Detail   string      `json:"detail,omitempty"`
 	Position problem.Pos `json:"position,omitzero"`
 	// View is the view that answers with the Application.
-	View      generator.View `json:"view" jsonschema:"enum=members,enum=releases,enum=components,enum=agents"`
-	Group     string         `json:"group,omitempty"`
-	Component string         `json:"component,omitempty"`
+	View      query.View `json:"view" jsonschema:"enum=members,enum=releases,enum=components,enum=agents"`
+	Group     string     `json:"group,omitempty"`
+	Component string     `json:"component,omitempty"`
 	// Owner is whose engine owns the Application, "hub" or a member's name; of a removed one, whose did.
 	Owner   string `json:"owner"`
 	Engine  string `json:"engine" jsonschema:"enum=argocd,enum=flux"`
@@ -136,7 +138,7 @@ type Application struct {
 	// the labels and annotations that it writes has none: those are the cluster's.
 	Differences []Difference `json:"differences"`
 
-	chart generator.Chart
+	chart catalog.Chart
 }
 
 // newApplication is an Application of a plan, with an action.

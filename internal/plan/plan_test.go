@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -42,9 +42,9 @@ func small() tree {
 	}
 }
 
-func build(t *testing.T, previous *generator.State, files tree) *generator.State {
+func build(t *testing.T, previous *fleetstate.State, files tree) *fleetstate.State {
 	t.Helper()
-	st, err := generator.Build(previous, snapshot.FromMap(files), facts.Set{})
+	st, err := fleetstate.Build(previous, snapshot.FromMap(files), facts.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestCompareBroken(t *testing.T) {
 	broken := files.With(tree{member("h", "a"): "clusterName: a\n", member("h", "b"): spoke("b", "labels: {x: y}\n")})
 	good := build(t, nil, files)
 	for name, c := range map[string]struct {
-		base, head *generator.State
+		base, head *fleetstate.State
 		revision   string
 	}{"head": {good, build(t, good, broken), plan.Head}, "base": {build(t, nil, broken), good, plan.Base}} {
 		p := plan.Compare(c.base, c.head)
@@ -256,7 +256,7 @@ func TestCompareBroken(t *testing.T) {
 // A plan for 1,000 clusters and 20 components: what one file at the level of the system changes.
 func BenchmarkCompare(b *testing.B) {
 	files := tree(fleettest.Files(fleettest.Default))
-	base, err := generator.Build(nil, snapshot.FromMap(files), facts.Set{})
+	base, err := fleetstate.Build(nil, snapshot.FromMap(files), facts.Set{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func BenchmarkCompare(b *testing.B) {
 	changed := snapshot.FromMap(files.With(tree{name: files[name] + "added: 1\n"}))
 	b.ResetTimer()
 	for range b.N {
-		head, err := generator.Build(base, changed, facts.Set{})
+		head, err := fleetstate.Build(base, changed, facts.Set{})
 		if err != nil {
 			b.Fatal(err)
 		}

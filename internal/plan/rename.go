@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // renames tells of a cluster's created and removed components which are one under another name: the same chart of the same
@@ -11,7 +11,7 @@ func renames(applications []Application) {
 	type like struct{ group, repoURL, name, path string }
 	created, removed := map[like][]int{}, map[like][]int{}
 	for i, a := range applications {
-		if a.View != generator.Components {
+		if a.View != query.Components {
 			continue
 		}
 		k := like{a.Group, a.chart.RepoURL, a.chart.Name, a.chart.Path}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -13,9 +13,9 @@ import (
 
 // catalogsOf finds the catalogs of releases whose chart is in this repository, at the revision that each
 // release names. The layout's catalog is the chart's if it is below the chart's folder.
-func (p *Pipelines) catalogsOf(st *generator.State, s *snapshot.Snapshot) generator.Catalogs {
+func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) fleetstate.FindReleaseCatalog {
 	hubs := map[string]*expand.Hub{}
-	return func(hub, group string, source release.Source) *generator.Catalog {
+	return func(hub, group string, source release.Source) *fleetstate.ReleaseCatalog {
 		file := st.Fleet.Layout.Groups[group].Catalog
 		if !strings.HasPrefix(file, strings.Trim(source.Path, "/")+"/") {
 			return nil
@@ -25,13 +25,13 @@ func (p *Pipelines) catalogsOf(st *generator.State, s *snapshot.Snapshot) genera
 		}
 		switch other, missing := hubs[hub].At(source.RepoURL, source.TargetRevision, source.Path); {
 		case missing != "":
-			return &generator.Catalog{Name: source.TargetRevision, File: file, Missing: missing}
+			return &fleetstate.ReleaseCatalog{Name: source.TargetRevision, File: file, Missing: missing}
 		case other == nil, other == s:
 			return nil
 		default:
 			key := other.Revision + " " + file
 			if p.catalogs[key] == nil {
-				p.catalogs[key] = generator.ReadCatalog(other, file, source.TargetRevision)
+				p.catalogs[key] = fleetstate.ReadReleaseCatalog(other, file, source.TargetRevision)
 			}
 			return p.catalogs[key]
 		}
@@ -40,7 +40,7 @@ func (p *Pipelines) catalogsOf(st *generator.State, s *snapshot.Snapshot) genera
 
 // missingCatalogs are the catalogs of releases at revisions that cannot be read, where the one that is taken
 // for them has changed.
-func missingCatalogs(head *generator.State, before, after *snapshot.Snapshot, only string) []problem.Problem {
+func missingCatalogs(head *fleetstate.State, before, after *snapshot.Snapshot, only string) []problem.Problem {
 	var out []problem.Problem
 	for at, catalogs := range head.MissingCatalogs() {
 		if only != "" && at[0] != only {

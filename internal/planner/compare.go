@@ -11,10 +11,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/report/planreport"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -84,11 +87,11 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	if err != nil {
 		return nil, &plan.StateError{Base: true, Err: err}
 	}
-	head, err := generator.Build(base, after, q.Facts)
+	head, err := fleetstate.Build(base, after, q.Facts)
 	if err == nil {
 		// The facts are from before the change; the plan is of the fleet after it.
-		if settled, other := generator.SettledFacts(head, base); other {
-			head, err = generator.Build(base, after, settled)
+		if settled, other := lifecycle.SettledFacts(head, base); other {
+			head, err = fleetstate.Build(base, after, settled)
 		}
 	}
 	if err != nil {
@@ -121,25 +124,25 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 }
 
 // knownState is a state without the members that cannot be computed: a base has no last known good snapshot.
-func knownState(s *snapshot.Snapshot, f facts.Set) (*generator.State, error) {
-	st, err := generator.Build(nil, s, f)
+func knownState(s *snapshot.Snapshot, f facts.Set) (*fleetstate.State, error) {
+	st, err := fleetstate.Build(nil, s, f)
 	if err != nil || len(st.Problems) == 0 {
 		return st, err
 	}
-	homes := generator.Homes{}
+	homes := fleetstate.LastKnownGood{}
 	for _, q := range st.Quarantined("") {
 		homes[q.ID] = nil
 	}
-	return generator.Restore(s, f, homes)
+	return fleetstate.Restore(s, f, homes)
 }
 
 // dropUnaskedGrants leaves ownership grants out of the dry run where the hub's roots are known and none delivers
 // any.
 func (c *comparison) dropUnaskedGrants(h *expand.Hub) {
-	if len(h.Roots()) == 0 || h.Asks(generator.Grants) {
+	if len(h.Roots()) == 0 || h.Asks(query.Grants) {
 		return
 	}
-	c.dryRun = slices.DeleteFunc(c.dryRun, func(x guard.Decision) bool { return x.Hub == h.Name() && x.View == generator.Grants })
+	c.dryRun = slices.DeleteFunc(c.dryRun, func(x guard.Decision) bool { return x.Hub == h.Name() && x.View == query.Grants })
 }
 
 // restrict keeps one hub alone, if the question names one.
@@ -167,7 +170,7 @@ func stateError(err error, base, head planreport.Revision) error {
 	if errors.As(err, &state) && state.Base {
 		out.Hints = []string{fmt.Sprintf("these are errors of the base, %s: choose a base without", base)}
 	}
-	var unavailable *generator.Error
+	var unavailable *queryerr.Error
 	if errors.As(err, &unavailable) {
 		out.Problems = unavailable.Problems
 	} else {

@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source/git"
 )
@@ -32,7 +32,7 @@ type Pipelines struct {
 	instead   map[string]string
 	mu        sync.Mutex
 	revisions map[string]revision
-	catalogs  map[string]*generator.Catalog // those of other revisions, by revision and file
+	catalogs  map[string]*fleetstate.ReleaseCatalog // those of other revisions, by revision and file
 }
 
 // revision is another revision of the repository, or why it cannot be read.
@@ -43,7 +43,7 @@ type revision struct {
 
 // New checks the options. The context bounds everything that the pipelines read.
 func New(ctx context.Context, o Options) (*Pipelines, error) {
-	p := &Pipelines{o: o, context: ctx, instead: map[string]string{}, revisions: map[string]revision{}, catalogs: map[string]*generator.Catalog{}}
+	p := &Pipelines{o: o, context: ctx, instead: map[string]string{}, revisions: map[string]revision{}, catalogs: map[string]*fleetstate.ReleaseCatalog{}}
 	for _, pair := range o.Instead {
 		name, rev, ok := strings.Cut(pair, "=")
 		if !ok || name == "" || rev == "" {
@@ -55,7 +55,7 @@ func New(ctx context.Context, o Options) (*Pipelines, error) {
 }
 
 // hub is the expansion of a hub's pipeline.
-func (p *Pipelines) hub(st *generator.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
+func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
 	return expand.New(expand.Options{
 		State: st, Snapshot: s, Hub: hub, Tools: p.o.Tools, Memo: memo, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
 	})
@@ -86,7 +86,7 @@ func (p *Pipelines) at(name string) (*snapshot.Snapshot, error) {
 }
 
 // State is the state of the repository with the catalogs of releases at other revisions of it.
-func (p *Pipelines) State(ctx context.Context, f facts.Set) (*generator.State, error) {
+func (p *Pipelines) State(ctx context.Context, f facts.Set) (*fleetstate.State, error) {
 	st, s, err := p.o.Repository.State(ctx, f)
 	if err != nil {
 		return nil, err

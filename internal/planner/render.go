@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -42,7 +42,7 @@ func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]
 	if err != nil {
 		return nil, err
 	}
-	st, err := generator.Build(nil, snap, q.Facts)
+	st, err := fleetstate.Build(nil, snap, q.Facts)
 	if err == nil && len(st.Problems) > 0 {
 		err = problem.List(st.Problems)
 	}
@@ -74,7 +74,7 @@ func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]
 }
 
 // OnlyHub is the fleet's hub where there is one alone.
-func OnlyHub(st *generator.State) (string, error) {
+func OnlyHub(st *fleetstate.State) (string, error) {
 	names := st.Fleet.Hubs()
 	if len(names) != 1 {
 		return "", failure.Usage(nil, "--hub is required: the repository has the hubs %s", strings.Join(names, ", "))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -55,12 +55,12 @@ func (r Repository) Snapshot(ctx context.Context, limits source.Limits) (*snapsh
 }
 
 // State reads the repository and builds its state with facts.
-func (r Repository) State(ctx context.Context, f facts.Set) (*generator.State, *snapshot.Snapshot, error) {
+func (r Repository) State(ctx context.Context, f facts.Set) (*fleetstate.State, *snapshot.Snapshot, error) {
 	s, err := r.Snapshot(ctx, source.Limits{})
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := generator.Build(nil, s, f)
+	st, err := fleetstate.Build(nil, s, f)
 	if err != nil {
 		return nil, nil, failure.Findings(err, problem.InvalidLayout, problem.Pos{})
 	}

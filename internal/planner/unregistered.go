@@ -4,14 +4,14 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // unregistered warns of members without a cluster Secret in the facts: their Applications are not in a plan.
 // A hub without any cluster in the facts is one warning, and is named in strange: such facts are another
 // hub's.
-func unregistered(head *generator.State, only string) (warnings []problem.Problem, strange []string) {
+func unregistered(head *fleetstate.State, only string) (warnings []problem.Problem, strange []string) {
 	for _, hub := range head.Fleet.Hubs() {
 		if only != "" && hub != only {
 			continue

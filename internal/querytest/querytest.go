@@ -12,9 +12,11 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -22,21 +24,21 @@ import (
 const Addons = `{"view":"components","group":"addons"}`
 
 // Build resolves a fleet with what is known of some of its clusters.
-func Build(t testing.TB, files fleettest.Tree, clusters ...facts.Cluster) *generator.State {
+func Build(t testing.TB, files fleettest.Tree, clusters ...facts.Cluster) *fleetstate.State {
 	t.Helper()
 	return Next(t, nil, fleettest.Snapshot("rev", files), facts.NewSet(false, clusters...))
 }
 
 // BuildWith resolves a fleet without problems, whose hub has these Applications.
-func BuildWith(t testing.TB, files fleettest.Tree, apps ...facts.Application) *generator.State {
+func BuildWith(t testing.TB, files fleettest.Tree, apps ...facts.Application) *fleetstate.State {
 	t.Helper()
 	return NoProblems(t, Next(t, nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithApplications(apps...)))
 }
 
 // Next resolves a snapshot that follows another one, or none.
-func Next(t testing.TB, previous *generator.State, s *snapshot.Snapshot, known facts.Set) *generator.State {
+func Next(t testing.TB, previous *fleetstate.State, s *snapshot.Snapshot, known facts.Set) *fleetstate.State {
 	t.Helper()
-	st, err := generator.Build(previous, s, known)
+	st, err := fleetstate.Build(previous, s, known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func Next(t testing.TB, previous *generator.State, s *snapshot.Snapshot, known f
 }
 
 // NoProblems fails when the state has a problem.
-func NoProblems(t testing.TB, st *generator.State) *generator.State {
+func NoProblems(t testing.TB, st *fleetstate.State) *fleetstate.State {
 	t.Helper()
 	for _, p := range st.Problems {
 		t.Errorf("%s %s", p.Reason, p.Error())
@@ -53,9 +55,9 @@ func NoProblems(t testing.TB, st *generator.State) *generator.State {
 }
 
 // Query reads a query's parameters for hub "hub".
-func Query(t testing.TB, parameters string) generator.Request {
+func Query(t testing.TB, parameters string) query.Query {
 	t.Helper()
-	r, err := generator.ParseRequest([]byte(parameters), "hub")
+	r, err := query.Parse([]byte(parameters), "hub")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +94,9 @@ func Sets(t testing.TB, response []byte) []Set {
 }
 
 // List asks a query and returns the parameter sets in the response's order.
-func List(t testing.TB, st *generator.State, query generator.Request) []Set {
+func List(t testing.TB, st *fleetstate.State, query query.Query) []Set {
 	t.Helper()
-	b, err := generator.Bytes(st, query)
+	b, err := response.Bytes(st, query)
 	if err != nil {
 		t.Fatalf("%+v: %v", query, err)
 	}
@@ -102,7 +104,7 @@ func List(t testing.TB, st *generator.State, query generator.Request) []Set {
 }
 
 // Column is a text of each parameter set of a response, in its order.
-func Column(t testing.TB, st *generator.State, query generator.Request, key string) string {
+func Column(t testing.TB, st *fleetstate.State, query query.Query, key string) string {
 	t.Helper()
 	var out []string
 	for _, s := range List(t, st, query) {
@@ -112,7 +114,7 @@ func Column(t testing.TB, st *generator.State, query generator.Request, key stri
 }
 
 // Ask asks a query and returns the parameter sets by Application name.
-func Ask(t testing.TB, st *generator.State, parameters string) map[string]Set {
+func Ask(t testing.TB, st *fleetstate.State, parameters string) map[string]Set {
 	t.Helper()
 	out := map[string]Set{}
 	for _, s := range List(t, st, Query(t, parameters)) {
@@ -126,15 +128,15 @@ func Ask(t testing.TB, st *generator.State, parameters string) map[string]Set {
 }
 
 // Names are the Application names of a response, sorted.
-func Names(t testing.TB, st *generator.State, parameters string) string {
+func Names(t testing.TB, st *fleetstate.State, parameters string) string {
 	t.Helper()
 	return strings.Join(slices.Sorted(maps.Keys(Ask(t, st, parameters))), " ")
 }
 
 // Refused is the error of a query that must have no response.
-func Refused(t testing.TB, st *generator.State, parameters string) string {
+func Refused(t testing.TB, st *fleetstate.State, parameters string) string {
 	t.Helper()
-	b, err := generator.Bytes(st, Query(t, parameters))
+	b, err := response.Bytes(st, Query(t, parameters))
 	if err == nil {
 		t.Fatalf("%s has a response: %s", parameters, b)
 	}

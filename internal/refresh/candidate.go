@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -18,7 +18,7 @@ const internal problem.Reason = "internal"
 
 // candidate is a state, and what it was built from.
 type candidate struct {
-	state    *generator.State
+	state    *fleetstate.State
 	snapshot *snapshot.Snapshot
 	facts    facts.Set
 }
@@ -26,11 +26,11 @@ type candidate struct {
 // candidate builds a state on top of the serving one. Problems are why it cannot replace that one
 // (rule 3).
 func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate, []problem.Problem) {
-	var previous *generator.State
+	var previous *fleetstate.State
 	if r.serving != nil {
 		previous = r.serving.state
 	}
-	st, err := r.build(func() (*generator.State, error) { return generator.Build(previous, s, known) })
+	st, err := r.build(func() (*fleetstate.State, error) { return fleetstate.Build(previous, s, known) })
 	if err != nil {
 		return nil, problem.From(err, internal, problem.Pos{})
 	}
@@ -48,8 +48,8 @@ func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate
 // restoredCandidate builds the state from before the restart, with the last known good snapshots of
 // its members.
 func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Problem) {
-	st, err := r.build(func() (*generator.State, error) {
-		return generator.Restore(r.restored, known, r.lastKnownGood)
+	st, err := r.build(func() (*fleetstate.State, error) {
+		return fleetstate.Restore(r.restored, known, r.lastKnownGood)
 	})
 	if err != nil {
 		return nil, problem.From(err, internal, problem.Pos{})
@@ -59,7 +59,7 @@ func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Pr
 
 // build turns a panic into an error: a repository must not be able to stop the service. The error
 // has no stack, which varies.
-func (r *Refresher) build(build func() (*generator.State, error)) (st *generator.State, err error) {
+func (r *Refresher) build(build func() (*fleetstate.State, error)) (st *fleetstate.State, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.o.Logger.Error("panic while building a state", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 )
@@ -72,7 +72,7 @@ func (a accepted) equal(b accepted) bool {
 }
 
 // listLastKnownGood lists last known good snapshots by revision.
-func listLastKnownGood(all generator.Homes) []lastKnownGood {
+func listLastKnownGood(all fleetstate.LastKnownGood) []lastKnownGood {
 	members := map[string][][2]string{}
 	for id, s := range all {
 		revision := ""
@@ -91,7 +91,7 @@ func listLastKnownGood(all generator.Homes) []lastKnownGood {
 
 // read returns what was written last, nil if there is nothing. A *state.Damaged error beside a
 // snapshot is about last known good ones: their members are as at a first start.
-func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, generator.Homes, error) {
+func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, fleetstate.LastKnownGood, error) {
 	a, _, err := c.accepted.Read(ctx)
 	if err != nil || a == nil {
 		return nil, nil, err
@@ -109,8 +109,8 @@ func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, generator.Ho
 
 // lastKnownGood reads the snapshots that a record names. A *state.Damaged error comes with those
 // that can be used.
-func (c *checkpoint) lastKnownGood(ctx context.Context, a accepted) (generator.Homes, error) {
-	out := generator.Homes{}
+func (c *checkpoint) lastKnownGood(ctx context.Context, a accepted) (fleetstate.LastKnownGood, error) {
+	out := fleetstate.LastKnownGood{}
 	var damaged error
 	for _, l := range a.LastKnownGood {
 		var s *snapshot.Snapshot
@@ -126,7 +126,7 @@ func (c *checkpoint) lastKnownGood(ctx context.Context, a accepted) (generator.H
 			}
 		}
 		for _, m := range l.Members {
-			out[generator.ID{Hub: m[0], Name: m[1]}] = s
+			out[fleetstate.ID{Hub: m[0], Name: m[1]}] = s
 		}
 	}
 	return out, damaged
@@ -149,7 +149,7 @@ func (c *checkpoint) snapshot(ctx context.Context, revision string) (*snapshot.S
 
 // write writes a snapshot and the last known good ones. If a replica has written the same snapshot
 // with other last known good ones, it returns those instead.
-func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, lkg generator.Homes) (theirs generator.Homes, err error) {
+func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, lkg fleetstate.LastKnownGood) (theirs fleetstate.LastKnownGood, err error) {
 	next := accepted{s.Revision, listLastKnownGood(lkg)}
 	err = state.Retry(func() error {
 		theirs = nil
@@ -179,7 +179,7 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, lkg genera
 // replace writes the missing snapshots and the record, and then removes the snapshots that the
 // record does not name. A replica may have removed a snapshot before the record named it, so it
 // looks for them once more.
-func (c *checkpoint) replace(ctx context.Context, s *snapshot.Snapshot, lkg generator.Homes, next accepted) error {
+func (c *checkpoint) replace(ctx context.Context, s *snapshot.Snapshot, lkg fleetstate.LastKnownGood, next accepted) error {
 	needed := map[string]*snapshot.Snapshot{snapshotRecord(s.Revision): s}
 	for _, l := range lkg {
 		if l != nil {

@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // example is a snapshot, and last known good ones of two revisions; one member is left out.
-func example() (*snapshot.Snapshot, generator.Homes) {
+func example() (*snapshot.Snapshot, fleetstate.LastKnownGood) {
 	of := func(content string) *snapshot.Snapshot {
 		files := []*snapshot.File{snapshot.Outside("a/link", "/etc/passwd"), snapshot.TooLarge("a/large", 9, 8)}
 		for p, data := range map[string]string{
@@ -27,12 +27,12 @@ func example() (*snapshot.Snapshot, generator.Homes) {
 		}
 		return snapshot.Of(files)
 	}
-	return of("a: 3\n"), generator.Homes{
+	return of("a: 3\n"), fleetstate.LastKnownGood{
 		{Hub: "h", Name: "one"}: of("a: 1\n"), {Hub: "h", Name: "two"}: of("a: 2\n"), {Hub: "h", Name: "three"}: nil,
 	}
 }
 
-func saveExample(t testing.TB, s state.Store) (*snapshot.Snapshot, generator.Homes) {
+func saveExample(t testing.TB, s state.Store) (*snapshot.Snapshot, fleetstate.LastKnownGood) {
 	t.Helper()
 	newest, lkg := example()
 	if theirs, err := newCheckpoint(s).write(t.Context(), newest, lkg); err != nil || theirs != nil {

@@ -3,7 +3,7 @@ package refresh
 import (
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
 // publish makes r.serving the State, if it is another one, and says in Status what was decided. It
@@ -61,13 +61,13 @@ func (r *Refresher) log(before, next Status, swapped bool) {
 		r.o.Logger.Info("serving", "revision", next.Revision, "source", next.Source, "hub", r.o.Hub,
 			"members", len(st.Fleet.Members(r.o.Hub)), "errors", len(st.Errors(r.o.Hub)), "quarantined", len(next.Quarantined))
 	}
-	known := make(map[generator.ID]Quarantined, len(before.Quarantined))
+	known := make(map[fleetstate.ID]Quarantined, len(before.Quarantined))
 	for _, q := range before.Quarantined {
-		known[generator.ID{Hub: q.Hub, Name: q.Member}] = q
+		known[fleetstate.ID{Hub: q.Hub, Name: q.Member}] = q
 	}
 	logged := 0
 	for _, q := range next.Quarantined {
-		if known[generator.ID{Hub: q.Hub, Name: q.Member}].same(q) {
+		if known[fleetstate.ID{Hub: q.Hub, Name: q.Member}].same(q) {
 			continue
 		}
 		if logged++; logged <= maxLogged {

@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -33,7 +34,7 @@ func (h *harness) quarantined(want ...string) {
 // answer is the answer about all members.
 func (h *harness) answer() string {
 	h.Helper()
-	b, err := generator.Bytes(h.r.State(), generator.Request{View: generator.Members, Hub: "hub-1"})
+	b, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 		h.say(nil, errors.New("script: away"))
 		h.until("serving "+what, func(st refresh.Status) bool { return st.Revision == fourth.Revision })
 		h.quarantined("a refused")
-		if _, err := generator.Bytes(h.r.State(), generator.Request{View: generator.Members, Hub: "hub-1"}); err == nil {
+		if _, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"}); err == nil {
 			t.Errorf("%s: an answer without a", what)
 		}
 		if err := h.r.Stop(); err != nil {

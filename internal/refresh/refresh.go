@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/state"
@@ -38,7 +38,7 @@ type Options struct {
 type Outcome struct {
 	// Swapped reports that a new state is being served; then it is State.
 	Swapped bool
-	State   *generator.State
+	State   *fleetstate.State
 	// Refused are all refusals, old and new.
 	Refused  []Refusal
 	Duration time.Duration
@@ -47,7 +47,7 @@ type Outcome struct {
 // Refresher keeps the newest good state. Its methods may be called concurrently.
 type Refresher struct {
 	o       Options
-	state   atomic.Pointer[generator.State]
+	state   atomic.Pointer[fleetstate.State]
 	trigger trigger.Trigger
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -62,7 +62,7 @@ type Refresher struct {
 	serving       *candidate
 	checkpoint    *checkpoint // nil without a store
 	restored      *snapshot.Snapshot
-	lastKnownGood generator.Homes
+	lastKnownGood fleetstate.LastKnownGood
 }
 
 // polled is the newest of the source.
@@ -128,7 +128,7 @@ func (r *Refresher) Stop() error {
 }
 
 // State is the newest good state, nil before the first.
-func (r *Refresher) State() *generator.State { return r.state.Load() }
+func (r *Refresher) State() *fleetstate.State { return r.state.Load() }
 
 // Status is what is being served, and why it is not the newest.
 func (r *Refresher) Status() Status {
@@ -214,7 +214,7 @@ func (r *Refresher) reconcile(ctx context.Context) {
 // servesLastKnownGood reports whether a member is not served as the snapshot has it, or should not
 // be.
 func (r *Refresher) servesLastKnownGood() bool {
-	return len(r.serving.state.Homes()) > 0 || len(r.serving.state.Quarantined("")) > 0
+	return len(r.serving.state.LastKnownGood()) > 0 || len(r.serving.state.Quarantined("")) > 0
 }
 
 // restore reads what was accepted before the restart; false when the context has ended. It waits
@@ -246,7 +246,7 @@ func (r *Refresher) restore(ctx context.Context) bool {
 // writeCheckpoint writes what a restart goes on from. A full disk does not stop the service. It
 // returns the last known good snapshots of a replica that has written the same snapshot with others
 // before.
-func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs generator.Homes) {
+func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs fleetstate.LastKnownGood) {
 	r.restored = nil
 	st := r.serving.state
 	if l, is := r.o.Facts.(*LastKnownFacts); is {
@@ -259,7 +259,7 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs generator.Homes
 	}
 	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
 	defer cancel()
-	theirs, err := r.checkpoint.write(ctx, r.serving.snapshot, st.Homes())
+	theirs, err := r.checkpoint.write(ctx, r.serving.snapshot, st.LastKnownGood())
 	r.setStoreProblem(err)
 	if err != nil {
 		r.o.Logger.Error("the store does not take the accepted state", "state", r.o.Store.String(), "error", err)
@@ -269,12 +269,12 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs generator.Homes
 
 // adopt serves members from the last known good snapshots of a replica, so that both serve the
 // same.
-func (r *Refresher) adopt(lkg generator.Homes) {
+func (r *Refresher) adopt(lkg fleetstate.LastKnownGood) {
 	if lkg == nil {
 		return
 	}
 	s := *r.serving
-	st, err := r.build(func() (*generator.State, error) { return generator.Restore(s.snapshot, s.facts, lkg) })
+	st, err := r.build(func() (*fleetstate.State, error) { return fleetstate.Restore(s.snapshot, s.facts, lkg) })
 	if err != nil {
 		r.setStoreProblem(err)
 		return

@@ -10,8 +10,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 )
@@ -47,7 +48,7 @@ func TestFirstLoadAcceptsErrorsOfMembers(t *testing.T) {
 	s := fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": broken})
 	h.say(s, nil)
 	h.serving(s)
-	if _, err := generator.Bytes(h.r.State(), generator.Request{View: generator.Members, Hub: "hub-1"}); err == nil {
+	if _, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"}); err == nil {
 		t.Error("an answer about a broken member")
 	}
 	h.quarantined("a refused")
@@ -62,7 +63,7 @@ func TestFirstLoadAcceptsErrorsOfMembers(t *testing.T) {
 	good := fleet(nil)
 	h.say(good, nil)
 	h.serving(good)
-	if _, err := generator.Bytes(h.r.State(), generator.Request{View: generator.Members, Hub: "hub-1"}); err != nil {
+	if _, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -219,7 +220,7 @@ func TestApplicationsOfAClusterWhoseFactsAreRefused(t *testing.T) {
 	h.say(moved, nil)
 	h.serving(moved)
 	answered := func() bool {
-		b, err := generator.Bytes(h.r.State(), generator.Request{View: generator.Components, Hub: "hub-1", Group: "addons", Component: "dns", Release: "canary", ApplicationSet: "addons-canary-dns"})
+		b, err := response.Bytes(h.r.State(), query.Query{View: query.Components, Hub: "hub-1", Group: "addons", Component: "dns", Release: "canary", ApplicationSet: "addons-canary-dns"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +320,7 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 	h.serving(good)
 	h.say(bad, nil)
 	h.refused(refresh.Commit)
-	want, err := generator.Bytes(h.r.State(), generator.Request{View: generator.Members, Hub: "hub-1"})
+	want, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +338,7 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 		if st := h.r.Status(); (what == "the same") != (len(st.Refused) == 0) {
 			t.Errorf("%s: %+v", what, st)
 		}
-		got, err := generator.Bytes(h.r.State(), generator.Request{View: generator.Members, Hub: "hub-1"})
+		got, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"})
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: another answer, %v", what, err)
 		}

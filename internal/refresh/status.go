@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/source"
 )
@@ -49,7 +49,7 @@ type Quarantined struct {
 	Hub    string `json:"hub"`
 	Member string `json:"member"`
 	// Standing says how it is served: kept, left-out or refused.
-	Standing generator.Standing `json:"standing"`
+	Standing fleetstate.Standing `json:"standing"`
 	// Revision is its last known good one; empty unless it is served from that.
 	Revision string `json:"revision,omitempty"`
 	// Reason is a stable code, Problem the first problem's text and Problems the number of all.
@@ -66,10 +66,10 @@ func (q Quarantined) same(p Quarantined) bool {
 }
 
 // quarantined lists the quarantined members of a hub. Since goes back to the status before.
-func quarantined(st *generator.State, hub string, before []Quarantined, now time.Time) []Quarantined {
-	known := make(map[generator.ID]Quarantined, len(before))
+func quarantined(st *fleetstate.State, hub string, before []Quarantined, now time.Time) []Quarantined {
+	known := make(map[fleetstate.ID]Quarantined, len(before))
 	for _, q := range before {
-		known[generator.ID{Hub: q.Hub, Name: q.Member}] = q
+		known[fleetstate.ID{Hub: q.Hub, Name: q.Member}] = q
 	}
 	var out []Quarantined
 	for _, q := range st.Quarantined(hub) {

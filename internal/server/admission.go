@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
 // admit is nil if a request may use a route now. The handler finds the bearer, with its scope, by
@@ -105,7 +105,7 @@ func busy(retry time.Duration, message string) *failure {
 func bearerOf(r *http.Request) *access.Bearer { return info(r).bearer }
 
 // failureFor is failureOf without what is outside the scope of the request's token.
-func (s *Server) failureFor(r *http.Request, st *generator.State, err error) *failure {
+func (s *Server) failureFor(r *http.Request, st *fleetstate.State, err error) *failure {
 	f := failureOf(err)
 	if f.code != http.StatusBadRequest && bearerOf(r).Withholds(problemsOf(err), st.Fleet) {
 		f.cause = f.message

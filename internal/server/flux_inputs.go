@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // What Flux Operator's ResourceSetInputProvider of type ExternalService takes (flux-operator
@@ -64,7 +64,7 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 }
 
 // fluxRequest returns the query in the URL, and how many inputs the requester takes.
-func (s *Server) fluxRequest(r *http.Request) (request generator.Request, limit int, f *failure) {
+func (s *Server) fluxRequest(r *http.Request) (request query.Query, limit int, f *failure) {
 	bad := func(format string, args ...any) *failure {
 		return &failure{code: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
 	}
@@ -83,8 +83,8 @@ func (s *Server) fluxRequest(r *http.Request) (request generator.Request, limit 
 			return request, 0, bad("query parameter %s is given %d times; expected once", name, len(q[name]))
 		}
 	}
-	request = generator.Request{
-		View: generator.View(q.Get("view")), Hub: q.Get("hub"), Group: q.Get("group"), Component: q.Get("component"),
+	request = query.Query{
+		View: query.View(q.Get("view")), Hub: q.Get("hub"), Group: q.Get("group"), Component: q.Get("component"),
 		Release: q.Get("release"), Owner: q.Get("owner"),
 	}
 	if request.Hub == "" {

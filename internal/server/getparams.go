@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // maxWords bounds the words of a request in log and errors.
@@ -69,7 +69,7 @@ func tooLarge(message string) *failure {
 }
 
 // request returns the query in the body.
-func (s *Server) request(r *http.Request, body []byte) (generator.Request, *failure) {
+func (s *Server) request(r *http.Request, body []byte) (query.Query, *failure) {
 	q, known := s.queries.get(body)
 	var f *failure
 	if !known {
@@ -87,8 +87,8 @@ func (s *Server) request(r *http.Request, body []byte) (generator.Request, *fail
 
 // parse reads a query; of a bad one it returns at least the ApplicationSet. Argo CD may add keys
 // around input.parameters.
-func (s *Server) parse(body []byte) (q generator.Request, f *failure) {
-	bad := func(message string) (generator.Request, *failure) {
+func (s *Server) parse(body []byte) (q query.Query, f *failure) {
+	bad := func(message string) (query.Query, *failure) {
 		return q, &failure{code: http.StatusBadRequest, message: message}
 	}
 	var outer struct {
@@ -107,7 +107,7 @@ func (s *Server) parse(body []byte) (q generator.Request, f *failure) {
 	if len(parameters) == 0 || string(parameters) == "null" {
 		parameters = []byte("{}")
 	}
-	q, err := generator.ParseRequest(parameters, s.o.Hub)
+	q, err := query.Parse(parameters, s.o.Hub)
 	q.ApplicationSet = outer.ApplicationSetName
 	if err != nil {
 		return q, failureOf(err)
@@ -116,9 +116,9 @@ func (s *Server) parse(body []byte) (q generator.Request, f *failure) {
 }
 
 // recordQuery records a query for log and metrics.
-func recordQuery(r *http.Request, q generator.Request) {
+func recordQuery(r *http.Request, q query.Query) {
 	n := info(r)
-	for _, v := range generator.Views {
+	for _, v := range query.Views {
 		if v == string(q.View) { // a metric's label has no words of clients
 			n.view = v
 		}

@@ -12,8 +12,10 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
@@ -51,7 +53,7 @@ func TestResponsesAreTheResolversBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := generator.Build(nil, snap, known)
+	st, err := fleetstate.Build(nil, snap, known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +68,11 @@ func TestResponsesAreTheResolversBytes(t *testing.T) {
 		`{"view":"components","group":"addons","component":"external-dns"}`,
 		`{"view":"members","selector":{"matchLabels":{"environment":"prod"}}}`,
 	} {
-		request, err := generator.ParseRequest([]byte(parameters), "hub-eu")
+		request, err := query.Parse([]byte(parameters), "hub-eu")
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := generator.Bytes(st, request)
+		want, err := response.Bytes(st, request)
 		if err != nil {
 			t.Fatal(err)
 		}

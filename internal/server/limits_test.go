@@ -15,7 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
@@ -111,7 +112,7 @@ func TestUnreadResponseEnds(t *testing.T) {
 		o.WriteTimeout, o.Logger = 2*time.Second, slog.New(slog.NewTextHandler(through, nil))
 	})
 	s.say(repository(files))
-	if _, err := generator.Bytes(s.Refresher().State(), generator.Request{View: generator.Components, Hub: "hub-1", Group: "addons"}); err != nil {
+	if _, err := response.Bytes(s.Refresher().State(), query.Query{View: query.Components, Hub: "hub-1", Group: "addons"}); err != nil {
 		t.Fatal(err) // now it is remembered: the time is for writing
 	}
 	const q = `{"view":"components","group":"addons"}`

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
@@ -161,7 +161,7 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	for reason, n := range problems {
 		gauge(problemsDesc, n, reason)
 	}
-	standings := map[generator.Standing]float64{generator.Kept: 0, generator.LeftOut: 0, generator.Refused: 0}
+	standings := map[fleetstate.Standing]float64{fleetstate.Kept: 0, fleetstate.LeftOut: 0, fleetstate.Refused: 0}
 	for _, q := range st.Quarantined {
 		standings[q.Standing]++
 	}

@@ -3,7 +3,7 @@ package server
 import (
 	"sync"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // Bounds of cached bodies (H10), in bytes. The parsed query takes some ten times as much.
@@ -17,11 +17,11 @@ const (
 // bytes, and is never changed.
 type queryCache struct {
 	mu    sync.RWMutex
-	known map[string]generator.Request
+	known map[string]query.Query
 	bytes int
 }
 
-func (b *queryCache) get(body []byte) (generator.Request, bool) {
+func (b *queryCache) get(body []byte) (query.Query, bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	r, ok := b.known[string(body)]
@@ -29,14 +29,14 @@ func (b *queryCache) get(body []byte) (generator.Request, bool) {
 }
 
 // put remembers a query. A full cache is emptied first.
-func (b *queryCache) put(body []byte, r generator.Request) {
+func (b *queryCache) put(body []byte, r query.Query) {
 	if len(body) > maxCachedBody {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.known == nil || b.bytes+len(body) > maxCachedBytes {
-		b.known, b.bytes = map[string]generator.Request{}, 0
+		b.known, b.bytes = map[string]query.Query{}, 0
 	}
 	if _, there := b.known[string(body)]; !there {
 		b.known[string(body)] = r

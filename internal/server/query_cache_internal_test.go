@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // H10: so many bytes of bodies are remembered, and none that is large.
 func TestQueryCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	var b queryCache
-	ask := func(i int) generator.Request { return generator.Request{Component: fmt.Sprint(i)} }
+	ask := func(i int) query.Query { return query.Query{Component: fmt.Sprint(i)} }
 	body := func(i, size int) []byte { return []byte(fmt.Sprint(i) + strings.Repeat("x", size-len(fmt.Sprint(i)))) }
 	for i := range 3 * maxCachedBytes / 1000 {
 		text := body(i, 1000)

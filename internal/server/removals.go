@@ -4,8 +4,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/argosy-hub/argosy/internal/appsets"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // queries returns a function for the known queries of an ApplicationSet.
@@ -43,7 +43,7 @@ func requesters(o Options) func() map[string]guard.Queries {
 func queriesOf(o Options, s appsets.ApplicationSet, complete bool) guard.Queries {
 	out := guard.Queries{Complete: complete && !s.Templated}
 	for _, parameters := range s.Requests {
-		r, err := generator.ParseRequest(parameters, o.Hub)
+		r, err := query.Parse(parameters, o.Hub)
 		if err != nil {
 			continue // its response is an error, so Argo CD does not use the others
 		}

@@ -9,8 +9,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
 // failure is a refused request.
@@ -93,7 +94,7 @@ type responseBody interface {
 }
 
 // respondWithin writes a whole response, or none if it is beyond its limit (rule 1).
-func (s *Server) respondWithin(w http.ResponseWriter, r *http.Request, st *generator.State, body responseBody, sets int, limit byteLimit) *failure {
+func (s *Server) respondWithin(w http.ResponseWriter, r *http.Request, st *fleetstate.State, body responseBody, sets int, limit byteLimit) *failure {
 	if int64(body.Len()) > limit.bytes {
 		return &failure{code: http.StatusServiceUnavailable, message: fmt.Sprintf(
 			"the answer has %d bytes; the limit is %d (%s): ask for less, with component, release or selector", body.Len(), limit.bytes, limit.whose)}
@@ -107,8 +108,8 @@ func (s *Server) respondWithin(w http.ResponseWriter, r *http.Request, st *gener
 // failureOf is a resolver's error as HTTP.
 func failureOf(err error) *failure {
 	f := &failure{code: http.StatusServiceUnavailable, message: err.Error()}
-	var e *generator.Error
-	if errors.As(err, &e) && e.Kind == generator.BadRequest {
+	var e *queryerr.Error
+	if errors.As(err, &e) && e.Kind == queryerr.KindBadRequest {
 		f.code = http.StatusBadRequest
 	}
 	return f
@@ -116,7 +117,7 @@ func failureOf(err error) *failure {
 
 // problemsOf are the problems of a resolver's error.
 func problemsOf(err error) []problem.Problem {
-	var e *generator.Error
+	var e *queryerr.Error
 	if errors.As(err, &e) {
 		return e.Problems
 	}

@@ -14,10 +14,12 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/ociregistry"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/tlsreload"
 	"github.com/argosy-hub/argosy/internal/webhook"
 )
@@ -27,7 +29,7 @@ type Server struct {
 	o              Options
 	refresher      *refresh.Refresher
 	guard          *guard.Guard
-	responses      *generator.Cache
+	responses      *response.Cache
 	notifier       *appsets.Notifier       // nil without ApplicationSets
 	notifying      func()                  // ends the notifier
 	lastKnownFacts *refresh.LastKnownFacts // nil where they are not stored
@@ -76,7 +78,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.responses = new(generator.Cache)
+	s.responses = new(response.Cache)
 	s.guard, err = guard.New(guard.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
 	})
@@ -158,7 +160,7 @@ func (s *Server) Start(ctx context.Context) error {
 func (s *Server) refreshed(o refresh.Outcome) {
 	s.metrics.refreshed(o)
 	if g := s.o.Grants; o.Swapped && g != nil {
-		g.Release(generator.ReleasableGrants(o.State, s.o.Hub, g.Member()))
+		g.Release(lifecycle.ReleasableGrants(o.State, s.o.Hub, g.Member()))
 	}
 	if o.Swapped && s.notifier != nil {
 		s.notifier.Serving(o.State)
@@ -197,7 +199,7 @@ func (s *Server) Addr() string {
 func (s *Server) Refresher() *refresh.Refresher { return s.refresher }
 
 // state returns the served state; 503 before there is one (G4).
-func (s *Server) state() (*generator.State, *failure) {
+func (s *Server) state() (*fleetstate.State, *failure) {
 	if st := s.refresher.State(); st != nil {
 		return st, nil
 	}

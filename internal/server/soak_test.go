@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -25,20 +27,20 @@ import (
 type question struct {
 	what string
 	make func(*service) *http.Request
-	pure func(*generator.State) ([]byte, error)
+	pure func(*fleetstate.State) ([]byte, error)
 }
 
 func soakQuestions() []question {
 	var out []question
-	for parameters, r := range map[string]generator.Request{
-		`{"view":"members"}`:                                                           {View: generator.Members, Hub: "hub-1"},
-		`{"view":"members","hub":"hub-2"}`:                                             {View: generator.Members, Hub: "hub-2"},
-		`{"view":"agents"}`:                                                            {View: generator.Agents, Hub: "hub-1"},
-		`{"view":"releases","group":"addons"}`:                                         {View: generator.Releases, Hub: "hub-1", Group: "addons"},
-		`{"view":"components","group":"addons"}`:                                       {View: generator.Components, Hub: "hub-1", Group: "addons"},
-		`{"view":"components","group":"addons","component":"dns"}`:                     {View: generator.Components, Hub: "hub-1", Group: "addons", Component: "dns"},
-		`{"view":"components","group":"addons","owner":"f"}`:                           {View: generator.Components, Hub: "hub-1", Group: "addons", Owner: "f"},
-		`{"view":"components","group":"addons","release":"default","component":"dns"}`: {View: generator.Components, Hub: "hub-1", Group: "addons", Release: "default", Component: "dns"},
+	for parameters, r := range map[string]query.Query{
+		`{"view":"members"}`:                                                           {View: query.Members, Hub: "hub-1"},
+		`{"view":"members","hub":"hub-2"}`:                                             {View: query.Members, Hub: "hub-2"},
+		`{"view":"agents"}`:                                                            {View: query.Agents, Hub: "hub-1"},
+		`{"view":"releases","group":"addons"}`:                                         {View: query.Releases, Hub: "hub-1", Group: "addons"},
+		`{"view":"components","group":"addons"}`:                                       {View: query.Components, Hub: "hub-1", Group: "addons"},
+		`{"view":"components","group":"addons","component":"dns"}`:                     {View: query.Components, Hub: "hub-1", Group: "addons", Component: "dns"},
+		`{"view":"components","group":"addons","owner":"f"}`:                           {View: query.Components, Hub: "hub-1", Group: "addons", Owner: "f"},
+		`{"view":"components","group":"addons","release":"default","component":"dns"}`: {View: query.Components, Hub: "hub-1", Group: "addons", Release: "default", Component: "dns"},
 	} {
 		r.ApplicationSet = "try"
 		out = append(out, question{
@@ -46,17 +48,17 @@ func soakQuestions() []question {
 			func(s *service) *http.Request {
 				return s.request("POST", getparams, `{"applicationSetName":"try","input":{"parameters":`+parameters+`}}`)
 			},
-			func(st *generator.State) ([]byte, error) { return generator.Bytes(st, r) },
+			func(st *fleetstate.State) ([]byte, error) { return response.Bytes(st, r) },
 		})
 	}
-	inputs := generator.Request{View: generator.Components, Hub: "hub-1", Group: "addons"}
+	inputs := query.Query{View: query.Components, Hub: "hub-1", Group: "addons"}
 	return append(out,
 		question{
 			"flux inputs", func(s *service) *http.Request {
 				return s.request("GET", "/api/v1/flux/inputs?view=components&group=addons", "")
 			},
-			func(st *generator.State) ([]byte, error) {
-				response, err := generator.Inputs(st, inputs)
+			func(st *fleetstate.State) ([]byte, error) {
+				response, err := response.Inputs(st, inputs)
 				if err != nil {
 					return nil, err
 				}
@@ -65,7 +67,7 @@ func soakQuestions() []question {
 		},
 		question{
 			"registry", func(s *service) *http.Request { return s.request("GET", "/v2/flux/hub-1/f/manifests/latest", "") },
-			func(st *generator.State) ([]byte, error) {
+			func(st *fleetstate.State) ([]byte, error) {
 				a, err := flux.Build(st, "hub-1", "f")
 				return a.Manifest.Data, err
 			},
@@ -102,7 +104,7 @@ func TestResponsesAreTheirRevisionsUnderLoad(t *testing.T) {
 	expected := map[string]map[string]string{} // by revision and question
 	for _, files := range commits {
 		s := snapshot.FromMap(files)
-		st, err := generator.Build(nil, s, facts.Set{})
+		st, err := fleetstate.Build(nil, s, facts.Set{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // helmSample is how many clusters Helm merges at most in a round: it remembers nothing from one to
@@ -35,7 +37,7 @@ func (b *bench) resolve(f *fleet) (cold []float64) {
 	clusters := f.sample()
 	var helms []float64
 	for i := range b.rounds() {
-		var st *generator.State
+		var st *fleetstate.State
 		cold = append(cold, timed(func() { st = f.build(nil, f.read()) }))
 		if i == 0 {
 			f.sameAsHelm(st, clusters)
@@ -54,7 +56,7 @@ func (b *bench) resolve(f *fleet) (cold []float64) {
 }
 
 // sameAsHelm checks that what is served is what Helm merges (rule 3).
-func (f *fleet) sameAsHelm(st *generator.State, clusters []int) {
+func (f *fleet) sameAsHelm(st *fleetstate.State, clusters []int) {
 	f.Helper()
 	ours := map[int]map[string]string{} // by component and cluster
 	for c := range components {
@@ -113,13 +115,13 @@ func (f *fleet) sets(answer []byte) []map[string]any {
 
 // members asks for all members, for the first time in a state whose predecessors have not been
 // asked; Argo CD's own matrix finds the same. And it asks again after a commit.
-func (b *bench) members(f *fleet, st *generator.State) {
+func (b *bench) members(f *fleet, st *fleetstate.State) {
 	b.Helper()
 	row := figure{what: "members, first answer", fleet: f.name, against: "Argo CD's matrix, per member", goal: atLeast(50, "x")}
 	again := figure{what: "members, after a commit of one cluster's file", fleet: f.name, against: "the first answer", goal: goal{unit: "%"}}
 	s := f.read()
 	argo := newMatrix(b.T, s)
-	all := generator.Request{View: generator.Members}
+	all := query.Query{View: query.Members}
 	var ours, theirs, after []float64
 	for i := range b.rounds() {
 		first := f.build(st, f.commit(s, always, f.clusterFile(0)))
@@ -164,7 +166,7 @@ func (f *fleet) sameMembers(answer []byte, found []map[string]any) {
 
 // commits changes files and asks for one component in the state that comes of it: of one cluster's
 // file, and of all system-wide ones. Cold is how long the cold resolve takes.
-func (b *bench) commits(f *fleet, st *generator.State, cold float64) {
+func (b *bench) commits(f *fleet, st *fleetstate.State, cold float64) {
 	b.Helper()
 	s := f.read()
 	st = f.build(st, s)
@@ -176,7 +178,7 @@ func (b *bench) commits(f *fleet, st *generator.State, cold float64) {
 		next := f.commit(s, always, path)
 		f.ready(st, oneComponent(i%components)) // as those who ask have asked before
 		var state float64
-		var ready *generator.Response
+		var ready *response.Response
 		took = append(took, timed(func() {
 			state = timedHere(func() { st = f.build(st, next) })
 			ready = f.ready(st, oneComponent(i%components))
@@ -208,7 +210,7 @@ func (b *bench) commits(f *fleet, st *generator.State, cold float64) {
 }
 
 // changed checks that a commit has come through.
-func (f *fleet) changed(st *generator.State, r generator.Request, revision string) {
+func (f *fleet) changed(st *fleetstate.State, r query.Query, revision string) {
 	f.Helper()
 	answer := string(f.answer(st, r))
 	number := strings.TrimPrefix(revision, "revision-")

@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
@@ -71,9 +73,9 @@ func (f *fleet) read() *snapshot.Snapshot {
 }
 
 // build computes a state, which has no problems.
-func (f *fleet) build(previous *generator.State, s *snapshot.Snapshot) *generator.State {
+func (f *fleet) build(previous *fleetstate.State, s *snapshot.Snapshot) *fleetstate.State {
 	f.Helper()
-	st, err := generator.Build(previous, s, facts.Set{})
+	st, err := fleetstate.Build(previous, s, facts.Set{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -83,10 +85,10 @@ func (f *fleet) build(previous *generator.State, s *snapshot.Snapshot) *generato
 	return st
 }
 
-func (f *fleet) answer(st *generator.State, r generator.Request) []byte {
+func (f *fleet) answer(st *fleetstate.State, r query.Query) []byte {
 	f.Helper()
 	r.Hub = fleettest.Hub
-	out, err := generator.Bytes(st, r)
+	out, err := response.Bytes(st, r)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -94,10 +96,10 @@ func (f *fleet) answer(st *generator.State, r generator.Request) []byte {
 }
 
 // ready computes an answer, so that it could be written.
-func (f *fleet) ready(st *generator.State, r generator.Request) *generator.Response {
+func (f *fleet) ready(st *fleetstate.State, r query.Query) *response.Response {
 	f.Helper()
 	r.Hub = fleettest.Hub
-	out, err := generator.Respond(st, r)
+	out, err := response.Respond(st, r)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -105,15 +107,15 @@ func (f *fleet) ready(st *generator.State, r generator.Request) *generator.Respo
 }
 
 // write writes an answer to nowhere.
-func (f *fleet) write(told *generator.Response) {
+func (f *fleet) write(told *response.Response) {
 	f.Helper()
 	if n, err := told.WriteTo(io.Discard); err != nil || n != int64(told.Len()) {
 		f.Fatal(n, err)
 	}
 }
 
-func oneComponent(i int) generator.Request {
-	return generator.Request{View: generator.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(i)}
+func oneComponent(i int) query.Query {
+	return query.Query{View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(i)}
 }
 
 var revisions atomic.Int64

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -26,7 +26,7 @@ func BenchmarkManyHubs(b *testing.B) {
 			var cold, commit float64
 			for b.Loop() {
 				before := heap()
-				var st *generator.State
+				var st *fleetstate.State
 				cold += timed(func() { st = f.build(nil, s) })
 				b.ReportMetric(float64(heap()-before)/1e6, "heap-MB")
 				f.ready(st, oneComponent(0))

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // plans measures what a plan of one changed file takes, which follows the pipeline of two revisions
@@ -47,7 +47,7 @@ func (b *bench) plans(f *fleet, program string) {
 	}
 	row := figure{what: "peak memory of argosy plan, one file", fleet: f.name, against: "argosy params of a component", goal: atMost(3, "x")}
 	for range min(b.rounds(), 3) {
-		params := b.peak(program, "params", "--repo", f.dir, "--view", string(generator.Components), "--group", fleettest.Group, "--component", fleettest.Component(0))
+		params := b.peak(program, "params", "--repo", f.dir, "--view", string(query.Components), "--group", fleettest.Group, "--component", fleettest.Component(0))
 		planned := b.peak(program, plan...)
 		row.rounds = append(row.rounds, planned/params)
 		row.detail = fmt.Sprintf("%.0f MB, params %.0f MB", planned/1e6, params/1e6)

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // residentOf is the environment variable that names the fleet of BenchmarkResident.
@@ -150,7 +150,7 @@ func (b *bench) commands(f *fleet, program string) {
 		args []string
 	}{
 		{"lint", []string{"lint", "--repo", f.dir}},
-		{"params", []string{"params", "--repo", f.dir, "--view", string(generator.Components), "--group", "addons", "--component", "component-000"}},
+		{"params", []string{"params", "--repo", f.dir, "--view", string(query.Components), "--group", "addons", "--component", "component-000"}},
 	} {
 		row := figure{what: "argosy " + c.name, fleet: f.name, against: "reading the files", goal: atMost(10, "x")}
 		var took, reading []float64

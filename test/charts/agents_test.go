@@ -8,18 +8,19 @@ import (
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/paramset"
 )
 
 // agent is the agents view's set of one member of hub-eu or hub-us.
-func agent(t *testing.T, state *generator.State, hub, name string) generator.AgentSet {
+func agent(t *testing.T, state *fleetstate.State, hub, name string) paramset.AgentSet {
 	t.Helper()
 	body, err := answer(state, []byte(`{"input":{"parameters":{"view":"agents","hub":"`+hub+`"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
-		Output struct{ Parameters []generator.AgentSet }
+		Output struct{ Parameters []paramset.AgentSet }
 	}
 	if err := json.Unmarshal(body, &got); err != nil {
 		t.Fatal(err)
@@ -30,7 +31,7 @@ func agent(t *testing.T, state *generator.State, hub, name string) generator.Age
 		}
 	}
 	t.Fatalf("no agent %q of hub %q", name, hub)
-	return generator.AgentSet{}
+	return paramset.AgentSet{}
 }
 
 // Lesson 11: an agent had no credentials for the fleet's repository, which its own ApplicationSets

@@ -15,7 +15,10 @@ import (
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	service "github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
@@ -23,7 +26,7 @@ import (
 
 // newEngine starts the service itself on this repository's fleet, and returns its address and the
 // state that it answers from.
-func newEngine(t *testing.T) (string, *generator.State) {
+func newEngine(t *testing.T) (string, *fleetstate.State) {
 	t.Helper()
 	folder, err := dir.New(repo, source.Limits{})
 	if err != nil {
@@ -58,7 +61,7 @@ func newEngine(t *testing.T) (string, *generator.State) {
 }
 
 // answer is the engine's answer to the body of a call.
-func answer(state *generator.State, body []byte) ([]byte, error) {
+func answer(state *fleetstate.State, body []byte) ([]byte, error) {
 	var call struct {
 		Input struct {
 			Parameters json.RawMessage `json:"parameters"`
@@ -67,11 +70,11 @@ func answer(state *generator.State, body []byte) ([]byte, error) {
 	if err := json.Unmarshal(body, &call); err != nil {
 		return nil, err
 	}
-	request, err := generator.ParseRequest(call.Input.Parameters, "")
+	request, err := query.Parse(call.Input.Parameters, "")
 	if err != nil {
 		return nil, err
 	}
-	return generator.Bytes(state, request)
+	return response.Bytes(state, request)
 }
 
 // deployed is what a test compares of an Application.
@@ -215,15 +218,15 @@ func releaseApplications(t *testing.T, a argocd, release v1alpha1.Application, o
 }
 
 // direct is the engine's answer for a group without a base.
-func direct(t *testing.T, state *generator.State, hub, group string) map[string]deployed {
+func direct(t *testing.T, state *fleetstate.State, hub, group string) map[string]deployed {
 	t.Helper()
-	text, err := generator.Bytes(state, generator.Request{View: generator.Components, Hub: hub, Group: group})
+	text, err := response.Bytes(state, query.Query{View: query.Components, Hub: hub, Group: group})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var sets struct {
 		Output struct {
-			Parameters []generator.ComponentSet `json:"parameters"`
+			Parameters []paramset.ComponentSet `json:"parameters"`
 		} `json:"output"`
 	}
 	if err := json.Unmarshal(text, &sets); err != nil {

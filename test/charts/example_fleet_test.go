@@ -10,7 +10,7 @@ import (
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
 // set is what these tests read of a parameter set.
@@ -26,7 +26,7 @@ type set struct {
 }
 
 // asks returns the engine's parameter sets for this repository's fleet.
-func asks(t *testing.T, state *generator.State, parameters string) []set {
+func asks(t *testing.T, state *fleetstate.State, parameters string) []set {
 	t.Helper()
 	body, err := answer(state, []byte(`{"input":{"parameters":`+parameters+`}}`))
 	if err != nil {

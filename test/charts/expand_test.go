@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/helm"
 	"github.com/argosy-hub/argosy/internal/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
@@ -34,7 +34,7 @@ func TestExpansionEqualsThePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := generator.Build(nil, snap, facts.Set{})
+	st, err := fleetstate.Build(nil, snap, facts.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	members "github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
@@ -45,9 +47,9 @@ func fleetFiles(t *testing.T) map[string]*snapshot.File {
 	return files
 }
 
-func buildFleet(t *testing.T, previous *generator.State, files map[string]*snapshot.File) *generator.State {
+func buildFleet(t *testing.T, previous *fleetstate.State, files map[string]*snapshot.File) *fleetstate.State {
 	t.Helper()
-	st, err := generator.Build(previous, snapshot.New("rev", files), facts.NewSet(false))
+	st, err := fleetstate.Build(previous, snapshot.New("rev", files), facts.NewSet(false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ type seen struct {
 }
 
 // everything asks every view for every owner.
-func everything(t *testing.T, st *generator.State) seen {
+func everything(t *testing.T, st *fleetstate.State) seen {
 	t.Helper()
 	out := seen{map[string]map[string]any{}, map[string]string{}, map[string]map[string]string{}}
 	for _, hub := range st.Fleet.Hubs() {
@@ -78,19 +80,19 @@ func everything(t *testing.T, st *generator.State) seen {
 		}
 		for _, owner := range owners {
 			for _, group := range groups {
-				out.add(t, st, generator.Request{View: generator.Components, Hub: hub, Group: group, Owner: owner})
-				out.add(t, st, generator.Request{View: generator.Releases, Hub: hub, Group: group, Owner: owner})
+				out.add(t, st, query.Query{View: query.Components, Hub: hub, Group: group, Owner: owner})
+				out.add(t, st, query.Query{View: query.Releases, Hub: hub, Group: group, Owner: owner})
 			}
 		}
-		out.add(t, st, generator.Request{View: generator.Members, Hub: hub})
-		out.add(t, st, generator.Request{View: generator.Agents, Hub: hub})
+		out.add(t, st, query.Query{View: query.Members, Hub: hub})
+		out.add(t, st, query.Query{View: query.Agents, Hub: hub})
 	}
 	return out
 }
 
-func (s seen) add(t *testing.T, st *generator.State, r generator.Request) {
+func (s seen) add(t *testing.T, st *fleetstate.State, r query.Query) {
 	t.Helper()
-	text, err := generator.Bytes(st, r)
+	text, err := response.Bytes(st, r)
 	if err != nil {
 		t.Fatalf("%+v: %v", r, err)
 	}
@@ -105,7 +107,7 @@ func (s seen) add(t *testing.T, st *generator.State, r generator.Request) {
 	for _, set := range answer.Output.Parameters {
 		cluster, _ := set["name"].(string)
 		key := fmt.Sprintf("%s/%s %s", r.Hub, cmp.Or(r.Owner, members.OwnerHub), set["applicationName"])
-		if r.View != generator.Releases {
+		if r.View != query.Releases {
 			s.about[key], s.labels[cluster] = cluster, map[string]string{}
 			for label, value := range set["metadata"].(map[string]any)["labels"].(map[string]any) {
 				s.labels[cluster][label] = value.(string)
@@ -125,7 +127,7 @@ func (s seen) add(t *testing.T, st *generator.State, r generator.Request) {
 				t.Fatal(err)
 			}
 			for _, at := range []string{"externalSecret", "localCluster"} { // of charts/fleet-secret and charts/generator-plugin
-				if inner, ok := tree[at].(map[string]any); ok && r.View != generator.Components {
+				if inner, ok := tree[at].(map[string]any); ok && r.View != query.Components {
 					delete(inner, "labels")
 				}
 			}

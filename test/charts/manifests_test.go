@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -16,7 +16,7 @@ import (
 // says nothing of Helm, so that Argo CD looks at the folder itself, and which leaves the namespace
 // to the manifests unless the entry says one.
 func TestManifestsForArgoCD(t *testing.T) {
-	state, err := generator.Build(nil, snapshot.FromMap(map[string]string{
+	state, err := fleetstate.Build(nil, snapshot.FromMap(map[string]string{
 		"versions/applicationSets.yaml":                "releases: {addons: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]}\n",
 		"versions/fleetSecrets.yaml":                   "releases: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]\n",
 		"fleet/fleet-members/hub-eu/hub-eu.yaml":       "{clusterName: hub-eu, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",

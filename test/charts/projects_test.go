@@ -13,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // inCluster is the hub as its own Argo CD knows it.
@@ -223,12 +225,12 @@ func TestProjectsPermitTheCatalogs(t *testing.T) {
 func TestAgentsUseTheProjectDefault(t *testing.T) {
 	url, state := newEngine(t)
 	a := newArgoCD(t, url)
-	body, err := generator.Bytes(state, generator.Request{View: generator.Agents, Hub: "hub-eu"})
+	body, err := response.Bytes(state, query.Query{View: query.Agents, Hub: "hub-eu"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var sets struct {
-		Output struct{ Parameters []generator.AgentSet }
+		Output struct{ Parameters []paramset.AgentSet }
 	}
 	if err := json.Unmarshal(body, &sets); err != nil {
 		t.Fatal(err)

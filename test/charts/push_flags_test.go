@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -42,7 +42,7 @@ func credentialObjects(t *testing.T, f agentsFlags) []string {
 	} {
 		files[path] = snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize)
 	}
-	state, err := generator.Build(nil, snapshot.New("rev", files), facts.NewSet(false))
+	state, err := fleetstate.Build(nil, snapshot.New("rev", files), facts.NewSet(false))
 	if err != nil {
 		t.Fatal(err)
 	}

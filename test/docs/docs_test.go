@@ -16,7 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 const root = "../.."
@@ -54,10 +55,10 @@ func TestAPIReference(t *testing.T) {
 	t.Parallel()
 	text := read(t, "docs/reference/api.md")
 	var names []string
-	for _, set := range []any{generator.MemberSet{}, generator.ReleaseSet{}, generator.ComponentSet{}, generator.AgentSet{}} {
+	for _, set := range []any{paramset.MemberSet{}, paramset.ReleaseSet{}, paramset.ComponentSet{}, paramset.AgentSet{}} {
 		names = append(names, fields(reflect.TypeOf(set))...)
 	}
-	names = append(names, generator.Views...)
+	names = append(names, query.Views...)
 	names = append(names, regexp.MustCompile(`argosy_[a-z_]+`).FindAllString(read(t, "internal/server/metrics.go"), -1)...)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
 )
@@ -118,7 +118,7 @@ func (p printer) catalog(r explain.ReleaseChoice, revision string) {
 
 // isManifests tells a folder of manifests from a chart.
 func isManifests(e explain.Explanation) bool {
-	return e.Source != nil && e.Source.Value == generator.KindManifests
+	return e.Source != nil && e.Source.Value == catalog.KindManifests
 }
 
 func (p printer) state(e explain.Explanation) string {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/generator"
 	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
@@ -160,9 +160,9 @@ func planLines(c plan.Cluster) []planLine {
 // applicationTitle is an Application's name for people: as explain takes it where it can.
 func applicationTitle(a plan.Application) string {
 	switch a.View {
-	case generator.Components, generator.Members:
+	case query.Components, query.Members:
 		return a.Group + "/" + a.Component
-	case generator.Agents:
+	case query.Agents:
 		return "agent"
 	}
 	return a.Name

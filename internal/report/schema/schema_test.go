@@ -13,7 +13,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/generator"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
@@ -107,8 +107,8 @@ func planned(t *testing.T, head string) planreport.Plan {
 			"versions/applicationSets.yaml":                "releases: {addons: [{type: default}, {type: canary, more: {deep: [1]}}]}\n",
 		},
 	}
-	state := func(name string) *generator.State {
-		st, err := generator.Build(nil, snapshot.FromMap(revisions[name]), facts.Set{})
+	state := func(name string) *fleetstate.State {
+		st, err := fleetstate.Build(nil, snapshot.FromMap(revisions[name]), facts.Set{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func validate(t *testing.T, name string, envelope any) error {
 
 func explanation(t *testing.T, component string, path ...string) explain.Explanation {
 	t.Helper()
-	st, err := generator.Build(nil, snapshot.FromMap(map[string]string{
+	st, err := fleetstate.Build(nil, snapshot.FromMap(map[string]string{
 		"fleet/fleet-members/h/a.yaml": "clusterName: a\ntenant: t\nenvironment: dev\nlabels: {addonsRelease: default}\n",
 		"addons/defaults/application-sets/addons.yaml": `components:
   idle: {enabled: false}

@@ -1,0 +1,66 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// A component is a chart, or with `kind: manifests` a folder in Git that an engine applies as it is: a kustomization, or
+// files. It has no values: where clusters differ, so do the folders (chart.path is a template), or Flux's variables.
+
+// KindManifests is ComponentSet.Kind of such a folder. A chart's is empty.
+const KindManifests = "manifests"
+
+const kindChart = "chart"
+
+// readKind reads what an entry says of its kind, and the keys that go with it.
+func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
+	switch kind := m.String(KeyKind); kind {
+	case "", kindChart:
+	case KindManifests:
+		e.Kind = KindManifests
+	default:
+		r.Add(problem.InvalidValue, m.Node().Get(KeyKind), `key "kind"`, fmt.Sprintf("is %q", kind), kindChart+" or "+KindManifests, problem.Nearest(kind, []string{kindChart, KindManifests})...)
+	}
+	for _, n := range m.List(KeyDependsOn) {
+		if n.Kind != yamldoc.String || !labels.IsName(n.Text) {
+			r.Add(problem.InvalidValue, n, `key "dependsOn"`, "has an element that is no component's name", "names of components, without their groups")
+			continue
+		}
+		e.DependsOn = append(e.DependsOn, n.Text)
+	}
+	if e.Substitute = m.Bool(KeySubstitute, false); e.Substitute && e.Kind != KindManifests {
+		r.Add(problem.InvalidValue, m.Node().Get(KeySubstitute), `key "substitute"`, "is for "+KindManifests, "a chart's values, which are templates over the facts")
+	}
+}
+
+// incomplete reports coordinates that cannot be deployed, as Chart.incomplete does of a chart's.
+func (e *Entry) Incomplete(at Chart, catalogued bool) (found, expected string) {
+	if e.Kind != KindManifests {
+		return at.Incomplete(catalogued)
+	}
+	if at.Name != "" {
+		return "is of kind manifests and has chart.name", "chart.path, a folder in Git"
+	}
+	var missing []string
+	for _, key := range []struct{ name, value string }{{"chart.path", at.Path}, {"chart.repoURL", at.RepoURL}, {"chart.version", at.Version}} {
+		if key.value == "" {
+			missing = append(missing, key.name)
+		}
+	}
+	if len(missing) == 0 {
+		return "", ""
+	}
+	return "lacks " + strings.Join(missing, ", "), "a folder in Git and its revision"
+}
+
+func KindName(kind string) string {
+	if kind == "" {
+		return kindChart
+	}
+	return kind
+}

@@ -1,0 +1,94 @@
+package fleetstate
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/tmpl"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// render executes the templates in a catalog's strings (rule H5). Results stay strings, at the places of the
+// templates. Equal results are one node, so that the clusters that share them share what is merged from them.
+func (m *memo) render(n *yamldoc.Node, facts func() any) (*yamldoc.Node, error) {
+	if !m.isDynamic(n) {
+		return n, nil
+	}
+	var results []string
+	if err := m.renderStrings(n, facts(), &results); err != nil {
+		return nil, err
+	}
+	return remember(&m.mu, m.rendered, renderKey{n, keyOf(results)}, func() (*yamldoc.Node, error) {
+		return replaceStrings(n, &results), nil
+	})
+}
+
+// keyOf is a text that differs for lists of texts that differ, whatever the texts hold.
+func keyOf(texts []string) string {
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	var b strings.Builder
+	for _, text := range texts {
+		b.WriteString(strconv.Itoa(len(text)))
+		b.WriteByte(':')
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// renderStrings executes a node's templates, in the order in which replaceStrings puts the results back.
+func (m *memo) renderStrings(n *yamldoc.Node, facts any, results *[]string) error {
+	switch n.Kind {
+	case yamldoc.String:
+		if !strings.Contains(n.Text, "{{") {
+			return nil
+		}
+		t, err := remember(&m.mu, m.parsed, n, func() (*tmpl.Template, error) { return tmpl.Parse(n.Pos(), n.Text) })
+		if err != nil {
+			return err
+		}
+		out, err := t.Execute(facts)
+		if err != nil {
+			return err
+		}
+		*results = append(*results, out)
+	case yamldoc.Map:
+		for _, f := range n.Fields {
+			if err := m.renderStrings(f.Value, facts, results); err != nil {
+				return err
+			}
+		}
+	case yamldoc.List:
+		for _, item := range n.Items {
+			if err := m.renderStrings(item, facts, results); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func replaceStrings(n *yamldoc.Node, results *[]string) *yamldoc.Node {
+	if !isDynamic(n) {
+		return n
+	}
+	out := *n
+	switch n.Kind {
+	case yamldoc.String:
+		out.Text = (*results)[0]
+		*results = (*results)[1:]
+	case yamldoc.Map:
+		out.Fields = make([]yamldoc.Field, len(n.Fields))
+		for i, f := range n.Fields {
+			f.Value = replaceStrings(f.Value, results)
+			out.Fields[i] = f
+		}
+	case yamldoc.List:
+		out.Items = make([]*yamldoc.Node, len(n.Items))
+		for i, item := range n.Items {
+			out.Items[i] = replaceStrings(item, results)
+		}
+	}
+	return &out
+}

@@ -1,0 +1,242 @@
+package fleetstate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+)
+
+// cluster is a member with all that is the same for every component: labels, levels' folders, catalogs, releases.
+type Cluster struct {
+	Member     *fleet.Member
+	Facts      facts.Cluster
+	Registered bool
+
+	Labels, Annotations labels.Set
+	Metadata            json.RawMessage // both, as parameter sets have them
+	templateFacts       templateFacts   // with the full labels
+	Registration        *hierarchy.Tree
+	Groups              map[string]*Group
+	// broken are problems that make every answer about the cluster impossible.
+	Broken    []problem.Problem
+	placement *placement
+	// problems are all errors found when the state was built; faults are those of the hub's own member file, which every
+	// member of the hub depends on.
+	Problems, HubProblems []problem.Problem
+
+	// attempt is the member as the snapshot has it, where it cannot be computed and this cluster stands in for it: home is
+	// what this one has been computed upon, quarantine says so in its sets (rule 10).
+	desired       *Cluster
+	LastKnownGood *Resolver
+	Quarantine    string
+	// newcomer tells a member that cannot be computed, and never could since the service knows it.
+	IsNewcomer bool
+}
+
+// placement is where a cluster's files are: a function of the layout, the member file, the hub's and the facts, so that
+// it outlives changes of other files.
+type placement struct {
+	data   templateFacts // without the hierarchy's labels
+	roots  map[string]string
+	dirs   map[string][]hierarchy.Dir // by group; those of one root may be one slice
+	broken []problem.Problem
+}
+
+// newCluster computes a member, whose placement may be known already (else it is nil). It never fails: what is wrong is
+// kept where it belongs.
+func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *Cluster {
+	c := &Cluster{Member: m, Groups: map[string]*Group{}, placement: known}
+	c.Facts, c.Registered = f.Of(m.Name)
+	c.Broken = problem.Errors(m.Problems)
+	if len(c.Broken) > 0 {
+		return c
+	}
+	if c.placement == nil {
+		c.placement = b.newPlacement(c)
+	}
+	if c.Broken = c.placement.broken; len(c.Broken) == 0 {
+		c.templateFacts = c.placement.data
+		folders := map[*hierarchy.Dir][]hierarchy.Folder{} // groups of one root share them
+		for name, dirs := range c.placement.dirs {
+			if folders[&dirs[0]] == nil {
+				folders[&dirs[0]] = b.index.Folders(dirs)
+			}
+			c.Groups[name] = &Group{Name: name, Root: c.placement.roots[name], Folders: folders[&dirs[0]]}
+		}
+		b.labels(c)
+	}
+	if len(c.Broken) == 0 {
+		for _, g := range c.Groups {
+			b.group(c, g)
+		}
+	}
+	c.Broken = c.Attribute(c.Broken)
+	return c
+}
+
+// own marks problems as the member's.
+func (c *Cluster) Attribute(ps []problem.Problem) []problem.Problem {
+	out := slices.Clone(ps)
+	for i := range out {
+		out[i].Hub, out[i].Cluster = c.Member.Hub, c.Member.Name
+	}
+	return out
+}
+
+// templateFacts are what templates see, with labels and annotations to be added.
+func (b *Resolver) templateFacts(c *Cluster) templateFacts {
+	m := c.Member
+	return templateFacts{
+		"name": m.Name, "cluster": m.Name, "hub": m.Hub, "tenant": m.Tenant, "environment": m.Environment,
+		"server": c.Facts.Server, "model": m.Model(), "member": m.Content(),
+	}
+}
+
+// reserved are the labels that cannot be declared otherwise (L1).
+func reserved(m *fleet.Member) map[string]string {
+	kind := fleet.Spoke
+	if m.IsHub {
+		kind = fleet.HubCluster
+	}
+	return map[string]string{
+		labels.SecretType: labels.SecretTypeValue, labels.FleetMember: kind, labels.Tenant: m.Tenant, labels.Environment: m.Environment,
+	}
+}
+
+// newPlacement computes the levels' folders of every group, from the facts without the hierarchy's labels.
+func (b *Resolver) newPlacement(c *Cluster) *placement {
+	l, refused := labels.Compute(labels.Input{
+		Kind: labels.Label, Live: c.Facts.Labels, Declared: slices.Concat(c.Member.FlagLabels, c.Member.Labels), Reserved: reserved(c.Member),
+	})
+	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.Facts.Annotations, Declared: b.declaredAnnotations(c.Member, nil)})
+	p := &placement{
+		data:  b.templateFacts(c).withLabels(l.All, a.All),
+		roots: map[string]string{}, dirs: map[string][]hierarchy.Dir{},
+	}
+	levels := b.Fleet.Layout.LevelsOf(c.Member)
+	own := levels.Reads("group") // else groups of one root have the same folders
+	byRoot := map[string][]hierarchy.Dir{}
+	for _, name := range b.Fleet.Layout.GroupNames() {
+		root := b.Fleet.Root(c.Member, name)
+		if byRoot[root] == nil || own {
+			dirs, err := levels.Dirs(p.data.with(name, "", root))
+			if err != nil {
+				p.broken = append(p.broken, problem.From(err, problem.TemplateFailed, c.Member.Pos)...)
+				continue
+			}
+			byRoot[root] = dirs
+		}
+		p.roots[name], p.dirs[name] = root, byRoot[root]
+	}
+	if len(p.broken) > 0 { // most likely for want of a label that is declared, but refused: that is what is to be mended
+		p.broken = slices.Concat(refused, p.broken)
+	}
+	return p
+}
+
+// declaredAnnotations are what Git declares for a member, least specific first: the hub's repository keys, the
+// hierarchy's annotations, the member's own repository keys and annotations.
+func (b *Resolver) declaredAnnotations(m *fleet.Member, fromHierarchy []labels.Entry) []labels.Entry {
+	var inherited []labels.Entry
+	if self := b.Fleet.HubMember(m.Hub); self != nil && self != m {
+		inherited = self.RepositoryAnnotations
+	}
+	return slices.Concat(inherited, fromHierarchy, m.RepositoryAnnotations, m.Annotations)
+}
+
+// labels merges fleet/fleet-secret and computes the cluster's labels and annotations (L1 to L3).
+func (b *Resolver) labels(c *Cluster) {
+	m := c.Member
+	var declaredLabels, declaredAnnotations []labels.Entry
+	if g := c.Groups[FleetGroup]; g != nil {
+		layers, problems := b.ValueLayers(c, g, Registration)
+		if len(problems) > 0 {
+			c.Broken = append(c.Broken, problems...)
+			return
+		}
+		c.Registration = b.Merge(layers, FleetGroup, Registration)
+		c.Broken = append(c.Broken, b.forbiddenSecrets(c)...)
+		secret := c.Registration.At([]string{"externalSecret"})
+		var problemsL, problemsA []problem.Problem
+		declaredLabels, problemsL = labels.FromNode(labels.Label, secret.Get("labels"))
+		declaredAnnotations, problemsA = labels.FromNode(labels.Annotation, secret.Get("annotations"))
+		c.Broken = append(c.Broken, slices.Concat(problemsL, problemsA)...)
+	}
+	var problems []problem.Problem
+	c.Labels, problems = labels.Compute(labels.Input{
+		Kind: labels.Label, Live: c.Facts.Labels, Declared: slices.Concat(declaredLabels, m.FlagLabels, m.Labels), Reserved: reserved(m),
+	})
+	c.Broken = append(c.Broken, problems...)
+	c.Broken = append(c.Broken, m.Contradictions(c.Labels)...)
+	c.Annotations, problems = labels.Compute(labels.Input{
+		Kind: labels.Annotation, Live: c.Facts.Annotations, Declared: b.declaredAnnotations(m, declaredAnnotations),
+	})
+	c.Broken = append(c.Broken, problems...)
+	c.templateFacts = c.templateFacts.withLabels(c.Labels.All, c.Annotations.All)
+	c.Metadata = NewMetadata(c.Labels.All, c.Annotations.All)
+}
+
+// unknownRelease is the problem of choosing a release, at the place of the label that chose it, if Git declares it.
+func (c *Cluster) UnknownRelease(err error, label string) []problem.Problem {
+	ps := c.Attribute(problem.From(err, problem.UnknownRelease, c.Member.Pos))
+	for i := range ps {
+		if pos, ok := c.Labels.Origins[label]; ok {
+			if !ps[i].Pos.IsZero() {
+				ps[i].Related = append(ps[i].Related, ps[i].Pos)
+			}
+			ps[i].Pos = pos
+		}
+		ps[i].Subject = fmt.Sprintf("member %q: %s", c.Member.Name, ps[i].Subject)
+	}
+	return ps
+}
+
+// check computes everything about a cluster that does not depend on a request and returns all errors.
+func (b *Resolver) check(c *Cluster) []problem.Problem {
+	if len(c.Broken) > 0 {
+		return c.Broken
+	}
+	var out []problem.Problem
+	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
+		g := c.Groups[name]
+		out = append(out, g.Errors...)
+		for _, l := range g.Catalogs {
+			if l.Level != catalog.Level {
+				out = append(out, c.Attribute(b.memo.catalogErrors(l.Root))...)
+			}
+		}
+		for _, component := range g.Components() {
+			if !labels.IsName(component) && !g.InCatalog(component) {
+				continue // reported where a level names it
+			}
+			_, problems := b.Resolve(c, g, component, nil)
+			out = append(out, problems...)
+		}
+	}
+	if _, err := b.Fleet.FleetSecrets.Choose(c.Labels.All); err != nil {
+		out = append(out, c.UnknownRelease(err, release.FleetSecretsLabel)...)
+	}
+	return out
+}
+
+// attempted is the cluster as the snapshot has it.
+func (c *Cluster) Desired() *Cluster {
+	if c.desired != nil {
+		return c.desired
+	}
+	return c
+}
+
+// IsRetired reports whether the member is to go.
+func (c *Cluster) IsRetired() bool {
+	return c.Member.Lifecycle == fleet.Retired && len(problem.Errors(c.Member.Problems)) == 0
+}

@@ -1,0 +1,217 @@
+package fleetstate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Component is what a group deploys on a cluster: a chart or a folder of manifests, with its merged values.
+type Component struct {
+	Known   bool // some catalog, or the request's base, has an entry
+	Enabled bool // switched on, and the entry's selector matches
+
+	Chart                  catalog.Chart
+	Namespace, ReleaseName string
+
+	// EntryTree is the merged catalog entry with its origins, and Entry what it says; both are nil where no catalog has one.
+	EntryTree *hierarchy.Tree
+	Entry     *catalog.Entry
+	// Values is the merged tree; only computed when the component is enabled, or by Complete.
+	Values *hierarchy.Tree
+
+	catalogs      []hierarchy.Layer // all that have an entry, also where a level above removes it
+	catalogValues []hierarchy.Layer // the catalogs' values, not yet rendered
+}
+
+// Merge is memo.merge with the rules of a component.
+func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hierarchy.Tree {
+	return b.memo.merge(layers, b.rulesFor(group, component), group+"/"+component)
+}
+
+// resolve computes one component of one cluster: its merged catalog entry and its merged values. Base is the request's
+// catalog entry, nil for the layout's catalog. Problems are the cluster's own.
+func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
+	catalogs := g.Catalogs
+	if base != nil {
+		catalogs = withBase(catalogs, component, base)
+	}
+	out, problems := b.MergeEntry(catalogs, component)
+	if !out.Known || len(problems) > 0 {
+		return out, c.Attribute(problems)
+	}
+	out.Enabled = out.Entry.Enabled && out.Entry.Selector.Matches(c.Labels.All)
+	if !out.Enabled {
+		return out, nil // what its templates need may be there only for the clusters that the selector selects
+	}
+	return b.Complete(c, g, component, base, out)
+}
+
+// whole computes what is left of a component when its entry is known: chart coordinates and values.
+func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldoc.Node, out Component) (Component, []problem.Problem) {
+	facts := c.templateFacts.lazy(g, component)
+	e := out.Entry
+	if problems := b.kindFaults(c, g, component, e, out.EntryTree); len(problems) > 0 {
+		return out, problems
+	}
+	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out); len(problems) > 0 {
+		return out, problems
+	}
+	layers := make([]hierarchy.Layer, 0, len(out.catalogValues)+len(g.Folders))
+	for _, l := range out.catalogValues {
+		root, err := b.memo.render(l.Root, facts)
+		if err != nil {
+			return out, c.Attribute(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
+		}
+		l.Root = root
+		layers = append(layers, l)
+	}
+	files, problems := b.ValueLayers(c, g, component)
+	if len(problems) > 0 {
+		return out, problems
+	}
+	layers = append(layers, files...)
+	if e.Kind == catalog.KindManifests {
+		if problems := c.valueless(component, layers); len(problems) > 0 {
+			return out, problems
+		}
+	}
+	out.Values = b.Merge(layers, g.Name, component)
+	return out, nil
+}
+
+// MergeEntry merges what catalogs say of a component: its entry, without chart coordinates and values.
+func (b *Resolver) MergeEntry(catalogs []hierarchy.Layer, component string) (out Component, _ []problem.Problem) {
+	out.catalogs = catalogs
+	var entries []hierarchy.Layer
+	entries, out.catalogValues = b.memo.entryLayers(catalogs, component)
+	if len(entries) == 0 {
+		return out, nil
+	}
+	out.Known = true
+	for _, l := range entries {
+		if !l.Root.IsMap() && !l.Root.IsNull() {
+			return out, []problem.Problem{{
+				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
+				Found: "is a " + l.Root.Kind.String(), Expected: "a map",
+			}}
+		}
+		if !labels.IsName(component) {
+			return out, []problem.Problem{{
+				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
+				Found: "is no DNS-1123 label", Expected: "lower case letters, digits and inner hyphens",
+			}}
+		}
+	}
+	out.EntryTree = b.memo.merge(entries, nil, "")
+	out.Entry = b.memo.entry(out.EntryTree)
+	return out, out.Entry.Problems
+}
+
+// withBase puts the request's entry in the place of the layout's catalog.
+func withBase(catalogs []hierarchy.Layer, component string, base *yamldoc.Node) []hierarchy.Layer {
+	if len(catalogs) > 0 && catalogs[0].Level == catalog.Level {
+		catalogs = catalogs[1:]
+	}
+	root := yamldoc.NewMap(base.Doc, yamldoc.Field{Key: component, Value: base})
+	return append([]hierarchy.Layer{{Level: catalog.Level, Path: basePath, Root: root}}, catalogs...)
+}
+
+// basePath stands for the request's base where a file is named.
+const basePath = "base"
+
+// coordinates executes the templates of an entry's own keys and checks that the chart can be deployed.
+func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalog.Entry, facts func() any, based bool, out *Component) []problem.Problem {
+	out.Chart, out.Namespace, out.ReleaseName = e.Chart, e.Namespace, e.ReleaseName
+	for _, field := range []struct {
+		text *string
+		path []string
+	}{
+		{&out.Chart.RepoURL, []string{catalog.KeyChart, "repoURL"}},
+		{&out.Chart.Name, []string{catalog.KeyChart, "name"}},
+		{&out.Chart.Version, []string{catalog.KeyChart, "version"}},
+		{&out.Chart.Path, []string{catalog.KeyChart, "path"}},
+		{&out.Namespace, []string{catalog.KeyNamespace}},
+		{&out.ReleaseName, []string{catalog.KeyReleaseName}},
+	} {
+		n := out.EntryTree.At(field.path)
+		if !b.memo.isDynamic(n) {
+			continue
+		}
+		rendered, err := b.memo.render(n, facts)
+		if err != nil {
+			return c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
+		}
+		*field.text = rendered.Text
+	}
+	out.Chart.RepoURL = release.WithoutScheme(out.Chart.RepoURL)
+	_, catalogued := b.Catalogs[g.Name]
+	needed := catalogued && !based || slices.ContainsFunc(out.catalogs, func(l hierarchy.Layer) bool { return catalog.GivesChart(catalog.Entries(l.Root).Get(component)) })
+	if found, expected := e.Incomplete(out.Chart, needed); found != "" {
+		return c.Attribute([]problem.Problem{{
+			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: e.Node.Pos(),
+			Subject: fmt.Sprintf("component %q of group %q", component, g.Name), Found: found, Expected: expected,
+		}})
+	}
+	if out.Namespace == "" && e.Kind != catalog.KindManifests { // manifests say theirs
+		out.Namespace = component
+	}
+	if out.ReleaseName == "" {
+		out.ReleaseName = component
+	}
+	return nil
+}
+
+// valueLayers are the value files of a component, level by level. Problems are the cluster's own.
+func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierarchy.Layer, []problem.Problem) {
+	facts := c.templateFacts.lazy(g, component)
+	file, err := b.file(b.Fleet.Layout.Values, g.Name, component, facts)
+	if err != nil {
+		return nil, c.Attribute(problem.From(err, problem.TemplateFailed, c.Member.Pos))
+	}
+	layers, err := hierarchy.Resolve(g.Folders, b.Documents, file, facts)
+	if err != nil {
+		return nil, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))
+	}
+	return layers, nil
+}
+
+// EnabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever the catalog's own
+// default is (R7). An entry that cannot be read is a problem: it must not look like one that is switched off (G1).
+func (b *Resolver) EnabledByHierarchy(g *Group) (out []string, problems []problem.Problem) {
+	catalogs := g.Catalogs
+	if g.HasCatalog() {
+		catalogs = catalogs[1:]
+	}
+	for _, component := range g.Components() {
+		r, faults := b.MergeEntry(catalogs, component)
+		problems = append(problems, faults...)
+		if r.Known && len(faults) == 0 && r.Entry.Enabled {
+			out = append(out, component)
+		}
+	}
+	return out, problems
+}
+
+// BaseEntry is a request's catalog entry as a node, one for equal entries.
+func (b *Resolver) BaseEntry(base map[string]any) (*yamldoc.Node, error) {
+	n, err := b.memo.base(&yamldoc.Doc{File: basePath}, base)
+	if err != nil {
+		return nil, fmt.Errorf("base: %w", err)
+	}
+	if e := catalog.ReadEntry(catalog.LongForm(n)); len(e.Problems) > 0 {
+		return nil, errors.New(strings.TrimPrefix(e.Problems[0].Error(), ": "))
+	}
+	return n, nil
+}
+
+// Text is a node as YAML.
+func (b *Resolver) Text(n *yamldoc.Node) (string, error) { return b.memo.text(n) }

@@ -1,0 +1,86 @@
+package fleetstate
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+)
+
+// clusterGroup is one group of a cluster.
+type Group struct {
+	Name, Root string
+	Folders    []hierarchy.Folder
+	// catalogs are the layout's catalog and the hierarchy's, least specific first; only those that are there.
+	Catalogs []hierarchy.Layer
+	Release  release.Release
+	// errors of the catalog and of the release's choice: they concern this group alone.
+	Errors []problem.Problem
+}
+
+// group reads a group's catalogs and chooses its release.
+func (b *Resolver) group(c *Cluster, g *Group) {
+	if l, ok := b.Catalogs[g.Name]; ok {
+		g.Catalogs = append(g.Catalogs, l)
+	}
+	fail := func(err error) {
+		g.Errors = append(g.Errors, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))...)
+	}
+	facts := c.templateFacts.lazy(g, "")
+	file, err := b.file(b.Fleet.Layout.Catalog, g.Name, "", facts)
+	if err != nil {
+		fail(err)
+		return
+	}
+	// A catalog is the values file of a group as a whole: a level that is required for values need not have one.
+	optional := g.Folders
+	if slices.ContainsFunc(optional, func(f hierarchy.Folder) bool { return f.Required }) {
+		optional = slices.Clone(optional)
+		for i := range optional {
+			optional[i].Required = false
+		}
+	}
+	layers, err := hierarchy.Resolve(optional, b.Documents, file, facts)
+	if err != nil {
+		fail(err)
+	}
+	for _, l := range layers {
+		if !l.Missing() {
+			g.Catalogs = append(g.Catalogs, l)
+		}
+	}
+	if g.Release, err = b.Fleet.Versions.Of(g.Name).Choose(c.Labels.All); err != nil {
+		g.Errors = append(g.Errors, c.UnknownRelease(err, release.LabelOf(g.Name))...)
+	}
+}
+
+// components are the names of all components that the group's catalogs know for this cluster, sorted.
+func (g *Group) Components() []string {
+	names := map[string]bool{}
+	for _, l := range g.Catalogs {
+		if entries := catalog.Entries(l.Root); entries != nil {
+			for _, f := range entries.Fields {
+				names[f.Key] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// has reports whether a component is among those.
+func (g *Group) Has(component string) bool {
+	return slices.ContainsFunc(g.Catalogs, func(l hierarchy.Layer) bool { return catalog.Entries(l.Root).Get(component) != nil })
+}
+
+// catalogued reports whether the layout has a catalog for the group.
+func (g *Group) HasCatalog() bool {
+	return len(g.Catalogs) > 0 && g.Catalogs[0].Level == catalog.Level
+}
+
+// inCatalog reports whether the catalog has a component, which levels of the hierarchy may have without.
+func (g *Group) InCatalog(component string) bool {
+	return g.HasCatalog() && catalog.Entries(g.Catalogs[0].Root).Get(component) != nil
+}

@@ -1,0 +1,123 @@
+package fleetstate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// A commit touches few clusters. What a State takes from the one before costs a copy of pointers; which clusters are to be
+// computed anew is found from what has changed, without looking at the others.
+
+// anew is a member whose cluster is to be computed.
+type anew struct {
+	member *fleet.Member
+	at     int        // among its hub's
+	place  *placement // if that is as it was, else nil
+}
+
+// takeOver takes over the clusters of a previous state, which may be nil, but for those that depend on anything that has
+// changed: they are nil still, and returned.
+func (st *State) takeOver(previous *State) []anew {
+	t := taking{st: st, previous: previous}
+	st.clusters = make(map[string][]*Cluster)
+	for _, hub := range st.Fleet.Hubs() {
+		t.hub(hub)
+	}
+	if previous == nil || previous.Fleet.Layout != st.Fleet.Layout {
+		return t.anew
+	}
+	if !previous.facts.EqualClusters(st.facts) {
+		for m := range st.Clusters() {
+			before, wasRegistered := previous.facts.Of(m.Name)
+			if now, registered := st.facts.Of(m.Name); wasRegistered != registered || !before.Equal(now) {
+				t.due(m, false)
+			}
+		}
+	}
+	if previous.resolver.Snapshot == st.resolver.Snapshot {
+		return t.anew
+	}
+	switch changed := snapshot.Changed(previous.resolver.Snapshot, st.resolver.Snapshot); {
+	case len(changed) == 0:
+	case st.changedEverywhere(previous):
+		for m := range st.Clusters() {
+			t.due(m, true)
+		}
+	default:
+		for m := range previous.haveFolders(foldersOf(changed)) {
+			t.due(m, true)
+		}
+	}
+	return t.anew
+}
+
+// changedEverywhere reports whether anything has changed that every cluster depends on and that is in no level's folder.
+func (st *State) changedEverywhere(previous *State) bool {
+	if previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets {
+		return true
+	}
+	for g, c := range st.resolver.Catalogs {
+		if previous.resolver.Catalogs[g].Root != c.Root {
+			return true
+		}
+	}
+	return false
+}
+
+// taking is a takeOver under way.
+type taking struct {
+	st, previous *State
+	anew         []anew
+}
+
+// hub takes over the clusters of a hub, if they depend on the same layout, hub's member file and its faults.
+func (t *taking) hub(hub string) {
+	members := t.st.Fleet.Members(hub)
+	own := make([]*Cluster, len(members))
+	t.st.clusters[hub] = own
+	var before []*fleet.Member
+	if p := t.previous; p != nil && p.Fleet.Layout == t.st.Fleet.Layout && p.Fleet.HubMember(hub) == t.st.Fleet.HubMember(hub) && sameFaults(p.hubProblems[hub], t.st.hubProblems[hub]) {
+		before = p.Fleet.Members(hub)
+		if slices.Equal(before, members) {
+			copy(own, p.clusters[hub])
+			return
+		}
+	}
+	j := 0
+	for i, m := range members { // both are sorted by name
+		for j < len(before) && before[j].Name < m.Name {
+			j++
+		}
+		if j < len(before) && before[j] == m {
+			own[i] = t.previous.clusters[hub][j]
+		} else {
+			t.anew = append(t.anew, anew{member: m, at: i})
+		}
+	}
+}
+
+// due has a member's cluster computed anew, once; placed tells that its placement is as it was.
+func (t *taking) due(m *fleet.Member, placed bool) {
+	old := t.st.ClusterOf(m)
+	if old == nil {
+		return // it is gone, or due already
+	}
+	at, _ := t.st.Fleet.Place(m.Hub, m.Name)
+	t.st.clusters[m.Hub][at] = nil
+	d := anew{member: m, at: at}
+	if placed {
+		d.place = old.Desired().placement
+	}
+	t.anew = append(t.anew, d)
+}
+
+// sameFaults reports whether two lists of problems read the same.
+func sameFaults(a, b []problem.Problem) bool {
+	return slices.EqualFunc(a, b, func(p, q problem.Problem) bool {
+		return p.Reason == q.Reason && p.Error() == q.Error() && strings.Join(p.Hints, "\n") == strings.Join(q.Hints, "\n")
+	})
+}

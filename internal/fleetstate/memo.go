@@ -1,0 +1,188 @@
+package fleetstate
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/tmpl"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// memoSize bounds each map of a memo; a full one is emptied, which costs time and nothing else.
+const memoSize = 200_000
+
+// memoSlack is how much successive States may add to a memo, at least, before it is dropped.
+const memoSlack = 1000
+
+// memo remembers merged trees and what is derived from them, by identity: nodes and trees are immutable. It is shared
+// by successive States of one layout, until it holds much more than one of them needs: what was computed of files as
+// they were before is not asked for again.
+type memo struct {
+	// needed is how much there was when its first State was succeeded, -1 before; guarded by mu.
+	needed    int
+	mu        sync.RWMutex
+	trees     map[treeKey]*hierarchy.Tree
+	texts     map[*yamldoc.Node]string
+	rendered  map[renderKey]*yamldoc.Node
+	parsed    map[*yamldoc.Node]*tmpl.Template
+	bases     map[string]*yamldoc.Node
+	dynamic   map[*yamldoc.Node]bool
+	entries   map[*hierarchy.Tree]*catalog.Entry
+	shortened map[*yamldoc.Node]*yamldoc.Node
+	catalogs  map[*yamldoc.Node][]problem.Problem
+}
+
+type treeKey struct {
+	below *hierarchy.Tree
+	root  *yamldoc.Node
+	level string // levels of hubs and spokes may share files under different names
+	path  string
+	scope string // the component, where merge rules may differ by component
+}
+
+type renderKey struct {
+	node    *yamldoc.Node
+	results string
+}
+
+func newMemo() *memo {
+	return &memo{
+		needed: -1,
+		trees:  map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
+		parsed: map[*yamldoc.Node]*tmpl.Template{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
+		entries: map[*hierarchy.Tree]*catalog.Entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{},
+		catalogs: map[*yamldoc.Node][]problem.Problem{},
+	}
+}
+
+// succeed is the memo for the next State: itself, or an empty one when it has grown to a multiple of what its first State
+// needed. What is then computed anew is no more than has been computed since.
+func (m *memo) succeed() *memo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	size := m.size()
+	switch {
+	case m.needed < 0:
+		m.needed = size
+	case size > 2*m.needed+memoSlack:
+		return newMemo()
+	}
+	return m
+}
+
+// size is the number of all entries. The caller holds the lock.
+func (m *memo) size() int {
+	return len(m.trees) + len(m.texts) + len(m.rendered) + len(m.parsed) + len(m.bases) + len(m.dynamic) + len(m.entries) +
+		len(m.shortened) + len(m.catalogs)
+}
+
+// remember returns the map's value for a key, computing it when it is not there. The first value stays: callers rely
+// on the identity of what they get.
+func remember[K comparable, V any](mu *sync.RWMutex, m map[K]V, key K, compute func() (V, error)) (V, error) {
+	mu.RLock()
+	v, ok := m[key]
+	mu.RUnlock()
+	if ok {
+		return v, nil
+	}
+	v, err := compute()
+	if err != nil {
+		return v, err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if first, ok := m[key]; ok {
+		return first, nil
+	}
+	if len(m) >= memoSize {
+		clear(m)
+	}
+	m[key] = v
+	return v, nil
+}
+
+// merge is hierarchy.Merge, layer by layer from memory. The rules are those that concern the component named by scope.
+// Layers that are missing are left out: they change nothing, and without them clusters share what they have in common.
+func (m *memo) merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope string) *hierarchy.Tree {
+	if len(rules) == 0 {
+		scope = ""
+	}
+	var t *hierarchy.Tree
+	for _, l := range layers {
+		if l.Missing() {
+			continue
+		}
+		below := t
+		t, _ = remember(&m.mu, m.trees, treeKey{below, l.Root, l.Level, l.Path, scope}, func() (*hierarchy.Tree, error) {
+			return below.With(l, rules), nil
+		})
+	}
+	return t
+}
+
+// text is a node as YAML.
+func (m *memo) text(n *yamldoc.Node) (string, error) {
+	if n == nil {
+		return "{}\n", nil
+	}
+	return remember(&m.mu, m.texts, n, func() (string, error) {
+		out, err := n.YAML()
+		return string(out), err
+	})
+}
+
+// base is the node of a JSON value, one for equal values.
+func (m *memo) base(doc *yamldoc.Doc, v any) (*yamldoc.Node, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return remember(&m.mu, m.bases, doc.File+"\x00"+string(text), func() (*yamldoc.Node, error) {
+		return yamldoc.FromAny(doc, v), nil
+	})
+}
+
+// isDynamic reports whether any string of a node holds a template. What a template file has written holds none: it has
+// been executed, and what looks like a template in it is the text of a fact.
+func (m *memo) isDynamic(n *yamldoc.Node) bool {
+	if n == nil || n.Doc != nil && hierarchy.IsTemplate(n.Doc.File) {
+		return false
+	}
+	d, _ := remember(&m.mu, m.dynamic, n, func() (bool, error) { return isDynamic(n), nil })
+	return d
+}
+
+func isDynamic(n *yamldoc.Node) bool {
+	switch n.Kind {
+	case yamldoc.String:
+		return strings.Contains(n.Text, "{{")
+	case yamldoc.Map:
+		for _, f := range n.Fields {
+			if isDynamic(f.Value) {
+				return true
+			}
+		}
+	case yamldoc.List:
+		for _, item := range n.Items {
+			if isDynamic(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// catalogErrors are the errors that a catalog file of the hierarchy has for every cluster that reads it.
+func (m *memo) catalogErrors(root *yamldoc.Node) []problem.Problem {
+	if root == nil {
+		return nil
+	}
+	errs, _ := remember(&m.mu, m.catalogs, root, func() ([]problem.Problem, error) {
+		return problem.Errors(catalog.Problems(root)), nil
+	})
+	return errs
+}

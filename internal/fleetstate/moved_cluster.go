@@ -1,0 +1,55 @@
+package fleetstate
+
+// A member file that one commit takes from a hub's folder and puts into another's is the same cluster, which has moved. The
+// hub that it leaves lets go of what it runs there, as the new one has it (D4). That the new hub has a file of that name
+// does not say so by itself: clusters of several hubs may be called the same. So it takes the commit in which one file
+// went and the other came, which a State knows by the one before it; whoever starts later takes such a cluster for lost.
+
+// movesSince are the moves of a previous State that last, and those since.
+func (st *State) movedSince(previous *State) map[ID]string {
+	if previous == nil {
+		return nil
+	}
+	if previous.resolver.Snapshot == st.resolver.Snapshot {
+		return previous.moved
+	}
+	out := map[ID]string{}
+	for id, hub := range previous.moved {
+		if st.Fleet.Member(id.Hub, id.Name) == nil && st.Fleet.Member(hub, id.Name) != nil {
+			out[id] = hub
+		}
+	}
+	if st.Fleet.HasMembersOf(previous.Fleet) {
+		return out
+	}
+	for m := range previous.Clusters() {
+		if st.Fleet.Member(m.Hub, m.Name) != nil {
+			continue
+		}
+		for _, hub := range st.Fleet.Hubs() {
+			if previous.Fleet.Member(hub, m.Name) == nil && st.Fleet.Member(hub, m.Name) != nil {
+				out[ID{m.Hub, m.Name}] = hub
+				break
+			}
+		}
+	}
+	return out
+}
+
+// emigrant is the cluster of a member that has moved away from a hub; nil where it has not, or cannot be computed at the
+// hub that it has moved to.
+func (st *State) MovedCluster(hub, name string) *Cluster {
+	to, moved := st.moved[ID{hub, name}]
+	if !moved {
+		return nil
+	}
+	if c := st.Cluster(to, name); c != nil && len(c.BlockingProblems()) == 0 {
+		return c
+	}
+	return nil
+}
+
+// HasLeft reports whether a member has no file under a hub, and has not moved to another one either.
+func (st *State) HasLeft(hub, name string) bool {
+	return st.Fleet.Member(hub, name) == nil && st.MovedCluster(hub, name) == nil
+}

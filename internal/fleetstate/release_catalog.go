@@ -1,0 +1,155 @@
+package fleetstate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// A release's catalog is that of the revision which the versions file names: ApplicationSets send its entries as base
+// (design 0002). Answers need nothing else. Whoever asks without a base, to explain or to plan, reads it by Catalogs.
+
+// Catalog is a group's catalog at the revision that a release names.
+type ReleaseCatalog struct {
+	// Name is the revision as the release names it, and Commit the snapshot's; empty where it cannot be read.
+	Name, Commit string
+	// File is the catalog's path, the same as in the layout.
+	File string
+	// Missing says why it cannot be read: then the layout's is taken for it.
+	Missing string
+
+	layer hierarchy.Layer
+}
+
+// Catalogs find the catalog of a group that a release has in the ApplicationSets of a hub; nil where that is the layout's own,
+// and where nothing is known of it. The same catalog is the same pointer.
+type FindReleaseCatalog func(hub, group string, s release.Source) *ReleaseCatalog
+
+// ReadCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as `git show` takes them.
+func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string) *ReleaseCatalog {
+	out := &ReleaseCatalog{Name: name, File: file}
+	f := s.File(file)
+	if f == nil {
+		out.Missing = fmt.Sprintf("revision %q has no file %s", name, file)
+		return out
+	}
+	at := fmt.Sprintf("%.7s:%s", s.Revision, file)
+	doc, err := &yamldoc.Doc{}, f.Err
+	if err == nil {
+		doc, err = yamldoc.Parse(at, f.Data)
+	}
+	if err != nil {
+		out.Missing = problem.From(err, problem.InvalidYAML, problem.Pos{File: at})[0].Error()
+		return out
+	}
+	out.Commit = s.Revision
+	out.layer = hierarchy.Layer{Level: catalog.Level, Path: at, Root: doc.Root}
+	return out
+}
+
+// released remembers what Catalogs have found.
+type releaseCatalogs struct {
+	find  FindReleaseCatalog
+	mu    sync.Mutex
+	known map[releasedKey]*ReleaseCatalog
+}
+
+type releasedKey struct {
+	hub, group string
+	source     release.Source
+}
+
+// WithCatalogs is the state with the catalogs of releases, which GroupAsReleased then uses. Responses stay as they are.
+func (st *State) WithCatalogs(find FindReleaseCatalog) *State {
+	out := *st
+	out.releaseCatalogs = &releaseCatalogs{find: find, known: map[releasedKey]*ReleaseCatalog{}}
+	return &out
+}
+
+// MissingCatalogs are those that have been asked for and cannot be read, by hub and group.
+func (st *State) MissingCatalogs() map[[2]string][]*ReleaseCatalog {
+	out := map[[2]string][]*ReleaseCatalog{}
+	if st.releaseCatalogs == nil {
+		return out
+	}
+	st.releaseCatalogs.mu.Lock()
+	defer st.releaseCatalogs.mu.Unlock()
+	for key, c := range st.releaseCatalogs.known {
+		if at := [2]string{key.hub, key.group}; c != nil && c.Missing != "" && !slices.ContainsFunc(out[at], func(o *ReleaseCatalog) bool { return o.Name == c.Name }) {
+			out[at] = append(out[at], c)
+		}
+	}
+	return out
+}
+
+// catalogOf is the catalog of a cluster's release, nil for the layout's own.
+func (st *State) catalogOf(c *Cluster, g *Group) *ReleaseCatalog {
+	if st.releaseCatalogs == nil || !g.HasCatalog() {
+		return nil
+	}
+	st.releaseCatalogs.mu.Lock()
+	defer st.releaseCatalogs.mu.Unlock()
+	key := releasedKey{c.Member.Hub, g.Name, g.Release.Source}
+	found, ok := st.releaseCatalogs.known[key]
+	if !ok {
+		found = st.releaseCatalogs.find(key.hub, key.group, key.source)
+		st.releaseCatalogs.known[key] = found
+	}
+	return found
+}
+
+// asReleased is a group of a cluster with its release's catalog in the place of the layout's.
+type ReleasedGroup struct {
+	*Group   // by the layout's
+	released *Group
+	Catalog  *ReleaseCatalog // nil, or Missing, where they are the same
+	any      bool            // whether a catalog has it or not is not asked
+}
+
+func (st *State) GroupAsReleased(c *Cluster, g *Group) ReleasedGroup {
+	if st.ResolverOf(c).IsDeployedByFlux(c, g.Name) { // which has no ApplicationSets, and is answered by the layout's
+		return ReleasedGroup{Group: g, released: g, any: true}
+	}
+	out := ReleasedGroup{g, g, st.catalogOf(c, g), st.releaseCatalogs == nil}
+	if out.Catalog == nil || out.Catalog.Missing != "" {
+		return out
+	}
+	with := *g
+	with.Catalogs = slices.Clone(g.Catalogs)
+	with.Catalogs[0] = out.Catalog.layer
+	out.released = &with
+	return out
+}
+
+// of is what a component is to be computed by: the layout's entry, where the release's catalog lacks it. Then it is not listed: no
+// ApplicationSet of the release asks for it, unless one is left over from before.
+func (a ReleasedGroup) Component(component string) (_ *Group, listed bool) {
+	switch {
+	case a.any || !a.HasCatalog() || a.released.InCatalog(component):
+		return a.released, true
+	case a.InCatalog(component):
+		return a.Group, false
+	}
+	return a.released, false
+}
+
+// components are the names of all that either catalog knows.
+func (a ReleasedGroup) Components() []string {
+	names := a.Group.Components()
+	if a.released == a.Group {
+		return names
+	}
+	all := map[string]bool{}
+	for _, name := range slices.Concat(names, a.released.Components()) {
+		all[name] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}

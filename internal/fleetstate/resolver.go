@@ -1,0 +1,125 @@
+package fleetstate
+
+import (
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// ground is a snapshot, and what has been read of it and is the same for all facts and requests: clusters are computed
+// upon it. Most of a State's clusters are computed upon the State's own, and those that it has broken upon an earlier one
+// (rule 10).
+type Resolver struct {
+	Fleet     *fleet.Fleet
+	Snapshot  *snapshot.Snapshot
+	Documents *hierarchy.Cache
+	memo      *memo
+	Catalogs  map[string]hierarchy.Layer // by group: the layout's catalog
+	names     *layoutNames
+	index     *hierarchy.Index
+}
+
+// layoutNames remembers what a layout says of groups and components.
+type layoutNames struct {
+	mu    sync.RWMutex
+	rules map[string]hierarchy.Rules
+	files map[fileKey]string
+}
+
+// newGround reads a snapshot. What did not change since the previous ground, which may be nil, is taken from it. The
+// error, a problem.List, means that the repository as a whole cannot be used.
+func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
+	g := &Resolver{Snapshot: s}
+	var previousFleet *fleet.Fleet
+	if previous != nil {
+		g.Documents, g.index, previousFleet = previous.Documents, previous.index.Next(s), previous.Fleet
+	} else {
+		g.Documents, g.index = hierarchy.NewCache(), hierarchy.NewIndex(s)
+	}
+	var err error
+	if g.Fleet, err = fleet.Load(s, g.Documents, previousFleet); err != nil {
+		return nil, err
+	}
+	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
+		g.memo, g.names = previous.memo.succeed(), previous.names
+	} else {
+		g.memo, g.names = newMemo(), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
+	}
+	if err := g.loadCatalogs(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// of is what a cluster has been computed upon.
+func (st *State) ResolverOf(c *Cluster) *Resolver {
+	if c.LastKnownGood != nil {
+		return c.LastKnownGood
+	}
+	return st.resolver
+}
+
+// loadCatalogs reads the files that the layout names as groups' catalogs.
+func (b *Resolver) loadCatalogs() error {
+	b.Catalogs = map[string]hierarchy.Layer{}
+	var problems problem.List
+	for _, name := range b.Fleet.Layout.GroupNames() {
+		group := b.Fleet.Layout.Groups[name]
+		if group.Catalog == "" {
+			continue
+		}
+		file := b.Snapshot.File(group.Catalog)
+		if file == nil {
+			problems = append(problems, problem.Problem{
+				Reason: problem.MissingFile, Severity: problem.Error, Pos: group.Pos, Subject: "catalog of group " + name,
+				Found: "no file " + group.Catalog, Expected: "a catalog, as the layout says",
+			})
+			continue
+		}
+		doc, err := b.Documents.Doc(file)
+		if err != nil {
+			problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: group.Catalog})...)
+			continue
+		}
+		b.Catalogs[name] = hierarchy.Layer{Level: catalog.Level, Path: group.Catalog, Root: doc.Root}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return nil
+}
+
+// rulesFor are the merge rules of one component.
+func (b *Resolver) rulesFor(group, component string) hierarchy.Rules {
+	if len(b.Fleet.Layout.Merge) == 0 {
+		return nil
+	}
+	key := group + "/" + component
+	rules, _ := remember(&b.names.mu, b.names.rules, key, func() (hierarchy.Rules, error) {
+		return b.Fleet.Layout.Merge.For(group, component), nil
+	})
+	return rules
+}
+
+// file is the path of a layout's file inside a level's folder. Most layouts name files after the group and the
+// component alone: then it is computed once for all clusters.
+func (b *Resolver) file(t *fleet.FileTemplate, group, component string, facts func() any) (string, error) {
+	if !t.Shared {
+		return t.Path(facts())
+	}
+	return remember(&b.names.mu, b.names.files, fileKey{t, group, component}, func() (string, error) { return t.Path(facts()) })
+}
+
+// filePath is the path of a layout's file inside the folders of a cluster's group.
+func (b *Resolver) FilePath(t *fleet.FileTemplate, c *Cluster, g *Group, component string) (string, error) {
+	return b.file(t, g.Name, component, c.templateFacts.lazy(g, component))
+}
+
+type fileKey struct {
+	t                *fleet.FileTemplate
+	group, component string
+}

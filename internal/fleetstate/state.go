@@ -1,0 +1,98 @@
+package fleetstate
+
+import (
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/parallel"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// The components that stand for what registers a member, and for its agent, both of group FleetGroup. The merged values
+// of the registration chart declare a cluster's labels.
+const (
+	FleetGroup   = "fleet"
+	Registration = "fleet-secret"
+	Agent        = "agent"
+)
+
+// State is everything that answers are computed from: one snapshot and one set of facts, and of members that cannot be
+// computed the last snapshots in which they could (rule 10). It is immutable but for its memory of answers, and may be
+// used by several goroutines.
+type State struct {
+	// Revision is the snapshot's.
+	Revision string
+	Fleet    *fleet.Fleet
+	// Problems are all findings with severity error, of the repository and of its members, in order.
+	Problems []problem.Problem
+
+	resolver *Resolver
+	facts    facts.Set
+	clusters map[string][]*Cluster // by hub: those of its members, in their order
+	// peculiar are the members that are not simply what the snapshot has of them, by hub and name: few, so that nobody has to
+	// look at all members for them.
+	exceptions  []exception
+	folders     *byFolder
+	hubProblems map[string][]problem.Problem // by hub: what is wrong with its own member file
+	hubs        map[string]*fleet.Member     // by hub: its own member, as answers see it
+	groups      []string                     // all that answers know, sorted
+	// unsettled are the names of members that cannot be computed and have no home.
+	unresolved map[string]bool
+	// moves are the hubs that members' files have moved to, by what they were before.
+	moved map[ID]string
+	// released are the catalogs of releases, nil where nobody asks for them (ReadCatalogs).
+	releaseCatalogs *releaseCatalogs
+}
+
+// Build computes the state of a snapshot with facts. What did not change since the previous state, which may be nil,
+// is taken from it, and so is what cannot be computed any more (rule 10). The error, a problem.List, means that the
+// repository as a whole cannot be used; problems of single members are in State.Problems.
+func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
+	return newState(previous, s, f, nil)
+}
+
+// Restore computes the state of a snapshot with facts as it was when its Homes were these.
+func Restore(s *snapshot.Snapshot, f facts.Set, homes LastKnownGood) (*State, error) {
+	return newState(nil, s, f, homes)
+}
+
+func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes LastKnownGood) (*State, error) {
+	var before *Resolver
+	if previous != nil {
+		before = previous.resolver
+	}
+	now, err := newResolver(before, s)
+	if err != nil {
+		return nil, err
+	}
+	st := &State{Revision: s.Revision, Fleet: now.Fleet, resolver: now, facts: f}
+	st.buildClusters(previous, newHistory(st, previous, homes))
+	st.moved = st.movedSince(previous)
+	now.Documents.Trim(s)
+	return st, nil
+}
+
+// buildClusters computes every member's cluster, or takes it from the previous state where nothing that it depends on
+// has changed.
+func (st *State) buildClusters(previous *State, p *history) {
+	st.hubProblems = p.hubFaults()
+	anew := st.takeOver(previous)
+	parallel.Each(len(anew), func(i int) {
+		d := anew[i]
+		c := st.resolver.NewCluster(d.member, d.place, st.facts)
+		c.Problems = problem.Cut(st.resolver.check(c), problem.OfCluster)
+		st.clusters[d.member.Hub][d.at] = p.settle(c)
+	})
+	st.indexFolders(previous, anew)
+	st.findExceptions(previous, anew)
+	st.Problems = problem.Errors(st.Fleet.Problems)
+	st.unresolved = map[string]bool{}
+	for _, x := range st.exceptions {
+		st.Problems = append(st.Problems, x.cluster.Problems...)
+		if x.cluster.LastKnownGood == nil && len(x.cluster.Problems) > 0 {
+			st.unresolved[x.member.Name] = true
+		}
+	}
+	st.Problems = problem.Sorted(st.Problems)
+	st.groups, st.hubs = st.allGroups(), st.ownMembers()
+}

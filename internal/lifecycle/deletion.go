@@ -1,0 +1,145 @@
+package lifecycle
+
+import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/query"
+)
+
+// Deletion in two steps (D3): a set that is to go together with what runs is answered with `deletion: cascade` while the
+// engine's Application lacks the cascading finalizer, so that it gets it, and is left out from then on. All of that is
+// read from facts.Application, so that answers stay pure (G6). Where the facts know nothing of Applications there is one
+// step: sets are left out at once, and what runs stays.
+
+// removal is how far the removal of an Application has come.
+type step int
+
+const (
+	// none: there is no such Application, or what it runs is to stay.
+	NoRemoval step = iota
+	// wanted: it is there, and deleting it would leave what runs.
+	Wanted
+	// marked: it is there, and deleting it removes what runs.
+	Marked
+)
+
+// disabled reports whether a component that is not to run on a cluster has been switched off there (D2). That takes a
+// statement: `enabled: false` in the hierarchy, or a label that the entry's selector refuses. Where nothing switches it
+// on any more, be it that its entry, its file or its label is gone, it is lost: by silence nothing is removed (D1).
+func isDisabled(c *fleetstate.Cluster, tree *hierarchy.Tree, e *catalog.Entry) bool {
+	if e.Enabled {
+		return e.Selector.Refuses(c.Labels.All)
+	}
+	said, ok := tree.Origin([]string{catalog.KeyEnabled})
+	if !ok || said.Level == catalog.Level {
+		return false
+	}
+	on, ok := said.Value.Truth()
+	return ok && !on
+}
+
+// RemovesWorkloads reports whether the workloads of a component are to be removed together with its Application: the
+// component is switched off, or the member is retired and says so. Workloads that no catalog describes any more stay.
+func RemovesWorkloads(c *fleetstate.Cluster, r fleetstate.Component) bool {
+	switch {
+	case r.EntryTree == nil || r.EntryTree.Root.IsNull():
+		return false
+	case c.IsRetired():
+		return c.Member.Deletion == fleet.Cascade
+	}
+	return isDisabled(c, r.EntryTree, r.Entry)
+}
+
+// application is a component's Application on a cluster, by its name and its labels, whatever release it is labelled with.
+func applicationOf(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group, component string) (facts.Application, bool) {
+	a, there := st.Facts().Application(catalog.ApplicationName(component, c.Member.Name))
+	return a, there && a.Cluster == c.Member.Name && a.Group == g.Name && a.Component == component
+}
+
+// held reports whether a set that moves to the asker's release has to wait: its Application is labelled with another
+// release, and that one's ApplicationSet controls it still. Answered now, the asker would fail on it before it came to
+// what it has to let go itself, so that two releases that exchange clusters would wait for each other for ever (D4). Only
+// who asks for one release can be told apart from the old owner, and only if its own name is known: left out of the
+// answer to the ApplicationSet that controls it, the Application would be deleted.
+func WaitsForRelease(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) bool {
+	if q.Release == "" || q.ApplicationSet == "" {
+		return false
+	}
+	a, there := applicationOf(st, c, g, component)
+	return there && a.Release != "" && a.Release != g.Release.Type && a.Controller != "" && a.Controller != q.ApplicationSet
+}
+
+// removal is how far the removal of a component has come that is not to run on a cluster. An Application counts if its
+// name and its labels say that it is this component's; one of another release moves, and is left to go by itself (D4).
+func RemovalStep(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) step {
+	if q.Desired {
+		return NoRemoval
+	}
+	a, there := applicationOf(st, c, g, component)
+	switch {
+	case !there:
+		return NoRemoval
+	case (q.Release != "" || q.View == query.Releases) && a.Release != "" && a.Release != g.Release.Type:
+		return NoRemoval
+	case a.Cascade:
+		return Marked
+	}
+	return Wanted
+}
+
+// removing are the components of a group that are not to run on a cluster, but whose removal is under way: as long as
+// their Applications are there, the ApplicationSets that answer for them have to be kept (R7). Those that are kept
+// anyway need not be looked at.
+func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, kept map[string]bool) []string {
+	if q.Desired {
+		return nil
+	}
+	var out []string
+	for _, a := range st.Facts().ApplicationsOf(c.Member.Name) {
+		if a.Group != g.Name || kept[a.Component] || RemovalStep(st, q, c, g, a.Component) == NoRemoval {
+			continue
+		}
+		resolver := st.ResolverOf(c)
+		r, problems := resolver.MergeEntry(g.Catalogs, a.Component)
+		if len(problems) > 0 || !RemovesWorkloads(c, r) {
+			continue
+		}
+		// A component that no catalog describes any more must not be switched on: its ApplicationSet could not be rendered.
+		if _, catalogued := resolver.Catalogs[g.Name]; catalogued {
+			if found, _ := r.Entry.Incomplete(r.Entry.Chart, true); found != "" {
+				continue
+			}
+		}
+		out = append(out, a.Component)
+	}
+	return out
+}
+
+// registration is the Deletion of a member's set in view members, and whether there is one. A retired member's stays
+// as it is while any component's Application on it is left, as Argo CD has to reach the cluster; then what registers it
+// goes, whatever becomes of what runs on the cluster.
+func RegistrationDeletion(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (deletion string, is bool) {
+	switch {
+	case c.Member.IsHub:
+		return "", false
+	case !c.IsRetired():
+		return fleet.Orphan, true
+	case q.Desired:
+		return "", false
+	}
+	a, there := st.Facts().Application(catalog.ApplicationName(fleetstate.Registration, c.Member.Name))
+	switch {
+	case !there, a.Cluster != c.Member.Name, a.Component != "" && a.Component != fleetstate.Registration:
+		return "", false // nothing is registered anew for its removal
+	case slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(b facts.Application) bool { return b.Component != "" && b.Name != a.Name }):
+		return fleet.Orphan, true
+	case a.Cascade:
+		return "", false
+	}
+	return fleet.Cascade, true
+}

@@ -1,0 +1,205 @@
+package lifecycle
+
+import (
+	"fmt"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/release"
+)
+
+// Cause is why a set is not answered any more (rule D2).
+type Reason string
+
+// The causes.
+const (
+	Moved    Reason = "moved"    // to another release, owner or engine, where it is to run on
+	Disabled Reason = "disabled" // switched off for the cluster, or a label keeps it from being selected
+	Retired  Reason = "retired"  // the member file says so
+	Lost     Reason = "lost"     // the files, or what switched it on, are gone, and nothing says why
+)
+
+// Departure is why something is not to be answered.
+type Removal struct {
+	Reason Reason
+	// Deletion is what becomes of what runs: fleet.Cascade or fleet.Orphan.
+	Deletion string
+	// Detail says more about the cause, and Pos where it stands; both may be empty.
+	Detail string
+	Pos    problem.Pos
+	// To is who answers from now on for what has moved.
+	To Destination
+}
+
+// Destination is who answers for what has moved: an owner, as Request.Owner says it, for a release. Hub is another hub,
+// empty for the one that was asked.
+type Destination struct{ Hub, Owner, Release string }
+
+// Departures tells why sets are not in the answer to a request, or are in it for their removal alone.
+type Removals struct {
+	st *fleetstate.State
+	q  query.Checked
+}
+
+// Departures are those of a request. The error is an *Error, as that of Answer would be.
+func RemovalsOf(st *fleetstate.State, r query.Query) (*Removals, error) {
+	q, failure := query.Check(st, r)
+	if failure != nil {
+		return nil, failure
+	}
+	return &Removals{st, q}, nil
+}
+
+// Why is the cause for a component of a cluster, which is not to be answered; without a component, for the cluster as a
+// whole. Of what is to be answered, there is none.
+func (d *Removals) Of(name, component string) Removal {
+	m := d.st.Fleet.Member(d.q.Hub, name)
+	if m == nil {
+		return d.away(name, component)
+	}
+	c := d.st.ClusterOf(m)
+	m = c.Member
+	switch {
+	case d.st.IsLeftOut(c, d.q.Requester, d.q.Desired):
+		wrong := c.Errors()[0]
+		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: wrong.Message(), Pos: wrong.Pos}
+	case c.IsRetired():
+		out := Removal{Reason: Retired, Deletion: fleet.Orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
+		if d.q.View != query.Components || m.Deletion == fleet.Cascade {
+			out.Deletion = fleet.Cascade
+		}
+		return out
+	case len(c.Broken) > 0:
+		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: c.Broken[0].Message(), Pos: c.Broken[0].Pos}
+	case d.q.View == query.Members && m.IsHub:
+		return Removal{Reason: Disabled, Deletion: fleet.Orphan, Detail: "it has become the hub's own", Pos: m.KeyPos("fleet_member")}
+	case d.q.View == query.Grants && c.Registered:
+		return Removal{Reason: Moved, Deletion: fleet.Orphan, Detail: "the hub owns the group", Pos: m.Pos}
+	case d.q.View == query.Agents && !m.Remote:
+		return Removal{Reason: Disabled, Deletion: fleet.Orphan, Detail: "it is no agent any more", Pos: m.KeyPos("use_remote_argo")}
+	}
+	if out, is := d.elsewhere(c); is {
+		if component != "" && !d.runs(c, component) { // there is nobody that it could have moved to
+			out = d.component(c, component)
+			out.Deletion = fleet.Orphan
+		}
+		return out
+	}
+	switch {
+	case d.q.LabelSelector.Refuses(c.Labels.All):
+		return Removal{Reason: Disabled, Deletion: fleet.Orphan, Detail: "a label keeps it from being selected", Pos: m.Pos}
+	case !d.q.LabelSelector.Matches(c.Labels.All):
+		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: "it lacks a label that is selected by", Pos: m.Pos}
+	case !c.Registered && d.q.View != query.Members:
+		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: "its cluster Secret is gone", Pos: m.Pos}
+	case component == "" || d.q.View != query.Components:
+		return Removal{Reason: Lost, Deletion: fleet.Orphan, Pos: m.Pos}
+	}
+	return d.component(c, component)
+}
+
+// elsewhere is the departure of what another owner or release answers for (D4).
+func (d *Removals) elsewhere(c *fleetstate.Cluster) (Removal, bool) {
+	if d.q.View != query.Components {
+		return Removal{}, false
+	}
+	g := c.Groups[d.q.Group]
+	switch {
+	case g == nil:
+		return Removal{}, false
+	case Owns(d.st, c, d.q.Group, d.q.Requester) && !MayDeploy(d.st, c, d.q.Group, d.q.Requester):
+		pos := c.Member.KeyPos("enable_remote_" + d.q.Group) // it comes back: nobody else is waited for
+		return Removal{Reason: Moved, Deletion: fleet.Orphan, Detail: "another engine has its group still", Pos: pos}, true
+	case !MayDeploy(d.st, c, d.q.Group, d.q.Requester):
+		to := Destination{Owner: c.Member.Owner(d.q.Group), Release: g.Release.Type}
+		return Removal{Moved, fleet.Orphan, "another engine owns its group", c.Member.KeyPos("enable_remote_" + d.q.Group), to}, true
+	case d.q.Release != "" && g.Release.Type != "" && g.Release.Type != d.q.Release:
+		to := Destination{Owner: d.q.Requester, Release: g.Release.Type}
+		return Removal{Moved, fleet.Orphan, fmt.Sprintf("it is on release %q", g.Release.Type), c.Labels.Origins[release.LabelOf(g.Name)], to}, true
+	}
+	return Removal{}, false
+}
+
+// away is the departure of a cluster that has no file under its hub any more. If its file has moved to another hub, the
+// cluster has, with what is to run there.
+func (d *Removals) away(name, component string) Removal {
+	c := d.st.MovedCluster(d.q.Hub, name)
+	if c == nil {
+		out := Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: "its member file is gone"}
+		for _, hub := range d.st.Fleet.Hubs() {
+			if m := d.st.Fleet.Member(hub, name); m != nil { // of an earlier or a later commit, or another cluster
+				out.Detail, out.Pos = fmt.Sprintf("its member file is gone, and hub %q has one of that name", hub), m.Pos
+				break
+			}
+		}
+		return out
+	}
+	m := c.Member
+	if c.IsRetired() {
+		return Removal{Reason: Retired, Deletion: fleet.Orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
+	}
+	stays := true
+	switch {
+	case d.q.View == query.Members:
+		stays = !m.IsHub
+	case d.q.View == query.Agents:
+		stays = m.Remote
+	case component != "":
+		stays = d.runs(c, component)
+	}
+	if !stays {
+		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: fmt.Sprintf("its member file has moved to hub %q, which is not to run it", m.Hub), Pos: m.Pos}
+	}
+	return Removal{Moved, fleet.Orphan, fmt.Sprintf("its member file has moved to hub %q", m.Hub), m.Pos, Destination{Hub: m.Hub}}
+}
+
+// runs reports whether a component is to run on a cluster, whoever answers for it.
+func (d *Removals) runs(c *fleetstate.Cluster, component string) bool {
+	g := c.Groups[d.q.Group]
+	if g == nil {
+		return false
+	}
+	r, problems := d.resolve(c, g, component)
+	return len(problems) == 0 && r.Enabled
+}
+
+// resolve computes a component by the request's base, or without one by the catalog that is known of its release.
+func (d *Removals) resolve(c *fleetstate.Cluster, g *fleetstate.Group, component string) (fleetstate.Component, []problem.Problem) {
+	if d.q.BaseEntry == nil {
+		g, _ = d.st.GroupAsReleased(c, g).Component(component)
+	}
+	return d.st.ResolverOf(c).Resolve(c, g, component, d.q.BaseEntry)
+}
+
+// component is why a component does not run on a cluster.
+func (d *Removals) component(c *fleetstate.Cluster, component string) Removal {
+	lost := Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: "no catalog has it any more"}
+	g := c.Groups[d.q.Group]
+	if g == nil {
+		return lost
+	}
+	r, problems := d.resolve(c, g, component)
+	if !r.Known || len(problems) > 0 || r.EntryTree == nil {
+		return lost
+	}
+	e := r.Entry
+	out := Removal{Reason: Disabled, Deletion: fleet.Cascade}
+	if !RemovesWorkloads(c, r) {
+		out.Reason, out.Deletion = Lost, fleet.Orphan
+	}
+	gone := out.Reason == Lost
+	switch {
+	case !e.Enabled && gone:
+		out.Detail, out.Pos = "nothing switches it on any more", r.EntryTree.At([]string{catalog.KeyEnabled}).Pos()
+	case !e.Enabled:
+		out.Detail, out.Pos = "switched off", r.EntryTree.At([]string{catalog.KeyEnabled}).Pos()
+	case gone:
+		out.Detail, out.Pos = "its selector asks for a label that the cluster does not have", r.EntryTree.At([]string{catalog.KeySelector}).Pos()
+	case !e.Selector.Matches(c.Labels.All):
+		out.Detail, out.Pos = "its selector does not match the cluster's labels", r.EntryTree.At([]string{catalog.KeySelector}).Pos()
+	}
+	return out
+}

@@ -1,0 +1,16 @@
+package paramset
+
+import "github.com/argosy-hub/argosy/internal/fleetstate"
+
+// common are the fields that all of a cluster's sets share.
+func commonOf(c *fleetstate.Cluster, application string) Common {
+	out := Common{
+		Name: c.Member.Name, NameNormalized: c.Member.Name, Server: c.Facts.Server,
+		Tenant: c.Member.Tenant, Environment: c.Member.Environment, Hub: c.Member.Hub, Model: c.Member.Model(),
+		Metadata: c.Metadata, ApplicationName: application, Quarantine: c.Quarantine,
+	}
+	if c.LastKnownGood != nil {
+		out.Revision = c.LastKnownGood.Snapshot.Revision
+	}
+	return out
+}

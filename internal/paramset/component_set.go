@@ -1,0 +1,113 @@
+package paramset
+
+import (
+	"fmt"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// componentSets are one set per component that is enabled on a cluster and owned by the asker.
+func componentSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (out ClusterSets) {
+	g := c.Groups[q.Group]
+	if g == nil {
+		return out
+	}
+	out.Known = q.Component != "" && g.Has(q.Component)
+	if !c.Registered || !lifecycle.MayDeploy(st, c, q.Group, q.Requester) {
+		return out
+	}
+	if len(g.Errors) > 0 {
+		out.Problems = relevantProblems(c, g.Errors)
+		return out
+	}
+	if q.Release != "" && g.Release.Type != q.Release {
+		return out
+	}
+	for _, component := range componentsOf(q, g) {
+		s, problems := componentSet(st, q, c, g, component)
+		out.Problems = append(out.Problems, problems...)
+		if s != nil {
+			out.Sets = append(out.Sets, s)
+		}
+	}
+	return out
+}
+
+// components are the names that a request asks for.
+func componentsOf(q query.Checked, g *fleetstate.Group) []string {
+	if q.Component != "" {
+		return []string{q.Component}
+	}
+	return g.Components()
+}
+
+// componentSet is one cluster's set of one component, nil when there is to be no Application: it is not to run there,
+// and what runs has been taken care of (D3); or when it belongs to another ApplicationSet yet.
+func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) (*ComponentSet, []problem.Problem) {
+	resolver := st.ResolverOf(c)
+	r, problems := resolver.Resolve(c, g, component, q.BaseEntry)
+	if problems = relevantProblems(c, problems); len(problems) > 0 {
+		return nil, problems
+	}
+	if r.Enabled && !c.IsRetired() {
+		if lifecycle.WaitsForRelease(st, q, c, g, component) {
+			return nil, nil
+		}
+		return NewComponentSet(resolver, c, g, component, written(q, r), fleet.Orphan)
+	}
+	if r.EntryTree == nil || lifecycle.RemovalStep(st, q, c, g, component) != lifecycle.Wanted || !lifecycle.RemovesWorkloads(c, r) {
+		return nil, nil
+	}
+	if r.Values == nil {
+		if r, problems = resolver.Complete(c, g, component, q.BaseEntry, r); len(problems) > 0 {
+			return nil, nil // it cannot be told any more what runs: it stays, and so does the rest of the answer
+		}
+	}
+	return NewComponentSet(resolver, c, g, component, written(q, r), fleet.Cascade)
+}
+
+// written is what is encoded of a component.
+func written(q query.Checked, r fleetstate.Component) fleetstate.Component {
+	if q.SubjectsOnly {
+		r.Values = nil
+	}
+	return r
+}
+
+// NewComponentSet is the parameter set of a component, which a resolver has computed.
+func NewComponentSet(b *fleetstate.Resolver, c *fleetstate.Cluster, g *fleetstate.Group, component string, r fleetstate.Component, deletion string) (*ComponentSet, []problem.Problem) {
+	var root *yamldoc.Node
+	if r.Values != nil {
+		root = r.Values.Root
+	}
+	text, err := b.Text(root)
+	if err != nil {
+		return nil, c.Attribute([]problem.Problem{{
+			Reason: problem.InvalidValue, Severity: problem.Error, Pos: c.Member.Pos, Subject: fmt.Sprintf("component %q", component), Found: err.Error(),
+		}})
+	}
+	e := r.Entry
+	return &ComponentSet{
+		Common: commonOf(c, catalog.ApplicationName(component, c.Member.Name)), Component: component, Group: g.Name, Release: g.Release.Type,
+		Chart: r.Chart, Namespace: r.Namespace, ReleaseName: r.ReleaseName, HelmValues: text, ValueFiles: valueFiles(r.Values), Deletion: deletion,
+		Kind: e.Kind, DependsOn: e.DependsOn, Substitute: e.Substitute,
+	}, nil
+}
+
+// valueFiles are the value files among a tree's layers: catalog entries are no value files.
+func valueFiles(t *hierarchy.Tree) []string {
+	var layers []hierarchy.Layer
+	for _, l := range t.Layers() {
+		if l.Root != nil && l.Root.Doc != nil && l.Root == l.Root.Doc.Root {
+			layers = append(layers, l)
+		}
+	}
+	return files(layers)
+}

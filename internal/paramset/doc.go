@@ -1,0 +1,2 @@
+// Package paramset computes the parameter sets of a query.
+package paramset

@@ -1,0 +1,61 @@
+package paramset
+
+import (
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/registration"
+	"github.com/argosy-hub/argosy/internal/release"
+)
+
+// registrationSets are the one set of a spoke, what registers it.
+func memberSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (out ClusterSets) {
+	deletion, is := lifecycle.RegistrationDeletion(st, q, c)
+	if !is {
+		return out
+	}
+	s, faults := NewMemberSet(st, c, deletion)
+	if out.Problems = relevantProblems(c, faults); s != nil {
+		out.Sets = []Set{s}
+	}
+	return out
+}
+
+// NewMemberSet is what registers a member.
+func NewMemberSet(st *fleetstate.State, c *fleetstate.Cluster, deletion string) (*MemberSet, []problem.Problem) {
+	rel, err := st.ResolverOf(c).Fleet.FleetSecrets.Choose(c.Labels.All)
+	if err != nil {
+		return nil, c.UnknownRelease(err, release.FleetSecretsLabel)
+	}
+	text, err := registration.HubValues(st, c).YAML()
+	if err != nil {
+		return nil, c.Attribute(problem.From(err, problem.InvalidValue, c.Member.Pos))
+	}
+	return &MemberSet{
+		Common: commonOf(c, catalog.ApplicationName(fleetstate.Registration, c.Member.Name)), SecretManagerSecretName: c.Member.SecretManagerSecret,
+		SecretLabels: c.Labels.Declared, SecretAnnotations: c.Annotations.Declared,
+		Release: rel.Keys, Source: rel.Source, HelmValues: string(text), ValueFiles: files(c.Registration.Layers()), Deletion: deletion,
+	}, nil
+}
+
+// files are the paths of the layers that are there, in order.
+func files(layers []hierarchy.Layer) []string {
+	out := []string{}
+	for _, l := range layers {
+		if !l.Missing() {
+			out = append(out, l.Path)
+		}
+	}
+	return out
+}
+
+// concerns are problems that concern somebody: those of a retired member do not.
+func relevantProblems(c *fleetstate.Cluster, ps []problem.Problem) []problem.Problem {
+	if c.IsRetired() {
+		return nil
+	}
+	return ps
+}

@@ -1,0 +1,138 @@
+package paramset
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// ReleaseUse is a release with the clusters of one owner that are on it.
+type ReleaseUse struct {
+	Release  release.Release
+	Clusters []string
+	Enabled  map[string]bool // the components that the hierarchy of any of them switches on, or that are being removed
+	// A release that only members at home are on is as it was at the home of the first of them.
+	revision, quarantine string
+}
+
+// releaseUses are the releases of the group that the asker's clusters are on, by type (R4, R7).
+func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse, []problem.Problem) {
+	clusters, problems := queriedClusters(st, q)
+	uses := map[string]*ReleaseUse{}
+	for _, c := range clusters {
+		if !c.Registered || !lifecycle.Owns(st, c, q.Group, q.Requester) {
+			continue
+		}
+		g := c.Groups[q.Group]
+		if g == nil {
+			continue // its layout, of before, has no such group
+		}
+		if len(g.Errors) > 0 {
+			problems = append(problems, relevantProblems(c, g.Errors)...)
+			continue
+		}
+		var removing []string
+		if c.IsRetired() {
+			if removing = lifecycle.Removing(st, q, c, g, nil); len(removing) == 0 {
+				continue
+			}
+		}
+		u := uses[g.Release.Type]
+		if u == nil {
+			u = newReleaseUse(st, c, g)
+			uses[g.Release.Type] = u
+		}
+		u.Clusters = append(u.Clusters, c.Member.Name)
+		if !c.IsRetired() {
+			enabled, faults := st.ResolverOf(c).EnabledByHierarchy(g)
+			problems = append(problems, c.Attribute(faults)...)
+			for _, component := range enabled {
+				u.Enabled[component] = true
+			}
+			removing = lifecycle.Removing(st, q, c, g, u.Enabled)
+		}
+		for _, component := range removing {
+			u.Enabled[component] = true
+		}
+	}
+	return uses, problems
+}
+
+// releaseUse is the release of a cluster: as the snapshot has it, if it does.
+func newReleaseUse(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group) *ReleaseUse {
+	u := &ReleaseUse{Release: g.Release, Enabled: map[string]bool{}}
+	if c.LastKnownGood == nil {
+		return u
+	}
+	rel, err := st.Fleet.Versions.Of(g.Name).Choose(map[string]string{release.LabelOf(g.Name): g.Release.Type})
+	if err != nil {
+		u.revision, u.quarantine = c.LastKnownGood.Snapshot.Revision, c.Quarantine
+		return u
+	}
+	u.Release = rel
+	return u
+}
+
+// DesiredReleases are the releases of a group that the clusters of an owner will be on when all removals are done, by type.
+func DesiredReleases(st *fleetstate.State, hub, group, owner string) map[string]*ReleaseUse {
+	uses, _ := releaseUses(st, query.Checked{Query: query.Query{View: query.Releases, Hub: hub, Group: group}, Requester: owner, Desired: true})
+	return uses
+}
+
+// releaseSets are one set per release of the group that a cluster of the asker's is on.
+func releaseSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Problem) {
+	uses, problems := releaseUses(st, q)
+	var sets []Set
+	common := requesterCommon(st, q)
+	for _, name := range slices.Sorted(maps.Keys(uses)) {
+		u := uses[name]
+		components := map[string]any{}
+		for component := range u.Enabled {
+			components[component] = map[string]any{catalog.KeyEnabled: true}
+		}
+		owner := q.Requester
+		text, err := yamldoc.FromAny(nil, map[string]any{
+			"group": q.Group, "release": name, "hub": q.Hub, "owner": owner, catalog.ComponentsKey: components,
+		}).YAML()
+		if err != nil {
+			problems = append(problems, problem.From(err, problem.InvalidValue, u.Release.Pos)...)
+			continue
+		}
+		common := common
+		common.Revision = u.revision
+		if u.quarantine != "" {
+			common.Quarantine = u.quarantine
+		}
+		s := &ReleaseSet{Common: common, Group: q.Group, Release: u.Release.Keys, Source: u.Release.Source, Clusters: u.Clusters, HelmValues: string(text)}
+		s.ApplicationName = catalog.ReleaseApplicationName(q.Group, name)
+		sets = append(sets, s)
+	}
+	return sets, problems
+}
+
+// askersCommon are the common fields of the cluster whose engine asks: the one that the ApplicationSets live on.
+func requesterCommon(st *fleetstate.State, q query.Checked) Common {
+	name := q.Requester
+	if name == fleet.OwnerHub {
+		name = ""
+		if self := st.HubMember(q.Hub); self != nil {
+			name = self.Name
+		}
+	}
+	c := st.Cluster(q.Hub, name)
+	if c == nil {
+		return Common{
+			Name: q.Hub, NameNormalized: q.Hub, Hub: q.Hub, Model: fleet.Centralized,
+			Metadata: fleetstate.NewMetadata(nil, nil),
+		}
+	}
+	return commonOf(c, "")
+}

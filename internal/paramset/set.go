@@ -1,0 +1,86 @@
+package paramset
+
+import (
+	"encoding/json"
+	"github.com/argosy-hub/argosy/internal/catalog"
+)
+
+// Common is what every parameter set has, but for `digest` and `revision`, which encode adds. Name is the cluster that
+// the Application is deployed to.
+type Common struct {
+	Name            string          `json:"name"`
+	NameNormalized  string          `json:"nameNormalized"`
+	Server          string          `json:"server"`
+	Tenant          string          `json:"tenant"`
+	Environment     string          `json:"environment"`
+	Hub             string          `json:"hub"`
+	Model           string          `json:"model"`
+	Metadata        json.RawMessage `json:"metadata"`
+	ApplicationName string          `json:"applicationName"`
+	// Quarantine tells why the set is the last good one of a member that cannot be computed; absent from all others (rule 10).
+	Quarantine string `json:"quarantine,omitempty"`
+	// Revision is what the set is computed from, where that is not the State's; the encoding adds it.
+	Revision string `json:"-"`
+}
+
+// MemberSet is one element of the answer to view members.
+type MemberSet struct {
+	Common
+	SecretManagerSecretName string            `json:"secretManagerSecretName"`
+	SecretLabels            map[string]string `json:"secretLabels"`
+	SecretAnnotations       map[string]string `json:"secretAnnotations"`
+	Release                 map[string]any    `json:"release"`
+	Source                  any               `json:"source"`
+	HelmValues              string            `json:"helmValues"`
+	ValueFiles              []string          `json:"valueFiles"`
+	Deletion                string            `json:"deletion"`
+}
+
+// ReleaseSet is one element of the answer to view releases.
+type ReleaseSet struct {
+	Common
+	Group      string         `json:"group"`
+	Release    map[string]any `json:"release"`
+	Source     any            `json:"source"`
+	Clusters   []string       `json:"clusters"`
+	HelmValues string         `json:"helmValues"`
+}
+
+// ComponentSet is one element of the answer to view components. Kind and what follows it are absent for a plain chart.
+type ComponentSet struct {
+	Common
+	Component   string        `json:"component"`
+	Group       string        `json:"group"`
+	Release     string        `json:"release"`
+	Chart       catalog.Chart `json:"chart"`
+	Namespace   string        `json:"namespace"`
+	ReleaseName string        `json:"releaseName"`
+	HelmValues  string        `json:"helmValues"`
+	ValueFiles  []string      `json:"valueFiles"`
+	Deletion    string        `json:"deletion"`
+	// Kind is KindManifests for a folder in Git, Chart.Path, that is applied as it is.
+	Kind string `json:"kind,omitempty"`
+	// DependsOn are components of the same cluster that Flux waits for, Substitute has Flux put the facts for variables.
+	DependsOn  []string `json:"dependsOn,omitempty"`
+	Substitute bool     `json:"substitute,omitempty"`
+}
+
+// AgentSet is one element of the answer to view agents.
+type AgentSet struct {
+	Common
+	Engine     string            `json:"engine"`
+	Flags      map[string]string `json:"flags"`
+	Groups     []string          `json:"groups"`
+	HelmValues string            `json:"helmValues"`
+	// CredentialValues are the values of charts/fleet-secret on the member: the credentials of what it reads.
+	CredentialValues string `json:"credentialValues"`
+	// Components are the merged components that a flux agent runs; absent for argocd, whose engine asks by itself.
+	Components []ComponentSet `json:"components,omitempty"`
+	Deletion   string         `json:"deletion"`
+}
+
+// Shared are the fields that all sets have.
+func (c *Common) Shared() *Common { return c }
+
+// ParameterSet is one element of a response.
+type Set interface{ Shared() *Common }

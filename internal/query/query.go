@@ -1,0 +1,201 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// View is a question that the plugin answers.
+type View string
+
+// The views.
+const (
+	Members    View = "members"
+	Releases   View = "releases"
+	Components View = "components"
+	Agents     View = "agents"
+	Grants     View = "grants"
+)
+
+// Views are all views, sorted.
+var Views = []string{string(Agents), string(Components), string(Grants), string(Members), string(Releases)}
+
+// Request is one question; the fields are the plugin's input.parameters.
+type Query struct {
+	View View
+	// Hub is required here; the server fills its own in.
+	Hub string
+	// Group is required for Releases and Components.
+	Group string
+	// Component restricts Components to one.
+	Component string
+	// Release restricts Components to the clusters on one release of the group.
+	Release string
+	// Base is a catalog entry as encoding/json decodes it with UseNumber; nil for the layout's catalog.
+	Base map[string]any
+	// Selector restricts the clusters by their labels.
+	Selector any
+	// Owner is whose engine asks: "hub" (also when empty), or a member's name.
+	Owner string
+	// ApplicationSet is the name of the ApplicationSet that asks, which is none of the parameters; empty when nobody knows.
+	ApplicationSet string
+}
+
+// ParseRequest reads input.parameters (a JSON object); an absent hub is defaultHub. The error is an *Error of kind
+// BadRequest.
+func Parse(parameters []byte, defaultHub string) (Query, error) {
+	dec := json.NewDecoder(bytes.NewReader(parameters))
+	dec.UseNumber()
+	var raw map[string]any
+	if err := dec.Decode(&raw); err != nil {
+		return Query{}, queryerr.BadRequest("input.parameters: expected an object")
+	}
+	r := Query{Hub: defaultHub}
+	known := []string{"view", "hub", "group", "component", "release", "base", "selector", "owner"}
+	keys := make([]string, 0, len(raw))
+	for key := range raw {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		v := raw[key]
+		if v == nil {
+			continue
+		}
+		switch key {
+		case "base":
+			m, ok := v.(map[string]any)
+			if !ok {
+				return Query{}, queryerr.BadRequest("input.parameters.base: expected an object, a catalog entry")
+			}
+			if deeper(m, yamldoc.MaxDepth) {
+				return Query{}, queryerr.BadRequest("input.parameters.base: values nested deeper than the limit; expected at most %d levels", yamldoc.MaxDepth)
+			}
+			r.Base = m
+			continue
+		case "selector":
+			r.Selector = v
+			continue
+		}
+		s, ok := v.(string)
+		if !ok && slices.Contains(known, key) {
+			return Query{}, queryerr.BadRequest("input.parameters.%s: expected a string", key)
+		}
+		switch key {
+		case "view":
+			r.View = View(s)
+		case "hub":
+			if s != "" {
+				r.Hub = s
+			}
+		case "group":
+			r.Group = s
+		case "component":
+			r.Component = s
+		case "release":
+			r.Release = s
+		case "owner":
+			r.Owner = s
+		default:
+			return Query{}, queryerr.BadRequest("input.parameters: unknown key %q%s; expected %s", key, queryerr.Hint(key, known), strings.Join(known, ", "))
+		}
+	}
+	return r, nil
+}
+
+// deeper says whether what encoding/json decoded has more than so many levels. A request is small, yet its values are
+// written once for each cluster and indented by their depth.
+func deeper(v any, levels int) bool {
+	if levels < 0 {
+		return true
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, below := range v {
+			if deeper(below, levels-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, below := range v {
+			if deeper(below, levels-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// query is a request that has been checked.
+type Checked struct {
+	Query
+	// Requester is whose engine asks: fleet.OwnerHub or a member's name.
+	Requester string
+	// Desired asks for what will be when all removals are done: for plans, and for engines that remove in one step.
+	Desired bool
+	// SubjectsOnly asks for what the sets are about alone: any number of sets, without values.
+	SubjectsOnly  bool
+	LabelSelector labels.Selector
+	// BaseEntry is the request's catalog entry, nil for the layout's.
+	BaseEntry *yamldoc.Node
+}
+
+// CheckQuery validates a request against the fleet.
+func Check(st *fleetstate.State, r Query) (Checked, *queryerr.Error) {
+	q := Checked{Query: r}
+	if !slices.Contains(Views, string(r.View)) {
+		return q, queryerr.BadRequest("view %q is not known%s; expected one of %s", r.View, queryerr.Hint(string(r.View), Views), strings.Join(Views, ", "))
+	}
+	if r.Hub == "" {
+		return q, queryerr.BadRequest("no hub given: set input.parameters.hub, or the server's --hub")
+	}
+	if len(st.Fleet.Members(r.Hub)) == 0 {
+		return q, queryerr.BadRequest("hub %q has no member files%s; expected %s", r.Hub, queryerr.Hint(r.Hub, st.Fleet.Hubs()), st.Fleet.Layout.Members)
+	}
+	if q.Requester = st.OwnerName(r.Hub, r.Owner); q.Requester != fleet.OwnerHub && st.Fleet.Member(r.Hub, q.Requester) == nil {
+		names := make([]string, 0, len(st.Fleet.Members(r.Hub)))
+		for _, m := range st.Fleet.Members(r.Hub) {
+			names = append(names, m.Name)
+		}
+		return q, queryerr.BadRequest("owner %q is no member of hub %q%s", q.Requester, r.Hub, queryerr.Hint(q.Requester, names))
+	}
+	if err := checkGroup(st, r); err != nil {
+		return q, err
+	}
+	var err error
+	if q.LabelSelector, err = labels.ParseSelector(r.Selector); err != nil {
+		return q, queryerr.BadRequest("input.parameters.%v", err)
+	}
+	if q.Base != nil {
+		if q.BaseEntry, err = st.Resolver().BaseEntry(q.Base); err != nil {
+			return q, queryerr.BadRequest("input.parameters.%v", err)
+		}
+	}
+	return q, nil
+}
+
+func checkGroup(st *fleetstate.State, r Query) *queryerr.Error {
+	groups := st.Groups()
+	needs := r.View == Releases || r.View == Components
+	switch {
+	case needs && r.Group == "":
+		return queryerr.BadRequest("view %q needs a group; expected one of %s", r.View, strings.Join(groups, ", "))
+	case needs && !slices.Contains(groups, r.Group):
+		return queryerr.BadRequest("group %q is not in the layout%s; expected one of %s", r.Group, queryerr.Hint(r.Group, groups), strings.Join(groups, ", "))
+	case r.View != Components && (r.Component != "" || r.Base != nil || r.Release != ""):
+		return queryerr.BadRequest("component, base and release belong to view %q, not to %q", Components, r.View)
+	case r.Base != nil && r.Component == "":
+		return queryerr.BadRequest("base needs a component: it is one component's catalog entry")
+	case r.Component != "" && !labels.IsName(r.Component):
+		return queryerr.BadRequest("component %q is no DNS-1123 label", r.Component)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package queryerr
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Kind tells whose fault an Error is.
+type ErrorKind int
+
+const (
+	// BadRequest means that the request itself cannot be answered.
+	KindBadRequest ErrorKind = iota + 1
+	// Unavailable means that the fleet cannot be computed as it is.
+	KindUnavailable
+)
+
+// maxMessage bounds an error's text, in bytes: it becomes a condition of the ApplicationSet, and varying text makes
+// Argo CD reconcile in a loop (rule G5; argo-cd#21887).
+const maxMessage = 600
+
+// Error is why a request has no answer.
+type Error struct {
+	Kind     ErrorKind
+	Message  string
+	Problems []problem.Problem
+}
+
+// Error is the message, at most maxMessage bytes, the same for the same cause.
+func (e *Error) Error() string {
+	return problem.Truncate(e.Message, maxMessage)
+}
+
+func BadRequest(format string, args ...any) *Error {
+	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+// unavailable is the error of members that cannot be computed.
+func Unavailable(ps []problem.Problem) *Error {
+	ps = problem.Sorted(ps)
+	first := ps[0]
+	message := first.Error()
+	if first.Cluster != "" && !strings.Contains(message, fmt.Sprintf("%q", first.Cluster)) {
+		message = fmt.Sprintf("member %q of hub %q: %s", first.Cluster, first.Hub, message)
+	}
+	if len(ps) > 1 {
+		message += fmt.Sprintf(" (and %d more)", len(ps)-1)
+	}
+	return &Error{Kind: KindUnavailable, Message: message, Problems: ps}
+}
+
+func Hint(name string, known []string) string {
+	if h := problem.Nearest(name, known); len(h) > 0 {
+		return ", " + h[0]
+	}
+	return ""
+}

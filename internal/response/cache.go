@@ -1,0 +1,311 @@
+package response
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+)
+
+// Limits of what a generation remembers: responses and fingerprints by number, responses also by bytes.
+const (
+	maxResponses     = 4096
+	maxResponseBytes = 256 << 20
+)
+
+// maxGenerations is how many states a Cache knows: the one that is served, and the one before, which requests under way and
+// comparisons are about.
+const maxGenerations = 2
+
+// Cache remembers responses, which are pure functions of a state and a query (G6). From one state to the next it keeps what
+// both say alike. The zero value is ready; several goroutines may use it.
+type Cache struct {
+	mu          sync.Mutex
+	generations []*generation // newest first
+}
+
+// Get is Respond from memory: the same pointer as long as the response is remembered.
+func (c *Cache) Get(st *fleetstate.State, r query.Query) (*Response, error) {
+	key, err := queryKeyOf(r)
+	if err != nil {
+		return nil, queryerr.BadRequest("%v", err)
+	}
+	g := c.of(st)
+	if response, ok := g.get(key); ok {
+		return response, nil
+	}
+	response, failure := g.once(key, func() (*Response, *queryerr.Error) {
+		response, failure := respond(st, r, g.takePrevious(key))
+		if failure == nil {
+			g.put(key, remembered[*Response]{topicOf(r), response})
+		}
+		return response, failure
+	})
+	if failure != nil {
+		return nil, failure
+	}
+	return response, nil
+}
+
+// Fingerprint is a text that is the same for two states if they answer a query alike, but for the revision; or if both
+// refuse it for the same reason.
+func (c *Cache) Fingerprint(st *fleetstate.State, r query.Query) string {
+	key, _ := queryKeyOf(r) // if it fails, so does Get
+	g := c.of(st)
+	if text, ok := g.fingerprint(key); ok {
+		return text
+	}
+	response, err := c.Get(st, r)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	text := response.Fingerprint()
+	g.putFingerprint(key, remembered[string]{topicOf(r), text})
+	return text
+}
+
+// Fingerprint is that of a response. A set's digest covers all of it but the revision.
+func (t *Response) Fingerprint() string {
+	sum := sha256.New()
+	for _, p := range t.parts {
+		sum.Write(p.digests)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// of is a state's generation. A new one begins with what the newest has in common with it.
+func (c *Cache) of(st *fleetstate.State) *generation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.generations {
+		if g.state == st {
+			return g
+		}
+	}
+	g := newGeneration(st)
+	kept := c.generations
+	if len(kept) > 0 {
+		g.succeed(kept[0])
+	}
+	c.generations = append([]*generation{g}, kept[:min(len(kept), maxGenerations-1)]...)
+	return g
+}
+
+// generation is what is remembered of one state.
+type generation struct {
+	state *fleetstate.State
+
+	mu        sync.Mutex
+	responses map[queryKey]remembered[*Response]
+	size      int // of the responses, in bytes
+	// fingerprints are small: they are there still when the responses of a large fleet have been too many to be kept.
+	fingerprints map[queryKey]remembered[string]
+	// pending are those being computed: whoever asks for one meanwhile waits for it. After a commit all ask at once.
+	pending map[queryKey]*pendingResponse
+	// previous are responses of the state before, each until this one has its own.
+	previous map[queryKey]*Response
+}
+
+// pendingResponse is there for all who wait when done is closed; both are nil where computing it panicked.
+type pendingResponse struct {
+	done     chan struct{}
+	response *Response
+	failure  *queryerr.Error
+}
+
+// remembered is a value of a query, with what it depends on.
+type remembered[V any] struct {
+	topic
+	value V
+}
+
+// topic is the part of a query that says which Applications its response depends on.
+type topic struct {
+	view             query.View
+	group, component string
+}
+
+func topicOf(r query.Query) topic { return topic{r.View, r.Group, r.Component} }
+
+// queryKey is the same for queries that have the same response.
+type queryKey = [sha256.Size]byte
+
+func queryKeyOf(r query.Query) (queryKey, error) {
+	if r.View != query.Components || r.Release == "" {
+		r.ApplicationSet = "" // makes no difference
+	}
+	text, err := fleetstate.EncodeJSON(r)
+	return sha256.Sum256(text), err
+}
+
+func newGeneration(st *fleetstate.State) *generation {
+	return &generation{
+		state: st, responses: map[queryKey]remembered[*Response]{}, fingerprints: map[queryKey]remembered[string]{}, pending: map[queryKey]*pendingResponse{},
+	}
+}
+
+func (g *generation) get(key queryKey) (*Response, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	found, ok := g.responses[key]
+	return found.value, ok
+}
+
+// once computes a response, or waits for whoever is computing it.
+func (g *generation) once(key queryKey, compute func() (*Response, *queryerr.Error)) (*Response, *queryerr.Error) {
+	g.mu.Lock()
+	if found, ok := g.responses[key]; ok {
+		g.mu.Unlock()
+		return found.value, nil
+	}
+	if p := g.pending[key]; p != nil {
+		g.mu.Unlock()
+		<-p.done
+		if p.response == nil && p.failure == nil {
+			return compute()
+		}
+		return p.response, p.failure
+	}
+	p := &pendingResponse{done: make(chan struct{})}
+	g.pending[key] = p
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		delete(g.pending, key)
+		g.mu.Unlock()
+		close(p.done)
+	}()
+	p.response, p.failure = compute()
+	return p.response, p.failure
+}
+
+func (g *generation) put(key queryKey, r remembered[*Response]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	size := r.value.Len()
+	if _, ok := g.responses[key]; ok || size > maxResponseBytes { // another request has computed it too, or it is no use
+		return
+	}
+	if len(g.responses) >= maxResponses || g.size+size > maxResponseBytes {
+		clear(g.responses)
+		g.size = 0
+	}
+	g.responses[key] = r
+	g.size += size
+}
+
+func (g *generation) fingerprint(key queryKey) (string, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	found, ok := g.fingerprints[key]
+	return found.value, ok
+}
+
+func (g *generation) putFingerprint(key queryKey, f remembered[string]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.fingerprints) >= maxResponses {
+		clear(g.fingerprints)
+	}
+	g.fingerprints[key] = f
+}
+
+// takePrevious is the previous state's response to a query, nil if there is none. It is given once: a state has no use for
+// it when it has a response of its own.
+func (g *generation) takePrevious(key queryKey) *Response {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	response := g.previous[key]
+	delete(g.previous, key)
+	return response
+}
+
+// succeed takes over from the previous generation what depends on nothing that has changed since: responses as a whole, or
+// for their parts.
+func (g *generation) succeed(previous *generation) {
+	previous.mu.Lock()
+	defer previous.mu.Unlock()
+	if unchanged := unchangedTopics(previous.state, g.state); unchanged != nil {
+		for key, r := range previous.responses {
+			if unchanged(r.topic) {
+				g.put(key, r)
+			}
+		}
+		for key, f := range previous.fingerprints {
+			if unchanged(f.topic) {
+				g.putFingerprint(key, f)
+			}
+		}
+	}
+	if !previous.state.Facts().Equal(g.state.Facts()) {
+		return
+	}
+	g.previous = map[queryKey]*Response{}
+	for key, r := range previous.responses {
+		if r.view == query.Components || r.view == query.Members {
+			g.previous[key] = r.value
+		}
+	}
+}
+
+// unchangedTopics tells which topics depend on none of the Applications that differ between two states; nil where anything
+// else differs. Applications come and go by the hundred when a component is rolled out, each time in a few changes of the
+// facts.
+func unchangedTopics(before, after *fleetstate.State) func(topic) bool {
+	if before.Resolver().Snapshot != after.Resolver().Snapshot || before.KnowsApplications() != after.KnowsApplications() ||
+		!before.Facts().EqualClusters(after.Facts()) || !before.Facts().EqualGrants(after.Facts()) {
+		return nil
+	}
+	groups, components, granted, agents := map[string]bool{}, map[[2]string]bool{}, map[string]bool{}, false
+	leftOut := false // one that is so no more is missing in every response
+	facts.ApplicationsDiffer(before.Facts(), after.Facts(), func(a facts.Application) {
+		groups[a.Group], components[[2]string{a.Group, a.Component}] = true, true
+		granted[a.Group] = granted[a.Group] || a.Grant
+		agents = agents || a.Name == catalog.ApplicationName(fleetstate.Agent, a.Cluster)
+		leftOut = leftOut || after.IsUnresolved(a.Cluster)
+	})
+	if leftOut {
+		return nil
+	}
+	return func(t topic) bool {
+		// A component's set depends on its Application, which counts if it is labelled with the set's group and component;
+		// which components a release has, on those of its group; what registers a member, on all of its cluster; all of a
+		// group, on the Applications that deliver its grants. Of an agent it matters whether there is one at all, where its
+		// cluster is not known any more.
+		switch {
+		case t.view == query.Agents:
+			return !agents
+		case t.view == query.Components && t.component != "":
+			return !components[[2]string{t.group, t.component}] && !granted[t.group]
+		case t.view == query.Components, t.view == query.Releases:
+			return !groups[t.group]
+		}
+		return len(groups) == 0
+	}
+}
+
+// DeploysTo reports whether the response to a query has a set for one of the clusters.
+func (c *Cache) DeploysTo(st *fleetstate.State, r query.Query, clusters []string) bool {
+	if len(clusters) == 0 || r.View != query.Components && r.View != query.Agents && r.View != query.Grants {
+		return false // the others deploy to the requester's own cluster
+	}
+	response, err := c.Get(st, r)
+	if err != nil {
+		return false
+	}
+	wanted := make(map[string]bool, len(clusters))
+	for _, name := range clusters {
+		wanted[name] = true
+	}
+	for e := range response.all() {
+		if wanted[e.subject.Cluster] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,206 @@
+package response
+
+import (
+	"crypto/sha256"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+)
+
+func request(t testing.TB, parameters string) query.Query {
+	t.Helper()
+	r, err := query.Parse([]byte(parameters), "hub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// What a State remembers is bounded, and counted once (H10).
+func TestAnswersAreBounded(t *testing.T) {
+	key := func(i byte) [sha256.Size]byte { return sha256.Sum256([]byte{i}) }
+	a := newGeneration(nil)
+	half := remembered[*Response]{value: &Response{total: total{size: maxResponseBytes / 2}}}
+	for range 3 { // computed by several requests at once
+		a.put(key(1), half)
+	}
+	if a.size != half.value.Len() || len(a.responses) != 1 {
+		t.Errorf("one answer of %d bytes counts as %d of %d bytes", half.value.Len(), len(a.responses), a.size)
+	}
+	a.put(key(2), remembered[*Response]{value: &Response{total: total{size: maxResponseBytes + 1}}})
+	if _, ok := a.get(key(2)); ok {
+		t.Error("an answer larger than the limit is remembered")
+	}
+	if _, ok := a.get(key(1)); !ok {
+		t.Error("an answer that cannot be remembered drove another one out")
+	}
+	a.put(key(3), half)
+	a.put(key(4), half)
+	if a.size > maxResponseBytes {
+		t.Errorf("%d bytes are remembered, at most %d", a.size, maxResponseBytes)
+	}
+}
+
+// An answer outlives a change of Applications that it does not depend on, and nothing else.
+func TestAnswersOutliveOthersApplications(t *testing.T) {
+	parameters := map[string]string{
+		"dns":     `{"view":"components","group":"addons","component":"dns","release":"default"}`,
+		"cert":    `{"view":"components","group":"addons","component":"cert","base":{}}`,
+		"addons":  `{"view":"components","group":"addons"}`,
+		"others":  `{"view":"components","group":"resources"}`,
+		"release": `{"view":"releases","group":"addons"}`,
+		"members": `{"view":"members"}`, "agents": `{"view":"agents"}`,
+	}
+	files := fleettest.Snapshot("rev", fleettest.Small())
+	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"))
+	for name, c := range map[string]struct {
+		next facts.Set
+		want []string
+	}{
+		"nothing":                  {known, []string{"addons", "agents", "cert", "dns", "members", "others", "release"}},
+		"the finalizer":            {known.WithApplications(fleettest.WithFinalizer(fleettest.Application("dns", "one", "default"))), []string{"agents", "cert", "others"}},
+		"the controller":           {known.WithApplications(fleettest.Controlled(fleettest.Application("dns", "one", "default"), "x")), []string{"agents", "cert", "others"}},
+		"another component's":      {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Application("cert", "one", "")), []string{"agents", "dns", "others"}},
+		"other labels":             {known.WithApplications(facts.Application{Name: "dns-one", Cluster: "one"}), []string{"agents", "cert", "others"}},
+		"a registration":           {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Registration("two")), []string{"addons", "agents", "cert", "dns", "others", "release"}},
+		"an agent":                 {known.WithApplications(fleettest.Application("dns", "one", "default"), facts.Application{Name: "agent-two", Cluster: "two"}), []string{"addons", "cert", "dns", "others", "release"}},
+		"a grant":                  {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.GrantOfOne), []string{"agents", "others"}},
+		"a grant that has arrived": {known.WithGrants("one", facts.Grant{Group: "addons", Held: true}), nil},
+		"not known any more":       {facts.NewSet(false), nil},
+		"a cluster's, and nothing": {known.WithClusters(facts.Cluster{Name: "one"}), nil},
+	} {
+		var cache Cache
+		previous, err := fleetstate.Build(nil, files, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parameters {
+			if _, err := cache.Get(previous, request(t, p)); err != nil {
+				t.Fatal(p, err)
+			}
+		}
+		next, err := fleetstate.Build(previous, files, c.next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := map[string]bool{}
+		for _, b := range cache.of(next).responses {
+			for key, p := range parameters {
+				if topicOf(request(t, p)) == b.topic {
+					kept[key] = true
+				}
+			}
+		}
+		if diff := cmp.Diff(c.want, slices.Sorted(maps.Keys(kept))); diff != "" {
+			t.Error(name, diff)
+		}
+		again, err := fleetstate.Build(previous, fleettest.Snapshot("rev", fleettest.Small()), c.next)
+		if err != nil || len(cache.of(again).responses) > 0 {
+			t.Error("another snapshot:", err)
+		}
+	}
+}
+
+// A fingerprint outlives its answer, which may have been too much to be remembered: while a component is rolled out, each
+// change of its Applications is compared for every ApplicationSet.
+func TestFingerprintsOutliveAnswers(t *testing.T) {
+	files := fleettest.Snapshot("rev", fleettest.Small())
+	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"))
+	others := []query.Query{request(t, `{"view":"components","group":"resources"}`), request(t, `{"view":"components","group":"addons","component":"cert","base":{}}`)}
+	own := request(t, `{"view":"components","group":"addons","component":"dns"}`)
+	previous, err := fleetstate.Build(nil, files, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cache Cache
+	before := map[string]string{}
+	for _, r := range append(others, own) {
+		before[r.Group+r.Component] = cache.Fingerprint(previous, r)
+	}
+	clear(cache.of(previous).responses)
+	next, err := fleetstate.Build(previous, files, known.WithApplications(fleettest.WithFinalizer(fleettest.Application("dns", "one", "default"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range []*fleetstate.State{previous, next} {
+		for _, r := range others {
+			if got := cache.Fingerprint(st, r); got != before[r.Group+r.Component] || len(cache.of(st).responses) > 0 {
+				t.Errorf("%s/%s: %s, computed anew: %d", r.Group, r.Component, got, len(cache.of(st).responses))
+			}
+		}
+	}
+	if cache.Fingerprint(next, own); len(cache.of(next).responses) != 1 {
+		t.Error("G6: the answer that depends on the Application is not computed anew")
+	}
+}
+
+// TestAnswersAreComputedOnce: whoever asks while an answer is being computed gets the same one; if computing it panics,
+// the others do not wait for ever.
+func TestAnswersAreComputedOnce(t *testing.T) {
+	t.Parallel()
+	a := newGeneration(nil)
+	key := queryKey{1}
+	began, release := make(chan struct{}), make(chan struct{})
+	var computed atomic.Int32
+	compute := func() (*Response, *queryerr.Error) {
+		if computed.Add(1) == 1 {
+			close(began)
+		}
+		<-release
+		told := &Response{}
+		a.put(key, remembered[*Response]{value: told})
+		return told, nil
+	}
+	got := make(chan *Response, 9)
+	ask := func() {
+		told, _ := a.once(key, compute)
+		got <- told
+	}
+	go ask()
+	<-began
+	for range 8 {
+		go ask()
+	}
+	close(release)
+	first := <-got
+	for range 8 {
+		if told := <-got; told != first {
+			t.Fatal("two of them got different answers")
+		}
+	}
+	if n := computed.Load(); n != 1 {
+		t.Errorf("it was computed %d times", n)
+	}
+
+	other := queryKey{2}
+	began, release = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer func() { _ = recover() }()
+		_, _ = a.once(other, func() (*Response, *queryerr.Error) {
+			close(began)
+			<-release
+			panic("computing")
+		})
+	}()
+	<-began
+	go func() {
+		told, _ := a.once(other, func() (*Response, *queryerr.Error) { return &Response{}, nil })
+		got <- told
+	}()
+	close(release)
+	if <-got == nil {
+		t.Error("no answer after a panic")
+	}
+	if len(a.pending) != 0 {
+		t.Error("something is still pending")
+	}
+}

@@ -1,0 +1,82 @@
+package response
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+	"slices"
+)
+
+// encodedSet is a set as JSON. A set of the State's own revision is without it: it belongs where hole is, which is 0 for
+// a set that has another one, and has it.
+type encodedSet struct {
+	text    []byte
+	hole    int
+	subject Subject
+}
+
+// digestSize is the length of a digest.
+const digestSize = 32
+
+// revisionField is what belongs into holes.
+func revisionField(revision string) []byte {
+	text, err := fleetstate.EncodeJSON(revision)
+	if err != nil {
+		panic(err) //nolint:forbidigo // texts can always be written
+	}
+	return slices.Concat([]byte(`"revision":`), text, []byte{','})
+}
+
+// encode is a set as JSON, followed by its revision and by the digest of all that is before it.
+func encode(s paramset.Set) (encodedSet, *queryerr.Error) {
+	text, err := fleetstate.EncodeJSON(s)
+	if err != nil {
+		return encodedSet{}, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("cluster %q: %v", s.Shared().Name, err)}
+	}
+	end := `"digest":"` + digest(text) + `"}`
+	text[len(text)-1] = ','
+	if revision := s.Shared().Revision; revision != "" {
+		return encodedSet{text: slices.Concat(text, revisionField(revision), []byte(end)), subject: subject(s)}, nil
+	}
+	return encodedSet{text: slices.Concat(text, []byte(end)), hole: len(text), subject: subject(s)}, nil
+}
+
+func (e encodedSet) total() total {
+	t := total{Tally: paramset.Tally{Sets: 1}, size: len(e.text)}
+	if e.hole > 0 {
+		t.holes = 1
+	}
+	return t
+}
+
+// digest is the set's.
+func (e encodedSet) digest() []byte {
+	end := len(e.text) - len(`"}`)
+	return e.text[end-digestSize : end]
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// encodedCluster is what a response says of a cluster.
+type encodedCluster struct {
+	sets  []encodedSet
+	tally paramset.Tally // but for the number of sets
+}
+
+func encodeCluster(s paramset.ClusterSets) (*encodedCluster, *queryerr.Error) {
+	out := &encodedCluster{tally: paramset.Tally{Live: s.Live, Known: s.Known}}
+	for _, one := range s.Sets {
+		e, failure := encode(one)
+		if failure != nil {
+			return nil, failure
+		}
+		out.sets = append(out.sets, e)
+	}
+	return out, nil
+}

@@ -1,0 +1,126 @@
+package response
+
+import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/parallel"
+	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+)
+
+// How a response begins and ends.
+const (
+	opening = `{"output":{"parameters":[`
+	closing = "]}}\n"
+)
+
+// Respond is the plugin's response to a query. The error is an *Error; then there is no response at all (G1).
+func Respond(st *fleetstate.State, r query.Query) (*Response, error) { return respondLike(st, r, nil) }
+
+// Bytes are those of Respond: `{"output":{"parameters":[...]}}` and a newline.
+func Bytes(st *fleetstate.State, r query.Query) ([]byte, error) {
+	response, err := Respond(st, r)
+	if err != nil {
+		return nil, err
+	}
+	return response.Bytes(), nil
+}
+
+// RespondBoth is Respond of two states, which share what they say alike of the same clusters.
+func RespondBoth(before, after *fleetstate.State, r query.Query) (was, is *Response, err error) {
+	if was, err = Respond(before, r); err != nil {
+		return nil, nil, err
+	}
+	like := was
+	if !before.Facts().Equal(after.Facts()) {
+		like = nil
+	}
+	is, err = respondLike(after, r, like)
+	return was, is, err
+}
+
+func respondLike(st *fleetstate.State, r query.Query, like *Response) (*Response, error) {
+	response, failure := respond(st, r, like)
+	if failure != nil {
+		return nil, failure
+	}
+	return response, nil
+}
+
+// respond computes a response. Previous is that of another state with the same facts, whose parts it may share; nil for none.
+func respond(st *fleetstate.State, r query.Query, previous *Response) (*Response, *queryerr.Error) {
+	q, failure := query.Check(st, r)
+	if failure != nil {
+		return nil, failure
+	}
+	var parts []*part
+	if q.View == query.Components || q.View == query.Members {
+		parts, failure = partsByCluster(st, q, previous)
+	} else {
+		parts, failure = onePart(st, q)
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	out := newResponse(st, opening, parts, closing)
+	out.to = requesterOf(st, q)
+	return out, nil
+}
+
+// onePart is a response of a view whose sets are not of single members.
+func onePart(st *fleetstate.State, q query.Checked) ([]*part, *queryerr.Error) {
+	sets, failure := paramset.Generate(st, q)
+	if failure != nil {
+		return nil, failure
+	}
+	all, failure := encodeCluster(paramset.ClusterSets{Sets: sets})
+	if failure != nil {
+		return nil, failure
+	}
+	return []*part{newPart(nil, []*encodedCluster{all})}, nil
+}
+
+// partsByCluster is a response of a view that has sets of single members.
+func partsByCluster(st *fleetstate.State, q query.Checked, previous *Response) ([]*part, *queryerr.Error) {
+	var old []*part
+	if previous != nil && previous.to == requesterOf(st, q) {
+		old = previous.parts
+	}
+	clusters := paramset.Candidates(st, q)
+	parts := make([]*part, (len(clusters)+partSize-1)/partSize)
+	problems := make([][]problem.Problem, len(parts))
+	errs := make([]*queryerr.Error, len(parts))
+	parallel.Each(len(parts), func(i int) {
+		of := clusters[i*partSize : min((i+1)*partSize, len(clusters))]
+		if i < len(old) && slices.Equal(old[i].of, of) {
+			parts[i] = old[i]
+			return
+		}
+		all := make([]*encodedCluster, len(of))
+		for j, c := range of {
+			if all[j] = find(old, c); all[j] != nil {
+				continue
+			}
+			sets := paramset.OfCluster(st, q, c)
+			problems[i] = append(problems[i], sets.Problems...)
+			if all[j], errs[i] = encodeCluster(sets); errs[i] != nil {
+				return
+			}
+		}
+		parts[i] = newPart(of, all)
+	})
+	if i := slices.IndexFunc(errs, func(e *queryerr.Error) bool { return e != nil }); i >= 0 {
+		return nil, errs[i]
+	}
+	var sum total
+	for _, p := range parts {
+		sum.add(p.total)
+	}
+	if failure := paramset.Judge(st, q, sum.Tally, slices.Concat(problems...)); failure != nil {
+		return nil, failure
+	}
+	return parts, nil
+}

@@ -1,0 +1,89 @@
+package response
+
+import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/query"
+)
+
+// Most commits change few clusters, and each changes every response: its sets name the revision. So responses of views that
+// have sets of single members are kept without the revision, which is put in as they are written, and in parts, which
+// successive states share. Parameter sets of unchanged clusters are reused from the previous response where the facts are
+// the same; nothing of them is computed, encoded or copied.
+
+// partSize is how many clusters a part is of.
+const partSize = 64
+
+// part holds what a response says of some clusters, one after the other.
+type part struct {
+	of       []*fleetstate.Cluster // none for views whose sets are not of single members
+	clusters []*encodedCluster     // what is said of each of them
+	total
+	digests []byte // of all sets, in order
+}
+
+// total sums up what a response says.
+type total struct {
+	paramset.Tally
+	holes int // sets that lack the revision
+	size  int // in bytes, of all sets without the revision and without what is between them
+}
+
+func (t *total) add(other total) {
+	t.Tally.Add(other.Tally)
+	t.holes, t.size = t.holes+other.holes, t.size+other.size
+}
+
+// newPart puts a part together.
+func newPart(of []*fleetstate.Cluster, all []*encodedCluster) *part {
+	p := &part{of: slices.Clone(of), clusters: all}
+	for _, c := range all {
+		p.add(total{Tally: c.tally})
+		for _, s := range c.sets {
+			p.add(s.total())
+			p.digests = append(p.digests, s.digest()...)
+		}
+	}
+	return p
+}
+
+// find finds what an earlier response says of a cluster, nil if nothing. The parts are sorted by name, as a hub's members
+// are.
+func find(parts []*part, c *fleetstate.Cluster) *encodedCluster {
+	name := c.Member.Name
+	i, _ := slices.BinarySearchFunc(parts, name, func(p *part, name string) int {
+		if p.of[len(p.of)-1].Member.Name < name {
+			return -1
+		}
+		return 1
+	})
+	if i == len(parts) {
+		return nil
+	}
+	if j := slices.Index(parts[i].of, c); j >= 0 {
+		return parts[i].clusters[j]
+	}
+	return nil
+}
+
+// requester is who gets a response, as far as it makes a difference for what the response says of other clusters.
+type requester struct {
+	owner string
+	// self is the hub's own member, and hub its cluster.
+	self *fleet.Member
+	hub  *fleetstate.Cluster
+}
+
+func requesterOf(st *fleetstate.State, q query.Checked) requester {
+	r := requester{owner: q.Requester}
+	if q.View == query.Members { // what registers a cluster depends on its hub
+		r.self = st.HubMember(q.Hub)
+		if own := st.Fleet.HubMember(q.Hub); own != nil {
+			r.hub = st.ClusterOf(own)
+		}
+	}
+	return r
+}

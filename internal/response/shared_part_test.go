@@ -1,0 +1,162 @@
+package response_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// TestReusedResponseEqualsAFreshOne is rule G6 on random fleets: whatever changes, what is said again of the previous answer, and
+// the trees and texts that states share, give the bytes of a state that knows nothing of before.
+func TestReusedResponseEqualsAFreshOne(t *testing.T) {
+	t.Parallel()
+	seeds, steps := uint64(6), 25
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 3))
+		o := fleettest.Options{Clusters: 5 + r.IntN(20), Components: 2 + r.IntN(4), Tenants: 1 + r.IntN(3), Overrides: 1 + r.IntN(3), Seed: seed + 1}
+		contents := fleettest.Files(o)
+		paths := slices.Sorted(maps.Keys(contents))
+		files := map[string]*snapshot.File{}
+		for _, p := range paths {
+			files[p] = snapshot.NewFile(p, []byte(contents[p]), snapshot.MaxFileSize)
+		}
+		var st *fleetstate.State
+		var cache response.Cache
+		good := files
+		live := facts.Set{}
+		for step := range steps {
+			next := map[string]*snapshot.File{}
+			for p, f := range files {
+				next[p] = f
+			}
+			for range r.IntN(3) {
+				p := paths[r.IntN(len(paths))]
+				switch r.IntN(5) {
+				case 0:
+					delete(next, p)
+				case 1:
+					next[p] = snapshot.NewFile(p, []byte(contents[p]+"[broken"), snapshot.MaxFileSize)
+				default:
+					next[p] = snapshot.NewFile(p, fmt.Appendf(nil, "%s# %d\n", contents[p], step), snapshot.MaxFileSize)
+				}
+			}
+			if r.IntN(5) == 0 {
+				live = facts.NewSet(false, facts.Cluster{Name: fleettest.Cluster(r.IntN(o.Clusters)), Labels: map[string]string{"step": fmt.Sprint(step)}})
+			}
+			files = next
+			s := snapshot.New(fmt.Sprintf("%d\"%d", seed, step), files)
+			built, err := fleetstate.Build(st, s, live)
+			if err != nil {
+				files = good
+				continue // the repository as a whole cannot be used: the next commit starts from the last good one
+			}
+			good = files
+			previous := st
+			st = built
+			fresh, err := fleetstate.Restore(snapshot.New(s.Revision, files), live, st.LastKnownGood())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range o.Components {
+				request := query.Query{View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(i)}
+				switch i {
+				case 0:
+					request.Component = ""
+				case 1:
+					request = query.Query{View: query.Members, Hub: fleettest.Hub}
+				}
+				if r.IntN(4) == 0 {
+					continue // not asked in every state
+				}
+				got, gotErr := cache.Get(st, request)
+				want, wantErr := response.Respond(fresh, request)
+				if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
+					t.Fatalf("seed %d, step %d: %v; computed anew: %v", seed, step, gotErr, wantErr)
+				}
+				if gotErr != nil {
+					continue
+				}
+				if !bytes.Equal(got.Bytes(), want.Bytes()) {
+					t.Fatalf("seed %d, step %d: the answer differs from one that is computed anew:\n%s\n%s", seed, step, got.Bytes(), want.Bytes())
+				}
+				if got.Len() != len(want.Bytes()) || got.Sets() != want.Sets() || got.Fingerprint() != want.Fingerprint() {
+					t.Fatalf("seed %d, step %d: %d bytes, %d sets, computed anew %d, %d", seed, step, got.Len(), got.Sets(), want.Len(), want.Sets())
+				}
+				var written bytes.Buffer
+				if n, err := got.WriteTo(&written); err != nil || n != int64(written.Len()) || !bytes.Equal(written.Bytes(), want.Bytes()) {
+					t.Fatalf("seed %d, step %d: otherwise written: %v", seed, step, err)
+				}
+				if fmt.Sprint(got.Subjects()) != fmt.Sprint(want.Subjects()) {
+					t.Fatalf("seed %d, step %d: subjects %v, computed anew %v", seed, step, got.Subjects(), want.Subjects())
+				}
+				if subjects, err := response.Subjects(fresh, request); err != nil || fmt.Sprint(subjects) != fmt.Sprint(want.Subjects()) {
+					t.Fatalf("seed %d, step %d: subjects alone %v, of the answer %v: %v", seed, step, subjects, want.Subjects(), err)
+				}
+				if previous == nil {
+					continue
+				}
+				before, beforeErr := cache.Get(previous, request)
+				was, is, err := response.RespondBoth(previous, st, request)
+				if (err == nil) != (beforeErr == nil) || err == nil && (!bytes.Equal(was.Bytes(), before.Bytes()) || !bytes.Equal(is.Bytes(), want.Bytes())) {
+					t.Fatalf("seed %d, step %d: both answers are not those of each state: %v, %v", seed, step, err, beforeErr)
+				}
+			}
+		}
+	}
+}
+
+// TestUnchangedClustersAreReused: after a commit of one cluster's file, an answer computes that cluster's sets alone.
+func TestUnchangedClustersAreReused(t *testing.T) {
+	t.Parallel()
+	o := fleettest.Options{Clusters: 20, Components: 3, Tenants: 2, Overrides: 1, Seed: 1}
+	contents := fleettest.Files(o)
+	request := query.Query{View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(0)}
+	file := fmt.Sprintf("addons/tenants/%s/clusters/%s/%s/%s/values.yaml", o.Tenant(0), fleettest.Cluster(0), fleettest.Group, fleettest.Component(0))
+	st, err := fleetstate.Build(nil, snapshot.FromMap(contents), facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cache response.Cache
+	before, err := cache.Get(st, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents[file] += "more: 1\n"
+	next, err := fleetstate.Build(st, snapshot.FromMap(contents), facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := cache.Get(next, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := map[*byte]bool{} // sets that were written anew have memory of their own
+	for text := range before.Texts() {
+		was[&text[0]] = true
+	}
+	anew := 0
+	for text := range after.Texts() {
+		if !was[&text[0]] {
+			anew++
+		}
+	}
+	if anew != 1 {
+		t.Errorf("the sets of %d clusters are computed anew, want 1", anew)
+	}
+	if n := before.Sets(); n != o.Clusters+1 && n != o.Clusters {
+		t.Errorf("%d sets", n)
+	}
+}
