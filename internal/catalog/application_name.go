@@ -22,14 +22,14 @@ const hashLength = 8
 // unfit are the characters that an object's name cannot have.
 var unfit = regexp.MustCompile(`[^a-z0-9.-]+`)
 
-// applicationName is `<prefix>-<suffix>`, at most 63 characters: what is longer is cut, and ends in a hash of the full
+// ApplicationName is `<prefix>-<suffix>`, at most 63 characters: what is longer is cut, and ends in a hash of the full
 // name, so that two names never become one by being cut (rule N1). The same goes for a suffix that is no name: the type
 // of a release is a label's value, which may have capitals and underscores.
 func ApplicationName(prefix, suffix string) string {
 	return cutName(prefix+"-"+suffix, maxName)
 }
 
-// helmReleaseName is the name of a Helm release for a cluster, where those of several clusters are in one namespace.
+// HelmReleaseName is the name of a Helm release for a cluster, where those of several clusters are in one namespace.
 func HelmReleaseName(prefix, cluster string) string { return cutName(prefix+"-"+cluster, maxRelease) }
 
 // cutName is a name of at most limit characters for a full one.
@@ -42,7 +42,7 @@ func cutName(full string, limit int) string {
 	return strings.TrimRight(name[:min(len(name), limit-hashLength-1)], "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
-// releaseName is the name of the Application of a group's release.
+// ReleaseApplicationName is the name of the Application of a group's release.
 func ReleaseApplicationName(group, release string) string {
 	return ApplicationName("application-sets-"+group, release)
 }

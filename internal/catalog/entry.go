@@ -30,7 +30,7 @@ var entryKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, Key
 
 var chartKeys = []string{"repoURL", "name", "version", "path"}
 
-// components are the entries of a catalog file: below `components`, or at the top.
+// Entries are the entries of a catalog file: below `components`, or at the top.
 func Entries(root *yamldoc.Node) *yamldoc.Node {
 	inner := root.Get(ComponentsKey)
 	switch {
@@ -52,7 +52,7 @@ type Chart struct {
 	Path    string `json:"path"`
 }
 
-// entry is a merged catalog entry, its templates not yet executed.
+// Entry is a merged catalog entry, its templates not yet executed.
 type Entry struct {
 	Enabled     bool
 	Chart       Chart
@@ -162,7 +162,7 @@ func (c Chart) Incomplete(needed bool) (found, expected string) {
 	return "lacks " + strings.Join(missing, ", "), "chart coordinates in the catalog"
 }
 
-// catalogProblems are findings about a catalog file of the hierarchy that do not depend on a cluster.
+// Problems are findings about a catalog file of the hierarchy that do not depend on a cluster.
 func Problems(root *yamldoc.Node) []problem.Problem {
 	entries := Entries(root)
 	if entries == nil {

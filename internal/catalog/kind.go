@@ -38,7 +38,7 @@ func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
 	}
 }
 
-// incomplete reports coordinates that cannot be deployed, as Chart.incomplete does of a chart's.
+// Incomplete reports coordinates that cannot be deployed, as Chart.incomplete does of a chart's.
 func (e *Entry) Incomplete(at Chart, catalogued bool) (found, expected string) {
 	if e.Kind != KindManifests {
 		return at.Incomplete(catalogued)

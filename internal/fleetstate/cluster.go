@@ -15,7 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
-// cluster is a member with all that is the same for every component: labels, levels' folders, catalogs, releases.
+// Cluster is a member with all that is the same for every component: labels, levels' folders, catalogs, releases.
 type Cluster struct {
 	Member     *fleet.Member
 	Facts      facts.Cluster
@@ -34,7 +34,7 @@ type Cluster struct {
 	Problems, HubProblems []problem.Problem
 
 	// attempt is the member as the snapshot has it, where it cannot be computed and this cluster stands in for it: home is
-	// what this one has been computed upon, quarantine says so in its sets (rule 10).
+	// what this one has been computed upon, quarantine says so in its sets (rule 5).
 	desired       *Cluster
 	LastKnownGood *Resolver
 	Quarantine    string
@@ -51,7 +51,7 @@ type placement struct {
 	broken []problem.Problem
 }
 
-// newCluster computes a member, whose placement may be known already (else it is nil). It never fails: what is wrong is
+// NewCluster computes a member, whose placement may be known already (else it is nil). It never fails: what is wrong is
 // kept where it belongs.
 func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *Cluster {
 	c := &Cluster{Member: m, Groups: map[string]*Group{}, placement: known}
@@ -185,7 +185,7 @@ func (b *Resolver) labels(c *Cluster) {
 	c.Metadata = NewMetadata(c.Labels.All, c.Annotations.All)
 }
 
-// unknownRelease is the problem of choosing a release, at the place of the label that chose it, if Git declares it.
+// UnknownRelease is the problem of choosing a release, at the place of the label that chose it, if Git declares it.
 func (c *Cluster) UnknownRelease(err error, label string) []problem.Problem {
 	ps := c.Attribute(problem.From(err, problem.UnknownRelease, c.Member.Pos))
 	for i := range ps {
@@ -228,7 +228,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 	return out
 }
 
-// attempted is the cluster as the snapshot has it.
+// Desired is the cluster as the snapshot has it.
 func (c *Cluster) Desired() *Cluster {
 	if c.desired != nil {
 		return c.desired

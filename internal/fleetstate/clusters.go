@@ -7,7 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
-// clusterOf is a member's cluster, nil for a member that the state's fleet has not, or has by another file.
+// ClusterOf is a member's cluster, nil for a member that the state's fleet has not, or has by another file.
 func (st *State) ClusterOf(m *fleet.Member) *Cluster {
 	i, found := st.Fleet.Place(m.Hub, m.Name)
 	if !found || st.Fleet.Members(m.Hub)[i] != m {
@@ -41,7 +41,7 @@ func (st *State) Clusters() iter.Seq2[*fleet.Member, *Cluster] {
 	}
 }
 
-// cluster is a member's cluster by name, nil when there is no such member.
+// Cluster is a member's cluster by name, nil when there is no such member.
 func (st *State) Cluster(hub, name string) *Cluster {
 	i, found := st.Fleet.Place(hub, name)
 	if !found {

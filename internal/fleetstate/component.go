@@ -37,7 +37,7 @@ func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hie
 	return b.memo.merge(layers, b.rulesFor(group, component), group+"/"+component)
 }
 
-// resolve computes one component of one cluster: its merged catalog entry and its merged values. Base is the request's
+// Resolve computes one component of one cluster: its merged catalog entry and its merged values. Base is the request's
 // catalog entry, nil for the layout's catalog. Problems are the cluster's own.
 func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
 	catalogs := g.Catalogs
@@ -55,7 +55,7 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 	return b.Complete(c, g, component, base, out)
 }
 
-// whole computes what is left of a component when its entry is known: chart coordinates and values.
+// Complete computes what is left of a component when its entry is known: chart coordinates and values.
 func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldoc.Node, out Component) (Component, []problem.Problem) {
 	facts := c.templateFacts.lazy(g, component)
 	e := out.Entry
@@ -170,7 +170,7 @@ func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalo
 	return nil
 }
 
-// valueLayers are the value files of a component, level by level. Problems are the cluster's own.
+// ValueLayers are the value files of a component, level by level. Problems are the cluster's own.
 func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierarchy.Layer, []problem.Problem) {
 	facts := c.templateFacts.lazy(g, component)
 	file, err := b.file(b.Fleet.Layout.Values, g.Name, component, facts)

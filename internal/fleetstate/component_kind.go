@@ -33,7 +33,7 @@ func (b *Resolver) kindFaults(c *Cluster, g *Group, component string, e *catalog
 	return nil
 }
 
-// byFlux reports whether Flux deploys a group to a cluster: the member's own, or that of its hub.
+// IsDeployedByFlux reports whether Flux deploys a group to a cluster: the member's own, or that of its hub.
 func (b *Resolver) IsDeployedByFlux(c *Cluster, group string) bool {
 	if c.Member.Owner(group) != fleet.OwnerHub {
 		return c.Member.Engine == fleet.EngineFlux

@@ -3,9 +3,9 @@ package fleetstate
 import "github.com/argosy-hub/argosy/internal/fleet"
 
 // A draining member keeps what runs and takes no changes: it stays at home, as a member that cannot be computed does, on
-// the last snapshot before it was draining (rule 12). Its sets are byte for byte what they were.
+// the last snapshot before it was draining (rule 7). Its sets are byte for byte what they were.
 
-// drains reports whether a member, as the snapshot has it, is to keep what runs.
+// isDraining reports whether a member, as the snapshot has it, is to keep what runs.
 func (c *Cluster) isDraining() bool {
 	return c.Member.Lifecycle == fleet.Draining && len(c.Errors()) == 0
 }
@@ -30,7 +30,7 @@ func (p *history) drained(attempt *Cluster) *Cluster {
 	return &c
 }
 
-// keeps is the revision whose sets a draining member keeps, empty for one that is not draining.
+// DrainingRevision is the revision whose sets a draining member keeps, empty for one that is not draining.
 func (st *State) DrainingRevision(m *fleet.Member) string {
 	if c := st.ClusterOf(m); c.LastKnownGood != nil && st.ClusterOf(m).Desired().Member.Lifecycle == fleet.Draining {
 		return c.LastKnownGood.Snapshot.Revision

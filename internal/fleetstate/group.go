@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
-// clusterGroup is one group of a cluster.
+// Group is one group of a cluster.
 type Group struct {
 	Name, Root string
 	Folders    []hierarchy.Folder
@@ -57,7 +57,7 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 	}
 }
 
-// components are the names of all components that the group's catalogs know for this cluster, sorted.
+// Components are the names of all components that the group's catalogs know for this cluster, sorted.
 func (g *Group) Components() []string {
 	names := map[string]bool{}
 	for _, l := range g.Catalogs {
@@ -70,17 +70,17 @@ func (g *Group) Components() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// has reports whether a component is among those.
+// Has reports whether a component is among those.
 func (g *Group) Has(component string) bool {
 	return slices.ContainsFunc(g.Catalogs, func(l hierarchy.Layer) bool { return catalog.Entries(l.Root).Get(component) != nil })
 }
 
-// catalogued reports whether the layout has a catalog for the group.
+// HasCatalog reports whether the layout has a catalog for the group.
 func (g *Group) HasCatalog() bool {
 	return len(g.Catalogs) > 0 && g.Catalogs[0].Level == catalog.Level
 }
 
-// inCatalog reports whether the catalog has a component, which levels of the hierarchy may have without.
+// InCatalog reports whether the catalog has a component, which levels of the hierarchy may have without.
 func (g *Group) InCatalog(component string) bool {
 	return g.HasCatalog() && catalog.Entries(g.Catalogs[0].Root).Get(component) != nil
 }

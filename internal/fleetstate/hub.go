@@ -7,7 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
-// isFluxHub tells whether a hub's own engine is Flux, as its member file says (remote_engine): then no ApplicationSet
+// IsFluxHub tells whether a hub's own engine is Flux, as its member file says (remote_engine): then no ApplicationSet
 // registers its members, and what it deploys to them goes by a kubeconfig.
 func (st *State) IsFluxHub(hub string) bool {
 	self := st.hubs[hub]

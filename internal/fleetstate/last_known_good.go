@@ -27,7 +27,7 @@ func (st *State) LastKnownGood() LastKnownGood {
 	return out
 }
 
-// past finds what is known of members from before: from the previous State, or from Homes.
+// history finds what is known of members from before: from the previous State, or from Homes.
 type history struct {
 	st, before    *State // before is the previous State, nil without one
 	lastKnownGood map[ID]*Resolver
@@ -60,7 +60,7 @@ func (p *history) previous(id ID) *Cluster {
 	return p.before.Cluster(id.Hub, id.Name)
 }
 
-// newcomer reports whether a member that cannot be computed has never been.
+// isNewcomer reports whether a member that cannot be computed has never been.
 func (p *history) isNewcomer(id ID) bool {
 	if c := p.previous(id); c != nil {
 		return c.IsNewcomer

@@ -2,7 +2,7 @@ package fleetstate
 
 import "slices"
 
-// lastKnown reports whether a cluster's Secret has gone, and what it said is known still.
+// IsLastKnown reports whether a cluster's Secret has gone, and what it said is known still.
 func (st *State) IsLastKnown(c *Cluster) bool {
 	return st.Facts().Closed && c.Registered && c.Facts.Secret == ""
 }

@@ -5,7 +5,7 @@ package fleetstate
 // does not say so by itself: clusters of several hubs may be called the same. So it takes the commit in which one file
 // went and the other came, which a State knows by the one before it; whoever starts later takes such a cluster for lost.
 
-// movesSince are the moves of a previous State that last, and those since.
+// movedSince are the moves of a previous State that last, and those since.
 func (st *State) movedSince(previous *State) map[ID]string {
 	if previous == nil {
 		return nil
@@ -36,7 +36,7 @@ func (st *State) movedSince(previous *State) map[ID]string {
 	return out
 }
 
-// emigrant is the cluster of a member that has moved away from a hub; nil where it has not, or cannot be computed at the
+// MovedCluster is the cluster of a member that has moved away from a hub; nil where it has not, or cannot be computed at the
 // hub that it has moved to.
 func (st *State) MovedCluster(hub, name string) *Cluster {
 	to, moved := st.moved[ID{hub, name}]

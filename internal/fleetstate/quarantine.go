@@ -82,12 +82,12 @@ func (st *State) Lost(before *State, hub string) []problem.Problem {
 	return out
 }
 
-// wrong is why a member cannot be computed, sorted.
+// Errors is why a member cannot be computed, sorted.
 func (c *Cluster) Errors() []problem.Problem {
 	return problem.Sorted(slices.Concat(c.HubProblems, c.Problems))
 }
 
-// cannot are the problems that make every answer about a member impossible.
+// BlockingProblems are the problems that make every answer about a member impossible.
 func (c *Cluster) BlockingProblems() []problem.Problem {
 	if c.LastKnownGood != nil {
 		return nil
@@ -110,13 +110,13 @@ func (st *State) IsLeftOut(c *Cluster, owner string, planned bool) bool {
 	return c.IsNewcomer && owner != c.Member.Name && (nothing || !st.KnowsApplications())
 }
 
-// peculiar is a member that is not simply what the snapshot has of it.
+// exception is a member that is not simply what the snapshot has of it.
 type exception struct {
 	member  *fleet.Member
 	cluster *Cluster
 }
 
-// isPeculiar reports whether a cluster has anything that the few are looked for by: problems, or a home.
+// isException reports whether a cluster has anything that the few are looked for by: problems, or a home.
 func (c *Cluster) isException() bool {
 	return c.LastKnownGood != nil || c.desired != nil || c.IsNewcomer || len(c.Problems) > 0 || len(c.HubProblems) > 0
 }

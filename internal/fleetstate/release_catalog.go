@@ -106,7 +106,7 @@ func (st *State) catalogOf(c *Cluster, g *Group) *ReleaseCatalog {
 	return found
 }
 
-// asReleased is a group of a cluster with its release's catalog in the place of the layout's.
+// ReleasedGroup is a group of a cluster with its release's catalog in the place of the layout's.
 type ReleasedGroup struct {
 	*Group   // by the layout's
 	released *Group
@@ -129,7 +129,7 @@ func (st *State) GroupAsReleased(c *Cluster, g *Group) ReleasedGroup {
 	return out
 }
 
-// of is what a component is to be computed by: the layout's entry, where the release's catalog lacks it. Then it is not listed: no
+// Component is what a component is to be computed by: the layout's entry, where the release's catalog lacks it. Then it is not listed: no
 // ApplicationSet of the release asks for it, unless one is left over from before.
 func (a ReleasedGroup) Component(component string) (_ *Group, listed bool) {
 	switch {
@@ -141,7 +141,7 @@ func (a ReleasedGroup) Component(component string) (_ *Group, listed bool) {
 	return a.released, false
 }
 
-// components are the names of all that either catalog knows.
+// Components are the names of all that either catalog knows.
 func (a ReleasedGroup) Components() []string {
 	names := a.Group.Components()
 	if a.released == a.Group {

@@ -10,9 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// ground is a snapshot, and what has been read of it and is the same for all facts and requests: clusters are computed
+// Resolver is a snapshot, and what has been read of it and is the same for all facts and requests: clusters are computed
 // upon it. Most of a State's clusters are computed upon the State's own, and those that it has broken upon an earlier one
-// (rule 10).
+// (rule 5).
 type Resolver struct {
 	Fleet     *fleet.Fleet
 	Snapshot  *snapshot.Snapshot
@@ -30,7 +30,7 @@ type layoutNames struct {
 	files map[fileKey]string
 }
 
-// newGround reads a snapshot. What did not change since the previous ground, which may be nil, is taken from it. The
+// newResolver reads a snapshot. What did not change since the previous ground, which may be nil, is taken from it. The
 // error, a problem.List, means that the repository as a whole cannot be used.
 func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	g := &Resolver{Snapshot: s}
@@ -55,7 +55,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	return g, nil
 }
 
-// of is what a cluster has been computed upon.
+// ResolverOf is what a cluster has been computed upon.
 func (st *State) ResolverOf(c *Cluster) *Resolver {
 	if c.LastKnownGood != nil {
 		return c.LastKnownGood
@@ -114,7 +114,7 @@ func (b *Resolver) file(t *fleet.FileTemplate, group, component string, facts fu
 	return remember(&b.names.mu, b.names.files, fileKey{t, group, component}, func() (string, error) { return t.Path(facts()) })
 }
 
-// filePath is the path of a layout's file inside the folders of a cluster's group.
+// FilePath is the path of a layout's file inside the folders of a cluster's group.
 func (b *Resolver) FilePath(t *fleet.FileTemplate, c *Cluster, g *Group, component string) (string, error) {
 	return b.file(t, g.Name, component, c.templateFacts.lazy(g, component))
 }

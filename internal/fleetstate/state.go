@@ -16,9 +16,8 @@ const (
 	Agent        = "agent"
 )
 
-// State is everything that answers are computed from: one snapshot and one set of facts, and of members that cannot be
-// computed the last snapshots in which they could (rule 10). It is immutable but for its memory of answers, and may be
-// used by several goroutines.
+// State is the resolved fleet of one snapshot with facts, and of members that cannot be computed the last known good
+// snapshots (rule 5). It is immutable: several goroutines may use it.
 type State struct {
 	// Revision is the snapshot's.
 	Revision string
@@ -45,7 +44,7 @@ type State struct {
 }
 
 // Build computes the state of a snapshot with facts. What did not change since the previous state, which may be nil,
-// is taken from it, and so is what cannot be computed any more (rule 10). The error, a problem.List, means that the
+// is taken from it, and so is what cannot be computed any more (rule 5). The error, a problem.List, means that the
 // repository as a whole cannot be used; problems of single members are in State.Problems.
 func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
 	return newState(previous, s, f, nil)

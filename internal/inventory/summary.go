@@ -23,7 +23,7 @@ type Summary struct {
 	LastKnown bool `json:"lastKnown,omitempty"`
 	// Keeps is the revision whose parameter sets a draining member keeps.
 	Keeps string `json:"keeps,omitempty"`
-	// Quarantine is set for a member that cannot be computed (rule 10). Problems say why; all else is
+	// Quarantine is set for a member that cannot be computed (fleetstate, rule 5). Problems say why; all else is
 	// what responses have.
 	Quarantine *Quarantine `json:"quarantine,omitempty"`
 }

@@ -16,7 +16,7 @@ import (
 // read from facts.Application, so that answers stay pure (G6). Where the facts know nothing of Applications there is one
 // step: sets are left out at once, and what runs stays.
 
-// removal is how far the removal of an Application has come.
+// step is how far the removal of an Application has come.
 type step int
 
 const (
@@ -28,7 +28,7 @@ const (
 	Marked
 )
 
-// disabled reports whether a component that is not to run on a cluster has been switched off there (D2). That takes a
+// isDisabled reports whether a component that is not to run on a cluster has been switched off there (D2). That takes a
 // statement: `enabled: false` in the hierarchy, or a label that the entry's selector refuses. Where nothing switches it
 // on any more, be it that its entry, its file or its label is gone, it is lost: by silence nothing is removed (D1).
 func isDisabled(c *fleetstate.Cluster, tree *hierarchy.Tree, e *catalog.Entry) bool {
@@ -55,13 +55,13 @@ func RemovesWorkloads(c *fleetstate.Cluster, r fleetstate.Component) bool {
 	return isDisabled(c, r.EntryTree, r.Entry)
 }
 
-// application is a component's Application on a cluster, by its name and its labels, whatever release it is labelled with.
+// applicationOf is a component's Application on a cluster, by its name and its labels, whatever release it is labelled with.
 func applicationOf(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group, component string) (facts.Application, bool) {
 	a, there := st.Facts().Application(catalog.ApplicationName(component, c.Member.Name))
 	return a, there && a.Cluster == c.Member.Name && a.Group == g.Name && a.Component == component
 }
 
-// held reports whether a set that moves to the asker's release has to wait: its Application is labelled with another
+// WaitsForRelease reports whether a set that moves to the asker's release has to wait: its Application is labelled with another
 // release, and that one's ApplicationSet controls it still. Answered now, the asker would fail on it before it came to
 // what it has to let go itself, so that two releases that exchange clusters would wait for each other for ever (D4). Only
 // who asks for one release can be told apart from the old owner, and only if its own name is known: left out of the
@@ -74,7 +74,7 @@ func WaitsForRelease(st *fleetstate.State, q query.Checked, c *fleetstate.Cluste
 	return there && a.Release != "" && a.Release != g.Release.Type && a.Controller != "" && a.Controller != q.ApplicationSet
 }
 
-// removal is how far the removal of a component has come that is not to run on a cluster. An Application counts if its
+// RemovalStep is how far the removal of a component has come that is not to run on a cluster. An Application counts if its
 // name and its labels say that it is this component's; one of another release moves, and is left to go by itself (D4).
 func RemovalStep(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) step {
 	if q.Desired {
@@ -92,7 +92,7 @@ func RemovalStep(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g
 	return Wanted
 }
 
-// removing are the components of a group that are not to run on a cluster, but whose removal is under way: as long as
+// Removing are the components of a group that are not to run on a cluster, but whose removal is under way: as long as
 // their Applications are there, the ApplicationSets that answer for them have to be kept (R7). Those that are kept
 // anyway need not be looked at.
 func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, kept map[string]bool) []string {
@@ -120,7 +120,7 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 	return out
 }
 
-// registration is the Deletion of a member's set in view members, and whether there is one. A retired member's stays
+// RegistrationDeletion is the Deletion of a member's set in view members, and whether there is one. A retired member's stays
 // as it is while any component's Application on it is left, as Argo CD has to reach the cluster; then what registers it
 // goes, whatever becomes of what runs on the cluster.
 func RegistrationDeletion(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (deletion string, is bool) {

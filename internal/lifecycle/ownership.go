@@ -9,17 +9,17 @@ import (
 )
 
 // Git says who is to own a group of a member; two engines learn of it at different times. So that they never both have the
-// group, the one that is to have it waits until the other has let go (rule 13). What says so is the group's grant: an
+// group, the one that is to have it waits until the other has let go (rule 2). What says so is the group's grant: an
 // Application of the hub's that delivers a ConfigMap to the member, which the member's service keeps from going while its
 // engine has anything of the group. All of it is facts, so that answers stay pure (G6). Where nobody looks for them, Git
 // alone decides.
 
-// granted reports whether the member's own engine may have a group, as far as the hub knows.
+// IsGranted reports whether the member's own engine may have a group, as far as the hub knows.
 func IsGranted(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
 	return st.Facts().Granted(c.Member.Name, group)
 }
 
-// hubHas reports whether the hub's engine has an Application of a group, whoever controls it.
+// HubDeploys reports whether the hub's engine has an Application of a group, whoever controls it.
 func HubDeploys(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
 	return slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool {
 		return a.Group == group && a.Component != "" && !a.Grant
@@ -35,7 +35,7 @@ func HoldsGrant(st *fleetstate.State, c *fleetstate.Cluster, group string) (hold
 	return st.Facts().Holds(c.Member.Name, group)
 }
 
-// may reports whether the components of a group are the asker's to have, now (M1, rule 13).
+// MayDeploy reports whether the components of a group are the asker's to have, now (M1, rule 2).
 func MayDeploy(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) bool {
 	if requester == fleet.OwnerHub {
 		return c.Member.Owner(group) == requester && !IsGranted(st, c, group)
@@ -46,7 +46,7 @@ func MayDeploy(st *fleetstate.State, c *fleetstate.Cluster, group, requester str
 	return c.Member.Owner(group) == requester
 }
 
-// owns reports whether a group is the asker's, or is to be. What asks for components, its ApplicationSets, may be there
+// Owns reports whether a group is the asker's, or is to be. What asks for components, its ApplicationSets, may be there
 // before the components are; and it has to be there as long as they are.
 func Owns(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) bool {
 	if holds, _ := HoldsGrant(st, c, group); holds && c.Member.Name == requester {
@@ -69,7 +69,7 @@ func ReleasableGrants(st *fleetstate.State, hub, member string) []facts.Grant {
 	return out
 }
 
-// engineHas reports whether a member's own engine, Argo CD or Flux, has anything of a group that another would have
+// engineDeploys reports whether a member's own engine, Argo CD or Flux, has anything of a group that another would have
 // beside it, or may have. One of the two is known where the other is not installed.
 func engineDeploys(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
 	_, argocd := st.Facts().Applications()
@@ -83,7 +83,7 @@ func engineDeploys(st *fleetstate.State, c *fleetstate.Cluster, group string) bo
 	})
 }
 
-// lost reports whether nothing runs a HelmRelease's component any more, and nothing says that it is to go: Flux keeps it
+// isLost reports whether nothing runs a HelmRelease's component any more, and nothing says that it is to go: Flux keeps it
 // (D1), and no other engine will have it.
 func isLost(st *fleetstate.State, c *fleetstate.Cluster, r facts.Application) bool {
 	g := c.Groups[r.Group]

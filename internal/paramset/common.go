@@ -2,7 +2,7 @@ package paramset
 
 import "github.com/argosy-hub/argosy/internal/fleetstate"
 
-// common are the fields that all of a cluster's sets share.
+// commonOf are the fields that all of a cluster's sets share.
 func commonOf(c *fleetstate.Cluster, application string) Common {
 	out := Common{
 		Name: c.Member.Name, NameNormalized: c.Member.Name, Server: c.Facts.Server,

@@ -40,7 +40,7 @@ func componentSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster)
 	return out
 }
 
-// components are the names that a request asks for.
+// componentsOf are the names that a request asks for.
 func componentsOf(q query.Checked, g *fleetstate.Group) []string {
 	if q.Component != "" {
 		return []string{q.Component}

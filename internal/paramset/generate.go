@@ -102,7 +102,7 @@ func unknownComponent(st *fleetstate.State, q query.Checked) *queryerr.Error {
 	return queryerr.BadRequest("component %q is in no catalog of group %q%s", q.Component, q.Group, queryerr.Hint(q.Component, names))
 }
 
-// asked are the clusters that a request is about, sorted by name. Problems are of those that cannot be computed at all.
+// queriedClusters are the clusters that a request is about, sorted by name. Problems are of those that cannot be computed at all.
 func queriedClusters(st *fleetstate.State, q query.Checked) ([]*fleetstate.Cluster, []problem.Problem) {
 	var out []*fleetstate.Cluster
 	problems := problem.Errors(st.Fleet.ProblemsOf(q.Hub))

@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
-// registrationSets are the one set of a spoke, what registers it.
+// memberSets are the one set of a spoke, what registers it.
 func memberSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (out ClusterSets) {
 	deletion, is := lifecycle.RegistrationDeletion(st, q, c)
 	if !is {
@@ -52,7 +52,7 @@ func files(layers []hierarchy.Layer) []string {
 	return out
 }
 
-// concerns are problems that concern somebody: those of a retired member do not.
+// relevantProblems are problems that concern somebody: those of a retired member do not.
 func relevantProblems(c *fleetstate.Cluster, ps []problem.Problem) []problem.Problem {
 	if c.IsRetired() {
 		return nil

@@ -66,7 +66,7 @@ func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse,
 	return uses, problems
 }
 
-// releaseUse is the release of a cluster: as the snapshot has it, if it does.
+// newReleaseUse is the release of a cluster: as the snapshot has it, if it does.
 func newReleaseUse(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group) *ReleaseUse {
 	u := &ReleaseUse{Release: g.Release, Enabled: map[string]bool{}}
 	if c.LastKnownGood == nil {
@@ -118,7 +118,7 @@ func releaseSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Proble
 	return sets, problems
 }
 
-// askersCommon are the common fields of the cluster whose engine asks: the one that the ApplicationSets live on.
+// requesterCommon are the common fields of the cluster whose engine asks: the one that the ApplicationSets live on.
 func requesterCommon(st *fleetstate.State, q query.Checked) Common {
 	name := q.Requester
 	if name == fleet.OwnerHub {

@@ -17,7 +17,7 @@ type Common struct {
 	Model           string          `json:"model"`
 	Metadata        json.RawMessage `json:"metadata"`
 	ApplicationName string          `json:"applicationName"`
-	// Quarantine tells why the set is the last good one of a member that cannot be computed; absent from all others (rule 10).
+	// Quarantine tells why the set is the last good one of a member that cannot be computed; absent from all others (fleetstate, rule 5).
 	Quarantine string `json:"quarantine,omitempty"`
 	// Revision is what the set is computed from, where that is not the State's; the encoding adds it.
 	Revision string `json:"-"`

@@ -134,7 +134,7 @@ func deeper(v any, levels int) bool {
 	return false
 }
 
-// query is a request that has been checked.
+// Checked is a request that has been checked.
 type Checked struct {
 	Query
 	// Requester is whose engine asks: fleet.OwnerHub or a member's name.

@@ -37,7 +37,7 @@ func BadRequest(format string, args ...any) *Error {
 	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf(format, args...)}
 }
 
-// unavailable is the error of members that cannot be computed.
+// Unavailable is the error of members that cannot be computed.
 func Unavailable(ps []problem.Problem) *Error {
 	ps = problem.Sorted(ps)
 	first := ps[0]

@@ -1,4 +1,4 @@
-// Package refresh keeps the newest good generator.State up to date: the one that the service
+// Package refresh keeps the newest good fleetstate.State up to date: the one that the service
 // responds from.
 //
 //	source ─┐ newest snapshot, or an error

@@ -7,7 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// agentValues are the values of charts/generator-plugin on the member: who it is, where the fleet's repository is, and
+// AgentValues are the values of charts/generator-plugin on the member: who it is, where the fleet's repository is, and
 // its labels and annotations as the hub sees them, which are the facts of the member's own engine: both must come to
 // the same selections (M1).
 func AgentValues(st *fleetstate.State, c *fleetstate.Cluster) map[string]any {

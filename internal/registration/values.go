@@ -41,7 +41,7 @@ func engineNamespace(m *fleet.Member) string {
 	return "argocd"
 }
 
-// registrationValues are the values of charts/fleet-secret on the hub: the merged fleet/fleet-secret values with what
+// HubValues are the values of charts/fleet-secret on the hub: the merged fleet/fleet-secret values with what
 // the engine computed on top. What is for the member's engine alone is not made there, or made to be pushed only.
 func HubValues(st *fleetstate.State, c *fleetstate.Cluster) *yamldoc.Node {
 	computed := credentials(c, true)
@@ -70,7 +70,7 @@ func HubValues(st *fleetstate.State, c *fleetstate.Cluster) *yamldoc.Node {
 	return computedOver(c, computed)
 }
 
-// readsFor tells whether the hub's own engine has a use for the member's repository credentials (githubSecret): the hub
+// hubReads tells whether the hub's own engine has a use for the member's repository credentials (githubSecret): the hub
 // deploys all groups to it, or one that has another repository there than on the hub, or the hierarchy says so.
 func hubReads(st *fleetstate.State, c *fleetstate.Cluster) bool {
 	m := c.Member
@@ -210,7 +210,7 @@ func withoutKeys(n *yamldoc.Node, drop ...string) *yamldoc.Node {
 	return &out
 }
 
-// asksForGitHubAt tells where it is said that the member is to have repository credentials of its own, if it is.
+// AsksForGitHub tells where it is said that the member is to have repository credentials of its own, if it is.
 func AsksForGitHub(c *fleetstate.Cluster) (problem.Pos, bool) {
 	if c.Member.GitHubSecret {
 		return c.Member.KeyPos("githubSecret"), true

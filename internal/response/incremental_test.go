@@ -154,7 +154,7 @@ func withApplications(r *rand.Rand, s facts.Set) facts.Set {
 
 // TestIncrementalBuildIsAFreshOne is rule G6 for a service that runs for months: after any sequence of commits and
 // changes of the live facts, the state built from the previous one answers and explains as one built from nothing but
-// the snapshot, the facts, and the snapshots in which those members that cannot be computed last could (rule 10).
+// the snapshot, the facts, and the snapshots in which those members that cannot be computed last could (fleetstate, rule 5).
 func TestIncrementalBuildIsAFreshOne(t *testing.T) {
 	runs, steps := 24, 30
 	if testing.Short() {

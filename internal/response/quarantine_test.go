@@ -49,7 +49,7 @@ func setsOf(t testing.TB, response []byte) (sets map[string][]string, flags map[
 	return sets, flags
 }
 
-// TestHealthyMembersGoOnAndBrokenOnesStay is rule 10 against a model: the last commit in which a build of nothing else
+// TestHealthyMembersGoOnAndBrokenOnesStay is rule 5 of fleetstate against a model: the last commit in which a build of nothing else
 // had no error of a member. After any sequence of commits, the sets of every healthy member are those that such a build
 // of the snapshot has, and those of every other one are those that such a build of its home has.
 // (G2)
