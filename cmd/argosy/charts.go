@@ -63,7 +63,7 @@ func (r *renderedCharts) pipelines(ctx context.Context, repo planner.Repository,
 		if err != nil {
 			return nil, nil, failure.Usage(nil, "%w", err)
 		}
-		o.Tools.Elsewhere, done = charts, charts.Close
+		o.Tools.Remote, done = charts, charts.Close
 	}
 	if p, err = planner.New(ctx, o); err != nil {
 		done()

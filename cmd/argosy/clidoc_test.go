@@ -13,7 +13,8 @@ import (
 
 const cliDoc = "../../docs/reference/cli.md"
 
-// The part of cli.md between these lines is generated (make docs); the text before it is written by hand.
+// The part of cli.md between these lines is generated (make docs); the text before it is written by
+// hand.
 const (
 	generatedFrom = "<!-- Generated from the commands by make docs; do not edit from here on. -->\n"
 	generatedTo   = "<!-- End of the generated part. -->\n"

@@ -16,8 +16,8 @@ func complete(cmd *cobra.Command, flag string, values func() []string) {
 	})
 }
 
-// completeFleet lets the shell complete a flag's value from the repository. One that cannot be read completes to
-// nothing: completion never prints an error.
+// completeFleet lets the shell complete a flag's value from the repository. One that cannot be read
+// completes to nothing: completion never prints an error.
 func (o *options) completeFleet(cmd *cobra.Command, flag string, values func(*fleetstate.State) []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		st, err := o.state(cmd.Context(), nil)
@@ -46,7 +46,8 @@ func clusters(st *fleetstate.State, hub string) []string {
 	return slices.Compact(out)
 }
 
-// targets are GROUP/COMPONENT for all components that a cluster's catalogs know, with the registration chart.
+// targets are GROUP/COMPONENT for all components that a cluster's catalogs know, with the
+// registration chart.
 func targets(st *fleetstate.State, hub, cluster string) []string {
 	out := []string{"fleet/fleet-secret"}
 	for _, group := range groups(st) {

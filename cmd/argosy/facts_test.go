@@ -20,8 +20,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// hubAPI is a hub's API server with two members' cluster Secrets, the first with an Application; status, if it is not 0, is
-// all that it answers. It gives nothing but metadata.
+// hubAPI is a hub's API server with two members' cluster Secrets, the first with an Application;
+// status, if it is not 0, is all that it answers. It gives nothing but metadata.
 func hubAPI(t *testing.T, status *int) (kubeconfig string) {
 	t.Helper()
 	item := func(name, metadata string) string {
@@ -67,7 +67,8 @@ func factsExportOf(t *testing.T, args ...string) (status int, stdout, stderr str
 	return status, out.String(), errs.String()
 }
 
-// What is exported answers every question as the hub itself does, has no credential in it, and is the same each time.
+// What is exported answers every question as the hub itself does, has no credential in it, and is
+// the same each time.
 func TestFactsExportRoundTrip(t *testing.T) {
 	status := 0
 	config := hubAPI(t, &status)

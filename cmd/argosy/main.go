@@ -1,5 +1,5 @@
-// Command argosy answers questions about a fleet's repository: what is wrong with it, what each cluster is told to run,
-// and where each value comes from. It needs no cluster.
+// Command argosy checks a fleet repository, explains and compares what it deploys, and writes files
+// of it. Only facts export queries a cluster.
 package main
 
 import (
@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// grace is how long a command has to end by itself after a signal. What it computes does not look at the context, only
-// what it waits for does; and whatever is written is written in one step.
+// grace is how long a command has to end by itself after a signal. What it computes does not look
+// at the context, only what it waits for does; and whatever is written is written in one step.
 const grace = time.Second
 
-// exitInterrupted is the exit status of a command that a signal has ended: 128 and SIGINT's number, as shells have it.
+// exitInterrupted is the exit status of a command that a signal has ended: 128 and SIGINT's number,
+// as shells have it.
 const exitInterrupted = 130
 
 func main() {

@@ -16,17 +16,19 @@ import (
 )
 
 const (
-	// mostMemory bounds what `argosy lint` has resident at most, in MiB, beside the files that it reads, which it keeps. The
-	// program has some 50 of its own; a file of 1 MiB becomes some 100 of nodes with their places while it is parsed, and the
-	// collector lets garbage become as much again. What this test had until then counts, too, as Linux remembers it across
-	// exec: so it writes its files one at a time.
+	// mostMemory bounds what `argosy lint` has resident at most, in MiB, beside the files that it
+	// reads, which it keeps. The program has some 50 of its own; a file of 1 MiB becomes some 100
+	// of nodes with their places while it is parsed, and the collector lets garbage become as much
+	// again. What this test had until then counts, too, as Linux remembers it across exec: so it
+	// writes its files one at a time.
 	mostMemory = 300 * race.Slack
-	// mostOutput bounds what it says, in bytes: 1,000 findings, of which each has a bounded text, in SARIF and JSON twice.
+	// mostOutput bounds what it says, in bytes: 1,000 findings, of which each has a bounded text,
+	// in SARIF and JSON twice.
 	mostOutput = 2 << 20
 )
 
-// TestLintOfHostileRepositoryIsBounded: whatever is in a repository, the program ends with findings that name the place, within
-// bounded memory, and says little. (H10)
+// TestLintOfHostileRepositoryIsBounded: whatever is in a repository, the program ends with findings
+// that name the place, within bounded memory, and says little. (H10)
 func TestLintOfHostileRepositoryIsBounded(t *testing.T) {
 	const (
 		values  = "addons/tenants/t/defaults/addons/dns/values.yaml"

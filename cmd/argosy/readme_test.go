@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// What README shows of a plan of this repository's own history is what the command says, and a newcomer's clone has the commits.
+// What README shows of a plan of this repository's own history is what the command says, and a
+// newcomer's clone has the commits.
 func TestReadmePlans(t *testing.T) {
 	t.Parallel()
 	if out, _ := exec.Command("git", "-C", "../..", "rev-parse", "--is-shallow-repository").Output(); strings.TrimSpace(string(out)) != "false" {

@@ -141,7 +141,8 @@ func outputFlag(cmd *cobra.Command, to *string, choices ...string) {
 	complete(cmd, "output", func() []string { return choices })
 }
 
-// styleOf has colours for terminals, unless NO_COLOR is set (no-color.org) or the terminal is a dumb one.
+// styleOf has colours for terminals, unless NO_COLOR is set (no-color.org) or the terminal is a
+// dumb one.
 func styleOf(w io.Writer) report.Style {
 	f, ok := w.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {

@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 //	repeat FILE TEXT N ...    a file of TEXT N times, and so on
 //	masked FILE               the last stdout without commits' ids, folders' digests, and days
 //
-// and those of chartServers. Credentials and caches of whoever runs the tests are out of their reach.
+// and those of chartServers. Credentials and caches of whoever runs the tests are out of their
+// reach.
 //
 // $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates.
 func TestScripts(t *testing.T) {
@@ -123,7 +124,8 @@ func table(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("table"), b.Bytes(), 0o644))
 }
 
-// cell is a set's value at a dotted path; a slash takes the place of the dot before keys that have dots themselves.
+// cell is a set's value at a dotted path; a slash takes the place of the dot before keys that have
+// dots themselves.
 func cell(set map[string]any, field string) string {
 	path, last, found := strings.Cut(field, "/")
 	parts := strings.Split(path, ".")

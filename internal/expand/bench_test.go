@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -39,8 +40,8 @@ func large(b *testing.B, clusters int) map[string]string {
 	return out
 }
 
-// BenchmarkPlan compares two revisions that differ by one file of one cluster, states included, with the rendering of one
-// of them as a whole (goal: under a tenth).
+// BenchmarkPlan compares two revisions that differ by one file of one cluster, states included,
+// with the rendering of one of them as a whole (goal: under a tenth).
 func BenchmarkPlan(b *testing.B) {
 	for _, clusters := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("%dx20", clusters), func(b *testing.B) {
@@ -64,9 +65,9 @@ func BenchmarkPlan(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				memo := &expand.Memo{}
+				cache := &expand.RenderCache{}
 				hub := func(st *fleetstate.State, s *snapshot.Snapshot) *expand.Hub {
-					return expand.New(expand.Options{State: st, Snapshot: s, Hub: fleettest.Hub, Tools: tools(), Memo: memo})
+					return expand.New(expand.Options{State: st, Snapshot: s, Hub: fleettest.Hub, Tools: tools(), Cache: cache})
 				}
 				was := hub(before, base)
 				found = 0
@@ -76,7 +77,7 @@ func BenchmarkPlan(b *testing.B) {
 				plan += time.Since(began)
 				runtime.GC()
 				began, all = time.Now(), 0
-				hub(before, base).Walk(false, func(*expand.Object) bool { all++; return true })
+				hub(before, base).Walk(false, func(*object.Object) bool { all++; return true })
 				full += time.Since(began)
 				for _, p := range was.Problems() {
 					b.Fatal(p)

@@ -1,163 +1,27 @@
 package expand
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/object"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// part is a part of what is below an Application: a folder of this repository or a chart from elsewhere, and how it is
-// rendered. Parts of equal keys make equal objects.
-type part struct {
-	folder    *folder   // of this repository
-	built     []*folder // what a kustomization in it is built of
-	elsewhere *Reference
-	git       *Place // of another repository: a chart, or manifests
-	chart     *Chart
-	source    source
-	key       string
-	// err is why there is nothing to be rendered.
-	err error
-	// brings tells, of a chart from elsewhere, that it may make objects that expansion follows.
-	brings bool
-	// overrides are the files that would change the source, of another repository.
-	overrides []string
-}
-
-// parts are those of an Application that lie in this repository, and with Elsewhere all others.
-func (h *Hub) parts(o *Object) []part {
-	var out []part
-	for _, s := range sources(o) {
-		p, ok := h.part(o, s)
-		if !ok {
-			continue
-		}
-		if p.err != nil {
-			p.key = digestOf(s.repoURL, s.chart, s.path, s.revision, s.helm, p.err.Error())
-			h.unmade(o, s, p.err)
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-// part is what a source brings, if that is anything.
-func (h *Hub) part(o *Object, s source) (p part, ok bool) {
-	p = part{source: s}
-	snap, missing := h.local(s)
-	switch {
-	case s.repoURL == "" && s.err != nil:
-		p.err = s.err
-		return p, true
-	case missing != "":
-		p.err = notHad(s.path, s.revision, missing)
-		return p, true
-	case snap == nil && (h.o.Tools.Elsewhere == nil || s.chart+s.path == ""):
-		return p, false
-	case s.err != nil:
-		p.err = s.err
-		return p, true
-	case snap == nil:
-		return h.partElsewhere(o, s), true
-	}
-	dir, err := snapshot.CleanPath(s.path)
-	if err != nil {
-		p.err = err
-		return p, true
-	}
-	f := h.folder(snap, dir)
-	if !f.there {
-		p.err = errors.New(missingFolder(s, snap))
-		return p, true
-	}
-	if o.Application() {
-		if s, err = overridden(o, s, f); err != nil {
-			p.err = err
-			return p, true
-		}
-		p.source = s
-	}
-	kind, err := s.kind(f)
-	switch {
-	case err != nil:
-		p.err = err
-	case kind == kindHelm:
-		c, err := h.chart(o, s, f)
-		if err != nil {
-			p.err = err
-			break
-		}
-		p.folder, p.chart, p.key = f, c, digestOf(f.dir, f.digest, c.given())
-	case kind == kindKustomize:
-		p.folder = f
-		p.built, p.err = h.built(s, f)
-		p.key = h.kustomization(s, f).key(p.built)
-	default:
-		p.folder, p.key = f, digestOf(f.dir, f.digest, s.directory.given())
-	}
-	return p, true
-}
-
-// notHad is why something of this repository at another revision is not followed.
-func notHad(what, revision, missing string) NotFollowed {
-	return NotFollowed{
-		fmt.Sprintf("%s at revision %s of this repository is not followed: %s", what, revision, missing),
-		fmt.Sprintf("fetch that revision, or take another one for it: --revision %s=REV", revision),
-	}
-}
-
-// partElsewhere is a part that is not in this repository. Whether it can be had is said when it is rendered.
-func (h *Hub) partElsewhere(o *Object, s source) part {
-	p := part{source: s, brings: h.deploysToEngine(o)}
-	if s.chart != "" {
-		p.elsewhere = &Reference{RepoURL: s.repoURL, Name: s.chart, Version: s.revision}
-	} else if dir, err := snapshot.CleanPath(s.path); err != nil {
-		p.err = err
-	} else {
-		p.git, p.overrides = &Place{RepoURL: s.repoURL, Revision: s.revision, Path: dir}, sourceFiles(o)
-	}
-	if p.err == nil {
-		p.chart, p.err = h.chart(o, s, nil)
-	}
-	if p.err == nil {
-		p.key = digestOf(p.elsewhere, p.git, p.overrides, s.explicit, s.directory.given(), p.chart.given(), s.flux)
-	}
-	return p
-}
-
-// deploysToEngine reports whether an Application deploys to where its own engine finds Applications and ApplicationSets.
-func (h *Hub) deploysToEngine(o *Object) bool {
-	return h.runsOn(o) == o.Engine && text(o.Tree, "spec", "destination", "namespace") == text(o.Tree, "metadata", "namespace")
-}
-
-// lives reports whether a part may make objects that expansion follows.
-func (p part) lives() bool {
-	if p.folder == nil {
-		return p.brings
-	}
-	if p.built != nil {
-		return slices.ContainsFunc(p.built, func(f *folder) bool { return f.lives })
-	}
-	if p.folder.lives || p.chart == nil {
-		return p.folder.lives
-	}
-	return slices.ContainsFunc(p.chart.Values, func(v Values) bool { return lives([]byte(v.Text)) })
-}
-
-// chart is a source's chart with what Argo CD gives to Helm: value files, then values, then parameters. A chart from
-// elsewhere has no folder.
-func (h *Hub) chart(o *Object, s source, f *folder) (*Chart, error) {
-	c := &Chart{
-		Name: s.name(), ReleaseName: text(s.helm, "releaseName"), Namespace: text(s.helm, "namespace"),
-		KubeVersion: text(s.helm, "kubeVersion"), APIVersions: list(s.helm["apiVersions"]),
+// chart is a source's chart with everything that Argo CD gives Helm: value files, then values,
+// then parameters. A remote chart has no folder.
+func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*source.Chart, error) {
+	c := &source.Chart{
+		Name: s.Name(), ReleaseName: manifest.Text(s.Helm, "releaseName"), Namespace: manifest.Text(s.Helm, "namespace"),
+		KubeVersion: manifest.Text(s.Helm, "kubeVersion"), APIVersions: manifest.Strings(s.Helm["apiVersions"]),
 	}
 	if f != nil {
-		c.Name = f.dir
-		files, err := chartFiles(f)
+		c.Name = f.Dir
+		files, err := source.ChartFiles(f)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +31,7 @@ func (h *Hub) chart(o *Object, s source, f *folder) (*Chart, error) {
 		c.ReleaseName = o.Name()
 	}
 	if c.Namespace == "" {
-		c.Namespace = text(o.Tree, "spec", "destination", "namespace")
+		c.Namespace = manifest.Text(o.Tree, "spec", "destination", "namespace")
 	}
 	if c.KubeVersion == "" {
 		c.KubeVersion = h.o.KubeVersion
@@ -175,106 +39,91 @@ func (h *Hub) chart(o *Object, s source, f *folder) (*Chart, error) {
 	if len(c.APIVersions) == 0 {
 		c.APIVersions = h.o.APIVersions
 	}
-	c.SkipCRDs, _ = s.helm["skipCrds"].(bool)
-	c.SkipSchema, _ = s.helm["skipSchemaValidation"].(bool)
-	optional, _ := s.helm["ignoreMissingValueFiles"].(bool)
-	for _, name := range list(s.helm["valueFiles"]) {
+	c.SkipCRDs, _ = s.Helm["skipCrds"].(bool)
+	c.SkipSchema, _ = s.Helm["skipSchemaValidation"].(bool)
+	optional, _ := s.Helm["ignoreMissingValueFiles"].(bool)
+	for _, name := range manifest.Strings(s.Helm["valueFiles"]) {
 		values, file, err := h.valueFile(o, s, f, name)
 		switch {
 		case err != nil:
 			return nil, err
 		case file != nil:
 			values.Text = string(file.Data)
-			c.own = append(c.own, file)
-		case values == Values{} && optional:
+			c.Own = append(c.Own, file)
+		case values == source.Values{} && optional:
 			continue
-		case values == Values{} && f != nil && !strings.HasPrefix(name, "$"):
-			return nil, fmt.Errorf("value file %s is not in %s", name, f.dir)
-		case values == Values{}:
+		case values == source.Values{} && f != nil && !strings.HasPrefix(name, "$"):
+			return nil, fmt.Errorf("value file %s is not in %s", name, f.Dir)
+		case values == source.Values{}:
 			return nil, fmt.Errorf("value file %s is not there", name)
 		}
 		values.Optional = optional
 		c.Values = append(c.Values, values)
 	}
-	if object, ok := s.helm["valuesObject"].(Tree); ok && len(object) > 0 { // Argo CD: it wins over values as a whole
-		c.Values = append(c.Values, Values{Text: string(canonical(object))})
-	} else if v := text(s.helm, "values"); v != "" {
-		c.Values = append(c.Values, Values{Text: v})
+	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok && len(object) > 0 { // Argo CD: it wins over values as a whole
+		c.Values = append(c.Values, source.Values{Text: string(manifest.Canonical(object))})
+	} else if v := manifest.Text(s.Helm, "values"); v != "" {
+		c.Values = append(c.Values, source.Values{Text: v})
 	}
-	for _, v := range s.values {
-		c.Values = append(c.Values, Values{Text: v})
+	for _, v := range s.Values {
+		c.Values = append(c.Values, source.Values{Text: v})
 	}
-	parameters, _ := s.helm["parameters"].([]any)
+	parameters, _ := s.Helm["parameters"].([]any)
 	for _, p := range parameters {
-		forced, _ := At(p, "forceString").(bool)
-		c.Parameters = append(c.Parameters, Parameter{Name: text(p, "name"), Value: text(p, "value"), ForceString: forced})
+		forced, _ := manifest.At(p, "forceString").(bool)
+		c.Parameters = append(c.Parameters, source.Parameter{Name: manifest.Text(p, "name"), Value: manifest.Text(p, "value"), ForceString: forced})
 	}
 	return c, nil
 }
 
-// given is all that a chart is rendered with.
-func (c *Chart) given() any {
-	return []any{c.ReleaseName, c.Namespace, c.Values, c.Parameters, c.SkipCRDs, c.SkipSchema, c.KubeVersion, c.APIVersions}
-}
-
-func list(v any) []string {
-	items, _ := v.([]any)
-	out := make([]string, 0, len(items))
-	for _, item := range items {
-		if s, ok := item.(string); ok {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// valueFile is a value file: relative to the chart, or with a slash in front to its repository, or with $REF to another
-// source of the Application, or at a URL. It is a file of this repository, which may be nil, or says where it is elsewhere.
-func (h *Hub) valueFile(o *Object, s source, f *folder, name string) (Values, *snapshot.File, error) {
+// valueFile finds a value file: relative to the chart, with a leading slash relative to its
+// repository, with $REF in another source of the Application, or at a URL. It returns a file of
+// this repository, which may be nil, or the place of a remote one.
+func (h *Hub) valueFile(o *object.Object, s source.Source, f *source.Folder, name string) (source.Values, *snapshot.File, error) {
 	var snap *snapshot.Snapshot
 	var p string
 	of := s // the source whose repository the file is in
 	switch scheme, _, isURL := strings.Cut(name, "://"); {
-	case isURL && h.o.Tools.Elsewhere == nil:
-		return Values{}, nil, NotFollowed{Text: fmt.Sprintf("value file %s is not in this repository, and not followed: --render reads it", shown(name))}
+	case isURL && h.o.Tools.Remote == nil:
+		return source.Values{}, nil, source.NotFollowed{Text: fmt.Sprintf("value file %s is not in this repository, and not followed: --render reads it", source.Shown(name))}
 	case isURL && scheme != "http" && scheme != "https":
-		return Values{}, nil, fmt.Errorf("value file %s: Argo CD reads none by %s", shown(name), scheme)
+		return source.Values{}, nil, fmt.Errorf("value file %s: Argo CD reads none by %s", source.Shown(name), scheme)
 	case isURL:
-		return Values{URL: name}, nil, nil
+		return source.Values{URL: name}, nil, nil
 	case strings.HasPrefix(name, "$"):
 		ref, rest, _ := strings.Cut(name[1:], "/")
-		i := slices.IndexFunc(sources(o), func(s source) bool { return s.ref != "" && s.ref == ref })
+		i := slices.IndexFunc(o.Sources(), func(s source.Source) bool { return s.Ref != "" && s.Ref == ref })
 		if i < 0 {
-			return Values{}, nil, fmt.Errorf("value file %s: no source of the Application has ref %s", name, ref)
+			return source.Values{}, nil, fmt.Errorf("value file %s: no source of the Application has ref %s", name, ref)
 		}
-		of, p = sources(o)[i], path.Clean(rest)
+		of, p = o.Sources()[i], path.Clean(rest)
 		var missing string
 		if snap, missing = h.revision(of); missing != "" {
-			return Values{}, nil, fmt.Errorf("value file %s: %s", name, missing)
+			return source.Values{}, nil, fmt.Errorf("value file %s: %s", name, missing)
 		}
-		if snap == nil && h.o.Tools.Elsewhere == nil {
-			return Values{}, nil, NotFollowed{Text: fmt.Sprintf("value file %s is in another repository, which is not followed: --render reads it", name)}
+		if snap == nil && h.o.Tools.Remote == nil {
+			return source.Values{}, nil, source.NotFollowed{Text: fmt.Sprintf("value file %s is in another repository, which is not followed: --render reads it", name)}
 		}
-	case s.chart != "":
-		return Values{File: path.Clean(strings.TrimPrefix(name, "/"))}, nil, nil
+	case s.Chart != "":
+		return source.Values{File: path.Clean(strings.TrimPrefix(name, "/"))}, nil, nil
 	case strings.HasPrefix(name, "/"):
 		p = strings.TrimPrefix(path.Clean(name), "/")
 	default:
-		p = path.Join(s.path, name)
+		p = path.Join(s.Path, name)
 	}
 	if f != nil && snap == nil && !strings.HasPrefix(name, "$") {
-		snap = f.snap
+		snap = f.Snapshot
 	}
 	clean, err := snapshot.CleanPath(p)
 	if err != nil {
-		return Values{}, nil, fmt.Errorf("value file %s: %w", name, err)
+		return source.Values{}, nil, fmt.Errorf("value file %s: %w", name, err)
 	}
 	if snap == nil {
-		return Values{At: &Place{RepoURL: of.repoURL, Revision: of.revision, Path: clean}}, nil, nil
+		return source.Values{At: &source.Place{RepoURL: of.RepoURL, Revision: of.Revision, Path: clean}}, nil, nil
 	}
 	file := snap.File(clean)
 	if file != nil && file.Err != nil {
-		return Values{}, nil, file.Err
+		return source.Values{}, nil, file.Err
 	}
-	return Values{}, file, nil
+	return source.Values{}, file, nil
 }

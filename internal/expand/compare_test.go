@@ -9,11 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
 )
 
-// changes are real changes to this repository's fleet, and what each renders at most of some 150 Applications.
+// changes are real changes to this repository's fleet, and what each renders at most of some 150
+// Applications.
 func changes(t *testing.T) map[string]edit {
 	t.Helper()
 	return map[string]edit{
@@ -55,20 +57,21 @@ func changes(t *testing.T) map[string]edit {
 }
 
 // everything is all that a revision comes to.
-func everything(t *testing.T, h *expand.Hub) map[expand.Key]*expand.Object {
+func everything(t *testing.T, h *expand.Hub) map[object.Key]*object.Object {
 	t.Helper()
-	out := map[expand.Key]*expand.Object{}
-	h.Walk(true, func(o *expand.Object) bool {
+	out := map[object.Key]*object.Object{}
+	h.Walk(true, func(o *object.Object) bool {
 		out[o.Key()] = o
 		return true
 	})
 	return out
 }
 
-// brute is what differs between everything and everything. What a chart makes goes and comes with its Application.
-func brute(b, a map[expand.Key]*expand.Object) map[expand.Key]string {
-	out := map[expand.Key]string{}
-	single := func(o *expand.Object, other map[expand.Key]*expand.Object, what string) {
+// brute is what differs between everything and everything. What a chart makes goes and comes with
+// its Application.
+func brute(b, a map[object.Key]*object.Object) map[object.Key]string {
+	out := map[object.Key]string{}
+	single := func(o *object.Object, other map[object.Key]*object.Object, what string) {
 		leaf := o.Parent != nil && o.Parent.Application() && !o.Application() && !o.ApplicationSet() && o.Kind() != "OCIRepository"
 		if other[o.Key()] == nil && (!leaf || other[o.Parent.Key()] != nil) {
 			out[o.Key()] = what
@@ -87,7 +90,7 @@ func brute(b, a map[expand.Key]*expand.Object) map[expand.Key]string {
 }
 
 // answered reports whether a state still has an Application of that name, or a release's.
-func answered(st *fleetstate.State, o *expand.Object) bool {
+func answered(st *fleetstate.State, o *object.Object) bool {
 	return slices.ContainsFunc(inventory.Of(st), func(inv inventory.Inventory) bool {
 		return slices.ContainsFunc(inventoried(inv), func(a inventory.Application) bool { return a.Name == o.Name() })
 	})
@@ -105,16 +108,16 @@ var same = []string{"nothing", "moved root"}
 
 // Compare finds what a comparison of everything finds, nothing else, and each once (rule 5).
 func TestCompareFindsAll(t *testing.T) {
-	base, memo := commit(t, nil), &expand.Memo{}
+	base, cache := commit(t, nil), &expand.RenderCache{}
 	st := state(t, nil, base)
 	for _, hub := range hubs {
-		before := everything(t, revision(t, st, base, hub, memo))
+		before := everything(t, revision(t, st, base, hub, cache))
 		for name, change := range changes(t) {
 			t.Run(hub+"/"+name, func(t *testing.T) {
 				head := commit(t, change)
 				next := state(t, st, head)
-				got, left := map[expand.Key]string{}, map[expand.Key]bool{}
-				for p := range expand.Compare(revision(t, st, base, hub, memo), revision(t, next, head, hub, memo)) {
+				got, left := map[object.Key]string{}, map[object.Key]bool{}
+				for p := range expand.Compare(revision(t, st, base, hub, cache), revision(t, next, head, hub, cache)) {
 					what := changed
 					switch {
 					case p.Left:
@@ -129,7 +132,7 @@ func TestCompareFindsAll(t *testing.T) {
 					}
 					got[p.Any().Key()] = what
 				}
-				want := brute(before, everything(t, revision(t, next, head, hub, memo)))
+				want := brute(before, everything(t, revision(t, next, head, hub, cache)))
 				for k, o := range before { // what is left goes on making what the engine answers
 					for above := o.Parent; above != nil; above = above.Parent {
 						if left[above.Key()] && (o.ApplicationSet() || answered(next, o)) {
@@ -152,20 +155,20 @@ func TestCompareFindsAll(t *testing.T) {
 func TestCompareIsLazy(t *testing.T) {
 	base := commit(t, nil)
 	st := state(t, nil, base)
-	whole := &expand.Memo{}
+	whole := &expand.RenderCache{}
 	revision(t, st, base, "hub-eu", whole).All(false)
 	all, _ := whole.Counts()
 	head := commit(t, changes(t)["tenant override"])
-	memo := &expand.Memo{}
+	cache := &expand.RenderCache{}
 	found := map[string]bool{}
-	for p := range expand.Compare(revision(t, st, base, "hub-eu", memo), revision(t, state(t, st, head), head, "hub-eu", memo)) {
+	for p := range expand.Compare(revision(t, st, base, "hub-eu", cache), revision(t, state(t, st, head), head, "hub-eu", cache)) {
 		found[p.Any().Name()] = true
 	}
 	want := []string{"external-dns-retail-dev-eu-1", "external-dns-retail-prod-eu-1", "external-dns-retail-prod-eu-2", "external-dns-retail-staging-eu-1"}
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
 		t.Errorf("differ: %v, want %v", got, want)
 	}
-	applications, charts := memo.Counts()
+	applications, charts := cache.Counts()
 	t.Logf("rendered %d Applications and %d charts; all of it is %d", applications, charts, all)
 	if applications > all/4 {
 		t.Errorf("rendered %d of %d Applications for a change of %d", applications, all, len(want))

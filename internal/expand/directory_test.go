@@ -22,7 +22,7 @@ func root(options string) map[string]string {
 	}
 }
 
-func manifest(name string) string {
+func configMap(name string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n", name)
 }
 
@@ -40,8 +40,9 @@ func below(t *testing.T, files map[string]string) (names, problems []string) {
 	return names, texts(h.Problems())
 }
 
-// A folder's files are chosen as Argo CD does it (argo-cd v2.14, reposerver/repository/repository.go, findManifests); what was
-// expected here has been compared with what that function finds.
+// A folder's files are chosen as Argo CD does it (argo-cd v2.14,
+// reposerver/repository/repository.go, findManifests); what was expected here has been compared
+// with what that function finds.
 func TestDirectory(t *testing.T) {
 	const dir = "fleet/bootstrap/hub/"
 	kept := []string{"a.yaml", "b.yml", "c.json", "d.txt", ".hidden.yaml", "deep/a.yaml", "deep/er/b.yaml", ".folder/x.yaml", "deep/A.yaml", "[x].yaml"}
@@ -78,7 +79,7 @@ func TestDirectory(t *testing.T) {
 			}
 			files := root(line)
 			for i, p := range kept {
-				files[dir+p] = manifest(fmt.Sprintf("f%d", i))
+				files[dir+p] = configMap(fmt.Sprintf("f%d", i))
 				if strings.HasSuffix(p, ".json") {
 					files[dir+p] = fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "f%d"}}`, i)
 				}
@@ -98,7 +99,8 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// What a source is follows from its options, else from its folder; what stands in a file, from the file alone.
+// What a source is follows from its options, else from its folder; what stands in a file, from the
+// file alone.
 func TestFilesOfAFolder(t *testing.T) {
 	const (
 		dir           = "fleet/bootstrap/hub/"
@@ -112,35 +114,35 @@ func TestFilesOfAFolder(t *testing.T) {
 		want     string
 		problems string
 	}{
-		"a chart":                               {"", map[string]string{"Chart.yaml": chart, "templates/a.yaml": manifest("a"), "b.yaml": manifest("b")}, "a", ""},
-		"a kustomization":                       {"", map[string]string{"kustomization.yaml": kustomization, "a.yaml": manifest("a")}, "k-a", ""},
-		"both: the later name":                  {"", map[string]string{"Chart.yaml": chart, "templates/b.yaml": manifest("b"), "kustomization.yaml": kustomization, "a.yaml": manifest("a")}, "k-a", ""},
-		"both, and the options say":             {"    helm: {releaseName: x}\n", map[string]string{"Chart.yaml": chart, "templates/b.yaml": manifest("b"), "kustomization.yaml": kustomization, "a.yaml": manifest("a")}, "b", ""},
-		"options of a directory":                {"    directory: {recurse: true, exclude: '{k,C}*'}\n", map[string]string{"Chart.yaml": chart, "templates/b.yaml": manifest("b"), "kustomization.yaml": kustomization, "a.yaml": manifest("a")}, "a b", ""},
-		"options that are empty":                {"    directory: {recurse: false}\n    helm: {}\n", map[string]string{"kustomization.yaml": kustomization, "a.yaml": manifest("a")}, "k-a", ""},
-		"options of two kinds":                  {"    directory: {recurse: true}\n    helm: {releaseName: x}\n", map[string]string{"a.yaml": manifest("a")}, "", "error: " + at + "the source has options of several kinds: Helm, Directory; Argo CD takes one"},
-		"options of Helm, and no chart":         {"    helm: {releaseName: x}\n", map[string]string{"a.yaml": manifest("a")}, "", "error: " + at + "fleet/bootstrap/hub has no Chart.yaml, and the source has options of Helm for it"},
-		"a plugin":                              {"    plugin: {}\n", map[string]string{"a.yaml": manifest("a")}, "", "warning: " + at + "fleet/bootstrap/hub is for a plugin of Argo CD's, which is not followed"},
-		"a program":                             {"    directory: {jsonnet: {libs: [x]}}\n", map[string]string{"a.yaml": manifest("a"), "b.jsonnet": "{}"}, "a", "warning: fleet/bootstrap/hub/b.jsonnet: Application \"bootstrap\": fleet/bootstrap/hub/b.jsonnet is a program in Jsonnet: what it makes is not followed"},
-		"programs":                              {"", map[string]string{"a.yaml": manifest("a"), "b.jsonnet": "{}", "c.jsonnet": "{}"}, "a", "warning: fleet/bootstrap/hub/b.jsonnet: Application \"bootstrap\": fleet/bootstrap/hub/b.jsonnet and 1 more are programs in Jsonnet: what they make is not followed"},
-		"a program that is left out":            {"    directory: {exclude: '*.jsonnet'}\n", map[string]string{"a.yaml": manifest("a"), "b.jsonnet": "{}"}, "a", ""},
-		"a program in a folder that is not":     {"", map[string]string{"a.yaml": manifest("a"), "lib/b.jsonnet": "{}"}, "a", ""},
-		"a file that is to be left out":         {"", map[string]string{"a.yaml": manifest("a"), "b.yaml": "# +argocd:skip-file-rendering\n" + manifest("b")}, "a", ""},
+		"a chart":                               {"", map[string]string{"Chart.yaml": chart, "templates/a.yaml": configMap("a"), "b.yaml": configMap("b")}, "a", ""},
+		"a kustomization":                       {"", map[string]string{"kustomization.yaml": kustomization, "a.yaml": configMap("a")}, "k-a", ""},
+		"both: the later name":                  {"", map[string]string{"Chart.yaml": chart, "templates/b.yaml": configMap("b"), "kustomization.yaml": kustomization, "a.yaml": configMap("a")}, "k-a", ""},
+		"both, and the options say":             {"    helm: {releaseName: x}\n", map[string]string{"Chart.yaml": chart, "templates/b.yaml": configMap("b"), "kustomization.yaml": kustomization, "a.yaml": configMap("a")}, "b", ""},
+		"options of a directory":                {"    directory: {recurse: true, exclude: '{k,C}*'}\n", map[string]string{"Chart.yaml": chart, "templates/b.yaml": configMap("b"), "kustomization.yaml": kustomization, "a.yaml": configMap("a")}, "a b", ""},
+		"options that are empty":                {"    directory: {recurse: false}\n    helm: {}\n", map[string]string{"kustomization.yaml": kustomization, "a.yaml": configMap("a")}, "k-a", ""},
+		"options of two kinds":                  {"    directory: {recurse: true}\n    helm: {releaseName: x}\n", map[string]string{"a.yaml": configMap("a")}, "", "error: " + at + "the source has options of several kinds: Helm, Directory; Argo CD takes one"},
+		"options of Helm, and no chart":         {"    helm: {releaseName: x}\n", map[string]string{"a.yaml": configMap("a")}, "", "error: " + at + "fleet/bootstrap/hub has no Chart.yaml, and the source has options of Helm for it"},
+		"a plugin":                              {"    plugin: {}\n", map[string]string{"a.yaml": configMap("a")}, "", "warning: " + at + "fleet/bootstrap/hub is for a plugin of Argo CD's, which is not followed"},
+		"a program":                             {"    directory: {jsonnet: {libs: [x]}}\n", map[string]string{"a.yaml": configMap("a"), "b.jsonnet": "{}"}, "a", "warning: fleet/bootstrap/hub/b.jsonnet: Application \"bootstrap\": fleet/bootstrap/hub/b.jsonnet is a program in Jsonnet: what it makes is not followed"},
+		"programs":                              {"", map[string]string{"a.yaml": configMap("a"), "b.jsonnet": "{}", "c.jsonnet": "{}"}, "a", "warning: fleet/bootstrap/hub/b.jsonnet: Application \"bootstrap\": fleet/bootstrap/hub/b.jsonnet and 1 more are programs in Jsonnet: what they make is not followed"},
+		"a program that is left out":            {"    directory: {exclude: '*.jsonnet'}\n", map[string]string{"a.yaml": configMap("a"), "b.jsonnet": "{}"}, "a", ""},
+		"a program in a folder that is not":     {"", map[string]string{"a.yaml": configMap("a"), "lib/b.jsonnet": "{}"}, "a", ""},
+		"a file that is to be left out":         {"", map[string]string{"a.yaml": configMap("a"), "b.yaml": "# +argocd:skip-file-rendering\n" + configMap("b")}, "a", ""},
 		"a list":                                {"", map[string]string{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- {kind: A, apiVersion: v1, metadata: {name: a}}\n- {kind: B, apiVersion: v1, metadata: {name: b}}\n"}, "a b", ""},
 		"a list that a chart makes":             {"", map[string]string{"Chart.yaml": chart, "templates/a.yaml": "apiVersion: v1\nkind: List\nitems:\n- {kind: A, apiVersion: v1, metadata: {name: a}}\n- {kind: B, apiVersion: v1, metadata: {name: b}}\n"}, "a b", ""},
-		"documents of nothing":                  {"", map[string]string{"a.yaml": "---\n# nothing\n---\n" + manifest("a") + "---\n"}, "a", ""},
-		"values":                                {"", map[string]string{"a.yaml": manifest("a"), "values.yaml": "image: x\n"}, "a", ""},
-		"what is no YAML, and no manifest":      {"", map[string]string{"a.yaml": manifest("a"), "b.yaml": "{{ if }}\na: [\n"}, "a", ""},
-		"a template":                            {"", map[string]string{"a.yaml": manifest("a"), "b.yaml": "a: [\napiVersion: v1\nkind: X\nmetadata: {}\n"}, "a", "error: fleet/bootstrap/hub/b.yaml:2: did not find expected ',' or ']'; expected a YAML document"},
-		"an object, and then none":              {"", map[string]string{"a.yaml": manifest("a") + "---\nimage: x\n"}, "", "error: fleet/bootstrap/hub/a.yaml:5:1: an object without a kind; expected a manifest of Kubernetes"},
-		"none, and then an object":              {"", map[string]string{"a.yaml": manifest("a"), "b.yaml": "image: x\n---\n{apiVersion: v1, kind : A}\n"}, "a", ""},
+		"documents of nothing":                  {"", map[string]string{"a.yaml": "---\n# nothing\n---\n" + configMap("a") + "---\n"}, "a", ""},
+		"values":                                {"", map[string]string{"a.yaml": configMap("a"), "values.yaml": "image: x\n"}, "a", ""},
+		"what is no YAML, and no manifest":      {"", map[string]string{"a.yaml": configMap("a"), "b.yaml": "{{ if }}\na: [\n"}, "a", ""},
+		"a template":                            {"", map[string]string{"a.yaml": configMap("a"), "b.yaml": "a: [\napiVersion: v1\nkind: X\nmetadata: {}\n"}, "a", "error: fleet/bootstrap/hub/b.yaml:2: did not find expected ',' or ']'; expected a YAML document"},
+		"an object, and then none":              {"", map[string]string{"a.yaml": configMap("a") + "---\nimage: x\n"}, "", "error: fleet/bootstrap/hub/a.yaml:5:1: an object without a kind; expected a manifest of Kubernetes"},
+		"none, and then an object":              {"", map[string]string{"a.yaml": configMap("a"), "b.yaml": "image: x\n---\n{apiVersion: v1, kind : A}\n"}, "a", ""},
 		"an object that lacks its kind":         {"", map[string]string{"a.yaml": "apiVersion: v1\nmetadata: {name: a}\n# kind:\n"}, "", "error: fleet/bootstrap/hub/a.yaml:1:1: an object without a kind; expected a manifest of Kubernetes"},
 		"JSON that is no object of Kubernetes'": {"", map[string]string{"a.json": `{"a": 1}`}, "", "error: fleet/bootstrap/hub/a.json:1:1: an object without a kind; expected a manifest of Kubernetes"},
-		"a file that changes the source":        {"", map[string]string{".argocd-source.yaml": "directory: {recurse: true}\npath: elsewhere\nrepoURL: x\n", "deep/a.yaml": manifest("a")}, "a", ""},
-		"of one Application, after that of all": {"    directory: {recurse: true, exclude: '*'}\n", map[string]string{".argocd-source.yaml": "directory: {exclude: c.yaml, include: '*.yaml'}\n", ".argocd-source-bootstrap.yaml": "directory: {exclude: b.yaml, recurse: null}\n", ".argocd-source-other.yaml": "directory: {exclude: a.yaml}\n", "a.yaml": manifest("a"), "b.yaml": manifest("b"), "c.yaml": manifest("c"), "deep/d.yaml": manifest("d")}, "a c d", ""},
+		"a file that changes the source":        {"", map[string]string{".argocd-source.yaml": "directory: {recurse: true}\npath: elsewhere\nrepoURL: x\n", "deep/a.yaml": configMap("a")}, "a", ""},
+		"of one Application, after that of all": {"    directory: {recurse: true, exclude: '*'}\n", map[string]string{".argocd-source.yaml": "directory: {exclude: c.yaml, include: '*.yaml'}\n", ".argocd-source-bootstrap.yaml": "directory: {exclude: b.yaml, recurse: null}\n", ".argocd-source-other.yaml": "directory: {exclude: a.yaml}\n", "a.yaml": configMap("a"), "b.yaml": configMap("b"), "c.yaml": configMap("c"), "deep/d.yaml": configMap("d")}, "a c d", ""},
 		"of a chart":                            {"    helm: {releaseName: x, parameters: [{name: name, value: one}]}\n", map[string]string{"Chart.yaml": chart, "values.yaml": "name: none\n", ".argocd-source.yaml": "helm: {parameters: [{name: name, value: two}]}\n", "templates/a.yaml": "apiVersion: v1\nkind: A\nmetadata: {name: '{{ .Values.name }}-{{ .Release.Name }}'}\n"}, "two-x", ""},
 		"of a chart's values":                   {"    helm: {releaseName: x, valuesObject: {name: one, more: {a: b}}}\n", map[string]string{"Chart.yaml": chart, "values.yaml": "name: none\n", ".argocd-source.yaml": "helm: {valuesObject: {name: null}, releaseName: null}\n", "templates/a.yaml": "apiVersion: v1\nkind: A\nmetadata: {name: '{{ .Values.name }}-{{ .Values.more.a }}-{{ .Release.Name }}'}\n"}, "none-b-x", ""},
-		"of no options":                         {"", map[string]string{".argocd-source.yaml": "- a\n", "a.yaml": manifest("a")}, "", "error: " + at + "fleet/bootstrap/hub/.argocd-source.yaml is no map; expected options of a source"},
+		"of no options":                         {"", map[string]string{".argocd-source.yaml": "- a\n", "a.yaml": configMap("a")}, "", "error: " + at + "fleet/bootstrap/hub/.argocd-source.yaml is no map; expected options of a source"},
 		"JSON of nothing":                       {"", map[string]string{"a.json": "\n"}, "", "error: fleet/bootstrap/hub/a.json: not one object; expected a single object in a file of JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,31 +1,40 @@
-// Package expand follows a hub's pipeline to its end, offline: from the files that are applied by hand to every
-// Application, as Argo CD would.
+// Package expand follows a hub's pipeline to its end, offline: from the files that a user applies
+// to every Application, as Argo CD would.
 //
-//	State + Snapshot + hub -> Hub;  Hub.All() -> objects;  Compare(before, after) -> what differs
+//	State + Snapshot + hub -> Hub;  Hub.All() -> objects;  Compare(before, after) -> differences
+//
+// manifest holds objects as trees, object adds their origin, source says where the objects of an
+// Application come from, and flux what Flux's objects deploy.
 //
 // Its rules:
 //
-//  1. It begins with fleet/bootstrap/<hub>.yaml, or where there is none with the files of fleet/bootstrap/<hub>, and goes
-//     on until nothing new appears: an ApplicationSet becomes Applications, by Argo CD's own generators and renderer, the
-//     engine's answers and what is in this repository; an Application whose source lies in this repository becomes its
-//     objects, by Helm's library, by kustomize's, or as they are written; an artifact for Flux becomes the objects that are
-//     in it, HelmReleases what their charts make, and Flux's Kustomizations what their folders are built into.
-//  2. Each object knows whose engine runs it (the hub's, or a member's), which object it came from, and where its text
-//     stands: the file of the root, or the chart's template.
-//  3. What is in this repository is told by the root Application: its repoURL, at its targetRevision; for a hub that runs Flux by
-//     its own member file. Another revision of this repository is asked for; it is the same before and after.
-//  4. What cannot be followed is named, as a problem with its place, and everything else is. An error is something that
-//     fails in Argo CD, too; a warning, what lies beyond this repository or this program.
-//  5. An object is computed when it is asked for. Compare asks for what may differ alone: where the template is the same
-//     and the engine answers alike (Fingerprint), nothing below differs, unless a chart or folder has changed that is
-//     named there, or what is named there makes further objects of these kinds.
-//  6. Renderings are remembered by the digests of all that they depend on, and are shared by the revisions of a Memo.
+//  1. Expansion begins with fleet/bootstrap/<hub>.yaml, or without it with the files of
+//     fleet/bootstrap/<hub>, and goes on until nothing new appears. An ApplicationSet becomes
+//     Applications, by Argo CD's own generators and renderer, the resolver's responses and the
+//     files of this repository. An Application whose source is in this repository becomes its
+//     objects: by Helm's library, by kustomize's, or as its manifests are. An artifact for Flux
+//     becomes its objects, HelmReleases the objects of their charts, and Flux's Kustomizations the
+//     build of their folders.
+//  2. Each object knows the engine that runs it (the hub's, or a member's), the object that made
+//     it, and the position of its text: the file of the root, or the chart's template.
+//  3. This repository is the repoURL of the root Application, at its targetRevision; for a hub that
+//     runs Flux its member file names it. Other revisions of this repository are read; each is the
+//     same before and after.
+//  4. What cannot be followed is reported as a problem with its position, and everything else is
+//     followed. An error fails in Argo CD, too; a warning is beyond this repository or this
+//     program.
+//  5. An object is computed when it is read. Compare computes only objects that may differ: where
+//     the template and the responses are equal, nothing below differs, unless a chart or folder
+//     named there has changed, or makes further objects of followed kinds.
+//  6. Renderings are cached by the digests of everything that they depend on, and shared by the
+//     revisions of a RenderCache.
 //  7. Same input, same objects in the same order. Objects must not be changed.
-//  8. What is not in this repository (charts, folders of other Git repositories, files of values) is rendered if there is
-//     somebody to fetch it (Tools.Elsewhere), where an Application differs, and where it is deployed to its own engine, which
-//     may find Applications in it. What cannot be fetched or rendered is a problem, and what the Application makes is not
+//  8. Remote charts, folders and value files are rendered with Tools.Remote, where an Application
+//     differs, and where it deploys to its own engine, which may find Applications in it. A chart
+//     that cannot be fetched or rendered is a problem, and the objects of its Application are not
 //     compared.
 //
-// It links neither Argo CD nor Helm: internal/expand/argocd, internal/expand/helm and internal/expand/fetch do, which only
-// cmd/argosy imports. The service must not (a program that links Argo CD has 1,400 packages).
+// It links neither Argo CD nor Helm: internal/expand/argocd, internal/expand/helm and
+// internal/expand/fetch do, which only cmd/argosy imports. The service must not (a program that
+// links Argo CD has 1,400 packages).
 package expand

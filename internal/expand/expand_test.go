@@ -6,7 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/query"
 )
@@ -19,8 +20,9 @@ func inventoried(inv inventory.Inventory) (out []inventory.Application) {
 	return out
 }
 
-// What the engine says is to run is what comes out at the end of the pipeline, each Application once, under the same name,
-// for the same cluster, by the same engine, of the same chart (rule 1). Flux's HelmReleases included.
+// What the engine says is to run is what comes out at the end of the pipeline, each Application
+// once, under the same name, for the same cluster, by the same engine, of the same chart (rule 1).
+// Flux's HelmReleases included.
 func TestExpansionIsWhatTheEngineSays(t *testing.T) {
 	base := commit(t, nil)
 	st := state(t, nil, base)
@@ -39,7 +41,7 @@ func TestExpansionIsWhatTheEngineSays(t *testing.T) {
 			}
 			h := revision(t, st, base, inv.Hub, nil)
 			got := map[string]run{}
-			h.Walk(false, func(o *expand.Object) bool {
+			h.Walk(false, func(o *object.Object) bool {
 				switch {
 				case o.Application() && o.Label("argosy.dev/component") != "":
 					chart, version := path(o, "spec", "source", "chart"), path(o, "spec", "source", "targetRevision")
@@ -60,7 +62,7 @@ func TestExpansionIsWhatTheEngineSays(t *testing.T) {
 	}
 }
 
-func path(o *expand.Object, keys ...string) string {
+func path(o *object.Object, keys ...string) string {
 	var v any = o.Tree
 	for _, k := range keys {
 		m, _ := v.(map[string]any)
@@ -70,13 +72,13 @@ func path(o *expand.Object, keys ...string) string {
 	return s
 }
 
-// A component's Application has what the ApplicationSet's chart says and the engine does not: project, labels, sync policy.
-// Each object knows where it came from (rule 2).
+// A component's Application has what the ApplicationSet's chart says and the engine does not:
+// project, labels, sync policy. Each object knows where it came from (rule 2).
 func TestOrigins(t *testing.T) {
 	base := commit(t, nil)
 	h := revision(t, state(t, nil, base), base, "hub-eu", nil)
-	var found *expand.Object
-	h.Walk(false, func(o *expand.Object) bool {
+	var found *object.Object
+	h.Walk(false, func(o *object.Object) bool {
 		if o.Name() == "external-dns-retail-prod-eu-1" {
 			found = o
 		}
@@ -107,8 +109,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// Pipeline leaves nothing out that an engine has on the way: whatever is at its end, and what that came from, once each; of
-// Flux, what its artifact holds.
+// Pipeline leaves nothing out that an engine has on the way: whatever is at its end, and what that
+// came from, once each; of Flux, what its artifact holds.
 func TestPipeline(t *testing.T) {
 	base := commit(t, nil)
 	h := revision(t, state(t, nil, base), base, "hub-eu", nil)
@@ -119,7 +121,7 @@ func TestPipeline(t *testing.T) {
 			"HelmRelease", "HelmRepository", "GitRepository", "OCIRepository", "ConfigMap", "Namespace",
 		},
 	} {
-		there, found := map[expand.Key]bool{}, map[string]bool{}
+		there, found := map[object.Key]bool{}, map[string]bool{}
 		for _, o := range h.Pipeline(owner) {
 			if there[o.Key()] {
 				t.Errorf("%s: %s is there twice", owner, o.Key())
@@ -148,7 +150,8 @@ func TestPipeline(t *testing.T) {
 	noProblems(t, h)
 }
 
-// What syncs in steps has no automated sync in Argo CD, and has it again without the ApplicationSet that syncs it.
+// What syncs in steps has no automated sync in Argo CD, and has it again without the ApplicationSet
+// that syncs it.
 func TestSteps(t *testing.T) {
 	const catalog, component = "charts/application-sets/catalogs/addons.yaml", "cert-manager"
 	steps := commit(t, func(files map[string]string) {
@@ -156,13 +159,13 @@ func TestSteps(t *testing.T) {
 			"  "+component+":\n    strategy: {type: RollingSync, rollingSync: {steps: [{matchExpressions: [{key: argosy.dev/environment, operator: In, values: [dev]}]}]}}\n", 1)
 	})
 	h := revision(t, state(t, nil, steps), steps, "hub-eu", nil)
-	automated := func(objects []*expand.Object) (with, without int) {
+	automated := func(objects []*object.Object) (with, without int) {
 		for _, o := range objects {
 			switch {
 			case !o.Application() || o.Label("argosy.dev/component") != component:
-			case expand.At(o.Tree, "spec", "syncPolicy", "automated") != nil:
+			case manifest.At(o.Tree, "spec", "syncPolicy", "automated") != nil:
 				with++
-			case expand.At(o.Tree, "spec", "syncPolicy", "syncOptions") == nil:
+			case manifest.At(o.Tree, "spec", "syncPolicy", "syncOptions") == nil:
 				t.Errorf("%s has lost the rest of its policy", o.Name())
 			default:
 				without++

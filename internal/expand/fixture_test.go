@@ -99,14 +99,14 @@ func state(t *testing.T, previous *fleetstate.State, s *snapshot.Snapshot) *flee
 }
 
 // revision expands a hub at a snapshot; the branch of the canary releases is as the base.
-func revision(t *testing.T, st *fleetstate.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
+func revision(t *testing.T, st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *expand.RenderCache) *expand.Hub {
 	t.Helper()
 	files, err := repository()
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := func(string) (*snapshot.Snapshot, error) { return snapshot.New("canary", files), nil }
-	return expand.New(expand.Options{State: st, Snapshot: s, Hub: hub, Tools: tools(), Memo: memo, At: at})
+	return expand.New(expand.Options{State: st, Snapshot: s, Hub: hub, Tools: tools(), Cache: cache, At: at})
 }
 
 // noProblems fails on any.

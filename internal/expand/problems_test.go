@@ -11,7 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// What cannot be followed is named with its place, in words that stay the same, and all else is there (rule 4).
+// What cannot be followed is named with its place, in words that stay the same, and all else is
+// there (rule 4).
 func TestProblemsAreNamed(t *testing.T) {
 	base := commit(t, nil)
 	all := len(revision(t, state(t, nil, base), base, "hub-us", nil).All(false))
@@ -81,7 +82,8 @@ func TestProblemsAreNamed(t *testing.T) {
 	}
 }
 
-// Where a member cannot be computed and nothing is known of it, the engine refuses; that is named, and whose fault it is.
+// Where a member cannot be computed and nothing is known of it, the engine refuses; that is named,
+// and whose fault it is.
 func TestRefusalsAreNamed(t *testing.T) {
 	head := commit(t, func(f map[string]string) { f["fleet/fleet-members/hub-us/retail-prod-us-1.yaml"] += "tenannt: x\n" })
 	h := revision(t, state(t, nil, head), head, "hub-us", nil)

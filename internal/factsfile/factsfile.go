@@ -1,4 +1,5 @@
-// Package factsfile reads files of facts, and removes from facts what must not be written to a file.
+// Package factsfile reads files of facts, and removes from facts what must not be written to a
+// file.
 package factsfile
 
 import (
@@ -43,7 +44,8 @@ func Read(names []string) (facts.Set, error) {
 // extensions are those of the files in a folder of facts.
 var extensions = []string{".yaml", ".yml", ".json"}
 
-// list returns a file itself, or the facts files of a folder, sorted; it does not descend into folders.
+// list returns a file itself, or the facts files of a folder, sorted; it does not descend into
+// folders.
 func list(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() {

@@ -1,4 +1,5 @@
-// Package failure has the error of a command: what failed, the problems found, and hints how to go on.
+// Package failure has the error of a command: what failed, the problems found, and hints how to go
+// on.
 package failure
 
 import (

@@ -77,7 +77,7 @@ func New(o Options) (*Guard, error) {
 }
 
 // Response returns the state's response to a query of Argo CD. The error is the state's own
-// *generator.Error, or a *Refusal.
+// *queryerr.Error, or a *Refusal.
 func (g *Guard) Response(st *fleetstate.State, r query.Query) (*response.Response, error) {
 	response, err := g.o.Responses.Get(st, r)
 	if err != nil {

@@ -28,8 +28,8 @@ type Draft struct {
 	Summary string
 }
 
-// New makes the file of a member and builds the fleet of a folder with it. The error holds the findings
-// that keep the file from being written. Findings lists all findings of a state.
+// New makes the file of a member and builds the fleet of a folder with it. The error holds the
+// findings that keep the file from being written. Findings lists all findings of a state.
 func New(ctx context.Context, folder string, m Member, findings func(*fleetstate.State) []problem.Problem) (Draft, error) {
 	src, err := dir.New(folder, source.Limits{})
 	if err != nil {

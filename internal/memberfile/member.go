@@ -69,7 +69,8 @@ func (m Member) checkGroups(l *fleet.Layout) error {
 	return nil
 }
 
-// path returns the path of the file. It refuses an invalid name, which would be read as another one.
+// path returns the path of the file. It refuses an invalid name, which would be read as another
+// one.
 func (m Member) path(l *fleet.Layout) (string, error) {
 	path, err := l.Members.Path(m.Hub, m.Tenant, m.Name)
 	if err != nil {

@@ -15,7 +15,7 @@
 //	    of the same length, element by element; a list of another length is one difference. That a value is set elsewhere
 //	    is no difference as long as it stays the same.
 //	    Labels and annotations are a cluster's own differences; what registers it changes with them, and does not tell them again.
-//	 7. A release's catalog is that of the revision which the release names, where the states know it (generator.Catalogs); else
+//	 7. A release's catalog is that of the revision which the release names, where the states know it (fleetstate.FindReleaseCatalog); else
 //	    a release's new version is one difference of the release. What such a catalog lacks has no Application; what a new
 //	    one lacks no more than that is left behind, and goes on. With charts from elsewhere rendered (Expand), what they make
 //	    is compared: of an object the first differences are told, of a Secret not what it holds, and of a long text the first

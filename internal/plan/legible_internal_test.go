@@ -5,15 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 )
 
 // What is told of an object that a chart makes is bounded, and never what a Secret holds.
 func TestLegible(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("same\n", 200)
-	fields := func(n int) expand.Tree {
-		out := expand.Tree{}
+	fields := func(n int) manifest.Tree {
+		out := manifest.Tree{}
 		for i := range 60 {
 			out[fmt.Sprint("f", i)] = n
 		}
@@ -22,21 +23,21 @@ func TestLegible(t *testing.T) {
 	list := func(n int) any { return make([]any, n) }
 	for _, tt := range []struct {
 		kind          string
-		before, after expand.Tree
+		before, after manifest.Tree
 		told, more    int
 		old, updated  any
 	}{
-		{"Role", expand.Tree{"spec": fields(1)}, expand.Tree{"spec": fields(2)}, maxFields, 60 - maxFields, float64(1), float64(2)},
-		{"ConfigMap", expand.Tree{"data": expand.Tree{"a": long + "old"}}, expand.Tree{"data": expand.Tree{"a": long + "new\nend"}}, 1, 0, "line 201 of 201: old", "line 201 of 202: new"},
-		{"ConfigMap", expand.Tree{}, expand.Tree{"data": expand.Tree{"a": long}}, 1, 0, nil, "line 1 of 201: same"},
-		{"Role", expand.Tree{"rules": list(1)}, expand.Tree{"rules": list(2000)}, 1, 0, []any{nil}, "10001 bytes"},
-		{"Secret", expand.Tree{"data": expand.Tree{"tls.key": "b2xk"}}, expand.Tree{"data": expand.Tree{"tls.key": "bmV3"}}, 1, 0, Hidden, Hidden},
-		{"Secret", expand.Tree{}, expand.Tree{"stringData": expand.Tree{"a.b": "plain"}}, 1, 0, nil, Hidden},
-		{"Secret", expand.Tree{"type": "a"}, expand.Tree{"type": "b"}, 1, 0, "a", "b"},
+		{"Role", manifest.Tree{"spec": fields(1)}, manifest.Tree{"spec": fields(2)}, maxFields, 60 - maxFields, float64(1), float64(2)},
+		{"ConfigMap", manifest.Tree{"data": manifest.Tree{"a": long + "old"}}, manifest.Tree{"data": manifest.Tree{"a": long + "new\nend"}}, 1, 0, "line 201 of 201: old", "line 201 of 202: new"},
+		{"ConfigMap", manifest.Tree{}, manifest.Tree{"data": manifest.Tree{"a": long}}, 1, 0, nil, "line 1 of 201: same"},
+		{"Role", manifest.Tree{"rules": list(1)}, manifest.Tree{"rules": list(2000)}, 1, 0, []any{nil}, "10001 bytes"},
+		{"Secret", manifest.Tree{"data": manifest.Tree{"tls.key": "b2xk"}}, manifest.Tree{"data": manifest.Tree{"tls.key": "bmV3"}}, 1, 0, Hidden, Hidden},
+		{"Secret", manifest.Tree{}, manifest.Tree{"stringData": manifest.Tree{"a.b": "plain"}}, 1, 0, nil, Hidden},
+		{"Secret", manifest.Tree{"type": "a"}, manifest.Tree{"type": "b"}, 1, 0, "a", "b"},
 	} {
-		object := func(tree expand.Tree) *expand.Object {
+		object := func(tree manifest.Tree) *object.Object {
 			tree["apiVersion"], tree["kind"] = "v1", tt.kind
-			return &expand.Object{Tree: tree}
+			return &object.Object{Tree: tree}
 		}
 		b, a := object(tt.before), object(tt.after)
 		told, more := legible(a, fieldsOf(b, a))

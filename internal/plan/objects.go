@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -15,11 +17,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// quarantineMark is the field by which an Application says why it stays as it is, as this repository's templates write it.
+// quarantineMark is the field by which an Application says why it stays as it is, as this
+// repository's templates write it.
 const quarantineMark = `metadata.annotations["argosy.dev/quarantine"]`
 
-// Object is what changes for an object at the end of the pipeline beyond what the Applications' changes
-// say: another root, another template of a chart in this repository (rule 10).
+// Object is what changes for an object at the end of the pipeline beyond what the Applications'
+// changes say: another root, another template of a chart in this repository (rule 10).
 type Object struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -44,8 +47,9 @@ type Object struct {
 	Counted bool `json:"-"`
 }
 
-// Expand adds to a plan what its hubs' pipelines come to: objects that change though the engine's answers do not say so,
-// because a root, a chart of this repository or a release has changed. What cannot be followed is among the Problems.
+// Expand adds to a plan what its hubs' pipelines come to: objects that change though the engine's
+// answers do not say so, because a root, a chart of this repository or a release has changed. What
+// cannot be followed is among the Problems.
 func (p *Plan) Expand(before, after *expand.Hub, progress func(objects int)) {
 	i := slices.IndexFunc(p.Hubs, func(h Hub) bool { return h.Name == after.Name() })
 	if i < 0 {
@@ -122,13 +126,15 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 	return out, len(out.Differences) > 0
 }
 
-// chartChanged reports whether what makes an object has other files, or the object is one that stands as it is.
+// chartChanged reports whether what makes an object has other files, or the object is one that
+// stands as it is.
 func (x *objects) chartChanged(p expand.Pair) bool {
 	return p.After.Written() || len(expand.Rendered(x.before, x.after, p.Before.Parent, p.After.Parent)) > 0
 }
 
-// known is what the engine's answers say of an Application; of its objects for Flux, what they say of the component.
-func (x *objects) known(o *expand.Object) (Application, bool) {
+// known is what the engine's answers say of an Application; of its objects for Flux, what they say
+// of the component.
+func (x *objects) known(o *object.Object) (Application, bool) {
 	if a, ok := x.told[[2]string{o.Engine, o.Name()}]; ok {
 		return a, true
 	}
@@ -153,12 +159,13 @@ func (x *objects) known(o *expand.Object) (Application, bool) {
 	return Application{}, false
 }
 
-// ofHelmRelease reports whether an object is one of an artifact for Flux, which is made of the engine's answers alone.
-func ofHelmRelease(o *expand.Object) bool {
+// ofHelmRelease reports whether an object is one of an artifact for Flux, which is made of the
+// engine's answers alone.
+func ofHelmRelease(o *object.Object) bool {
 	return o.Parent != nil && o.Parent.Kind() == "OCIRepository"
 }
 
-func clusterOf(o *expand.Object) string {
+func clusterOf(o *object.Object) string {
 	for above := o; above != nil; above = above.Parent {
 		if c := above.Label("argosy.dev/cluster"); c != "" {
 			return c
@@ -171,7 +178,7 @@ func clusterOf(o *expand.Object) string {
 }
 
 // from names what makes an object.
-func from(o *expand.Object) string {
+func from(o *object.Object) string {
 	if o.Parent == nil {
 		return ""
 	}
@@ -188,9 +195,10 @@ var explainedBy = map[string][]string{
 	"namespace":      {"namespace"},
 }
 
-// explained reports whether a field's difference says nothing new: values, charts and names of Applications that the
-// engine's answers tell to change; what the catalog says to the plugin, whose answer is told; labels that tell the move.
-func explained(field string, o *expand.Object, known Application, isKnown bool) bool {
+// explained reports whether a field's difference says nothing new: values, charts and names of
+// Applications that the engine's answers tell to change; what the catalog says to the plugin, whose
+// answer is told; labels that tell the move.
+func explained(field string, o *object.Object, known Application, isKnown bool) bool {
 	if o.ApplicationSet() {
 		return strings.Contains(field, ".plugin.input.parameters.base") && !strings.Contains(field, "selector")
 	}
@@ -205,7 +213,7 @@ func explained(field string, o *expand.Object, known Application, isKnown bool) 
 }
 
 // fieldsOf are the differences of two objects, values in texts of YAML leaf by leaf.
-func fieldsOf(b, a *expand.Object) []Difference {
+func fieldsOf(b, a *object.Object) []Difference {
 	out := values(fieldTree(b), fieldTree(a), nil)
 	for i := range out {
 		out[i].Kind = Field
@@ -213,7 +221,7 @@ func fieldsOf(b, a *expand.Object) []Difference {
 	return out
 }
 
-func fieldTree(o *expand.Object) *yamldoc.Node { return yamldoc.FromAny(nil, opened(o.Tree, "")) }
+func fieldTree(o *object.Object) *yamldoc.Node { return yamldoc.FromAny(nil, opened(o.Tree, "")) }
 
 // opened is a tree with `helm.values` read, so that one changed line does not show all of them.
 func opened(v any, key string) any {
@@ -240,8 +248,8 @@ func opened(v any, key string) any {
 	return v
 }
 
-// cause fills in where a difference comes from: the object's own text, its ApplicationSet's template, or the chart that
-// makes either.
+// cause fills in where a difference comes from: the object's own text, its ApplicationSet's
+// template, or the chart that makes either.
 func (x *objects) cause(d *Difference, p expand.Pair) {
 	if d.Name == quarantineMark {
 		return // the text names the file; the template that puts it there is no cause
@@ -268,7 +276,8 @@ func (x *objects) cause(d *Difference, p expand.Pair) {
 	}
 }
 
-// version is the place in the chart's own file of a value that a changed text has in it, mostly the chart's version in a label.
+// version is the place in the chart's own file of a value that a changed text has in it, mostly the
+// chart's version in a label.
 func (x *objects) version(d Difference, p expand.Pair) (old, updated problem.Pos, ok bool) {
 	b, a := p.Before, p.After
 	if d.Old == nil || d.New == nil || a.Written() || a.Parent == nil || b.Parent == nil || !a.Parent.Deploys() || !b.Parent.Deploys() {
@@ -310,7 +319,7 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 	if b, a, ok := changedKey(files, component, path[max(0, len(path)-1):]); ok {
 		return b, a
 	}
-	given := len(fieldsOf(&expand.Object{Tree: helmOf(b.Parent)}, &expand.Object{Tree: helmOf(a.Parent)})) > 0
+	given := len(fieldsOf(&object.Object{Tree: helmOf(b.Parent)}, &object.Object{Tree: helmOf(a.Parent)})) > 0
 	if b, a, ok := changedAt(files, component, a.Pos.File); ok && !given {
 		return b, a
 	}
@@ -319,6 +328,6 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 }
 
 // helmOf are an Application's sources, with all that they give to Helm.
-func helmOf(o *expand.Object) expand.Tree {
-	return expand.Tree{"source": expand.At(o.Tree, "spec", "source"), "sources": expand.At(o.Tree, "spec", "sources")}
+func helmOf(o *object.Object) manifest.Tree {
+	return manifest.Tree{"source": manifest.At(o.Tree, "spec", "source"), "sources": manifest.At(o.Tree, "spec", "sources")}
 }

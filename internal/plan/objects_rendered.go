@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Bounds of what is said of an object that a chart makes: a definition of a new version may differ in thousands of fields,
-// and a text may be a dashboard.
+// Bounds of what is said of an object that a chart makes: a definition of a new version may differ
+// in thousands of fields, and a text may be a dashboard.
 const (
 	maxFields = 40
 	maxField  = 400     // bytes of a text
@@ -22,9 +23,10 @@ const (
 // Hidden stands for what a Secret holds.
 const Hidden = "(hidden)"
 
-// legible are an object's differences as they are told, and how many are left out: of a Secret, without what it holds; of
-// long texts, the first line that differs; and of large lists and maps, their size.
-func legible(o *expand.Object, all []Difference) (told []Difference, more int) {
+// legible are an object's differences as they are told, and how many are left out: of a Secret,
+// without what it holds; of long texts, the first line that differs; and of large lists and maps,
+// their size.
+func legible(o *object.Object, all []Difference) (told []Difference, more int) {
 	if o.Application() || o.ApplicationSet() {
 		return all, 0
 	}
@@ -102,12 +104,12 @@ func textOf(s *Side) string {
 // ofChart are what the answers and an Application call its chart and its version.
 var ofChart = []string{"chart.version", "chart.name", "chart.repoURL", "version", "chartRepo", "ecrChartName", "targetRevision", "chart", "repoURL"}
 
-// given is the place of what an Application's charts are given otherwise, for a field that they make: what is called as the
-// field is, else the chart's version, else the first.
+// given is the place of what an Application's charts are given otherwise, for a field that they
+// make: what is called as the field is, else the chart's version, else the first.
 func (x *objects) given(p expand.Pair, key []string) (old, updated problem.Pos) {
 	differences := x.told[[2]string{p.After.Engine, p.After.Name()}].Differences
 	if len(differences) == 0 {
-		for _, d := range fieldsOf(&expand.Object{Tree: helmOf(p.Before)}, &expand.Object{Tree: helmOf(p.After)}) {
+		for _, d := range fieldsOf(&object.Object{Tree: helmOf(p.Before)}, &object.Object{Tree: helmOf(p.After)}) {
 			path, err := hierarchy.ParsePath("spec." + d.Name)
 			if err != nil {
 				continue
@@ -122,7 +124,8 @@ func (x *objects) given(p expand.Pair, key []string) (old, updated problem.Pos) 
 	return p.Before.Pos, p.After.Pos
 }
 
-// foremost is the difference of an Application that a field of what its chart makes most likely comes from.
+// foremost is the difference of an Application that a field of what its chart makes most likely
+// comes from.
 func foremost(differences []Difference, key []string) *Difference {
 	named := func(d Difference) bool { return len(key) > 0 && strings.HasSuffix("."+d.Name, "."+key[0]) }
 	chart := func(d Difference) bool {
@@ -136,8 +139,9 @@ func foremost(differences []Difference, key []string) *Difference {
 	return nil
 }
 
-// toldOf is the place of what the answers say to change of an Application whose chart is not in this repository.
-func (x *objects) toldOf(o *expand.Object) problem.Pos {
+// toldOf is the place of what the answers say to change of an Application whose chart is not in
+// this repository.
+func (x *objects) toldOf(o *object.Object) problem.Pos {
 	if !x.after.Renders() || o == nil || !o.Deploys() || o.Written() {
 		return problem.Pos{}
 	}

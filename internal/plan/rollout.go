@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 )
 
 // Rollout is the order in which an ApplicationSet syncs those of its Applications that change: step
@@ -27,9 +28,9 @@ type Step struct {
 }
 
 // rollouts collects the changed Applications of ApplicationSets with steps.
-type rollouts map[expand.Key]*Rollout
+type rollouts map[object.Key]*Rollout
 
-func (r rollouts) add(application *expand.Object) {
+func (r rollouts) add(application *object.Object) {
 	if application == nil || !application.Application() || !application.Parent.IsSet() {
 		return
 	}
@@ -57,7 +58,7 @@ func (r rollouts) add(application *expand.Object) {
 
 func (r rollouts) sorted() []Rollout {
 	var out []Rollout
-	for _, k := range slices.SortedFunc(maps.Keys(r), func(a, b expand.Key) int {
+	for _, k := range slices.SortedFunc(maps.Keys(r), func(a, b object.Key) int {
 		return strings.Compare(a.Engine+" "+a.Name, b.Engine+" "+b.Name)
 	}) {
 		out = append(out, *r[k])
@@ -66,12 +67,12 @@ func (r rollouts) sorted() []Rollout {
 }
 
 // selects evaluates a step's expressions as Argo CD does: In and NotIn over the Application's labels, all of which hold.
-func selects(step any, o *expand.Object) bool {
-	expressions, _ := expand.At(step, "matchExpressions").([]any)
+func selects(step any, o *object.Object) bool {
+	expressions, _ := manifest.At(step, "matchExpressions").([]any)
 	for _, e := range expressions {
-		key, _ := expand.At(e, "key").(string)
-		operator, _ := expand.At(e, "operator").(string)
-		values, _ := expand.At(e, "values").([]any)
+		key, _ := manifest.At(e, "key").(string)
+		operator, _ := manifest.At(e, "operator").(string)
+		values, _ := manifest.At(e, "values").([]any)
 		if slices.Contains(values, any(o.Label(key))) != (operator == "In") {
 			return false
 		}
@@ -80,15 +81,15 @@ func selects(step any, o *expand.Object) bool {
 }
 
 func selectorText(step any) string {
-	expressions, _ := expand.At(step, "matchExpressions").([]any)
+	expressions, _ := manifest.At(step, "matchExpressions").([]any)
 	var out []string
 	for _, e := range expressions {
 		operator := "in"
-		if o, _ := expand.At(e, "operator").(string); o == "NotIn" {
+		if o, _ := manifest.At(e, "operator").(string); o == "NotIn" {
 			operator = "not in"
 		}
-		values, _ := expand.At(e, "values").([]any)
-		out = append(out, fmt.Sprintf("%v %s %v", expand.At(e, "key"), operator, values))
+		values, _ := manifest.At(e, "values").([]any)
+		out = append(out, fmt.Sprintf("%v %s %v", manifest.At(e, "key"), operator, values))
 	}
 	return strings.Join(out, ", ")
 }

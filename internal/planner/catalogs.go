@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// catalogsOf finds the catalogs of releases whose chart is in this repository, at the revision that each
-// release names. The layout's catalog is the chart's if it is below the chart's folder.
+// catalogsOf finds the catalogs of releases whose chart is in this repository, at the revision that
+// each release names. The layout's catalog is the chart's if it is below the chart's folder.
 func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) fleetstate.FindReleaseCatalog {
 	hubs := map[string]*expand.Hub{}
 	return func(hub, group string, source release.Source) *fleetstate.ReleaseCatalog {
@@ -38,8 +38,8 @@ func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) fleet
 	}
 }
 
-// missingCatalogs are the catalogs of releases at revisions that cannot be read, where the one that is taken
-// for them has changed.
+// missingCatalogs are the catalogs of releases at revisions that cannot be read, where the one that
+// is taken for them has changed.
 func missingCatalogs(head *fleetstate.State, before, after *snapshot.Snapshot, only string) []problem.Problem {
 	var out []problem.Problem
 	for at, catalogs := range head.MissingCatalogs() {

@@ -22,8 +22,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// Question is what to compare. Base is required. Without Head, the base is compared with the folder as it is,
-// or the revision that Repository reads.
+// Question is what to compare. Base is required. Without Head, the base is compared with the folder
+// as it is, or the revision that Repository reads.
 type Question struct {
 	Base, Head string
 	Hub        string // this hub alone; default all
@@ -81,7 +81,8 @@ type comparison struct {
 	base, head []problem.Problem
 }
 
-// compare builds both states, the second from the first, and follows the pipelines of all hubs that both have.
+// compare builds both states, the second from the first, and follows the pipelines of all hubs that
+// both have.
 func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comparison, error) {
 	base, err := knownState(before, q.Facts)
 	if err != nil {
@@ -103,12 +104,12 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	c := &comparison{plan: plan.Compare(base, head), fleet: head.Fleet, dryRun: guard.DryRun(base, head, time.Now())}
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
 	c.head = append(missingCatalogs(head, before, after, q.Hub), warnings...)
-	memo := &expand.Memo{}
+	cache := &expand.RenderCache{}
 	for _, hub := range head.Fleet.Hubs() {
 		if q.Hub != "" && q.Hub != hub || !slices.Contains(base.Fleet.Hubs(), hub) {
 			continue
 		}
-		was, is := p.hub(base, before, hub, memo), p.hub(head, after, hub, memo)
+		was, is := p.hub(base, before, hub, cache), p.hub(head, after, hub, cache)
 		c.dropUnaskedGrants(is)
 		if len(was.Roots())+len(is.Roots()) == 0 {
 			continue // the fleet is bootstrapped from another repository: a plan knows its responses alone
@@ -123,7 +124,8 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	return c, nil
 }
 
-// knownState is a state without the members that cannot be computed: a base has no last known good snapshot.
+// knownState is a state without the members that cannot be computed: a base has no last known good
+// snapshot.
 func knownState(s *snapshot.Snapshot, f facts.Set) (*fleetstate.State, error) {
 	st, err := fleetstate.Build(nil, s, f)
 	if err != nil || len(st.Problems) == 0 {
@@ -136,8 +138,8 @@ func knownState(s *snapshot.Snapshot, f facts.Set) (*fleetstate.State, error) {
 	return fleetstate.Restore(s, f, homes)
 }
 
-// dropUnaskedGrants leaves ownership grants out of the dry run where the hub's roots are known and none delivers
-// any.
+// dropUnaskedGrants leaves ownership grants out of the dry run where the hub's roots are known and
+// none delivers any.
 func (c *comparison) dropUnaskedGrants(h *expand.Hub) {
 	if len(h.Roots()) == 0 || h.Asks(query.Grants) {
 		return
@@ -163,7 +165,8 @@ func (c *comparison) restrict(hub string) error {
 	return nil
 }
 
-// stateError is the failure of a revision whose state cannot be built: its problems, and which revision it is.
+// stateError is the failure of a revision whose state cannot be built: its problems, and which
+// revision it is.
 func stateError(err error, base, head planreport.Revision) error {
 	out := &failure.Error{Findings: true, Err: err, Hints: []string{fmt.Sprintf("there is no plan until these errors of the head, %s, are fixed", head)}}
 	var state *plan.StateError

@@ -21,7 +21,8 @@ type Options struct {
 	// KubeVersion and APIVersions are what charts are rendered for; default Helm's own.
 	KubeVersion string
 	APIVersions []string
-	// Instead names revisions to read instead of those that charts and catalogs are read at: NAME=REV.
+	// Instead names revisions to read instead of those that charts and catalogs are read at:
+	// NAME=REV.
 	Instead []string
 }
 
@@ -55,9 +56,9 @@ func New(ctx context.Context, o Options) (*Pipelines, error) {
 }
 
 // hub is the expansion of a hub's pipeline.
-func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, memo *expand.Memo) *expand.Hub {
+func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *expand.RenderCache) *expand.Hub {
 	return expand.New(expand.Options{
-		State: st, Snapshot: s, Hub: hub, Tools: p.o.Tools, Memo: memo, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
+		State: st, Snapshot: s, Hub: hub, Tools: p.o.Tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -27,15 +28,15 @@ const (
 // Forms are all of them.
 var Forms = []string{FormApplications, FormLists, FormPipeline}
 
-// RenderQuestion is which objects to render: those of the engine of Owner, "hub" or a member's name. Hub may be
-// left out where the fleet has one.
+// RenderQuestion is which objects to render: those of the engine of Owner, "hub" or a member's
+// name. Hub may be left out where the fleet has one.
 type RenderQuestion struct {
 	Hub, Owner, Form string
 	Facts            facts.Set
 }
 
-// Render returns the objects that a hub's pipeline makes, as files by path. It reads the folder as it is. A fleet
-// with errors has no files.
+// Render returns the objects that a hub's pipeline makes, as files by path. It reads the folder as
+// it is. A fleet with errors has no files.
 func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]byte, error) {
 	const nothing = "nothing was written"
 	snap, err := p.o.Repository.Snapshot(ctx, Charts)
@@ -64,8 +65,8 @@ func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]
 		}
 		return nil, failure.Usage(problem.Nearest(q.Owner, names), "--owner: hub %q has no member %q", q.Hub, q.Owner)
 	}
-	h := p.hub(st, snap, q.Hub, &expand.Memo{})
-	objects := map[string]func(string) []*expand.Object{FormApplications: h.Static, FormLists: h.Lists, FormPipeline: h.Pipeline}
+	h := p.hub(st, snap, q.Hub, &expand.RenderCache{})
+	objects := map[string]func(string) []*object.Object{FormApplications: h.Static, FormLists: h.Lists, FormPipeline: h.Pipeline}
 	found := objects[q.Form](q.Owner)
 	if problems := h.Problems(); len(problems) > 0 {
 		return nil, &failure.Error{Findings: true, Err: problems[0], Problems: problems, Hints: []string{nothing}}
@@ -82,9 +83,9 @@ func OnlyHub(st *fleetstate.State) (string, error) {
 	return names[0], nil
 }
 
-// manifests are a file for each object, by kind and name. ByMaker puts the Applications of each ApplicationSet
-// into a folder of its name.
-func manifests(objects []*expand.Object, byMaker bool) (map[string][]byte, error) {
+// manifests are a file for each object, by kind and name. ByMaker puts the Applications of each
+// ApplicationSet into a folder of its name.
+func manifests(objects []*object.Object, byMaker bool) (map[string][]byte, error) {
 	out := make(map[string][]byte, len(objects))
 	for _, o := range objects {
 		data, err := yamldoc.FromAny(nil, o.Tree).YAML()

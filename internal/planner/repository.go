@@ -19,12 +19,12 @@ import (
 // Charts are the limits of snapshots whose charts are rendered.
 var Charts = source.Limits{Charts: true}
 
-// Repository is the fleet repository: a folder, a bare repository, or a Git URL. Ref is the revision that is
-// read of the latter two.
+// Repository is the fleet repository: a folder, a bare repository, or a Git URL. Ref is the
+// revision that is read of the latter two.
 type Repository struct{ Location, Ref string }
 
-// Revision is the one that is read of a repository without a working tree; empty for a folder, which is read
-// as it is.
+// Revision is the one that is read of a repository without a working tree; empty for a folder,
+// which is read as it is.
 func (r Repository) Revision() (string, error) {
 	switch {
 	case git.IsURL(r.Location):

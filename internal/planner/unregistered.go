@@ -8,9 +8,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// unregistered warns of members without a cluster Secret in the facts: their Applications are not in a plan.
-// A hub without any cluster in the facts is one warning, and is named in strange: such facts are another
-// hub's.
+// unregistered warns of members without a cluster Secret in the facts: their Applications are not
+// in a plan. A hub without any cluster in the facts is one warning, and is named in strange: such
+// facts are another hub's.
 func unregistered(head *fleetstate.State, only string) (warnings []problem.Problem, strange []string) {
 	for _, hub := range head.Fleet.Hubs() {
 		if only != "" && hub != only {

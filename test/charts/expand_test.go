@@ -13,6 +13,7 @@ import (
 	controller "github.com/argosy-hub/argosy/internal/expand/argocd"
 	"github.com/argosy-hub/argosy/internal/expand/helm"
 	"github.com/argosy-hub/argosy/internal/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -46,7 +47,7 @@ func TestExpansionEqualsThePlugin(t *testing.T) {
 				State: st, Snapshot: snap, Hub: hub, Tools: expand.Tools{ApplicationSets: controller.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}},
 				At: func(string) (*snapshot.Snapshot, error) { return snap, nil },
 			})
-			h.Walk(false, func(o *expand.Object) bool {
+			h.Walk(false, func(o *object.Object) bool {
 				if o.Application() && o.Parent != nil {
 					got[o.Engine+" "+o.Name()] = o.Tree
 				}

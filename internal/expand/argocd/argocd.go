@@ -1,6 +1,8 @@
-// Package argocd is Argo CD's ApplicationSet controller as a function: its own generators, renderer and patches.
+// Package argocd is Argo CD's ApplicationSet controller as a function: its own generators, renderer
+// and patches.
 //
-// Ours are the generator plugin's client, which asks the engine instead of a server, and what the git generator reads: snapshots.
+// Ours are the generator plugin's client, which asks the engine instead of a server, and what the
+// git generator reads: snapshots.
 package argocd
 
 import (
@@ -20,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
 )
 
 // ApplicationSets is the controller.
@@ -38,7 +41,7 @@ func New() *ApplicationSets {
 }
 
 // Parameters runs an ApplicationSet's generators.
-func (a *ApplicationSets) Parameters(tree expand.Tree, in expand.Inputs) ([]expand.Parameters, error) {
+func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) ([]expand.Parameters, error) {
 	set, err := decode(tree)
 	if err != nil {
 		return nil, err
@@ -69,8 +72,9 @@ func (a *ApplicationSets) Parameters(tree expand.Tree, in expand.Inputs) ([]expa
 	return out, nil
 }
 
-// Application renders one parameter set that Parameters has returned. The renderer copies what it changes.
-func (a *ApplicationSets) Application(p expand.Parameters) (expand.Tree, error) {
+// Application renders one parameter set that Parameters has returned. The renderer copies what it
+// changes.
+func (a *ApplicationSets) Application(p expand.Parameters) (manifest.Tree, error) {
 	set, ok := p.Template.(*v1alpha1.ApplicationSet)
 	if !ok {
 		return nil, errors.New("not a parameter set of an ApplicationSet")
@@ -87,7 +91,7 @@ func (a *ApplicationSets) Application(p expand.Parameters) (expand.Tree, error) 
 }
 
 // decode reads an ApplicationSet as the API server has it: unknown keys are dropped.
-func decode(tree expand.Tree) (*v1alpha1.ApplicationSet, error) {
+func decode(tree manifest.Tree) (*v1alpha1.ApplicationSet, error) {
 	data, err := json.Marshal(withExclusions(tree))
 	if err != nil {
 		return nil, err
@@ -100,18 +104,18 @@ func decode(tree expand.Tree) (*v1alpha1.ApplicationSet, error) {
 }
 
 // encode is an Application without what the API server and controllers fill in.
-func encode(app *v1alpha1.Application) (expand.Tree, error) {
+func encode(app *v1alpha1.Application) (manifest.Tree, error) {
 	app.APIVersion, app.Kind = "argoproj.io/v1alpha1", "Application"
 	data, err := json.Marshal(app)
 	if err != nil {
 		return nil, err
 	}
-	var out expand.Tree
+	var out manifest.Tree
 	if err := json.Unmarshal(data, &out); err != nil {
 		return nil, err
 	}
 	delete(out, "status")
-	if metadata, ok := out["metadata"].(expand.Tree); ok {
+	if metadata, ok := out["metadata"].(manifest.Tree); ok {
 		delete(metadata, "creationTimestamp")
 	}
 	return out, nil
@@ -130,7 +134,8 @@ func (given) GetTemplate(*v1alpha1.ApplicationSetGenerator) *v1alpha1.Applicatio
 	return &v1alpha1.ApplicationSetTemplate{}
 }
 
-// plugin is Argo CD's plugin generator (v2.14, applicationset/generators/plugin.go) without its HTTP client.
+// plugin is Argo CD's plugin generator (v2.14, applicationset/generators/plugin.go) without its
+// HTTP client.
 type plugin struct {
 	ask  expand.Ask
 	name string
@@ -187,7 +192,8 @@ func parameters(of *v1alpha1.PluginGenerator, spec v1alpha1.ApplicationSetSpec, 
 	return params, values(of.Values, params, spec)
 }
 
-// values are the generator's own, which are templates over the set (generators/value_interpolation.go).
+// values are the generator's own, which are templates over the set
+// (generators/value_interpolation.go).
 func values(of map[string]string, params map[string]any, spec v1alpha1.ApplicationSetSpec) error {
 	if len(of) == 0 {
 		return nil

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -29,8 +31,8 @@ func newGit(open expand.Open) gitGenerator {
 	return gitGenerator{generators.NewGitGenerator(from, ""), from}
 }
 
-// GenerateParams is Argo CD's but for two things: it does not check signatures, for which it would look for the project, and
-// leaves out the files that Argo CD leaves out from 3.0 on.
+// GenerateParams is Argo CD's but for two things: it does not check signatures, for which it would
+// look for the project, and leaves out the files that Argo CD leaves out from 3.0 on.
 func (g gitGenerator) GenerateParams(of *v1alpha1.ApplicationSetGenerator, set *v1alpha1.ApplicationSet, c client.Client) ([]map[string]any, error) {
 	unchecked := *set
 	unchecked.Spec.Template.Spec.Project = "{{"
@@ -45,10 +47,12 @@ func (g gitGenerator) GenerateParams(of *v1alpha1.ApplicationSetGenerator, set *
 	return generators.NewGitGenerator(&from, "").GenerateParams(own, &unchecked, c)
 }
 
-// exclusion begins the patterns of files that are left out: v2 has no such field, and would read them.
+// exclusion begins the patterns of files that are left out: v2 has no such field, and would read
+// them.
 const exclusion = "\x00"
 
-// withExclusions is a tree whose git generators have exclusions for what they leave out. What changes is copied.
+// withExclusions is a tree whose git generators have exclusions for what they leave out. What
+// changes is copied.
 func withExclusions(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -57,7 +61,7 @@ func withExclusions(v any) any {
 			out[i] = withExclusions(v[i])
 		}
 		return out
-	case expand.Tree:
+	case manifest.Tree:
 		out := maps.Clone(v)
 		for _, key := range []string{"spec", "generators", "git", "matrix", "merge", "files"} {
 			if below, ok := v[key]; ok {
@@ -74,7 +78,8 @@ func withExclusions(v any) any {
 
 // repositories is the repo-server, as far as the git generator asks it.
 //
-// Source: argo-cd v2.14 and v3.2, reposerver/repository/repository.go, GetGitFiles and GetGitDirectories.
+// Source: argo-cd v2.14 and v3.2, reposerver/repository/repository.go, GetGitFiles and
+// GetGitDirectories.
 type repositories struct {
 	open     expand.Open
 	folders  map[*snapshot.Snapshot][]string
@@ -119,7 +124,8 @@ func folders(s *snapshot.Snapshot) []string {
 	return out
 }
 
-// tracked are the paths at or below one that `git ls-files` lists: files and symbolic links, which are not followed.
+// tracked are the paths at or below one that `git ls-files` lists: files and symbolic links, which
+// are not followed.
 func tracked(s *snapshot.Snapshot, at string) iter.Seq[string] {
 	beside := s.Beside()
 	throughLink := func(p string) bool {
@@ -162,8 +168,8 @@ func within(paths []string, at string) iter.Seq[string] {
 	}
 }
 
-// GetFiles are the files that a pattern of git's names, as `git ls-files` has it by default: * takes slashes, too, and the name of
-// a folder stands for all that is in it.
+// GetFiles are the files that a pattern of git's names, as `git ls-files` has it by default: *
+// takes slashes, too, and the name of a folder stands for all that is in it.
 func (r *repositories) GetFiles(_ context.Context, repoURL, revision, pattern string, _, _ bool) (map[string][]byte, error) {
 	s, err := r.open(repoURL, revision)
 	if err != nil {
@@ -189,7 +195,7 @@ func (r *repositories) GetFiles(_ context.Context, repoURL, revision, pattern st
 		case file == nil && slices.Contains(s.Beside().LinkedFolders, p):
 			return nil, fmt.Errorf("%s is a symbolic link to a folder, and no file", p)
 		case file == nil:
-			return nil, expand.NotFollowed{Text: fmt.Sprintf("generator git is not followed: it reads %s, which is no YAML or JSON by its name", p)}
+			return nil, source.NotFollowed{Text: fmt.Sprintf("generator git is not followed: it reads %s, which is no YAML or JSON by its name", p)}
 		case file.Err != nil:
 			return nil, file.Err
 		default:

@@ -81,7 +81,8 @@ var treeFiles = map[string]string{
 
 var treeLinks = map[string]string{"linked": "clusters", "clusters/link.yaml": "one/config.yaml", "clusters/nowhere": "nothing", "only/up": "../only"}
 
-// A pattern names what `git ls-files` lists for it: the differential test for it, of patterns that people write and of any.
+// A pattern names what `git ls-files` lists for it: the differential test for it, of patterns that
+// people write and of any.
 func TestFilesAreGits(t *testing.T) {
 	dir, snapshots := tracking(t, treeFiles, treeLinks)
 	patterns := []string{
@@ -136,7 +137,8 @@ func TestFilesAreGits(t *testing.T) {
 	}
 }
 
-// The folders are those of a checkout that are not hidden, in the order of a walk (argo-cd v2.14, GetGitDirectories).
+// The folders are those of a checkout that are not hidden, in the order of a walk (argo-cd v2.14,
+// GetGitDirectories).
 func TestFoldersAreThoseOfACheckout(t *testing.T) {
 	dir, snapshots := tracking(t, treeFiles, treeLinks)
 	var want []string

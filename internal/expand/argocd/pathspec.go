@@ -5,10 +5,11 @@ import (
 	"path"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
-// spec is a pattern of git's, without magic: "" is everything, and one that ends in a slash what is in that folder.
+// spec is a pattern of git's, without magic: "" is everything, and one that ends in a slash what is
+// in that folder.
 //
 // Source: git 2.47, dir.c, match_pathspec_item.
 type spec string
@@ -17,7 +18,7 @@ func pathspec(pattern string) (spec, error) {
 	clean := path.Clean(pattern)
 	switch {
 	case strings.HasPrefix(pattern, ":"):
-		return "", expand.NotFollowed{Text: fmt.Sprintf("generator git is not followed: its path %q is magic of git's", pattern)}
+		return "", source.NotFollowed{Text: fmt.Sprintf("generator git is not followed: its path %q is magic of git's", pattern)}
 	case strings.HasPrefix(clean, "/"), clean == "..", strings.HasPrefix(clean, "../"):
 		return "", fmt.Errorf("path %q is outside the repository", pattern)
 	case clean == ".":
@@ -67,7 +68,8 @@ func wildmatch(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// wildOne matches a character with the beginning of a pattern that is no star, and says how long that is.
+// wildOne matches a character with the beginning of a pattern that is no star, and says how long
+// that is.
 func wildOne(pattern string, c byte) (width int, ok bool) {
 	switch {
 	case pattern == "":
@@ -82,7 +84,8 @@ func wildOne(pattern string, c byte) (width int, ok bool) {
 	return 1, pattern[0] == c
 }
 
-// wildClass matches a character with a class: [a-z], [!a-z] or [^a-z], with [:alpha:] in it. What has no end matches nothing.
+// wildClass matches a character with a class: [a-z], [!a-z] or [^a-z], with [:alpha:] in it. What
+// has no end matches nothing.
 func wildClass(pattern string, c byte) (width int, ok bool) {
 	i, negated := 1, false
 	if i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^') {

@@ -9,13 +9,15 @@ import (
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 )
 
-// renderer is Argo CD's renderer, given those texts alone that may be templates. Argo CD's own makes a Go template, with a copy
-// of all functions, of each text of an Application, of the many empty ones too: 2 ms for each Application.
+// renderer is Argo CD's renderer, given those texts alone that may be templates. Argo CD's own
+// makes a Go template, with a copy of all functions, of each text of an Application, of the many
+// empty ones too: 2 ms for each Application.
 type renderer struct{ utils.Render }
 
 var _ utils.Renderer = (*renderer)(nil)
 
-// RenderTemplateParams is Argo CD's. Whatever is wrong is left to it to say, and whatever is no Go template.
+// RenderTemplateParams is Argo CD's. Whatever is wrong is left to it to say, and whatever is no Go
+// template.
 func (r *renderer) RenderTemplateParams(of *v1alpha1.Application, policy *v1alpha1.ApplicationSetSyncPolicy, params map[string]any, goTemplate bool, options []string) (*v1alpha1.Application, error) {
 	if goTemplate && of != nil && len(params) > 0 {
 		replace := func(text string) (string, error) { return r.Replace(text, params, goTemplate, options) }
@@ -29,7 +31,8 @@ func (r *renderer) RenderTemplateParams(of *v1alpha1.Application, policy *v1alph
 	return r.Render.RenderTemplateParams(of, policy, params, goTemplate, options)
 }
 
-// rendered is an Application with its texts replaced, in its form as JSON: which is how it comes, and where it goes to.
+// rendered is an Application with its texts replaced, in its form as JSON: which is how it comes,
+// and where it goes to.
 func rendered(of *v1alpha1.Application, replace func(string) (string, error)) (*v1alpha1.Application, error) {
 	data, err := json.Marshal(of)
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
 )
 
-// What is rendered, and what is wrong with a template, is what Argo CD's own renderer says of it, whatever a template has.
+// What is rendered, and what is wrong with a template, is what Argo CD's own renderer says of it,
+// whatever a template has.
 func TestRendererIsArgoCDs(t *testing.T) {
 	params := map[string]any{
 		"name": "one", "n": "3", "none": "", "list": []any{"a", "b"}, "deep": map[string]any{"key": "ns", "text": "a\nb: \"<c>\" {{ x }}"},
@@ -62,7 +63,7 @@ func TestRendererIsArgoCDs(t *testing.T) {
 	}
 }
 
-func result(app *v1alpha1.Application, err error) (expand.Tree, string) {
+func result(app *v1alpha1.Application, err error) (manifest.Tree, string) {
 	if err != nil {
 		return nil, err.Error()
 	}

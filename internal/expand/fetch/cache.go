@@ -14,10 +14,11 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/argosy-hub/argosy/internal/atomicfile"
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
-// cache is the folder of all charts: DIR/<chart>-<digest of repository and chart>/<version>@<SHA-256>.tgz.
+// cache is the folder of all charts: DIR/<chart>-<digest of repository and
+// chart>/<version>@<SHA-256>.tgz.
 type cache struct{ dir string }
 
 // shelf is the folder of one chart.
@@ -28,7 +29,7 @@ const (
 	ending    = ".tgz"
 )
 
-func (c cache) shelf(r expand.Reference) shelf {
+func (c cache) shelf(r source.Reference) shelf {
 	sum := sha256.Sum256([]byte(strings.TrimSuffix(r.RepoURL, "/") + "\x00" + r.Name))
 	return shelf{filepath.Join(c.dir, url.PathEscape(r.Name)+"-"+hex.EncodeToString(sum[:8]))}
 }
@@ -55,7 +56,8 @@ func (s shelf) all() ([]kept, error) {
 	return out, nil
 }
 
-// find is the chart of a version, or of a range the highest; nil if there is none that is as it was written.
+// find is the chart of a version, or of a range the highest; nil if there is none that is as it was
+// written.
 func (s shelf) find(version string) (*kept, error) {
 	all, err := s.all()
 	if err != nil {
@@ -106,7 +108,8 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// highest is the version that is asked for: itself, or of a range the highest, as Helm and Argo CD choose; -1 if there is none.
+// highest is the version that is asked for: itself, or of a range the highest, as Helm and Argo CD
+// choose; -1 if there is none.
 func highest(versions []string, wanted string) (int, error) {
 	if wanted == "" {
 		wanted = "*"

@@ -1,5 +1,6 @@
-// Package fetch gets what is not in the fleet's repository: charts of Helm repositories over HTTP(S) and of OCI registries,
-// folders and files of other Git repositories, and files of values at URLs. It is for the command line alone.
+// Package fetch gets what is not in the fleet's repository: charts of Helm repositories over
+// HTTP(S) and of OCI registries, folders and files of other Git repositories, and files of values
+// at URLs. It is for the command line alone.
 //
 //	Charts.Chart(RepoURL, Name, Version) -> Archive
 //	Charts.At(RepoURL, Revision, Path)   -> Snapshot
@@ -7,24 +8,28 @@
 //
 // Its rules:
 //
-//  1. What Argo CD takes for a registry is one: a URL without a scheme, or with oci://. A version is taken as it is; what is
-//     none is a range, of which the highest is taken.
-//  2. An exact version is fetched once, ever: it is kept in a folder, named by its SHA-256, and checked each time that it is
-//     read. A range is looked up anew in each run. With Offline, the folder is all there is, and a range is the highest of
-//     what is in it.
-//  3. What index.yaml or a manifest says of a digest is checked before a chart is kept. Files are written in one step, for
-//     their owner alone.
-//  4. Everything is bounded: an archive, packed and unpacked; an index; how long a request takes, and how many there are at
-//     once; and all bytes of a run. What is beyond is refused with the limit and the actual.
+//  1. What Argo CD takes for a registry is one: a URL without a scheme, or with oci://. A version
+//     is taken as it is; what is none is a range, of which the highest is taken.
+//  2. An exact version is fetched once, ever: it is kept in a folder, named by its SHA-256, and
+//     checked each time that it is read. A range is looked up anew in each run. With Offline, the
+//     folder is all there is, and a range is the highest of what is in it.
+//  3. What index.yaml or a manifest says of a digest is checked before a chart is kept. Files are
+//     written in one step, for their owner alone.
+//  4. Everything is bounded: an archive, packed and unpacked; an index; how long a request takes,
+//     and how many there are at once; and all bytes of a run. What is beyond is refused with the
+//     limit and the actual.
 //  5. A chart is asked for once in a run, and so is an index, whether it can be had or not.
-//  6. Credentials are those that Helm finds: its repositories.yaml, its registry config, and Docker's. They go to the host that
-//     they are for, and so do those of a URL. No message has one, nor a URL that a server redirected to. Of Git they are
-//     those that git finds.
-//  7. Git repositories are read by the git command (internal/source, Other): a revision's newest commit alone is fetched, once,
-//     into a mirror. What a branch, a tag or a range stands for is asked in each run, and is one commit throughout it.
-//  8. At the end of a run, what has not been used for longest is removed from the folder until 2 GiB are left; of mirrors, as a
-//     whole. No run loses what it uses: all hold a shared lock, and only who has it alone removes anything.
+//  6. Credentials are those that Helm finds: its repositories.yaml, its registry config, and
+//     Docker's. They go to the host that they are for, and so do those of a URL. No message has
+//     one, nor a URL that a server redirected to. Of Git they are those that git finds.
+//  7. Git repositories are read by the git command (internal/source, Other): a revision's newest
+//     commit alone is fetched, once, into a mirror. What a branch, a tag or a range stands for is
+//     asked in each run, and is one commit throughout it.
+//  8. At the end of a run, what has not been used for longest is removed from the folder until 2
+//     GiB are left; of mirrors, as a whole. No run loses what it uses: all hold a shared lock, and
+//     only who has it alone removes anything.
 //
-// Helm's own getters and its registry client are not used: they read an answer of any length into memory and know no
-// deadline, and bring containerd. HTTP is the standard library's here, and registries are asked by ORAS, which Argo CD links.
+// Helm's own getters and its registry client are not used: they read an answer of any length into
+// memory and know no deadline, and bring containerd. HTTP is the standard library's here, and
+// registries are asked by ORAS, which Argo CD links.
 package fetch

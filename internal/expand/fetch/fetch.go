@@ -14,12 +14,13 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
-// The limits (rule 4), in bytes but for the last four. Those of Git repositories are internal/source's.
+// The limits (rule 4), in bytes but for the last four. Those of Git repositories are
+// internal/source's.
 const (
 	maxArchive  = 20 << 20
 	maxUnpacked = 100 << 20
@@ -37,7 +38,8 @@ type Options struct {
 	// Dir is made unless Offline.
 	Dir     string
 	Offline bool
-	// Repositories, Registry and Docker are the files with credentials; default those that Helm and Docker use.
+	// Repositories, Registry and Docker are the files with credentials; default those that Helm and
+	// Docker use.
 	Repositories, Registry, Docker string
 }
 
@@ -52,23 +54,23 @@ type Charts struct {
 	total atomic.Int64
 
 	mu      sync.Mutex
-	charts  map[expand.Reference]func() (expand.Archive, error)
+	charts  map[source.Reference]func() (source.Archive, error)
 	indexes map[string]func() (index, error)
 	others  map[[2]string]func() (*git.Remote, error)
-	places  map[expand.Place]func() (*snapshot.Snapshot, error)
+	places  map[source.Place]func() (*snapshot.Snapshot, error)
 	values  map[string]func() ([]byte, error)
 
 	logins logins
 }
 
-var _ expand.Elsewhere = (*Charts)(nil)
+var _ source.Remote = (*Charts)(nil)
 
 // New makes one for a run, which ends with the context.
 func New(ctx context.Context, o Options) (*Charts, error) {
 	c := &Charts{
 		ctx: ctx, o: o, cache: cache{o.Dir}, slots: make(chan struct{}, maxAtOnce), end: time.Now().Add(maxRun),
-		charts: map[expand.Reference]func() (expand.Archive, error){}, indexes: map[string]func() (index, error){},
-		others: map[[2]string]func() (*git.Remote, error){}, places: map[expand.Place]func() (*snapshot.Snapshot, error){},
+		charts: map[source.Reference]func() (source.Archive, error){}, indexes: map[string]func() (index, error){},
+		others: map[[2]string]func() (*git.Remote, error){}, places: map[source.Place]func() (*snapshot.Snapshot, error){},
 		values: map[string]func() ([]byte, error){},
 	}
 	if !o.Offline {
@@ -95,8 +97,8 @@ func (c *Charts) Close() {
 }
 
 // Chart is a chart's archive. Its error is an *expand.Unavailable.
-func (c *Charts) Chart(r expand.Reference) (expand.Archive, error) {
-	return once(c, c.charts, r, func() (expand.Archive, error) {
+func (c *Charts) Chart(r source.Reference) (source.Archive, error) {
+	return once(c, c.charts, r, func() (source.Archive, error) {
 		a, err := c.chart(r)
 		if err != nil {
 			err = explained(err)
@@ -123,10 +125,10 @@ func exact(version string) bool {
 	return err == nil
 }
 
-func (c *Charts) chart(r expand.Reference) (expand.Archive, error) {
+func (c *Charts) chart(r source.Reference) (source.Archive, error) {
 	where, err := locate(r)
 	if err != nil {
-		return expand.Archive{}, err
+		return source.Archive{}, err
 	}
 	shelf := c.cache.shelf(r)
 	if exact(r.Version) || c.o.Offline {
@@ -151,29 +153,30 @@ func (c *Charts) slot(limit time.Duration) (ctx context.Context, done func()) {
 	}
 }
 
-func (c *Charts) archive(kept *kept, err error) (expand.Archive, error) {
+func (c *Charts) archive(kept *kept, err error) (source.Archive, error) {
 	if err != nil {
-		return expand.Archive{}, err
+		return source.Archive{}, err
 	}
 	if kept == nil {
-		return expand.Archive{}, notKept()
+		return source.Archive{}, notKept()
 	}
-	return expand.Archive{Digest: kept.digest, Version: kept.version, Open: kept.read}, nil
+	return source.Archive{Digest: kept.digest, Version: kept.version, Open: kept.read}, nil
 }
 
 // notKept is why there is nothing offline.
 func notKept() error {
-	return &expand.Unavailable{Detail: "it is not in the cache, and nothing is fetched with --offline", Hint: "once without --offline fetches it"}
+	return &source.Unavailable{Detail: "it is not in the cache, and nothing is fetched with --offline", Hint: "once without --offline fetches it"}
 }
 
 // place is where a chart is.
 type place interface {
 	// get finds a version and keeps it; the shelf may have it already.
-	get(ctx context.Context, c *Charts, r expand.Reference, s shelf) (*kept, error)
+	get(ctx context.Context, c *Charts, r source.Reference, s shelf) (*kept, error)
 }
 
-// locate tells Helm repositories from registries as Argo CD does (argo-cd v2.14, util/helm/client.go, IsHelmOciRepo).
-func locate(r expand.Reference) (place, error) {
+// locate tells Helm repositories from registries as Argo CD does (argo-cd v2.14,
+// util/helm/client.go, IsHelmOciRepo).
+func locate(r source.Reference) (place, error) {
 	scheme, rest, found := strings.Cut(r.RepoURL, "://")
 	switch {
 	case !found:
@@ -198,21 +201,21 @@ func (c *Charts) spend(n int) error {
 	return nil
 }
 
-// explained is an error for people. Of what the network says, the URL is left out: it may be one that a server redirected
-// to, with a signature in it.
+// explained is an error for people. Of what the network says, the URL is left out: it may be one
+// that a server redirected to, with a signature in it.
 func explained(err error) error {
-	var known *expand.Unavailable
+	var known *source.Unavailable
 	var of *url.Error
 	var network net.Error
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
-		return &expand.Unavailable{Detail: "the server took too long", Hint: "--offline renders what the cache has"}
+		return &source.Unavailable{Detail: "the server took too long", Hint: "--offline renders what the cache has"}
 	case errors.Is(err, context.Canceled):
-		return &expand.Unavailable{Detail: "the run has been ended"}
+		return &source.Unavailable{Detail: "the run has been ended"}
 	case errors.As(err, &of):
-		return &expand.Unavailable{Detail: "the server cannot be reached: " + of.Err.Error(), Hint: "--offline renders what the cache has"}
+		return &source.Unavailable{Detail: "the server cannot be reached: " + of.Err.Error(), Hint: "--offline renders what the cache has"}
 	}
-	return &expand.Unavailable{Detail: err.Error()}
+	return &source.Unavailable{Detail: err.Error()}
 }

@@ -20,7 +20,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/repo"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
 // archive packs files; a name of one that is in none is the chart's.
@@ -71,8 +71,8 @@ func indexOf(url string) string {
 	return "apiVersion: v1\nentries: {web: [{version: 1.0.0, urls: [" + url + "]}]}\n"
 }
 
-// Rule 6: credentials go to the repository's host alone, unless Helm is told otherwise, and no message has them, nor a URL
-// that a server redirected to.
+// Rule 6: credentials go to the repository's host alone, unless Helm is told otherwise, and no
+// message has them, nor a URL that a server redirected to.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	var leaked atomic.Bool
@@ -116,7 +116,7 @@ func TestCredentials(t *testing.T) {
 		"not what is fetched": {"{}", "ftp://user:s3cret@" + host, false, "charts are not fetched by ftp"},
 	} {
 		leaked.Store(false)
-		_, err := charts(t.Context(), t, tt.repositories).Chart(expand.Reference{RepoURL: tt.url, Name: "web", Version: "1.0.0"})
+		_, err := charts(t.Context(), t, tt.repositories).Chart(source.Reference{RepoURL: tt.url, Name: "web", Version: "1.0.0"})
 		if got := fmt.Sprint(err); err != nil && got != tt.want || err == nil && tt.want != "" {
 			t.Errorf("%s: %s; want %s", name, got, tt.want)
 		}
@@ -126,7 +126,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// Rules 2 and 5: whoever asks, and how many at once, a chart is fetched once; another run finds it and asks nobody.
+// Rules 2 and 5: whoever asks, and how many at once, a chart is fetched once; another run finds it
+// and asks nobody.
 func TestFetchedOnce(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -139,7 +140,7 @@ func TestFetchedOnce(t *testing.T) {
 		_, _ = w.Write(archive(t, small))
 	})
 	c := charts(t.Context(), t, "{}")
-	ref := expand.Reference{RepoURL: s.URL, Name: "web", Version: "1.0.0"}
+	ref := source.Reference{RepoURL: s.URL, Name: "web", Version: "1.0.0"}
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
@@ -150,7 +151,7 @@ func TestFetchedOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for range 2 {
-		a, err := (&Charts{ctx: t.Context(), o: Options{Offline: true}, cache: c.cache, charts: map[expand.Reference]func() (expand.Archive, error){}}).Chart(ref)
+		a, err := (&Charts{ctx: t.Context(), o: Options{Offline: true}, cache: c.cache, charts: map[source.Reference]func() (source.Archive, error){}}).Chart(ref)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,8 +207,8 @@ func TestRefused(t *testing.T) {
 			}
 			defer cancel()
 			c := charts(ctx, t, "{}")
-			_, err := c.Chart(expand.Reference{RepoURL: s.URL, Name: "web", Version: "1.0.0"})
-			var refused *expand.Unavailable
+			_, err := c.Chart(source.Reference{RepoURL: s.URL, Name: "web", Version: "1.0.0"})
+			var refused *source.Unavailable
 			if !errors.As(err, &refused) || refused.Detail != tt.want {
 				t.Errorf("%v; want %s", err, tt.want)
 			}

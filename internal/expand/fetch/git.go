@@ -5,17 +5,19 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/source"
+	snapshots "github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
-// mirrors is the folder of the cache that Git repositories are in. No chart's is called so: those have a digest behind.
+// mirrors is the folder of the cache that Git repositories are in. No chart's is called so: those
+// have a digest behind.
 const mirrors = "repositories"
 
-// At is what stands at a place of another Git repository and below. Its error is an *expand.Unavailable.
-func (c *Charts) At(p expand.Place) (*snapshot.Snapshot, error) {
+// At is what stands at a place of another Git repository and below. Its error is an
+// *expand.Unavailable.
+func (c *Charts) At(p source.Place) (*snapshot.Snapshot, error) {
 	return once(c, c.places, p, func() (*snapshot.Snapshot, error) {
 		s, err := c.at(p)
 		if err != nil {
@@ -25,10 +27,10 @@ func (c *Charts) At(p expand.Place) (*snapshot.Snapshot, error) {
 	})
 }
 
-func (c *Charts) at(p expand.Place) (*snapshot.Snapshot, error) {
+func (c *Charts) at(p source.Place) (*snapshot.Snapshot, error) {
 	other, err := once(c, c.others, [2]string{p.RepoURL, p.Revision}, func() (*git.Remote, error) {
 		if scheme, _, _ := strings.Cut(p.RepoURL, ":"); scheme == p.RepoURL || strings.ContainsAny(scheme, `/\`) {
-			return nil, &expand.Unavailable{Detail: "its repository's URL is none of Git's", Hint: "https://, ssh:// or git@host:path"}
+			return nil, &source.Unavailable{Detail: "its repository's URL is none of Git's", Hint: "https://, ssh:// or git@host:path"}
 		}
 		return git.NewRemote(p.RepoURL, p.Revision, filepath.Join(c.o.Dir, mirrors), c.o.Offline)
 	})
@@ -42,19 +44,19 @@ func (c *Charts) at(p expand.Place) (*snapshot.Snapshot, error) {
 
 // explainedGit is an error of internal/source for people. Its texts have no secrets.
 func (c *Charts) explainedGit(err error) error {
-	var e *source.Error
+	var e *snapshots.Error
 	if !errors.As(err, &e) {
 		return explained(err)
 	}
-	out := &expand.Unavailable{Detail: e.Detail, Hint: e.Hint, Missing: e.Reason == source.Empty}
+	out := &source.Unavailable{Detail: e.Detail, Hint: e.Hint, Missing: e.Reason == snapshots.Empty}
 	switch {
-	case e.Reason == source.UnknownRef && c.o.Offline:
+	case e.Reason == snapshots.UnknownRef && c.o.Offline:
 		return notKept()
-	case e.Reason == source.Authentication:
+	case e.Reason == snapshots.Authentication:
 		out.Hint = "credentials are those of git: a credential helper (git config --global credential.helper), or a key of ssh; nobody is asked for them"
-	case e.Reason == source.Unreachable:
+	case e.Reason == snapshots.Unreachable:
 		out.Hint = strings.TrimPrefix(e.Hint+"; --offline renders what the cache has", "; ")
-	case e.Reason == source.NotFound:
+	case e.Reason == snapshots.NotFound:
 		out.Hint = "check the URL, and whether git's credentials may see it"
 	}
 	return out

@@ -79,7 +79,8 @@ func readLogins(o Options) (logins, error) {
 	return out, nil
 }
 
-// of is what is known of a repository, which may be nothing. Credentials of the URL itself come first.
+// of is what is known of a repository, which may be nothing. Credentials of the URL itself come
+// first.
 func (l logins) of(u *url.URL) *login {
 	bare := *u
 	bare.User = nil
@@ -91,7 +92,8 @@ func (l logins) of(u *url.URL) *login {
 	return &login{}
 }
 
-// authorize gives credentials to a request to the repository's own host, or wherever the user said that they go.
+// authorize gives credentials to a request to the repository's own host, or wherever the user said
+// that they go.
 func (l *login) authorize(req *http.Request, of *url.URL) {
 	username, password := l.Username, l.Password
 	if of.User != nil {

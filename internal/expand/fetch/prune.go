@@ -27,8 +27,8 @@ const lockName = "lock"
 // lockWait is how long a run waits for another one that removes something.
 const lockWait = 10 * time.Second
 
-// use tells other processes that the cache is being used, until the file is closed. Where there is no folder, or none that may be
-// written to, there is nothing to be removed.
+// use tells other processes that the cache is being used, until the file is closed. Where there is
+// no folder, or none that may be written to, there is nothing to be removed.
 func (c cache) use() *os.File {
 	lock, err := os.OpenFile(filepath.Join(c.dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -42,8 +42,8 @@ func (c cache) use() *os.File {
 	return lock
 }
 
-// prune removes what has not been used for longest, until there is no more than the limit, unless somebody else uses the cache: then
-// that one does it. What cannot be removed stays.
+// prune removes what has not been used for longest, until there is no more than the limit, unless
+// somebody else uses the cache: then that one does it. What cannot be removed stays.
 func (c cache) prune(lock *os.File, limit int64) {
 	if lock == nil {
 		return

@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
-// Rule 8: the oldest go first, mirrors as a whole and as old as their locks, until there is no more than the limit; and no more
-// than is needed. What has another name than the cache gives is nobody's to remove.
+// Rule 8: the oldest go first, mirrors as a whole and as old as their locks, until there is no more
+// than the limit; and no more than is needed. What has another name than the cache gives is
+// nobody's to remove.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	hash := strings.Repeat("0123456789abcdef", 4)
@@ -87,7 +88,7 @@ func TestPrune(t *testing.T) {
 func TestPrune_Use(t *testing.T) {
 	t.Parallel()
 	c := charts(context.Background(), t, "")
-	shelf := c.cache.shelf(expand.Reference{RepoURL: "https://charts.example", Name: "web", Version: "1.0.0"})
+	shelf := c.cache.shelf(source.Reference{RepoURL: "https://charts.example", Name: "web", Version: "1.0.0"})
 	kept, err := shelf.keep("1.0.0", archive(t, small))
 	if err != nil {
 		t.Fatal(err)

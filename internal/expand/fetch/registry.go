@@ -18,7 +18,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
 // registry is an OCI registry, with the folder that charts are in.
@@ -30,7 +30,7 @@ var chartLayers = []string{"application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 // maxTags bounds what a registry lists of a chart.
 const maxTags = 100_000
 
-func (p registry) get(ctx context.Context, c *Charts, r expand.Reference, s shelf) (*kept, error) {
+func (p registry) get(ctx context.Context, c *Charts, r source.Reference, s shelf) (*kept, error) {
 	repo, err := remote.NewRepository(p.host + "/" + r.Name)
 	if err != nil {
 		return nil, fmt.Errorf("%q is no chart of a registry", r.Name)
@@ -82,7 +82,8 @@ func (p registry) version(ctx context.Context, repo *remote.Repository, wanted s
 	return versions[i], nil
 }
 
-// pull reads a chart's archive: its manifest by the tag, then the layer. Both are checked against their digests.
+// pull reads a chart's archive: its manifest by the tag, then the layer. Both are checked against
+// their digests.
 func pull(ctx context.Context, c *Charts, repo *remote.Repository, tag string) ([]byte, error) {
 	desc, body, err := repo.Manifests().FetchReference(ctx, tag)
 	if err != nil {
@@ -118,7 +119,7 @@ func pull(ctx context.Context, c *Charts, repo *remote.Repository, tag string) (
 	archive, err := content.ReadAll(blob, layer)
 	switch {
 	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrTrailingData), errors.Is(err, content.ErrInvalidDescriptorSize), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, &expand.Unavailable{Detail: "its digest or size is not what its manifest has, " + layer.Digest.String(), Hint: "nothing of it is used"}
+		return nil, &source.Unavailable{Detail: "its digest or size is not what its manifest has, " + layer.Digest.String(), Hint: "nothing of it is used"}
 	case err != nil:
 		return nil, err
 	}
@@ -130,16 +131,17 @@ func refused(err error) error {
 	var answer *errcode.ErrorResponse
 	switch {
 	case errors.As(err, &answer) && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden), errors.Is(err, auth.ErrBasicCredentialNotFound):
-		return &expand.Unavailable{Detail: "the registry wants credentials, or others", Hint: "credentials are those of Helm and Docker: helm registry login HOST"}
+		return &source.Unavailable{Detail: "the registry wants credentials, or others", Hint: "credentials are those of Helm and Docker: helm registry login HOST"}
 	case errors.Is(err, errdef.ErrNotFound), errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
-		return &expand.Unavailable{Detail: "the registry has no such chart, or no such version of it"}
+		return &source.Unavailable{Detail: "the registry has no such chart, or no such version of it"}
 	case errors.As(err, &answer):
 		return fmt.Errorf("the registry answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
 	}
 	return err
 }
 
-// loopback reports whether a registry is on this machine: as with Docker, that is asked without TLS.
+// loopback reports whether a registry is on this machine: as with Docker, that is asked without
+// TLS.
 func loopback(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {

@@ -13,7 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -29,14 +29,14 @@ type release struct {
 	Digest  string   `json:"digest"`
 }
 
-func (p repository) get(ctx context.Context, c *Charts, r expand.Reference, s shelf) (*kept, error) {
+func (p repository) get(ctx context.Context, c *Charts, r source.Reference, s shelf) (*kept, error) {
 	all, err := once(c, c.indexes, p.url.String(), func() (index, error) { return p.index(ctx, c) })
 	if err != nil {
 		return nil, err
 	}
 	releases, ok := all[r.Name]
 	if !ok {
-		return nil, &expand.Unavailable{Detail: "the repository has no chart of that name", Hint: strings.Join(problem.Nearest(r.Name, slices.Sorted(maps.Keys(all))), "; ")}
+		return nil, &source.Unavailable{Detail: "the repository has no chart of that name", Hint: strings.Join(problem.Nearest(r.Name, slices.Sorted(maps.Keys(all))), "; ")}
 	}
 	versions := make([]string, len(releases))
 	for i, x := range releases {
@@ -67,7 +67,7 @@ func (p repository) get(ctx context.Context, c *Charts, r expand.Reference, s sh
 		return nil, err
 	}
 	if want := strings.TrimPrefix(found.Digest, "sha256:"); want != "" && want != digestOf(data) {
-		return nil, &expand.Unavailable{
+		return nil, &source.Unavailable{
 			Detail: fmt.Sprintf("its digest is %s; the repository's index has %s", digestOf(data), want),
 			Hint:   "it is not what has been released, or the index is out of date: nothing of it is used",
 		}
@@ -139,7 +139,7 @@ func (c *Charts) download(ctx context.Context, at, of *url.URL, what string, lim
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, &expand.Unavailable{
+		return nil, &source.Unavailable{
 			Detail: fmt.Sprintf("%s: the server answers %s", what, resp.Status),
 			Hint:   "credentials are those of Helm: helm repo add NAME URL --username ... --password-stdin",
 		}
@@ -166,8 +166,8 @@ func tooLarge(what string, size int64, limit int) error {
 // noVersion says which versions there are.
 func noVersion(versions []string) error {
 	if len(versions) == 0 {
-		return &expand.Unavailable{Detail: "there is no version of it"}
+		return &source.Unavailable{Detail: "there is no version of it"}
 	}
 	newest, _ := highest(versions, ">=0.0.0-0")
-	return &expand.Unavailable{Detail: "there is no such version", Hint: fmt.Sprintf("there are %d; the highest is %s", len(versions), versions[max(newest, 0)])}
+	return &source.Unavailable{Detail: "there is no such version", Hint: fmt.Sprintf("there are %d; the highest is %s", len(versions), versions[max(newest, 0)])}
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// unpacks refuses an archive that is none, or too much when it is unpacked, with the archives of dependencies that it holds:
-// Helm's loader knows no limits.
+// unpacks refuses an archive that is none, or too much when it is unpacked, with the archives of
+// dependencies that it holds: Helm's loader knows no limits.
 func unpacks(data []byte) error {
 	budget := int64(maxUnpacked)
 	return unpack(bytes.NewReader(data), &budget, 0)

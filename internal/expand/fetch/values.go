@@ -10,15 +10,16 @@ import (
 	"path/filepath"
 
 	"github.com/argosy-hub/argosy/internal/atomicfile"
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// files is the folder of the cache that files of values are in, each named by the SHA-256 of its URL.
+// files is the folder of the cache that files of values are in, each named by the SHA-256 of its
+// URL.
 const files = "values"
 
-// Values is the file of values at a URL: as it is in this run, or offline as it was in the last. Its error is an
-// *expand.Unavailable.
+// Values is the file of values at a URL: as it is in this run, or offline as it was in the last.
+// Its error is a *source.Unavailable.
 func (c *Charts) Values(at string) ([]byte, error) {
 	return once(c, c.values, at, func() ([]byte, error) {
 		data, err := c.valuesAt(at)
@@ -42,12 +43,12 @@ func (c *Charts) valuesAt(at string) ([]byte, error) {
 	}
 	u, err := url.Parse(at)
 	if err != nil { // its text quotes the URL
-		return nil, &expand.Unavailable{Detail: "its URL cannot be parsed"}
+		return nil, &source.Unavailable{Detail: "its URL cannot be parsed"}
 	}
 	ctx, done := c.slot(maxChart)
 	defer done()
 	data, err := c.download(ctx, u, u, "the file", snapshot.MaxFileSize)
-	var refused *expand.Unavailable
+	var refused *source.Unavailable
 	switch {
 	case errors.As(err, &refused):
 		refused.Hint = "Argo CD reads it without credentials, but those of the URL"

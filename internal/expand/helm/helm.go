@@ -1,8 +1,9 @@
 // Package helm renders charts with Helm's library, as `helm template` does and Argo CD calls it.
 //
-// It reads nothing but what it is given: a chart's dependencies have to be in its folder or archive. What a chart makes at
-// random (a certificate, a password) is replaced by Random, so that it is no difference: templates that may do so are
-// rendered twice, and what is not the same is random.
+// It reads nothing but what it is given: a chart's dependencies have to be in its folder or
+// archive. What a chart makes at random (a certificate, a password) is replaced by Random, so that
+// it is no difference: templates that may do so are rendered twice, and what is not the same is
+// random.
 package helm
 
 import (
@@ -22,20 +23,22 @@ import (
 	"helm.sh/helm/v3/pkg/strvals"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
-var _ expand.Charts = (*Charts)(nil)
+var _ source.Charts = (*Charts)(nil)
 
-// New makes the renderer. What Helm logs (that a value is a map and not a list) is thrown away, as Argo CD does.
+// New makes the renderer. What Helm logs (that a value is a map and not a list) is thrown away, as
+// Argo CD does.
 func New() *Charts {
 	log.SetOutput(io.Discard)
 	return &Charts{}
 }
 
-// Template renders a chart: its definitions first, then its objects by template and in the template's order. Hooks and
-// tests are left out where Argo CD would not deploy them.
-func (h *Charts) Template(c expand.Chart) ([]expand.Manifest, error) {
+// Template renders a chart: its definitions first, then its objects by template and in the
+// template's order. Hooks and tests are left out where Argo CD would not deploy them.
+func (h *Charts) Template(c source.Chart) ([]manifest.Manifest, error) {
 	out, err := h.template(c)
 	if err != nil {
 		return nil, fmt.Errorf("chart %s: %w", c.Name, err)
@@ -43,14 +46,14 @@ func (h *Charts) Template(c expand.Chart) ([]expand.Manifest, error) {
 	return out, nil
 }
 
-func (h *Charts) template(c expand.Chart) ([]expand.Manifest, error) {
+func (h *Charts) template(c source.Chart) ([]manifest.Manifest, error) {
 	l, err := h.load(c)
 	if err != nil {
 		return nil, err
 	}
 	crds, out, err := render(l, c)
 	if err == nil && l.random {
-		var again []expand.Manifest
+		var again []manifest.Manifest
 		if _, again, err = render(l, c); err == nil {
 			out = withoutRandom(out, again)
 		}
@@ -59,7 +62,7 @@ func (h *Charts) template(c expand.Chart) ([]expand.Manifest, error) {
 }
 
 // render makes a chart's definitions, and the objects of its templates.
-func render(l *loaded, c expand.Chart) (crds, objects []expand.Manifest, err error) {
+func render(l *loaded, c source.Chart) (crds, objects []manifest.Manifest, err error) {
 	values, err := merged(l.chart, c)
 	if err != nil {
 		return nil, nil, err
@@ -90,7 +93,8 @@ func render(l *loaded, c expand.Chart) (crds, objects []expand.Manifest, err err
 	return crds, objects, err
 }
 
-// KubeVersion is that of the clusters unless somebody says otherwise: Helm's library has an old one.
+// KubeVersion is that of the clusters unless somebody says otherwise: Helm's library has an old
+// one.
 const KubeVersion = "v1.33.0"
 
 // CheckKubeVersion refuses what is no version of Kubernetes.
@@ -100,7 +104,7 @@ func CheckKubeVersion(v string) error {
 }
 
 // capabilitiesOf are the cluster's, which a chart may want a version of.
-func capabilitiesOf(c expand.Chart, wants string) (*chartutil.Capabilities, error) {
+func capabilitiesOf(c source.Chart, wants string) (*chartutil.Capabilities, error) {
 	out := chartutil.DefaultCapabilities.Copy()
 	out.APIVersions = append(out.APIVersions, c.APIVersions...)
 	v, err := chartutil.ParseKubeVersion(cmp.Or(c.KubeVersion, KubeVersion))
@@ -115,7 +119,7 @@ func capabilitiesOf(c expand.Chart, wants string) (*chartutil.Capabilities, erro
 }
 
 // merged are the values as Helm merges `-f a -f b --set c --set-string d`.
-func merged(own *chart.Chart, c expand.Chart) (map[string]any, error) {
+func merged(own *chart.Chart, c source.Chart) (map[string]any, error) {
 	out := map[string]any{}
 	for _, v := range c.Values {
 		text := []byte(v.Text)
@@ -153,8 +157,8 @@ func merged(own *chart.Chart, c expand.Chart) (map[string]any, error) {
 	return out, nil
 }
 
-// escaped is a parameter's value as Argo CD has it for Helm: a comma in it does not begin another one, but in a list.
-// (argo-cd v2.14, util/helm/cmd.go, cleanSetParameters)
+// escaped is a parameter's value as Argo CD has it for Helm: a comma in it does not begin another
+// one, but in a list. (argo-cd v2.14, util/helm/cmd.go, cleanSetParameters)
 func escaped(value string) string {
 	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
 		return value
@@ -181,8 +185,8 @@ func merge(a, b map[string]any) map[string]any {
 }
 
 // manifests are the objects of a chart's rendered templates.
-func manifests(c *chart.Chart, files map[string]string) ([]expand.Manifest, error) {
-	var out []expand.Manifest
+func manifests(c *chart.Chart, files map[string]string) ([]manifest.Manifest, error) {
+	var out []manifest.Manifest
 	names := make([]string, 0, len(files))
 	for name := range files {
 		if path.Base(name) != "NOTES.txt" && !strings.HasPrefix(path.Base(name), "_") {
@@ -200,16 +204,17 @@ func manifests(c *chart.Chart, files map[string]string) ([]expand.Manifest, erro
 	return out, nil
 }
 
-// decode reads a stream of objects. Helm trims each of them, and writes them with a line break behind (helm.sh/helm/v3
-// v3.16, pkg/action/action.go, renderResources), which is the last character of a text that ends there.
-func decode(name, text string) ([]expand.Manifest, error) {
+// decode reads a stream of objects. Helm trims each of them, and writes them with a line break
+// behind (helm.sh/helm/v3 v3.16, pkg/action/action.go, renderResources), which is the last
+// character of a text that ends there.
+func decode(name, text string) ([]manifest.Manifest, error) {
 	docs := releaseutil.SplitManifests(text)
 	keys := make([]string, 0, len(docs))
 	for k := range docs {
 		keys = append(keys, k)
 	}
 	sort.Sort(releaseutil.BySplitManifestsOrder(keys))
-	var out []expand.Manifest
+	var out []manifest.Manifest
 	for _, k := range keys {
 		var tree map[string]any
 		if err := yaml.Unmarshal([]byte(docs[k]+"\n"), &tree); err != nil {
@@ -218,7 +223,7 @@ func decode(name, text string) ([]expand.Manifest, error) {
 		if kind, _ := tree["kind"].(string); kind == "" || isTest(tree) {
 			continue
 		}
-		out = append(out, expand.NewManifest(name, tree, len(docs[k])))
+		out = append(out, manifest.New(name, tree, len(docs[k])))
 	}
 	return out, nil
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// files are those of a chart's folder that Helm reads: all but those that its .helmignore names, and hidden templates.
+// files are those of a chart's folder that Helm reads: all but those that its .helmignore names,
+// and hidden templates.
 //
 // Source: helm.sh/helm/v3 v3.16, pkg/chart/loader/directory.go, LoadDir.
 func files(all []*snapshot.File) ([]*loader.BufferedFile, error) {

@@ -11,11 +11,12 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// A chart's folder is read as Helm reads it, whatever its .helmignore says: the differential test for it.
+// A chart's folder is read as Helm reads it, whatever its .helmignore says: the differential test
+// for it.
 func TestIgnoredAsHelmDoes(t *testing.T) {
 	contents := map[string]string{
 		"Chart.yaml":                        "apiVersion: v2\nname: one\nversion: 1.0.0\n",
@@ -75,7 +76,7 @@ func TestIgnoredAsHelmDoes(t *testing.T) {
 				}
 			}
 			want, wantErr := loader.LoadDir(dir)
-			got, gotErr := read(expand.Chart{Files: list})
+			got, gotErr := read(source.Chart{Files: list})
 			if (wantErr == nil) != (gotErr == nil) {
 				t.Fatalf("%v; Helm: %v", gotErr, wantErr)
 			}

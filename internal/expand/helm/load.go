@@ -12,7 +12,8 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
 // maxLoaded bounds the charts that are kept, by the bytes of their files.
@@ -30,13 +31,14 @@ type loaded struct {
 	chart *chart.Chart
 	// random tells that its templates may make something at random.
 	random bool
-	// definitions are its custom resource definitions by their file, which are the same for all releases.
+	// definitions are its custom resource definitions by their file, which are the same for all
+	// releases.
 	mu          sync.Mutex
-	definitions map[*chart.File][]expand.Manifest
+	definitions map[*chart.File][]manifest.Manifest
 }
 
 // load reads a chart, or finds it as it has been read before.
-func (h *Charts) load(c expand.Chart) (*loaded, error) {
+func (h *Charts) load(c source.Chart) (*loaded, error) {
 	key := keyOf(c)
 	h.mu.Lock()
 	known := h.loaded[key]
@@ -51,7 +53,7 @@ func (h *Charts) load(c expand.Chart) (*loaded, error) {
 	if missing := missing(read); missing != "" {
 		return nil, fmt.Errorf("dependency %s is not in the chart", missing)
 	}
-	out := &loaded{chart: read, random: mayBeRandom(read), definitions: map[*chart.File][]expand.Manifest{}}
+	out := &loaded{chart: read, random: mayBeRandom(read), definitions: map[*chart.File][]manifest.Manifest{}}
 	size := sizeOf(read)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,7 +64,7 @@ func (h *Charts) load(c expand.Chart) (*loaded, error) {
 	return out, nil
 }
 
-func keyOf(c expand.Chart) string {
+func keyOf(c source.Chart) string {
 	if c.Archive != nil {
 		return c.Archive.Digest
 	}
@@ -73,7 +75,7 @@ func keyOf(c expand.Chart) string {
 	return key.String()
 }
 
-func read(c expand.Chart) (*chart.Chart, error) {
+func read(c source.Chart) (*chart.Chart, error) {
 	if c.Archive != nil {
 		data, err := c.Archive.Open()
 		if err != nil {
@@ -124,7 +126,8 @@ func sizeOf(c *chart.Chart) int {
 	return size
 }
 
-// copyOf is a chart that rendering may change: it switches dependencies off, and imports their values.
+// copyOf is a chart that rendering may change: it switches dependencies off, and imports their
+// values.
 func copyOf(c *chart.Chart) *chart.Chart {
 	out, metadata := *c, *c.Metadata
 	metadata.Dependencies = nil
@@ -164,10 +167,10 @@ func deepCopy(v any) any {
 	return v
 }
 
-// crds are the definitions of a copy, those of the dependencies that are switched on included. They count for no
-// rendering's size.
-func (l *loaded) crds(own *chart.Chart) ([]expand.Manifest, error) {
-	var out []expand.Manifest
+// crds are the definitions of a copy, those of the dependencies that are switched on included. They
+// count for no rendering's size.
+func (l *loaded) crds(own *chart.Chart) ([]manifest.Manifest, error) {
+	var out []manifest.Manifest
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, crd := range own.CRDObjects() {

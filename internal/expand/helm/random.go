@@ -3,26 +3,26 @@ package helm
 import (
 	"reflect"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
 )
 
 // Random stands for what is another one each time that a chart is rendered.
 const Random = "(random)"
 
-// withoutRandom are the objects of a rendering, Random in place of what another rendering of the same has otherwise. Where
-// the two have other objects, they are as they are.
-func withoutRandom(once, again []expand.Manifest) []expand.Manifest {
+// withoutRandom are the objects of a rendering, Random in place of what another rendering of the
+// same has otherwise. Where the two have other objects, they are as they are.
+func withoutRandom(once, again []manifest.Manifest) []manifest.Manifest {
 	if len(once) != len(again) {
 		return once
 	}
-	out := make([]expand.Manifest, len(once))
+	out := make([]manifest.Manifest, len(once))
 	for i, m := range once {
 		out[i] = m
 		if reflect.DeepEqual(m.Tree, again[i].Tree) {
 			continue
 		}
 		if tree, ok := masked(m.Tree, again[i].Tree).(map[string]any); ok {
-			out[i] = expand.NewManifest(m.Template, tree, m.Size)
+			out[i] = manifest.New(m.Template, tree, m.Size)
 		}
 	}
 	return out

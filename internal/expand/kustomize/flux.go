@@ -14,11 +14,13 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
-// What Flux adds to kustomize. Its own library (github.com/fluxcd/pkg/kustomize v1.35, of kustomize-controller v1.9.5) needs a later
-// kustomize than Argo CD has, and files on a disk; so the little that it does is done here, and test/kustomizations compares both.
+// What Flux adds to kustomize. Its own library (github.com/fluxcd/pkg/kustomize v1.35, of
+// kustomize-controller v1.9.5) needs a later kustomize than Argo CD has, and files on a disk; so
+// the little that it does is done here, and test/kustomizations compares both.
 
 // overlay is the part of a Kustomization's spec that is built.
 type overlay struct {
@@ -39,7 +41,7 @@ type overlay struct {
 }
 
 // fluxTree is a repository with the kustomization that Flux writes.
-func fluxTree(k expand.Kustomization) (tree, overlay, error) {
+func fluxTree(k source.Kustomization) (tree, overlay, error) {
 	o := overlay{dir: k.Dir}
 	spec, err := json.Marshal(k.Flux.Spec)
 	if err == nil {
@@ -49,7 +51,7 @@ func fluxTree(k expand.Kustomization) (tree, overlay, error) {
 		return tree{}, o, fmt.Errorf("spec: %w", err)
 	}
 	if k.Flux.Spec["ignore"] != nil {
-		return tree{}, o, expand.NotFollowed{Text: "spec.ignore is not followed: what it names is left as it is on the cluster"}
+		return tree{}, o, source.NotFollowed{Text: "spec.ignore is not followed: what it names is left as it is on the cluster"}
 	}
 	t := tree{Snapshot: k.Snapshot, ignored: ignored(k)}
 	if !slices.ContainsFunc(t.Under(k.Dir), func(p string) bool { return !t.isIgnored(p) }) {
@@ -63,7 +65,8 @@ func fluxTree(k expand.Kustomization) (tree, overlay, error) {
 	return t, o, nil
 }
 
-// excluded is what no source of Flux has, and unlessSaid what it has only where files to be ignored are named (sourceignore.go).
+// excluded is what no source of Flux has, and unlessSaid what it has only where files to be ignored
+// are named (sourceignore.go).
 var (
 	excluded   = []string{".git/", ".gitignore", ".gitmodules", ".gitattributes"}
 	unlessSaid = []string{
@@ -73,9 +76,10 @@ var (
 	}
 )
 
-// ignored tells which files a source leaves out: as storage.SourceIgnoreFilter, with the code of go-git that Flux has copied; and what
-// is behind links to folders, as no link is in an artifact (storage.Archive).
-func ignored(k expand.Kustomization) func(p string) bool {
+// ignored tells which files a source leaves out: as storage.SourceIgnoreFilter, with the code of
+// go-git that Flux has copied; and what is behind links to folders, as no link is in an artifact
+// (storage.Archive).
+func ignored(k source.Kustomization) func(p string) bool {
 	f, linked := k.Flux, map[string]bool{}
 	for _, l := range k.Snapshot.Beside().LinkedFolders {
 		linked[l] = true
@@ -112,8 +116,8 @@ func ignored(k expand.Kustomization) func(p string) bool {
 	}
 }
 
-// kustomization is the file that Flux writes: the folder's own, or of all manifests in it, with what the Kustomization adds
-// (kustomize_generator.go, GenerateManifest).
+// kustomization is the file that Flux writes: the folder's own, or of all manifests in it, with
+// what the Kustomization adds (kustomize_generator.go, GenerateManifest).
 func (o *overlay) kustomization(t tree) (name string, text []byte, err error) {
 	k := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
 	if name = t.fileOf(o.dir); name != "" {
@@ -128,7 +132,7 @@ func (o *overlay) kustomization(t tree) (name string, text []byte, err error) {
 			k.BuildMetadata = []string{types.OriginAnnotations}
 		}
 	} else {
-		name = path.Join(o.dir, expand.KustomizationFiles[0])
+		name = path.Join(o.dir, source.KustomizationFiles[0])
 		if k.Resources, err = o.scan(t); err != nil {
 			return "", nil, err
 		}
@@ -164,7 +168,8 @@ func (o *overlay) kustomization(t tree) (name string, text []byte, err error) {
 	return name, text, err
 }
 
-// set has an image replaced: over what the folder's own kustomization says of it, of which a tag and a digest are one.
+// set has an image replaced: over what the folder's own kustomization says of it, of which a tag
+// and a digest are one.
 func set(images *[]types.Image, image types.Image) {
 	i := slices.IndexFunc(*images, func(x types.Image) bool { return x.Name == image.Name })
 	if i < 0 {
@@ -180,7 +185,8 @@ func set(images *[]types.Image, image types.Image) {
 	}
 }
 
-// scan are the manifests of a folder without a kustomization, and below, where folders with one are taken as a whole.
+// scan are the manifests of a folder without a kustomization, and below, where folders with one are
+// taken as a whole.
 func (o *overlay) scan(t tree) ([]string, error) {
 	var out []string
 	whole := map[string]bool{}
@@ -211,7 +217,8 @@ func (o *overlay) scan(t tree) ([]string, error) {
 	return out, nil
 }
 
-// based is the folder with a kustomization that a folder is in, or is, the uppermost below the one that is built.
+// based is the folder with a kustomization that a folder is in, or is, the uppermost below the one
+// that is built.
 func (o *overlay) based(t tree, dir string) string {
 	found := ""
 	for ; dir != o.dir && dir != "."; dir = path.Dir(dir) {
@@ -240,11 +247,12 @@ func decodes(objects *resource.Factory, data []byte) (err error) {
 	return err
 }
 
-// finish is what Flux does with what has been built: variables, what is common to all, and what is not to be applied.
-func (o *overlay) finish(f *expand.Flux, made resmap.ResMap) ([]expand.Manifest, error) {
+// finish is what Flux does with what has been built: variables, what is common to all, and what is
+// not to be applied.
+func (o *overlay) finish(f *source.Flux, made resmap.ResMap) ([]manifest.Manifest, error) {
 	files := map[*resource.Resource]string{}
 	for _, r := range made.Resources() {
-		files[r] = expand.KustomizationFiles[0]
+		files[r] = source.KustomizationFiles[0]
 		if origin, err := r.GetOrigin(); err == nil && origin != nil {
 			files[r] = origin.Path + origin.ConfiguredIn
 		}
@@ -273,7 +281,7 @@ func (o *overlay) finish(f *expand.Flux, made resmap.ResMap) ([]expand.Manifest,
 			return nil, err
 		}
 		if tree != nil {
-			out = append(out, expand.NewManifest(m.Template, tree, m.Size))
+			out = append(out, manifest.New(m.Template, tree, m.Size))
 		}
 	}
 	return out, nil
@@ -282,20 +290,20 @@ func (o *overlay) finish(f *expand.Flux, made resmap.ResMap) ([]expand.Manifest,
 // api is the group of Kustomizations, with which annotations and labels begin.
 const api = "kustomize.toolkit.fluxcd.io/"
 
-// applied is an object as Flux applies it, nil where it does not: of one that is only made where it is missing, what it is
-// called (kustomization_controller.go, apply).
-func (o *overlay) applied(made expand.Tree) (expand.Tree, error) {
-	if sops := expand.At(made, "sops", "mac"); sops != nil {
+// applied is an object as Flux applies it, nil where it does not: of one that is only made where it
+// is missing, what it is called (kustomization_controller.go, apply).
+func (o *overlay) applied(made manifest.Tree) (manifest.Tree, error) {
+	if sops := manifest.At(made, "sops", "mac"); sops != nil {
 		if o.Decryption == nil {
-			return nil, fmt.Errorf("%v %q is encrypted, and spec.decryption is not there", made["kind"], expand.At(made, "metadata", "name"))
+			return nil, fmt.Errorf("%v %q is encrypted, and spec.decryption is not there", made["kind"], manifest.At(made, "metadata", "name"))
 		}
-		return nil, expand.NotFollowed{Text: fmt.Sprintf("%v %q is encrypted, and not followed", made["kind"], expand.At(made, "metadata", "name"))}
+		return nil, source.NotFollowed{Text: fmt.Sprintf("%v %q is encrypted, and not followed", made["kind"], manifest.At(made, "metadata", "name"))}
 	}
-	metadata, _ := made["metadata"].(expand.Tree)
+	metadata, _ := made["metadata"].(manifest.Tree)
 	for part, all := range map[string]map[string]string{"labels": o.CommonMetadata.Labels, "annotations": o.CommonMetadata.Annotations} {
-		of, _ := metadata[part].(expand.Tree)
+		of, _ := metadata[part].(manifest.Tree)
 		if of == nil && len(all) > 0 {
-			of = expand.Tree{}
+			of = manifest.Tree{}
 			metadata[part] = of
 		}
 		for key, value := range all {
@@ -304,7 +312,7 @@ func (o *overlay) applied(made expand.Tree) (expand.Tree, error) {
 	}
 	says := func(key, value string) bool {
 		for _, part := range []string{"labels", "annotations"} {
-			if v, _ := expand.At(metadata, part, api+key).(string); strings.EqualFold(v, value) {
+			if v, _ := manifest.At(metadata, part, api+key).(string); strings.EqualFold(v, value) {
 				return true
 			}
 		}
@@ -314,7 +322,7 @@ func (o *overlay) applied(made expand.Tree) (expand.Tree, error) {
 	case says("reconcile", "disabled"), says("ssa", "Ignore"):
 		return nil, nil
 	case says("ssa", "IfNotPresent"):
-		return expand.Tree{"apiVersion": made["apiVersion"], "kind": made["kind"], "metadata": expand.Tree{"name": metadata["name"], "namespace": metadata["namespace"]}}, nil
+		return manifest.Tree{"apiVersion": made["apiVersion"], "kind": made["kind"], "metadata": manifest.Tree{"name": metadata["name"], "namespace": metadata["namespace"]}}, nil
 	}
 	return made, nil
 }

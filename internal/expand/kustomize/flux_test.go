@@ -14,15 +14,17 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 var update = flag.Bool("update", false, "write the expected outputs anew")
 
-// TestFlux: what Kustomizations make. An input is a Kustomization's spec, a repository, and what the outputs are or that it fails;
-// test/kustomizations has Flux's own library make them of the same files.
+// TestFlux: what Kustomizations make. An input is a Kustomization's spec, a repository, and what
+// the outputs are or that it fails; test/kustomizations has Flux's own library make them of the
+// same files.
 func TestFlux(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -34,7 +36,7 @@ func TestFlux(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k := expand.Kustomization{Flux: &expand.Flux{}}
+			k := source.Kustomization{Flux: &source.Flux{}}
 			repo, want, fails := map[string]string{}, "", false
 			for _, f := range archive.Files {
 				switch name := f.Name; name {
@@ -86,16 +88,16 @@ func TestFlux(t *testing.T) {
 func TestLinkedFolder(t *testing.T) {
 	const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"
 	s := snapshot.FromMap(map[string]string{"k/a/c.yaml": object, "k/linked/c.yaml": object}).WithBeside(snapshot.Beside{LinkedFolders: []string{"k/linked"}})
-	made, err := kustomize.Kustomizations{}.Build(expand.Kustomization{Snapshot: s, Dir: "k", Flux: &expand.Flux{}})
+	made, err := kustomize.Kustomizations{}.Build(source.Kustomization{Snapshot: s, Dir: "k", Flux: &source.Flux{}})
 	if err != nil || len(made) != 1 || made[0].Template != "a/c.yaml" {
 		t.Errorf("%v, %v", made, err)
 	}
 }
 
 // text is objects as a stream, by kind and name.
-func text(t *testing.T, made []expand.Manifest) string {
+func text(t *testing.T, made []manifest.Manifest) string {
 	t.Helper()
-	slices.SortFunc(made, func(a, b expand.Manifest) int {
+	slices.SortFunc(made, func(a, b manifest.Manifest) int {
 		return cmp.Or(cmp.Compare(name(a.Tree, "kind"), name(b.Tree, "kind")), cmp.Compare(name(a.Tree, "metadata", "name"), name(b.Tree, "metadata", "name")))
 	})
 	var out strings.Builder
@@ -110,7 +112,7 @@ func text(t *testing.T, made []expand.Manifest) string {
 	return out.String()
 }
 
-func name(tree expand.Tree, path ...string) string {
-	s, _ := expand.At(tree, path...).(string)
+func name(tree manifest.Tree, path ...string) string {
+	s, _ := manifest.At(tree, path...).(string)
 	return s
 }

@@ -1,8 +1,10 @@
-// Package kustomize builds kustomizations with kustomize's library, as `kustomize build` does, which Argo CD calls; and for Flux as its
-// kustomize-controller does, which writes some into the kustomization before, or all of it, and replaces variables afterwards.
+// Package kustomize builds kustomizations with kustomize's library, as `kustomize build` does,
+// which Argo CD calls; and for Flux as its kustomize-controller does, which writes some into the
+// kustomization before, or all of it, and replaces variables afterwards.
 //
-// It reads nothing but the snapshot that it is given. The library would fetch what a kustomization names elsewhere (a URL, a Git
-// repository), so each name is looked up before: one that is not in the snapshot, a plugin, or a chart is not followed.
+// It reads nothing but the snapshot that it is given. The library would fetch what a kustomization
+// names elsewhere (a URL, a Git repository), so each name is looked up before: one that is not in
+// the snapshot, a plugin, or a chart is not followed.
 package kustomize
 
 import (
@@ -19,17 +21,19 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
 // Kustomizations is kustomize. The zero value is ready for use, by several goroutines.
 type Kustomizations struct{}
 
-var _ expand.Kustomizations = Kustomizations{}
+var _ source.Kustomizations = Kustomizations{}
 
-// Folders are those that a kustomization is built of, sorted: its own, its bases and components, and theirs.
-// What is beyond the snapshot is an expand.NotFollowed; any other error fails in Argo CD or Flux, too.
-func (Kustomizations) Folders(k expand.Kustomization) ([]string, error) {
+// Folders are those that a kustomization is built of, sorted: its own, its bases and components,
+// and theirs. What is beyond the snapshot is an expand.NotFollowed; any other error fails in Argo
+// CD or Flux, too.
+func (Kustomizations) Folders(k source.Kustomization) ([]string, error) {
 	t, _, err := treeOf(k)
 	if err != nil {
 		return nil, err
@@ -37,8 +41,9 @@ func (Kustomizations) Folders(k expand.Kustomization) ([]string, error) {
 	return t.folders(k.Dir)
 }
 
-// Build is what a kustomization makes. Argo CD's objects all come from its own file, as far as is told.
-func (Kustomizations) Build(k expand.Kustomization) ([]expand.Manifest, error) {
+// Build is what a kustomization makes. Argo CD's objects all come from its own file, as far as is
+// told.
+func (Kustomizations) Build(k source.Kustomization) ([]manifest.Manifest, error) {
 	t, overlay, err := treeOf(k)
 	if err != nil {
 		return nil, err
@@ -69,7 +74,7 @@ func (Kustomizations) Build(k expand.Kustomization) ([]expand.Manifest, error) {
 const root = "/"
 
 // treeOf is what a kustomization is built of.
-func treeOf(k expand.Kustomization) (tree, overlay, error) {
+func treeOf(k source.Kustomization) (tree, overlay, error) {
 	if k.Flux == nil {
 		return tree{Snapshot: k.Snapshot}, overlay{}, nil
 	}
@@ -106,10 +111,12 @@ func (t tree) files(folders []string) (filesys.FileSystem, error) {
 	return files, nil
 }
 
-// one has the library build one kustomization at a time: its schema is a global variable (kubernetes-sigs/kustomize#3659).
+// one has the library build one kustomization at a time: its schema is a global variable
+// (kubernetes-sigs/kustomize#3659).
 var one sync.Mutex
 
-// run builds. The library panics where some objects are not what they should be; Flux recovers from that, too.
+// run builds. The library panics where some objects are not what they should be; Flux recovers from
+// that, too.
 func run(options *krusty.Options, files filesys.FileSystem, dir string) (made resmap.ResMap, err error) {
 	one.Lock()
 	defer one.Unlock()
@@ -122,24 +129,24 @@ func run(options *krusty.Options, files filesys.FileSystem, dir string) (made re
 }
 
 // manifests are what was made, and from which files.
-func manifests(made resmap.ResMap, file func(*resource.Resource) string) ([]expand.Manifest, error) {
-	var out []expand.Manifest
+func manifests(made resmap.ResMap, file func(*resource.Resource) string) ([]manifest.Manifest, error) {
+	var out []manifest.Manifest
 	for _, r := range made.Resources() {
 		text, err := r.MarshalJSON()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.CurId(), err)
 		}
-		var tree expand.Tree
+		var tree manifest.Tree
 		if err := json.Unmarshal(text, &tree); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.CurId(), err)
 		}
-		out = append(out, expand.NewManifest(file(r), tree, len(text)))
+		out = append(out, manifest.New(file(r), tree, len(text)))
 	}
 	return out, nil
 }
 
-// isElsewhere reports whether a name is one of another repository or host, or leaves this one.
-func isElsewhere(name, joined string) bool {
+// isRemote reports whether a name is one of another repository or host, or leaves this one.
+func isRemote(name, joined string) bool {
 	return strings.Contains(name, ":") || strings.HasPrefix(strings.ToLower(name), "github.com") || path.IsAbs(name) || joined == ".." || strings.HasPrefix(joined, "../")
 }
 

@@ -6,14 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 const config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"
 
-// What is beyond the snapshot is not followed, and never asked for; what is wrong fails, as in Argo CD.
+// What is beyond the snapshot is not followed, and never asked for; what is wrong fails, as in Argo
+// CD.
 func TestFolders(t *testing.T) {
 	for name, c := range map[string]struct {
 		file       string
@@ -50,8 +51,8 @@ func TestFolders(t *testing.T) {
 				"part/Kustomization": "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n", "plain/c.yaml": config,
 				"github.com/kustomization.yaml": "resources: [c.yaml]\n", "github.com/c.yaml": config,
 			})
-			got, err := kustomize.Kustomizations{}.Folders(expand.Kustomization{Snapshot: s, Dir: "k"})
-			var beyond expand.NotFollowed
+			got, err := kustomize.Kustomizations{}.Folders(source.Kustomization{Snapshot: s, Dir: "k"})
+			var beyond source.NotFollowed
 			switch {
 			case c.notFollows != "":
 				if !errors.As(err, &beyond) || !strings.Contains(beyond.Text, c.notFollows) {
@@ -64,7 +65,7 @@ func TestFolders(t *testing.T) {
 			case err != nil || !slices.Equal(got, c.want):
 				t.Errorf("%v, %v", got, err)
 			}
-			if _, again := (kustomize.Kustomizations{}).Build(expand.Kustomization{Snapshot: s, Dir: "k"}); err != nil && (again == nil || again.Error() != err.Error()) {
+			if _, again := (kustomize.Kustomizations{}).Build(source.Kustomization{Snapshot: s, Dir: "k"}); err != nil && (again == nil || again.Error() != err.Error()) {
 				t.Errorf("Build: %v", again)
 			}
 		})
@@ -74,7 +75,7 @@ func TestFolders(t *testing.T) {
 // A circle ends, and in kustomize's own words.
 func TestCircle(t *testing.T) {
 	s := snapshot.FromMap(map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n"})
-	if _, err := (kustomize.Kustomizations{}).Build(expand.Kustomization{Snapshot: s, Dir: "a"}); err == nil || !strings.Contains(err.Error(), "cycle") {
+	if _, err := (kustomize.Kustomizations{}).Build(source.Kustomization{Snapshot: s, Dir: "a"}); err == nil || !strings.Contains(err.Error(), "cycle") {
 		t.Error(err)
 	}
 }

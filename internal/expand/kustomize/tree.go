@@ -8,11 +8,12 @@ import (
 
 	"sigs.k8s.io/kustomize/api/types"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// tree is what may be read for a kustomization: a snapshot, and for Flux what its source leaves out, and the file that it writes.
+// tree is what may be read for a kustomization: a snapshot, and for Flux what its source leaves
+// out, and the file that it writes.
 type tree struct {
 	*snapshot.Snapshot
 	ignored func(p string) bool // nil: nothing is
@@ -40,7 +41,7 @@ func (t tree) has(p string) bool {
 
 // fileOf is the path of a folder's kustomization, empty if it has none.
 func (t tree) fileOf(dir string) string {
-	for _, name := range expand.KustomizationFiles {
+	for _, name := range source.KustomizationFiles {
 		if p := path.Join(dir, name); t.has(p) {
 			return p
 		}
@@ -82,13 +83,13 @@ func (t tree) visit(dir string, found map[string]bool) error {
 	}
 	k.FixKustomization() // bases are resources, one env is of several
 	if what := beyond(k); what != "" {
-		return expand.NotFollowed{Text: fmt.Sprintf("%s has %s, which are not followed", file, what)}
+		return source.NotFollowed{Text: fmt.Sprintf("%s has %s, which are not followed", file, what)}
 	}
 	for _, name := range slices.Concat(k.Resources, k.Components) {
 		p := path.Join(dir, name)
 		switch {
-		case isElsewhere(name, p):
-			return expand.NotFollowed{Text: fmt.Sprintf("%s names %q, which is elsewhere, and not followed", file, name)}
+		case isRemote(name, p):
+			return source.NotFollowed{Text: fmt.Sprintf("%s names %q, which is elsewhere, and not followed", file, name)}
 		case t.has(p):
 			beside(dir, p, found)
 		case !t.HasDir(p):
@@ -101,15 +102,16 @@ func (t tree) visit(dir string, found map[string]bool) error {
 	}
 	for _, name := range filesOf(k) {
 		p := path.Join(dir, name)
-		if isElsewhere(name, p) || !t.has(p) {
-			return expand.NotFollowed{Text: fmt.Sprintf("%s names %q, which is elsewhere or of a kind that is not read", file, name)}
+		if isRemote(name, p) || !t.has(p) {
+			return source.NotFollowed{Text: fmt.Sprintf("%s names %q, which is elsewhere or of a kind that is not read", file, name)}
 		}
 		beside(dir, p, found)
 	}
 	return nil
 }
 
-// beside adds the folder of a file that is not below the one that names it: Flux reads it there, Argo CD does not.
+// beside adds the folder of a file that is not below the one that names it: Flux reads it there,
+// Argo CD does not.
 func beside(dir, p string, found map[string]bool) {
 	if dir != "." && !strings.HasPrefix(p, dir+"/") {
 		found[path.Dir(p)] = true

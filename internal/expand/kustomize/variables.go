@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
 // postBuild is a Kustomization's.
@@ -22,9 +22,9 @@ type postBuild struct {
 
 var variable = regexp.MustCompile(`^[_[:alpha:]][_[:alpha:][:digit:]]*$`)
 
-// substitute replaces an object's variables (kustomize_varsub.go, SubstituteVariables). One that is nowhere is empty; one that may be in
-// what is not known is not followed.
-func (p *postBuild) substitute(f *expand.Flux, made resmap.ResMap, r *resource.Resource) error {
+// substitute replaces an object's variables (kustomize_varsub.go, SubstituteVariables). One that is
+// nowhere is empty; one that may be in what is not known is not followed.
+func (p *postBuild) substitute(f *source.Flux, made resmap.ResMap, r *resource.Resource) error {
 	if r.GetLabels()[api+"substitute"] == "disabled" || r.GetAnnotations()[api+"substitute"] == "disabled" {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (p *postBuild) substitute(f *expand.Flux, made resmap.ResMap, r *resource.R
 	})
 	switch {
 	case unknown != "":
-		return expand.NotFollowed{
+		return source.NotFollowed{
 			Text: fmt.Sprintf("variable %s may come from %s, which is not known here", unknown, f.Unknown),
 			Hint: "variables are known of spec.postBuild.substitute, and of ConfigMaps that come with the Kustomization, or with what makes it",
 		}

@@ -1,4 +1,4 @@
-package expand
+package manifest
 
 import (
 	"bytes"
@@ -10,7 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-func isManifest(p string) bool {
+// IsFile reports whether a file of that name holds manifests.
+func IsFile(p string) bool {
 	switch path.Ext(p) {
 	case ".yaml", ".yml", ".json":
 		return true
@@ -18,40 +19,18 @@ func isManifest(p string) bool {
 	return false
 }
 
-// written are the objects of a file as they are written; ok is false where it cannot be read, which is named.
-func (h *Hub) written(f *snapshot.File, parent *Object, engine string) (out []*Object, ok bool) {
-	docs, err := objectsIn(f)
-	if err != nil {
-		for _, p := range problem.From(err, problem.InvalidYAML, problem.Pos{File: f.Path}) {
-			h.fault(p)
-		}
-		return nil, false
-	}
-	for _, doc := range docs {
-		roots := []*yamldoc.Node{doc.Root}
-		if list := doc.Root.Get("items"); list != nil && list.Kind == yamldoc.List {
-			roots = list.Items
-		}
-		for _, root := range roots {
-			if tree, ok := root.Any().(Tree); ok {
-				out = append(out, &Object{Engine: engine, Tree: plain(tree), Parent: parent, Pos: doc.Pos(root), doc: &yamldoc.Doc{File: doc.File, Root: root}})
-			}
-		}
-	}
-	return out, true
-}
-
-// objectsIn are a file's documents that are objects, as Argo CD reads them: what has no kind is none. A file of YAML that begins
-// with none is something else, and no error, unless it has all the keys of an object.
+// Objects are the documents of a file that are objects, as Argo CD reads them: a document without
+// a kind is none. A YAML file that begins with one is no manifest, and no error, unless it has all
+// the keys of an object.
 //
 // Source: argo-cd v2.14 and v3.2, reposerver/repository/repository.go, getObjsFromYAMLOrJson.
-func objectsIn(f *snapshot.File) ([]*yamldoc.Doc, error) {
+func Objects(f *snapshot.File) ([]*yamldoc.Doc, error) {
 	if f.Err != nil {
 		return nil, f.Err
 	}
-	docs, err := documents(f)
+	docs, err := Documents(f)
 	for i := range docs {
-		if tree, ok := docs[i].Root.Any().(Tree); !ok || text(tree, "kind") == "" {
+		if tree, ok := docs[i].Root.Any().(Tree); !ok || Text(tree, "kind") == "" {
 			docs, err = docs[:i], problem.Problem{
 				Reason: problem.InvalidYAML, Severity: problem.Error, Pos: docs[i].Pos(docs[i].Root), Found: "an object without a kind", Expected: "a manifest of Kubernetes",
 			}
@@ -78,8 +57,8 @@ func looksLikeObject(data []byte) bool {
 	return true
 }
 
-// items are the objects that a list of Kubernetes', of whatever kind, stands for. (Ibid., GenerateManifests)
-func items(tree Tree) (out []Tree, list bool) {
+// Items are the objects of a Kubernetes list of any kind. (Ibid., GenerateManifests)
+func Items(tree Tree) (out []Tree, list bool) {
 	all, list := tree["items"].([]any)
 	for _, item := range all {
 		if tree, ok := item.(Tree); ok {
@@ -89,8 +68,9 @@ func items(tree Tree) (out []Tree, list bool) {
 	return out, list
 }
 
-// documents are a file's, each at its lines: those before the first that cannot be read, which the error is of.
-func documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
+// Documents are those of a file, each at its lines. With an error, they are those before the
+// document that cannot be parsed.
+func Documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
 	var out []*yamldoc.Doc
 	var from int
 	lines := strings.SplitAfter(string(f.Data), "\n")

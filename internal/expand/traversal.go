@@ -7,46 +7,49 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/argosy-hub/argosy/internal/expand/flux"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// batch is how many Applications of an ApplicationSet are rendered before they are visited: what bounds the memory.
+// batch is how many Applications of an ApplicationSet are rendered before they are visited, which
+// bounds the memory.
 const batch = 256
 
-// Walk visits every object, parents before what is below them, until there is nothing new or visit returns false. What
-// charts make that is not followed any further (rule 1) is computed and visited only if all is set.
-func (h *Hub) Walk(all bool, visit func(*Object) bool) {
-	w := walker{h: h, all: all, visit: visit, seen: map[Key]*Object{}}
+// Walk visits every object, parents first, until visit returns false. Objects of charts that
+// expansion does not follow (rule 1) are computed and visited only with all.
+func (h *Hub) Walk(all bool, visit func(*object.Object) bool) {
+	w := traversal{h: h, all: all, visit: visit, seen: map[object.Key]*object.Object{}}
 	for _, o := range h.roots {
 		w.object(o)
 	}
 }
 
-type walker struct {
+type traversal struct {
 	h       *Hub
 	all     bool
-	visit   func(*Object) bool
+	visit   func(*object.Object) bool
 	stopped bool
-	seen    map[Key]*Object
+	seen    map[object.Key]*object.Object
 }
 
-func (w *walker) object(o *Object) {
+func (w *traversal) object(o *object.Object) {
 	if w.stopped {
 		return
 	}
 	if first := w.seen[o.Key()]; first != nil {
-		if follows(o) && o.Parent != nil && o.flux == nil { // Flux applies both, in turns
+		if follows(o) && o.Parent != nil && o.Flux == nil { // Flux applies both, in turns
 			w.h.duplicate(o, first)
 		}
 		return
 	}
 	if follows(o) {
-		w.seen[o.Key()] = &Object{Engine: o.Engine, Pos: o.Pos, Parent: o.Parent} // without its tree
+		w.seen[o.Key()] = &object.Object{Engine: o.Engine, Pos: o.Pos, Parent: o.Parent} // without its tree
 	}
 	if w.stopped = !w.visit(o); w.stopped {
 		return
 	}
-	switch owner := fluxOwner(o); {
+	switch owner := flux.ArtifactOwner(o); {
 	case o.ApplicationSet():
 		sets, _ := w.h.sets(o)
 		for some := range slices.Chunk(sets, batch) {
@@ -75,26 +78,26 @@ func (w *walker) object(o *Object) {
 	}
 }
 
-// applications renders several sets at once; what fails is nil.
-func (h *Hub) applications(o *Object, sets []set) []*Object {
-	out := make([]*Object, len(sets))
+// applications renders several sets in parallel; a failed one is nil.
+func (h *Hub) applications(o *object.Object, sets []set) []*object.Object {
+	out := make([]*object.Object, len(sets))
 	parallel(len(sets), func(i int) { out[i] = h.application(o, sets[i]) })
 	return out
 }
 
-// duplicate names a second object of one name: Argo CD fails on the ApplicationSet that makes it.
-func (h *Hub) duplicate(o, first *Object) {
-	h.fault(problem.Problem{
+// duplicate reports a second object of one name: Argo CD fails on its ApplicationSet.
+func (h *Hub) duplicate(o, first *object.Object) {
+	h.report(problem.Problem{
 		Reason: problem.DuplicateName, Severity: problem.Error, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()),
 		Found: "is made twice", Expected: "one object of each name", Related: []problem.Pos{first.Pos}, Cluster: o.Parameters,
 	})
 }
 
-// All is every object of a kind that expansion follows, and with all set every other that this repository's files and
-// charts make.
-func (h *Hub) All(all bool) []*Object {
-	var out []*Object
-	h.Walk(all, func(o *Object) bool {
+// All are the followed objects, and with all set every other object of this repository's files and
+// charts.
+func (h *Hub) All(all bool) []*object.Object {
+	var out []*object.Object
+	h.Walk(all, func(o *object.Object) bool {
 		out = append(out, o)
 		return true
 	})

@@ -1,4 +1,4 @@
-package expand
+package source
 
 import (
 	"errors"
@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// dependencies are the charts that a chart in a folder names, and does not have there: Argo CD and Flux fetch those. Chart.lock says
-// which version, else Chart.yaml; what a chart of before Helm 3 names elsewhere is not among them. Those that are in no
-// repository are an error.
-func dependencies(files []*snapshot.File) ([]Reference, error) {
+// Dependencies are the charts that a chart names and does not have in its folder: Argo CD and Flux
+// fetch those. Their versions are those of Chart.lock, else of Chart.yaml; requirements.yaml of
+// Helm 2 is not read. A dependency without a repository is an error.
+func Dependencies(files []*snapshot.File) ([]Reference, error) {
 	named, err := dependenciesIn(files, "Chart.yaml")
 	if err != nil || len(named) == 0 {
 		return nil, err
@@ -25,12 +26,14 @@ func dependencies(files []*snapshot.File) ([]Reference, error) {
 	}
 	var out []Reference
 	for _, d := range named {
-		name, repository, version := text(d, "name"), text(d, "repository"), text(d, "version")
+		name, repository, version := manifest.Text(d, "name"), manifest.Text(d, "repository"), manifest.Text(d, "version")
 		if slices.ContainsFunc(files, func(f *snapshot.File) bool { return bundled(f.Path, name) }) {
 			continue
 		}
-		if i := slices.IndexFunc(locked, func(l Tree) bool { return text(l, "name") == name && text(l, "repository") == repository }); i >= 0 {
-			version = text(locked[i], "version")
+		if i := slices.IndexFunc(locked, func(l manifest.Tree) bool {
+			return manifest.Text(l, "name") == name && manifest.Text(l, "repository") == repository
+		}); i >= 0 {
+			version = manifest.Text(locked[i], "version")
 		}
 		switch scheme, _, _ := strings.Cut(repository, "://"); scheme {
 		case "https", "http", "oci":
@@ -38,19 +41,19 @@ func dependencies(files []*snapshot.File) ([]Reference, error) {
 				out = append(out, r)
 			}
 		default:
-			return nil, NotFollowed{Text: fmt.Sprintf("dependency %s is not in the chart's folder, and its repository %q is not followed", name, shown(repository))}
+			return nil, NotFollowed{Text: fmt.Sprintf("dependency %s is not in the chart's folder, and its repository %q is not followed", name, Shown(repository))}
 		}
 	}
 	return out, nil
 }
 
-// bundled reports whether a file of a chart is that of a dependency, packed or not.
+// bundled reports whether a chart's file belongs to a dependency, packed or not.
 func bundled(p, name string) bool {
 	rest, ok := strings.CutPrefix(p, "charts/"+name)
 	return ok && (strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, "-") && path.Ext(rest) == ".tgz" && !strings.Contains(rest, "/"))
 }
 
-func dependenciesIn(files []*snapshot.File, name string) ([]Tree, error) {
+func dependenciesIn(files []*snapshot.File, name string) ([]manifest.Tree, error) {
 	i := slices.IndexFunc(files, func(f *snapshot.File) bool { return f.Path == name })
 	if i < 0 {
 		return nil, nil
@@ -59,31 +62,32 @@ func dependenciesIn(files []*snapshot.File, name string) ([]Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, _ := At(doc.Root.Any(), "dependencies").([]any)
-	var out []Tree
+	all, _ := manifest.At(doc.Root.Any(), "dependencies").([]any)
+	var out []manifest.Tree
 	for _, d := range all {
-		if tree, ok := d.(Tree); ok {
+		if tree, ok := d.(manifest.Tree); ok {
 			out = append(out, tree)
 		}
 	}
 	return out, nil
 }
 
-// withDependencies are a chart's files with the archives of the dependencies that are not in its folder.
-func (h *Hub) withDependencies(files []*snapshot.File) ([]*snapshot.File, error) {
-	wanted, err := dependencies(files)
+// WithDependencies adds to a chart's files the archives of the dependencies that are not in its
+// folder.
+func WithDependencies(remote Remote, files []*snapshot.File) ([]*snapshot.File, error) {
+	wanted, err := Dependencies(files)
 	if err != nil || len(wanted) == 0 {
 		return files, err
 	}
-	if h.o.Tools.Elsewhere == nil {
+	if remote == nil {
 		return nil, NotFollowed{fmt.Sprintf("dependency %s is not in the chart's folder", wanted[0].Name), "--render fetches it"}
 	}
 	out := slices.Clone(files)
 	for _, r := range wanted {
-		archive, err := h.o.Tools.Elsewhere.Chart(r)
+		archive, err := remote.Chart(r)
 		var away *Unavailable
 		if errors.As(err, &away) {
-			return nil, &Unavailable{Detail: fmt.Sprintf("dependency %s %s of %s: %s", r.Name, r.Version, shown(r.RepoURL), away.Detail), Hint: away.Hint}
+			return nil, &Unavailable{Detail: fmt.Sprintf("dependency %s %s of %s: %s", r.Name, r.Version, Shown(r.RepoURL), away.Detail), Hint: away.Hint}
 		}
 		if err != nil {
 			return nil, err

@@ -1,0 +1,106 @@
+package expand
+
+import (
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/object"
+	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// followedFolders are all folders above files that may make followed objects or have changed.
+func (c *comparison) followedFolders() map[string]bool {
+	out := map[string]bool{}
+	add := func(p string) {
+		for dir := path.Dir(p); !out[dir]; dir = path.Dir(dir) {
+			out[dir] = true
+		}
+	}
+	for _, p := range snapshot.Changed(c.before.o.Snapshot, c.after.o.Snapshot) {
+		add(p)
+	}
+	for _, s := range []*snapshot.Snapshot{c.before.o.Snapshot, c.after.o.Snapshot} {
+		for _, p := range s.Paths() {
+			if manifest.IsFile(p) || strings.HasSuffix(p, ".tpl") {
+				if source.IsFollowed(s.File(p).Data) {
+					add(p)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// sameResponses compares the responses to an unchanged ApplicationSet in both revisions. Look
+// means that its Applications may differ in spite of equal responses: the template or a response
+// names a followed folder.
+func (c *comparison) sameResponses(o *object.Object) (alike, look bool) {
+	if !onlyPlugin(o) || c.names(manifest.Canonical(manifest.At(o.Tree, "spec", "template"))) {
+		return false, true
+	}
+	alike, brings := !readsRevision(o), c.after.mayBring(o)
+	for _, p := range queries(o) {
+		r, err := c.after.request(o.Name(), p)
+		if err != nil {
+			return false, true
+		}
+		was, is, err := response.RespondBoth(c.before.o.State, c.after.o.State, r)
+		if err != nil {
+			return false, true
+		}
+		alike = alike && was.Fingerprint() == is.Fingerprint()
+		for set := range is.Texts() {
+			if source.IsFollowed(set) || c.names(set) || brings && sourceValue.Match(set) {
+				return alike, true
+			}
+		}
+	}
+	return alike, false
+}
+
+// queries are those of an ApplicationSet's own plugin generators.
+func queries(o *object.Object) []json.RawMessage {
+	generators, _ := manifest.At(o.Tree, "spec", "generators").([]any)
+	var out []json.RawMessage
+	for _, g := range generators {
+		if parameters := manifest.At(g, "plugin", "input", "parameters"); parameters != nil {
+			out = append(out, manifest.Canonical(parameters))
+		}
+	}
+	return out
+}
+
+// pathValue is a folder that a source names, in JSON.
+var pathValue = regexp.MustCompile(`"path":"((?:[^"\\]|\\.)*)"`)
+
+// sourceValue is a chart or a folder that a source names, in JSON.
+var sourceValue = regexp.MustCompile(`"(chart|path)":"[^"]`)
+
+// names reports whether a text names a followed folder, or one that only the renderer knows.
+func (c *comparison) names(text []byte) bool {
+	for _, m := range pathValue.FindAllSubmatch(text, -1) {
+		p := string(m[1])
+		if strings.Contains(p, "{{") {
+			if strings.Count(p, "{{") > 1 || !strings.HasPrefix(p, "{{") || !strings.HasSuffix(p, "}}") {
+				return true
+			}
+			continue // the answer's own, which is looked at
+		}
+		if p != "" && c.reaches(path.Clean(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+// reaches reports whether a folder, or one that its kustomization is built of, is followed.
+func (c *comparison) reaches(dir string) bool {
+	changed := func(dir string) bool { return c.followed[dir] }
+	return changed(dir) || slices.ContainsFunc(c.before.based(c.before.o.Snapshot, dir), changed) || slices.ContainsFunc(c.after.based(c.after.o.Snapshot, dir), changed)
+}

@@ -1,0 +1,2 @@
+// Package manifest reads Kubernetes objects as trees: from files, and from the output of charts.
+package manifest

@@ -1,0 +1,93 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// Tree is an object as encoding/json decodes it.
+type Tree = map[string]any
+
+// Digest is equal for values that are equal as JSON.
+func Digest(parts ...any) string {
+	sum := sha256.New()
+	for _, p := range parts {
+		sum.Write(Canonical(p))
+		sum.Write([]byte{0})
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// Canonical is a value as JSON with sorted keys.
+func Canonical(v any) []byte {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return []byte(err.Error()) // what came from YAML or JSON is JSON
+	}
+	return out.Bytes()
+}
+
+// At is the value at a path, nil if there is none.
+func At(v any, path ...string) any {
+	for _, key := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[key]
+	}
+	return v
+}
+
+// Text is the text at a path, empty if there is none.
+func Text(v any, path ...string) string {
+	s, _ := At(v, path...).(string)
+	return s
+}
+
+// Copy is a shallow copy of a tree, with room for one more key.
+func Copy(v any) Tree {
+	m, _ := v.(Tree)
+	out := make(Tree, len(m)+1)
+	for k, x := range m {
+		out[k] = x
+	}
+	return out
+}
+
+// Plain is a tree with the types of encoding/json; yamldoc keeps numbers exact.
+func Plain(tree Tree) Tree {
+	var out Tree
+	if err := json.Unmarshal(Canonical(tree), &out); err != nil {
+		return tree
+	}
+	return out
+}
+
+// Strings are the texts of a list.
+func Strings(v any) []string {
+	items, _ := v.([]any)
+	out := make([]string, 0, len(items))
+	for _, item := range items {
+		if s, ok := item.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Texts are the texts of a map.
+func Texts(v any) map[string]string {
+	m, _ := v.(Tree)
+	out := make(map[string]string, len(m))
+	for key, value := range m {
+		if s, ok := value.(string); ok {
+			out[key] = s
+		}
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package object
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Object is one that expansion found. Objects are shared and must not be changed.
+type Object struct {
+	// Engine is whose engine runs it: fleet.OwnerHub, or a member's name.
+	Engine string
+	Tree   manifest.Tree
+	// Parent is the object that it came from, nil for a root.
+	Parent *Object
+	// Pos is where its text stands: a document of a file, or a chart's template.
+	Pos problem.Pos
+	// Parameters is the name that the parameter set has, of an Application that an ApplicationSet
+	// made: the cluster's name, mostly.
+	Parameters string
+
+	digest   string
+	Sum      func() string // the digest, of what shares its tree with other objects
+	Document *yamldoc.Doc  // of an object that is written as it is
+	Entry    Entry
+	// flux is what it deploys, if it is Flux's, and siblings are those that came with it.
+	Flux     *Deployed
+	Siblings Siblings
+
+	Template manifest.Tree // what the template says, where Argo CD makes something else of it
+}
+
+// Key tells an object from all others of a hub's expansion.
+type Key struct{ Engine, Kind, Namespace, Name string }
+
+// String is the object's name for people.
+func (k Key) String() string { return k.Kind + " " + k.Name }
+
+// Key is the object's. The kind has its group where the group is not that of Kubernetes itself.
+func (o *Object) Key() Key {
+	return Key{Engine: o.Engine, Kind: o.Kind(), Namespace: manifest.Text(o.Tree, "metadata", "namespace"), Name: o.Name()}
+}
+
+// Kind is the object's.
+func (o *Object) Kind() string { return manifest.Text(o.Tree, "kind") }
+
+// APIVersion is the object's.
+func (o *Object) APIVersion() string { return manifest.Text(o.Tree, "apiVersion") }
+
+// Name is the object's.
+func (o *Object) Name() string { return manifest.Text(o.Tree, "metadata", "name") }
+
+// Label is one of the object's labels.
+func (o *Object) Label(name string) string { return manifest.Text(o.Tree, "metadata", "labels", name) }
+
+// Digest is the same for objects that say the same.
+func (o *Object) Digest() string {
+	if o.digest == "" {
+		if o.Sum != nil {
+			o.digest = o.Sum()
+		} else {
+			o.digest = manifest.Digest(o.Tree)
+		}
+	}
+	return o.digest
+}
+
+// Is reports whether an object is of a kind, in any version of its group.
+func (o *Object) Is(group, kind string) bool {
+	return o.Kind() == kind && strings.HasPrefix(manifest.Text(o.Tree, "apiVersion"), group+"/")
+}
+
+// ApplicationSet reports whether it is one.
+func (o *Object) ApplicationSet() bool { return o.Is("argoproj.io", "ApplicationSet") }
+
+// IsSet is ApplicationSet, and false for no object.
+func (o *Object) IsSet() bool { return o != nil && o.ApplicationSet() }
+
+// Application reports whether it is one.
+func (o *Object) Application() bool { return o.Is("argoproj.io", "Application") }
+
+// CompareKeys sorts by engine, kind, namespace and name.
+func CompareKeys(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Engine, b.Engine), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// At is the position of a path of the object: in its manifest as far as the path goes there, or in
+// the chart's template.
+func (o *Object) At(path ...string) problem.Pos {
+	if o == nil {
+		return problem.Pos{}
+	}
+	if o.Document == nil {
+		return o.Pos
+	}
+	pos, n := o.Pos, o.Document.Root
+	for _, key := range path {
+		i, err := strconv.Atoi(key)
+		switch {
+		case n.Get(key) != nil:
+			pos, n = n.KeyPos(key), n.Get(key)
+		case n.Kind == yamldoc.List && err == nil && i < len(n.Items):
+			n = n.Items[i]
+			pos = n.Pos()
+		default:
+			return pos
+		}
+	}
+	return pos
+}
+
+// Entry is the subject of a parameter set: a component of a cluster's catalog, or a release.
+type Entry struct {
+	Cluster, Group, Component string
+	Release                   string
+}
+
+// EntryOf is the subject of a parameter set with these values.
+func EntryOf(values map[string]any) Entry {
+	return Entry{manifest.Text(values, "name"), manifest.Text(values, "group"), manifest.Text(values, "component"), manifest.Text(values, "release", "type")}
+}
+
+// Written reports whether a file holds the object as it is.
+func (o *Object) Written() bool { return o != nil && o.Document != nil }
+
+// Deployed is what one of Flux's objects deploys, and to which cluster.
+type Deployed struct {
+	Source  source.Source
+	Cluster string // "" for the engine's own
+}
+
+// Deploys reports whether an object deploys charts or manifests: an Application, or one of Flux's
+// objects that is not suspended.
+func (o *Object) Deploys() bool { return o.Application() || o.Flux != nil }
+
+// Siblings are the objects that came together, by kind and name.
+type Siblings map[[2]string][]*Object
+
+// Namespace is the one in the object's manifest.
+func (o *Object) Namespace() string { return manifest.Text(o.Tree, "metadata", "namespace") }
+
+// Sources are those of an Application, or of one of Flux's objects.
+func (o *Object) Sources() []source.Source {
+	if o.Flux != nil {
+		return []source.Source{o.Flux.Source}
+	}
+	return source.Of(o.Tree)
+}

@@ -1,0 +1,41 @@
+package object
+
+import (
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+)
+
+// Steps are the rollout steps in which Argo CD syncs an ApplicationSet's Applications: none
+// without the strategy RollingSync, or for any other object. Steps assumes progressive syncs to be
+// enabled (--enable-progressive-syncs).
+//
+// Source: argo-cd 2.14 and 3.2, applicationset_controller.go,
+// progressiveSyncsRollingSyncStrategyEnabled.
+func (o *Object) Steps() []any {
+	if !o.IsSet() || manifest.Text(o.Tree, "spec", "strategy", "type") != "RollingSync" {
+		return nil
+	}
+	steps, _ := manifest.At(o.Tree, "spec", "strategy", "rollingSync", "steps").([]any)
+	return steps
+}
+
+// InSteps is an Application of a template as Argo CD makes it where it syncs in steps: without the
+// automated sync, which Argo CD does itself, pruning if the template says so
+// (syncValidApplications, ibid.).
+func InSteps(rendered manifest.Tree) manifest.Tree {
+	policy, _ := manifest.At(rendered, "spec", "syncPolicy").(manifest.Tree)
+	if policy["automated"] == nil {
+		return rendered
+	}
+	tree, spec, without := manifest.Copy(rendered), manifest.Copy(rendered["spec"]), manifest.Copy(policy)
+	delete(without, "automated")
+	spec["syncPolicy"], tree["spec"] = without, spec
+	return tree
+}
+
+// Unsteered is an Application as its template says: as it would be without steps.
+func (o *Object) Unsteered() *Object {
+	if o.Template == nil {
+		return o
+	}
+	return &Object{Engine: o.Engine, Tree: o.Template, Parent: o.Parent, Pos: o.Pos, Parameters: o.Parameters}
+}
