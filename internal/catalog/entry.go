@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// componentsKey holds the components of a catalog file that is also a values file of charts/application-sets.
+// ComponentsKey holds the components of a catalog file that is also a values file of charts/application-sets.
 const ComponentsKey = "components"
 
 // The keys of a catalog entry that the engine reads. An entry's further keys are knobs of the ApplicationSet.
@@ -189,5 +189,5 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 	return r.Problems()
 }
 
-// CatalogLevel names the lowest layer in explanations: the catalog, from the request or the layout.
+// Level names the lowest layer in explanations: the catalog, from the request or the layout.
 const Level = "catalog"

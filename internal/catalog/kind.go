@@ -58,6 +58,7 @@ func (e *Entry) Incomplete(at Chart, catalogued bool) (found, expected string) {
 	return "lacks " + strings.Join(missing, ", "), "a folder in Git and its revision"
 }
 
+// KindName is a kind as a catalog says it.
 func KindName(kind string) string {
 	if kind == "" {
 		return kindChart

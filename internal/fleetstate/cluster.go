@@ -83,7 +83,7 @@ func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *C
 	return c
 }
 
-// own marks problems as the member's.
+// Attribute marks problems as the member's.
 func (c *Cluster) Attribute(ps []problem.Problem) []problem.Problem {
 	out := slices.Clone(ps)
 	for i := range out {

@@ -9,11 +9,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// Homes say of members that cannot be computed in which snapshot they last could; nil for one that could in none since the
+// LastKnownGood says of members that cannot be computed in which snapshot they last could; nil for one that could in none since the
 // service knows it. With the snapshot and the facts, they are all that a State depends on (G6).
 type LastKnownGood map[ID]*snapshot.Snapshot
 
-// Homes are what Restore makes the same State of.
+// LastKnownGood are what Restore makes the same State of.
 func (st *State) LastKnownGood() LastKnownGood {
 	out := LastKnownGood{}
 	for _, x := range st.exceptions {

@@ -53,6 +53,7 @@ func (st *State) Quarantined(hub string) []Quarantined {
 	return out
 }
 
+// QuarantineOf is a cluster's quarantine; false for a cluster that can be computed.
 func (st *State) QuarantineOf(c *Cluster) (Quarantined, bool) {
 	q := Quarantined{ID: ID{c.Member.Hub, c.Member.Name}, Standing: Refused, Problems: c.Errors()}
 	switch {

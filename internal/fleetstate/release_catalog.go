@@ -17,7 +17,7 @@ import (
 // A release's catalog is that of the revision which the versions file names: ApplicationSets send its entries as base
 // (design 0002). Answers need nothing else. Whoever asks without a base, to explain or to plan, reads it by Catalogs.
 
-// Catalog is a group's catalog at the revision that a release names.
+// ReleaseCatalog is a group's catalog at the revision that a release names.
 type ReleaseCatalog struct {
 	// Name is the revision as the release names it, and Commit the snapshot's; empty where it cannot be read.
 	Name, Commit string
@@ -29,11 +29,11 @@ type ReleaseCatalog struct {
 	layer hierarchy.Layer
 }
 
-// Catalogs find the catalog of a group that a release has in the ApplicationSets of a hub; nil where that is the layout's own,
+// FindReleaseCatalog finds the catalog of a group that a release has in the ApplicationSets of a hub; nil where that is the layout's own,
 // and where nothing is known of it. The same catalog is the same pointer.
 type FindReleaseCatalog func(hub, group string, s release.Source) *ReleaseCatalog
 
-// ReadCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as `git show` takes them.
+// ReadReleaseCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as `git show` takes them.
 func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string) *ReleaseCatalog {
 	out := &ReleaseCatalog{Name: name, File: file}
 	f := s.File(file)
@@ -114,6 +114,7 @@ type ReleasedGroup struct {
 	any      bool            // whether a catalog has it or not is not asked
 }
 
+// GroupAsReleased is a group of a cluster by its release's catalog, where WithCatalogs finds one.
 func (st *State) GroupAsReleased(c *Cluster, g *Group) ReleasedGroup {
 	if st.ResolverOf(c).IsDeployedByFlux(c, g.Name) { // which has no ApplicationSets, and is answered by the layout's
 		return ReleasedGroup{Group: g, released: g, any: true}

@@ -220,7 +220,7 @@ func agentApplication(st *fleetstate.State, c *fleetstate.Cluster) Application {
 	for _, flag := range fleet.Flags {
 		a.set("agent."+flag, m.Flag(flag), m.KeyPos(flag))
 	}
-	a.Values = registration.AgentCredentialValues(st, c)
+	a.Values = registration.AgentCredentialValues(c)
 	return a
 }
 

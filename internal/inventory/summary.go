@@ -1,3 +1,4 @@
+// Package inventory lists what the engines of each hub run, and every member in a few words.
 package inventory
 
 import (

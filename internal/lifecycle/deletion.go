@@ -16,15 +16,15 @@ import (
 // read from facts.Application, so that answers stay pure (G6). Where the facts know nothing of Applications there is one
 // step: sets are left out at once, and what runs stays.
 
-// step is how far the removal of an Application has come.
-type step int
+// Step is how far the removal of an Application has come.
+type Step int
 
 const (
-	// none: there is no such Application, or what it runs is to stay.
-	NoRemoval step = iota
-	// wanted: it is there, and deleting it would leave what runs.
+	// NoRemoval means that there is no such Application, or what it runs is to stay.
+	NoRemoval Step = iota
+	// Wanted means that it is there, and deleting it would leave what runs.
 	Wanted
-	// marked: it is there, and deleting it removes what runs.
+	// Marked means that it is there, and deleting it removes what runs.
 	Marked
 )
 
@@ -76,7 +76,7 @@ func WaitsForRelease(st *fleetstate.State, q query.Checked, c *fleetstate.Cluste
 
 // RemovalStep is how far the removal of a component has come that is not to run on a cluster. An Application counts if its
 // name and its labels say that it is this component's; one of another release moves, and is left to go by itself (D4).
-func RemovalStep(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) step {
+func RemovalStep(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) Step {
 	if q.Desired {
 		return NoRemoval
 	}

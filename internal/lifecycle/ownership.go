@@ -55,7 +55,7 @@ func Owns(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) 
 	return c.Member.Owner(group) == requester
 }
 
-// Released are the grants that are to go, and of whose groups the member's own engine has nothing any more by this state:
+// ReleasableGrants are the grants that are to go, and of whose groups the member's own engine has nothing any more by this state:
 // it is answered nothing of them, and the facts show nothing. Of what is not known nothing is released.
 func ReleasableGrants(st *fleetstate.State, hub, member string) []facts.Grant {
 	all, _ := st.Facts().Grants(member)

@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
-// Cause is why a set is not answered any more (rule D2).
+// Reason is why a set is not answered any more (rule D2).
 type Reason string
 
 // The causes.
@@ -22,7 +22,7 @@ const (
 	Lost     Reason = "lost"     // the files, or what switched it on, are gone, and nothing says why
 )
 
-// Departure is why something is not to be answered.
+// Removal is why something is not to be answered.
 type Removal struct {
 	Reason Reason
 	// Deletion is what becomes of what runs: fleet.Cascade or fleet.Orphan.
@@ -38,13 +38,13 @@ type Removal struct {
 // empty for the one that was asked.
 type Destination struct{ Hub, Owner, Release string }
 
-// Departures tells why sets are not in the answer to a request, or are in it for their removal alone.
+// Removals tells why sets are not in the answer to a request, or are in it for their removal alone.
 type Removals struct {
 	st *fleetstate.State
 	q  query.Checked
 }
 
-// Departures are those of a request. The error is an *Error, as that of Answer would be.
+// RemovalsOf are those of a request. The error is an *Error, as that of Answer would be.
 func RemovalsOf(st *fleetstate.State, r query.Query) (*Removals, error) {
 	q, failure := query.Check(st, r)
 	if failure != nil {
@@ -53,7 +53,7 @@ func RemovalsOf(st *fleetstate.State, r query.Query) (*Removals, error) {
 	return &Removals{st, q}, nil
 }
 
-// Why is the cause for a component of a cluster, which is not to be answered; without a component, for the cluster as a
+// Of is the removal of a component of a cluster, which is not to be answered; without a component, for the cluster as a
 // whole. Of what is to be answered, there is none.
 func (d *Removals) Of(name, component string) Removal {
 	m := d.st.Fleet.Member(d.q.Hub, name)

@@ -40,8 +40,8 @@ func agentSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Problem)
 			problems = append(problems, faults...)
 			s.Components = components
 		}
-		values, err := yamldoc.FromAny(nil, registration.AgentValues(st, c)).YAML()
-		credentials, err2 := registration.AgentCredentialValues(st, c).YAML()
+		values, err := yamldoc.FromAny(nil, registration.AgentValues(c)).YAML()
+		credentials, err2 := registration.AgentCredentialValues(c).YAML()
 		if err := errors.Join(err, err2); err != nil {
 			problems = append(problems, c.Attribute(problem.From(err, problem.InvalidValue, m.Pos))...)
 			continue

@@ -2,6 +2,7 @@ package paramset
 
 import (
 	"encoding/json"
+
 	"github.com/argosy-hub/argosy/internal/catalog"
 )
 
@@ -82,5 +83,5 @@ type AgentSet struct {
 // Shared are the fields that all sets have.
 func (c *Common) Shared() *Common { return c }
 
-// ParameterSet is one element of a response.
+// Set is one element of a response.
 type Set interface{ Shared() *Common }

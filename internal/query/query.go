@@ -28,7 +28,7 @@ const (
 // Views are all views, sorted.
 var Views = []string{string(Agents), string(Components), string(Grants), string(Members), string(Releases)}
 
-// Request is one question; the fields are the plugin's input.parameters.
+// Query is one question; the fields are the plugin's input.parameters.
 type Query struct {
 	View View
 	// Hub is required here; the server fills its own in.
@@ -49,7 +49,7 @@ type Query struct {
 	ApplicationSet string
 }
 
-// ParseRequest reads input.parameters (a JSON object); an absent hub is defaultHub. The error is an *Error of kind
+// Parse reads input.parameters (a JSON object); an absent hub is defaultHub. The error is an *Error of kind
 // BadRequest.
 func Parse(parameters []byte, defaultHub string) (Query, error) {
 	dec := json.NewDecoder(bytes.NewReader(parameters))
@@ -148,7 +148,7 @@ type Checked struct {
 	BaseEntry *yamldoc.Node
 }
 
-// CheckQuery validates a request against the fleet.
+// Check validates a request against the fleet.
 func Check(st *fleetstate.State, r Query) (Checked, *queryerr.Error) {
 	q := Checked{Query: r}
 	if !slices.Contains(Views, string(r.View)) {

@@ -7,13 +7,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Kind tells whose fault an Error is.
+// ErrorKind tells whose fault an Error is.
 type ErrorKind int
 
 const (
-	// BadRequest means that the request itself cannot be answered.
+	// KindBadRequest means that the request itself cannot be answered.
 	KindBadRequest ErrorKind = iota + 1
-	// Unavailable means that the fleet cannot be computed as it is.
+	// KindUnavailable means that the fleet cannot be computed as it is.
 	KindUnavailable
 )
 
@@ -33,6 +33,7 @@ func (e *Error) Error() string {
 	return problem.Truncate(e.Message, maxMessage)
 }
 
+// BadRequest is the error of a query that cannot be answered as it is.
 func BadRequest(format string, args ...any) *Error {
 	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf(format, args...)}
 }
@@ -51,6 +52,7 @@ func Unavailable(ps []problem.Problem) *Error {
 	return &Error{Kind: KindUnavailable, Message: message, Problems: ps}
 }
 
+// Hint suggests the nearest known name: a comma and the suggestion, or nothing.
 func Hint(name string, known []string) string {
 	if h := problem.Nearest(name, known); len(h) > 0 {
 		return ", " + h[0]

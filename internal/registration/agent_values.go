@@ -10,7 +10,7 @@ import (
 // AgentValues are the values of charts/generator-plugin on the member: who it is, where the fleet's repository is, and
 // its labels and annotations as the hub sees them, which are the facts of the member's own engine: both must come to
 // the same selections (M1).
-func AgentValues(st *fleetstate.State, c *fleetstate.Cluster) map[string]any {
+func AgentValues(c *fleetstate.Cluster) map[string]any {
 	git := map[string]any{}
 	for key, annotation := range map[string]string{"url": "fleet_repo_url", "ref": "fleet_repo_revision"} {
 		if v := c.Annotations.All[annotation]; v != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// The Git credentials among the registration chart's values that are for the fleet's own repository: a member with an
+// FleetCredentials are the Git credentials among the registration chart's values that are for the fleet's own repository: a member with an
 // engine of its own reads it, the hub has no use for another copy.
 const FleetCredentials = "fleet"
 
@@ -133,10 +133,10 @@ func pushedToken(c *fleetstate.Cluster) map[string]any {
 	return out
 }
 
-// CredentialValues are the values of charts/fleet-secret on a member with an engine of its own: the same store and the
+// AgentCredentialValues are the values of charts/fleet-secret on a member with an engine of its own: the same store and the
 // credentials of the repositories that it reads, but no cluster Secret. A member that does not pull secrets by itself
 // (use_external_secrets), or is given them (push_argo_secrets), has none of them.
-func AgentCredentialValues(st *fleetstate.State, c *fleetstate.Cluster) *yamldoc.Node {
+func AgentCredentialValues(c *fleetstate.Cluster) *yamldoc.Node {
 	pulls := c.Member.UseExternalSecrets && !pushed(c.Member)
 	computed := credentials(c, pulls)
 	computed["externalSecret"] = map[string]any{catalog.KeyEnabled: false}

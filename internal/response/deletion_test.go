@@ -13,28 +13,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
-// app is an Application of group addons as charts/application-sets labels it.
-func app(component, cluster, release string) facts.Application {
-	return facts.Application{Name: component + "-" + cluster, Cluster: cluster, Group: "addons", Component: component, Release: release}
-}
-
-// registered is the Application that registers a member: it is labelled with the cluster alone.
-func registered(cluster string) facts.Application {
-	return facts.Application{Name: "fleet-secret-" + cluster, Cluster: cluster}
-}
-
-// withFinalizer is the Application with the cascading finalizer.
-func withFinalizer(a facts.Application) facts.Application { a.Cascade = true; return a }
-
-func buildWith(t testing.TB, files fleettest.Tree, apps ...facts.Application) *fleetstate.State {
-	t.Helper()
-	st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithApplications(apps...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return querytest.NoProblems(t, st)
-}
-
 // deletions are an answer's sets by name, with their deletion where it is not orphan.
 func deletions(t testing.TB, st *fleetstate.State, parameters string) string {
 	t.Helper()
@@ -48,12 +26,6 @@ func deletions(t testing.TB, st *fleetstate.State, parameters string) string {
 	}
 	return strings.Join(out, " ")
 }
-
-const (
-	oneCatalog    = "addons/tenants/retail/clusters/one/application-sets/addons.yaml"
-	systemCatalog = "addons/defaults/application-sets/addons.yaml"
-	dnsChart      = "chart: {repoURL: https://charts.example, name: dns, version: 1.0.0}"
-)
 
 // TestDeletionOfComponents is rules D2 to D4: for what reason a component's set leaves the answer decides whether it is
 // answered with cascade before.

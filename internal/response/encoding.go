@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
+
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/queryerr"
-	"slices"
 )
 
 // encodedSet is a set as JSON. A set of the State's own revision is without it: it belongs where hole is, which is 0 for

@@ -2,11 +2,12 @@ package response
 
 import (
 	"fmt"
+	"strconv"
+
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
-	"strconv"
 )
 
 // Inputs is the response to a query for Flux Operator, which knows one step of removal (rule 3): `{"inputs":[...]}` and a

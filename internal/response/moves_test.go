@@ -16,12 +16,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// controlled is the Application with a controller.
-func controlled(a facts.Application, applicationSet string) facts.Application {
-	a.Controller = applicationSet
-	return a
-}
-
 // asks is what the ApplicationSet of component dns asks that charts/application-sets makes for a release.
 func asks(t testing.TB, applicationSet, release string) query.Query {
 	t.Helper()

@@ -16,9 +16,25 @@ import (
 
 // nullable are the paths that null is put at: every key of an entry that is decoded after the merge, and labels.
 var nullable = [][]string{
-	{"enabled"}, {"chart"}, {"chart", "name"}, {"chart", "repoURL"}, {"chart", "version"}, {"chart", "path"}, {"namespace"}, {"releaseName"},
-	{"selector"}, {"selector", "matchLabels"}, {"selector", "matchExpressions"}, {"selector", "matchLabels", "a"}, {"selector", "matchLabels", "b"},
-	{"selector", "matchLabels", "c"}, {"values"}, {"kind"}, {"dependsOn"}, {"substitute"}, {},
+	{"enabled"},
+	{"chart"},
+	{"chart", "name"},
+	{"chart", "repoURL"},
+	{"chart", "version"},
+	{"chart", "path"},
+	{"namespace"},
+	{"releaseName"},
+	{"selector"},
+	{"selector", "matchLabels"},
+	{"selector", "matchExpressions"},
+	{"selector", "matchLabels", "a"},
+	{"selector", "matchLabels", "b"},
+	{"selector", "matchLabels", "c"},
+	{"values"},
+	{"kind"},
+	{"dependsOn"},
+	{"substitute"},
+	{},
 }
 
 // takesOut are those by which a set may leave the response: they remove what switches the component on.

@@ -27,9 +27,6 @@ const (
 	hubsOne  = "use_remote_argo: true\n"
 )
 
-// grantApp is the Application that delivers the grant of addons to member one.
-var grantApp = facts.Application{Name: "grant-addons-one", Cluster: "one", Group: "addons", Grant: true, Cascade: true, Controller: "grants"}
-
 func agentOne(keys string) fleettest.Tree {
 	return fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", keys), fleettest.Member("two"): ""})
 }

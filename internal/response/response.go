@@ -2,11 +2,12 @@ package response
 
 import (
 	"bufio"
-	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"io"
 	"iter"
 	"sync"
 	"sync/atomic"
+
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
 // Response is what an ApplicationSet gets, and what its sets are about. It never changes, and shares with the responses of

@@ -18,8 +18,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-const addons = `{"view":"components","group":"addons"}`
-
 // TestCatalogLayers is rule R5 and what H2 means for an entry: null removes it, or its values.
 func TestCatalogLayers(t *testing.T) {
 	catalog := "addons/defaults/application-sets/addons.yaml"
