@@ -58,7 +58,8 @@ type Options struct {
 	Hub string
 	// Responses are remembered beside those that the service gives; default a cache of its own.
 	Responses *response.Cache
-	// Fingerprint is the same text for two states with the same response; default that of Responses.
+	// Fingerprint is the same text for two states with the same response; default that of
+	// Responses.
 	Fingerprint func(*fleetstate.State, query.Query) string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger

@@ -11,7 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// maxName is the limit of an Application's name: Kubernetes' label values, where Argo CD writes it by default.
+// maxName is the limit of an Application's name: Kubernetes' label values, where Argo CD writes it
+// by default.
 const maxName = 63
 
 // maxRelease is the limit of a Helm release's name.
@@ -22,14 +23,16 @@ const hashLength = 8
 // unfit are the characters that an object's name cannot have.
 var unfit = regexp.MustCompile(`[^a-z0-9.-]+`)
 
-// ApplicationName is `<prefix>-<suffix>`, at most 63 characters: what is longer is cut, and ends in a hash of the full
-// name, so that two names never become one by being cut (rule N1). The same goes for a suffix that is no name: the type
-// of a release is a label's value, which may have capitals and underscores.
+// ApplicationName is `<prefix>-<suffix>`, at most 63 characters: what is longer is cut, and ends in
+// a hash of the full name, so that two names never become one by being cut (rule N1). The same goes
+// for a suffix that is no name: the type of a release is a label's value, which may have capitals
+// and underscores.
 func ApplicationName(prefix, suffix string) string {
 	return cutName(prefix+"-"+suffix, maxName)
 }
 
-// HelmReleaseName is the name of a Helm release for a cluster, where those of several clusters are in one namespace.
+// HelmReleaseName is the name of a Helm release for a cluster, where those of several clusters are
+// in one namespace.
 func HelmReleaseName(prefix, cluster string) string { return cutName(prefix+"-"+cluster, maxRelease) }
 
 // cutName is a name of at most limit characters for a full one.

@@ -10,10 +10,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// ComponentsKey holds the components of a catalog file that is also a values file of charts/application-sets.
+// ComponentsKey holds the components of a catalog file that is also a values file of
+// charts/application-sets.
 const ComponentsKey = "components"
 
-// The keys of a catalog entry that the engine reads. An entry's further keys are knobs of the ApplicationSet.
+// The keys of a catalog entry that the engine reads. An entry's further keys are knobs of the
+// ApplicationSet.
 const (
 	KeyEnabled     = "enabled"
 	KeyChart       = "chart"
@@ -67,8 +69,8 @@ type Entry struct {
 	Substitute bool
 }
 
-// LongForm is an entry without its values, in which `chart: name` and top-level repoURL, version and path (the short
-// form of chart coordinates) stand below `chart`.
+// LongForm is an entry without its values, in which `chart: name` and top-level repoURL, version
+// and path (the short form of chart coordinates) stand below `chart`.
 func LongForm(e *yamldoc.Node) *yamldoc.Node {
 	if !e.IsMap() {
 		return e
@@ -137,8 +139,8 @@ func ReadEntry(n *yamldoc.Node) *Entry {
 	return e
 }
 
-// Incomplete reports chart coordinates that cannot be deployed. An entry without any is incomplete only when they are
-// needed: when a catalog gives them, or should.
+// Incomplete reports chart coordinates that cannot be deployed. An entry without any is incomplete
+// only when they are needed: when a catalog gives them, or should.
 func (c Chart) Incomplete(needed bool) (found, expected string) {
 	switch {
 	case c == (Chart{}) && !needed:

@@ -9,8 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// A component is a chart, or with `kind: manifests` a folder in Git that an engine applies as it is: a kustomization, or
-// files. It has no values: where clusters differ, so do the folders (chart.path is a template), or Flux's variables.
+// A component is a chart, or with `kind: manifests` a folder in Git that an engine applies as it
+// is: a kustomization, or files. It has no values: where clusters differ, so do the folders
+// (chart.path is a template), or Flux's variables.
 
 // KindManifests is ComponentSet.Kind of such a folder. A chart's is empty.
 const KindManifests = "manifests"

@@ -13,8 +13,9 @@ import (
 type Target struct{ Hub, Cluster, Group, Component string }
 
 // FindApplication finds the component of an Application, whether its cluster runs it or not, or the
-// registration of a cluster. An empty hub stands for all hubs. The error is a *queryerr.Error. It looks
-// the name up among all possible names: a long name is truncated, with a hash, and cannot be parsed.
+// registration of a cluster. An empty hub stands for all hubs. The error is a *queryerr.Error. It
+// looks the name up among all possible names: a long name is truncated, with a hash, and cannot be
+// parsed.
 func FindApplication(st *fleetstate.State, hub, name string) (Target, error) {
 	var found []Target
 	var clusters, names []string

@@ -16,8 +16,8 @@ import (
 )
 
 // Component explains one component of one cluster, restricted to the values at and below a path
-// (hierarchy.ParsePath), which may be empty. An empty hub stands for the one hub that has such a member.
-// The error is a *queryerr.Error or a *PathError.
+// (hierarchy.ParsePath), which may be empty. An empty hub stands for the one hub that has such a
+// member. The error is a *queryerr.Error or a *PathError.
 func Component(st *fleetstate.State, t Target, path []string) (Explanation, error) {
 	m, failure := st.FindMember(t.Hub, t.Cluster)
 	if failure != nil {

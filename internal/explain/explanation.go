@@ -19,8 +19,9 @@ type Explanation struct {
 	Component string      `json:"component"`
 	// State says whether the cluster runs the component, and if not, why.
 	State string `json:"state" jsonschema:"enum=deployed,enum=switched-off,enum=not-selected,enum=not-registered,enum=not-listed,enum=retired"`
-	// Deletion is what becomes of the workloads of a component that the cluster must not run: they are
-	// removed with the Application (cascade), or stay (orphan). Absent where the cluster must run it.
+	// Deletion is what becomes of the workloads of a component that the cluster must not run: they
+	// are removed with the Application (cascade), or stay (orphan). Absent where the cluster must
+	// run it.
 	Deletion string `json:"deletion,omitempty" jsonschema:"enum=cascade,enum=orphan"`
 	// Owner is whose engine owns the Application: "hub", or the member's name.
 	Owner string `json:"owner"`
@@ -34,8 +35,8 @@ type Explanation struct {
 	Selector *Setting `json:"selector,omitempty"`
 	// SelectorLabels are the cluster's labels that the selector asks for.
 	SelectorLabels []Label `json:"selectorLabels"`
-	// Source is "manifests" for a folder in Git, chart.path, and "chart" for a chart; absent for the
-	// registration chart.
+	// Source is "manifests" for a folder in Git, chart.path, and "chart" for a chart; absent for
+	// the registration chart.
 	Source *Setting `json:"source,omitempty"`
 	// DependsOn are the components that Flux waits for. With Substitute, Flux replaces variables in
 	// manifests by facts.
@@ -73,15 +74,16 @@ type ReleaseChoice struct {
 	// Source is the chart that brings the release's catalog, by the versions file; absent for the
 	// registration chart, and where no file mentions the group.
 	Source *ReleaseSource `json:"source,omitempty"`
-	// Catalog is the catalog that is shown: a file of this revision of the repository, or COMMIT:FILE
-	// for one at the revision that Source names. Absent where the layout names none.
+	// Catalog is the catalog that is shown: a file of this revision of the repository, or
+	// COMMIT:FILE for one at the revision that Source names. Absent where the layout names none.
 	Catalog string `json:"catalog,omitempty"`
 	// CatalogRevision is the commit of that revision; absent for a file of this one.
 	CatalogRevision string `json:"catalogRevision,omitempty"`
 	// CatalogMissing says why the catalog of Source cannot be read. Then this revision's is shown.
 	CatalogMissing string `json:"catalogMissing,omitempty"`
-	// Unlisted means that the release's catalog lacks the component: no ApplicationSet of the release
-	// asks for it, except a leftover one. It is shown by this revision's catalog, if that has it.
+	// Unlisted means that the release's catalog lacks the component: no ApplicationSet of the
+	// release asks for it, except a leftover one. It is shown by this revision's catalog, if that
+	// has it.
 	Unlisted bool `json:"unlisted,omitempty"`
 }
 
@@ -139,8 +141,8 @@ type Label struct {
 	Key string `json:"key"`
 	// Value is absent when the cluster has no such label.
 	Value *string `json:"value,omitempty"`
-	// Position is where Git declares it; absent for reserved labels, and for those of the live cluster
-	// Secret alone.
+	// Position is where Git declares it; absent for reserved labels, and for those of the live
+	// cluster Secret alone.
 	Position problem.Pos `json:"position,omitzero"`
 }
 

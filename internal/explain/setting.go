@@ -12,7 +12,8 @@ import (
 // versionsLevel is the level of a setting of the versions file.
 const versionsLevel = "versions"
 
-// releaseSource is where a release's chart comes from, each key with its place in the versions file.
+// releaseSource is where a release's chart comes from, each key with its place in the versions
+// file.
 func releaseSource(r release.Release) *ReleaseSource {
 	of := func(value, key string) *Setting {
 		if value == "" {
@@ -36,8 +37,8 @@ func releaseSource(r release.Release) *ReleaseSource {
 	}
 }
 
-// setting explains the value at a path of a catalog entry. Computed is the result of a template, or the
-// default where no level sets a value; empty where the value is used as it is.
+// setting explains the value at a path of a catalog entry. Computed is the result of a template, or
+// the default where no level sets a value; empty where the value is used as it is.
 func setting(t *hierarchy.Tree, computed string, path ...string) *Setting {
 	o, ok := t.Origin(path)
 	set := ok && !o.Value.IsNull() && (o.Value.Kind != yamldoc.String || o.Value.Text != "")

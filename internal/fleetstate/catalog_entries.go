@@ -6,8 +6,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// entryLayers are a component's entries in catalog layers: without values (they are merged by other rules), in the
-// long form.
+// entryLayers are a component's entries in catalog layers: without values (they are merged by other
+// rules), in the long form.
 func (m *memo) entryLayers(catalogs []hierarchy.Layer, component string) (entries, values []hierarchy.Layer) {
 	for _, c := range catalogs {
 		e := catalog.Entries(c.Root).Get(component)

@@ -8,8 +8,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// render executes the templates in a catalog's strings (rule H5). Results stay strings, at the places of the
-// templates. Equal results are one node, so that the clusters that share them share what is merged from them.
+// render executes the templates in a catalog's strings (rule H5). Results stay strings, at the
+// places of the templates. Equal results are one node, so that the clusters that share them share
+// what is merged from them.
 func (m *memo) render(n *yamldoc.Node, facts func() any) (*yamldoc.Node, error) {
 	if !m.isDynamic(n) {
 		return n, nil
@@ -37,7 +38,8 @@ func keyOf(texts []string) string {
 	return b.String()
 }
 
-// renderStrings executes a node's templates, in the order in which replaceStrings puts the results back.
+// renderStrings executes a node's templates, in the order in which replaceStrings puts the results
+// back.
 func (m *memo) renderStrings(n *yamldoc.Node, facts any, results *[]string) error {
 	switch n.Kind {
 	case yamldoc.String:

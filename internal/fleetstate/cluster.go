@@ -15,7 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
-// Cluster is a member with all that is the same for every component: labels, levels' folders, catalogs, releases.
+// Cluster is a member with all that is the same for every component: labels, levels' folders,
+// catalogs, releases.
 type Cluster struct {
 	Member     *fleet.Member
 	Facts      facts.Cluster
@@ -29,12 +30,13 @@ type Cluster struct {
 	// broken are problems that make every answer about the cluster impossible.
 	Broken    []problem.Problem
 	placement *placement
-	// problems are all errors found when the state was built; faults are those of the hub's own member file, which every
-	// member of the hub depends on.
+	// problems are all errors found when the state was built; faults are those of the hub's own
+	// member file, which every member of the hub depends on.
 	Problems, HubProblems []problem.Problem
 
-	// attempt is the member as the snapshot has it, where it cannot be computed and this cluster stands in for it: home is
-	// what this one has been computed upon, quarantine says so in its sets (rule 5).
+	// attempt is the member as the snapshot has it, where it cannot be computed and this cluster
+	// stands in for it: home is what this one has been computed upon, quarantine says so in its
+	// sets (rule 5).
 	desired       *Cluster
 	LastKnownGood *Resolver
 	Quarantine    string
@@ -42,8 +44,8 @@ type Cluster struct {
 	IsNewcomer bool
 }
 
-// placement is where a cluster's files are: a function of the layout, the member file, the hub's and the facts, so that
-// it outlives changes of other files.
+// placement is where a cluster's files are: a function of the layout, the member file, the hub's
+// and the facts, so that it outlives changes of other files.
 type placement struct {
 	data   templateFacts // without the hierarchy's labels
 	roots  map[string]string
@@ -51,8 +53,8 @@ type placement struct {
 	broken []problem.Problem
 }
 
-// NewCluster computes a member, whose placement may be known already (else it is nil). It never fails: what is wrong is
-// kept where it belongs.
+// NewCluster computes a member, whose placement may be known already (else it is nil). It never
+// fails: what is wrong is kept where it belongs.
 func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *Cluster {
 	c := &Cluster{Member: m, Groups: map[string]*Group{}, placement: known}
 	c.Facts, c.Registered = f.Of(m.Name)
@@ -112,7 +114,8 @@ func reserved(m *fleet.Member) map[string]string {
 	}
 }
 
-// newPlacement computes the levels' folders of every group, from the facts without the hierarchy's labels.
+// newPlacement computes the levels' folders of every group, from the facts without the hierarchy's
+// labels.
 func (b *Resolver) newPlacement(c *Cluster) *placement {
 	l, refused := labels.Compute(labels.Input{
 		Kind: labels.Label, Live: c.Facts.Labels, Declared: slices.Concat(c.Member.FlagLabels, c.Member.Labels), Reserved: reserved(c.Member),
@@ -143,8 +146,8 @@ func (b *Resolver) newPlacement(c *Cluster) *placement {
 	return p
 }
 
-// declaredAnnotations are what Git declares for a member, least specific first: the hub's repository keys, the
-// hierarchy's annotations, the member's own repository keys and annotations.
+// declaredAnnotations are what Git declares for a member, least specific first: the hub's
+// repository keys, the hierarchy's annotations, the member's own repository keys and annotations.
 func (b *Resolver) declaredAnnotations(m *fleet.Member, fromHierarchy []labels.Entry) []labels.Entry {
 	var inherited []labels.Entry
 	if self := b.Fleet.HubMember(m.Hub); self != nil && self != m {
@@ -185,7 +188,8 @@ func (b *Resolver) labels(c *Cluster) {
 	c.Metadata = NewMetadata(c.Labels.All, c.Annotations.All)
 }
 
-// UnknownRelease is the problem of choosing a release, at the place of the label that chose it, if Git declares it.
+// UnknownRelease is the problem of choosing a release, at the place of the label that chose it, if
+// Git declares it.
 func (c *Cluster) UnknownRelease(err error, label string) []problem.Problem {
 	ps := c.Attribute(problem.From(err, problem.UnknownRelease, c.Member.Pos))
 	for i := range ps {
@@ -200,7 +204,8 @@ func (c *Cluster) UnknownRelease(err error, label string) []problem.Problem {
 	return ps
 }
 
-// check computes everything about a cluster that does not depend on a request and returns all errors.
+// check computes everything about a cluster that does not depend on a request and returns all
+// errors.
 func (b *Resolver) check(c *Cluster) []problem.Problem {
 	if len(c.Broken) > 0 {
 		return c.Broken

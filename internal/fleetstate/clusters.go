@@ -7,7 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
-// ClusterOf is a member's cluster, nil for a member that the state's fleet has not, or has by another file.
+// ClusterOf is a member's cluster, nil for a member that the state's fleet has not, or has by
+// another file.
 func (st *State) ClusterOf(m *fleet.Member) *Cluster {
 	i, found := st.Fleet.Place(m.Hub, m.Name)
 	if !found || st.Fleet.Members(m.Hub)[i] != m {

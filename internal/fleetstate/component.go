@@ -14,7 +14,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Component is what a group deploys on a cluster: a chart or a folder of manifests, with its merged values.
+// Component is what a group deploys on a cluster: a chart or a folder of manifests, with its merged
+// values.
 type Component struct {
 	Known   bool // some catalog, or the request's base, has an entry
 	Enabled bool // switched on, and the entry's selector matches
@@ -22,7 +23,8 @@ type Component struct {
 	Chart                  catalog.Chart
 	Namespace, ReleaseName string
 
-	// EntryTree is the merged catalog entry with its origins, and Entry what it says; both are nil where no catalog has one.
+	// EntryTree is the merged catalog entry with its origins, and Entry what it says; both are nil
+	// where no catalog has one.
 	EntryTree *hierarchy.Tree
 	Entry     *catalog.Entry
 	// Values is the merged tree; only computed when the component is enabled, or by Complete.
@@ -37,8 +39,9 @@ func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hie
 	return b.memo.merge(layers, b.rulesFor(group, component), group+"/"+component)
 }
 
-// Resolve computes one component of one cluster: its merged catalog entry and its merged values. Base is the request's
-// catalog entry, nil for the layout's catalog. Problems are the cluster's own.
+// Resolve computes one component of one cluster: its merged catalog entry and its merged values.
+// Base is the request's catalog entry, nil for the layout's catalog. Problems are the cluster's
+// own.
 func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
 	catalogs := g.Catalogs
 	if base != nil {
@@ -55,7 +58,8 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 	return b.Complete(c, g, component, base, out)
 }
 
-// Complete computes what is left of a component when its entry is known: chart coordinates and values.
+// Complete computes what is left of a component when its entry is known: chart coordinates and
+// values.
 func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldoc.Node, out Component) (Component, []problem.Problem) {
 	facts := c.templateFacts.lazy(g, component)
 	e := out.Entry
@@ -88,7 +92,8 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 	return out, nil
 }
 
-// MergeEntry merges what catalogs say of a component: its entry, without chart coordinates and values.
+// MergeEntry merges what catalogs say of a component: its entry, without chart coordinates and
+// values.
 func (b *Resolver) MergeEntry(catalogs []hierarchy.Layer, component string) (out Component, _ []problem.Problem) {
 	out.catalogs = catalogs
 	var entries []hierarchy.Layer
@@ -128,7 +133,8 @@ func withBase(catalogs []hierarchy.Layer, component string, base *yamldoc.Node) 
 // basePath stands for the request's base where a file is named.
 const basePath = "base"
 
-// coordinates executes the templates of an entry's own keys and checks that the chart can be deployed.
+// coordinates executes the templates of an entry's own keys and checks that the chart can be
+// deployed.
 func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalog.Entry, facts func() any, based bool, out *Component) []problem.Problem {
 	out.Chart, out.Namespace, out.ReleaseName = e.Chart, e.Namespace, e.ReleaseName
 	for _, field := range []struct {
@@ -184,8 +190,9 @@ func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierar
 	return layers, nil
 }
 
-// EnabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever the catalog's own
-// default is (R7). An entry that cannot be read is a problem: it must not look like one that is switched off (G1).
+// EnabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever
+// the catalog's own default is (R7). An entry that cannot be read is a problem: it must not look
+// like one that is switched off (G1).
 func (b *Resolver) EnabledByHierarchy(g *Group) (out []string, problems []problem.Problem) {
 	catalogs := g.Catalogs
 	if g.HasCatalog() {

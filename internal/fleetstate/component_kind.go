@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// kindFaults are what is wrong with a component's kind on a cluster. The catalog alone says of which kind a component is:
-// its ApplicationSet is made for that.
+// kindFaults are what is wrong with a component's kind on a cluster. The catalog alone says of
+// which kind a component is: its ApplicationSet is made for that.
 func (b *Resolver) kindFaults(c *Cluster, g *Group, component string, e *catalog.Entry, tree *hierarchy.Tree) []problem.Problem {
 	fault := func(key, found, expected string, reason problem.Reason) []problem.Problem {
 		return c.Attribute([]problem.Problem{{
@@ -33,7 +33,8 @@ func (b *Resolver) kindFaults(c *Cluster, g *Group, component string, e *catalog
 	return nil
 }
 
-// IsDeployedByFlux reports whether Flux deploys a group to a cluster: the member's own, or that of its hub.
+// IsDeployedByFlux reports whether Flux deploys a group to a cluster: the member's own, or that of
+// its hub.
 func (b *Resolver) IsDeployedByFlux(c *Cluster, group string) bool {
 	if c.Member.Owner(group) != fleet.OwnerHub {
 		return c.Member.Engine == fleet.EngineFlux

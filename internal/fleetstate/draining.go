@@ -2,17 +2,18 @@ package fleetstate
 
 import "github.com/argosy-hub/argosy/internal/fleet"
 
-// A draining member keeps what runs and takes no changes: it stays at home, as a member that cannot be computed does, on
-// the last snapshot before it was draining (rule 7). Its sets are byte for byte what they were.
+// A draining member keeps what runs and takes no changes: it stays at home, as a member that cannot
+// be computed does, on the last snapshot before it was draining (rule 7). Its sets are byte for
+// byte what they were.
 
 // isDraining reports whether a member, as the snapshot has it, is to keep what runs.
 func (c *Cluster) isDraining() bool {
 	return c.Member.Lifecycle == fleet.Draining && len(c.Errors()) == 0
 }
 
-// drained is what a draining member is answered from: what it was answered from last. Of one of which nothing is known from
-// before, or that had been retired, that is this snapshot, and stays so. If its home cannot be computed with the facts of now,
-// these are what is wrong with it.
+// drained is what a draining member is answered from: what it was answered from last. Of one of
+// which nothing is known from before, or that had been retired, that is this snapshot, and stays
+// so. If its home cannot be computed with the facts of now, these are what is wrong with it.
 func (p *history) drained(attempt *Cluster) *Cluster {
 	id := ID{attempt.Member.Hub, attempt.Member.Name}
 	last, home, problems := p.last(id)
@@ -30,7 +31,8 @@ func (p *history) drained(attempt *Cluster) *Cluster {
 	return &c
 }
 
-// DrainingRevision is the revision whose sets a draining member keeps, empty for one that is not draining.
+// DrainingRevision is the revision whose sets a draining member keeps, empty for one that is not
+// draining.
 func (st *State) DrainingRevision(m *fleet.Member) string {
 	if c := st.ClusterOf(m); c.LastKnownGood != nil && st.ClusterOf(m).Desired().Member.Lifecycle == fleet.Draining {
 		return c.LastKnownGood.Snapshot.Revision

@@ -20,10 +20,11 @@ func foldersOf(paths []string) []string {
 	return out
 }
 
-// byFolder finds the members that have a folder among those of their levels. It is carried on from state to state, and is
-// never changed.
+// byFolder finds the members that have a folder among those of their levels. It is carried on from
+// state to state, and is never changed.
 type byFolder struct {
-	// members is as it was when the index was made: some may have been placed otherwise since, or be gone.
+	// members is as it was when the index was made: some may have been placed otherwise since, or
+	// be gone.
 	members map[string][]*fleet.Member
 	// since are those that have been placed since then.
 	since []*fleet.Member
@@ -61,7 +62,8 @@ func (st *State) haveFolders(dirs []string) iter.Seq[*fleet.Member] {
 	}
 }
 
-// indexFolders carries the previous state's index on, or makes it anew where too many have been placed anew.
+// indexFolders carries the previous state's index on, or makes it anew where too many have been
+// placed anew.
 func (st *State) indexFolders(previous *State, computed []anew) {
 	if previous == nil || previous.Fleet.Layout != st.Fleet.Layout {
 		st.folders = newByFolder(st)

@@ -14,7 +14,8 @@ import (
 type Group struct {
 	Name, Root string
 	Folders    []hierarchy.Folder
-	// catalogs are the layout's catalog and the hierarchy's, least specific first; only those that are there.
+	// catalogs are the layout's catalog and the hierarchy's, least specific first; only those that
+	// are there.
 	Catalogs []hierarchy.Layer
 	Release  release.Release
 	// errors of the catalog and of the release's choice: they concern this group alone.
@@ -35,7 +36,8 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 		fail(err)
 		return
 	}
-	// A catalog is the values file of a group as a whole: a level that is required for values need not have one.
+	// A catalog is the values file of a group as a whole: a level that is required for values need
+	// not have one.
 	optional := g.Folders
 	if slices.ContainsFunc(optional, func(f hierarchy.Folder) bool { return f.Required }) {
 		optional = slices.Clone(optional)
@@ -57,7 +59,8 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 	}
 }
 
-// Components are the names of all components that the group's catalogs know for this cluster, sorted.
+// Components are the names of all components that the group's catalogs know for this cluster,
+// sorted.
 func (g *Group) Components() []string {
 	names := map[string]bool{}
 	for _, l := range g.Catalogs {
@@ -80,7 +83,8 @@ func (g *Group) HasCatalog() bool {
 	return len(g.Catalogs) > 0 && g.Catalogs[0].Level == catalog.Level
 }
 
-// InCatalog reports whether the catalog has a component, which levels of the hierarchy may have without.
+// InCatalog reports whether the catalog has a component, which levels of the hierarchy may have
+// without.
 func (g *Group) InCatalog(component string) bool {
 	return g.HasCatalog() && catalog.Entries(g.Catalogs[0].Root).Get(component) != nil
 }

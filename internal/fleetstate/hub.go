@@ -7,14 +7,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
-// IsFluxHub tells whether a hub's own engine is Flux, as its member file says (remote_engine): then no ApplicationSet
-// registers its members, and what it deploys to them goes by a kubeconfig.
+// IsFluxHub tells whether a hub's own engine is Flux, as its member file says (remote_engine): then
+// no ApplicationSet registers its members, and what it deploys to them goes by a kubeconfig.
 func (st *State) IsFluxHub(hub string) bool {
 	self := st.hubs[hub]
 	return self != nil && self.Engine == fleet.EngineFlux
 }
 
-// HubMember is a hub's own member as answers see it, nil if there is none: what it was, while its file is broken.
+// HubMember is a hub's own member as answers see it, nil if there is none: what it was, while its
+// file is broken.
 func (st *State) HubMember(hub string) *fleet.Member { return st.hubs[hub] }
 
 // HubEngine is a hub's own engine: fleet.EngineArgoCD or fleet.EngineFlux.
@@ -25,7 +26,8 @@ func (st *State) HubEngine(hub string) string {
 	return fleet.EngineArgoCD
 }
 
-// allGroups are the groups of the layout and those that only members at home have, sorted: the layout may have changed.
+// allGroups are the groups of the layout and those that only members at home have, sorted: the
+// layout may have changed.
 func (st *State) allGroups() []string {
 	names := map[string]bool{}
 	for _, name := range st.Fleet.Layout.GroupNames() {
@@ -57,7 +59,8 @@ func (st *State) ownMembers() map[string]*fleet.Member {
 	return out
 }
 
-// OwnerName is who is meant by a request's owner: fleet.OwnerHub, also for the hub's own member, or a member's name.
+// OwnerName is who is meant by a request's owner: fleet.OwnerHub, also for the hub's own member, or
+// a member's name.
 func (st *State) OwnerName(hub, owner string) string {
 	if self := st.hubs[hub]; owner == "" || self != nil && owner == self.Name {
 		return fleet.OwnerHub

@@ -9,8 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// A commit touches few clusters. What a State takes from the one before costs a copy of pointers; which clusters are to be
-// computed anew is found from what has changed, without looking at the others.
+// A commit touches few clusters. What a State takes from the one before costs a copy of pointers;
+// which clusters are to be computed anew is found from what has changed, without looking at the
+// others.
 
 // anew is a member whose cluster is to be computed.
 type anew struct {
@@ -19,8 +20,8 @@ type anew struct {
 	place  *placement // if that is as it was, else nil
 }
 
-// takeOver takes over the clusters of a previous state, which may be nil, but for those that depend on anything that has
-// changed: they are nil still, and returned.
+// takeOver takes over the clusters of a previous state, which may be nil, but for those that depend
+// on anything that has changed: they are nil still, and returned.
 func (st *State) takeOver(previous *State) []anew {
 	t := taking{st: st, previous: previous}
 	st.clusters = make(map[string][]*Cluster)
@@ -55,7 +56,8 @@ func (st *State) takeOver(previous *State) []anew {
 	return t.anew
 }
 
-// changedEverywhere reports whether anything has changed that every cluster depends on and that is in no level's folder.
+// changedEverywhere reports whether anything has changed that every cluster depends on and that is
+// in no level's folder.
 func (st *State) changedEverywhere(previous *State) bool {
 	if previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets {
 		return true
@@ -74,7 +76,8 @@ type taking struct {
 	anew         []anew
 }
 
-// hub takes over the clusters of a hub, if they depend on the same layout, hub's member file and its faults.
+// hub takes over the clusters of a hub, if they depend on the same layout, hub's member file and
+// its faults.
 func (t *taking) hub(hub string) {
 	members := t.st.Fleet.Members(hub)
 	own := make([]*Cluster, len(members))

@@ -9,8 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// LastKnownGood says of members that cannot be computed in which snapshot they last could; nil for one that could in none since the
-// service knows it. With the snapshot and the facts, they are all that a State depends on (G6).
+// LastKnownGood says of members that cannot be computed in which snapshot they last could; nil for
+// one that could in none since the service knows it. With the snapshot and the facts, they are all
+// that a State depends on (G6).
 type LastKnownGood map[ID]*snapshot.Snapshot
 
 // LastKnownGood are what Restore makes the same State of.
@@ -68,7 +69,8 @@ func (p *history) isNewcomer(id ID) bool {
 	return p.before != nil || p.neverGood[id]
 }
 
-// member is a member's file as it was when the member could last be computed, nil if that is not known.
+// member is a member's file as it was when the member could last be computed, nil if that is not
+// known.
 func (p *history) member(id ID) *fleet.Member {
 	if c := p.previous(id); c != nil && (c.LastKnownGood != nil || len(c.Errors()) == 0) {
 		return c.Member
@@ -79,8 +81,8 @@ func (p *history) member(id ID) *fleet.Member {
 	return nil
 }
 
-// last is a member's cluster by the last files that it could be computed from and by the facts of now, nil if there are
-// none. Problems are those that the facts bring to it.
+// last is a member's cluster by the last files that it could be computed from and by the facts of
+// now, nil if there are none. Problems are those that the facts bring to it.
 func (p *history) last(id ID) (*Cluster, *Resolver, []problem.Problem) {
 	old, home := p.previous(id), p.lastKnownGood[id]
 	if old != nil {
@@ -118,8 +120,9 @@ func (b *Resolver) faults(hub string) []problem.Problem {
 	return nil
 }
 
-// hubFaults are the errors of hubs' own member files, by hub. All members of the hub take repositories and folders from
-// it. A file that cannot be read does not say that it is the hub's: it is if it was, and may be if nothing is known of it.
+// hubFaults are the errors of hubs' own member files, by hub. All members of the hub take
+// repositories and folders from it. A file that cannot be read does not say that it is the hub's:
+// it is if it was, and may be if nothing is known of it.
 func (p *history) hubFaults() map[string][]problem.Problem {
 	out := map[string][]problem.Problem{}
 	for _, hub := range p.st.Fleet.Hubs() {
@@ -143,7 +146,8 @@ func (p *history) hubFaults() map[string][]problem.Problem {
 	return out
 }
 
-// settle is the cluster that a State answers from, when the member as the snapshot has it has been computed anew.
+// settle is the cluster that a State answers from, when the member as the snapshot has it has been
+// computed anew.
 func (p *history) settle(attempt *Cluster) *Cluster {
 	for _, fault := range p.st.hubProblems[attempt.Member.Hub] {
 		if fault.Cluster != attempt.Member.Name {
@@ -170,7 +174,8 @@ func (p *history) settle(attempt *Cluster) *Cluster {
 	return &c
 }
 
-// quarantineText is the text of a quarantine in parameter sets: without lines, which move while the cause is the same (G5).
+// quarantineText is the text of a quarantine in parameter sets: without lines, which move while the
+// cause is the same (G5).
 func quarantineText(p problem.Problem) string {
 	if p.Pos.File == "" {
 		return string(p.Reason)

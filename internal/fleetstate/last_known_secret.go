@@ -7,8 +7,8 @@ func (st *State) IsLastKnown(c *Cluster) bool {
 	return st.Facts().Closed && c.Registered && c.Facts.Secret == ""
 }
 
-// LastKnown are the members of a hub that are computed from what was last known of them, as their Secrets have gone,
-// sorted. An empty hub means all.
+// LastKnown are the members of a hub that are computed from what was last known of them, as their
+// Secrets have gone, sorted. An empty hub means all.
 func (st *State) LastKnown(hub string) []string {
 	var out []string
 	for _, name := range st.Fleet.Hubs() {

@@ -8,7 +8,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
-// FindMember finds a member by its name. An empty hub stands for the one hub that has such a member.
+// FindMember finds a member by its name. An empty hub stands for the one hub that has such a
+// member.
 func (st *State) FindMember(hub, name string) (*fleet.Member, *queryerr.Error) {
 	var found []*fleet.Member
 	var names []string
@@ -34,14 +35,14 @@ func (st *State) FindMember(hub, name string) (*fleet.Member, *queryerr.Error) {
 	return found[0], nil
 }
 
-// Errors are the problems that concern a hub: its members' and those of the repository as a whole. An
-// empty hub means all.
+// Errors are the problems that concern a hub: its members' and those of the repository as a whole.
+// An empty hub means all.
 func (st *State) Errors(hub string) []problem.Problem {
 	return slices.DeleteFunc(slices.Clone(st.Problems), func(p problem.Problem) bool { return hub != "" && p.Hub != "" && p.Hub != hub })
 }
 
-// ComponentsOf are the names of all components that a group's catalogs know for a member, sorted. They
-// are nil when there is no such member or group. An empty hub is as for FindMember.
+// ComponentsOf are the names of all components that a group's catalogs know for a member, sorted.
+// They are nil when there is no such member or group. An empty hub is as for FindMember.
 func (st *State) ComponentsOf(hub, name, group string) []string {
 	m, failure := st.FindMember(hub, name)
 	if failure != nil {

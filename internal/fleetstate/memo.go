@@ -18,9 +18,9 @@ const memoSize = 200_000
 // memoSlack is how much successive States may add to a memo, at least, before it is dropped.
 const memoSlack = 1000
 
-// memo remembers merged trees and what is derived from them, by identity: nodes and trees are immutable. It is shared
-// by successive States of one layout, until it holds much more than one of them needs: what was computed of files as
-// they were before is not asked for again.
+// memo remembers merged trees and what is derived from them, by identity: nodes and trees are
+// immutable. It is shared by successive States of one layout, until it holds much more than one of
+// them needs: what was computed of files as they were before is not asked for again.
 type memo struct {
 	// needed is how much there was when its first State was succeeded, -1 before; guarded by mu.
 	needed    int
@@ -59,8 +59,9 @@ func newMemo() *memo {
 	}
 }
 
-// succeed is the memo for the next State: itself, or an empty one when it has grown to a multiple of what its first State
-// needed. What is then computed anew is no more than has been computed since.
+// succeed is the memo for the next State: itself, or an empty one when it has grown to a multiple
+// of what its first State needed. What is then computed anew is no more than has been computed
+// since.
 func (m *memo) succeed() *memo {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,8 +81,8 @@ func (m *memo) size() int {
 		len(m.shortened) + len(m.catalogs)
 }
 
-// remember returns the map's value for a key, computing it when it is not there. The first value stays: callers rely
-// on the identity of what they get.
+// remember returns the map's value for a key, computing it when it is not there. The first value
+// stays: callers rely on the identity of what they get.
 func remember[K comparable, V any](mu *sync.RWMutex, m map[K]V, key K, compute func() (V, error)) (V, error) {
 	mu.RLock()
 	v, ok := m[key]
@@ -105,8 +106,9 @@ func remember[K comparable, V any](mu *sync.RWMutex, m map[K]V, key K, compute f
 	return v, nil
 }
 
-// merge is hierarchy.Merge, layer by layer from memory. The rules are those that concern the component named by scope.
-// Layers that are missing are left out: they change nothing, and without them clusters share what they have in common.
+// merge is hierarchy.Merge, layer by layer from memory. The rules are those that concern the
+// component named by scope. Layers that are missing are left out: they change nothing, and without
+// them clusters share what they have in common.
 func (m *memo) merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope string) *hierarchy.Tree {
 	if len(rules) == 0 {
 		scope = ""
@@ -146,8 +148,8 @@ func (m *memo) base(doc *yamldoc.Doc, v any) (*yamldoc.Node, error) {
 	})
 }
 
-// isDynamic reports whether any string of a node holds a template. What a template file has written holds none: it has
-// been executed, and what looks like a template in it is the text of a fact.
+// isDynamic reports whether any string of a node holds a template. What a template file has written
+// holds none: it has been executed, and what looks like a template in it is the text of a fact.
 func (m *memo) isDynamic(n *yamldoc.Node) bool {
 	if n == nil || n.Doc != nil && hierarchy.IsTemplate(n.Doc.File) {
 		return false
@@ -176,7 +178,8 @@ func isDynamic(n *yamldoc.Node) bool {
 	return false
 }
 
-// catalogErrors are the errors that a catalog file of the hierarchy has for every cluster that reads it.
+// catalogErrors are the errors that a catalog file of the hierarchy has for every cluster that
+// reads it.
 func (m *memo) catalogErrors(root *yamldoc.Node) []problem.Problem {
 	if root == nil {
 		return nil

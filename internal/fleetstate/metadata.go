@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 )
 
-// Metadata is a cluster's labels and annotations, in the place where Argo CD's own cluster generator has them.
+// Metadata is a cluster's labels and annotations, in the place where Argo CD's own cluster
+// generator has them.
 type Metadata struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 }
 
-// NewMetadata is labels and annotations in the place where Argo CD's own cluster generator has them.
+// NewMetadata is labels and annotations in the place where Argo CD's own cluster generator has
+// them.
 func NewMetadata(labels, annotations map[string]string) json.RawMessage {
 	text, err := EncodeJSON(Metadata{Labels: nonNil(labels), Annotations: nonNil(annotations)})
 	if err != nil {

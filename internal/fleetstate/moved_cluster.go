@@ -1,9 +1,11 @@
 package fleetstate
 
-// A member file that one commit takes from a hub's folder and puts into another's is the same cluster, which has moved. The
-// hub that it leaves lets go of what it runs there, as the new one has it (D4). That the new hub has a file of that name
-// does not say so by itself: clusters of several hubs may be called the same. So it takes the commit in which one file
-// went and the other came, which a State knows by the one before it; whoever starts later takes such a cluster for lost.
+// A member file that one commit takes from a hub's folder and puts into another's is the same
+// cluster, which has moved. The hub that it leaves lets go of what it runs there, as the new one
+// has it (D4). That the new hub has a file of that name does not say so by itself: clusters of
+// several hubs may be called the same. So it takes the commit in which one file went and the other
+// came, which a State knows by the one before it; whoever starts later takes such a cluster for
+// lost.
 
 // movedSince are the moves of a previous State that last, and those since.
 func (st *State) movedSince(previous *State) map[ID]string {
@@ -36,8 +38,8 @@ func (st *State) movedSince(previous *State) map[ID]string {
 	return out
 }
 
-// MovedCluster is the cluster of a member that has moved away from a hub; nil where it has not, or cannot be computed at the
-// hub that it has moved to.
+// MovedCluster is the cluster of a member that has moved away from a hub; nil where it has not, or
+// cannot be computed at the hub that it has moved to.
 func (st *State) MovedCluster(hub, name string) *Cluster {
 	to, moved := st.moved[ID{hub, name}]
 	if !moved {
@@ -49,7 +51,8 @@ func (st *State) MovedCluster(hub, name string) *Cluster {
 	return nil
 }
 
-// HasLeft reports whether a member has no file under a hub, and has not moved to another one either.
+// HasLeft reports whether a member has no file under a hub, and has not moved to another one
+// either.
 func (st *State) HasLeft(hub, name string) bool {
 	return st.Fleet.Member(hub, name) == nil && st.MovedCluster(hub, name) == nil
 }

@@ -1,9 +1,9 @@
 package fleetstate
 
-// Arrived are the clusters whose Secret has come since an earlier state, for the first time or anew. Argo CD does not
-// ask again by itself for an Application whose cluster it did not know: that is an invalid destination to it, which it
-// looks at again when the generator's requeue time has passed (argo-cd v2.14 and v3.2, applicationset_controller.go,
-// Reconcile).
+// Arrived are the clusters whose Secret has come since an earlier state, for the first time or
+// anew. Argo CD does not ask again by itself for an Application whose cluster it did not know: that
+// is an invalid destination to it, which it looks at again when the generator's requeue time has
+// passed (argo-cd v2.14 and v3.2, applicationset_controller.go, Reconcile).
 func (st *State) Arrived(before *State) []string {
 	var out []string
 	for _, name := range st.facts.Names() {

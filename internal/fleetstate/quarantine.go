@@ -20,7 +20,8 @@ const (
 	Kept Standing = "kept"
 	// LeftOut means that it has never run anything: it is in no answer.
 	LeftOut Standing = "left-out"
-	// Refused means that nothing good is known of it, and it may run something: answers that it is part of are refused.
+	// Refused means that nothing good is known of it, and it may run something: answers that it is
+	// part of are refused.
 	Refused Standing = "refused"
 )
 
@@ -34,7 +35,8 @@ type Quarantined struct {
 	Problems []problem.Problem
 }
 
-// First is the first of the problems that says where it is: counts of those that are not listed come before it.
+// First is the first of the problems that says where it is: counts of those that are not listed
+// come before it.
 func (q Quarantined) First() problem.Problem {
 	return q.Problems[max(0, slices.IndexFunc(q.Problems, func(p problem.Problem) bool { return p.Pos.Line > 0 }))]
 }
@@ -67,8 +69,8 @@ func (st *State) QuarantineOf(c *Cluster) (Quarantined, bool) {
 	return q, true
 }
 
-// Lost are the problems of those members of a hub that an earlier state answers for and this one does not, because of
-// the facts: a snapshot alone leaves them at home. An empty hub means all.
+// Lost are the problems of those members of a hub that an earlier state answers for and this one
+// does not, because of the facts: a snapshot alone leaves them at home. An empty hub means all.
 func (st *State) Lost(before *State, hub string) []problem.Problem {
 	var out []problem.Problem
 	for _, q := range st.Quarantined(hub) {
@@ -96,10 +98,10 @@ func (c *Cluster) BlockingProblems() []problem.Problem {
 	return slices.Concat(c.HubProblems, c.Broken)
 }
 
-// IsLeftOut reports whether a member that cannot be computed is simply not in the responses to an owner: nothing can be
-// lost. Argo CD's Applications, of which there are none, say so to Argo CD. Where the facts do not know Applications, or
-// another engine asks (planned), the member must have been in no response before; nobody knows that of the responses to the
-// member's own engine.
+// IsLeftOut reports whether a member that cannot be computed is simply not in the responses to an
+// owner: nothing can be lost. Argo CD's Applications, of which there are none, say so to Argo CD.
+// Where the facts do not know Applications, or another engine asks (planned), the member must have
+// been in no response before; nobody knows that of the responses to the member's own engine.
 func (st *State) IsLeftOut(c *Cluster, owner string, planned bool) bool {
 	if c.LastKnownGood != nil || len(c.Problems) == 0 || len(st.hubProblems[c.Member.Hub]) > 0 {
 		return false
@@ -117,12 +119,14 @@ type exception struct {
 	cluster *Cluster
 }
 
-// isException reports whether a cluster has anything that the few are looked for by: problems, or a home.
+// isException reports whether a cluster has anything that the few are looked for by: problems, or a
+// home.
 func (c *Cluster) isException() bool {
 	return c.LastKnownGood != nil || c.desired != nil || c.IsNewcomer || len(c.Problems) > 0 || len(c.HubProblems) > 0
 }
 
-// findPeculiar looks at the clusters that have been computed, and at those that were peculiar before.
+// findPeculiar looks at the clusters that have been computed, and at those that were peculiar
+// before.
 func (st *State) findExceptions(previous *State, computed []anew) {
 	if previous != nil {
 		for _, x := range previous.exceptions {
@@ -141,5 +145,6 @@ func (st *State) findExceptions(previous *State, computed []anew) {
 	})
 }
 
-// IsUnresolved reports whether a hub's member of a name cannot be computed, and has no last known good snapshot.
+// IsUnresolved reports whether a hub's member of a name cannot be computed, and has no last known
+// good snapshot.
 func (st *State) IsUnresolved(name string) bool { return st.unresolved[name] }

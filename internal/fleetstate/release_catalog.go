@@ -14,12 +14,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// A release's catalog is that of the revision which the versions file names: ApplicationSets send its entries as base
-// (design 0002). Answers need nothing else. Whoever asks without a base, to explain or to plan, reads it by Catalogs.
+// A release's catalog is that of the revision which the versions file names: ApplicationSets send
+// its entries as base (design 0002). Answers need nothing else. Whoever asks without a base, to
+// explain or to plan, reads it by Catalogs.
 
 // ReleaseCatalog is a group's catalog at the revision that a release names.
 type ReleaseCatalog struct {
-	// Name is the revision as the release names it, and Commit the snapshot's; empty where it cannot be read.
+	// Name is the revision as the release names it, and Commit the snapshot's; empty where it
+	// cannot be read.
 	Name, Commit string
 	// File is the catalog's path, the same as in the layout.
 	File string
@@ -29,11 +31,13 @@ type ReleaseCatalog struct {
 	layer hierarchy.Layer
 }
 
-// FindReleaseCatalog finds the catalog of a group that a release has in the ApplicationSets of a hub; nil where that is the layout's own,
-// and where nothing is known of it. The same catalog is the same pointer.
+// FindReleaseCatalog finds the catalog of a group that a release has in the ApplicationSets of a
+// hub; nil where that is the layout's own, and where nothing is known of it. The same catalog is
+// the same pointer.
 type FindReleaseCatalog func(hub, group string, s release.Source) *ReleaseCatalog
 
-// ReadReleaseCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as `git show` takes them.
+// ReadReleaseCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as
+// `git show` takes them.
 func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string) *ReleaseCatalog {
 	out := &ReleaseCatalog{Name: name, File: file}
 	f := s.File(file)
@@ -67,7 +71,8 @@ type releasedKey struct {
 	source     release.Source
 }
 
-// WithCatalogs is the state with the catalogs of releases, which GroupAsReleased then uses. Responses stay as they are.
+// WithCatalogs is the state with the catalogs of releases, which GroupAsReleased then uses.
+// Responses stay as they are.
 func (st *State) WithCatalogs(find FindReleaseCatalog) *State {
 	out := *st
 	out.releaseCatalogs = &releaseCatalogs{find: find, known: map[releasedKey]*ReleaseCatalog{}}
@@ -130,8 +135,9 @@ func (st *State) GroupAsReleased(c *Cluster, g *Group) ReleasedGroup {
 	return out
 }
 
-// Component is what a component is to be computed by: the layout's entry, where the release's catalog lacks it. Then it is not listed: no
-// ApplicationSet of the release asks for it, unless one is left over from before.
+// Component is what a component is to be computed by: the layout's entry, where the release's
+// catalog lacks it. Then it is not listed: no ApplicationSet of the release asks for it, unless one
+// is left over from before.
 func (a ReleasedGroup) Component(component string) (_ *Group, listed bool) {
 	switch {
 	case a.any || !a.HasCatalog() || a.released.InCatalog(component):

@@ -10,9 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// Resolver is a snapshot, and what has been read of it and is the same for all facts and requests: clusters are computed
-// upon it. Most of a State's clusters are computed upon the State's own, and those that it has broken upon an earlier one
-// (rule 5).
+// Resolver is a snapshot, and what has been read of it and is the same for all facts and requests:
+// clusters are computed upon it. Most of a State's clusters are computed upon the State's own, and
+// those that it has broken upon an earlier one (rule 5).
 type Resolver struct {
 	Fleet     *fleet.Fleet
 	Snapshot  *snapshot.Snapshot
@@ -30,8 +30,8 @@ type layoutNames struct {
 	files map[fileKey]string
 }
 
-// newResolver reads a snapshot. What did not change since the previous ground, which may be nil, is taken from it. The
-// error, a problem.List, means that the repository as a whole cannot be used.
+// newResolver reads a snapshot. What did not change since the previous ground, which may be nil, is
+// taken from it. The error, a problem.List, means that the repository as a whole cannot be used.
 func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	g := &Resolver{Snapshot: s}
 	var previousFleet *fleet.Fleet
@@ -105,8 +105,8 @@ func (b *Resolver) rulesFor(group, component string) hierarchy.Rules {
 	return rules
 }
 
-// file is the path of a layout's file inside a level's folder. Most layouts name files after the group and the
-// component alone: then it is computed once for all clusters.
+// file is the path of a layout's file inside a level's folder. Most layouts name files after the
+// group and the component alone: then it is computed once for all clusters.
 func (b *Resolver) file(t *fleet.FileTemplate, group, component string, facts func() any) (string, error) {
 	if !t.Shared {
 		return t.Path(facts())

@@ -8,28 +8,29 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// The components that stand for what registers a member, and for its agent, both of group FleetGroup. The merged values
-// of the registration chart declare a cluster's labels.
+// The components that stand for what registers a member, and for its agent, both of group
+// FleetGroup. The merged values of the registration chart declare a cluster's labels.
 const (
 	FleetGroup   = "fleet"
 	Registration = "fleet-secret"
 	Agent        = "agent"
 )
 
-// State is the resolved fleet of one snapshot with facts, and of members that cannot be computed the last known good
-// snapshots (rule 5). It is immutable: several goroutines may use it.
+// State is the resolved fleet of one snapshot with facts, and of members that cannot be computed
+// the last known good snapshots (rule 5). It is immutable: several goroutines may use it.
 type State struct {
 	// Revision is the snapshot's.
 	Revision string
 	Fleet    *fleet.Fleet
-	// Problems are all findings with severity error, of the repository and of its members, in order.
+	// Problems are all findings with severity error, of the repository and of its members, in
+	// order.
 	Problems []problem.Problem
 
 	resolver *Resolver
 	facts    facts.Set
 	clusters map[string][]*Cluster // by hub: those of its members, in their order
-	// peculiar are the members that are not simply what the snapshot has of them, by hub and name: few, so that nobody has to
-	// look at all members for them.
+	// peculiar are the members that are not simply what the snapshot has of them, by hub and name:
+	// few, so that nobody has to look at all members for them.
 	exceptions  []exception
 	folders     *byFolder
 	hubProblems map[string][]problem.Problem // by hub: what is wrong with its own member file
@@ -43,9 +44,10 @@ type State struct {
 	releaseCatalogs *releaseCatalogs
 }
 
-// Build computes the state of a snapshot with facts. What did not change since the previous state, which may be nil,
-// is taken from it, and so is what cannot be computed any more (rule 5). The error, a problem.List, means that the
-// repository as a whole cannot be used; problems of single members are in State.Problems.
+// Build computes the state of a snapshot with facts. What did not change since the previous state,
+// which may be nil, is taken from it, and so is what cannot be computed any more (rule 5). The
+// error, a problem.List, means that the repository as a whole cannot be used; problems of single
+// members are in State.Problems.
 func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
 	return newState(previous, s, f, nil)
 }
@@ -71,8 +73,8 @@ func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes LastKnow
 	return st, nil
 }
 
-// buildClusters computes every member's cluster, or takes it from the previous state where nothing that it depends on
-// has changed.
+// buildClusters computes every member's cluster, or takes it from the previous state where nothing
+// that it depends on has changed.
 func (st *State) buildClusters(previous *State, p *history) {
 	st.hubProblems = p.hubFaults()
 	anew := st.takeOver(previous)

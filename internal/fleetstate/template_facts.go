@@ -5,7 +5,8 @@ import "maps"
 // templateFacts are the facts as templates see them.
 type templateFacts map[string]any
 
-// lazy are the facts with the group and component that are being computed, put together when they are first needed.
+// lazy are the facts with the group and component that are being computed, put together when they
+// are first needed.
 func (f templateFacts) lazy(g *Group, component string) func() any {
 	var out map[string]any
 	return func() any {

@@ -12,8 +12,9 @@ const (
 	KeyKubeconfig  = "kubeconfig"
 )
 
-// forbiddenSecrets are names of secrets in the registration chart's values that come from a tenant's own files and are
-// not among those that the tenant may name. What stands at a level that all tenants share is the platform's.
+// forbiddenSecrets are names of secrets in the registration chart's values that come from a
+// tenant's own files and are not among those that the tenant may name. What stands at a level that
+// all tenants share is the platform's.
 func (b *Resolver) forbiddenSecrets(c *Cluster) []problem.Problem {
 	names := b.Fleet.Layout.SecretNames
 	if c.Member.IsHub || len(names) == 0 {

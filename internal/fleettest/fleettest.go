@@ -1,8 +1,8 @@
 // Package fleettest makes fleets of any size for tests, benchmarks and demonstrations.
 //
 //  1. A fleet is a pure function of its Options: the same options give the same bytes.
-//  2. Its shape is that of real fleets: few system-wide and tenant-wide files that all share, some per environment,
-//     and for each cluster its own file for some of the components.
+//  2. Its shape is that of real fleets: few system-wide and tenant-wide files that all share, some
+//     per environment, and for each cluster its own file for some of the components.
 //  3. It is a valid fleet without findings, with the default layout.
 package fleettest
 
@@ -20,7 +20,8 @@ import (
 type Options struct {
 	// Clusters is the number of spokes; each hub's own member file comes on top.
 	Clusters int
-	// Hubs is how many hubs share them, each an equal part one after another; 0 is one, which is Hub.
+	// Hubs is how many hubs share them, each an equal part one after another; 0 is one, which is
+	// Hub.
 	Hubs int
 	// Components is the number of components of the group addons.
 	Components int
@@ -30,10 +31,12 @@ type Options struct {
 	Seed      uint64
 }
 
-// Default is a fleet of 1,000 clusters, 20 components and 5 tenants, in which a cluster overrides 3 components.
+// Default is a fleet of 1,000 clusters, 20 components and 5 tenants, in which a cluster overrides 3
+// components.
 var Default = Options{Clusters: 1000, Components: 20, Tenants: 5, Overrides: 3, Seed: 1}
 
-// Hub is the name of the generated fleet's first hub, Group the name of the group with all components.
+// Hub is the name of the generated fleet's first hub, Group the name of the group with all
+// components.
 const (
 	Hub   = "hub-1"
 	Group = "addons"

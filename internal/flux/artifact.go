@@ -104,7 +104,8 @@ func archive(files []File) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Build renders and packs what an engine runs. The error is a problem.List of what Flux cannot express.
+// Build renders and packs what an engine runs. The error is a problem.List of what Flux cannot
+// express.
 func Build(st *fleetstate.State, hub, owner string) (Artifact, error) {
 	owned, err := OwnedBy(st, hub, owner)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// clusterInfo is a ConfigMap with the facts of a cluster, the engine's own or another, under keys that a Kustomization of the fleet's can
-// take variables from (spec.postBuild.substituteFrom): cluster, tenant, environment, hub, label_<key>, annotation_<key>.
+// clusterInfo is a ConfigMap with the facts of a cluster, the engine's own or another, under keys
+// that a Kustomization of the fleet's can take variables from (spec.postBuild.substituteFrom):
+// cluster, tenant, environment, hub, label_<key>, annotation_<key>.
 func (r *renderer) clusterInfo(name string, self Identity) object {
 	data := object{"cluster": self.Name, "tenant": self.Tenant, "environment": self.Environment, "hub": r.owned.Hub}
 	r.flatten(data, self, "label", self.Labels)

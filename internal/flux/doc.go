@@ -1,30 +1,36 @@
-// Package flux writes what an engine is to run as Flux's objects, and packs them as the OCI artifact that Flux pulls.
+// Package flux writes what an engine is to run as Flux's objects, and packs them as the OCI
+// artifact that Flux pulls.
 //
 //	Owned -> Render -> files (YAML) -> Pack -> artifact (manifest, configuration, one layer)
 //
 // Its rules:
 //
-//  1. A HelmRelease for each component, called by the Application's name (N1), so that one owner may follow another.
-//     What the component's chart needs beside it is called the same: only HelmRepositories are shared. A component that is
-//     manifests has a Kustomization instead, by the same rules.
-//  2. Values travel as a text in a ConfigMap, not in spec.values, where kustomize-controller drops a null
-//     (fluxcd/kustomize-controller#372). As valuesFrom they are read as Helm reads `-f` (H2). The key's name has the values'
-//     digest, so that a chart's version and its values change in one step.
-//  3. Nothing is removed that has not said so: each object says that it is not to be pruned (D1), so an artifact that lacks
-//     a component leaves what runs untouched. What is to go (Owned.Removals) says that it may be pruned, and
-//     is left out when that has been seen on the cluster (D3). What another owner takes over is suspended besides (D4).
-//  4. A failed installation or upgrade is tried again as it is. It is not remediated by uninstalling: what is being
-//     installed may have run before under another owner (D4).
-//  5. Flux's variable substitution does not touch the objects: `${...}` in values is the chart's. Manifests have the facts of
-//     their cluster for variables if their entry says so.
-//  6. Same input, same bytes (G6). The revision is nowhere in the artifact: an artifact's digest changes when what runs
-//     changes, and only then.
-//  7. What Flux cannot express is a problem with the place of its cause, and then there is no artifact (G1).
+//  1. A HelmRelease for each component, called by the Application's name (N1), so that one owner
+//     may follow another. What the component's chart needs beside it is called the same: only
+//     HelmRepositories are shared. A component that is manifests has a Kustomization instead, by
+//     the same rules.
+//  2. Values travel as a text in a ConfigMap, not in spec.values, where kustomize-controller drops
+//     a null (fluxcd/kustomize-controller#372). As valuesFrom they are read as Helm reads `-f`
+//     (H2). The key's name has the values' digest, so that a chart's version and its values change
+//     in one step.
+//  3. Nothing is removed that has not said so: each object says that it is not to be pruned (D1),
+//     so an artifact that lacks a component leaves what runs untouched. What is to go
+//     (Owned.Removals) says that it may be pruned, and is left out when that has been seen on the
+//     cluster (D3). What another owner takes over is suspended besides (D4).
+//  4. A failed installation or upgrade is tried again as it is. It is not remediated by
+//     uninstalling: what is being installed may have run before under another owner (D4).
+//  5. Flux's variable substitution does not touch the objects: `${...}` in values is the chart's.
+//     Manifests have the facts of their cluster for variables if their entry says so.
+//  6. Same input, same bytes (G6). The revision is nowhere in the artifact: an artifact's digest
+//     changes when what runs changes, and only then.
+//  7. What Flux cannot express is a problem with the place of its cause, and then there is no
+//     artifact (G1).
 //  8. Unless it is to go: then it is left out, and stays.
-//  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides (Owned.Registrations),
-//     on the hub itself: it brings the kubeconfigs that the others name.
-//  10. A GitRepository names the Secret with its credentials that is on the member (charts/fleet-secret), chosen as Argo CD
-//     chooses: the repository's own, else the one with the longest URL above it.
+//  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides
+//     (Owned.Registrations), on the hub itself: it brings the kubeconfigs that the others name.
+//  10. A GitRepository names the Secret with its credentials that is on the member
+//     (charts/fleet-secret), chosen as Argo CD chooses: the repository's own, else the one with
+//     the longest URL above it.
 //
 // It is pure: it knows neither HTTP nor Kubernetes clients nor Flux's modules.
 package flux

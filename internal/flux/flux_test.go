@@ -42,7 +42,8 @@ func state(t *testing.T, files map[string]string) *fleetstate.State {
 	return st
 }
 
-// fleetOf is a fleet of one hub and the members given, a name and further keys each, with one catalog entry a line.
+// fleetOf is a fleet of one hub and the members given, a name and further keys each, with one
+// catalog entry a line.
 func fleetOf(members map[string]string, catalog string, more map[string]string) map[string]string {
 	files := map[string]string{
 		"versions/applicationSets.yaml":                "releases: {addons: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]}\n",
@@ -76,7 +77,8 @@ func render(t *testing.T, st *fleetstate.State, owner string) map[string]string 
 	return out
 }
 
-// TestGoldens: an input is a repository; files below want/<owner>/ are what that owner's Flux is told.
+// TestGoldens: an input is a repository; files below want/<owner>/ are what that owner's Flux is
+// told.
 func TestGoldens(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
@@ -139,7 +141,8 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// TestRule2_ValuesAreWhatHelmReads: null, numbers and `${}` reach Helm as `-f` would bring them (H2).
+// TestRule2_ValuesAreWhatHelmReads: null, numbers and `${}` reach Helm as `-f` would bring them
+// (H2).
 func TestRule2_ValuesAreWhatHelmReads(t *testing.T) {
 	t.Parallel()
 	const values = "account: 123456789012345678\nexact: 1000000\nlimits:\n  cpu: null\nscript: echo ${HOME}\n"
@@ -253,8 +256,8 @@ warning: fleet/fleet-members/hub/three.yaml:7:23: label "a_b": is label_a_b in C
 	}
 }
 
-// An order that leads back to itself would never end: Flux waits for each before the other. Of one kind alone, and on one
-// cluster: nothing else is waited for.
+// An order that leads back to itself would never end: Flux waits for each before the other. Of one
+// kind alone, and on one cluster: nothing else is waited for.
 func TestOrderWithoutEnd(t *testing.T) {
 	t.Parallel()
 	entry := func(name, kind, dependsOn string) string {

@@ -14,11 +14,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// healthTimeout is how long a Kustomization waits for what it has applied; a new revision waits for that, too.
+// healthTimeout is how long a Kustomization waits for what it has applied; a new revision waits for
+// that, too.
 const healthTimeout = "5m"
 
-// manifests is the objects of a component that is a folder in Git: its source and a Kustomization. What is taken out of the
-// folder is pruned; what is applied stays when the Kustomization goes, unless that has been marked (rule 3).
+// manifests is the objects of a component that is a folder in Git: its source and a Kustomization.
+// What is taken out of the folder is pruned; what is applied stays when the Kustomization goes,
+// unless that has been marked (rule 3).
 func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	if c.Namespace != "" && len(validation.IsDNS1123Label(c.Namespace)) > 0 {
 		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is none that Kubernetes takes", "a DNS-1123 label", "namespace")
@@ -53,7 +55,8 @@ func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	})
 }
 
-// variables is the name of the ConfigMap with a cluster's facts: of one that is not the engine's own, it has its name.
+// variables is the name of the ConfigMap with a cluster's facts: of one that is not the engine's
+// own, it has its name.
 func (r *renderer) variables(c paramset.ComponentSet, own bool) string {
 	if own {
 		return ClusterInfo
@@ -82,8 +85,8 @@ func byName(all []paramset.ComponentSet) components {
 	return out
 }
 
-// dependsOn are the components that a component waits for: those of its own kind that run on its cluster. Flux knows no other
-// order; what waits for the other kind fails, and is tried again.
+// dependsOn are the components that a component waits for: those of its own kind that run on its
+// cluster. Flux knows no other order; what waits for the other kind fails, and is tried again.
 func (all components) dependsOn(c paramset.ComponentSet) []paramset.ComponentSet {
 	var out []paramset.ComponentSet
 	for _, name := range c.DependsOn {

@@ -25,12 +25,12 @@ type Owned struct {
 	Self Identity
 	// Components are what it must run, sorted by cluster, then component and group.
 	Components []paramset.ComponentSet
-	// Removals are components that it must remove and whose HelmReleases are not marked yet, sorted by
-	// cluster and name. Deletion says whether the workloads are removed (D3) or stay (D4).
+	// Removals are components that it must remove and whose HelmReleases are not marked yet, sorted
+	// by cluster and name. Deletion says whether the workloads are removed (D3) or stay (D4).
 	Removals []paramset.ComponentSet
-	// Registrations are the charts that register the members of a hub that runs Flux, sorted by cluster;
-	// they run on the hub itself. RegistrationRemovals are those of retired members that the hub must
-	// remove and whose HelmReleases are not marked yet.
+	// Registrations are the charts that register the members of a hub that runs Flux, sorted by
+	// cluster; they run on the hub itself. RegistrationRemovals are those of retired members that
+	// the hub must remove and whose HelmReleases are not marked yet.
 	Registrations, RegistrationRemovals []paramset.ComponentSet
 	// GitSecrets are the credentials in the engine's cluster, by name.
 	GitSecrets []registration.GitSecret
@@ -110,8 +110,8 @@ func OwnedBy(st *fleetstate.State, hub, owner string) (Owned, error) {
 	return out, nil
 }
 
-// EntryPos is the place of a key of a component's merged catalog entry on a cluster, else the entry's
-// place.
+// EntryPos is the place of a key of a component's merged catalog entry on a cluster, else the
+// entry's place.
 func EntryPos(st *fleetstate.State, hub, cluster, group, component string, path ...string) problem.Pos {
 	c := st.Cluster(hub, cluster)
 	if c == nil {

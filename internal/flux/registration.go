@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
-// registrations are the parameter sets of view members as components of the hub itself: they register
-// its members with a hub whose engine is Flux. Any other hub has none.
+// registrations are the parameter sets of view members as components of the hub itself: they
+// register its members with a hub whose engine is Flux. Any other hub has none.
 func registrations(st *fleetstate.State, hub string) ([]paramset.ComponentSet, *queryerr.Error) {
 	if !st.IsFluxHub(hub) {
 		return nil, nil
@@ -42,10 +42,10 @@ func asComponent(m *paramset.MemberSet) paramset.ComponentSet {
 	}
 }
 
-// registrationRemovals are the registrations of retired members that a hub with Flux still has, and whose
-// HelmReleases are not marked yet. A registration stays while Flux has any other object for the cluster,
-// because Flux needs the registration to reach it. Then it is removed whatever the member's deletion
-// says: its own workloads are objects of the hub.
+// registrationRemovals are the registrations of retired members that a hub with Flux still has, and
+// whose HelmReleases are not marked yet. A registration stays while Flux has any other object for
+// the cluster, because Flux needs the registration to reach it. Then it is removed whatever the
+// member's deletion says: its own workloads are objects of the hub.
 func registrationRemovals(st *fleetstate.State, hub, owner string) []paramset.ComponentSet {
 	if owner != fleet.OwnerHub || !st.IsFluxHub(hub) {
 		return nil

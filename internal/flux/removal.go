@@ -11,14 +11,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 )
 
-// What an artifact lacks stays on the cluster, deployed as before (D1). A removal therefore takes two
-// steps, as that of an Application does: the component is in the artifact, marked, until the facts show
-// the mark on its HelmRelease; from then on it is left out. With the mark cascade, deleting the
-// HelmRelease removes the workloads. With orphan, Flux has suspended the HelmRelease before, so that
-// another owner can take over the workloads (D4).
+// What an artifact lacks stays on the cluster, deployed as before (D1). A removal therefore takes
+// two steps, as that of an Application does: the component is in the artifact, marked, until the
+// facts show the mark on its HelmRelease; from then on it is left out. With the mark cascade,
+// deleting the HelmRelease removes the workloads. With orphan, Flux has suspended the HelmRelease
+// before, so that another owner can take over the workloads (D4).
 
-// removals are the components that an owner must remove: the facts have HelmReleases of the owner for
-// them, and the owner does not run them any more. There are none where HelmReleases are unknown.
+// removals are the components that an owner must remove: the facts have HelmReleases of the owner
+// for them, and the owner does not run them any more. There are none where HelmReleases are
+// unknown.
 func removals(st *fleetstate.State, hub, owner string, runs []paramset.ComponentSet) []paramset.ComponentSet {
 	releases, _ := st.Facts().HelmReleases()
 	type object struct{ kind, name string }
@@ -44,8 +45,8 @@ func hasHelmReleases(st *fleetstate.State, hub, owner string) bool {
 	return slices.ContainsFunc(releases, func(r facts.Application) bool { return r.Owner == facts.OwnerOf(hub, owner) })
 }
 
-// removal is the parameter set with which a HelmRelease is marked. It is nil for one to leave out: it is
-// marked already, it is lost (D1), or its component is unknown.
+// removal is the parameter set with which a HelmRelease is marked. It is nil for one to leave out:
+// it is marked already, it is lost (D1), or its component is unknown.
 func removal(st *fleetstate.State, hub, owner string, release facts.Application) *paramset.ComponentSet {
 	c, moved := findCluster(st, hub, release.Cluster)
 	if c == nil || len(c.BlockingProblems()) > 0 || release.Name != catalog.ApplicationName(release.Component, release.Cluster) {
@@ -93,8 +94,8 @@ func componentKind(of facts.Application) string {
 	return ""
 }
 
-// findCluster finds a cluster of a hub, or of another hub that its file has moved to (moved). It is nil
-// for a cluster without a file.
+// findCluster finds a cluster of a hub, or of another hub that its file has moved to (moved). It is
+// nil for a cluster without a file.
 func findCluster(st *fleetstate.State, hub, name string) (found *fleetstate.Cluster, moved bool) {
 	if c := st.Cluster(hub, name); c != nil {
 		return c, false

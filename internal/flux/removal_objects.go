@@ -10,13 +10,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// removalObjects are the objects of a component to remove, as they were except for three things. They
-// may be pruned, they carry the deletion as an annotation, and with the deletion orphan they are
-// suspended: then helm-controller neither deploys a HelmRelease nor uninstalls it when it is deleted
-// (v1.6.4, helmrelease_controller.go, reconcileDelete), and kustomize-controller keeps a Kustomization's
-// objects (v1.9.5, kustomization_controller.go, finalizerShouldDeleteResources). Namespaces and
-// HelmRepositories, which other components may need, are not among them and stay. The result is nil where
-// Flux cannot express the component: it stays as well, and blocks nothing else (rule 8).
+// removalObjects are the objects of a component to remove, as they were except for three things.
+// They may be pruned, they carry the deletion as an annotation, and with the deletion orphan they
+// are suspended: then helm-controller neither deploys a HelmRelease nor uninstalls it when it is
+// deleted (v1.6.4, helmrelease_controller.go, reconcileDelete), and kustomize-controller keeps a
+// Kustomization's objects (v1.9.5, kustomization_controller.go, finalizerShouldDeleteResources).
+// Namespaces and HelmRepositories, which other components may need, are not among them and stay.
+// The result is nil where Flux cannot express the component: it stays as well, and blocks nothing
+// else (rule 8).
 func (r *renderer) removalObjects(c paramset.ComponentSet, own bool) []object {
 	alone := renderer{Options: r.Options, owned: r.owned, shared: map[string]object{}}
 	objects := alone.component(c, own)
@@ -58,8 +59,9 @@ func nameOf(x object) any {
 	return metadata["name"]
 }
 
-// helmChart is what helm-controller has made of a HelmRelease's chart (helmchart_template.go, buildHelmChartFromTemplate),
-// and does not delete with it while it is suspended. Applied once, it is the Kustomization's to prune.
+// helmChart is what helm-controller has made of a HelmRelease's chart (helmchart_template.go,
+// buildHelmChartFromTemplate), and does not delete with it while it is suspended. Applied once, it
+// is the Kustomization's to prune.
 func (r *renderer) helmChart(c paramset.ComponentSet, spec any) object {
 	return object{
 		"apiVersion": sourceAPI, "kind": "HelmChart", "metadata": r.metadata(r.Namespace+"-"+c.ApplicationName, c), "spec": spec,

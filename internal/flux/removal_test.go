@@ -37,8 +37,9 @@ func owned(t testing.TB, st *fleetstate.State, hub, owner string) string {
 
 const fluxAgent = "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"
 
-// TestDeletionOfHelmReleases is rules D1 to D4 for an engine that is Flux: for what reason a component is to leave the
-// artifact decides whether it is in there before, marked for what is to become of what runs.
+// TestDeletionOfHelmReleases is rules D1 to D4 for an engine that is Flux: for what reason a
+// component is to leave the artifact decides whether it is in there before, marked for what is to
+// become of what runs.
 func TestDeletionOfHelmReleases(t *testing.T) {
 	flux := func(more string) fleettest.Tree {
 		return fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent+more)}
@@ -122,8 +123,8 @@ func TestDeletionOfHelmReleases(t *testing.T) {
 	}
 }
 
-// TestRegistrationIsRemovedLast: with a hub that runs Flux, the registration of a member that retires goes last, and is marked first;
-// whatever the member's deletion says.
+// TestRegistrationIsRemovedLast: with a hub that runs Flux, the registration of a member that
+// retires goes last, and is marked first; whatever the member's deletion says.
 func TestRegistrationIsRemovedLast(t *testing.T) {
 	const fluxHub = "clusterName: hub\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n"
 	registration := facts.Application{Name: "fleet-secret-one", Cluster: "one", Group: "fleet", Component: "fleet-secret", Owner: "hub/hub"}
@@ -182,8 +183,9 @@ func TestRegistrationIsRemovedLast(t *testing.T) {
 	}
 }
 
-// TestUnknownHelmReleasesAreLeftOutAtOnce: where nothing is known of HelmReleases there is one step, whatever Git says: out, and what
-// is out stays. An owner that has no Flux has no artifact, either. (D1)
+// TestUnknownHelmReleasesAreLeftOutAtOnce: where nothing is known of HelmReleases there is one
+// step, whatever Git says: out, and what is out stays. An owner that has no Flux has no artifact,
+// either. (D1)
 func TestUnknownHelmReleasesAreLeftOutAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		more fleettest.Tree
@@ -217,8 +219,9 @@ func TestUnknownHelmReleasesAreLeftOutAtOnce(t *testing.T) {
 	}
 }
 
-// TestRemovedHelmReleaseKeepsChartAndValues: what is to go is in the artifact with chart and values, so that nothing changes while it waits,
-// and a set that cannot be computed does not hold up the others.
+// TestRemovedHelmReleaseKeepsChartAndValues: what is to go is in the artifact with chart and
+// values, so that nothing changes while it waits, and a set that cannot be computed does not hold
+// up the others.
 func TestRemovedHelmReleaseKeepsChartAndValues(t *testing.T) {
 	st := func(more fleettest.Tree) flux.Owned {
 		t.Helper()
@@ -250,8 +253,9 @@ func quotas(keys string) fleettest.Tree {
 	return fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\nquotas: {enabled: true, " + keys + "}\n"}
 }
 
-// TestRemovedKustomizationsAreMarked is rules D1 to D4 for manifests that Flux applies: as HelmReleases, and one kind is let go when the
-// catalog makes the other of a component, which takes over what runs.
+// TestRemovedKustomizationsAreMarked is rules D1 to D4 for manifests that Flux applies: as
+// HelmReleases, and one kind is let go when the catalog makes the other of a component, which takes
+// over what runs.
 func TestRemovedKustomizationsAreMarked(t *testing.T) {
 	release := fleettest.HelmRelease("quotas", "one", "one")
 	kustomization := release

@@ -26,10 +26,12 @@ const DefaultNamespace = "flux-system"
 // ClusterInfo is the name of the ConfigMap with a cluster's facts.
 const ClusterInfo = "cluster-info"
 
-// interval is how often Flux looks after each object by itself; what changes in the artifact is applied at once.
+// interval is how often Flux looks after each object by itself; what changes in the artifact is
+// applied at once.
 const interval = "10m"
 
-// retryInterval is how soon Helm is asked again for what has failed: a chart may wait for the definitions of another's.
+// retryInterval is how soon Helm is asked again for what has failed: a chart may wait for the
+// definitions of another's.
 const retryInterval = "30s"
 
 // maxObject bounds an object's text: etcd takes about 1.5 MiB, and ConfigMaps are limited to 1 MiB.
@@ -39,8 +41,8 @@ const maxObject = 1 << 20
 type Options struct {
 	// Namespace is where Flux's objects are; default DefaultNamespace.
 	Namespace string
-	// KubeConfig is the name of the Secret with the kubeconfig of a cluster other than the engine's own; default
-	// "<cluster>-kubeconfig".
+	// KubeConfig is the name of the Secret with the kubeconfig of a cluster other than the engine's
+	// own; default "<cluster>-kubeconfig".
 	KubeConfig func(cluster string) string
 }
 
@@ -50,8 +52,8 @@ type File struct {
 	Data []byte
 }
 
-// Render writes what an engine runs as Flux's objects: one file for each component and one for what they share, sorted
-// by name. With a problem of severity error there are no files (rule 7).
+// Render writes what an engine runs as Flux's objects: one file for each component and one for what
+// they share, sorted by name. With a problem of severity error there are no files (rule 7).
 func Render(o Owned, options Options) ([]File, []problem.Problem) {
 	r := renderer{Options: options, owned: o, all: byName(o.Components), shared: map[string]object{}}
 	if r.Namespace == "" {
@@ -108,7 +110,8 @@ func Render(o Owned, options Options) ([]File, []problem.Problem) {
 	return append(out, kustomization(out)), problem.Sorted(r.problems)
 }
 
-// kustomization lists the files: without it, kustomize-controller makes one of all YAML that it finds.
+// kustomization lists the files: without it, kustomize-controller makes one of all YAML that it
+// finds.
 func kustomization(files []File) File {
 	resources := make([]any, len(files))
 	for i, f := range files {
@@ -141,8 +144,8 @@ func (r *renderer) fault(c paramset.ComponentSet, reason problem.Reason, subject
 	r.problems = append(r.problems, p)
 }
 
-// component is a component's objects, in the order in which they are of use; own tells whether it runs on the engine's own
-// cluster. Else Helm makes the namespace, on the other cluster.
+// component is a component's objects, in the order in which they are of use; own tells whether it
+// runs on the engine's own cluster. Else Helm makes the namespace, on the other cluster.
 func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 	if c.Kind == catalog.KindManifests {
 		return r.manifests(c, own)
@@ -192,7 +195,8 @@ func action(createNamespace bool) object {
 	return out
 }
 
-// drift is mended, as Argo CD's self-healing does; how many replicas there are may be an autoscaler's to say.
+// drift is mended, as Argo CD's self-healing does; how many replicas there are may be an
+// autoscaler's to say.
 func drift() object {
 	return object{"mode": "enabled", "ignore": []any{object{"paths": []any{"/spec/replicas"}}}}
 }
@@ -279,7 +283,8 @@ func digest(text string) string {
 
 var unfit = regexp.MustCompile(`[^a-z0-9]+`)
 
-// sharedName is a name for something that is known by an address: readable, and its own by a digest.
+// sharedName is a name for something that is known by an address: readable, and its own by a
+// digest.
 func sharedName(prefix, address string) string {
 	_, short, found := strings.Cut(address, "://")
 	if !found {
@@ -289,7 +294,8 @@ func sharedName(prefix, address string) string {
 	return prefix + "-" + strings.TrimRight(short[:min(len(short), 40)], "-") + "-" + digest(address)[:8]
 }
 
-// Lint is what Flux could not express of the components that members with an engine flux run, and what is odd about it.
+// Lint is what Flux could not express of the components that members with an engine flux run, and
+// what is odd about it.
 func Lint(st *fleetstate.State) []problem.Problem {
 	var out []problem.Problem
 	for _, hub := range st.Fleet.Hubs() {

@@ -15,7 +15,8 @@ import (
 
 const sourceAPI = "source.toolkit.fluxcd.io/v1"
 
-// source writes into a HelmRelease's spec where its chart is, and is the source of its own that it needs, if any.
+// source writes into a HelmRelease's spec where its chart is, and is the source of its own that it
+// needs, if any.
 func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 	chart := c.Chart
 	subject := fmt.Sprintf("component %q of group %q", c.Component, c.Group)
@@ -57,7 +58,8 @@ func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 	return unsupported(fmt.Sprintf("chart.repoURL %q is none that Flux reads charts from", chart.RepoURL), "https://, http://, or a registry without a scheme", "chart", "repoURL")
 }
 
-// gitRepository is the source of a component that is a folder in Git, nil where Flux cannot read it.
+// gitRepository is the source of a component that is a folder in Git, nil where Flux cannot read
+// it.
 func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 	url, ok := gitURL(c.Chart.RepoURL)
 	if !ok {
@@ -70,8 +72,9 @@ func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 	return object{"apiVersion": sourceAPI, "kind": "GitRepository", "metadata": r.metadata(c.ApplicationName, c), "spec": repository}
 }
 
-// gitCredentials names the Secret that charts/fleet-secret makes of the credentials of a repository, for Argo CD: a user and a
-// token have the same keys for Flux, and so has a GitHub App, but a deploy key has not.
+// gitCredentials names the Secret that charts/fleet-secret makes of the credentials of a
+// repository, for Argo CD: a user and a token have the same keys for Flux, and so has a GitHub App,
+// but a deploy key has not.
 func (r *renderer) gitCredentials(c paramset.ComponentSet, url string, spec object) {
 	secret, found := registration.GitSecretFor(r.owned.GitSecrets, url)
 	switch {
@@ -108,8 +111,9 @@ func gitURL(address string) (string, bool) {
 	return "", false
 }
 
-// gitRef says of what kind a revision is, which Argo CD does not ask for and Flux wants to know: a commit by its form, a
-// full reference, a version for a tag, a range of versions for the newest such tag, and a branch otherwise.
+// gitRef says of what kind a revision is, which Argo CD does not ask for and Flux wants to know: a
+// commit by its form, a full reference, a version for a tag, a range of versions for the newest
+// such tag, and a branch otherwise.
 func gitRef(revision string) object {
 	switch {
 	case objectName.MatchString(revision):
@@ -132,7 +136,8 @@ func ociRef(version string) object {
 	return object{"tag": strings.ReplaceAll(version, "+", "_")}
 }
 
-// isVersion says of a full version, with or without "v". What is shorter, as 1 or 1.2, is the name of a branch as often.
+// isVersion says of a full version, with or without "v". What is shorter, as 1 or 1.2, is the name
+// of a branch as often.
 func isVersion(s string) bool {
 	_, err := semver.StrictNewVersion(strings.TrimPrefix(s, "v"))
 	return err == nil

@@ -18,13 +18,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Inventory is everything that the engines of one hub's members are told: what all views answer together, as trees and
-// places instead of text. What cannot be computed is not in it; of members at home it is what they keep.
+// Inventory is everything that the engines of one hub's members are told: what all views answer
+// together, as trees and places instead of text. What cannot be computed is not in it; of members
+// at home it is what they keep.
 type Inventory struct {
 	Hub string
 	// Clusters are all members, sorted by name.
 	Clusters []Cluster
-	// Waiting is what draining members do not take, by name; those are not there that keep what the snapshot has.
+	// Waiting is what draining members do not take, by name; those are not there that keep what the
+	// snapshot has.
 	Waiting map[string]Waiting
 
 	st       *fleetstate.State
@@ -44,7 +46,8 @@ type Application struct {
 	Name string
 	// Cluster is where it is deployed to.
 	Cluster string
-	// Owner is whose engine owns it, fleet.OwnerHub or a member's name, and Engine which engine that is.
+	// Owner is whose engine owns it, fleet.OwnerHub or a member's name, and Engine which engine
+	// that is.
 	Owner, Engine string
 	// Group and Component are what it is made of; of Releases, the group alone; of Agents, neither.
 	Group, Component string
@@ -52,18 +55,19 @@ type Application struct {
 	Release string
 	// Chart is the component's chart.
 	Chart catalog.Chart
-	// Settings are all else that its parameter set says, but for the values, in a fixed order. Empty ones are left out.
+	// Settings are all else that its parameter set says, but for the values, in a fixed order.
+	// Empty ones are left out.
 	Settings []Setting
-	// Values are the merged values; nil where there are none, and where they say what Settings and the cluster's labels
-	// say already.
+	// Values are the merged values; nil where there are none, and where they say what Settings and
+	// the cluster's labels say already.
 	Values *yamldoc.Node
-	// Labels and Annotations are those that it writes onto the cluster Secret, for Members alone: of the Cluster's, what Git
-	// declares.
+	// Labels and Annotations are those that it writes onto the cluster Secret, for Members alone:
+	// of the Cluster's, what Git declares.
 	Labels, Annotations map[string]string
 	// Clusters are those on a release, for Releases alone.
 	Clusters []string
-	// Unlisted tells that the catalog of its release lacks the component (ReadCatalogs): no ApplicationSet of the release
-	// asks for it, unless one is left over from before.
+	// Unlisted tells that the catalog of its release lacks the component (ReadCatalogs): no
+	// ApplicationSet of the release asks for it, unless one is left over from before.
 	Unlisted bool
 }
 
@@ -92,7 +96,8 @@ func Of(st *fleetstate.State) []Inventory {
 	return out
 }
 
-// Names are all clusters that have Applications, sorted: the members, but for retired ones, and a hub without a member file.
+// Names are all clusters that have Applications, sorted: the members, but for retired ones, and a
+// hub without a member file.
 func (inv Inventory) Names() []string {
 	names := slices.Collect(maps.Keys(inv.releases))
 	for _, c := range inv.Clusters {
@@ -104,8 +109,8 @@ func (inv Inventory) Names() []string {
 	return slices.Compact(names)
 }
 
-// Applications are those of a cluster, sorted by view, name and group. They are computed when they are asked for: those of a whole
-// fleet take ten times the memory that its state does.
+// Applications are those of a cluster, sorted by view, name and group. They are computed when they
+// are asked for: those of a whole fleet take ten times the memory that its state does.
 func (inv Inventory) Applications(cluster string) []Application {
 	if inv.st == nil {
 		return nil // of no hub
@@ -207,7 +212,8 @@ func registrationApplication(st *fleetstate.State, c *fleetstate.Cluster) Applic
 	return a
 }
 
-// agentApplication is what a member's own engine is bootstrapped with. Its labels and annotations are the Cluster's.
+// agentApplication is what a member's own engine is bootstrapped with. Its labels and annotations
+// are the Cluster's.
 func agentApplication(st *fleetstate.State, c *fleetstate.Cluster) Application {
 	m := c.Member
 	a := Application{View: query.Agents, Name: catalog.ApplicationName(fleetstate.Agent, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
@@ -224,7 +230,8 @@ func agentApplication(st *fleetstate.State, c *fleetstate.Cluster) Application {
 	return a
 }
 
-// releaseApplications are the releases in use, one for each engine that renders ApplicationSets. (Flux renders none.)
+// releaseApplications are the releases in use, one for each engine that renders ApplicationSets.
+// (Flux renders none.)
 func releaseApplications(st *fleetstate.State, hub string) (out []Application) {
 	var owners []string
 	if !st.IsFluxHub(hub) {
@@ -280,7 +287,8 @@ func (a *Application) keys(rel release.Release) {
 type Waiting struct {
 	// Keeps is the revision whose sets it keeps.
 	Keeps string
-	// Cluster and Applications are what the snapshot has for it instead, sorted as Inventory.Applications are.
+	// Cluster and Applications are what the snapshot has for it instead, sorted as
+	// Inventory.Applications are.
 	Cluster      Cluster
 	Applications []Application
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// The inventory has exactly the Applications that all views answer with together, for every engine that asks.
+// The inventory has exactly the Applications that all views answer with together, for every engine
+// that asks.
 func TestInventoryEqualsAllResponses(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		fleettest.Member("argo"): fleettest.Spoke("argo", "use_remote_argo: true\nenable_remote_addons: true\n"),
@@ -66,8 +67,8 @@ func owners(st *fleetstate.State, hub string) []string {
 	return out
 }
 
-// answered are the view, cluster and Application of each set that an engine gets. A member's own engine bootstraps no
-// members and agents; flux renders no releases.
+// answered are the view, cluster and Application of each set that an engine gets. A member's own
+// engine bootstraps no members and agents; flux renders no releases.
 func answered(t *testing.T, st *fleetstate.State, hub, owner string) []string {
 	t.Helper()
 	requests := []query.Query{}
@@ -128,7 +129,8 @@ func TestInventoryKnowsPlaces(t *testing.T) {
 	}
 }
 
-// A member that cannot be computed is in no inventory; one that nothing is known of has its registration alone.
+// A member that cannot be computed is in no inventory; one that nothing is known of has its
+// registration alone.
 func TestInventoryLeavesOutWhatCannotBeComputed(t *testing.T) {
 	broken := inventory.Of(querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "tenannt: x\n")})))[0]
 	if slices.Contains(broken.Names(), "one") || len(broken.Applications("one")) > 0 || len(broken.Applications("two")) == 0 {

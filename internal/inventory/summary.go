@@ -20,12 +20,13 @@ type Summary struct {
 	Releases    map[string]string `json:"releases"`
 	File        string            `json:"file"`
 	Problems    []problem.Problem `json:"problems"`
-	// LastKnown means that the cluster Secret is gone; the summary is computed from its last contents.
+	// LastKnown means that the cluster Secret is gone; the summary is computed from its last
+	// contents.
 	LastKnown bool `json:"lastKnown,omitempty"`
 	// Keeps is the revision whose parameter sets a draining member keeps.
 	Keeps string `json:"keeps,omitempty"`
-	// Quarantine is set for a member that cannot be computed (fleetstate, rule 5). Problems say why; all else is
-	// what responses have.
+	// Quarantine is set for a member that cannot be computed (fleetstate, rule 5). Problems say
+	// why; all else is what responses have.
 	Quarantine *Quarantine `json:"quarantine,omitempty"`
 }
 

@@ -11,10 +11,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// Deletion in two steps (D3): a set that is to go together with what runs is answered with `deletion: cascade` while the
-// engine's Application lacks the cascading finalizer, so that it gets it, and is left out from then on. All of that is
-// read from facts.Application, so that answers stay pure (G6). Where the facts know nothing of Applications there is one
-// step: sets are left out at once, and what runs stays.
+// Deletion in two steps (D3): a set that is to go together with what runs is answered with
+// `deletion: cascade` while the engine's Application lacks the cascading finalizer, so that it gets
+// it, and is left out from then on. All of that is read from facts.Application, so that answers
+// stay pure (G6). Where the facts know nothing of Applications there is one step: sets are left out
+// at once, and what runs stays.
 
 // Step is how far the removal of an Application has come.
 type Step int
@@ -28,9 +29,10 @@ const (
 	Marked
 )
 
-// isDisabled reports whether a component that is not to run on a cluster has been switched off there (D2). That takes a
-// statement: `enabled: false` in the hierarchy, or a label that the entry's selector refuses. Where nothing switches it
-// on any more, be it that its entry, its file or its label is gone, it is lost: by silence nothing is removed (D1).
+// isDisabled reports whether a component that is not to run on a cluster has been switched off
+// there (D2). That takes a statement: `enabled: false` in the hierarchy, or a label that the
+// entry's selector refuses. Where nothing switches it on any more, be it that its entry, its file
+// or its label is gone, it is lost: by silence nothing is removed (D1).
 func isDisabled(c *fleetstate.Cluster, tree *hierarchy.Tree, e *catalog.Entry) bool {
 	if e.Enabled {
 		return e.Selector.Refuses(c.Labels.All)
@@ -43,8 +45,9 @@ func isDisabled(c *fleetstate.Cluster, tree *hierarchy.Tree, e *catalog.Entry) b
 	return ok && !on
 }
 
-// RemovesWorkloads reports whether the workloads of a component are to be removed together with its Application: the
-// component is switched off, or the member is retired and says so. Workloads that no catalog describes any more stay.
+// RemovesWorkloads reports whether the workloads of a component are to be removed together with its
+// Application: the component is switched off, or the member is retired and says so. Workloads that
+// no catalog describes any more stay.
 func RemovesWorkloads(c *fleetstate.Cluster, r fleetstate.Component) bool {
 	switch {
 	case r.EntryTree == nil || r.EntryTree.Root.IsNull():
@@ -55,17 +58,19 @@ func RemovesWorkloads(c *fleetstate.Cluster, r fleetstate.Component) bool {
 	return isDisabled(c, r.EntryTree, r.Entry)
 }
 
-// applicationOf is a component's Application on a cluster, by its name and its labels, whatever release it is labelled with.
+// applicationOf is a component's Application on a cluster, by its name and its labels, whatever
+// release it is labelled with.
 func applicationOf(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group, component string) (facts.Application, bool) {
 	a, there := st.Facts().Application(catalog.ApplicationName(component, c.Member.Name))
 	return a, there && a.Cluster == c.Member.Name && a.Group == g.Name && a.Component == component
 }
 
-// WaitsForRelease reports whether a set that moves to the asker's release has to wait: its Application is labelled with another
-// release, and that one's ApplicationSet controls it still. Answered now, the asker would fail on it before it came to
-// what it has to let go itself, so that two releases that exchange clusters would wait for each other for ever (D4). Only
-// who asks for one release can be told apart from the old owner, and only if its own name is known: left out of the
-// answer to the ApplicationSet that controls it, the Application would be deleted.
+// WaitsForRelease reports whether a set that moves to the asker's release has to wait: its
+// Application is labelled with another release, and that one's ApplicationSet controls it still.
+// Answered now, the asker would fail on it before it came to what it has to let go itself, so that
+// two releases that exchange clusters would wait for each other for ever (D4). Only who asks for
+// one release can be told apart from the old owner, and only if its own name is known: left out of
+// the answer to the ApplicationSet that controls it, the Application would be deleted.
 func WaitsForRelease(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) bool {
 	if q.Release == "" || q.ApplicationSet == "" {
 		return false
@@ -74,8 +79,9 @@ func WaitsForRelease(st *fleetstate.State, q query.Checked, c *fleetstate.Cluste
 	return there && a.Release != "" && a.Release != g.Release.Type && a.Controller != "" && a.Controller != q.ApplicationSet
 }
 
-// RemovalStep is how far the removal of a component has come that is not to run on a cluster. An Application counts if its
-// name and its labels say that it is this component's; one of another release moves, and is left to go by itself (D4).
+// RemovalStep is how far the removal of a component has come that is not to run on a cluster. An
+// Application counts if its name and its labels say that it is this component's; one of another
+// release moves, and is left to go by itself (D4).
 func RemovalStep(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) Step {
 	if q.Desired {
 		return NoRemoval
@@ -92,9 +98,9 @@ func RemovalStep(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g
 	return Wanted
 }
 
-// Removing are the components of a group that are not to run on a cluster, but whose removal is under way: as long as
-// their Applications are there, the ApplicationSets that answer for them have to be kept (R7). Those that are kept
-// anyway need not be looked at.
+// Removing are the components of a group that are not to run on a cluster, but whose removal is
+// under way: as long as their Applications are there, the ApplicationSets that answer for them have
+// to be kept (R7). Those that are kept anyway need not be looked at.
 func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, kept map[string]bool) []string {
 	if q.Desired {
 		return nil
@@ -109,7 +115,8 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 		if len(problems) > 0 || !RemovesWorkloads(c, r) {
 			continue
 		}
-		// A component that no catalog describes any more must not be switched on: its ApplicationSet could not be rendered.
+		// A component that no catalog describes any more must not be switched on: its
+		// ApplicationSet could not be rendered.
 		if _, catalogued := resolver.Catalogs[g.Name]; catalogued {
 			if found, _ := r.Entry.Incomplete(r.Entry.Chart, true); found != "" {
 				continue
@@ -120,9 +127,9 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 	return out
 }
 
-// RegistrationDeletion is the Deletion of a member's set in view members, and whether there is one. A retired member's stays
-// as it is while any component's Application on it is left, as Argo CD has to reach the cluster; then what registers it
-// goes, whatever becomes of what runs on the cluster.
+// RegistrationDeletion is the Deletion of a member's set in view members, and whether there is one.
+// A retired member's stays as it is while any component's Application on it is left, as Argo CD has
+// to reach the cluster; then what registers it goes, whatever becomes of what runs on the cluster.
 func RegistrationDeletion(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (deletion string, is bool) {
 	switch {
 	case c.Member.IsHub:

@@ -8,10 +8,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// SettledFacts are what a hub that knew base's facts while it ran base will know when it has run st for a while: a
-// member that begins is registered, with what its file says and nothing that only the hub knows of it; and a label or annotation
-// that Git declared, and declares no more, has gone from the cluster Secret, which External Secrets writes. The second result
-// is false where that is what st knows already: so it is where facts are not those of a hub (facts.Set.Closed).
+// SettledFacts are what a hub that knew base's facts while it ran base will know when it has run st
+// for a while: a member that begins is registered, with what its file says and nothing that only
+// the hub knows of it; and a label or annotation that Git declared, and declares no more, has gone
+// from the cluster Secret, which External Secrets writes. The second result is false where that is
+// what st knows already: so it is where facts are not those of a hub (facts.Set.Closed).
 func SettledFacts(st *fleetstate.State, base *fleetstate.State) (facts.Set, bool) {
 	known, changed := st.Facts(), false
 	if !known.Closed {
@@ -46,8 +47,8 @@ func SettledFacts(st *fleetstate.State, base *fleetstate.State) (facts.Set, bool
 	return known.WithClusters(all...), changed
 }
 
-// undeclared is what stays of a Secret's labels or annotations, and whether that is not all. What has another value than
-// Git declared is somebody else's.
+// undeclared is what stays of a Secret's labels or annotations, and whether that is not all. What
+// has another value than Git declared is somebody else's.
 func undeclared(live, before, after map[string]string) (map[string]string, bool) {
 	out := maps.Clone(live)
 	maps.DeleteFunc(out, func(k, v string) bool {

@@ -8,11 +8,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// Git says who is to own a group of a member; two engines learn of it at different times. So that they never both have the
-// group, the one that is to have it waits until the other has let go (rule 2). What says so is the group's grant: an
-// Application of the hub's that delivers a ConfigMap to the member, which the member's service keeps from going while its
-// engine has anything of the group. All of it is facts, so that answers stay pure (G6). Where nobody looks for them, Git
-// alone decides.
+// Git says who is to own a group of a member; two engines learn of it at different times. So that
+// they never both have the group, the one that is to have it waits until the other has let go (rule
+// 2). What says so is the group's grant: an Application of the hub's that delivers a ConfigMap to
+// the member, which the member's service keeps from going while its engine has anything of the
+// group. All of it is facts, so that answers stay pure (G6). Where nobody looks for them, Git alone
+// decides.
 
 // IsGranted reports whether the member's own engine may have a group, as far as the hub knows.
 func IsGranted(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
@@ -26,8 +27,9 @@ func HubDeploys(st *fleetstate.State, c *fleetstate.Cluster, group string) bool 
 	})
 }
 
-// HoldsGrant reports whether a member's own engine may have a group, and whether that is for its grant to say. A member that
-// retires removes what it has by itself (D3): its groups are nobody else's to be.
+// HoldsGrant reports whether a member's own engine may have a group, and whether that is for its
+// grant to say. A member that retires removes what it has by itself (D3): its groups are nobody
+// else's to be.
 func HoldsGrant(st *fleetstate.State, c *fleetstate.Cluster, group string) (holds, known bool) {
 	if c.IsRetired() {
 		return false, false
@@ -46,8 +48,9 @@ func MayDeploy(st *fleetstate.State, c *fleetstate.Cluster, group, requester str
 	return c.Member.Owner(group) == requester
 }
 
-// Owns reports whether a group is the asker's, or is to be. What asks for components, its ApplicationSets, may be there
-// before the components are; and it has to be there as long as they are.
+// Owns reports whether a group is the asker's, or is to be. What asks for components, its
+// ApplicationSets, may be there before the components are; and it has to be there as long as they
+// are.
 func Owns(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) bool {
 	if holds, _ := HoldsGrant(st, c, group); holds && c.Member.Name == requester {
 		return true
@@ -55,8 +58,9 @@ func Owns(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) 
 	return c.Member.Owner(group) == requester
 }
 
-// ReleasableGrants are the grants that are to go, and of whose groups the member's own engine has nothing any more by this state:
-// it is answered nothing of them, and the facts show nothing. Of what is not known nothing is released.
+// ReleasableGrants are the grants that are to go, and of whose groups the member's own engine has
+// nothing any more by this state: it is answered nothing of them, and the facts show nothing. Of
+// what is not known nothing is released.
 func ReleasableGrants(st *fleetstate.State, hub, member string) []facts.Grant {
 	all, _ := st.Facts().Grants(member)
 	c := st.Cluster(hub, member)
@@ -69,8 +73,9 @@ func ReleasableGrants(st *fleetstate.State, hub, member string) []facts.Grant {
 	return out
 }
 
-// engineDeploys reports whether a member's own engine, Argo CD or Flux, has anything of a group that another would have
-// beside it, or may have. One of the two is known where the other is not installed.
+// engineDeploys reports whether a member's own engine, Argo CD or Flux, has anything of a group
+// that another would have beside it, or may have. One of the two is known where the other is not
+// installed.
 func engineDeploys(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
 	_, argocd := st.Facts().Applications()
 	releases, flux := st.Facts().HelmReleases()
@@ -83,8 +88,8 @@ func engineDeploys(st *fleetstate.State, c *fleetstate.Cluster, group string) bo
 	})
 }
 
-// isLost reports whether nothing runs a HelmRelease's component any more, and nothing says that it is to go: Flux keeps it
-// (D1), and no other engine will have it.
+// isLost reports whether nothing runs a HelmRelease's component any more, and nothing says that it
+// is to go: Flux keeps it (D1), and no other engine will have it.
 func isLost(st *fleetstate.State, c *fleetstate.Cluster, r facts.Application) bool {
 	g := c.Groups[r.Group]
 	if r.Cluster != c.Member.Name || g == nil || len(g.Errors) > 0 || len(c.BlockingProblems()) > 0 {
@@ -105,8 +110,8 @@ func FluxHasGrants(st *fleetstate.State, member string) bool {
 	return flux && len(all) > 0
 }
 
-// KeepsGroup reports whether a member that is to have no engine of its own any more, or another, goes on with a group: its hub
-// does not have it as long as the member holds its grant.
+// KeepsGroup reports whether a member that is to have no engine of its own any more, or another,
+// goes on with a group: its hub does not have it as long as the member holds its grant.
 func KeepsGroup(st *fleetstate.State, hub, member, group string) bool {
 	c := st.Cluster(hub, member)
 	if c == nil {

@@ -34,8 +34,8 @@ type Removal struct {
 	To Destination
 }
 
-// Destination is who answers for what has moved: an owner, as Request.Owner says it, for a release. Hub is another hub,
-// empty for the one that was asked.
+// Destination is who answers for what has moved: an owner, as Request.Owner says it, for a release.
+// Hub is another hub, empty for the one that was asked.
 type Destination struct{ Hub, Owner, Release string }
 
 // Removals tells why sets are not in the answer to a request, or are in it for their removal alone.
@@ -53,8 +53,8 @@ func RemovalsOf(st *fleetstate.State, r query.Query) (*Removals, error) {
 	return &Removals{st, q}, nil
 }
 
-// Of is the removal of a component of a cluster, which is not to be answered; without a component, for the cluster as a
-// whole. Of what is to be answered, there is none.
+// Of is the removal of a component of a cluster, which is not to be answered; without a component,
+// for the cluster as a whole. Of what is to be answered, there is none.
 func (d *Removals) Of(name, component string) Removal {
 	m := d.st.Fleet.Member(d.q.Hub, name)
 	if m == nil {
@@ -123,8 +123,8 @@ func (d *Removals) elsewhere(c *fleetstate.Cluster) (Removal, bool) {
 	return Removal{}, false
 }
 
-// away is the departure of a cluster that has no file under its hub any more. If its file has moved to another hub, the
-// cluster has, with what is to run there.
+// away is the departure of a cluster that has no file under its hub any more. If its file has moved
+// to another hub, the cluster has, with what is to run there.
 func (d *Removals) away(name, component string) Removal {
 	c := d.st.MovedCluster(d.q.Hub, name)
 	if c == nil {
@@ -166,7 +166,8 @@ func (d *Removals) runs(c *fleetstate.Cluster, component string) bool {
 	return len(problems) == 0 && r.Enabled
 }
 
-// resolve computes a component by the request's base, or without one by the catalog that is known of its release.
+// resolve computes a component by the request's base, or without one by the catalog that is known
+// of its release.
 func (d *Removals) resolve(c *fleetstate.Cluster, g *fleetstate.Group, component string) (fleetstate.Component, []problem.Problem) {
 	if d.q.BaseEntry == nil {
 		g, _ = d.st.GroupAsReleased(c, g).Component(component)

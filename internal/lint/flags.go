@@ -48,8 +48,8 @@ func (l *linter) warn(c *fleetstate.Cluster, p problem.Problem) {
 	l.problems = append(l.problems, p)
 }
 
-// ingress: there is no Argo CD to make reachable on a cluster that the hub deploys to, nor where the engine is Flux. A
-// component that is selected there all the same is meant.
+// ingress: there is no Argo CD to make reachable on a cluster that the hub deploys to, nor where
+// the engine is Flux. A component that is selected there all the same is meant.
 func (l *linter) ingress(c *fleetstate.Cluster) {
 	m := c.Member
 	if m.Flag("use_argocd_ingress") != "true" || m.IsHub || m.Remote && m.Engine == fleet.EngineArgoCD {
@@ -88,7 +88,8 @@ func (l *linter) github(c *fleetstate.Cluster) {
 	}
 }
 
-// fleetComponent is a component of the group fleet on a cluster; not known when the fleet has none of that name.
+// fleetComponent is a component of the group fleet on a cluster; not known when the fleet has none
+// of that name.
 func (l *linter) fleetComponent(c *fleetstate.Cluster, component string) (fleetstate.Component, bool) {
 	g := c.Groups[fleetstate.FleetGroup]
 	if g == nil || !slices.Contains(g.Components(), component) {
@@ -98,8 +99,8 @@ func (l *linter) fleetComponent(c *fleetstate.Cluster, component string) (fleets
 	return r, len(problems) == 0 && r.EntryTree != nil
 }
 
-// engine: an agent without an engine is registered and bootstrapped, and then nothing happens. An engine that is there
-// by other means is said to be so.
+// engine: an agent without an engine is registered and bootstrapped, and then nothing happens. An
+// engine that is there by other means is said to be so.
 func (l *linter) engine(c *fleetstate.Cluster) {
 	m := c.Member
 	if c.Annotations.All[engineAnnotation] == engineExternal {
@@ -110,7 +111,8 @@ func (l *linter) engine(c *fleetstate.Cluster) {
 		Hints: []string{fmt.Sprintf("where the engine is there by other means, say so: annotations: {%s: %s}", engineAnnotation, engineExternal)},
 	}
 	if m.Owner(fleetstate.FleetGroup) == m.Name {
-		// Not an error: an engine that is there already can own itself, and it cannot be told from here whether it is.
+		// Not an error: an engine that is there already can own itself, and it cannot be told from
+		// here whether it is.
 		p.Pos = m.KeyPos("enable_remote_" + fleetstate.FleetGroup)
 		p.Found, p.Expected = fmt.Sprintf("its engine, %s, is to install itself (enable_remote_%s)", m.Engine, fleetstate.FleetGroup), "the hub to own the group "+fleetstate.FleetGroup
 		l.warn(c, p)
@@ -140,7 +142,8 @@ func (l *linter) engine(c *fleetstate.Cluster) {
 	l.warn(c, p)
 }
 
-// wants tells whether a component is switched on for the cluster and only its selector keeps it away.
+// wants tells whether a component is switched on for the cluster and only its selector keeps it
+// away.
 func wants(c *fleetstate.Cluster, r fleetstate.Component) bool {
 	on, _ := r.EntryTree.At([]string{catalog.KeyEnabled}).Truth()
 	return on && !r.Entry.Selector.Matches(c.Labels.All)
@@ -181,7 +184,8 @@ func (l *linter) credentials(c *fleetstate.Cluster) {
 	})
 }
 
-// within tells whether an address is that of a repository or below it, as Argo CD matches credentials.
+// within tells whether an address is that of a repository or below it, as Argo CD matches
+// credentials.
 func within(url, prefix string) bool {
 	trim := func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "/"), ".git") }
 	url, prefix = trim(url), trim(prefix)
@@ -194,7 +198,8 @@ type repository struct {
 	pos       problem.Pos
 }
 
-// repositories are the Git credentials that the member file and the merged fleet/fleet-secret values declare.
+// repositories are the Git credentials that the member file and the merged fleet/fleet-secret
+// values declare.
 func repositories(c *fleetstate.Cluster) []repository {
 	var out []repository
 	text := func(n *yamldoc.Node, key string) string {

@@ -18,8 +18,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/secretscan"
 )
 
-// Run returns every finding about a state's snapshot, errors and warnings, in order of position: those
-// of the state, and those that do not change a response but are most likely not meant.
+// Run returns every finding about a state's snapshot, errors and warnings, in order of position:
+// those of the state, and those that do not change a response but are most likely not meant.
 func Run(st *fleetstate.State) []problem.Problem {
 	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems)
@@ -58,7 +58,8 @@ type linter struct {
 // maxReleaseName is the limit of a Helm release's name (helm v3, pkg/chartutil/validate_name.go).
 const maxReleaseName = 53
 
-// deployable reports names that Helm or Kubernetes refuses: nothing says so before the Application is synchronized.
+// deployable reports names that Helm or Kubernetes refuses: nothing says so before the Application
+// is synchronized.
 func (l *linter) deployable(component string, r fleetstate.Component) {
 	fault := func(key, found, expected string) {
 		pos := r.EntryTree.Root.Pos()
@@ -78,7 +79,8 @@ func (l *linter) deployable(component string, r fleetstate.Component) {
 	}
 }
 
-// reach notes a file that can be reached, and its template, as far as they are there: of most clusters most are not.
+// reach notes a file that can be reached, and its template, as far as they are there: of most
+// clusters most are not.
 func (l *linter) reach(p string) {
 	for _, p := range [...]string{p, p + hierarchy.TemplateSuffix} {
 		if l.st.Resolver().Snapshot.File(p) != nil {
@@ -119,7 +121,8 @@ func (l *linter) member(m *fleet.Member) {
 	}
 }
 
-// listed reports a component that no catalog has, where Argo CD deploys: there is no ApplicationSet for it.
+// listed reports a component that no catalog has, where Argo CD deploys: there is no ApplicationSet
+// for it.
 func (l *linter) listed(c *fleetstate.Cluster, g *fleetstate.Group, component string, r fleetstate.Component) {
 	if !g.HasCatalog() || g.InCatalog(component) || component == fleetstate.Registration || l.st.Resolver().IsDeployedByFlux(c, g.Name) {
 		return
@@ -155,7 +158,8 @@ func (l *linter) there(folders []hierarchy.Folder) (out []hierarchy.Folder) {
 	return out
 }
 
-// reads calls f for each file that a cluster's group has or could have in some of its folders, but for its suffix.
+// reads calls f for each file that a cluster's group has or could have in some of its folders, but
+// for its suffix.
 func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarchy.Folder, f func(p string)) {
 	named := func(t *fleet.FileTemplate, component string) {
 		file, err := l.st.Resolver().FilePath(t, c, g, component)
@@ -172,7 +176,8 @@ func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarch
 	}
 }
 
-// conceivable are all files that some cluster and component can reach, there or not: what a stray one may have been meant to be.
+// conceivable are all files that some cluster and component can reach, there or not: what a stray
+// one may have been meant to be.
 func (l *linter) conceivable() map[string]bool {
 	out := maps.Clone(l.reachable)
 	add := func(p string) { out[p], out[p+hierarchy.TemplateSuffix] = true, true }
@@ -228,7 +233,8 @@ func (l *linter) tenants() {
 	}
 }
 
-// unreachable reports files below the groups' roots that no cluster and no component can ever reach (H6).
+// unreachable reports files below the groups' roots that no cluster and no component can ever reach
+// (H6).
 func (l *linter) unreachable() {
 	roots := map[string]bool{}
 	unknown := map[string]bool{} // members whose files are not known before their member files are mended
@@ -268,8 +274,9 @@ func (l *linter) unreachable() {
 	}
 }
 
-// strayMembers reports files among the member files that are none, such as one called .yml: nobody would miss the
-// cluster. Where the folder holds other files that are read, nothing can be said of the rest.
+// strayMembers reports files among the member files that are none, such as one called .yml: nobody
+// would miss the cluster. Where the folder holds other files that are read, nothing can be said of
+// the rest.
 func (l *linter) strayMembers() {
 	members := l.st.Fleet.Layout.Members
 	var stray []problem.Problem
@@ -288,7 +295,8 @@ func (l *linter) strayMembers() {
 	l.problems = append(l.problems, stray...)
 }
 
-// inOpenGroup reports whether a file is the values of some component of a group whose components are not known.
+// inOpenGroup reports whether a file is the values of some component of a group whose components
+// are not known.
 func (l *linter) inOpenGroup(p string, open map[string]bool) bool {
 	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 		if !l.folders[dir] {
@@ -317,8 +325,8 @@ func gaps(p string, f func(at gap, part string)) {
 	}
 }
 
-// nearestPaths suggests, for each stray path, a reachable one that differs in one part only. The reachable ones, of
-// which there are many, are looked at once.
+// nearestPaths suggests, for each stray path, a reachable one that differs in one part only. The
+// reachable ones, of which there are many, are looked at once.
 func nearestPaths(strays []string, reachable map[string]bool) map[string][]string {
 	candidates := map[gap][]string{}
 	for _, p := range strays {
@@ -347,8 +355,8 @@ func nearestPaths(strays []string, reachable map[string]bool) map[string][]strin
 	return out
 }
 
-// documents reports what the readable files themselves hold: scalars that YAML's versions read differently (H9), and
-// documents that nobody reads.
+// documents reports what the readable files themselves hold: scalars that YAML's versions read
+// differently (H9), and documents that nobody reads.
 func (l *linter) documents() {
 	for _, p := range slices.Sorted(maps.Keys(l.reachable)) {
 		file := l.st.Resolver().Snapshot.File(p)

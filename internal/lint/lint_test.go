@@ -22,7 +22,8 @@ func entryOf(names ...string) string {
 	return b.String()
 }
 
-// TestLint: what does not change an answer but is most likely not meant, each once, in order of position.
+// TestLint: what does not change an answer but is most likely not meant, each once, in order of
+// position.
 func TestLint(t *testing.T) {
 	private := "clusterName: private-one\ntenant: retail\nenvironment: prod\n"
 	for _, c := range []struct {
@@ -102,7 +103,8 @@ invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:
 	}
 }
 
-// TestConflictsOfSharedLayersAreFoundOnce: lint looks at each layer of a tree once, however many clusters share it.
+// TestConflictsOfSharedLayersAreFoundOnce: lint looks at each layer of a tree once, however many
+// clusters share it.
 func TestConflictsOfSharedLayersAreFoundOnce(t *testing.T) {
 	var system, tenant strings.Builder
 	for i := range 1000 {

@@ -31,8 +31,9 @@ func (l *linter) ruleWithoutEffect(rule hierarchy.Rule, kind, name string, known
 	})
 }
 
-// concerned reports whether a rule's component is in a catalog of some cluster, or has values alone, because queries
-// name it with a base. Else it returns the names of those that are in a catalog.
+// concerned reports whether a rule's component is in a catalog of some cluster, or has values
+// alone, because queries name it with a base. Else it returns the names of those that are in a
+// catalog.
 func (l *linter) concerned(rule hierarchy.Rule) (names []string, concerns bool) {
 	known := map[string]bool{}
 	for _, c := range l.st.Clusters() {

@@ -20,8 +20,8 @@ type namedBy struct {
 	pos  problem.Pos
 }
 
-// name reports two Applications of one name: N1's names are not unique by themselves, and all of an engine's are in one
-// namespace, whatever view they come from.
+// name reports two Applications of one name: N1's names are not unique by themselves, and all of an
+// engine's are in one namespace, whatever view they come from.
 func (l *linter) name(key nameKey, by namedBy, m *fleet.Member) {
 	other, taken := l.names[key]
 	switch {
@@ -41,8 +41,8 @@ func (l *linter) component(m *fleet.Member, group, component string) {
 	l.name(nameKey{m.Hub, m.Owner(group), catalog.ApplicationName(component, m.Name)}, namedBy{what, m.Pos}, m)
 }
 
-// ownNames claims the names of the Applications that are about the member itself (views members, agents) and of its
-// releases (view releases).
+// ownNames claims the names of the Applications that are about the member itself (views members,
+// agents) and of its releases (view releases).
 func (l *linter) ownNames(c *fleetstate.Cluster) {
 	m := c.Member
 	if m.Lifecycle == fleet.Retired || len(c.Broken) > 0 {

@@ -21,7 +21,8 @@ var (
 	jwt    = "eyJhbGciOiJI" + ".eyJzdWIiOiIx" + ".SflKxwRJSM-_"
 )
 
-// TestPlaintextSecrets: what is found by key and by format, with its place, and never with its value.
+// TestPlaintextSecrets: what is found by key and by format, with its place, and never with its
+// value.
 func TestPlaintextSecrets(t *testing.T) {
 	const dns = "addons/defaults/addons/dns/values.yaml"
 	for _, c := range []struct{ name, text, want string }{ // want: line:column subject, or nothing

@@ -8,8 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// Each calls f for 0 to n-1 on all processors and returns when all are done. A panic of f becomes the caller's, who
-// may be able to go on without the result: in a goroutine of its own it would end the process.
+// Each calls f for 0 to n-1 on all processors and returns when all are done. A panic of f becomes
+// the caller's, who may be able to go on without the result: in a goroutine of its own it would end
+// the process.
 func Each(n int, f func(i int)) {
 	var next atomic.Int64
 	var failed atomic.Pointer[failedCall]

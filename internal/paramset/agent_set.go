@@ -15,7 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// agentSets are one set per member of the agent model: what its engine needs to deploy for itself (M2).
+// agentSets are one set per member of the agent model: what its engine needs to deploy for itself
+// (M2).
 func agentSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Problem) {
 	clusters, problems := queriedClusters(st, q)
 	var sets []Set

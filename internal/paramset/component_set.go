@@ -48,8 +48,9 @@ func componentsOf(q query.Checked, g *fleetstate.Group) []string {
 	return g.Components()
 }
 
-// componentSet is one cluster's set of one component, nil when there is to be no Application: it is not to run there,
-// and what runs has been taken care of (D3); or when it belongs to another ApplicationSet yet.
+// componentSet is one cluster's set of one component, nil when there is to be no Application: it is
+// not to run there, and what runs has been taken care of (D3); or when it belongs to another
+// ApplicationSet yet.
 func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) (*ComponentSet, []problem.Problem) {
 	resolver := st.ResolverOf(c)
 	r, problems := resolver.Resolve(c, g, component, q.BaseEntry)

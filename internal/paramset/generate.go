@@ -34,7 +34,8 @@ func Generate(st *fleetstate.State, q query.Checked) ([]Set, *queryerr.Error) {
 	return sets, judge(st, q, Tally{Sets: len(sets)}, problems)
 }
 
-// GenerateDesired computes the parameter sets of a query when all removals are done, for engines that remove in one step.
+// GenerateDesired computes the parameter sets of a query when all removals are done, for engines
+// that remove in one step.
 func GenerateDesired(st *fleetstate.State, r query.Query) ([]Set, *queryerr.Error) {
 	q, failure := query.Check(st, r)
 	if failure != nil {
@@ -44,7 +45,8 @@ func GenerateDesired(st *fleetstate.State, r query.Query) ([]Set, *queryerr.Erro
 	return Generate(st, q)
 }
 
-// ByCluster computes the parameter sets of each cluster, in views that have sets of single members, and what becomes of them.
+// ByCluster computes the parameter sets of each cluster, in views that have sets of single members,
+// and what becomes of them.
 func ByCluster[V any](st *fleetstate.State, q query.Checked, of func(ClusterSets) V) ([]V, *queryerr.Error) {
 	clusters := Candidates(st, q)
 	out, tallies, problems := make([]V, len(clusters)), make([]Tally, len(clusters)), make([][]problem.Problem, len(clusters))
@@ -62,7 +64,8 @@ func ByCluster[V any](st *fleetstate.State, q query.Checked, of func(ClusterSets
 // Tally counts what decides whether there is a response.
 type Tally struct {
 	Sets int
-	// Live tells that a cluster that the query is about is not retired; Known that a cluster's catalogs have the component.
+	// Live tells that a cluster that the query is about is not retired; Known that a cluster's
+	// catalogs have the component.
 	Live, Known bool
 }
 
@@ -72,8 +75,8 @@ func (t *Tally) Add(other Tally) {
 	t.Live, t.Known = t.Live || other.Live, t.Known || other.Known
 }
 
-// Judge is why there is no response in a view that has sets of single members, nil if there is one (G1). Problems are those
-// of its clusters.
+// Judge is why there is no response in a view that has sets of single members, nil if there is one
+// (G1). Problems are those of its clusters.
 func Judge(st *fleetstate.State, q query.Checked, sum Tally, problems []problem.Problem) *queryerr.Error {
 	return judge(st, q, sum, append(problem.Errors(st.Fleet.ProblemsOf(q.Hub)), problems...))
 }
@@ -102,7 +105,8 @@ func unknownComponent(st *fleetstate.State, q query.Checked) *queryerr.Error {
 	return queryerr.BadRequest("component %q is in no catalog of group %q%s", q.Component, q.Group, queryerr.Hint(q.Component, names))
 }
 
-// queriedClusters are the clusters that a request is about, sorted by name. Problems are of those that cannot be computed at all.
+// queriedClusters are the clusters that a request is about, sorted by name. Problems are of those
+// that cannot be computed at all.
 func queriedClusters(st *fleetstate.State, q query.Checked) ([]*fleetstate.Cluster, []problem.Problem) {
 	var out []*fleetstate.Cluster
 	problems := problem.Errors(st.Fleet.ProblemsOf(q.Hub))
@@ -115,8 +119,8 @@ func queriedClusters(st *fleetstate.State, q query.Checked) ([]*fleetstate.Clust
 	return out, problems
 }
 
-// isAbout reports whether a request is about a cluster: one that the selector selects; of retired ones, those that may
-// have something left to be removed. Problems are why that cannot be told.
+// isAbout reports whether a request is about a cluster: one that the selector selects; of retired
+// ones, those that may have something left to be removed. Problems are why that cannot be told.
 func isAbout(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (bool, []problem.Problem) {
 	switch {
 	case st.IsLeftOut(c, q.Requester, q.Desired):
@@ -131,7 +135,8 @@ func isAbout(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (bool
 	return q.LabelSelector.Matches(c.Labels.All), lifecycle.MissingSecret(st, q, c)
 }
 
-// Candidates are the clusters that a request may be about, sorted by name: all of the hub, or the asker alone.
+// Candidates are the clusters that a request may be about, sorted by name: all of the hub, or the
+// asker alone.
 func Candidates(st *fleetstate.State, q query.Checked) []*fleetstate.Cluster {
 	all := st.ClustersOf(q.Hub)
 	if q.Requester == fleet.OwnerHub {

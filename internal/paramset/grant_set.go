@@ -20,7 +20,8 @@ type GrantSet struct {
 	Deletion string `json:"deletion"`
 }
 
-// grantSets are one set per group that a member's own engine is to have, as soon as the hub's has nothing of it any more.
+// grantSets are one set per group that a member's own engine is to have, as soon as the hub's has
+// nothing of it any more.
 func grantSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Problem) {
 	clusters, problems := queriedClusters(st, q)
 	var sets []Set
@@ -34,7 +35,8 @@ func grantSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Problem)
 			}
 			sets = append(sets, &GrantSet{
 				Common: commonOf(c, catalog.ApplicationName(grantPrefix+"-"+group, c.Member.Name)), Group: group, Engine: c.Member.Engine,
-				// Always: the Application is to stay until its ConfigMap has gone, and that is all it runs.
+				// Always: the Application is to stay until its ConfigMap has gone, and that is all
+				// it runs.
 				Deletion: fleet.Cascade,
 			})
 		}

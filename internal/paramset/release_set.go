@@ -81,7 +81,8 @@ func newReleaseUse(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Gr
 	return u
 }
 
-// DesiredReleases are the releases of a group that the clusters of an owner will be on when all removals are done, by type.
+// DesiredReleases are the releases of a group that the clusters of an owner will be on when all
+// removals are done, by type.
 func DesiredReleases(st *fleetstate.State, hub, group, owner string) map[string]*ReleaseUse {
 	uses, _ := releaseUses(st, query.Checked{Query: query.Query{View: query.Releases, Hub: hub, Group: group}, Requester: owner, Desired: true})
 	return uses
@@ -118,7 +119,8 @@ func releaseSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Proble
 	return sets, problems
 }
 
-// requesterCommon are the common fields of the cluster whose engine asks: the one that the ApplicationSets live on.
+// requesterCommon are the common fields of the cluster whose engine asks: the one that the
+// ApplicationSets live on.
 func requesterCommon(st *fleetstate.State, q query.Checked) Common {
 	name := q.Requester
 	if name == fleet.OwnerHub {

@@ -6,8 +6,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 )
 
-// Common is what every parameter set has, but for `digest` and `revision`, which encode adds. Name is the cluster that
-// the Application is deployed to.
+// Common is what every parameter set has, but for `digest` and `revision`, which encode adds. Name
+// is the cluster that the Application is deployed to.
 type Common struct {
 	Name            string          `json:"name"`
 	NameNormalized  string          `json:"nameNormalized"`
@@ -18,9 +18,11 @@ type Common struct {
 	Model           string          `json:"model"`
 	Metadata        json.RawMessage `json:"metadata"`
 	ApplicationName string          `json:"applicationName"`
-	// Quarantine tells why the set is the last good one of a member that cannot be computed; absent from all others (fleetstate, rule 5).
+	// Quarantine tells why the set is the last good one of a member that cannot be computed; absent
+	// from all others (fleetstate, rule 5).
 	Quarantine string `json:"quarantine,omitempty"`
-	// Revision is what the set is computed from, where that is not the State's; the encoding adds it.
+	// Revision is what the set is computed from, where that is not the State's; the encoding adds
+	// it.
 	Revision string `json:"-"`
 }
 
@@ -47,7 +49,8 @@ type ReleaseSet struct {
 	HelmValues string         `json:"helmValues"`
 }
 
-// ComponentSet is one element of the answer to view components. Kind and what follows it are absent for a plain chart.
+// ComponentSet is one element of the answer to view components. Kind and what follows it are absent
+// for a plain chart.
 type ComponentSet struct {
 	Common
 	Component   string        `json:"component"`
@@ -61,7 +64,8 @@ type ComponentSet struct {
 	Deletion    string        `json:"deletion"`
 	// Kind is KindManifests for a folder in Git, Chart.Path, that is applied as it is.
 	Kind string `json:"kind,omitempty"`
-	// DependsOn are components of the same cluster that Flux waits for, Substitute has Flux put the facts for variables.
+	// DependsOn are components of the same cluster that Flux waits for, Substitute has Flux put the
+	// facts for variables.
 	DependsOn  []string `json:"dependsOn,omitempty"`
 	Substitute bool     `json:"substitute,omitempty"`
 }
@@ -73,9 +77,11 @@ type AgentSet struct {
 	Flags      map[string]string `json:"flags"`
 	Groups     []string          `json:"groups"`
 	HelmValues string            `json:"helmValues"`
-	// CredentialValues are the values of charts/fleet-secret on the member: the credentials of what it reads.
+	// CredentialValues are the values of charts/fleet-secret on the member: the credentials of what
+	// it reads.
 	CredentialValues string `json:"credentialValues"`
-	// Components are the merged components that a flux agent runs; absent for argocd, whose engine asks by itself.
+	// Components are the merged components that a flux agent runs; absent for argocd, whose engine
+	// asks by itself.
 	Components []ComponentSet `json:"components,omitempty"`
 	Deletion   string         `json:"deletion"`
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// asideFields are those of a parameter set that a plan does not compare for each Application: what comes from the
-// cluster (whose own differences the plan shows) and none of our Applications holds, and what tells no difference.
+// asideFields are those of a parameter set that a plan does not compare for each Application: what
+// comes from the cluster (whose own differences the plan shows) and none of our Applications holds,
+// and what tells no difference.
 var asideFields = []string{
 	"revision", "digest", "metadata", "tenant", "environment", "model", "server", "valueFiles", "clusters",
 }

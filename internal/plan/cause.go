@@ -54,7 +54,8 @@ func (c *comparison) removal(hub string, a inventory.Application, on Cluster) Ap
 	return out
 }
 
-// retirement is what becomes of what runs when the member retires: what registers it goes in any case, its agent stays.
+// retirement is what becomes of what runs when the member retires: what registers it goes in any
+// case, its agent stays.
 func (c *comparison) retirement(hub string, a inventory.Application) string {
 	switch a.View {
 	case query.Members:
@@ -77,7 +78,8 @@ func (c *comparison) componentCause(hub, cluster string, out *Application) {
 	out.Cause, out.Deletion, out.Detail, out.Position = why.Reason, why.Deletion, why.Detail, why.Pos
 }
 
-// releaseCause is why no cluster of the owner's is on a release any more: what the clusters that were on it have become.
+// releaseCause is why no cluster of the owner's is on a release any more: what the clusters that
+// were on it have become.
 func (c *comparison) releaseCause(hub string, a inventory.Application) Cause {
 	causes := map[Cause]bool{}
 	for _, name := range a.Clusters {

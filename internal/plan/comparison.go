@@ -16,8 +16,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// Compare is the plan of going from base to head. Members that cannot be computed are Broken. One that keeps what it had at the
-// base does so in the plan; any other is left out of it, as it is not known before or afterwards.
+// Compare is the plan of going from base to head. Members that cannot be computed are Broken. One
+// that keeps what it had at the base does so in the plan; any other is left out of it, as it is not
+// known before or afterwards.
 func Compare(base, head *fleetstate.State) *Plan {
 	var broken []Broken
 	without := map[fleetstate.ID]bool{}
@@ -85,7 +86,8 @@ type fleetOf struct {
 	without   map[fleetstate.ID]bool
 }
 
-// key tells an Application from the others of its cluster. Twin counts those of one name, which lint reports.
+// key tells an Application from the others of its cluster. Twin counts those of one name, which
+// lint reports.
 type key struct {
 	view query.View
 	name string
@@ -107,7 +109,8 @@ func (f *fleetOf) lacks(cluster string) bool {
 	return f.without[fleetstate.ID{Hub: f.inventory.Hub, Name: cluster}]
 }
 
-// names are those of all clusters that are there or have Applications (a hub without a member file).
+// names are those of all clusters that are there or have Applications (a hub without a member
+// file).
 func (f *fleetOf) names() map[string]bool {
 	out := map[string]bool{}
 	for _, name := range f.inventory.Names() {
@@ -138,7 +141,8 @@ func byKey(all []inventory.Application) map[key]inventory.Application {
 	return out
 }
 
-// hub compares cluster by cluster: what all of a hub's clusters run is much, what changes is little.
+// hub compares cluster by cluster: what all of a hub's clusters run is much, what changes is
+// little.
 func (c *comparison) hub(name string) Hub {
 	h := Hub{Name: name, Clusters: []Cluster{}}
 	before, after := c.before[name], c.after[name]

@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// differences are those of two Applications of one key, and whether there are any: those of the labels and annotations that
-// one writes onto its cluster are the cluster's, and told there.
+// differences are those of two Applications of one key, and whether there are any: those of the
+// labels and annotations that one writes onto its cluster are the cluster's, and told there.
 func differences(a, b inventory.Application) (told []Difference, differ bool) {
 	told = append(append([]Difference{}, settings(a.Settings, b.Settings)...), values(root(a.Values), root(b.Values), nil)...)
 	return told, len(told) > 0 || !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations)
@@ -76,7 +76,8 @@ func clusterDifferences(a, b inventory.Cluster) []Difference {
 	return append(out, declared(Annotation, a.Annotations, b.Annotations)...)
 }
 
-// declared are the differences of labels or annotations. Reserved ones are settings of the member file.
+// declared are the differences of labels or annotations. Reserved ones are settings of the member
+// file.
 func declared(kind Kind, a, b labels.Set) []Difference {
 	var out []Difference
 	side := func(in labels.Set, name string) *Side {

@@ -1,4 +1,5 @@
-// Package plan compares two states of a fleet: what changes for each cluster and each of its Applications.
+// Package plan compares two states of a fleet: what changes for each cluster and each of its
+// Applications.
 //
 //		Compare(base, head) -> Plan
 //

@@ -12,9 +12,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// changedAt is the place among a chart's changed files that a component's change comes from: its own entry of a catalog or what
-// holds for all, else the template that makes the object, a named template, or the chart's own file. Of values that concern
-// other components alone there is none.
+// changedAt is the place among a chart's changed files that a component's change comes from: its
+// own entry of a catalog or what holds for all, else the template that makes the object, a named
+// template, or the chart's own file. Of values that concern other components alone there is none.
 func changedAt(files []expand.Change, component, template string) (old, updated problem.Pos, ok bool) {
 	likely := len(ranks)
 	for _, c := range files {

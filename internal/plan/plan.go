@@ -64,10 +64,11 @@ type Hub struct {
 	// Objects are what else changes at the end of the pipeline, by kind and name; absent if there
 	// are none.
 	Objects []Object `json:"objects,omitempty"`
-	// Rollouts are the orders in which ApplicationSets with steps sync what changes; absent if there
-	// are none.
+	// Rollouts are the orders in which ApplicationSets with steps sync what changes; absent if
+	// there are none.
 	Rollouts []Rollout `json:"rollouts,omitempty"`
-	// Waiting are draining members for which something would change, by name; absent if there are none.
+	// Waiting are draining members for which something would change, by name; absent if there are
+	// none.
 	Waiting []Waiting `json:"waiting,omitempty"`
 	// UnchangedClusters and UnchangedApplications count all others.
 	UnchangedClusters     int `json:"-"`
@@ -93,13 +94,14 @@ type Cluster struct {
 	Environment string `json:"environment,omitempty"`
 	// Action is absent when only Applications change.
 	Action Action `json:"action,omitempty" jsonschema:"enum=create,enum=change,enum=remove"`
-	// Cause is why the cluster is removed, and Position its place: the line that retires it, the file
-	// that is gone, or the one that it has moved to.
+	// Cause is why the cluster is removed, and Position its place: the line that retires it, the
+	// file that is gone, or the one that it has moved to.
 	Cause    Cause       `json:"cause,omitempty" jsonschema:"enum=moved,enum=retired,enum=lost"`
 	Position problem.Pos `json:"position,omitzero"`
 	// Member is the member file, of a removed cluster the base's; absent for a hub without one.
 	Member problem.Pos `json:"member,omitzero"`
-	// Differences are those of a changed cluster: settings of its member file, labels and annotations.
+	// Differences are those of a changed cluster: settings of its member file, labels and
+	// annotations.
 	Differences []Difference `json:"differences"`
 	// Applications are those that change, in order.
 	Applications []Application `json:"applications"`
@@ -122,7 +124,8 @@ type Application struct {
 	View      query.View `json:"view" jsonschema:"enum=members,enum=releases,enum=components,enum=agents"`
 	Group     string     `json:"group,omitempty"`
 	Component string     `json:"component,omitempty"`
-	// Owner is whose engine owns the Application, "hub" or a member's name; of a removed one, whose did.
+	// Owner is whose engine owns the Application, "hub" or a member's name; of a removed one, whose
+	// did.
 	Owner   string `json:"owner"`
 	Engine  string `json:"engine" jsonschema:"enum=argocd,enum=flux"`
 	Release string `json:"release,omitempty"`
@@ -131,7 +134,8 @@ type Application struct {
 	Version string `json:"version,omitempty"`
 	// Clusters are those on the release, for view releases.
 	Clusters []string `json:"clusters,omitempty"`
-	// RenamedFrom and RenamedTo name the other Application of a rename: the same chart of the same group.
+	// RenamedFrom and RenamedTo name the other Application of a rename: the same chart of the same
+	// group.
 	RenamedFrom string `json:"renamedFrom,omitempty"`
 	RenamedTo   string `json:"renamedTo,omitempty"`
 	// Differences are those of a changed or moved Application. A registration that differs only in

@@ -234,7 +234,8 @@ remove i/i application-sets-resources-default lost
 	}
 }
 
-// A member that cannot be computed is named, and keeps what it had; where nothing is known from before it is left out (rule 2).
+// A member that cannot be computed is named, and keeps what it had; where nothing is known from
+// before it is left out (rule 2).
 func TestCompareBroken(t *testing.T) {
 	files := small()
 	broken := files.With(tree{member("h", "a"): "clusterName: a\n", member("h", "b"): spoke("b", "labels: {x: y}\n")})

@@ -66,7 +66,8 @@ func (r rollouts) sorted() []Rollout {
 	return out
 }
 
-// selects evaluates a step's expressions as Argo CD does: In and NotIn over the Application's labels, all of which hold.
+// selects evaluates a step's expressions as Argo CD does: In and NotIn over the Application's
+// labels, all of which hold.
 func selects(step any, o *object.Object) bool {
 	expressions, _ := manifest.At(step, "matchExpressions").([]any)
 	for _, e := range expressions {

@@ -42,8 +42,8 @@ func Findings(ps []Problem) []Finding {
 	return out
 }
 
-// OnePerPlace merges problems that differ only in their cluster: a file at a general level is reported
-// once. A problem of one cluster alone keeps its cluster.
+// OnePerPlace merges problems that differ only in their cluster: a file at a general level is
+// reported once. A problem of one cluster alone keeps its cluster.
 func OnePerPlace(ps []Problem) []Problem {
 	var out []Problem
 	seen := map[string]int{}

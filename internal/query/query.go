@@ -39,18 +39,20 @@ type Query struct {
 	Component string
 	// Release restricts Components to the clusters on one release of the group.
 	Release string
-	// Base is a catalog entry as encoding/json decodes it with UseNumber; nil for the layout's catalog.
+	// Base is a catalog entry as encoding/json decodes it with UseNumber; nil for the layout's
+	// catalog.
 	Base map[string]any
 	// Selector restricts the clusters by their labels.
 	Selector any
 	// Owner is whose engine asks: "hub" (also when empty), or a member's name.
 	Owner string
-	// ApplicationSet is the name of the ApplicationSet that asks, which is none of the parameters; empty when nobody knows.
+	// ApplicationSet is the name of the ApplicationSet that asks, which is none of the parameters;
+	// empty when nobody knows.
 	ApplicationSet string
 }
 
-// Parse reads input.parameters (a JSON object); an absent hub is defaultHub. The error is an *Error of kind
-// BadRequest.
+// Parse reads input.parameters (a JSON object); an absent hub is defaultHub. The error is an *Error
+// of kind BadRequest.
 func Parse(parameters []byte, defaultHub string) (Query, error) {
 	dec := json.NewDecoder(bytes.NewReader(parameters))
 	dec.UseNumber()
@@ -111,8 +113,8 @@ func Parse(parameters []byte, defaultHub string) (Query, error) {
 	return r, nil
 }
 
-// deeper says whether what encoding/json decoded has more than so many levels. A request is small, yet its values are
-// written once for each cluster and indented by their depth.
+// deeper says whether what encoding/json decoded has more than so many levels. A request is small,
+// yet its values are written once for each cluster and indented by their depth.
 func deeper(v any, levels int) bool {
 	if levels < 0 {
 		return true
@@ -139,7 +141,8 @@ type Checked struct {
 	Query
 	// Requester is whose engine asks: fleet.OwnerHub or a member's name.
 	Requester string
-	// Desired asks for what will be when all removals are done: for plans, and for engines that remove in one step.
+	// Desired asks for what will be when all removals are done: for plans, and for engines that
+	// remove in one step.
 	Desired bool
 	// SubjectsOnly asks for what the sets are about alone: any number of sets, without values.
 	SubjectsOnly  bool

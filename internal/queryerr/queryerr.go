@@ -17,8 +17,8 @@ const (
 	KindUnavailable
 )
 
-// maxMessage bounds an error's text, in bytes: it becomes a condition of the ApplicationSet, and varying text makes
-// Argo CD reconcile in a loop (rule G5; argo-cd#21887).
+// maxMessage bounds an error's text, in bytes: it becomes a condition of the ApplicationSet, and
+// varying text makes Argo CD reconcile in a loop (rule G5; argo-cd#21887).
 const maxMessage = 600
 
 // Error is why a request has no answer.

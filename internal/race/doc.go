@@ -1,2 +1,3 @@
-// Package race tells tests whether the race detector looks on, for which bounds of time and memory are wider.
+// Package race tells tests whether the race detector looks on, for which bounds of time and memory
+// are wider.
 package race

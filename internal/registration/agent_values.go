@@ -7,9 +7,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// AgentValues are the values of charts/generator-plugin on the member: who it is, where the fleet's repository is, and
-// its labels and annotations as the hub sees them, which are the facts of the member's own engine: both must come to
-// the same selections (M1).
+// AgentValues are the values of charts/generator-plugin on the member: who it is, where the fleet's
+// repository is, and its labels and annotations as the hub sees them, which are the facts of the
+// member's own engine: both must come to the same selections (M1).
 func AgentValues(c *fleetstate.Cluster) map[string]any {
 	git := map[string]any{}
 	for key, annotation := range map[string]string{"url": "fleet_repo_url", "ref": "fleet_repo_revision"} {
@@ -18,8 +18,8 @@ func AgentValues(c *fleetstate.Cluster) map[string]any {
 		}
 	}
 	if n := fleetCredentials(c); n != nil && provided(c.Member) && n.Get("type") != nil && n.Get("type").Text == "http" {
-		// The service takes a user name and a password from the Secret that charts/fleet-secret makes for Argo CD; the
-		// other types have keys that only Argo CD knows.
+		// The service takes a user name and a password from the Secret that charts/fleet-secret
+		// makes for Argo CD; the other types have keys that only Argo CD knows.
 		git["credentialsSecret"] = c.Member.Name + "-git-" + FleetCredentials
 	}
 	ownLabels := maps.Clone(c.Labels.All)

@@ -11,7 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// GitSecret is a Secret beside an engine with the credentials of Git repositories, as charts/fleet-secret makes it.
+// GitSecret is a Secret beside an engine with the credentials of Git repositories, as
+// charts/fleet-secret makes it.
 type GitSecret struct {
 	Name string
 	Type string // http, githubApp or ssh: which keys it has
@@ -20,9 +21,9 @@ type GitSecret struct {
 	Pos  problem.Pos // where it is declared
 }
 
-// GitSecrets are the Secrets on a member with an engine of its own, as far as the hierarchy says what they are for: one
-// whose URL is in the secret store alone is not among them. A member that neither pulls its credentials nor is given them
-// has none.
+// GitSecrets are the Secrets on a member with an engine of its own, as far as the hierarchy says
+// what they are for: one whose URL is in the secret store alone is not among them. A member that
+// neither pulls its credentials nor is given them has none.
 func GitSecrets(c *fleetstate.Cluster) []GitSecret {
 	m := c.Member
 	if !m.Remote || !provided(m) || c.Registration == nil {
@@ -62,8 +63,8 @@ func GitSecrets(c *fleetstate.Cluster) []GitSecret {
 	return out
 }
 
-// GitSecretFor is the Secret with a repository's credentials, as Argo CD chooses among them: the one for that repository,
-// else the one with the longest URL that the repository's begins with.
+// GitSecretFor is the Secret with a repository's credentials, as Argo CD chooses among them: the
+// one for that repository, else the one with the longest URL that the repository's begins with.
 func GitSecretFor(all []GitSecret, url string) (GitSecret, bool) {
 	plain := func(s string) string { return strings.TrimSuffix(strings.TrimRight(strings.ToLower(s), "/"), ".git") }
 	url = plain(url)

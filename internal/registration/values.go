@@ -11,8 +11,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// FleetCredentials are the Git credentials among the registration chart's values that are for the fleet's own repository: a member with an
-// engine of its own reads it, the hub has no use for another copy.
+// FleetCredentials are the Git credentials among the registration chart's values that are for the
+// fleet's own repository: a member with an engine of its own reads it, the hub has no use for
+// another copy.
 const FleetCredentials = "fleet"
 
 // FluxNamespace is where Flux is.
@@ -26,8 +27,8 @@ const (
 	keyPush         = "push"
 )
 
-// pushed tells whether the hub writes the member's credentials into the cluster; if so, the member pulls none, whatever
-// else it has its own External Secrets for.
+// pushed tells whether the hub writes the member's credentials into the cluster; if so, the member
+// pulls none, whatever else it has its own External Secrets for.
 func pushed(m *fleet.Member) bool { return m.Remote && m.PushArgoSecrets }
 
 // provided tells whether the member gets its credentials without anybody's help, by either way.
@@ -41,8 +42,9 @@ func engineNamespace(m *fleet.Member) string {
 	return "argocd"
 }
 
-// HubValues are the values of charts/fleet-secret on the hub: the merged fleet/fleet-secret values with what
-// the engine computed on top. What is for the member's engine alone is not made there, or made to be pushed only.
+// HubValues are the values of charts/fleet-secret on the hub: the merged fleet/fleet-secret values
+// with what the engine computed on top. What is for the member's engine alone is not made there, or
+// made to be pushed only.
 func HubValues(st *fleetstate.State, c *fleetstate.Cluster) *yamldoc.Node {
 	computed := credentials(c, true)
 	computed["externalSecret"] = map[string]any{"labels": fleetstate.AnyMap(c.Labels.Declared), "annotations": fleetstate.AnyMap(c.Annotations.Declared)}
@@ -70,8 +72,9 @@ func HubValues(st *fleetstate.State, c *fleetstate.Cluster) *yamldoc.Node {
 	return computedOver(c, computed)
 }
 
-// hubReads tells whether the hub's own engine has a use for the member's repository credentials (githubSecret): the hub
-// deploys all groups to it, or one that has another repository there than on the hub, or the hierarchy says so.
+// hubReads tells whether the hub's own engine has a use for the member's repository credentials
+// (githubSecret): the hub deploys all groups to it, or one that has another repository there than
+// on the hub, or the hierarchy says so.
 func hubReads(st *fleetstate.State, c *fleetstate.Cluster) bool {
 	m := c.Member
 	if !m.Remote {
@@ -88,7 +91,8 @@ func hubReads(st *fleetstate.State, c *fleetstate.Cluster) bool {
 	})
 }
 
-// hubAnnotations are the annotations of the hub of a member. One at home sees the hub as it was then.
+// hubAnnotations are the annotations of the hub of a member. One at home sees the hub as it was
+// then.
 func hubAnnotations(st *fleetstate.State, c *fleetstate.Cluster) map[string]string {
 	self := st.ResolverOf(c).Fleet.HubMember(c.Member.Hub)
 	switch {
@@ -100,21 +104,23 @@ func hubAnnotations(st *fleetstate.State, c *fleetstate.Cluster) map[string]stri
 	return st.ClusterOf(self).Annotations.All
 }
 
-// pushValues switch on that the chart writes the credentials into the cluster. Where, and whether the token of the
-// member's generator-plugin is among them, the hierarchy may say otherwise.
+// pushValues switch on that the chart writes the credentials into the cluster. Where, and whether
+// the token of the member's generator-plugin is among them, the hierarchy may say otherwise.
 func pushValues(c *fleetstate.Cluster) map[string]any {
 	out := map[string]any{catalog.KeyEnabled: true}
 	if c.Registration.At([]string{keyPush, "namespace"}).IsNull() {
 		out["namespace"] = engineNamespace(c.Member)
 	}
-	// Flux installs the service with Helm, which makes a token itself; Argo CD renders without seeing the cluster.
+	// Flux installs the service with Helm, which makes a token itself; Argo CD renders without
+	// seeing the cluster.
 	if c.Registration.At([]string{keyPush, "token", catalog.KeyEnabled}).IsNull() && c.Member.Engine == fleet.EngineArgoCD {
 		out["token"] = map[string]any{catalog.KeyEnabled: true}
 	}
 	return out
 }
 
-// pushedToken is where the token is that the hub pushes for the member's generator-plugin, nil when it pushes none.
+// pushedToken is where the token is that the hub pushes for the member's generator-plugin, nil when
+// it pushes none.
 func pushedToken(c *fleetstate.Cluster) map[string]any {
 	if !pushed(c.Member) || c.Member.Engine != fleet.EngineArgoCD {
 		return nil
@@ -133,9 +139,10 @@ func pushedToken(c *fleetstate.Cluster) map[string]any {
 	return out
 }
 
-// AgentCredentialValues are the values of charts/fleet-secret on a member with an engine of its own: the same store and the
-// credentials of the repositories that it reads, but no cluster Secret. A member that does not pull secrets by itself
-// (use_external_secrets), or is given them (push_argo_secrets), has none of them.
+// AgentCredentialValues are the values of charts/fleet-secret on a member with an engine of its
+// own: the same store and the credentials of the repositories that it reads, but no cluster Secret.
+// A member that does not pull secrets by itself (use_external_secrets), or is given them
+// (push_argo_secrets), has none of them.
 func AgentCredentialValues(c *fleetstate.Cluster) *yamldoc.Node {
 	pulls := c.Member.UseExternalSecrets && !pushed(c.Member)
 	computed := credentials(c, pulls)
@@ -153,8 +160,9 @@ func AgentCredentialValues(c *fleetstate.Cluster) *yamldoc.Node {
 	return computedOver(c, computed, fleetstate.KeyKubeconfig, keyPush) // how the hub reaches the member is the hub's matter
 }
 
-// credentials are the cluster's name, its secret (whose ARN names the store's region) and the repository credentials that
-// its member file asks for. What the file does not name is left to the hierarchy.
+// credentials are the cluster's name, its secret (whose ARN names the store's region) and the
+// repository credentials that its member file asks for. What the file does not name is left to the
+// hierarchy.
 func credentials(c *fleetstate.Cluster, pulls bool) map[string]any {
 	m := c.Member
 	out := map[string]any{"clusterName": m.Name}
@@ -173,8 +181,8 @@ func credentials(c *fleetstate.Cluster, pulls bool) map[string]any {
 	return out
 }
 
-// FleetCredentials are the credentials of the fleet's repository that the hierarchy declares for the member, nil for
-// none.
+// FleetCredentials are the credentials of the fleet's repository that the hierarchy declares for
+// the member, nil for none.
 func fleetCredentials(c *fleetstate.Cluster) *yamldoc.Node {
 	n := c.Registration.At([]string{fleetstate.GitCredentials, FleetCredentials})
 	if enabled, ok := n.Get(catalog.KeyEnabled).Truth(); n.IsNull() || ok && !enabled {
@@ -183,7 +191,8 @@ func fleetCredentials(c *fleetstate.Cluster) *yamldoc.Node {
 	return n
 }
 
-// computedOver are the merged fleet/fleet-secret values, but for the keys to drop, below computed ones.
+// computedOver are the merged fleet/fleet-secret values, but for the keys to drop, below computed
+// ones.
 func computedOver(c *fleetstate.Cluster, computed map[string]any, drop ...string) *yamldoc.Node {
 	root := &yamldoc.Node{Kind: yamldoc.Map}
 	if c.Registration != nil && c.Registration.Root != nil {
@@ -192,7 +201,8 @@ func computedOver(c *fleetstate.Cluster, computed map[string]any, drop ...string
 	return hierarchy.Merge([]hierarchy.Layer{{Level: "hierarchy", Root: root}, {Level: "computed", Root: yamldoc.FromAny(nil, computed)}}, nil).Root
 }
 
-// WithoutDeclared takes the declared labels and annotations out: the computed ones replace them as a whole.
+// WithoutDeclared takes the declared labels and annotations out: the computed ones replace them as
+// a whole.
 func WithoutDeclared(root *yamldoc.Node) *yamldoc.Node {
 	secret := root.Get("externalSecret")
 	if !secret.IsMap() {
@@ -210,7 +220,8 @@ func withoutKeys(n *yamldoc.Node, drop ...string) *yamldoc.Node {
 	return &out
 }
 
-// AsksForGitHub tells where it is said that the member is to have repository credentials of its own, if it is.
+// AsksForGitHub tells where it is said that the member is to have repository credentials of its
+// own, if it is.
 func AsksForGitHub(c *fleetstate.Cluster) (problem.Pos, bool) {
 	if c.Member.GitHubSecret {
 		return c.Member.KeyPos("githubSecret"), true

@@ -17,8 +17,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// The shapes that are measured: sparse is how fleets look (a cluster overrides 3 of 20 components), dense has a file
-// at every level for every cluster and component.
+// The shapes that are measured: sparse is how fleets look (a cluster overrides 3 of 20 components),
+// dense has a file at every level for every cluster and component.
 var shapes = []struct {
 	name string
 	fleettest.Options
@@ -104,8 +104,8 @@ func readAll(b *testing.B, dir string, files map[string]string) *snapshot.Snapsh
 	return snapshot.New("bench", out)
 }
 
-// BenchmarkWarmAnswer asks again for one component on all clusters; x-write is how many times the cost of writing the
-// answer's bytes (copying them into a buffer) that is.
+// BenchmarkWarmAnswer asks again for one component on all clusters; x-write is how many times the
+// cost of writing the answer's bytes (copying them into a buffer) that is.
 func BenchmarkWarmAnswer(b *testing.B) {
 	st := build(b, nil, snapshot.FromMap(fleettest.Files(fleettest.Default)))
 	want := answer(b, st, 0)
@@ -134,8 +134,8 @@ func BenchmarkColdAnswer(b *testing.B) {
 	}
 }
 
-// BenchmarkOneFile changes one file and builds the state anew from the previous one; x-load is how many times cheaper
-// that is than loading everything.
+// BenchmarkOneFile changes one file and builds the state anew from the previous one; x-load is how
+// many times cheaper that is than loading everything.
 func BenchmarkOneFile(b *testing.B) {
 	levels := map[string]string{
 		"cluster":     "addons/tenants/tenant-0/clusters/cluster-00000",

@@ -29,8 +29,8 @@ func hostile(members int) fleettest.Tree {
 	return files
 }
 
-// TestManyProblemsAreBounded is rule H10: files that are shared by many clusters and are wrong in every line take little
-// memory, and what is not kept is counted.
+// TestManyProblemsAreBounded is rule H10: files that are shared by many clusters and are wrong in
+// every line take little memory, and what is not kept is counted.
 func TestManyProblemsAreBounded(t *testing.T) {
 	const members = 300
 	s := fleettest.Snapshot("rev", hostile(members))

@@ -12,18 +12,19 @@ import (
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
-// Limits of what a generation remembers: responses and fingerprints by number, responses also by bytes.
+// Limits of what a generation remembers: responses and fingerprints by number, responses also by
+// bytes.
 const (
 	maxResponses     = 4096
 	maxResponseBytes = 256 << 20
 )
 
-// maxGenerations is how many states a Cache knows: the one that is served, and the one before, which requests under way and
-// comparisons are about.
+// maxGenerations is how many states a Cache knows: the one that is served, and the one before,
+// which requests under way and comparisons are about.
 const maxGenerations = 2
 
-// Cache remembers responses, which are pure functions of a state and a query (G6). From one state to the next it keeps what
-// both say alike. The zero value is ready; several goroutines may use it.
+// Cache remembers responses, which are pure functions of a state and a query (G6). From one state
+// to the next it keeps what both say alike. The zero value is ready; several goroutines may use it.
 type Cache struct {
 	mu          sync.Mutex
 	generations []*generation // newest first
@@ -52,8 +53,8 @@ func (c *Cache) Get(st *fleetstate.State, r query.Query) (*Response, error) {
 	return response, nil
 }
 
-// Fingerprint is a text that is the same for two states if they answer a query alike, but for the revision; or if both
-// refuse it for the same reason.
+// Fingerprint is a text that is the same for two states if they answer a query alike, but for the
+// revision; or if both refuse it for the same reason.
 func (c *Cache) Fingerprint(st *fleetstate.State, r query.Query) string {
 	key, _ := queryKeyOf(r) // if it fails, so does Get
 	g := c.of(st)
@@ -103,15 +104,18 @@ type generation struct {
 	mu        sync.Mutex
 	responses map[queryKey]remembered[*Response]
 	size      int // of the responses, in bytes
-	// fingerprints are small: they are there still when the responses of a large fleet have been too many to be kept.
+	// fingerprints are small: they are there still when the responses of a large fleet have been
+	// too many to be kept.
 	fingerprints map[queryKey]remembered[string]
-	// pending are those being computed: whoever asks for one meanwhile waits for it. After a commit all ask at once.
+	// pending are those being computed: whoever asks for one meanwhile waits for it. After a commit
+	// all ask at once.
 	pending map[queryKey]*pendingResponse
 	// previous are responses of the state before, each until this one has its own.
 	previous map[queryKey]*Response
 }
 
-// pendingResponse is there for all who wait when done is closed; both are nil where computing it panicked.
+// pendingResponse is there for all who wait when done is closed; both are nil where computing it
+// panicked.
 type pendingResponse struct {
 	done     chan struct{}
 	response *Response
@@ -215,8 +219,8 @@ func (g *generation) putFingerprint(key queryKey, f remembered[string]) {
 	g.fingerprints[key] = f
 }
 
-// takePrevious is the previous state's response to a query, nil if there is none. It is given once: a state has no use for
-// it when it has a response of its own.
+// takePrevious is the previous state's response to a query, nil if there is none. It is given once:
+// a state has no use for it when it has a response of its own.
 func (g *generation) takePrevious(key queryKey) *Response {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -225,8 +229,8 @@ func (g *generation) takePrevious(key queryKey) *Response {
 	return response
 }
 
-// succeed takes over from the previous generation what depends on nothing that has changed since: responses as a whole, or
-// for their parts.
+// succeed takes over from the previous generation what depends on nothing that has changed since:
+// responses as a whole, or for their parts.
 func (g *generation) succeed(previous *generation) {
 	previous.mu.Lock()
 	defer previous.mu.Unlock()
@@ -253,9 +257,9 @@ func (g *generation) succeed(previous *generation) {
 	}
 }
 
-// unchangedTopics tells which topics depend on none of the Applications that differ between two states; nil where anything
-// else differs. Applications come and go by the hundred when a component is rolled out, each time in a few changes of the
-// facts.
+// unchangedTopics tells which topics depend on none of the Applications that differ between two
+// states; nil where anything else differs. Applications come and go by the hundred when a component
+// is rolled out, each time in a few changes of the facts.
 func unchangedTopics(before, after *fleetstate.State) func(topic) bool {
 	if before.Resolver().Snapshot != after.Resolver().Snapshot || before.KnowsApplications() != after.KnowsApplications() ||
 		!before.Facts().EqualClusters(after.Facts()) || !before.Facts().EqualGrants(after.Facts()) {
@@ -273,10 +277,11 @@ func unchangedTopics(before, after *fleetstate.State) func(topic) bool {
 		return nil
 	}
 	return func(t topic) bool {
-		// A component's set depends on its Application, which counts if it is labelled with the set's group and component;
-		// which components a release has, on those of its group; what registers a member, on all of its cluster; all of a
-		// group, on the Applications that deliver its grants. Of an agent it matters whether there is one at all, where its
-		// cluster is not known any more.
+		// A component's set depends on its Application, which counts if it is labelled with the
+		// set's group and component; which components a release has, on those of its group; what
+		// registers a member, on all of its cluster; all of a group, on the Applications that
+		// deliver its grants. Of an agent it matters whether there is one at all, where its cluster
+		// is not known any more.
 		switch {
 		case t.view == query.Agents:
 			return !agents

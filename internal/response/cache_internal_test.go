@@ -110,8 +110,8 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 	}
 }
 
-// A fingerprint outlives its answer, which may have been too much to be remembered: while a component is rolled out, each
-// change of its Applications is compared for every ApplicationSet.
+// A fingerprint outlives its answer, which may have been too much to be remembered: while a
+// component is rolled out, each change of its Applications is compared for every ApplicationSet.
 func TestFingerprintsOutliveAnswers(t *testing.T) {
 	files := fleettest.Snapshot("rev", fleettest.Small())
 	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"))
@@ -143,8 +143,8 @@ func TestFingerprintsOutliveAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswersAreComputedOnce: whoever asks while an answer is being computed gets the same one; if computing it panics,
-// the others do not wait for ever.
+// TestAnswersAreComputedOnce: whoever asks while an answer is being computed gets the same one; if
+// computing it panics, the others do not wait for ever.
 func TestAnswersAreComputedOnce(t *testing.T) {
 	t.Parallel()
 	a := newGeneration(nil)

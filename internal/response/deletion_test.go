@@ -27,8 +27,8 @@ func deletions(t testing.TB, st *fleetstate.State, parameters string) string {
 	return strings.Join(out, " ")
 }
 
-// TestDeletionOfComponents is rules D2 to D4: for what reason a component's set leaves the answer decides whether it is
-// answered with cascade before.
+// TestDeletionOfComponents is rules D2 to D4: for what reason a component's set leaves the answer
+// decides whether it is answered with cascade before.
 func TestDeletionOfComponents(t *testing.T) {
 	off := fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}
 	selects := func(selector, label string) fleettest.Tree {
@@ -124,8 +124,8 @@ func removeCascade(sets string) string {
 	return strings.Join(out, " ")
 }
 
-// TestSetToBeRemovedIsComputedAsBefore: until its Application goes, nothing else changes for what runs.
-// (D3)
+// TestSetToBeRemovedIsComputedAsBefore: until its Application goes, nothing else changes for what
+// runs. (D3)
 func TestSetToBeRemovedIsComputedAsBefore(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true, namespace: net, values: {who: '{{ .cluster }}'}, " + fleettest.DNSChart + "}\n"})
 	for name, more := range map[string]fleettest.Tree{
@@ -147,8 +147,8 @@ func TestSetToBeRemovedIsComputedAsBefore(t *testing.T) {
 	}
 }
 
-// TestDeletionOfMembers is rule D3 for what registers a member: it stays while anything is left on the cluster that Argo
-// CD has to reach it for, and then goes.
+// TestDeletionOfMembers is rule D3 for what registers a member: it stays while anything is left on
+// the cluster that Argo CD has to reach it for, and then goes.
 func TestDeletionOfMembers(t *testing.T) {
 	const retired = "lifecycle: retired\n"
 	agent := fleettest.Registration("one")
@@ -192,7 +192,8 @@ func TestDeletionOfMembers(t *testing.T) {
 	}
 }
 
-// TestRetiredAgents: an agent is left alone when its member retires. Its own engine removes what is its own.
+// TestRetiredAgents: an agent is left alone when its member retires. Its own engine removes what is
+// its own.
 func TestRetiredAgents(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\nenable_remote_addons: true\nlifecycle: retired\ndeletion: cascade\n")})
 	st := querytest.BuildWith(t, files, facts.Application{Name: "agent-one", Cluster: "one"}, fleettest.Application("dns", "one", "default"))
@@ -203,15 +204,16 @@ func TestRetiredAgents(t *testing.T) {
 			t.Errorf("%s: %q, want %q", parameters, got, want)
 		}
 	}
-	// What a flux agent runs is no Application: the hub has no part in its removal (TestDeletionOfHelmReleases).
+	// What a flux agent runs is no Application: the hub has no part in its removal
+	// (TestDeletionOfHelmReleases).
 	flux := fleettest.Small().With(fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n", fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n")})
 	if s := querytest.Ask(t, querytest.BuildWith(t, flux, fleettest.Application("dns", "one", "default")), `{"view":"agents"}`)["agent-one"]; s == nil || s["components"] != nil {
 		t.Errorf("%v", s)
 	}
 }
 
-// TestRemovedComponentKeepsItsApplicationSet: as long as an Application of a removed component is there, its ApplicationSet is kept.
-// (R7)
+// TestRemovedComponentKeepsItsApplicationSet: as long as an Application of a removed component is
+// there, its ApplicationSet is kept. (R7)
 func TestRemovedComponentKeepsItsApplicationSet(t *testing.T) {
 	catalog := fleettest.Tree{
 		"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}}\n",
@@ -265,7 +267,8 @@ func TestRemovedComponentKeepsItsApplicationSet(t *testing.T) {
 	}
 }
 
-// TestRetiredMembersConcernNobody: what is wrong with a retired member's values refuses no answer while it is removed.
+// TestRetiredMembersConcernNobody: what is wrong with a retired member's values refuses no answer
+// while it is removed.
 func TestRetiredMembersConcernNobody(t *testing.T) {
 	for name, more := range map[string]fleettest.Tree{
 		"values": {"addons/tenants/retail/clusters/one/addons/dns/values.yaml": "a: [\n"}, "catalog": {fleettest.OneCatalog: "dns: [x]\n"}, "labels": {"addons/tenants/retail/clusters/one/fleet/fleet-secret/values.yaml": "a: [\n"},

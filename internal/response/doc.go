@@ -7,8 +7,9 @@
 // Its rules:
 //
 //  1. A response is a pure function of the state and the query (G6): the same bytes every time.
-//  2. Parameter sets of unchanged clusters are reused from the previous response when the facts are the
-//     same. A response whose query depends on none of the Applications that changed is reused whole.
-//  3. Inputs are for engines that remove workloads with what was left out, as Flux does: removals are
-//     left out at once. An id is the set's applicationName; two sets with one id are an error.
+//  2. Parameter sets of unchanged clusters are reused from the previous response when the facts are
+//     the same. A response whose query depends on none of the Applications that changed is reused
+//     whole.
+//  3. Inputs are for engines that remove workloads with what was left out, as Flux does: removals
+//     are left out at once. An id is the set's applicationName; two sets with one id are an error.
 package response

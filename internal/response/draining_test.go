@@ -40,8 +40,8 @@ func of(t testing.TB, st *fleetstate.State, cluster, parameters string) string {
 
 var drainingAsks = []string{`{"view":"members"}`, `{"view":"components","group":"addons"}`, `{"view":"agents"}`}
 
-// Rule 12: a draining member keeps its sets byte for byte, their revision included, in every view and over a restart,
-// until it is active again; all others go on.
+// Rule 12: a draining member keeps its sets byte for byte, their revision included, in every view
+// and over a restart, until it is active again; all others go on.
 func TestDrainingKeepsWhatRuns(t *testing.T) {
 	change := fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "replicas: 9\n", fleettest.SystemCatalog: "dns: {enabled: true, namespace: elsewhere, " + fleettest.DNSChart + "}\nnew: {enabled: true, " + fleettest.DNSChart + "}\n"}
 	before := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
@@ -96,7 +96,8 @@ func summary(st *fleetstate.State, name string) inventory.Summary {
 	return inventory.Summary{}
 }
 
-// Rule 12: of one that is draining when it is first seen, or that had retired, the first snapshot counts.
+// Rule 12: of one that is draining when it is first seen, or that had retired, the first snapshot
+// counts.
 func TestMemberMayBeginDraining(t *testing.T) {
 	draining, ask := fleettest.Small().With(fleettest.Tree{fleettest.Member("two"): drainingTwo}), drainingAsks[1]
 	change := draining.With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "replicas: 9\n"})
@@ -119,8 +120,9 @@ func TestMemberMayBeginDraining(t *testing.T) {
 	}
 }
 
-// Rules 10 and 12: a draining member that a commit breaks is quarantined at the home that it has, and goes on draining
-// from there when it is mended. Facts that would break its home are a problem of it, and no reason to leave home.
+// Rules 10 and 12: a draining member that a commit breaks is quarantined at the home that it has,
+// and goes on draining from there when it is mended. Facts that would break its home are a problem
+// of it, and no reason to leave home.
 func TestBrokenDrainingMemberStaysDraining(t *testing.T) {
 	ask := drainingAsks[1]
 	files := fleettest.Small().With(fleettest.Tree{"addons/tenants/retail/environments/dev/addons/dns/values.yaml.gotmpl": "zone: {{ .labels.zone }}\n"})

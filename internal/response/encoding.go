@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
-// encodedSet is a set as JSON. A set of the State's own revision is without it: it belongs where hole is, which is 0 for
-// a set that has another one, and has it.
+// encodedSet is a set as JSON. A set of the State's own revision is without it: it belongs where
+// hole is, which is 0 for a set that has another one, and has it.
 type encodedSet struct {
 	text    []byte
 	hole    int

@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
 
-// What a hub knew before a change is not what it knows afterwards: the change registers members, and takes back what Git had
-// declared for a Secret.
+// What a hub knew before a change is not what it knows afterwards: the change registers members,
+// and takes back what Git had declared for a Secret.
 func TestSettledFactsFollowTheRegistration(t *testing.T) {
 	type labels = map[string]string
 	live := func(of labels, names ...string) facts.Set {

@@ -19,8 +19,9 @@ func inRing(name, ring string) facts.Set {
 	return facts.NewSet(false, facts.Cluster{Name: name, Labels: map[string]string{"ring": ring}})
 }
 
-// TestChangeReachesWhateverDependsOnIt is rule G6 change by change: all that depends on it is computed anew, in a state whose previous one has
-// been asked everything, and is as in a state that is built from nothing.
+// TestChangeReachesWhateverDependsOnIt is rule G6 change by change: all that depends on it is
+// computed anew, in a state whose previous one has been asked everything, and is as in a state that
+// is built from nothing.
 func TestChangeReachesWhateverDependsOnIt(t *testing.T) {
 	t.Parallel()
 	agents := fleettest.Small().With(fleettest.Tree{
@@ -121,8 +122,8 @@ func TestChangeReachesWhateverDependsOnIt(t *testing.T) {
 	}
 }
 
-// TestManyMovedMembersAreFound: so many members have moved to a folder since a member was read last that the index of folders
-// is made anew; a change of that folder reaches all of them.
+// TestManyMovedMembersAreFound: so many members have moved to a folder since a member was read last
+// that the index of folders is made anew; a change of that folder reaches all of them.
 func TestManyMovedMembersAreFound(t *testing.T) {
 	t.Parallel()
 	const many = 300

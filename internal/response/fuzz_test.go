@@ -26,8 +26,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// FuzzRequest: no input of getparams makes the engine panic; what is accepted is answered with JSON or refused with an
-// error of a known kind, in the same way twice (G5, G6).
+// FuzzRequest: no input of getparams makes the engine panic; what is accepted is answered with JSON
+// or refused with an error of a known kind, in the same way twice (G5, G6).
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"view":"members"}`, `{"view":"components","group":"addons","component":"dns"}`, `{"view":"releases","group":"addons","release":"canary"}`,
@@ -66,11 +66,13 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// aloneTag is the tag `!`, by which Helm makes a text of a number and the engine does not (rule 1 of package yamldoc).
+// aloneTag is the tag `!`, by which Helm makes a text of a number and the engine does not (rule 1
+// of package yamldoc).
 var aloneTag = regexp.MustCompile(`!([\s,\]}]|$)`)
 
-// FuzzValues: whatever two value files of a component hold, a cluster of another tenant stays as it is; what is
-// accepted is what Helm makes of the same files, and what is not is a problem that names one of them (H2, H9, G2).
+// FuzzValues: whatever two value files of a component hold, a cluster of another tenant stays as it
+// is; what is accepted is what Helm makes of the same files, and what is not is a problem that
+// names one of them (H2, H9, G2).
 func FuzzValues(f *testing.F) {
 	for _, s := range [][2]string{
 		{"", ""},

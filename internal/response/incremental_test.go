@@ -18,8 +18,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// everything is all that can be asked of a state, as text: answers or errors of every view, explanations with their
-// levels, findings and summaries.
+// everything is all that can be asked of a state, as text: answers or errors of every view,
+// explanations with their levels, findings and summaries.
 func everything(t testing.TB, st *fleetstate.State) map[string]string {
 	t.Helper()
 	out := map[string]string{"problems": querytest.Problems(st.Problems), "lint": querytest.Problems(lint.Run(st))}
@@ -132,8 +132,8 @@ var liveFacts = []facts.Set{
 	facts.NewSet(false, facts.Cluster{Name: "two", Labels: map[string]string{"addonsRelease": "lost", "bad": "not valid!"}}),
 }
 
-// withApplications are facts with some Applications, some of which carry the finalizer or have a controller; one time in
-// four, nothing is known of them.
+// withApplications are facts with some Applications, some of which carry the finalizer or have a
+// controller; one time in four, nothing is known of them.
 func withApplications(r *rand.Rand, s facts.Set) facts.Set {
 	if r.IntN(4) == 0 {
 		return s
@@ -152,9 +152,10 @@ func withApplications(r *rand.Rand, s facts.Set) facts.Set {
 	return s.WithApplications(apps...)
 }
 
-// TestIncrementalBuildIsAFreshOne is rule G6 for a service that runs for months: after any sequence of commits and
-// changes of the live facts, the state built from the previous one answers and explains as one built from nothing but
-// the snapshot, the facts, and the snapshots in which those members that cannot be computed last could (fleetstate, rule 5).
+// TestIncrementalBuildIsAFreshOne is rule G6 for a service that runs for months: after any sequence
+// of commits and changes of the live facts, the state built from the previous one answers and
+// explains as one built from nothing but the snapshot, the facts, and the snapshots in which those
+// members that cannot be computed last could (fleetstate, rule 5).
 func TestIncrementalBuildIsAFreshOne(t *testing.T) {
 	runs, steps := 24, 30
 	if testing.Short() {
@@ -233,8 +234,8 @@ func TestChangedCatalogReachesEveryCluster(t *testing.T) {
 	}
 }
 
-// TestOrderOfFilesChangesNothing is rule G6: neither the order of maps and files, nor that of clusters' facts, nor what was
-// asked before.
+// TestOrderOfFilesChangesNothing is rule G6: neither the order of maps and files, nor that of
+// clusters' facts, nor what was asked before.
 func TestOrderOfFilesChangesNothing(t *testing.T) {
 	files := fleettest.Small()
 	all := changes()

@@ -19,7 +19,8 @@ import (
 
 // Each test here is a lesson of docs/design/0007-lessons.md.
 
-// TestEveryLevelIsRead, lesson 1: templates read three of five levels, and the two most general files were read by nobody (H1, H6).
+// TestEveryLevelIsRead, lesson 1: templates read three of five levels, and the two most general
+// files were read by nobody (H1, H6).
 func TestEveryLevelIsRead(t *testing.T) {
 	files := fleettest.Small()
 	for level, dir := range map[string]string{
@@ -45,7 +46,8 @@ func TestEveryLevelIsRead(t *testing.T) {
 	}
 }
 
-// TestClusterBeatsEnvironment, lesson 2: the order in which levels were listed let the environment win (H1).
+// TestClusterBeatsEnvironment, lesson 2: the order in which levels were listed let the environment
+// win (H1).
 func TestClusterBeatsEnvironment(t *testing.T) {
 	order := []string{"addons/tenants/retail/clusters/one", "addons/tenants/retail/environments/prod", "addons/tenants/retail/defaults", "addons/tenants/defaults", "addons/defaults"}
 	for i := range order {
@@ -59,7 +61,8 @@ func TestClusterBeatsEnvironment(t *testing.T) {
 	}
 }
 
-// TestRegistrationReadsTheMembersOwnLevels, lesson 3: a member was registered with the values of the hub's environment (H1).
+// TestRegistrationReadsTheMembersOwnLevels, lesson 3: a member was registered with the values of
+// the hub's environment (H1).
 func TestRegistrationReadsTheMembersOwnLevels(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		"addons/tenants/retail/environments/dev/fleet/fleet-secret/values.yaml":    "externalSecret: {labels: {from: dev}}\n",
@@ -78,15 +81,16 @@ func TestRegistrationReadsTheMembersOwnLevels(t *testing.T) {
 	}
 }
 
-// TestReleaseLookup, lesson 4: without a label the first of the list was taken instead of the default one, an unknown name
-// deployed nothing, and one typo stopped all others (R2, R3).
+// TestReleaseLookup, lesson 4: without a label the first of the list was taken instead of the
+// default one, an unknown name deployed nothing, and one typo stopped all others (R2, R3).
 func TestReleaseLookup(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
 	sets := querytest.Ask(t, st, `{"view":"components","group":"addons"}`)
 	if sets["dns-one"].Text("release") != "default" || sets["dns-two"].Text("release") != "canary" {
 		t.Errorf("releases %q and %q", sets["dns-one"].Text("release"), sets["dns-two"].Text("release"))
 	}
-	// A typo concerns the member that has it; the other member, and other groups, have their answers.
+	// A typo concerns the member that has it; the other member, and other groups, have their
+	// answers.
 	st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		fleettest.Member("two"):                              "clusterName: two\ntenant: retail\nenvironment: dev\nlabels:\n  addonsRelease: canery\n",
 		"resources/defaults/application-sets/resources.yaml": "pools: {enabled: true, chart: {repoURL: r, path: p, version: main}}\n",
@@ -113,7 +117,8 @@ func TestReleaseLookup(t *testing.T) {
 	}
 }
 
-// TestGitBeatsTerraform, lesson 5: labels of the live cluster Secret overwrote Git's, and an empty one blanked them (L1).
+// TestGitBeatsTerraform, lesson 5: labels of the live cluster Secret overwrote Git's, and an empty
+// one blanked them (L1).
 func TestGitBeatsTerraform(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		"addons/defaults/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {hierarchy: git, both: hierarchy}, annotations: {a: git}}\n",
@@ -140,8 +145,9 @@ func TestGitBeatsTerraform(t *testing.T) {
 	}
 }
 
-// TestEveryFlagIsItsOwn, lesson 6: a URL was filled from a revision, one release label copied another, a flag was read from the
-// wrong place, and one group was selected by another's flag (L3, M1).
+// TestEveryFlagIsItsOwn, lesson 6: a URL was filled from a revision, one release label copied
+// another, a flag was read from the wrong place, and one group was selected by another's flag (L3,
+// M1).
 func TestEveryFlagIsItsOwn(t *testing.T) {
 	flags := []string{"use_remote_argo", "use_external_secrets", "push_argo_secrets", "githubSecret", "use_fleet_ack", "use_argocd_ingress", "enable_remote_addons", "enable_remote_resources", "enable_remote_monitoring", "enable_remote_fleet"}
 	bare := querytest.Ask(t, querytest.Build(t, fleettest.Small()), `{"view":"members"}`)["fleet-secret-one"]
@@ -187,7 +193,8 @@ func TestEveryFlagIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestAbsentKeysAreNeverNoValue, lesson 7: absent keys became the text "<no value>", and the Secret was refused (L2).
+// TestAbsentKeysAreNeverNoValue, lesson 7: absent keys became the text "<no value>", and the Secret
+// was refused (L2).
 func TestAbsentKeysAreNeverNoValue(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
 	for _, view := range []string{`{"view":"members"}`, `{"view":"agents"}`, `{"view":"components","group":"addons"}`, `{"view":"releases","group":"addons"}`} {
@@ -222,7 +229,8 @@ func TestAbsentKeysAreNeverNoValue(t *testing.T) {
 	}
 }
 
-// TestCentralizedSpokesGetTheirAddons, lesson 8: without selectors a hub-only one was set on every component (M2).
+// TestCentralizedSpokesGetTheirAddons, lesson 8: without selectors a hub-only one was set on every
+// component (M2).
 func TestCentralizedSpokesGetTheirAddons(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
 	if got := querytest.Names(t, st, `{"view":"components","group":"addons"}`); got != "dns-hub dns-one dns-two" {
@@ -236,8 +244,9 @@ func TestCentralizedSpokesGetTheirAddons(t *testing.T) {
 	}
 }
 
-// TestOneOwner, lesson 9: monitoring on agent clusters was installed by the hub and the member (M1). For any flags, engine
-// and lifecycle each Application has one owner, and every view agrees on it.
+// TestOneOwner, lesson 9: monitoring on agent clusters was installed by the hub and the member
+// (M1). For any flags, engine and lifecycle each Application has one owner, and every view agrees
+// on it.
 func TestOneOwner(t *testing.T) {
 	groups := []string{"addons", "resources", "monitoring", "fleet"}
 	files := fleettest.Small()
@@ -297,7 +306,8 @@ func oneOwner(t *testing.T, st *fleetstate.State, group string, owners map[strin
 	}
 }
 
-// TestNames, lesson 10: names had the chart's version in them and cut clusters at 30 characters (N1, R6).
+// TestNames, lesson 10: names had the chart's version in them and cut clusters at 30 characters
+// (N1, R6).
 func TestNames(t *testing.T) {
 	at := func(version string) map[string]querytest.Set {
 		return querytest.Ask(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns: {version: " + version + "}\n"})), `{"view":"components","group":"addons"}`)
@@ -340,7 +350,8 @@ func TestBothFormsOfBooleans(t *testing.T) {
 	}
 }
 
-// TestOneReleaseLogic, lesson 14: the same thirty lines stood in six files, and differed. Every view asks the same function.
+// TestOneReleaseLogic, lesson 14: the same thirty lines stood in six files, and differed. Every
+// view asks the same function.
 func TestOneReleaseLogic(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
 	canary := querytest.Ask(t, st, `{"view":"releases","group":"addons"}`)["application-sets-addons-canary"]

@@ -23,8 +23,8 @@ func quotas(keys string) fleettest.Tree {
 	return fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\nquotas: {enabled: true, " + keys + "}\n"}
 }
 
-// A component of kind manifests is answered with its folder, no values, and no namespace unless it says one; a chart's set
-// has none of the keys (section 6 of the contract).
+// A component of kind manifests is answered with its folder, no values, and no namespace unless it
+// says one; a chart's set has none of the keys (section 6 of the contract).
 func TestFoldersOfManifestsAreAnswered(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(quotas(folder+", dependsOn: [dns]"))))
 	sets := querytest.Ask(t, st, `{"view": "components", "group": "addons"}`)

@@ -15,8 +15,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// Rule G2: after a restart nothing is known of a cluster whose Secret is missing. Left out of an answer, its Applications
-// would be deleted: the answer is refused, if there are any that the asker answers for.
+// Rule G2: after a restart nothing is known of a cluster whose Secret is missing. Left out of an
+// answer, its Applications would be deleted: the answer is refused, if there are any that the asker
+// answers for.
 func TestClusterWithApplicationsNeedsItsSecret(t *testing.T) {
 	const (
 		components = `{"view":"components","group":"addons","component":"dns","release":"default"}`
@@ -84,8 +85,8 @@ func applicationsOf(t testing.TB, st *fleetstate.State, parameters, applicationS
 	return querytest.Column(t, st, r, "applicationName")
 }
 
-// Rule G1: a member whose own engine asks is there. To answer that it is to run nothing, as its Secret is missing, would
-// remove everything: Flux deletes what is left out.
+// Rule G1: a member whose own engine asks is there. To answer that it is to run nothing, as its
+// Secret is missing, would remove everything: Flux deletes what is left out.
 func TestEngineOfAClusterWithoutSecretIsRefused(t *testing.T) {
 	for more, refused := range map[string]bool{"": true, "lifecycle: retired\n": false} {
 		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent+more)})

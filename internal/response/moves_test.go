@@ -16,7 +16,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// asks is what the ApplicationSet of component dns asks that charts/application-sets makes for a release.
+// asks is what the ApplicationSet of component dns asks that charts/application-sets makes for a
+// release.
 func asks(t testing.TB, applicationSet, release string) query.Query {
 	t.Helper()
 	r := querytest.Query(t, fmt.Sprintf(
@@ -31,8 +32,8 @@ func answeredTo(t testing.TB, st *fleetstate.State, r query.Query) string {
 	return querytest.Column(t, st, r, "name")
 }
 
-// TestMovedSetWaitsForItsOldOwner: cluster two is on canary. As long as another release's ApplicationSet controls its
-// Application, the new one is not told of it. (D4)
+// TestMovedSetWaitsForItsOldOwner: cluster two is on canary. As long as another release's
+// ApplicationSet controls its Application, the new one is not told of it. (D4)
 func TestMovedSetWaitsForItsOldOwner(t *testing.T) {
 	const old, updated = "addons-default-dns", "addons-canary-dns"
 	there := fleettest.Application("dns", "two", "default")
@@ -85,9 +86,9 @@ func TestMovedSetWaitsForItsOldOwner(t *testing.T) {
 	}
 }
 
-// TestReleaseThatIsGoneHasAnEmptyResponse: the ApplicationSets of a release outlive it. Those who are on it are none for certain, so
-// that their answer is an empty one, by which they let go of what has moved; unless a cluster says it is on it.
-// (G1)
+// TestReleaseThatIsGoneHasAnEmptyResponse: the ApplicationSets of a release outlive it. Those who
+// are on it are none for certain, so that their answer is an empty one, by which they let go of
+// what has moved; unless a cluster says it is on it. (G1)
 func TestReleaseThatIsGoneHasAnEmptyResponse(t *testing.T) {
 	versions := fleettest.Tree{"versions/applicationSets.yaml": strings.Replace(fleettest.Small()["versions/applicationSets.yaml"], "canary", "next", 1)}
 	moved := fleettest.Tree{fleettest.Member("two"): "{clusterName: two, tenant: retail, environment: dev, labels: {addonsRelease: next}}\n"}
@@ -116,8 +117,9 @@ func TestReleaseThatIsGoneHasAnEmptyResponse(t *testing.T) {
 	}
 }
 
-// controllers are Argo CD's, as far as it matters who owns what: an ApplicationSet that fails on an Application, because
-// another one controls it, deletes none (argo-cd v2.14 and v3.2, applicationset_controller.go, Reconcile).
+// controllers are Argo CD's, as far as it matters who owns what: an ApplicationSet that fails on an
+// Application, because another one controls it, deletes none (argo-cd v2.14 and v3.2,
+// applicationset_controller.go, Reconcile).
 type controllers struct {
 	apps   map[string]facts.Application // by name
 	failed int
@@ -152,9 +154,10 @@ func (c *controllers) reconcile(t *testing.T, st *fleetstate.State, r query.Quer
 	maps.DeleteFunc(c.apps, func(name string, a facts.Application) bool { return a.Controller == r.ApplicationSet && !told[name] })
 }
 
-// TestMovesNeverDeadlock: whichever clusters move between which releases in one commit, an Argo CD that asks where an
-// answer differs from the one before, in whatever order, ends with each Application in its release, and has never
-// failed. Had it, releases that exchange clusters would wait for each other for ever. (D4)
+// TestMovesNeverDeadlock: whichever clusters move between which releases in one commit, an Argo CD
+// that asks where an answer differs from the one before, in whatever order, ends with each
+// Application in its release, and has never failed. Had it, releases that exchange clusters would
+// wait for each other for ever. (D4)
 func TestMovesNeverDeadlock(t *testing.T) {
 	const clusters = 6
 	releases := []string{"canary", "default", "next", "old"}

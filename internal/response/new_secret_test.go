@@ -12,7 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// A cluster arrives with its Secret, and with each new one; not with other labels, and not by going.
+// A cluster arrives with its Secret, and with each new one; not with other labels, and not by
+// going.
 func TestClusterArrivesWithItsSecret(t *testing.T) {
 	secret := func(name, uid string) facts.Cluster { return facts.Cluster{Name: name, Secret: uid} }
 	state := func(clusters ...facts.Cluster) *fleetstate.State {
@@ -35,7 +36,8 @@ func TestClusterArrivesWithItsSecret(t *testing.T) {
 	}
 }
 
-// An answer deploys to the clusters of its sets, whatever their values say; and to none if it is about the asker's own.
+// An answer deploys to the clusters of its sets, whatever their values say; and to none if it is
+// about the asker's own.
 func TestDeploysTo(t *testing.T) {
 	values := "text: '{\"name\":\"two\",\"nameNormalized\":\"two\"}'\n"
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": values})))
@@ -59,7 +61,8 @@ func TestDeploysTo(t *testing.T) {
 	}
 }
 
-// BenchmarkDeploysTo: many clusters arrive that an answer has no set for, as when a hub is restored.
+// BenchmarkDeploysTo: many clusters arrive that an answer has no set for, as when a hub is
+// restored.
 func BenchmarkDeploysTo(b *testing.B) {
 	files := fleettest.Small()
 	var arrived []string

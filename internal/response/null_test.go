@@ -14,7 +14,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
-// nullable are the paths that null is put at: every key of an entry that is decoded after the merge, and labels.
+// nullable are the paths that null is put at: every key of an entry that is decoded after the
+// merge, and labels.
 var nullable = [][]string{
 	{"enabled"},
 	{"chart"},
@@ -37,7 +38,8 @@ var nullable = [][]string{
 	{},
 }
 
-// takesOut are those by which a set may leave the response: they remove what switches the component on.
+// takesOut are those by which a set may leave the response: they remove what switches the component
+// on.
 var takesOut = []string{"", "enabled", "chart", "chart.name"}
 
 // randomEntry is a level's entry of the component dns.
@@ -72,9 +74,9 @@ func catalogFile(t *testing.T, entry any) string {
 	return string(text)
 }
 
-// TestNullRemovesNothingFromAClusterByItself: a null in any key of an entry removes what lower levels say of that key
-// (H2). It is no statement: no set is answered with cascade because of it, and none leaves the response that the key
-// does not switch on. (D1)
+// TestNullRemovesNothingFromAClusterByItself: a null in any key of an entry removes what lower
+// levels say of that key (H2). It is no statement: no set is answered with cascade because of it,
+// and none leaves the response that the key does not switch on. (D1)
 func TestNullRemovesNothingFromAClusterByItself(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 19))

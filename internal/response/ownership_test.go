@@ -40,9 +40,9 @@ func state(t testing.TB, files fleettest.Tree, known facts.Set) *fleetstate.Stat
 	return st
 }
 
-// TestHubGrantsAGroupWithoutApplications: a group is granted when the hub has no Application of it any more, and is the hub's when
-// the grant's Application has gone. Until then it is nobody's to begin with. Where nothing is known, Git alone decides.
-// (M3)
+// TestHubGrantsAGroupWithoutApplications: a group is granted when the hub has no Application of it
+// any more, and is the hub's when the grant's Application has gone. Until then it is nobody's to
+// begin with. Where nothing is known, Git alone decides. (M3)
 func TestHubGrantsAGroupWithoutApplications(t *testing.T) {
 	mine, hubs := agentOne(argoOne), agentOne(hubsOne)
 	dns := fleettest.Controlled(fleettest.Application("dns", "one", "default"), "addons-default-dns")
@@ -93,9 +93,9 @@ func TestHubGrantsAGroupWithoutApplications(t *testing.T) {
 	}
 }
 
-// TestMemberRunsTheGroupsItHolds: with its grants watched, a member's engine has a group exactly while it holds the grant,
-// whatever Git says; what asks for components may be there before. Retired, it goes on by itself, to remove what it has.
-// (M3)
+// TestMemberRunsTheGroupsItHolds: with its grants watched, a member's engine has a group exactly
+// while it holds the grant, whatever Git says; what asks for components may be there before.
+// Retired, it goes on by itself, to remove what it has. (M3)
 func TestMemberRunsTheGroupsItHolds(t *testing.T) {
 	held, arrived := facts.Grant{Group: "addons", UID: "1", Held: true}, facts.Grant{Group: "addons", UID: "1"}
 	leaving := facts.Grant{Group: "addons", UID: "1", Held: true, Leaving: true}
@@ -147,8 +147,9 @@ func TestMemberRunsTheGroupsItHolds(t *testing.T) {
 	}
 }
 
-// TestFluxReleasesAGroupInTwoSteps: so has a member's Flux. It lets go of HelmReleases in two steps, and keeps the grant until they have
-// gone; what is lost, and stays for ever (D1), holds up nothing. (M3)
+// TestFluxReleasesAGroupInTwoSteps: so has a member's Flux. It lets go of HelmReleases in two
+// steps, and keeps the grant until they have gone; what is lost, and stays for ever (D1), holds up
+// nothing. (M3)
 func TestFluxReleasesAGroupInTwoSteps(t *testing.T) {
 	held, leaving := facts.Grant{Group: "addons", Held: true}, facts.Grant{Group: "addons", Held: true, Leaving: true}
 	mine, hubs := agentOne(fluxAgent), agentOne(strings.Replace(fluxAgent, "enable_remote_addons: true\n", "", 1))
@@ -253,7 +254,8 @@ func (w *world) build(who, commit int, known facts.Set) *fleetstate.State {
 	return st
 }
 
-// reconcile is an ApplicationSet that asks for components of addons and makes them, and deletes what is left out.
+// reconcile is an ApplicationSet that asks for components of addons and makes them, and deletes
+// what is left out.
 func (w *world) reconcile(st *fleetstate.State, parameters string, apps *[]facts.Application) {
 	*apps = nil
 	for name := range querytest.Ask(w.t, st, parameters) {
@@ -327,8 +329,9 @@ func (w *world) delete() {
 	}
 }
 
-// TestNoTwoEnginesHaveAGroup: whatever happens in whatever order, the services knowing different commits or being down, no group is
-// in both Argo CDs at any moment; and when nothing happens any more, it is where Git says. (M3)
+// TestNoTwoEnginesHaveAGroup: whatever happens in whatever order, the services knowing different
+// commits or being down, no group is in both Argo CDs at any moment; and when nothing happens any
+// more, it is where Git says. (M3)
 func TestNoTwoEnginesHaveAGroup(t *testing.T) {
 	commits := [2]*snapshot.Snapshot{
 		fleettest.Snapshot("member", agentOne(argoOne)), fleettest.Snapshot("hub", agentOne(hubsOne)),

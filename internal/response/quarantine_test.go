@@ -26,7 +26,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// setsOf are the parameter sets of a response by cluster, as JSON without what a quarantine adds, and the flags by cluster.
+// setsOf are the parameter sets of a response by cluster, as JSON without what a quarantine adds,
+// and the flags by cluster.
 func setsOf(t testing.TB, response []byte) (sets map[string][]string, flags map[string]string) {
 	t.Helper()
 	sets, flags = map[string][]string{}, map[string]string{}
@@ -49,10 +50,10 @@ func setsOf(t testing.TB, response []byte) (sets map[string][]string, flags map[
 	return sets, flags
 }
 
-// TestHealthyMembersGoOnAndBrokenOnesStay is rule 5 of fleetstate against a model: the last commit in which a build of nothing else
-// had no error of a member. After any sequence of commits, the sets of every healthy member are those that such a build
-// of the snapshot has, and those of every other one are those that such a build of its home has.
-// (G2)
+// TestHealthyMembersGoOnAndBrokenOnesStay is rule 5 of fleetstate against a model: the last commit
+// in which a build of nothing else had no error of a member. After any sequence of commits, the
+// sets of every healthy member are those that such a build of the snapshot has, and those of every
+// other one are those that such a build of its home has. (G2)
 func TestHealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 	runs, steps := 12, 30
 	if testing.Short() {
@@ -72,7 +73,8 @@ func TestHealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 			edits[i].contents = append(slices.Clone(edits[i].contents[1:]), "a: [\n", edits[i].contents[1]+"tenannt: x\n")
 		}
 	}
-	// Without Applications a member that was never good is left out, and the others have a response.
+	// Without Applications a member that was never good is left out, and the others have a
+	// response.
 	known := facts.NewSet(false).WithApplications()
 	of := func(st *fleetstate.State, q string) (sets map[string][]string, ok bool) {
 		response, err := response.Bytes(st, querytest.Query(t, q))
@@ -186,7 +188,8 @@ func contents(s *snapshot.Snapshot) fleettest.Tree {
 	return out
 }
 
-// A release that is on its way out stays for those at home; of one that is there, what the snapshot says counts.
+// A release that is on its way out stays for those at home; of one that is there, what the snapshot
+// says counts.
 func TestReleaseOfAQuarantinedMemberStays(t *testing.T) {
 	const releases = `{"view":"releases","group":"addons"}`
 	files := fleettest.Small().With(fleettest.Tree{
@@ -214,7 +217,8 @@ func TestReleaseOfAQuarantinedMemberStays(t *testing.T) {
 	if d := after["application-sets-addons-default"]; d["quarantine"] != nil || d.Text("revision") != "second" {
 		t.Errorf("default: %v", d)
 	}
-	// It changes: so it does for those at home, with the components that their home switches on (R7).
+	// It changes: so it does for those at home, with the components that their home switches on
+	// (R7).
 	changed := files.With(fleettest.Tree{
 		fleettest.Member("two"): "a: [", "versions/applicationSets.yaml": strings.Replace(files["versions/applicationSets.yaml"], "v2", "v3", 1),
 		"addons/tenants/retail/clusters/two/application-sets/addons.yaml": "",
@@ -230,8 +234,8 @@ func TestReleaseOfAQuarantinedMemberStays(t *testing.T) {
 	}
 }
 
-// What the hub's own file breaks, it breaks for all of its members: they take repositories and folders from it. The hub
-// is known all the same.
+// What the hub's own file breaks, it breaks for all of its members: they take repositories and
+// folders from it. The hub is known all the same.
 func TestBrokenHubFileQuarantinesItsMembers(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{fleettest.Member("hub"): "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_url: u}\n"})
 	first := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("first", files), facts.Set{}))
@@ -260,8 +264,8 @@ func TestBrokenHubFileQuarantinesItsMembers(t *testing.T) {
 	}
 }
 
-// A member at home sees its hub as it was then: whether the hub reads with its credentials depends on the hub's
-// repositories.
+// A member at home sees its hub as it was then: whether the hub reads with its credentials depends
+// on the hub's repositories.
 func TestQuarantinedMemberSeesItsHubAsItWas(t *testing.T) {
 	hub := func(url string) string {
 		return "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_url: " + url + "}\n"
@@ -282,7 +286,8 @@ func TestQuarantinedMemberSeesItsHubAsItWas(t *testing.T) {
 	}
 }
 
-// A layout that changes while a member is at home does not change what it runs, even that of a group that is gone.
+// A layout that changes while a member is at home does not change what it runs, even that of a
+// group that is gone.
 func TestLayoutChangeLeavesAQuarantinedMember(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		"fleet/layout.yaml":                           "groups: {addons: {}, extra: {root: addons}}\n",
@@ -316,8 +321,8 @@ func TestLayoutChangeLeavesAQuarantinedMember(t *testing.T) {
 	}
 }
 
-// G1: who never could be computed is left out if that loses nothing; not for an engine that nothing is known of, and not
-// of the answer to its own.
+// G1: who never could be computed is left out if that loses nothing; not for an engine that nothing
+// is known of, and not of the answer to its own.
 func TestNewBrokenMemberIsLeftOutOnlyWithoutLoss(t *testing.T) {
 	files := fleettest.Small()
 	broken := fleettest.Snapshot("broken", files.With(fleettest.Tree{fleettest.Member("new"): "a: ["}))
@@ -385,7 +390,8 @@ func TestNewBrokenMemberIsLeftOutOnlyWithoutLoss(t *testing.T) {
 	}
 }
 
-// A retired member whose file breaks goes on to be removed; one that retires by a commit that breaks it waits.
+// A retired member whose file breaks goes on to be removed; one that retires by a commit that
+// breaks it waits.
 func TestRetirementWaitsForAQuarantinedMember(t *testing.T) {
 	gone := fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n")
 	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Registration("one"))
@@ -406,7 +412,8 @@ func TestRetirementWaitsForAQuarantinedMember(t *testing.T) {
 	}
 }
 
-// A home is the snapshot in which a member was last good; it is given up when the member is good again or has never been.
+// A home is the snapshot in which a member was last good; it is given up when the member is good
+// again or has never been.
 func TestLastGoodSnapshotOfEachMember(t *testing.T) {
 	files := fleettest.Small()
 	good := fleettest.Snapshot("first", files)

@@ -43,20 +43,22 @@ func at(t *testing.T, values string, path ...string) string {
 	return fmt.Sprint(v)
 }
 
-// withCredentials is a fleet whose hierarchy declares credentials of the fleet's repository for everybody.
+// withCredentials is a fleet whose hierarchy declares credentials of the fleet's repository for
+// everybody.
 func withCredentials(more fleettest.Tree) fleettest.Tree {
 	return fleettest.Small().With(fleettest.Tree{
 		"addons/defaults/fleet/fleet-secret/values.yaml": "secretStore: {create: false, kind: ClusterSecretStore, name: fleet}\ngitCredentials: {fleet: {type: http, secretName: git/fleet}}\n",
 	}).With(more)
 }
 
-// TestCredentialsByFlags: which combination of flags yields which credentials, on the hub and on the member (L3, M2). An
-// agent gets each by exactly one way: pulled, pushed, or by hand.
+// TestCredentialsByFlags: which combination of flags yields which credentials, on the hub and on
+// the member (L3, M2). An agent gets each by exactly one way: pulled, pushed, or by hand.
 func TestCredentialsByFlags(t *testing.T) {
 	const none = "-"
 	type outcome struct{ Push, Namespace, Token, FleetHere, FleetMade, App, AppHere, MemberFleet, MemberApp, ServiceToken, ServiceReads string }
 	for flags, want := range map[credentialFlags]outcome{
-		// The hub deploys everything: the App's credentials are its own, and push_argo_secrets has nobody to push for.
+		// The hub deploys everything: the App's credentials are its own, and push_argo_secrets has
+		// nobody to push for.
 		{"", false, false, false}: {none, none, none, none, "false", none, none, none, none, none, none},
 		{"", false, false, true}:  {none, none, none, none, "false", "true", none, none, none, none, none},
 		{"", false, true, true}:   {none, none, none, none, "false", "true", none, none, none, none, none},
@@ -98,8 +100,8 @@ func TestCredentialsByFlags(t *testing.T) {
 	}
 }
 
-// TestHubReadsForItsGroups: the hub takes a copy of an agent's own repository credentials where it reads such a
-// repository itself: for a group that it keeps, or where the hierarchy says so.
+// TestHubReadsForItsGroups: the hub takes a copy of an agent's own repository credentials where it
+// reads such a repository itself: for a group that it keeps, or where the hierarchy says so.
 func TestHubReadsForItsGroups(t *testing.T) {
 	const hubs = "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, resources_repo_url: https://git.example/fleet}\n"
 	for name, c := range map[string]struct {
@@ -137,8 +139,8 @@ func TestHubReadsForItsGroups(t *testing.T) {
 	}
 }
 
-// TestPushSettingsOfTheHierarchy: the hierarchy may say how credentials are pushed, and the member is told no less and no
-// more than it needs; the settings themselves are the hub's.
+// TestPushSettingsOfTheHierarchy: the hierarchy may say how credentials are pushed, and the member
+// is told no less and no more than it needs; the settings themselves are the hub's.
 func TestPushSettingsOfTheHierarchy(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, withCredentials(fleettest.Tree{
 		fleettest.Member("x"): credentialFlags{"argocd", false, true, false}.member("x"),

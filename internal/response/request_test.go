@@ -57,7 +57,8 @@ func TestBadQueryNamesWhatIsExpected(t *testing.T) {
 	}
 }
 
-// TestDepthOfABaseIsBounded (H10): a request of a few kilobytes cannot make an answer of gigabytes, in which each level is indented.
+// TestDepthOfABaseIsBounded (H10): a request of a few kilobytes cannot make an answer of gigabytes,
+// in which each level is indented.
 func TestDepthOfABaseIsBounded(t *testing.T) {
 	nested := func(opening, closing string, levels int) string {
 		return `{"view":"components","group":"addons","component":"dns","base":{"values":{"a":` + strings.Repeat(opening, levels) + "1" + strings.Repeat(closing, levels) + "}}}"
@@ -73,7 +74,8 @@ func TestDepthOfABaseIsBounded(t *testing.T) {
 	}
 }
 
-// TestQuerySelectsItsClusters: the owner sees its own, retired members are left out, draining ones stay, unregistered ones wait.
+// TestQuerySelectsItsClusters: the owner sees its own, retired members are left out, draining ones
+// stay, unregistered ones wait.
 func TestQuerySelectsItsClusters(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		fleettest.Member("gone"):  fleettest.Spoke("gone", "lifecycle: retired\n"),
@@ -121,7 +123,8 @@ func TestQuerySelectsItsClusters(t *testing.T) {
 	}
 }
 
-// TestHubMayAskByItsOwnName: a hub that asks by its own name asks as the hub; its member's name may differ from its folder's.
+// TestHubMayAskByItsOwnName: a hub that asks by its own name asks as the hub; its member's name may
+// differ from its folder's.
 func TestHubMayAskByItsOwnName(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		"fleet/fleet-members/hub/hub.yaml": "", fleettest.Member("control"): "{clusterName: control, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_url: hubs, fleet_repo_url: hubs}\n",
@@ -142,7 +145,8 @@ func TestHubMayAskByItsOwnName(t *testing.T) {
 	}
 }
 
-// TestBrokenMembers is rule G1: who cannot be computed is named; the repository's own faults refuse the whole.
+// TestBrokenMembers is rule G1: who cannot be computed is named; the repository's own faults refuse
+// the whole.
 func TestBrokenMembers(t *testing.T) {
 	for name, c := range map[string]struct {
 		files fleettest.Tree
@@ -205,8 +209,8 @@ func TestTooManySetsAreRefused(t *testing.T) {
 	}
 }
 
-// TestApplicationNamesFitExactly: a name of at most 63 characters stays as it is; a longer one is cut, and ends in a hash.
-// (N1)
+// TestApplicationNamesFitExactly: a name of at most 63 characters stays as it is; a longer one is
+// cut, and ends in a hash. (N1)
 func TestApplicationNamesFitExactly(t *testing.T) {
 	component := strings.Repeat("a", 10)
 	files := fleettest.Small().With(fleettest.Tree{
@@ -236,8 +240,8 @@ func TestApplicationNamesFitExactly(t *testing.T) {
 	}
 }
 
-// TestReleaseNamesStayApart: the type of a release is a label's value, which may be no name; types that differ in what a name
-// cannot have stay apart, and what is a name stays as it is. (N1)
+// TestReleaseNamesStayApart: the type of a release is a label's value, which may be no name; types
+// that differ in what a name cannot have stay apart, and what is a name stays as it is. (N1)
 func TestReleaseNamesStayApart(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		"versions/applicationSets.yaml": "releases: {addons: [{type: default}, {type: Canary}, {type: canary}, {type: can_ary}, {type: v1.2}]}\n",

@@ -17,7 +17,8 @@ const (
 	closing = "]}}\n"
 )
 
-// Respond is the plugin's response to a query. The error is an *Error; then there is no response at all (G1).
+// Respond is the plugin's response to a query. The error is an *Error; then there is no response at
+// all (G1).
 func Respond(st *fleetstate.State, r query.Query) (*Response, error) { return respondLike(st, r, nil) }
 
 // Bytes are those of Respond: `{"output":{"parameters":[...]}}` and a newline.
@@ -50,7 +51,8 @@ func respondLike(st *fleetstate.State, r query.Query, like *Response) (*Response
 	return response, nil
 }
 
-// respond computes a response. Previous is that of another state with the same facts, whose parts it may share; nil for none.
+// respond computes a response. Previous is that of another state with the same facts, whose parts
+// it may share; nil for none.
 func respond(st *fleetstate.State, r query.Query, previous *Response) (*Response, *queryerr.Error) {
 	q, failure := query.Check(st, r)
 	if failure != nil {

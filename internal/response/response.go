@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// Response is what an ApplicationSet gets, and what its sets are about. It never changes, and shares with the responses of
-// other states what they have in common.
+// Response is what an ApplicationSet gets, and what its sets are about. It never changes, and
+// shares with the responses of other states what they have in common.
 type Response struct {
 	opening, closing string
 	revision         []byte // what belongs into holes
@@ -21,8 +21,8 @@ type Response struct {
 	whole atomic.Pointer[[]byte] // all of it, when it is small and has been asked for
 }
 
-// maxWhole is the size of an answer that is kept as a whole, in bytes. It is a matter of microseconds to put it together;
-// those of a large fleet would take as much memory again.
+// maxWhole is the size of an answer that is kept as a whole, in bytes. It is a matter of
+// microseconds to put it together; those of a large fleet would take as much memory again.
 const maxWhole = 512 << 10
 
 // newResponse is an answer of parts.

@@ -71,7 +71,8 @@ func TestCatalogLayers(t *testing.T) {
 	}
 }
 
-// TestUnreadableEntriesRefuse is rule G1: an entry that cannot be read is not one that is switched off, in any view.
+// TestUnreadableEntriesRefuse is rule G1: an entry that cannot be read is not one that is switched
+// off, in any view.
 func TestUnreadableEntriesRefuse(t *testing.T) {
 	for entry, want := range map[string]string{
 		"dns: {enabled: maybe}\n":             `key "enabled": "maybe"; expected true or false`,
@@ -107,7 +108,8 @@ func TestUnreadableEntriesRefuse(t *testing.T) {
 	}
 }
 
-// TestLowerPositionOfAMergedEntry: a key that an entry has from a lower file is reported in that file.
+// TestLowerPositionOfAMergedEntry: a key that an entry has from a lower file is reported in that
+// file.
 func TestLowerPositionOfAMergedEntry(t *testing.T) {
 	st := querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		"addons/defaults/application-sets/addons.yaml":                    "dns:\n  enabled: true\n  chart:\n    repoUrl: x\n    name: dns\n",
@@ -120,7 +122,8 @@ func TestLowerPositionOfAMergedEntry(t *testing.T) {
 	}
 }
 
-// TestEnabledByTheHierarchy is rule R7: of the clusters that the asker owns, whatever the catalog's own default is.
+// TestEnabledByTheHierarchy is rule R7: of the clusters that the asker owns, whatever the catalog's
+// own default is.
 func TestEnabledByTheHierarchy(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}}\n",
@@ -179,7 +182,8 @@ func TestRequiredLevel(t *testing.T) {
 	}
 }
 
-// TestMergeRulesOfOneComponent is rule H4: a rule for one component does not reach another that reads the same files.
+// TestMergeRulesOfOneComponent is rule H4: a rule for one component does not reach another that
+// reads the same files.
 func TestMergeRulesOfOneComponent(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		"addons/defaults/application-sets/addons.yaml":        "x-1: {enabled: true, chart: {repoURL: r, name: a, version: '1'}}\nx-2: {enabled: true, chart: {repoURL: r, name: a, version: '1'}}\n",
@@ -208,7 +212,8 @@ func TestMergeRulesOfOneComponent(t *testing.T) {
 	}
 }
 
-// TestLevelNamesAreTheClustersOwn: hubs and spokes may read one file at levels of different names (H7).
+// TestLevelNamesAreTheClustersOwn: hubs and spokes may read one file at levels of different names
+// (H7).
 func TestLevelNamesAreTheClustersOwn(t *testing.T) {
 	layout := fleettest.Tree{"fleet/layout.yaml": "levels: [{name: spokes, dir: '{{ .root }}/defaults'}]\nhubLevels: [{name: hubs, dir: '{{ .root }}/defaults'}]\n"}
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(layout)))
@@ -253,8 +258,8 @@ func TestErrorsAreShort(t *testing.T) {
 	}
 }
 
-// TestRegistrationLeavesToTheHierarchy: the names of secrets that a member file does not give come from the hierarchy,
-// and an agent's store finds its region in the same ARN as the hub's.
+// TestRegistrationLeavesToTheHierarchy: the names of secrets that a member file does not give come
+// from the hierarchy, and an agent's store finds its region in the same ARN as the hub's.
 func TestRegistrationLeavesToTheHierarchy(t *testing.T) {
 	const agent = "use_remote_argo: true\ngithubSecret: true\n"
 	files := fleettest.Small().With(fleettest.Tree{
@@ -288,8 +293,8 @@ func TestRegistrationLeavesToTheHierarchy(t *testing.T) {
 	}
 }
 
-// TestAgentsKnowTheHubsLabels: an agent's own facts are the cluster's labels and annotations as the hub has them, but
-// for what says something of the hub's Secret. (M1)
+// TestAgentsKnowTheHubsLabels: an agent's own facts are the cluster's labels and annotations as the
+// hub has them, but for what says something of the hub's Secret. (M1)
 func TestAgentsKnowTheHubsLabels(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\n")})
 	st := querytest.NoProblems(t, querytest.Build(t, files, facts.Cluster{

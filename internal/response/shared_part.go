@@ -9,10 +9,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// Most commits change few clusters, and each changes every response: its sets name the revision. So responses of views that
-// have sets of single members are kept without the revision, which is put in as they are written, and in parts, which
-// successive states share. Parameter sets of unchanged clusters are reused from the previous response where the facts are
-// the same; nothing of them is computed, encoded or copied.
+// Most commits change few clusters, and each changes every response: its sets name the revision. So
+// responses of views that have sets of single members are kept without the revision, which is put
+// in as they are written, and in parts, which successive states share. Parameter sets of unchanged
+// clusters are reused from the previous response where the facts are the same; nothing of them is
+// computed, encoded or copied.
 
 // partSize is how many clusters a part is of.
 const partSize = 64
@@ -50,8 +51,8 @@ func newPart(of []*fleetstate.Cluster, all []*encodedCluster) *part {
 	return p
 }
 
-// find finds what an earlier response says of a cluster, nil if nothing. The parts are sorted by name, as a hub's members
-// are.
+// find finds what an earlier response says of a cluster, nil if nothing. The parts are sorted by
+// name, as a hub's members are.
 func find(parts []*part, c *fleetstate.Cluster) *encodedCluster {
 	name := c.Member.Name
 	i, _ := slices.BinarySearchFunc(parts, name, func(p *part, name string) int {
@@ -69,7 +70,8 @@ func find(parts []*part, c *fleetstate.Cluster) *encodedCluster {
 	return nil
 }
 
-// requester is who gets a response, as far as it makes a difference for what the response says of other clusters.
+// requester is who gets a response, as far as it makes a difference for what the response says of
+// other clusters.
 type requester struct {
 	owner string
 	// self is the hub's own member, and hub its cluster.

@@ -16,8 +16,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// TestReusedResponseEqualsAFreshOne is rule G6 on random fleets: whatever changes, what is said again of the previous answer, and
-// the trees and texts that states share, give the bytes of a state that knows nothing of before.
+// TestReusedResponseEqualsAFreshOne is rule G6 on random fleets: whatever changes, what is said
+// again of the previous answer, and the trees and texts that states share, give the bytes of a
+// state that knows nothing of before.
 func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 	t.Parallel()
 	seeds, steps := uint64(6), 25
@@ -118,7 +119,8 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 	}
 }
 
-// TestUnchangedClustersAreReused: after a commit of one cluster's file, an answer computes that cluster's sets alone.
+// TestUnchangedClustersAreReused: after a commit of one cluster's file, an answer computes that
+// cluster's sets alone.
 func TestUnchangedClustersAreReused(t *testing.T) {
 	t.Parallel()
 	o := fleettest.Options{Clusters: 20, Components: 3, Tenants: 2, Overrides: 1, Seed: 1}

@@ -13,8 +13,8 @@ import (
 type Subject struct {
 	// Name is the Application's name, and Cluster where it is deployed to.
 	Name, Cluster string
-	// Group and Component are what is deployed: what registers a member is fleet/fleet-secret, its agent fleet/agent. Of a
-	// release there is no component.
+	// Group and Component are what is deployed: what registers a member is fleet/fleet-secret, its
+	// agent fleet/agent. Of a release there is no component.
 	Group, Component string
 	// Release is the release's type; empty in views Members and Agents.
 	Release string
@@ -44,7 +44,8 @@ func subject(s paramset.Set) Subject {
 	return out
 }
 
-// Subjects are those of the response to a query, in order, without the response: of any number of sets.
+// Subjects are those of the response to a query, in order, without the response: of any number of
+// sets.
 func Subjects(st *fleetstate.State, r query.Query) ([]Subject, error) {
 	q, failure := query.Check(st, r)
 	if failure != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// twoTenants is a fleet of the tenants red and blue on one hub, each with files at every level of theirs.
+// twoTenants is a fleet of the tenants red and blue on one hub, each with files at every level of
+// theirs.
 func twoTenants() fleettest.Tree {
 	files := fleettest.Small().With(fleettest.Tree{
 		fleettest.Member("one"): "", fleettest.Member("two"): "",
@@ -110,7 +111,8 @@ func (v vandal) file(files fleettest.Tree, p string) {
 		"externalSecret: {labels: {tenant: blue, addonsRelease: none}}\n", "externalSecret: {labels: {addonsRelease: canary}}\n", "dns: {enabled: true, namespace: kube-system, chart: {version: 9.9.9}}\n", "blue-0: {enabled: true, chart: {repoURL: https://x.example, name: x, version: 1.0.0}}\n", "clusterName: blue-0\n", "cluster: {{ .member.tenant }}\n", "[1\n")
 }
 
-// tenantSets are all sets about a tenant's clusters that any engine is answered, without the revision.
+// tenantSets are all sets about a tenant's clusters that any engine is answered, without the
+// revision.
 func tenantSets(t *testing.T, st *fleetstate.State, tenant string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -142,8 +144,8 @@ func tenantSets(t *testing.T, st *fleetstate.State, tenant string) map[string]st
 	return out
 }
 
-// TestTenantCannotChangeAnothersSets: whatever a tenant does to its own folders and to its members' files, the parameter sets of
-// another tenant's clusters are the same, and are answered.
+// TestTenantCannotChangeAnothersSets: whatever a tenant does to its own folders and to its members'
+// files, the parameter sets of another tenant's clusters are the same, and are answered.
 func TestTenantCannotChangeAnothersSets(t *testing.T) {
 	files := twoTenants()
 	first := querytest.NoProblems(t, querytest.Build(t, files))
@@ -171,8 +173,8 @@ func TestTenantCannotChangeAnothersSets(t *testing.T) {
 	}
 }
 
-// TestTemplatesSeeTheirOwnClusterAlone: all that a template can get at are the facts of its own cluster; there is no
-// function that reads anything else.
+// TestTemplatesSeeTheirOwnClusterAlone: all that a template can get at are the facts of its own
+// cluster; there is no function that reads anything else.
 func TestTemplatesSeeTheirOwnClusterAlone(t *testing.T) {
 	t.Setenv("ARGOSY_SECRET", "of-the-environment")
 	const spy = "all: {{ . | toJson | b64enc }}\n"
@@ -192,8 +194,9 @@ func TestTemplatesSeeTheirOwnClusterAlone(t *testing.T) {
 	}
 }
 
-// TestTenantNamesItsOwnSecretsOnly: with secretNames in the layout, what a tenant's files name in the secret store is its own; the
-// problem has the place, concerns the member alone, and the member is not answered.
+// TestTenantNamesItsOwnSecretsOnly: with secretNames in the layout, what a tenant's files name in
+// the secret store is its own; the problem has the place, concerns the member alone, and the member
+// is not answered.
 func TestTenantNamesItsOwnSecretsOnly(t *testing.T) {
 	files := twoTenants().With(fleettest.Tree{"fleet/layout.yaml": `apiVersion: argosy.dev/v1alpha1
 kind: Layout

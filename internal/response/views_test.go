@@ -24,8 +24,9 @@ import (
 
 var update = flag.Bool("update", false, "write the answers into testdata")
 
-// TestViews answers the questions of testdata/views: the archive's comment holds lines `ask NAME PARAMETERS`, the
-// answer is want/NAME.json; facts.yaml, if there is one, is what is known of the clusters; want/lint are the findings.
+// TestViews answers the questions of testdata/views: the archive's comment holds lines `ask NAME
+// PARAMETERS`, the answer is want/NAME.json; facts.yaml, if there is one, is what is known of the
+// clusters; want/lint are the findings.
 func TestViews(t *testing.T) {
 	archives, err := filepath.Glob("testdata/views/*.txtar")
 	if err != nil || len(archives) == 0 {

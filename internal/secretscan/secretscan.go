@@ -1,8 +1,8 @@
-// Package secretscan looks for secrets in plain text, in files that everybody with the repository can
-// read.
+// Package secretscan looks for secrets in plain text, in files that everybody with the repository
+// can read.
 //
-//  1. It goes by the names of keys and by formats. How random a text looks says too little: the digest
-//     of an image is as random as a key.
+//  1. It goes by the names of keys and by formats. How random a text looks says too little: the
+//     digest of an image is as random as a key.
 //  2. A finding never repeats the value.
 //  3. The comment "argosy:allow plaintext-secret", behind a value or in the line above, allows it.
 package secretscan
@@ -22,8 +22,9 @@ import (
 // allowPlaintext is the comment that allows a value (rule 3).
 const allowPlaintext = "argosy:allow plaintext-secret"
 
-// secretKeys are suffixes of the names of keys that hold secrets, in lower case and without - and _.
-// Names that say where a secret is (passwordSecretName, tokenRef, privateKeyFile) end in something else.
+// secretKeys are suffixes of the names of keys that hold secrets, in lower case and without - and
+// _. Names that say where a secret is (passwordSecretName, tokenRef, privateKeyFile) end in
+// something else.
 var secretKeys = []string{
 	"password", "passwd", "passphrase", "token", "secretkey", "privatekey", "apikey", "clientsecret",
 	"secretaccesskey", "accesskeysecret", "webhooksecret", "signingkey", "encryptionkey",
@@ -43,8 +44,8 @@ var secretFormats = []struct {
 	{"a password in a URL", regexp.MustCompile(`://[^/\s:@{}$]+:[^/\s@{}$]+@`)},
 }
 
-// noSecret matches values that stand for a secret: a template or variable that is filled in later, a
-// file, a reference to a store, a placeholder, or a switch.
+// noSecret matches values that stand for a secret: a template or variable that is filled in later,
+// a file, a reference to a store, a placeholder, or a switch.
 var noSecret = regexp.MustCompile(`^(.*(\{\{|\$[({A-Za-z]).*|/.*|\./.*|<.*>|\*+|arn:.*|ref\+.*|vault:.*|(?i)(true|false|none|null|default|disabled|auto|redacted))$`)
 
 // Document reports the secrets in a YAML file, whose root this is.
@@ -66,8 +67,8 @@ func Template(file *snapshot.File) []problem.Problem {
 	return s.problems
 }
 
-// Classify names the kind of secret that a text looks like, by the name of its key or by its format.
-// It is empty for any other text.
+// Classify names the kind of secret that a text looks like, by the name of its key or by its
+// format. It is empty for any other text.
 func Classify(key, value string) string {
 	if _, name, found := strings.Cut(key, "/"); found {
 		key = name
@@ -132,8 +133,8 @@ func (s *scan) node(key string, n *yamldoc.Node) {
 
 var separators = strings.NewReplacer("-", "", "_", "")
 
-// isSecretKey goes by the key's name. In a map that takes a secret from a store, secretKey is the name
-// of a key in the store.
+// isSecretKey goes by the key's name. In a map that takes a secret from a store, secretKey is the
+// name of a key in the store.
 func isSecretKey(in *yamldoc.Node, key string) bool {
 	name := strings.ToLower(separators.Replace(key))
 	if !slices.ContainsFunc(secretKeys, func(suffix string) bool { return strings.HasSuffix(name, suffix) }) {

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// precheck estimates what a function would make of its arguments, or what it would cost, and refuses
-// a call beyond the limits. Functions without one make at most some ten times of what they are given.
+// precheck estimates what a function would make of its arguments, or what it would cost, and
+// refuses a call beyond the limits. Functions without one make at most some ten times of what they
+// are given.
 type precheck func(a *account, name string, args []reflect.Value) error
 
 var prechecks = map[string]precheck{

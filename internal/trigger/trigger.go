@@ -1,4 +1,5 @@
-// Package trigger asks a loop to run now. Triggers that come while the loop is busy make one more run together.
+// Package trigger asks a loop to run now. Triggers that come while the loop is busy make one more
+// run together.
 package trigger
 
 // Trigger is received from by the loop, as from any channel.

@@ -1,5 +1,6 @@
 // Package webhook reads the webhooks of GitHub, GitLab, Gitea, Forgejo and Bitbucket: whose
-// signature a body has, whether the event may be a push, and whether the delivery is a repeated one.
+// signature a body has, whether the event may be a push, and whether the delivery is a repeated
+// one.
 //
 // What a forge says in the body is not read, but for its signature: the repository itself says best
 // what is new in it.

@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// RemovalApproval is a file below fleet/approvals (layout: guard.approvals). The commit that adds it
-// approves removals beyond the removal budget.
+// RemovalApproval is a file below fleet/approvals (layout: guard.approvals). The commit that adds
+// it approves removals beyond the removal budget.
 type RemovalApproval struct {
 	APIVersion string `json:"apiVersion,omitempty" jsonschema:"enum=argosy.dev/v1alpha1"`
 	Kind       string `json:"kind" jsonschema:"enum=RemovalApproval"`

@@ -18,8 +18,8 @@ import (
 // printer writes an explanation as text.
 type printer struct{ *report.Printer }
 
-// Write writes an explanation as text: what the component is, its layers, and each value with the place
-// that set it and those it overrode. Of one that is restricted to a path, only the values.
+// Write writes an explanation as text: what the component is, its layers, and each value with the
+// place that set it and those it overrode. Of one that is restricted to a path, only the values.
 func Write(w io.Writer, e explain.Explanation, s report.Style) error {
 	p := printer{report.NewPrinter(w, s)}
 	p.Line("%s", p.Bold(fmt.Sprintf("%s/%s on %s", e.Group, e.Component, e.Cluster)))

@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// TestReportsAreCut is rule H10: a report of very many findings lists the first and counts all; every format says how
-// many it leaves out.
+// TestReportsAreCut is rule H10: a report of very many findings lists the first and counts all;
+// every format says how many it leaves out.
 func TestReportsAreCut(t *testing.T) {
 	var ps []problem.Problem
 	for i := range 12_000 {

@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// SARIF is a log in the Static Analysis Results Interchange Format, version 2.1.0 (OASIS), as far as
-// Argosy uses it.
+// SARIF is a log in the Static Analysis Results Interchange Format, version 2.1.0 (OASIS), as far
+// as Argosy uses it.
 type SARIF struct {
 	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
@@ -85,8 +85,8 @@ type sarifRegion struct {
 // helpURI is where reasons are described, up to the reason.
 const helpURI = "https://github.com/argosy-hub/argosy/blob/main/docs/reference/problems.md#"
 
-// NewSARIF writes a lint report as SARIF. Every reason is a rule, so that a rule keeps its index from
-// run to run.
+// NewSARIF writes a lint report as SARIF. Every reason is a rule, so that a rule keeps its index
+// from run to run.
 func NewSARIF(r Report, version string) SARIF {
 	run := sarifRun{
 		Tool: sarifTool{Driver: sarifDriver{

@@ -31,7 +31,8 @@ func TestColour(t *testing.T) {
 	if !strings.Contains(colour.String(), "\x1b[31merror:\x1b[0m") {
 		t.Errorf("the severity is not coloured: %q", colour.String())
 	}
-	// Colour only says again what the words say; a file's own escape sequences are shown, never obeyed.
+	// Colour only says again what the words say; a file's own escape sequences are shown, never
+	// obeyed.
 	stripped := colour.String()
 	for _, code := range []string{"0", "1", "2", "31", "36"} {
 		stripped = strings.ReplaceAll(stripped, "\x1b["+code+"m", "")

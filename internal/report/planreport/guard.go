@@ -16,7 +16,8 @@ import (
 type Guard struct {
 	// Refused are the refused responses, by hub and query.
 	Refused []Refusal `json:"refused"`
-	// Approval is a file that would approve what is beyond the removal budget; absent if nothing is.
+	// Approval is a file that would approve what is beyond the removal budget; absent if nothing
+	// is.
 	Approval *approval.RemovalApproval `json:"approval,omitempty"`
 	// NotForeseen is what depends on the clusters themselves; absent if nothing does.
 	NotForeseen []string `json:"notForeseen,omitempty"`
@@ -31,13 +32,14 @@ type Refusal struct {
 	Component string `json:"component,omitempty"`
 	Release   string `json:"release,omitempty"`
 	// Reason is why: it removes too much until a commit approves (removal-budget), keeps what moves
-	// until the new owner can answer it (handover), or needs something that cannot be computed until
-	// that is fixed (broken).
+	// until the new owner can answer it (handover), or needs something that cannot be computed
+	// until that is fixed (broken).
 	Reason string `json:"reason" jsonschema:"enum=removal-budget,enum=handover,enum=broken"`
-	// Message says in a few words what would be removed, which owner is waited for, or what is broken.
+	// Message says in a few words what would be removed, which owner is waited for, or what is
+	// broken.
 	Message string `json:"message"`
-	// Members are those that have something, Losing those that would lose something without approval,
-	// Allowed how many may.
+	// Members are those that have something, Losing those that would lose something without
+	// approval, Allowed how many may.
 	Members int `json:"members"`
 	Losing  int `json:"losing"`
 	Allowed int `json:"allowed"`
@@ -146,7 +148,8 @@ func texts(refused []Refusal) []string {
 	return firstOf(out)
 }
 
-// verdicts are the reasons of refusals in the order in which they are shown: what an approval is for comes last, before it.
+// verdicts are the reasons of refusals in the order in which they are shown: what an approval is
+// for comes last, before it.
 var verdicts = []guard.Verdict{guard.Broken, guard.Pending, guard.OverBudget}
 
 func headline(v guard.Verdict, n int) string {

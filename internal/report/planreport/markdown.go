@@ -11,14 +11,17 @@ import (
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// MaxMarkdown is the limit of a plan as Markdown, in characters: GitHub takes comments of up to 65,536.
+// MaxMarkdown is the limit of a plan as Markdown, in characters: GitHub takes comments of up to
+// 65,536.
 const MaxMarkdown = 60_000
 
-// maxLines is how many lines Markdown has of what a plan lacks, so that there is room for what it has.
+// maxLines is how many lines Markdown has of what a plan lacks, so that there is room for what it
+// has.
 const maxLines = 30
 
-// WriteMarkdown writes a plan as Markdown that fits a pull request's comment: what is loud, the sum, a table for each
-// hub, and the details folded. What goes beyond limit characters is left out, and a note says so.
+// WriteMarkdown writes a plan as Markdown that fits a pull request's comment: what is loud, the
+// sum, a table for each hub, and the details folded. What goes beyond limit characters is left out,
+// and a note says so.
 func WriteMarkdown(w io.Writer, p Plan, limit int) error {
 	m := markdown{room: limit - 200} // the rest is for the note
 	m.add(fmt.Sprintf("### Plan: %s → %s\n", escape(p.Base.String()), escape(p.Head.String())))
@@ -87,7 +90,8 @@ func (m *markdown) add(block string) bool {
 	return true
 }
 
-// condensed is a line of the table: one change, or several without differences that have the same action and cause.
+// condensed is a line of the table: one change, or several without differences that have the same
+// action and cause.
 type condensed struct {
 	planLine
 	parts []planLine
@@ -187,7 +191,8 @@ func codes(names []string) string {
 	return named(out)
 }
 
-// code is text as code in a table's cell. What would end a code span there goes into HTML's own element.
+// code is text as code in a table's cell. What would end a code span there goes into HTML's own
+// element.
 func code(s string) string {
 	s = report.Printable(s)
 	if s == "" || strings.ContainsAny(s, "`|") || strings.TrimSpace(s) != s {
@@ -202,8 +207,8 @@ var special = []string{
 	"[", "&#91;", "]", "&#93;", "~", "&#126;", "|", "&#124;", "@", "&#64;",
 }
 
-// A forge looks for names of people and numbers of issues in what comes of the Markdown, so that only something in between
-// keeps it from telling them; it does not look into code.
+// A forge looks for names of people and numbers of issues in what comes of the Markdown, so that
+// only something in between keeps it from telling them; it does not look into code.
 var (
 	inCode = strings.NewReplacer(special...)
 	inText = strings.NewReplacer(append([]string{"@", "&#64;&#8203;", "#", "&#35;&#8203;", "!", "&#33;&#8203;"}, special...)...)

@@ -10,7 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// loud are the lines that come before all else: what goes, and that something fails, so that the plan lacks it.
+// loud are the lines that come before all else: what goes, and that something fails, so that the
+// plan lacks it.
 func (p Plan) loud() []string {
 	var out []string
 	if removed := p.removed(); removed != "" {
@@ -31,7 +32,8 @@ func (p Plan) loud() []string {
 	return append(out, fmt.Sprintf("INCOMPLETE: %s cannot be computed: %s", report.Count(len(names), "cluster"), named(names)))
 }
 
-// removed are the Applications that go, the lost ones first, and those that go with their cluster by its name; and how many all are.
+// removed are the Applications that go, the lost ones first, and those that go with their cluster
+// by its name; and how many all are.
 func (p Plan) removed() string {
 	var names []string
 	all := 0
@@ -69,8 +71,8 @@ func (p Plan) removed() string {
 	return fmt.Sprintf("REMOVES %d: %s", all, named(names))
 }
 
-// notKnown are the lines that say what the plan lacks: members that keep what they had, what fails, and what is not followed
-// any more or not yet, once for all objects alike.
+// notKnown are the lines that say what the plan lacks: members that keep what they had, what fails,
+// and what is not followed any more or not yet, once for all objects alike.
 func (p Plan) notKnown() []string {
 	out := append(p.broken(), p.errors()...)
 	warned := map[string][]string{}
@@ -92,7 +94,8 @@ func (p Plan) notKnown() []string {
 	return out
 }
 
-// broken says what becomes of the members that cannot be computed, once for those of a hub that it is the same of.
+// broken says what becomes of the members that cannot be computed, once for those of a hub that it
+// is the same of.
 func (p Plan) broken() []string {
 	type group struct {
 		hub, revision string

@@ -35,7 +35,8 @@ const Kind = "Plan"
 
 // Revision is one of the two revisions.
 type Revision struct {
-	// Name is what the user asked for; absent for the folder as it is, uncommitted changes included.
+	// Name is what the user asked for; absent for the folder as it is, uncommitted changes
+	// included.
 	Name string `json:"name,omitempty"`
 	// Revision is the Git commit, or for a folder a digest of its files.
 	Revision string `json:"revision"`
@@ -54,7 +55,8 @@ func (r Revision) String() string {
 
 // Problem is something that keeps the plan from being complete.
 type Problem struct {
-	// Revision is which of the two has it. What is not followed at either is not the change's doing.
+	// Revision is which of the two has it. What is not followed at either is not the change's
+	// doing.
 	Revision string `json:"revision" jsonschema:"enum=base,enum=head,enum=both"`
 	problem.Finding
 }

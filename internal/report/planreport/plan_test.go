@@ -37,7 +37,8 @@ func fresh(c plan.Cluster) plan.Cluster {
 	return c
 }
 
-// What is the same on several clusters is one line; lines for the same clusters are one section; the widest comes first.
+// What is the same on several clusters is one line; lines for the same clusters are one section;
+// the widest comes first.
 func TestSections(t *testing.T) {
 	remote := changed("web", 2, 5, "a.yaml")
 	remote.Owner = "c"
@@ -167,7 +168,8 @@ func TestWritePlanMarkdownNamesSomeErrors(t *testing.T) {
 	}
 }
 
-// An error that breaks many alike is one line, with those that it breaks, and says of which revisions it is.
+// An error that breaks many alike is one line, with those that it breaks, and says of which
+// revisions it is.
 func TestWritePlanErrorsAlike(t *testing.T) {
 	p := New(Revision{Name: "a"}, Revision{Name: "b"}, &plan.Plan{})
 	fails := func(app string) problem.Problem {

@@ -13,8 +13,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// section is everything that changes alike on a set of clusters. A change at the level of the system over a thousand
-// clusters is one section with one line.
+// section is everything that changes alike on a set of clusters. A change at the level of the
+// system over a thousand clusters is one section with one line.
 type section struct {
 	clusters []string
 	lines    []planLine
@@ -29,19 +29,20 @@ type planLine struct {
 	position string
 	// own is the position where it is another one for each cluster: shown for one alone.
 	own string
-	// titles are what changes: GROUP/COMPONENT, or an Application's or a cluster's name. There are several when they
-	// have the same differences.
+	// titles are what changes: GROUP/COMPONENT, or an Application's or a cluster's name. There are
+	// several when they have the same differences.
 	titles      []string
 	about       string
 	differences []plan.Difference
 	more        int // further differences
 }
 
-// clusterTitle stands for a cluster itself; no Application's title is without a slash or hyphen but "agent".
+// clusterTitle stands for a cluster itself; no Application's title is without a slash or hyphen but
+// "agent".
 const clusterTitle = "cluster"
 
-// sections groups the changes of one hub: the same ones of several clusters into one line, and lines for the same
-// clusters into one section. Sections for more clusters come first.
+// sections groups the changes of one hub: the same ones of several clusters into one line, and
+// lines for the same clusters into one section. Sections for more clusters come first.
 func sections(h plan.Hub) []section {
 	type group struct {
 		line     planLine
@@ -196,7 +197,8 @@ func about(a plan.Application, cluster string) string {
 	return strings.Join(parts, ", ")
 }
 
-// other is another Application of the cluster and the group, as applicationTitle has it: alike on all clusters.
+// other is another Application of the cluster and the group, as applicationTitle has it: alike on
+// all clusters.
 func other(a plan.Application, name, cluster string) string {
 	if component, ok := strings.CutSuffix(name, "-"+cluster); ok { // rule N1, unless it is cut
 		return a.Group + "/" + component

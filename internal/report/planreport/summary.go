@@ -15,13 +15,13 @@ type Summary struct {
 	Applications Counts `json:"applications"`
 	// Removals are the removed Applications by cause.
 	Removals Removals `json:"removals"`
-	// Objects is how many further objects change at the end of the pipeline, beside the Applications
-	// above; absent if there are none.
+	// Objects is how many further objects change at the end of the pipeline, beside the
+	// Applications above; absent if there are none.
 	Objects int `json:"objects,omitempty"`
 }
 
-// Counts are numbers of clusters or Applications. A cluster counts as changed when it changes itself;
-// clusters do not move.
+// Counts are numbers of clusters or Applications. A cluster counts as changed when it changes
+// itself; clusters do not move.
 type Counts struct {
 	Create    int `json:"create"`
 	Change    int `json:"change"`

@@ -16,7 +16,8 @@ type printer struct{ *report.Printer }
 // maxNames is how many names of clusters text and Markdown list before they count.
 const maxNames = 8
 
-// Write writes a plan as text: for each hub what changes alike on which clusters, and a line that sums it up.
+// Write writes a plan as text: for each hub what changes alike on which clusters, and a line that
+// sums it up.
 func Write(w io.Writer, p Plan, s report.Style) error {
 	out := printer{report.NewPrinter(w, s)}
 	out.Line("%s", out.Dim(fmt.Sprintf("from %s to %s", p.Base, p.Head)))
