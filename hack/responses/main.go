@@ -52,7 +52,7 @@ func run(ctx context.Context, example, sizes, before, after string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	tokenFile := filepath.Join(dir, "token")
 	if err := os.WriteFile(tokenFile, []byte(token), 0o600); err != nil {
 		return err
@@ -141,7 +141,7 @@ func ask(ctx context.Context, binary, fleet, hub, facts, tokenFile string) (_ ma
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, binary, "--source", fleet, "--hub", hub, "--facts", facts, "--listen", address, "--token-file", tokenFile)
+	cmd := exec.CommandContext(ctx, binary, "--source", fleet, "--hub", hub, "--facts", facts, "--listen", address, "--token-file", tokenFile) //nolint:gosec // the builds to compare are the arguments
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {
@@ -158,7 +158,7 @@ func ask(ctx context.Context, binary, fleet, hub, facts, tokenFile string) (_ ma
 	if err := c.waitReady(ctx); err != nil {
 		return nil, err
 	}
-	return c.out, c.sendAll(ctx, hub)
+	return c.out, c.sendAll(ctx)
 }
 
 func freeAddress(ctx context.Context) (string, error) {
@@ -187,7 +187,7 @@ func (c client) waitReady(ctx context.Context) error {
 }
 
 // sendAll sends each query twice, so that the response from the cache is compared, too.
-func (c client) sendAll(ctx context.Context, hub string) error {
+func (c client) sendAll(ctx context.Context) error {
 	r, err := c.send(ctx, http.MethodGet, "/api/v1/fleet", "")
 	if err != nil {
 		return err

@@ -154,8 +154,14 @@ func (l *Layout) under(parts, dir []string) bool {
 // tenantFacts are the facts that differ from tenant to tenant, or from cluster to cluster of one
 // tenant.
 var tenantFacts = [][]string{
-	{"tenant"}, {"cluster"}, {"name"}, {"server"}, {"labels", "tenant"}, {"metadata", "labels", "tenant"},
-	{"member", "tenant"}, {"member", "clusterName"},
+	{"tenant"},
+	{"cluster"},
+	{"name"},
+	{"server"},
+	{"labels", "tenant"},
+	{"metadata", "labels", "tenant"},
+	{"member", "tenant"},
+	{"member", "clusterName"},
 }
 
 // tenantLevels are the spokes' levels whose folders depend on the tenant or the cluster, be it in a

@@ -78,7 +78,7 @@ type Setting struct {
 	Pos   problem.Pos
 }
 
-// Inventories are those of all hubs, by name.
+// Of returns the inventories of all hubs, by name.
 func Of(st *fleetstate.State) []Inventory {
 	var out []Inventory
 	for _, hub := range st.Fleet.Hubs() {

@@ -77,8 +77,10 @@ func (s Set) Label(key string) string { return s.metadata("labels", key) }
 func (s Set) Annotation(key string) string { return s.metadata("annotations", key) }
 
 func (s Set) metadata(kind, key string) string {
-	if v, ok := s["metadata"].(map[string]any)[kind].(map[string]any)[key]; ok {
-		return v.(string)
+	metadata, _ := s["metadata"].(map[string]any)
+	values, _ := metadata[kind].(map[string]any)
+	if v, ok := values[key].(string); ok {
+		return v
 	}
 	return "absent"
 }

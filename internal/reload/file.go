@@ -136,16 +136,16 @@ func (f *File[T]) reload() (differs bool) {
 		if before != nil && before.Error() == err.Error() {
 			return false
 		}
-		f.o.Log.Error(kind+" cannot be used; the last good one stays in use", "error", err)
+		f.o.Log.Error(kind+" cannot be used; the last good one stays in use", "error", err) //nolint:sloglint // the kind is the subject
 		return true
 	}
 	if before != nil {
-		f.o.Log.Info(kind+" can be used again", "path", path)
+		f.o.Log.Info(kind+" can be used again", "path", path) //nolint:sloglint // as above
 	}
 	if contents == nil {
 		return before != nil
 	}
-	f.o.Log.Info(kind+" has changed", "path", path)
+	f.o.Log.Info(kind+" has changed", "path", path) //nolint:sloglint // as above
 	f.contents, f.value = contents, value
 	return true
 }

@@ -69,10 +69,12 @@ func ReasonOf(err error) Reason {
 	return GitFailed
 }
 
+// LimitError is the error of a snapshot that is beyond a limit.
 func LimitError(source, what string, actual, limit int64) *Error {
 	return &Error{Reason: LimitExceeded, Source: source, Detail: fmt.Sprintf("%s: %d, at most %d", what, actual, limit)}
 }
 
+// EmptyError is the error of a snapshot without a file that the resolver reads.
 func EmptyError(source string) *Error {
 	return &Error{Reason: Empty, Source: source, Detail: "no .yaml, .yml, .json or .gotmpl file in it"}
 }

@@ -37,6 +37,7 @@ type Limits struct {
 	AnyName bool
 }
 
+// WithDefaults replaces zero limits by their defaults.
 func (l Limits) WithDefaults() Limits {
 	return Limits{
 		FileSize: cmp.Or(l.FileSize, snapshot.MaxFileSize),
@@ -47,6 +48,7 @@ func (l Limits) WithDefaults() Limits {
 	}
 }
 
+// Entries is how many files and folders a snapshot may have, those that are not read included.
 func (l Limits) Entries() int { return 10 * l.Files }
 
 // isResolverFile reports whether the resolver may read a file of that name (rule 4).

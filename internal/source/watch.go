@@ -18,6 +18,7 @@ type Watcher struct {
 	polled   *atomic.Int64 // when Watch last polled without an error
 }
 
+// NewWatcher makes a watcher that polls after each interval.
 func NewWatcher(interval time.Duration, jitter bool) Watcher {
 	return Watcher{interval: interval, jitter: jitter, now: trigger.New(), polled: new(atomic.Int64)}
 }

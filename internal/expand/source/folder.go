@@ -37,7 +37,7 @@ type Folders struct {
 	ignoring map[*snapshot.Snapshot][]*snapshot.File
 }
 
-// folder reads a folder of a snapshot once.
+// Folder reads a folder of a snapshot once.
 func (x *Folders) Folder(snap *snapshot.Snapshot, dir string) *Folder {
 	key := folderKey{snap, dir}
 	x.mu.Lock()

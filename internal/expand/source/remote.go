@@ -13,6 +13,7 @@ type NotFollowed struct{ Text, Hint string }
 
 func (e NotFollowed) Error() string { return e.Text }
 
+// Hints returns the hint, if there is one.
 func (e NotFollowed) Hints() []string {
 	if e.Hint == "" {
 		return nil
@@ -20,7 +21,7 @@ func (e NotFollowed) Hints() []string {
 	return []string{e.Hint}
 }
 
-// folderAt is a folder of another repository.
+// Remote reads a folder of another repository.
 func (x *Folders) Remote(remote Remote, p Place) (*Folder, error) {
 	snap, err := remote.At(p)
 	if err != nil {

@@ -95,12 +95,16 @@ func (r *Removals) add(c plan.Cause) {
 func (s Summary) String() string {
 	clusters := phrase{{s.Clusters.Create, "new"}, {s.Clusters.Change, "changed"}, {s.Clusters.Remove, "removed"}}.String()
 	applications := phrase{
-		{s.Applications.Create, "to create"}, {s.Applications.Change, "to change"},
-		{s.Applications.Move, "to move"}, {s.Applications.Remove, "to remove"},
+		{s.Applications.Create, "to create"},
+		{s.Applications.Change, "to change"},
+		{s.Applications.Move, "to move"},
+		{s.Applications.Remove, "to remove"},
 	}.String()
 	removals := phrase{
-		{s.Removals.Moved, "moved"}, {s.Removals.Disabled, "disabled"},
-		{s.Removals.Retired, "retired"}, {s.Removals.Lost, "lost"},
+		{s.Removals.Moved, "moved"},
+		{s.Removals.Disabled, "disabled"},
+		{s.Removals.Retired, "retired"},
+		{s.Removals.Lost, "lost"},
 	}.String()
 	if removals != "" {
 		applications += " (" + removals + ")"

@@ -77,7 +77,7 @@ func open(t *testing.T, location string) *snapshot.Snapshot {
 	t.Helper()
 	s, err := Open(git.Options{Location: location, StateDir: t.TempDir()})
 	sourcetest.Check(t, err)
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	return sourcetest.Snapshot(t, s)
 }
 

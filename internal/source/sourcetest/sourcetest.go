@@ -18,9 +18,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// deadline bounds what a test waits for.
+// Deadline bounds what a test waits for.
 const Deadline = 20 * time.Second
 
+// Context ends with the test or at the deadline.
 func Context(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*Deadline)
@@ -28,7 +29,7 @@ func Context(t testing.TB) context.Context {
 	return ctx
 }
 
-// write writes files below a folder; nil content removes one, "-> x" makes a symbolic link to x.
+// Write writes files below a folder; nil content removes one, "-> x" makes a symbolic link to x.
 func Write(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for p, content := range files {
@@ -43,6 +44,7 @@ func Write(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
+// Check fails the test for an error.
 func Check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -50,12 +52,13 @@ func Check(t testing.TB, err error) {
 	}
 }
 
-// repo is a Git repository with a working tree, written by the real git.
+// Repo is a Git repository with a working tree, written by the real git.
 type Repo struct {
 	T   testing.TB
 	Dir string
 }
 
+// NewRepo makes an empty repository.
 func NewRepo(t testing.TB) *Repo {
 	t.Helper()
 	r := &Repo{T: t, Dir: filepath.Join(t.TempDir(), "work")}
@@ -64,6 +67,7 @@ func NewRepo(t testing.TB) *Repo {
 	return r
 }
 
+// Git runs git in the repository and returns its output.
 func (r *Repo) Git(args ...string) string {
 	r.T.Helper()
 	cmd := exec.Command("git", args...)
@@ -79,7 +83,7 @@ func (r *Repo) Git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit writes files and commits them, and gives the commit's id.
+// Commit writes files and commits them, and gives the commit's id.
 func (r *Repo) Commit(files map[string]string) string {
 	r.T.Helper()
 	Write(r.T, r.Dir, files)
@@ -88,9 +92,10 @@ func (r *Repo) Commit(files map[string]string) string {
 	return r.Git("rev-parse", "HEAD")
 }
 
+// URL is the address of the repository as a local file.
 func (r *Repo) URL() string { return "file://" + r.Dir }
 
-// server serves the repository by git's own smart HTTP backend; with a password, to that user
+// Server serves the repository by git's own smart HTTP backend; with a password, to that user
 // alone.
 func (r *Repo) Server(username, password string, seen func(*http.Request)) *httptest.Server {
 	r.T.Helper()
@@ -116,6 +121,7 @@ func (r *Repo) Server(username, password string, seen func(*http.Request)) *http
 	return s
 }
 
+// Snapshot reads a source, which must not fail.
 func Snapshot(t testing.TB, s source.Source) *snapshot.Snapshot {
 	t.Helper()
 	out, err := s.Snapshot(Context(t))
@@ -123,7 +129,7 @@ func Snapshot(t testing.TB, s source.Source) *snapshot.Snapshot {
 	return out
 }
 
-// contents are a snapshot's files: path to content, or to "error: ...".
+// Contents are a snapshot's files: path to content, or to "error: ...".
 func Contents(s *snapshot.Snapshot) map[string]string {
 	out := map[string]string{}
 	for _, p := range s.Paths() {
@@ -136,12 +142,13 @@ func Contents(s *snapshot.Snapshot) map[string]string {
 	return out
 }
 
+// Update is one call of a watch's function.
 type Update struct {
 	Snapshot *snapshot.Snapshot
 	Err      error
 }
 
-// watching runs Watch for the time of the test.
+// Watch runs the source's Watch for the time of the test.
 func Watch(t *testing.T, s source.Source) <-chan Update {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -157,6 +164,7 @@ func Watch(t *testing.T, s source.Source) <-chan Update {
 	return updates
 }
 
+// Next waits for the next update.
 func Next(t *testing.T, updates <-chan Update) Update {
 	t.Helper()
 	select {
@@ -168,6 +176,7 @@ func Next(t *testing.T, updates <-chan Update) Update {
 	}
 }
 
+// ErrorText is an error's text, "" without one.
 func ErrorText(err error) string {
 	if err == nil {
 		return ""

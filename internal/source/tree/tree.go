@@ -39,10 +39,12 @@ type Tree struct {
 	visited int
 }
 
+// New makes an empty tree with room for size nodes.
 func New(source string, limits source.Limits, size int) *Tree {
 	return &Tree{source: source, limits: limits, nodes: make(map[string]*Node, size)}
 }
 
+// Add adds a node. The error is that of the limit of entries.
 func (t *Tree) Add(n *Node) error {
 	t.nodes[n.Path] = n
 	if len(t.nodes) > t.limits.Entries() {
