@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 //	repeat FILE TEXT N ...    a file of TEXT N times, and so on
 //	masked FILE               the last stdout without commits' ids, folders' digests, and days
 //
-// and those of chartServers. Credentials and caches of whoever runs the tests are out of their
+// and those of chartServers. Credentials and caches of the user who runs the tests are out of their
 // reach.
 //
 // $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates.

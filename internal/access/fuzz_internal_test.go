@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzTokens: no tokens file makes the reader panic; of one that is accepted each token has a name
-// and files of its own, inside the folder, and routes that there are; one that is not is told of
+// and files of its own, inside the folder, and routes that there are; one that is not is reported
 // with a place (rules 3 and 6).
 func FuzzTokens(f *testing.F) {
 	const head = "apiVersion: argosy.dev/v1alpha1\nkind: Tokens\n"

@@ -143,7 +143,7 @@ func TestTokensFileIsStrict(t *testing.T) {
 			}
 			for _, s := range []string{leak, first, "fifteen-letters", "full-access"} {
 				if strings.Contains(err.Error()+w.log.String(), s) {
-					t.Errorf("%s is told: %v %s", s, err, w.log)
+					t.Errorf("%s is logged: %v %s", s, err, w.log)
 				}
 			}
 		})
@@ -196,7 +196,7 @@ func TestTokensRotate(t *testing.T) {
 	w.write("tokens/a/next", third) // what b has
 	step("b's value for a", "--b", 1)
 	w.write("tokens/a/next", second)
-	step("mended", "-ab", 0)
+	step("fixed", "-ab", 0)
 
 	for what, bad := range map[string]string{"no YAML": "a: [", "unknown key": head + entry("a", "a/next", "tenant: [x]"), "empty": ""} {
 		w.write("tokens.yaml", bad)

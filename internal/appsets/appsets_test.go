@@ -22,7 +22,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleettest"
 )
 
-// argo is an Argo CD that notes what it is told.
+// argo is an Argo CD that notes which ApplicationSets are refreshed.
 type argo struct {
 	mu       sync.Mutex
 	sets     []appsets.ApplicationSet
@@ -61,8 +61,8 @@ func (a *argo) Refresh(_ context.Context, name string) error {
 	return nil
 }
 
-// told is whom it has been told of since the last time, once all is quiet.
-func (a *argo) told() []string {
+// refreshed are the ApplicationSets that were refreshed since the last time, once all is quiet.
+func (a *argo) refreshed() []string {
 	synctest.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,7 +150,7 @@ var everyone = []string{"both", "dns-a", "garbage", "members", "nested", "wrong"
 
 func (f *fixture) expect(t *testing.T, what string, want ...string) {
 	t.Helper()
-	got := f.told()
+	got := f.refreshed()
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(append([]string{}, want...), append([]string{}, got...)); diff != "" {
@@ -226,7 +226,7 @@ func TestNotifier_Failed(t *testing.T) {
 		f.expect(t, "the first state", "members", "other")
 		var pauses []time.Duration
 		for last := time.Now(); len(pauses) < 7; time.Sleep(time.Second) {
-			if len(f.told()) > 0 {
+			if len(f.refreshed()) > 0 {
 				pauses, last = append(pauses, time.Since(last)), time.Now()
 			}
 		}
@@ -252,7 +252,7 @@ func TestNotifier_ThereAndBack(t *testing.T) {
 		there, back := state(t, "2", map[string]string{values: "replicas: 2\n"}), state(t, "3", nil)
 		f.n.Serving(there)
 		f.n.Serving(back)
-		got := f.told()
+		got := f.refreshed()
 		if !slices.Contains(got, "both") || slices.Contains(got, "members") {
 			t.Errorf("refreshed %v", got)
 		}
@@ -297,7 +297,7 @@ func TestNotifier_ManyStates(t *testing.T) {
 			f.n.Serving(st)
 		}
 		close(release)
-		got := f.told()
+		got := f.refreshed()
 		slices.Sort(got)
 		if got = slices.Compact(got); !slices.Equal(got, everyone) {
 			t.Errorf("refreshed %v", got)
@@ -305,7 +305,8 @@ func TestNotifier_ManyStates(t *testing.T) {
 	})
 }
 
-// Rule 4: failures are tried again, later and later, and do not hold up others; they are told once.
+// Rule 4: failures are tried again, later and later, and do not hold up others; they are logged
+// once.
 func TestNotifier_Failures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := running(t, true)
@@ -329,7 +330,7 @@ func TestNotifier_Failures(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		f.expect(t, "when it works again", "both")
 		if n := strings.Count(f.log.String(), "access denied"); n != 1 || f.failed != tries {
-			t.Errorf("told %d times, counted %d of %d:\n%s", n, f.failed, tries, f.log)
+			t.Errorf("logged %d times, counted %d of %d:\n%s", n, f.failed, tries, f.log)
 		}
 		time.Sleep(time.Hour)
 		f.expect(t, "afterwards")
@@ -351,7 +352,7 @@ func TestNotifier_ChangeDuringRefresh(t *testing.T) {
 }
 
 // Rule 2, D4: a set that has moved to another release is answered when the old one's ApplicationSet
-// has let go of its Application; the new one's is told. What it controls itself is no reason to
+// has let go of its Application; the new one is refreshed. What it controls itself is no reason to
 // wait, so it is asked for by its own name.
 func TestNotifier_MoveBetweenReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -56,8 +56,8 @@ func TestWriteFolderRemovesLeftovers(t *testing.T) {
 	}
 	check(stays...)
 
-	// Killed between the two renames: the folder has no place. What is no render's is told of what
-	// has got it back, too.
+	// Killed between the two renames: the folder has no place. What is no render's is reported with
+	// what has got it back, too.
 	if err := alive.end(out); err != nil {
 		t.Fatal(err)
 	}

@@ -15,35 +15,35 @@ const (
 	GrantFinalizer = "argosy.dev/grant"
 )
 
-// Grant is a group's ownership grant as the member has it.
-type Grant struct {
+// OwnershipGrant is a group's ownership grant as the member has it.
+type OwnershipGrant struct {
 	Group string
 	// UID is the ConfigMap's: another one of the same name is another grant.
 	UID string
 	// Held reports that it carries our finalizer, so that it cannot be deleted unseen.
 	Held bool
-	// Leaving reports that it is being deleted.
-	Leaving bool
+	// IsDeleted reports that its deletion has begun.
+	IsDeleted bool
 }
 
 // grants are one member's, sorted by group.
 type grants struct {
 	member string
-	sorted []Grant
+	sorted []OwnershipGrant
 }
 
 // WithGrants returns the set with all grants of a member. That there is none is not the same as
 // that they are not watched.
-func (s Set) WithGrants(member string, all ...Grant) Set {
+func (s Set) WithGrants(member string, all ...OwnershipGrant) Set {
 	sorted := slices.Clone(all)
-	slices.SortFunc(sorted, func(a, b Grant) int { return strings.Compare(a.Group, b.Group) })
+	slices.SortFunc(sorted, func(a, b OwnershipGrant) int { return strings.Compare(a.Group, b.Group) })
 	s.grants = &grants{member, sorted}
 	return s
 }
 
 // Grants returns the grants of a member, sorted by group, and whether they are watched. They must
 // not be changed.
-func (s Set) Grants(member string) (all []Grant, known bool) {
+func (s Set) Grants(member string) (all []OwnershipGrant, known bool) {
 	if s.grants == nil || s.grants.member != member {
 		return nil, false
 	}
@@ -62,7 +62,7 @@ func (s Set) GrantsOf() string {
 // whether its grants are watched.
 func (s Set) Holds(member, group string) (holds, known bool) {
 	all, known := s.Grants(member)
-	return slices.ContainsFunc(all, func(g Grant) bool { return g.Group == group && g.Held && !g.Leaving }), known
+	return slices.ContainsFunc(all, func(g OwnershipGrant) bool { return g.Group == group && g.Held && !g.IsDeleted }), known
 }
 
 // Granted reports whether the hub has an Application that delivers a group's grant to a cluster.

@@ -130,7 +130,7 @@ func TestLayoutErrors(t *testing.T) {
 		{"values without component", "files: {values: '{{ .group }}/values.yaml'}\n", `invalid-layout fleet/layout.yaml:1:17: key "values": "{{ .group }}/values.yaml" does not use {{ .component }}; expected a path that differs for each component`},
 		{"catalog without group", "files: {catalog: catalog.yaml}\n", `invalid-layout fleet/layout.yaml:1:18: key "catalog": "catalog.yaml" does not use {{ .group }}; expected a path that differs for each group`},
 		{"members without cluster", "members: 'm/{{ .hub }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: key "members": "m/{{ .hub }}.yaml" uses {{ .cluster }} 0 times; expected once, so that the name can be read from the path`},
-		{"members in one part", "members: 'm/{{ .hub }}-{{ .cluster }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: key "members": "m/{{ .hub }}-{{ .cluster }}.yaml" has {{ .hub }} and {{ .cluster }} in one part; expected a slash between them, so that the names can be told apart`},
+		{"members in one part", "members: 'm/{{ .hub }}-{{ .cluster }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: key "members": "m/{{ .hub }}-{{ .cluster }}.yaml" has {{ .hub }} and {{ .cluster }} in one part; expected a slash between them, so that the names can be separated`},
 		{"members with another fact", "members: '{{ .environment }}/{{ .hub }}/{{ .cluster }}.yaml'\n", `invalid-layout fleet/layout.yaml:1:10: template <.environment>: no fact "environment" is known; for facts that not every cluster has, write {{ index .annotations "x" }} or {{ dig }} with a default`},
 		{
 			"merge", "merge: [{path: a, strategy: add}, {path: a..b, strategy: append}, {path: a, strategy: {by: x}}, {paths: a}]\n",

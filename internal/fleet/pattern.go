@@ -46,7 +46,7 @@ func NewPattern(text string) (*Pattern, error) {
 	for i, a := range facts {
 		for _, b := range facts[:i] {
 			if from, to := order(strings.Index(out, sentinel(a)), strings.Index(out, sentinel(b))); !strings.Contains(out[from:to], "/") {
-				return nil, fmt.Errorf("%q has {{ .%s }} and {{ .%s }} in one part; expected a slash between them, so that the names can be told apart", text, b, a)
+				return nil, fmt.Errorf("%q has {{ .%s }} and {{ .%s }} in one part; expected a slash between them, so that the names can be separated", text, b, a)
 			}
 		}
 	}

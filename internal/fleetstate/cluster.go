@@ -140,7 +140,7 @@ func (b *Resolver) newPlacement(c *Cluster) *placement {
 		}
 		p.roots[name], p.dirs[name] = root, byRoot[root]
 	}
-	if len(p.broken) > 0 { // most likely for want of a label that is declared, but refused: that is what is to be mended
+	if len(p.broken) > 0 { // most likely for want of a label that is declared, but refused: that is to fix
 		p.broken = slices.Concat(refused, p.broken)
 	}
 	return p

@@ -9,7 +9,7 @@ import (
 // LostFolders reports groups of which a previous state had files and this one has none, although
 // their releases are still declared: a folder deleted by mistake would switch off every component
 // of the group. A repository that never had such files is fine, so this is no finding of Lint;
-// whoever replaces one state by another asks.
+// the caller that replaces one state by another asks.
 func (st *State) LostFolders(previous *State) []problem.Problem {
 	var out []problem.Problem
 	for _, group := range st.Fleet.Versions.Groups() {

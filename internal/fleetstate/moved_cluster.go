@@ -4,8 +4,8 @@ package fleetstate
 // cluster, which has moved. The hub that it leaves lets go of what it runs there, as the new one
 // has it (D4). That the new hub has a file of that name does not say so by itself: clusters of
 // several hubs may be called the same. So it takes the commit in which one file went and the other
-// came, which a State knows by the one before it; whoever starts later takes such a cluster for
-// lost.
+// came, which a State knows by the one before it; a service that starts later takes such a cluster
+// for lost.
 
 // movedSince are the moves of a previous State that last, and those since.
 func (st *State) movedSince(previous *State) map[ID]string {

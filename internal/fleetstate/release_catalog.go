@@ -15,8 +15,8 @@ import (
 )
 
 // A release's catalog is that of the revision which the versions file names: ApplicationSets send
-// its entries as base (design 0002). Answers need nothing else. Whoever asks without a base, to
-// explain or to plan, reads it by Catalogs.
+// its entries as base (design 0002). Answers need nothing else. Explain and plan, which have no
+// base, read it by Catalogs.
 
 // ReleaseCatalog is a group's catalog at the revision that a release names.
 type ReleaseCatalog struct {

@@ -29,8 +29,8 @@ type State struct {
 	resolver *Resolver
 	facts    facts.Set
 	clusters map[string][]*Cluster // by hub: those of its members, in their order
-	// peculiar are the members that are not simply what the snapshot has of them, by hub and name:
-	// few, so that nobody has to look at all members for them.
+	// exceptions are the members with problems or a last known good snapshot, and newcomers, by hub
+	// and name. They are few, and found without visiting all members.
 	exceptions  []exception
 	folders     *byFolder
 	hubProblems map[string][]problem.Problem // by hub: what is wrong with its own member file

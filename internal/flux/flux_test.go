@@ -77,8 +77,8 @@ func render(t *testing.T, st *fleetstate.State, owner string) map[string]string 
 	return out
 }
 
-// TestGoldens: an input is a repository; files below want/<owner>/ are what that owner's Flux is
-// told.
+// TestGoldens: an input is a repository; files below want/<owner>/ are the objects that
+// that owner's Flux gets.
 func TestGoldens(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")

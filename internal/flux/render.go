@@ -195,7 +195,7 @@ func action(createNamespace bool) object {
 	return out
 }
 
-// drift is mended, as Argo CD's self-healing does; how many replicas there are may be an
+// drift is corrected, as Argo CD's self-healing does; how many replicas there are may be an
 // autoscaler's to say.
 func drift() object {
 	return object{"mode": "enabled", "ignore": []any{object{"paths": []any{"/spec/replicas"}}}}

@@ -97,7 +97,7 @@ func TestHub_NoApplications(t *testing.T) {
 	await(t, states, "the first list", has())
 }
 
-// Rule 6: Argo CD writes an Application's status all the time; that is not told.
+// Rule 6: Argo CD writes an Application's status all the time; that is not reported.
 func TestHub_StatusOfApplicationsIsNotTold(t *testing.T) {
 	a := newAPI(t)
 	a.write("applications", app("x", nil, "cluster=one"))
@@ -128,7 +128,7 @@ func (l *logs) Write(p []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock(); 
 func (l *logs) String() string              { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
 
 // Rule 8: where Applications may not be asked for, or do not exist, they are unknown, and the facts
-// of Secrets go on. It is told once, and tried again.
+// of Secrets go on. It is logged once, and tried again.
 func TestHub_ApplicationsUnknown(t *testing.T) {
 	for status, want := range map[int]string{
 		http.StatusForbidden: "access denied; allow list and watch on applications.argoproj.io",
@@ -154,7 +154,7 @@ func TestHub_ApplicationsUnknown(t *testing.T) {
 			a.failFor(0, "applications")
 			await(t, states, "the Applications", has(facts.Application{Name: "dns-one", Cluster: "one"}))
 			if n := strings.Count(log.String(), `applications in namespace \"argocd\": `+want); n != 1 {
-				t.Errorf("told %d times:\n%s", n, log)
+				t.Errorf("logged %d times:\n%s", n, log)
 			}
 		})
 	}

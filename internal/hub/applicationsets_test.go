@@ -136,7 +136,7 @@ func TestApplicationSets_Refresh(t *testing.T) {
 	}
 }
 
-// Where they may not be asked for, there is no list; it is told once, with the permission, and
+// Where they may not be asked for, there is no list; it is logged once, with the permission, and
 // tried again.
 func TestApplicationSets_Forbidden(t *testing.T) {
 	a := newAPI(t)
@@ -150,7 +150,7 @@ func TestApplicationSets_Forbidden(t *testing.T) {
 	a.failFor(0, "applicationsets")
 	until(t, s, changes, "the list", func(l []ApplicationSet, complete bool) bool { return complete && len(l) == 1 })
 	if n := strings.Count(log.String(), "access denied"); n != 1 {
-		t.Errorf("told %d times:\n%s", n, log)
+		t.Errorf("logged %d times:\n%s", n, log)
 	}
 }
 

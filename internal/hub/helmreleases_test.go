@@ -182,7 +182,7 @@ func TestFlux_KustomizationsUnknown(t *testing.T) {
 	}
 }
 
-// Rule 6: Flux writes a HelmRelease's status all the time; that is not told.
+// Rule 6: Flux writes a HelmRelease's status all the time; that is not reported.
 func TestFlux_StatusIsNotTold(t *testing.T) {
 	a := newAPI(t)
 	a.write("helmreleases", release("x", nil, protected))
@@ -194,7 +194,7 @@ func TestFlux_StatusIsNotTold(t *testing.T) {
 	}
 	a.write("helmreleases", release("y", nil, protected))
 	if _, before := becomes(t, states, "the next", releases(x, y)); before > 0 {
-		t.Errorf("%d changes were told of a status", before)
+		t.Errorf("%d changes were reported of a status", before)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestFlux_Unknown(t *testing.T) {
 			a.failFor(0, "helmreleases")
 			becomes(t, states, "them", releases(facts.Application{Name: "x", Cluster: "one", Owner: "hub-eu/one"}))
 			if n := strings.Count(log.String(), `HelmReleases in namespace \"flux-system\": `+want); n != 1 {
-				t.Errorf("told %d times:\n%s", n, log)
+				t.Errorf("logged %d times:\n%s", n, log)
 			}
 		})
 	}

@@ -310,7 +310,7 @@ func TestHub_SeveralSecretsForOneCluster(t *testing.T) {
 	await(t, states, "what is left", func(s State) bool { return which("a")(s) && len(s.Problems) == 0 })
 }
 
-// Many changes at once are told as few; what changes nothing is not told.
+// Many changes at once are reported as few; what changes nothing is not reported.
 func TestHub_ChangesAreCollected(t *testing.T) {
 	a := newAPI(t)
 	a.put(secret("one", nil))

@@ -26,11 +26,11 @@ func TestList_SaysWhatAHubKnows(t *testing.T) {
 	ran := make(chan struct{})
 	go func() { defer close(ran); h.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ran })
-	told := make(chan State, 100)
-	go h.Watch(ctx, func(s State) { told <- s })
+	states := make(chan State, 100)
+	go h.Watch(ctx, func(s State) { states <- s })
 	var live State
 	for !live.Synced {
-		live = <-told
+		live = <-states
 	}
 	got, problems, err := List(t.Context(), Options{Config: a.config()}, Also{Applications: true})
 	if err != nil || !got.Equal(live.Facts) || len(problems) != 1 || len(live.Problems) != 1 || problems[0].Error() != live.Problems[0].Error() {

@@ -32,7 +32,7 @@ const grantsPermission = "list, watch and patch on configmaps"
 // OwnershipGrantsState is what is known of a member's ownership grants at one time.
 type OwnershipGrantsState struct {
 	// Grants are sorted by group.
-	Grants []facts.Grant
+	Grants []facts.OwnershipGrant
 	// Synced reports that the first list is complete. Nobody may act before.
 	Synced bool
 	// Err is why the API server does not answer now, nil if it does.
@@ -50,7 +50,7 @@ type OwnershipGrants struct {
 	state    atomic.Pointer[OwnershipGrantsState]
 
 	mu       sync.Mutex
-	released []facts.Grant
+	released []facts.OwnershipGrant
 
 	// These belong to Run.
 	logged string // the last logged failure
@@ -91,7 +91,7 @@ func (g *OwnershipGrants) State() OwnershipGrantsState { return *g.state.Load() 
 
 // Release names the grants under deletion of which the engine has nothing any more. It does not
 // wait.
-func (g *OwnershipGrants) Release(released []facts.Grant) {
+func (g *OwnershipGrants) Release(released []facts.OwnershipGrant) {
 	g.mu.Lock()
 	same := slices.Equal(g.released, released)
 	g.released = slices.Clone(released)
@@ -144,9 +144,9 @@ func (g *OwnershipGrants) act(ctx context.Context) {
 		f := grantOf(m)
 		finalizers := m.Finalizers
 		switch {
-		case !f.Held && !f.Leaving:
+		case !f.Held && !f.IsDeleted:
 			finalizers = append(slices.Clone(finalizers), facts.GrantFinalizer)
-		case f.Held && f.Leaving && slices.ContainsFunc(released, func(r facts.Grant) bool { return r.UID == f.UID }):
+		case f.Held && f.IsDeleted && slices.ContainsFunc(released, func(r facts.OwnershipGrant) bool { return r.UID == f.UID }):
 			finalizers = slices.DeleteFunc(slices.Clone(finalizers), func(s string) bool { return s == facts.GrantFinalizer })
 		default:
 			continue
@@ -211,21 +211,21 @@ func trimGrant(o any) (any, error) {
 }
 
 // grantOf makes a fact of a grant.
-func grantOf(m *metav1.PartialObjectMetadata) facts.Grant {
-	return facts.Grant{
-		Group: m.Labels[facts.GrantLabel], UID: string(m.UID), Held: slices.Contains(m.Finalizers, facts.GrantFinalizer), Leaving: m.DeletionTimestamp != nil,
+func grantOf(m *metav1.PartialObjectMetadata) facts.OwnershipGrant {
+	return facts.OwnershipGrant{
+		Group: m.Labels[facts.GrantLabel], UID: string(m.UID), Held: slices.Contains(m.Finalizers, facts.GrantFinalizer), IsDeleted: m.DeletionTimestamp != nil,
 	}
 }
 
 // readGrants makes facts of all grants, sorted by group.
-func readGrants(objects []any) []facts.Grant {
-	out := make([]facts.Grant, 0, len(objects))
+func readGrants(objects []any) []facts.OwnershipGrant {
+	out := make([]facts.OwnershipGrant, 0, len(objects))
 	for _, o := range objects {
 		if m, ok := o.(*metav1.PartialObjectMetadata); ok {
 			out = append(out, grantOf(m))
 		}
 	}
-	slices.SortFunc(out, func(a, b facts.Grant) int {
+	slices.SortFunc(out, func(a, b facts.OwnershipGrant) int {
 		return strings.Compare(a.Group+" "+a.UID, b.Group+" "+b.UID)
 	})
 	return out

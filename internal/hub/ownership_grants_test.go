@@ -116,13 +116,13 @@ func holding(t *testing.T, a *api, log io.Writer) (*OwnershipGrants, <-chan Owne
 }
 
 // grantsAre waits for exactly these grants.
-func grantsAre(t *testing.T, states <-chan OwnershipGrantsState, want ...facts.Grant) OwnershipGrantsState {
+func grantsAre(t *testing.T, states <-chan OwnershipGrantsState, want ...facts.OwnershipGrant) OwnershipGrantsState {
 	t.Helper()
 	var last OwnershipGrantsState
 	for end := time.After(deadline); ; {
 		select {
 		case last = <-states:
-			if last.Synced && last.Err == nil && cmp.Equal(append([]facts.Grant{}, want...), append([]facts.Grant{}, last.Grants...)) {
+			if last.Synced && last.Err == nil && cmp.Equal(append([]facts.OwnershipGrant{}, want...), append([]facts.OwnershipGrant{}, last.Grants...)) {
 				return last
 			}
 		case <-end:
@@ -139,28 +139,28 @@ func TestGrantIsHeldUntilItIsReleased(t *testing.T) {
 	a := newAPI(t)
 	a.write("configmaps", arrivedGrant("addons", "a"), arrivedGrant("resources", "r", "other/one"))
 	g, states := holding(t, a, io.Discard)
-	addons, resources := facts.Grant{Group: "addons", UID: "a", Held: true}, facts.Grant{Group: "resources", UID: "r", Held: true}
+	addons, resources := facts.OwnershipGrant{Group: "addons", UID: "a", Held: true}, facts.OwnershipGrant{Group: "resources", UID: "r", Held: true}
 	grantsAre(t, states, addons, resources)
 	if diff := cmp.Diff([]string{"argosy-grant-addons " + ours, "argosy-grant-resources other/one," + ours}, sortedCopy(a.patched())); diff != "" {
 		t.Errorf("patches:\n%s", diff)
 	}
 
 	a.write("configmaps", going(arrivedGrant("addons", "a", ours)), going(arrivedGrant("resources", "r", "other/one", ours)))
-	addons.Leaving, resources.Leaving = true, true
+	addons.IsDeleted, resources.IsDeleted = true, true
 	grantsAre(t, states, addons, resources)
-	g.Release([]facts.Grant{{Group: "addons", UID: "another"}, resources}) // another of the name has been released
+	g.Release([]facts.OwnershipGrant{{Group: "addons", UID: "another"}, resources}) // another of the name has been released
 	resources.Held = false
 	grantsAre(t, states, addons, resources)
 	if !a.there("argosy-grant-addons") {
 		t.Fatal("a grant has gone that nobody has released")
 	}
-	g.Release([]facts.Grant{addons})
+	g.Release([]facts.OwnershipGrant{addons})
 	grantsAre(t, states, resources)
 	if a.there("argosy-grant-addons") {
 		t.Error("a released grant is there still")
 	}
 	a.write("configmaps", arrivedGrant("addons", "b"))
-	grantsAre(t, states, facts.Grant{Group: "addons", UID: "b", Held: true}, resources)
+	grantsAre(t, states, facts.OwnershipGrant{Group: "addons", UID: "b", Held: true}, resources)
 
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -198,8 +198,8 @@ func sortedCopy(texts []string) []string {
 	return out
 }
 
-// TestGrantsStayWhileTheAPIServerIsAway: what was known stays; what cannot be written is told once
-// and tried again. (G4)
+// TestGrantsStayWhileTheAPIServerIsAway: what was known stays; what cannot be written is logged
+// once and tried again. (G4)
 func TestGrantsStayWhileTheAPIServerIsAway(t *testing.T) {
 	a := newAPI(t)
 	log := &lockedLog{}
@@ -221,7 +221,7 @@ func TestGrantsStayWhileTheAPIServerIsAway(t *testing.T) {
 	a.set("configmaps", thing{ObjectMeta: arrivedGrant("addons", "a")})
 	a.mu.Unlock()
 	a.fail(0)
-	grantsAre(t, states, facts.Grant{Group: "addons", UID: "a", Held: true})
+	grantsAre(t, states, facts.OwnershipGrant{Group: "addons", UID: "a", Held: true})
 }
 
 // Without the permission nothing is known, and that is said: the service does not serve. (M3)
@@ -240,7 +240,7 @@ func TestForbiddenGrantsStopTheService(t *testing.T) {
 	}
 }
 
-// A patch that fails is told once, and tried again until it goes through. (M3)
+// A patch that fails is logged once, and tried again until it goes through. (M3)
 func TestFailedHoldIsTriedAgain(t *testing.T) {
 	a := newAPI(t)
 	log := &lockedLog{}
@@ -251,7 +251,7 @@ func TestFailedHoldIsTriedAgain(t *testing.T) {
 	a.set("configmaps", thing{ObjectMeta: arrivedGrant("addons", "a")})
 	a.changed.Broadcast()
 	a.mu.Unlock()
-	grantsAre(t, states, facts.Grant{Group: "addons", UID: "a", Held: true})
+	grantsAre(t, states, facts.OwnershipGrant{Group: "addons", UID: "a", Held: true})
 	if got := log.String(); strings.Count(got, "a grant cannot be held or released") != 1 {
 		t.Errorf("the log says\n%s", got)
 	}

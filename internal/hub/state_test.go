@@ -144,7 +144,7 @@ func TestStateInConfigMaps(t *testing.T) {
 	}
 }
 
-// Rule 12: the client reaches no other object, whoever asks.
+// Rule 12: the client reaches no other object, whatever asks.
 func TestStateReachesNothingElse(t *testing.T) {
 	guard := stateful{"/api/v1/namespaces/argosy/configmaps", "argosy-state-x", http.DefaultTransport}
 	for _, line := range []string{

@@ -18,15 +18,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Inventory is everything that the engines of one hub's members are told: what all views answer
-// together, as trees and places instead of text. What cannot be computed is not in it; of members
-// at home it is what they keep.
+// Inventory lists the parameter sets of all views for one hub, as trees and places instead of text.
+// Members that cannot be computed are not in it. Quarantined members are in it as their last known
+// good snapshot has them.
 type Inventory struct {
 	Hub string
 	// Clusters are all members, sorted by name.
 	Clusters []Cluster
-	// Waiting is what draining members do not take, by name; those are not there that keep what the
-	// snapshot has.
+	// Waiting are the changes that draining members do not take, by name.
 	Waiting map[string]Waiting
 
 	st       *fleetstate.State

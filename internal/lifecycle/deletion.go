@@ -65,12 +65,12 @@ func applicationOf(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Gr
 	return a, there && a.Cluster == c.Member.Name && a.Group == g.Name && a.Component == component
 }
 
-// WaitsForRelease reports whether a set that moves to the asker's release has to wait: its
+// WaitsForRelease reports whether a set that moves to the requester's release has to wait: its
 // Application is labelled with another release, and that one's ApplicationSet controls it still.
-// Answered now, the asker would fail on it before it came to what it has to let go itself, so that
-// two releases that exchange clusters would wait for each other for ever (D4). Only who asks for
-// one release can be told apart from the old owner, and only if its own name is known: left out of
-// the answer to the ApplicationSet that controls it, the Application would be deleted.
+// Answered now, the requester would fail on it before it came to what it has to let go itself, so
+// that two releases that exchange clusters would wait for each other for ever (D4). Only who asks
+// for one release can be distinguished from the old owner, and only if its own name is known: left
+// out of the answer to the ApplicationSet that controls it, the Application would be deleted.
 func WaitsForRelease(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) bool {
 	if q.Release == "" || q.ApplicationSet == "" {
 		return false

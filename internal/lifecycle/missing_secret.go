@@ -13,10 +13,10 @@ import (
 )
 
 // MissingSecret is the problem of a cluster that is not registered, yet there is something to be
-// lost on it: its own engine asks, or it has Applications of the asker's. Its Secret has gone while
-// nobody looked. What the Secret said of it is not known, so that its sets cannot be computed; left
-// out, they would be removed (G2). A retired cluster is to go, and what registers one needs no
-// Secret.
+// lost on it: its own engine asks, or it has Applications of the requester's. Its Secret has gone
+// while nobody looked. What the Secret said of it is not known, so that its sets cannot be
+// computed; left out, they would be removed (G2). A retired cluster is to go, and what registers
+// one needs no Secret.
 func MissingSecret(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) []problem.Problem {
 	if c.Registered || c.IsRetired() || q.View == query.Members || q.LabelSelector.Refuses(c.Labels.All) {
 		return nil
@@ -39,8 +39,8 @@ func MissingSecret(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster)
 	}})
 }
 
-// isQueried reports whether an Application of a cluster is the asker's, as far as its labels say.
-// One that another ApplicationSet controls is not deleted by this one.
+// isQueried reports whether an Application of a cluster is the requester's, as far as its labels
+// say. One that another ApplicationSet controls is not deleted by this one.
 func isQueried(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, a facts.Application) bool {
 	switch q.View {
 	case query.Grants:

@@ -20,7 +20,7 @@ func IsGranted(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
 	return st.Facts().Granted(c.Member.Name, group)
 }
 
-// HubDeploys reports whether the hub's engine has an Application of a group, whoever controls it.
+// HubDeploys reports whether the hub's engine has an Application of a group, whatever controls it.
 func HubDeploys(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
 	return slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool {
 		return a.Group == group && a.Component != "" && !a.Grant
@@ -37,7 +37,8 @@ func HoldsGrant(st *fleetstate.State, c *fleetstate.Cluster, group string) (hold
 	return st.Facts().Holds(c.Member.Name, group)
 }
 
-// MayDeploy reports whether the components of a group are the asker's to have, now (M1, rule 2).
+// MayDeploy reports whether the components of a group are the requester's to have, now (M1, rule
+// 2).
 func MayDeploy(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) bool {
 	if requester == fleet.OwnerHub {
 		return c.Member.Owner(group) == requester && !IsGranted(st, c, group)
@@ -48,7 +49,7 @@ func MayDeploy(st *fleetstate.State, c *fleetstate.Cluster, group, requester str
 	return c.Member.Owner(group) == requester
 }
 
-// Owns reports whether a group is the asker's, or is to be. What asks for components, its
+// Owns reports whether a group is the requester's, or is to be. What asks for components, its
 // ApplicationSets, may be there before the components are; and it has to be there as long as they
 // are.
 func Owns(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) bool {
@@ -61,12 +62,12 @@ func Owns(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) 
 // ReleasableGrants are the grants that are to go, and of whose groups the member's own engine has
 // nothing any more by this state: it is answered nothing of them, and the facts show nothing. Of
 // what is not known nothing is released.
-func ReleasableGrants(st *fleetstate.State, hub, member string) []facts.Grant {
+func ReleasableGrants(st *fleetstate.State, hub, member string) []facts.OwnershipGrant {
 	all, _ := st.Facts().Grants(member)
 	c := st.Cluster(hub, member)
-	var out []facts.Grant
+	var out []facts.OwnershipGrant
 	for _, g := range all {
-		if g.Leaving && c != nil && !engineDeploys(st, c, g.Group) {
+		if g.IsDeleted && c != nil && !engineDeploys(st, c, g.Group) {
 			out = append(out, g)
 		}
 	}

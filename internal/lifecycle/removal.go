@@ -156,7 +156,7 @@ func (d *Removals) away(name, component string) Removal {
 	return Removal{Moved, fleet.Orphan, fmt.Sprintf("its member file has moved to hub %q", m.Hub), m.Pos, Destination{Hub: m.Hub}}
 }
 
-// runs reports whether a component is to run on a cluster, whoever answers for it.
+// runs reports whether a component is to run on a cluster, whatever engine owns it.
 func (d *Removals) runs(c *fleetstate.Cluster, component string) bool {
 	g := c.Groups[d.q.Group]
 	if g == nil {

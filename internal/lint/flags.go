@@ -111,8 +111,8 @@ func (l *linter) engine(c *fleetstate.Cluster) {
 		Hints: []string{fmt.Sprintf("where the engine is there by other means, say so: annotations: {%s: %s}", engineAnnotation, engineExternal)},
 	}
 	if m.Owner(fleetstate.FleetGroup) == m.Name {
-		// Not an error: an engine that is there already can own itself, and it cannot be told from
-		// here whether it is.
+		// Not an error: an engine that exists already can own itself, and the repository does not
+		// say whether it exists.
 		p.Pos = m.KeyPos("enable_remote_" + fleetstate.FleetGroup)
 		p.Found, p.Expected = fmt.Sprintf("its engine, %s, is to install itself (enable_remote_%s)", m.Engine, fleetstate.FleetGroup), "the hub to own the group "+fleetstate.FleetGroup
 		l.warn(c, p)
@@ -121,7 +121,7 @@ func (l *linter) engine(c *fleetstate.Cluster) {
 	component := engines[m.Engine]
 	r, known := l.fleetComponent(c, component)
 	if !known {
-		return // it cannot be told from here what brings engines in this fleet
+		return // the repository does not say what brings engines in this fleet
 	}
 	switch crds := r.Values.At([]string{"crds", "install"}); {
 	case !r.Enabled:

@@ -237,7 +237,7 @@ func (l *linter) tenants() {
 // (H6).
 func (l *linter) unreachable() {
 	roots := map[string]bool{}
-	unknown := map[string]bool{} // members whose files are not known before their member files are mended
+	unknown := map[string]bool{} // members with broken member files: their files are not known
 	open := map[string]bool{}    // groups of which no catalog is known: any component may be asked for with a base
 	for _, c := range l.st.Clusters() {
 		c = c.Desired()
@@ -288,7 +288,7 @@ func (l *linter) strayMembers() {
 		default:
 			stray = append(stray, problem.Problem{
 				Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
-				Found: "stands among the member files but is none", Expected: members.String(),
+				Found: "is in the members folder but is not a member file", Expected: members.String(),
 			})
 		}
 	}

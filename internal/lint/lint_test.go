@@ -79,7 +79,7 @@ invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:
 			`type-conflict addons/tenants/defaults/addons/dns/values.yaml:1:4: value "a": a string replaces a map; see addons/defaults/addons/dns/values.yaml:1:4; write null first to remove what lower layers set, or use the same type`,
 		},
 		{
-			"knob in the hierarchy",
+			"option in the hierarchy",
 			fleettest.Tree{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {syncPolicy: {}}\n"},
 			`unknown-key addons/tenants/defaults/application-sets/addons.yaml:1:19: key "syncPolicy" of component "dns": is not read in the hierarchy; expected one of enabled, chart, namespace, releaseName, selector, values, kind, dependsOn, substitute; knobs of the ApplicationSet belong into the values of charts/application-sets`,
 		},

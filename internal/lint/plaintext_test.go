@@ -64,7 +64,7 @@ func TestPlaintextSecrets(t *testing.T) {
 				}
 				for _, secret := range []string{"hunter2", aws, github, gitlab, slack, jwt} {
 					if strings.Contains(p.Error(), secret) {
-						t.Errorf("the value is told: %s", p.Error())
+						t.Errorf("the value is shown: %s", p.Error())
 					}
 				}
 			}

@@ -18,7 +18,7 @@ func TestParallelCallsEach(t *testing.T) {
 	Each(0, func(int) { t.Error("called for nothing") })
 }
 
-// Whoever asks for a state or an answer recovers from panics of the engine: those of its goroutines
+// Callers of the resolver recover from its panics: those of its goroutines
 // have to get there.
 func TestParallelPassesPanicsOn(t *testing.T) {
 	defer func() {

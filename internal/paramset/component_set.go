@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// componentSets are one set per component that is enabled on a cluster and owned by the asker.
+// componentSets are one set per component that is enabled on a cluster and owned by the requester.
 func componentSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (out ClusterSets) {
 	g := c.Groups[q.Group]
 	if g == nil {
@@ -68,7 +68,7 @@ func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, 
 	}
 	if r.Values == nil {
 		if r, problems = resolver.Complete(c, g, component, q.BaseEntry, r); len(problems) > 0 {
-			return nil, nil // it cannot be told any more what runs: it stays, and so does the rest of the answer
+			return nil, nil // the workloads are not known any more: they stay, and so does the rest of the response
 		}
 	}
 	return NewComponentSet(resolver, c, g, component, written(q, r), fleet.Cascade)

@@ -120,7 +120,7 @@ func queriedClusters(st *fleetstate.State, q query.Checked) ([]*fleetstate.Clust
 }
 
 // isAbout reports whether a request is about a cluster: one that the selector selects; of retired
-// ones, those that may have something left to be removed. Problems are why that cannot be told.
+// ones, those that may have something left to be removed. Problems are why that is not known.
 func isAbout(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (bool, []problem.Problem) {
 	switch {
 	case st.IsLeftOut(c, q.Requester, q.Desired):
@@ -136,7 +136,7 @@ func isAbout(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (bool
 }
 
 // Candidates are the clusters that a request may be about, sorted by name: all of the hub, or the
-// asker alone.
+// requester alone.
 func Candidates(st *fleetstate.State, q query.Checked) []*fleetstate.Cluster {
 	all := st.ClustersOf(q.Hub)
 	if q.Requester == fleet.OwnerHub {

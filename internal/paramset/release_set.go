@@ -23,7 +23,7 @@ type ReleaseUse struct {
 	revision, quarantine string
 }
 
-// releaseUses are the releases of the group that the asker's clusters are on, by type (R4, R7).
+// releaseUses are the releases of the group that the requester's clusters are on, by type (R4, R7).
 func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse, []problem.Problem) {
 	clusters, problems := queriedClusters(st, q)
 	uses := map[string]*ReleaseUse{}
@@ -88,7 +88,7 @@ func DesiredReleases(st *fleetstate.State, hub, group, owner string) map[string]
 	return uses
 }
 
-// releaseSets are one set per release of the group that a cluster of the asker's is on.
+// releaseSets are one set per release of the group that a cluster of the requester's is on.
 func releaseSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Problem) {
 	uses, problems := releaseUses(st, q)
 	var sets []Set

@@ -185,7 +185,7 @@ func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]
 		switch {
 		case !wasThere && !isThere:
 			continue
-		case b.Unlisted && sameAsker(a, b): // its ApplicationSet is left behind, and goes on
+		case b.Unlisted && sameRequester(a, b): // its ApplicationSet is left behind, and goes on
 			unchanged++
 			continue
 		case b.Unlisted:
@@ -202,7 +202,7 @@ func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]
 				unchanged++
 				continue
 			}
-			if !sameAsker(a, b) {
+			if !sameRequester(a, b) {
 				changed.Action = Move
 			}
 		}
@@ -212,8 +212,8 @@ func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]
 	return unchanged
 }
 
-// sameAsker reports whether the same engine asks for two Applications, for the same release.
-func sameAsker(a, b inventory.Application) bool {
+// sameRequester reports whether the same engine asks for two Applications, for the same release.
+func sameRequester(a, b inventory.Application) bool {
 	return a.Owner == b.Owner && a.Engine == b.Engine && a.Group == b.Group && a.Release == b.Release
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// differences are those of two Applications of one key, and whether there are any: those of the
-// labels and annotations that one writes onto its cluster are the cluster's, and told there.
-func differences(a, b inventory.Application) (told []Difference, differ bool) {
-	told = append(append([]Difference{}, settings(a.Settings, b.Settings)...), values(root(a.Values), root(b.Values), nil)...)
-	return told, len(told) > 0 || !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations)
+// differences are those of two Applications of one key, and whether the two differ. Differences of
+// the labels and annotations that a registration writes are listed with the cluster.
+func differences(a, b inventory.Application) (out []Difference, differ bool) {
+	out = append(append([]Difference{}, settings(a.Settings, b.Settings)...), values(root(a.Values), root(b.Values), nil)...)
+	return out, len(out) > 0 || !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations)
 }
 
-// root is nil where there are no values: an empty map says the same.
+// root is nil where there are no values: an empty map means the same.
 func root(n *yamldoc.Node) *yamldoc.Node {
 	if branches(n) {
 		return n

@@ -3,6 +3,6 @@
 // a revision (Repository).
 //
 // It reads snapshots, builds the states, expands the pipelines of the hubs, and has the guard
-// decide without effect. It links neither Argo CD nor Helm: whoever calls it hands in the
+// decide without effect. It links neither Argo CD nor Helm: the caller hands in the
 // expand.Tools.
 package planner

@@ -231,7 +231,7 @@ func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
 // put into another order.
 func FuzzFacts(f *testing.F) {
 	store := newSharedStore()
-	set := closed("a", "b").WithApplications(facts.Application{Name: "x", Cluster: "a"}).WithGrants("a", facts.Grant{Group: "addons", Held: true})
+	set := closed("a", "b").WithApplications(facts.Application{Name: "x", Cluster: "a"}).WithGrants("a", facts.OwnershipGrant{Group: "addons", Held: true})
 	if err := factsDocument(store).Write(f.Context(), savedFactsOf(set)); err != nil {
 		f.Fatal(err)
 	}

@@ -242,8 +242,8 @@ type savedFacts struct {
 	Known        bool                `json:"applicationsKnown"`
 	Applications []facts.Application `json:"applications,omitempty"`
 	// GrantsOf is the member of the grants, empty where nobody looks for them.
-	GrantsOf string        `json:"grantsOf,omitempty"`
-	Grants   []facts.Grant `json:"grants,omitempty"`
+	GrantsOf string                 `json:"grantsOf,omitempty"`
+	Grants   []facts.OwnershipGrant `json:"grants,omitempty"`
 }
 
 func factsDocument(s state.Store) *state.Document[savedFacts] {

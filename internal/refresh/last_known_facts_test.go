@@ -22,7 +22,7 @@ func (away) Run(ctx context.Context, _ func()) { <-ctx.Done() }
 // service that looks for grants does not go on from facts without them, by which Git alone would
 // decide.
 func TestGrantsOutliveARestart(t *testing.T) {
-	held := facts.Grant{Group: "addons", UID: "1", Held: true}
+	held := facts.OwnershipGrant{Group: "addons", UID: "1", Held: true}
 	app := facts.Application{Name: "dns-one", Cluster: "one"}
 	without := facts.NewSet(true, facts.Cluster{Name: "one"}).WithApplications(app)
 	with := without.WithGrants("one", held)
@@ -61,7 +61,7 @@ func TestGrantsOutliveARestart(t *testing.T) {
 		t.Error("Applications are known")
 	}
 	got, _ := small.Grants("one")
-	if diff := cmp.Diff([]facts.Grant{held}, got); diff != "" {
+	if diff := cmp.Diff([]facts.OwnershipGrant{held}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -107,7 +107,7 @@ type generation struct {
 	// fingerprints are small: they are there still when the responses of a large fleet have been
 	// too many to be kept.
 	fingerprints map[queryKey]remembered[string]
-	// pending are those being computed: whoever asks for one meanwhile waits for it. After a commit
+	// pending are those being computed: a query for one meanwhile waits for it. After a commit
 	// all ask at once.
 	pending map[queryKey]*pendingResponse
 	// previous are responses of the state before, each until this one has its own.
@@ -160,7 +160,7 @@ func (g *generation) get(key queryKey) (*Response, bool) {
 	return found.value, ok
 }
 
-// once computes a response, or waits for whoever is computing it.
+// once computes a response, or waits for the caller that is computing it.
 func (g *generation) once(key queryKey, compute func() (*Response, *queryerr.Error)) (*Response, *queryerr.Error) {
 	g.mu.Lock()
 	if found, ok := g.responses[key]; ok {

@@ -74,7 +74,7 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 		"a registration":           {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Registration("two")), []string{"addons", "agents", "cert", "dns", "others", "release"}},
 		"an agent":                 {known.WithApplications(fleettest.Application("dns", "one", "default"), facts.Application{Name: "agent-two", Cluster: "two"}), []string{"addons", "cert", "dns", "others", "release"}},
 		"a grant":                  {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.GrantOfOne), []string{"agents", "others"}},
-		"a grant that has arrived": {known.WithGrants("one", facts.Grant{Group: "addons", Held: true}), nil},
+		"a grant that has arrived": {known.WithGrants("one", facts.OwnershipGrant{Group: "addons", Held: true}), nil},
 		"not known any more":       {facts.NewSet(false), nil},
 		"a cluster's, and nothing": {known.WithClusters(facts.Cluster{Name: "one"}), nil},
 	} {
@@ -143,7 +143,7 @@ func TestFingerprintsOutliveAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswersAreComputedOnce: whoever asks while an answer is being computed gets the same one; if
+// TestAnswersAreComputedOnce: a query during a computation gets the same response; if
 // computing it panics, the others do not wait for ever.
 func TestAnswersAreComputedOnce(t *testing.T) {
 	t.Parallel()
@@ -156,14 +156,14 @@ func TestAnswersAreComputedOnce(t *testing.T) {
 			close(began)
 		}
 		<-release
-		told := &Response{}
-		a.put(key, remembered[*Response]{value: told})
-		return told, nil
+		resp := &Response{}
+		a.put(key, remembered[*Response]{value: resp})
+		return resp, nil
 	}
 	got := make(chan *Response, 9)
 	ask := func() {
-		told, _ := a.once(key, compute)
-		got <- told
+		resp, _ := a.once(key, compute)
+		got <- resp
 	}
 	go ask()
 	<-began
@@ -173,7 +173,7 @@ func TestAnswersAreComputedOnce(t *testing.T) {
 	close(release)
 	first := <-got
 	for range 8 {
-		if told := <-got; told != first {
+		if resp := <-got; resp != first {
 			t.Fatal("two of them got different answers")
 		}
 	}
@@ -193,8 +193,8 @@ func TestAnswersAreComputedOnce(t *testing.T) {
 	}()
 	<-began
 	go func() {
-		told, _ := a.once(other, func() (*Response, *queryerr.Error) { return &Response{}, nil })
-		got <- told
+		resp, _ := a.once(other, func() (*Response, *queryerr.Error) { return &Response{}, nil })
+		got <- resp
 	}()
 	close(release)
 	if <-got == nil {

@@ -82,7 +82,7 @@ func TestDeletionOfComponents(t *testing.T) {
 		{"D4 moved: another owner", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", agent)}, []facts.Application{there}, defaultRelease, "dns-hub"},
 		{"D4 moved and switched off: another owner", off.With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", agent)}), []facts.Application{there}, defaultRelease, "dns-hub"},
 		{"the member's own engine removes its own", off.With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", agent)}), []facts.Application{there}, `{"view":"components","group":"addons","owner":"one"}`, "dns-one:cascade"},
-		{"not this asker's: its selector does not select the cluster", off, []facts.Application{there}, `{"view":"components","group":"addons","selector":{"matchLabels":{"tenant":"platform"}}}`, "dns-hub"},
+		{"not this requester's: its selector does not select the cluster", off, []facts.Application{there}, `{"view":"components","group":"addons","selector":{"matchLabels":{"tenant":"platform"}}}`, "dns-hub"},
 		{"somebody else's Application: another cluster", off, []facts.Application{{Name: "dns-one", Cluster: "two", Group: "addons", Component: "dns"}}, defaultRelease, "dns-hub"},
 		{"somebody else's Application: another group", off, []facts.Application{{Name: "dns-one", Cluster: "one", Group: "resources", Component: "dns"}}, defaultRelease, "dns-hub"},
 		{"somebody else's Application: another component", off, []facts.Application{{Name: "dns-one", Cluster: "one", Group: "addons", Component: "cert"}}, defaultRelease, "dns-hub"},

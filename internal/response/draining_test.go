@@ -121,7 +121,7 @@ func TestMemberMayBeginDraining(t *testing.T) {
 }
 
 // Rules 10 and 12: a draining member that a commit breaks is quarantined at the home that it has,
-// and goes on draining from there when it is mended. Facts that would break its home are a problem
+// and goes on draining from there when it is fixed. Facts that would break its home are a problem
 // of it, and no reason to leave home.
 func TestBrokenDrainingMemberStaysDraining(t *testing.T) {
 	ask := drainingAsks[1]
@@ -145,9 +145,9 @@ func TestBrokenDrainingMemberStaysDraining(t *testing.T) {
 	if q := summary(broken, "two").Quarantine; q == nil || q.Standing != fleetstate.Kept || q.Revision != before.Revision {
 		t.Errorf("broken: %+v", q)
 	}
-	mended := querytest.NoProblems(t, step(broken, draining, good))
-	if got, want := of(t, mended, "two", ask), of(t, before, "two", ask); got != want {
-		t.Errorf("mended: %s, want %s", got, want)
+	repaired := querytest.NoProblems(t, step(broken, draining, good))
+	if got, want := of(t, repaired, "two", ask), of(t, before, "two", ask); got != want {
+		t.Errorf("repaired: %s, want %s", got, want)
 	}
 	fixed := draining.With(fleettest.Tree{"addons/tenants/retail/environments/dev/addons/dns/values.yaml.gotmpl": "zone: none\n"})
 	lost := step(at, fixed, secret(nil))

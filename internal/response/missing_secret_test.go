@@ -16,8 +16,8 @@ import (
 )
 
 // Rule G2: after a restart nothing is known of a cluster whose Secret is missing. Left out of an
-// answer, its Applications would be deleted: the answer is refused, if there are any that the asker
-// answers for.
+// answer, its Applications would be deleted: the answer is refused, if there are any that the
+// requester answers for.
 func TestClusterWithApplicationsNeedsItsSecret(t *testing.T) {
 	const (
 		components = `{"view":"components","group":"addons","component":"dns","release":"default"}`
@@ -36,7 +36,7 @@ func TestClusterWithApplicationsNeedsItsSecret(t *testing.T) {
 		want string // of the answer, "-" for an empty one; none: it is refused
 	}{
 		{"a component's", nil, []facts.Application{dns}, "", components, ""},
-		{"the asker controls it", nil, []facts.Application{fleettest.Controlled(dns, "own")}, "own", components, ""},
+		{"the requester controls it", nil, []facts.Application{fleettest.Controlled(dns, "own")}, "own", components, ""},
 		{"the group as a whole", nil, []facts.Application{dns}, "", querytest.Addons, ""},
 		{"its release would not be known to be in use", nil, []facts.Application{dns}, "", releases, ""},
 		{"an agent", fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", agent)}, []facts.Application{agentOfOne}, "", agents, ""},

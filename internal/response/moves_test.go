@@ -33,7 +33,7 @@ func answeredTo(t testing.TB, st *fleetstate.State, r query.Query) string {
 }
 
 // TestMovedSetWaitsForItsOldOwner: cluster two is on canary. As long as another release's
-// ApplicationSet controls its Application, the new one is not told of it. (D4)
+// ApplicationSet controls its Application, the new one does not get it. (D4)
 func TestMovedSetWaitsForItsOldOwner(t *testing.T) {
 	const old, updated = "addons-default-dns", "addons-canary-dns"
 	there := fleettest.Application("dns", "two", "default")
@@ -133,14 +133,14 @@ func (c *controllers) facts() facts.Set {
 	return facts.NewSet(false).WithApplications(apps...)
 }
 
-// reconcile makes an ApplicationSet ask, and do as it is told.
+// reconcile makes an ApplicationSet ask, and do as the response says.
 func (c *controllers) reconcile(t *testing.T, st *fleetstate.State, r query.Query) {
 	t.Helper()
-	told := map[string]bool{}
+	wanted := map[string]bool{}
 	owned := false
 	for _, cluster := range strings.Fields(answeredTo(t, st, r)) {
 		a := fleettest.Controlled(fleettest.Application("dns", cluster, r.Release), r.ApplicationSet)
-		told[a.Name] = true
+		wanted[a.Name] = true
 		if was, there := c.apps[a.Name]; there && was.Controller != "" && was.Controller != r.ApplicationSet {
 			owned = true
 			continue
@@ -151,7 +151,7 @@ func (c *controllers) reconcile(t *testing.T, st *fleetstate.State, r query.Quer
 		c.failed++
 		return
 	}
-	maps.DeleteFunc(c.apps, func(name string, a facts.Application) bool { return a.Controller == r.ApplicationSet && !told[name] })
+	maps.DeleteFunc(c.apps, func(name string, a facts.Application) bool { return a.Controller == r.ApplicationSet && !wanted[name] })
 }
 
 // TestMovesNeverDeadlock: whichever clusters move between which releases in one commit, an Argo CD

@@ -37,7 +37,7 @@ func TestClusterArrivesWithItsSecret(t *testing.T) {
 }
 
 // An answer deploys to the clusters of its sets, whatever their values say; and to none if it is
-// about the asker's own.
+// about the requester's own.
 func TestDeploysTo(t *testing.T) {
 	values := "text: '{\"name\":\"two\",\"nameNormalized\":\"two\"}'\n"
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": values})))

@@ -97,11 +97,11 @@ func TestHubGrantsAGroupWithoutApplications(t *testing.T) {
 // while it holds the grant, whatever Git says; what asks for components may be there before.
 // Retired, it goes on by itself, to remove what it has. (M3)
 func TestMemberRunsTheGroupsItHolds(t *testing.T) {
-	held, arrived := facts.Grant{Group: "addons", UID: "1", Held: true}, facts.Grant{Group: "addons", UID: "1"}
-	leaving := facts.Grant{Group: "addons", UID: "1", Held: true, Leaving: true}
+	held, arrived := facts.OwnershipGrant{Group: "addons", UID: "1", Held: true}, facts.OwnershipGrant{Group: "addons", UID: "1"}
+	leaving := facts.OwnershipGrant{Group: "addons", UID: "1", Held: true, IsDeleted: true}
 	mine, hubs := agentOne(argoOne), agentOne(hubsOne)
 	dns := fleettest.Application("dns", "one", "default")
-	has := func(grants ...facts.Grant) facts.Set {
+	has := func(grants ...facts.OwnershipGrant) facts.Set {
 		return facts.NewSet(false).WithApplications(dns).WithGrants("one", grants...)
 	}
 	const releases, release = `{"view":"releases","group":"addons","owner":"one"}`, "application-sets-addons-default"
@@ -117,7 +117,7 @@ func TestMemberRunsTheGroupsItHolds(t *testing.T) {
 		{"none", mine, has(), "", release, ""},
 		{"not held yet", mine, has(arrived), "", release, ""},
 		{"held", mine, has(held), "dns-one", release, ""},
-		{"another group's", mine, has(facts.Grant{Group: "resources", Held: true}), "", release, ""},
+		{"another group's", mine, has(facts.OwnershipGrant{Group: "resources", Held: true}), "", release, ""},
 		{"to go, and the engine has something", mine, has(leaving), "", release, ""},
 		{"to go, and the engine has nothing", mine, facts.NewSet(false).WithApplications().WithGrants("one", leaving), "", release, "addons"},
 		{"to go, and nothing is known of the engine", mine, facts.NewSet(false).WithGrants("one", leaving), "", release, ""},
@@ -151,7 +151,7 @@ func TestMemberRunsTheGroupsItHolds(t *testing.T) {
 // steps, and keeps the grant until they have gone; what is lost, and stays for ever (D1), holds up
 // nothing. (M3)
 func TestFluxReleasesAGroupInTwoSteps(t *testing.T) {
-	held, leaving := facts.Grant{Group: "addons", Held: true}, facts.Grant{Group: "addons", Held: true, Leaving: true}
+	held, leaving := facts.OwnershipGrant{Group: "addons", Held: true}, facts.OwnershipGrant{Group: "addons", Held: true, IsDeleted: true}
 	mine, hubs := agentOne(fluxAgent), agentOne(strings.Replace(fluxAgent, "enable_remote_addons: true\n", "", 1))
 	dns := fleettest.HelmRelease("dns", "one", "one")
 	gone := dns
@@ -162,7 +162,7 @@ func TestFluxReleasesAGroupInTwoSteps(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		files           fleettest.Tree
-		grant           *facts.Grant
+		grant           *facts.OwnershipGrant
 		there           []facts.Application
 		artifact, cedes string
 	}{
@@ -220,8 +220,8 @@ type world struct {
 	commits      [2]*snapshot.Snapshot // the member's, the hub's
 	atHub, atOne int                   // the commit that each service has taken in
 	hubs, ones   []facts.Application
-	grant, going bool         // the Application on the hub; it is being deleted
-	arrived      *facts.Grant // the ConfigMap on the member
+	grant, going bool                  // the Application on the hub; it is being deleted
+	arrived      *facts.OwnershipGrant // the ConfigMap on the member
 	uid          int
 	hubOff, mOff bool // a service that is down
 	memory       [2]*fleetstate.State
@@ -301,7 +301,7 @@ var steps = map[string]func(w *world){
 			w.delete()
 		case w.grant && w.arrived == nil:
 			w.uid++
-			w.arrived = &facts.Grant{Group: "addons", UID: fmt.Sprint(w.uid)}
+			w.arrived = &facts.OwnershipGrant{Group: "addons", UID: fmt.Sprint(w.uid)}
 		}
 	},
 	"somebody deletes the ConfigMap": func(w *world) {
@@ -313,10 +313,10 @@ var steps = map[string]func(w *world){
 		if w.mOff || w.arrived == nil {
 			return
 		}
-		if !w.arrived.Held && !w.arrived.Leaving {
+		if !w.arrived.Held && !w.arrived.IsDeleted {
 			w.arrived.Held = true
 		}
-		if w.arrived.Leaving && slices.Contains(lifecycle.ReleasableGrants(w.one(), "hub", "one"), *w.arrived) {
+		if w.arrived.IsDeleted && slices.Contains(lifecycle.ReleasableGrants(w.one(), "hub", "one"), *w.arrived) {
 			w.arrived = nil
 		}
 	},
@@ -324,7 +324,7 @@ var steps = map[string]func(w *world){
 
 // delete is what the API server does.
 func (w *world) delete() {
-	if w.arrived.Leaving = true; !w.arrived.Held {
+	if w.arrived.IsDeleted = true; !w.arrived.Held {
 		w.arrived = nil
 	}
 }

@@ -251,7 +251,7 @@ func TestBrokenHubFileQuarantinesItsMembers(t *testing.T) {
 			t.Errorf("%s: %d are quarantined", what, got)
 		}
 		if own, all := querytest.Ask(t, second, `{"view":"components","group":"addons","owner":"hub"}`), querytest.Ask(t, second, querytest.Addons); len(all) != 3 || cmp.Diff(all, own) != "" {
-			t.Errorf("%s: its engine is told %v", what, own)
+			t.Errorf("%s: its engine gets %v", what, own)
 		}
 		// At a first start nobody knows whose file it is.
 		third, err := fleetstate.Build(nil, broken, facts.NewSet(false).WithApplications())

@@ -140,7 +140,7 @@ func TestHubReadsForItsGroups(t *testing.T) {
 }
 
 // TestPushSettingsOfTheHierarchy: the hierarchy may say how credentials are pushed, and the member
-// is told no less and no more than it needs; the settings themselves are the hub's.
+// gets no less and no more than it needs; the settings themselves are the hub's.
 func TestPushSettingsOfTheHierarchy(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, withCredentials(fleettest.Tree{
 		fleettest.Member("x"): credentialFlags{"argocd", false, true, false}.member("x"),
@@ -160,7 +160,7 @@ func TestPushSettingsOfTheHierarchy(t *testing.T) {
 	for _, name := range []string{"x", "z"} {
 		values := agents["agent-"+name].Text("credentialValues")
 		if at(t, values, "push") != "-" || at(t, values, "kubeconfig") != "-" {
-			t.Errorf("%s is told how it is reached:\n%s", name, values)
+			t.Errorf("%s gets how it is reached:\n%s", name, values)
 		}
 	}
 	if got := at(t, agents["agent-x"].Text("helmValues"), "token"); got != "map[existingSecret:its-token key:t]" {

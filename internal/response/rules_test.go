@@ -122,8 +122,8 @@ func TestLowerPositionOfAMergedEntry(t *testing.T) {
 	}
 }
 
-// TestEnabledByTheHierarchy is rule R7: of the clusters that the asker owns, whatever the catalog's
-// own default is.
+// TestEnabledByTheHierarchy is rule R7: of the clusters that the requester owns, whatever the
+// catalog's own default is.
 func TestEnabledByTheHierarchy(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{
 		"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}}\n",

@@ -65,19 +65,21 @@ func tenants(more map[string]string) map[string]string {
 	return files
 }
 
-// asker asks with one token.
-type asker struct {
+// caller asks with one token.
+type caller struct {
 	*service
 	token string
 }
 
-func (a asker) ask(parameters string) reply {
+func (a caller) ask(parameters string) reply {
 	return a.service.ask(parameters, "Authorization", "Bearer "+a.token)
 }
-func (a asker) get(path string) reply { return a.service.get(path, "Authorization", "Bearer "+a.token) }
+func (a caller) get(path string) reply {
+	return a.service.get(path, "Authorization", "Bearer "+a.token)
+}
 
 // inputs asks for the same as Flux Operator does.
-func (a asker) inputs(parameters string) reply {
+func (a caller) inputs(parameters string) reply {
 	var p map[string]any
 	if err := json.Unmarshal([]byte(parameters), &p); err != nil {
 		a.Fatal(err)
@@ -101,14 +103,14 @@ func (a asker) inputs(parameters string) reply {
 // answered checks that an answer is the one that the token of the token file gets (rule 1 of
 // internal/access: a token decides whether, never what), and denied that there is none, for a
 // reason that stays the same.
-func (a asker) answered(what string, got, want reply) {
+func (a caller) answered(what string, got, want reply) {
 	a.Helper()
 	if got.code != 200 || want.code != 200 || got.body != want.body {
 		a.Errorf("%s: %d %s, want the answer of the full token: %d %s", what, got.code, got.body, want.code, want.body)
 	}
 }
 
-func (a asker) denial(what string, got reply, want string) {
+func (a caller) denial(what string, got reply, want string) {
 	a.Helper()
 	if message := got.message(); got.code != 403 || message != want {
 		a.Errorf("%s: %d %s, want 403 %s", what, got.code, got.body, want)
@@ -130,7 +132,7 @@ func TestTokenDecidesWhetherNeverWhat(t *testing.T) {
 	})
 	s := serving(t, k.use)
 	s.say(tenants(nil))
-	full := asker{s, secret}
+	full := caller{s, secret}
 	const (
 		all      = `{"view":"components","group":"addons"}`
 		payments = `{"view":"components","group":"addons","selector":{"matchLabels":{"tenant":"payments"}}}`
@@ -174,9 +176,9 @@ func TestTokenDecidesWhetherNeverWhat(t *testing.T) {
 		{"two", retail, ""},
 		{"webhook", all, `route`},
 	} {
-		a := asker{s, k.values[c.token]}
+		a := caller{s, k.values[c.token]}
 		what := c.token + " asks " + c.parameters
-		for route, ask := range map[string]func(asker, string) reply{"getparams": asker.ask, "flux-inputs": asker.inputs} {
+		for route, ask := range map[string]func(caller, string) reply{"getparams": caller.ask, "flux-inputs": caller.inputs} {
 			want := fmt.Sprintf("token %q may not ask for %s", c.token, strings.TrimPrefix(c.denied, "may not ask for "))
 			switch c.denied {
 			case "":
@@ -189,11 +191,11 @@ func TestTokenDecidesWhetherNeverWhat(t *testing.T) {
 			a.denial(route+", again: "+what, ask(a, c.parameters), want)
 		}
 	}
-	a := asker{s, k.values["inputs"]}
+	a := caller{s, k.values["inputs"]}
 	a.denial("getparams", a.ask(all), `token "inputs" may not ask for route "getparams"`)
 	a.answered("inputs", a.inputs(all), full.inputs(all))
 	// Selectors of which no part by itself demands the tenant.
-	a = asker{s, k.values["tenant"]}
+	a = caller{s, k.values["tenant"]}
 	for _, selector := range []string{
 		`{"matchExpressions":[{"key":"tenant","operator":"In","values":["payments","retail"]}]}`,
 		`{"matchExpressions":[{"key":"tenant","operator":"NotIn","values":["retail","platform"]}]}`,
@@ -235,8 +237,8 @@ func TestScopesOfListings(t *testing.T) {
 	})
 	s := serving(t, k.use)
 	s.say(tenants(nil))
-	full := asker{s, secret}
-	with := func(name string) asker { return asker{s, k.values[name]} }
+	full := caller{s, secret}
+	with := func(name string) caller { return caller{s, k.values[name]} }
 	type listing struct {
 		RestrictedTo *server.Restriction
 		Clusters     []struct{ Hub, Name, Tenant string }
@@ -341,18 +343,18 @@ func TestProblemsOfOthersAreWithheld(t *testing.T) {
 	s := start(t, k.use)
 	s.say(tenants(map[string]string{"addons/tenants/retail/clusters/b/addons/dns/values.yaml": "a: [\n", fileA: memberA + "tenant: twice\n"}))
 	const q = `{"view":"members","selector":{"matchLabels":{"tenant":"payments"}}}`
-	full := asker{s, secret}.ask(q)
+	full := caller{s, secret}.ask(q)
 	if full.code != 503 || !strings.Contains(full.body, "member \\\"a\\\"") {
 		t.Fatalf("%d %s", full.code, full.body)
 	}
-	r := asker{s, k.values["tenant"]}.ask(q)
+	r := caller{s, k.values["tenant"]}.ask(q)
 	if r.code != 503 || r.message() != "the fleet cannot be computed, for a reason outside of what this token may see; the service's log has it" {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 	if _, log, _ := strings.Cut(s.log.String(), "token=tenant"); !strings.Contains(log, `member \"a\"`) {
 		t.Errorf("the log does not have it:\n%s", s.log.String())
 	}
-	if r := (asker{s, k.values["hub"]}).ask(q); r.body != full.body {
+	if r := (caller{s, k.values["hub"]}).ask(q); r.body != full.body {
 		t.Errorf("the hub's own: %d %s", r.code, r.body)
 	}
 }
@@ -362,7 +364,7 @@ func TestTokensAreReadAgain(t *testing.T) {
 	k := tokensOf(t, map[string]string{"ci": "{routes: [getparams], views: [members]}"})
 	s := serving(t, k.use)
 	old, next := k.values["ci"], "the-next-value-of-ci"
-	code := func(token, parameters string) int { return asker{s, token}.ask(parameters).code }
+	code := func(token, parameters string) int { return caller{s, token}.ask(parameters).code }
 	const members, agents = `{"view":"members"}`, `{"view":"agents"}`
 	if code(old, members) != 200 || code(old, agents) != 403 || code(next, members) != 401 {
 		t.Error("before")
@@ -421,7 +423,7 @@ func TestWebhookWithItsOwnToken(t *testing.T) {
 	s.expect("GitHub", func() *http.Request {
 		return s.request("POST", path, body, "Authorization", "", "X-Hub-Signature-256", signed(argocd, body))
 	}, 401, "the webhook's signature is wrong: its secret has to be the service's token")
-	if r := (asker{s, forge}).ask(`{"view":"members"}`); r.code != 403 {
+	if r := (caller{s, forge}).ask(`{"view":"members"}`); r.code != 403 {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 }

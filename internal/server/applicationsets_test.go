@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// controller is an Argo CD that asks as soon as it is told to, as the real one does.
+// controller is an Argo CD that asks as soon as it is refreshed, as the real one does.
 type controller struct {
 	refreshed chan string
 	ask       func() string // the revision of the answer
@@ -38,7 +38,7 @@ func (c *controller) Refresh(_ context.Context, name string) error {
 	return nil
 }
 
-// next is whom it has been told of, and the revision that the answer had.
+// next is who has been refreshed, and the revision that the answer had.
 func (c *controller) next(t *testing.T) (name, revision string) {
 	t.Helper()
 	select {
@@ -46,13 +46,13 @@ func (c *controller) next(t *testing.T) (name, revision string) {
 		name, revision, _ = strings.Cut(text, " ")
 		return name, revision
 	case <-time.After(patient):
-		t.Fatal("nobody was told to refresh")
+		t.Fatal("nobody was refreshed")
 		return "", ""
 	}
 }
 
-// Rule 8: who is told to ask anew finds the new answer; whose answer is the same is not told.
-// Failures are counted, and tried again.
+// Rule 8: a refreshed ApplicationSet finds the new response; one whose response is the same is left
+// alone. Failures are counted, and tried again.
 func TestApplicationSetsAreRefreshed(t *testing.T) {
 	t.Parallel()
 	c := &controller{refreshed: make(chan string, 10), fail: true}
@@ -60,35 +60,35 @@ func TestApplicationSetsAreRefreshed(t *testing.T) {
 	c.ask = func() string { return s.ask(`{"view":"members"}`).header.Get("X-Argosy-Revision") }
 	first := snapshot.FromMap(repository(nil))
 	s.say(repository(nil))
-	told := map[string]bool{}
+	refreshed := map[string]bool{}
 	for range 2 {
 		name, revision := c.next(t)
-		told[name] = true
+		refreshed[name] = true
 		if revision != first.Revision {
 			t.Errorf("%s: asked and got %s, want %s", name, revision, first.Revision)
 		}
 	}
-	if !told["members"] || !told["dns"] {
-		t.Errorf("the first state: told %v", told)
+	if !refreshed["members"] || !refreshed["dns"] {
+		t.Errorf("the first state: refreshed %v", refreshed)
 	}
 
 	second := s.say(repository(map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 2\n"}))
 	if name, revision := c.next(t); name != "dns" || revision != second.Revision {
-		t.Errorf("a value: told %s at %s, want dns at %s", name, revision, second.Revision)
+		t.Errorf("a value: refreshed %s at %s, want dns at %s", name, revision, second.Revision)
 	}
 	third := s.say(repository(map[string]string{
 		"addons/defaults/addons/dns/values.yaml": "replicas: 2\n",
 		"fleet/fleet-members/hub-1/b.yaml":       strings.Replace(memberB, "hub-1/b", "elsewhere", 1),
 	}))
 	if name, revision := c.next(t); name != "members" || revision != third.Revision {
-		t.Errorf("a member: told %s at %s, want members at %s", name, revision, third.Revision)
+		t.Errorf("a member: refreshed %s at %s, want members at %s", name, revision, third.Revision)
 	}
-	s.eventually("counted", func() bool { // just after the controller has been told
+	s.eventually("counted", func() bool { // just after the refresh
 		metrics := s.get("/metrics").body
 		return strings.Contains(metrics, "argosy_applicationset_refreshes_total 4\n") && strings.Contains(metrics, "argosy_applicationset_refresh_failures_total 1\n")
 	})
 	if len(c.refreshed) > 0 {
-		t.Errorf("told of %s as well", <-c.refreshed)
+		t.Errorf("refreshed %s as well", <-c.refreshed)
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
-// TestManyProblemsAreAFewLines: a commit with tens of thousands of problems is told in a few lines,
-// in /readyz as in the log, with how many there are; the same holds for a repository that begins
-// like that. (H10)
+// TestManyProblemsAreAFewLines: a commit with tens of thousands of problems is reported in a few
+// lines, in /readyz as in the log, with how many there are; the same holds for a repository that
+// begins like that. (H10)
 func TestManyProblemsAreAFewLines(t *testing.T) {
 	hostile := map[string]string{"addons/defaults/addons/dns/values.yaml": strings.Repeat("a: 1\n", 20_000)}
 	for i := range 500 {

@@ -54,7 +54,7 @@ func (s *service) underWay(conn net.Conn, head, body string) (rest string) {
 const asked = `{"input":{"parameters":{"view":"members"}}}`
 
 // Rule 13: beyond the bound a connection goes that has none or no whole header for longest; probes
-// are answered all along, and so is whoever comes later. (H10)
+// are answered all along, and so are later callers. (H10)
 func TestSilentConnectionsMakeRoom(t *testing.T) {
 	s := serving(t, atMost)
 	var silent []*net.TCPConn
@@ -96,7 +96,7 @@ func figure(t *testing.T, metrics, name string) (n int) {
 }
 
 // Rule 13: what is under way is never closed for others. When it takes all the room that there is
-// for requests, others are told to come again, and probes are answered. (H10)
+// for requests, others get 503, and probes are answered. (H10)
 func TestRequestsUnderWayStay(t *testing.T) {
 	s := serving(t, atMost)
 	const room = server.MinConnections * 3 / 4

@@ -33,7 +33,7 @@ func (s *service) ofF(component string) string {
 // facts of that HelmRelease. What there is not is not made. (D3)
 func TestDisabledHelmReleaseStaysUntilItIsMarked(t *testing.T) {
 	dns := facts.Application{Name: "dns-f", Cluster: "f", Group: "addons", Component: "dns", Owner: "hub-1/f"}
-	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithHelmReleases(dns)}
+	known := &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithHelmReleases(dns)}
 	s := start(t, func(o *server.Options) { o.Facts = known })
 	s.say(fluxFleet(nil))
 	if got := s.ofF("dns"); got != "prune: disabled" {
@@ -72,7 +72,7 @@ func TestMovedHelmReleaseIsSuspendedFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dns := facts.Application{Name: "dns-f", Cluster: "f", Group: "addons", Component: "dns", Owner: "hub-1/f"}
-			known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithHelmReleases(dns)}
+			known := &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithHelmReleases(dns)}
 			s := start(t, func(o *server.Options) { o.Facts = known })
 			s.say(fluxFleet(map[string]string{fileF: "clusterName: f\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: hub-1/f\n" + keys}))
 			if got := s.ofF("dns"); got != "deletion: orphan, suspend: true" {

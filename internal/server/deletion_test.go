@@ -12,24 +12,28 @@ import (
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
-// told are facts that a test changes.
-type told struct {
+// changingFacts are facts that a test changes.
+type changingFacts struct {
 	mu      sync.Mutex
 	set     facts.Set
 	changed func()
 	running chan struct{}
 }
 
-func (f *told) Current() (facts.Set, bool) { f.mu.Lock(); defer f.mu.Unlock(); return f.set, true }
-func (f *told) Err() error                 { return nil }
-func (f *told) Refresh()                   {}
-func (f *told) Run(ctx context.Context, changed func()) {
+func (f *changingFacts) Current() (facts.Set, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.set, true
+}
+func (f *changingFacts) Err() error { return nil }
+func (f *changingFacts) Refresh()   {}
+func (f *changingFacts) Run(ctx context.Context, changed func()) {
 	f.changed = changed
 	close(f.running)
 	<-ctx.Done()
 }
 
-func (f *told) tell(s facts.Set) {
+func (f *changingFacts) tell(s facts.Set) {
 	<-f.running
 	f.mu.Lock()
 	f.set = s
@@ -37,7 +41,7 @@ func (f *told) tell(s facts.Set) {
 	f.changed()
 }
 
-// deletionOfA is what an ApplicationSet that asks for a release of component dns is told for
+// deletionOfA is what an ApplicationSet that asks for a release of component dns is answered for
 // cluster a.
 func (s *service) deletionOfA(applicationSet, release string) string {
 	s.Helper()
@@ -64,10 +68,10 @@ func (s *service) deletionOfA(applicationSet, release string) string {
 
 // TestMovedComponentWaitsForItsOldRelease: a component that has moved is not answered to its new
 // release's ApplicationSet before the old one's has let go; the ApplicationSet that controls it is
-// told of it by whatever release it asks for. (D4)
+// answered with it whatever release it asks for. (D4)
 func TestMovedComponentWaitsForItsOldRelease(t *testing.T) {
 	dns := facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "gone", Controller: "addons-gone-dns"}
-	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dns)}
+	known := &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dns)}
 	s := serving(t, func(o *server.Options) { o.Facts = known })
 	for applicationSet, want := range map[string]string{"addons-default-dns": "left out", "addons-gone-dns": "orphan"} {
 		if got := s.deletionOfA(applicationSet, "default"); got != want {
@@ -86,7 +90,7 @@ func TestMovedComponentWaitsForItsOldRelease(t *testing.T) {
 // service but the facts of that Application. (D3)
 func TestDisabledComponentIsAnsweredWithCascadeFirst(t *testing.T) {
 	dns := facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "default"}
-	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dns)}
+	known := &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dns)}
 	s := serving(t, func(o *server.Options) { o.Facts = known })
 	deletion := func() string { t.Helper(); return s.deletionOfA("try", "default") }
 	if got := deletion(); got != "orphan" {

@@ -330,10 +330,10 @@ func TestFluxTokens(t *testing.T) {
 	}
 }
 
-// TestFluxInputsAreRemovedInOneStep: what Argo CD is told to remove in two steps, Flux removes as
+// TestFluxInputsAreRemovedInOneStep: what Argo CD removes in two steps, Flux removes as
 // soon as it is left out, whatever Applications there are. (D3)
 func TestFluxInputsAreRemovedInOneStep(t *testing.T) {
-	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(
+	known := &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(
 		facts.Application{Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Release: "default"},
 		facts.Application{Name: "fleet-secret-a", Cluster: "a"},
 	)}

@@ -35,9 +35,9 @@ func (s *service) in(t *testing.T) *service {
 	return &one
 }
 
-// told fails when an error is not the JSON object that Argo CD reads, or is one of the service's
-// own faults.
-func (r reply) told(t *testing.T, what string, codes ...int) {
+// errorIsJSON fails when an error is not the JSON object that Argo CD reads, or is one of the
+// service's own faults.
+func (r reply) errorIsJSON(t *testing.T, what string, codes ...int) {
 	t.Helper()
 	for _, code := range codes {
 		if r.code == code {
@@ -66,7 +66,7 @@ func FuzzBody(f *testing.F) {
 		s := s.in(t)
 		ask := func() reply { return s.do(s.request(http.MethodPost, getparams, body)) }
 		first, second := ask(), ask()
-		first.told(t, body, 200, 400, 413, 503)
+		first.errorIsJSON(t, body, 200, 400, 413, 503)
 		if first.code != second.code || first.body != second.body {
 			t.Fatalf("%q is answered %d %s, then %d %s", body, first.code, first.body, second.code, second.body)
 		}
@@ -105,10 +105,10 @@ func FuzzWebhook(f *testing.F) {
 				digest, isOne := strings.CutPrefix(signature, prefix)
 				got, err := hex.DecodeString(digest)
 				if isOne && err == nil && hex.EncodeToString(got) == bare(secret, body) {
-					r.told(t, "a good signature", 202)
+					r.errorIsJSON(t, "a good signature", 202)
 					<-s.script.Refreshes
 				} else {
-					r.told(t, header+": "+signature, 401)
+					r.errorIsJSON(t, header+": "+signature, 401)
 				}
 			}
 		}
@@ -149,11 +149,11 @@ func FuzzDelivery(f *testing.F) {
 			r := s.do(s.request(http.MethodPost, webhookPath, "{}", names.event, event, names.delivery, delivery))
 			switch {
 			case push && known && i == 0: // an earlier case may have had its name
-				r.told(t, event, 200, 202)
+				r.errorIsJSON(t, event, 200, 202)
 			case push && !known:
-				r.told(t, event, 202)
+				r.errorIsJSON(t, event, 202)
 			default:
-				r.told(t, event, 200)
+				r.errorIsJSON(t, event, 200)
 			}
 			if n := len(s.script.Refreshes); (r.code == 202) != (n == 1) {
 				t.Fatalf("%d, and the source looks %d times", r.code, n)

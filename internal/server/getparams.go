@@ -34,11 +34,11 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denial(bearerOf(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}
-	told, err := s.guard.Response(st, request)
+	resp, err := s.guard.Response(st, request)
 	if err != nil {
 		return s.failureFor(r, st, err)
 	}
-	return s.respondWithin(w, r, st, told, told.Sets(), byteLimit{s.o.MaxResponseBytes, "--max-response-bytes"})
+	return s.respondWithin(w, r, st, resp, resp.Sets(), byteLimit{s.o.MaxResponseBytes, "--max-response-bytes"})
 }
 
 // body reads the request's JSON text within its bounds.

@@ -99,9 +99,9 @@ func TestGitSource(t *testing.T) {
 	if r := s.ask(`{"view":"components","group":"addons"}`); r.code != 200 || r.body != before.body {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	mended := w.push(map[string]string{versions: good})
+	fixed := w.push(map[string]string{versions: good})
 	webhook()
-	after := serves(s, mended)
+	after := serves(s, fixed)
 	// Broken again, and then the service is restarted: what was accepted goes on being served.
 	worse := w.push(map[string]string{versions: "releases: [\n"})
 	webhook()
@@ -113,7 +113,7 @@ func TestGitSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := start(t, open)
-	again.until("the mirror", func(st refresh.Status) bool { return st.Revision == mended })
+	again.until("the mirror", func(st refresh.Status) bool { return st.Revision == fixed })
 	if r := again.ask(`{"view":"components","group":"addons"}`); r.code != 200 || r.body != after.body {
 		t.Errorf("after a restart: %d %s", r.code, r.body)
 	}

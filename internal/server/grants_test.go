@@ -17,11 +17,11 @@ import (
 // cession is a member's grants that remember what was released last.
 type cession struct {
 	mu   sync.Mutex
-	last []facts.Grant
+	last []facts.OwnershipGrant
 }
 
 func (c *cession) Member() string { return "a" }
-func (c *cession) Release(grants []facts.Grant) {
+func (c *cession) Release(grants []facts.OwnershipGrant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = slices.Clone(grants)
@@ -72,10 +72,10 @@ func (s *service) clustersOf(set, parameters string) string {
 }
 
 // TestHubGrantsAGroupItNoLongerHas: the hub's service grants a group when its Applications have
-// gone, and has it again when the grant has. The ApplicationSets that this is about are told to ask
+// gone, and has it again when the grant has. The ApplicationSets that this is about are refreshed
 // at once, and no wait is a removal. (M3)
 func TestHubGrantsAGroupItNoLongerHas(t *testing.T) {
-	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dnsOnA, dnsOnB)}
+	known := &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dnsOnA, dnsOnB)}
 	sets := &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{
 		{Name: setOfDNS, Requests: []json.RawMessage{[]byte(dnsOfHub)}}, {Name: "grants", Requests: []json.RawMessage{[]byte(allGrants)}},
 	}}
@@ -103,7 +103,7 @@ func TestHubGrantsAGroupItNoLongerHas(t *testing.T) {
 	sets.toldOf(t, setOfDNS)
 }
 
-// toldOf waits until an ApplicationSet is told to ask anew, after all that have been before the
+// toldOf waits until an ApplicationSet is refreshed, after all that have been before the
 // last such wait.
 func (a *asking) toldOf(t *testing.T, name string) {
 	t.Helper()
@@ -114,7 +114,7 @@ func (a *asking) toldOf(t *testing.T, name string) {
 				return
 			}
 		case <-deadline:
-			t.Fatalf("%s is never told to ask anew", name)
+			t.Fatalf("%s is never refreshed", name)
 		}
 	}
 }
@@ -124,30 +124,30 @@ func (a *asking) toldOf(t *testing.T, name string) {
 // nothing of it; a grant that goes takes nothing along but the answer. (M3)
 func TestMemberServesAGroupWhileItHoldsTheGrant(t *testing.T) {
 	const uid = "7"
-	arrived, held := facts.Grant{Group: "addons", UID: uid}, facts.Grant{Group: "addons", UID: uid, Held: true}
-	leaving := facts.Grant{Group: "addons", UID: uid, Held: true, Leaving: true}
-	known, ceded := &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications().WithGrants("a")}, &cession{}
+	arrived, held := facts.OwnershipGrant{Group: "addons", UID: uid}, facts.OwnershipGrant{Group: "addons", UID: uid, Held: true}
+	leaving := facts.OwnershipGrant{Group: "addons", UID: uid, Held: true, IsDeleted: true}
+	known, ceded := &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications().WithGrants("a")}, &cession{}
 	s := start(t, func(o *server.Options) { o.Facts, o.Grants = known, ceded })
-	is := func(what, components string, released ...facts.Grant) {
+	is := func(what, components string, released ...facts.OwnershipGrant) {
 		t.Helper()
 		s.eventually(what+": "+components, func() bool { return s.clustersOf(setOfDNS, dnsOfA) == components })
 		s.eventually(what+": "+fmt.Sprint(released), func() bool { return ceded.String() == fmt.Sprint(released) })
 	}
-	now := func(g []facts.Grant, apps ...facts.Application) {
+	now := func(g []facts.OwnershipGrant, apps ...facts.Application) {
 		known.tell(facts.NewSet(false).WithApplications(apps...).WithGrants("a", g...))
 	}
 	s.say(agentA(remoteAddons))
 	is("by Git it is the member's", "")
-	now([]facts.Grant{arrived})
+	now([]facts.OwnershipGrant{arrived})
 	is("the grant has arrived", "")
-	now([]facts.Grant{held})
+	now([]facts.OwnershipGrant{held})
 	is("it is held", "a ")
-	now([]facts.Grant{held}, dnsOnA)
+	now([]facts.OwnershipGrant{held}, dnsOnA)
 	s.say(agentA(""))
 	is("by Git it is the hub's, which has not asked for it", "a ")
-	now([]facts.Grant{leaving}, dnsOnA)
+	now([]facts.OwnershipGrant{leaving}, dnsOnA)
 	is("the hub asks for it", "")
-	now([]facts.Grant{leaving})
+	now([]facts.OwnershipGrant{leaving})
 	is("the engine has let go", "", leaving)
 	now(nil)
 	is("the grant has gone", "")
@@ -156,17 +156,17 @@ func TestMemberServesAGroupWhileItHoldsTheGrant(t *testing.T) {
 // TestFluxMemberServesAGroupWhileItHoldsTheGrant: so does the service of a member with Flux, with
 // the two steps in which it lets go of HelmReleases. (M3)
 func TestFluxMemberServesAGroupWhileItHoldsTheGrant(t *testing.T) {
-	held, leaving := facts.Grant{Group: "addons", UID: "7", Held: true}, facts.Grant{Group: "addons", UID: "7", Held: true, Leaving: true}
+	held, leaving := facts.OwnershipGrant{Group: "addons", UID: "7", Held: true}, facts.OwnershipGrant{Group: "addons", UID: "7", Held: true, IsDeleted: true}
 	dns := facts.Application{Name: "dns-f", Cluster: "f", Group: "addons", Component: "dns", Owner: "hub-1/f"}
-	known := &told{running: make(chan struct{}), set: facts.NewSet(false).WithHelmReleases().WithGrants("f")}
+	known := &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithHelmReleases().WithGrants("f")}
 	ceded := &cessionOf{member: "f"}
 	s := start(t, func(o *server.Options) { o.Facts, o.Grants = known, ceded })
-	is := func(what, component string, released ...facts.Grant) {
+	is := func(what, component string, released ...facts.OwnershipGrant) {
 		t.Helper()
 		s.eventually(what+": "+component, func() bool { return s.ofF("dns") == component })
 		s.eventually(what+": "+fmt.Sprint(released), func() bool { return ceded.String() == fmt.Sprint(released) })
 	}
-	now := func(g facts.Grant, releases ...facts.Application) {
+	now := func(g facts.OwnershipGrant, releases ...facts.Application) {
 		known.tell(facts.NewSet(false).WithHelmReleases(releases...).WithGrants("f", g))
 	}
 	s.say(fluxFleet(nil))

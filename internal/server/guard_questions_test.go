@@ -32,8 +32,8 @@ func (a *asking) Refresh(_ context.Context, name string) error {
 }
 
 // TestRequesterIsJudgedByAllItsQueries: an ApplicationSet that asks by two generators is judged by
-// both answers, and one whose questions Argo CD alone knows by its last answers. Either is told
-// when an approval lets its answer pass. (G3)
+// both answers, and one whose questions Argo CD alone knows by its last answers. Either is
+// refreshed when an approval lets its answer pass. (G3)
 func TestRequesterIsJudgedByAllItsQueries(t *testing.T) {
 	const some, others = `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"ring":"a"}}}`,
 		`{"view":"components","group":"addons","component":"dns","selector":{"matchExpressions":[{"key":"ring","operator":"NotIn","values":["a"]}]}}`
@@ -46,34 +46,34 @@ func TestRequesterIsJudgedByAllItsQueries(t *testing.T) {
 		}
 		sets := &asking{refreshed: make(chan string, 100), sets: []appsets.ApplicationSet{asks}}
 		s := start(t, func(o *server.Options) {
-			o.Facts, o.ApplicationSets = &told{running: make(chan struct{}), set: known}, sets
+			o.Facts, o.ApplicationSets = &changingFacts{running: make(chan struct{}), set: known}, sets
 			o.Now = func() time.Time { return today }
 		})
-		told := func(why string) {
+		refreshed := func(why string) {
 			t.Helper()
 			select {
 			case <-sets.refreshed:
 			case <-time.After(patient):
-				t.Fatalf("nobody was told of %s", why)
+				t.Fatalf("nobody was refreshed for %s", why)
 			}
 		}
 		s.say(twelve(ring))
-		told("the first state")
+		refreshed("the first state")
 		s.gives(ofDNS, some, 4)
 		s.gives(ofDNS, others, 8)
 		s.say(twelve(with(ring, each(1, 2, func(s string) string { return s })))) // two change their ring
-		told("answers that changed")
+		refreshed("answers that changed")
 		if !templated {
 			s.gives(ofDNS, some, 2)
 			s.gives(ofDNS, others, 10)
 		}
 		s.say(twelve(with(ring, half())))
-		told("a refusal")
+		refreshed("a refusal")
 		if r := s.askAs(ofDNS, others); r.code != http.StatusServiceUnavailable {
 			t.Errorf("%d %s", r.code, r.body)
 		}
 		s.say(twelve(with(ring, half(), approved("2026-11-30"))))
-		told("an approval")
+		refreshed("an approval")
 		s.gives(ofDNS, some, 0)
 		s.gives(ofDNS, others, 6)
 	}

@@ -30,7 +30,7 @@ func TestBaselineSurvivesARestart(t *testing.T) {
 			s := start(t, keep, func(o *server.Options) {
 				o.Now = func() time.Time { return today }
 				if c.known != nil {
-					o.Facts = &told{running: make(chan struct{}), set: *c.known}
+					o.Facts = &changingFacts{running: make(chan struct{}), set: *c.known}
 				}
 			})
 			s.say(twelve(half()))
@@ -45,7 +45,7 @@ func TestBaselineSurvivesARestart(t *testing.T) {
 }
 
 // TestDamagedBaselineIsReportedAndNotUsed: a record that is damaged, cut off or of another version
-// is told, and not used; the others are. (G3)
+// is reported, and not used; the others are. (G3)
 func TestDamagedBaselineIsReportedAndNotUsed(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"a byte":          func(b []byte) []byte { b[len(b)-10] ^= 1; return b },

@@ -116,7 +116,7 @@ func guarded(t *testing.T, known *facts.Set, change ...func(*server.Options)) *s
 			o.Now = func() time.Time { return today }
 		}
 		if known != nil {
-			o.Facts = &told{running: make(chan struct{}), set: *known}
+			o.Facts = &changingFacts{running: make(chan struct{}), set: *known}
 		}
 	})...)
 	s.say(twelve(nil))
@@ -328,7 +328,7 @@ func TestRetiredAndMovedMembersDoNotCount(t *testing.T) {
 // TestCascadeAndRemovalCountOnce: a set that is answered with cascade and one that is left out then
 // are the same removal: what was within the budget at first stays so as Argo CD proceeds. (G3)
 func TestCascadeAndRemovalCountOnce(t *testing.T) {
-	known := &told{running: make(chan struct{}), set: running()}
+	known := &changingFacts{running: make(chan struct{}), set: running()}
 	s := start(t, func(o *server.Options) { o.Facts = known })
 	s.say(twelve(map[string]string{"addons/tenants/retail/clusters/m01/application-sets/addons.yaml": "dns: {enabled: false}\n"}))
 	if got := s.deletions(s.askAs(ofDNS, askDNS)); got["m01"] != "cascade" || len(got) != dozen {

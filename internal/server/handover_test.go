@@ -50,7 +50,7 @@ func bothAsk() *asking {
 }
 
 // Rules D4 and G3: what moves to a release whose own answer is beyond the budget stays with the old
-// one until that is approved, whoever is known to ask.
+// one until that is approved, whichever requesters are known.
 func TestMovedSetWaitsForARefusedResponse(t *testing.T) {
 	const waits = `handover: addons/dns of 1 members moves, but release "next" has no answer: removal budget: 3 of 6 members would lose addons/dns; 1 may go without approval (docs/how-to/approve-a-removal.md)`
 	gone := map[string]string{memberPath(8): "", memberPath(9): "", memberPath(10): ""}
@@ -60,7 +60,7 @@ func TestMovedSetWaitsForARefusedResponse(t *testing.T) {
 		set  func(*server.Options)
 	}{
 		{"Applications", func(o *server.Options) {
-			o.Facts = &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(twoOwners()...)}
+			o.Facts = &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(twoOwners()...)}
 			o.ApplicationSets = bothAsk()
 		}},
 		{"last answers", func(*server.Options) {}},
@@ -97,7 +97,7 @@ func TestMovedSetWaitsForAnOwnerThatCanAnswer(t *testing.T) {
 		}
 	}
 	lost := facts.NewSet(true, secrets...).WithApplications(twoOwners()...)
-	known := &told{running: make(chan struct{}), set: lost}
+	known := &changingFacts{running: make(chan struct{}), set: lost}
 	s := start(t, func(o *server.Options) { o.Facts, o.ApplicationSets = known, bothAsk() })
 	s.say(twoReleases())
 	s.gives(ofDNS, askDNS, dozen/2)
@@ -123,7 +123,7 @@ func TestMovedSetWaitsForARequester(t *testing.T) {
 	allow := map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {clusters: [m01], component: \"*\", reason: r}\n"}
 	old := appsets.ApplicationSet{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}
 	root := appsets.ApplicationSet{Name: "addons", Requests: []json.RawMessage{[]byte(askReleases)}}
-	moved := func(t *testing.T, known *told, sets ...appsets.ApplicationSet) (*service, *asking) {
+	moved := func(t *testing.T, known *changingFacts, sets ...appsets.ApplicationSet) (*service, *asking) {
 		t.Helper()
 		asks := &asking{refreshed: make(chan string, 1000), sets: sets}
 		s := start(t, func(o *server.Options) {
@@ -141,7 +141,7 @@ func TestMovedSetWaitsForARequester(t *testing.T) {
 			s.Errorf("nobody would make what asks: %s", next)
 		}
 	}
-	knows := func(set facts.Set) *told { return &told{running: make(chan struct{}), set: set} }
+	knows := func(set facts.Set) *changingFacts { return &changingFacts{running: make(chan struct{}), set: set} }
 	for name, set := range map[string]facts.Set{"Applications": running(), "last answers": facts.NewSet(false)} {
 		t.Run(name, func(t *testing.T) {
 			known := knows(set)
@@ -175,7 +175,7 @@ func TestMovedSetWaitsForARequester(t *testing.T) {
 	for name, sets := range map[string][]appsets.ApplicationSet{
 		"one asks what Argo CD alone knows": {old, root, {Name: "x", Templated: true}},
 		"one asks for all releases":         {old, {Name: "x", Requests: []json.RawMessage{[]byte(`{"view":"components","group":"addons"}`)}}},
-		"the asker is not known":            {root},
+		"the caller is not known":           {root},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := moved(t, knows(running()), sets...)
@@ -187,7 +187,7 @@ func TestMovedSetWaitsForARequester(t *testing.T) {
 // Rule D4: releases that exchange members do not wait for each other.
 func TestReleasesExchangeMembersWithoutDeadlock(t *testing.T) {
 	s := start(t, func(o *server.Options) {
-		o.Facts = &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(twoOwners()...)}
+		o.Facts = &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(twoOwners()...)}
 		o.ApplicationSets = bothAsk()
 	})
 	s.say(twoReleases())
@@ -230,13 +230,13 @@ func TestMoveToAnotherHubIsNoRemoval(t *testing.T) {
 			s := guarded(t, w.known)
 			s.say(twelve(half()))
 			s.refuses(ofDNS, askDNS, refusedDNS)
-			told := func() string { return s.get("/api/v1/fleet").body }
-			if !strings.Contains(told(), `"detail":"its member file is gone"`) {
-				t.Error(told())
+			listing := func() string { return s.get("/api/v1/fleet").body }
+			if !strings.Contains(listing(), `"detail":"its member file is gone"`) {
+				t.Error(listing())
 			}
 			s.say(twelve(with(half(), there(dozen/2))))
 			s.refuses(ofDNS, askDNS, refusedDNS)
-			if got := told(); !strings.Contains(got, `"detail":"its member file is gone, and hub \"hub-2\" has one of that name"`) || !strings.Contains(got, "fleet/fleet-members/hub-2/m01.yaml") {
+			if got := listing(); !strings.Contains(got, `"detail":"its member file is gone, and hub \"hub-2\" has one of that name"`) || !strings.Contains(got, "fleet/fleet-members/hub-2/m01.yaml") {
 				t.Error(got)
 			}
 			s.say(twelve(with(half(), there(dozen/2), approved("2026-11-30"))))

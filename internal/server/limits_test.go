@@ -169,7 +169,7 @@ func TestRequestSizesAreBounded(t *testing.T) {
 func TestRatesByToken(t *testing.T) {
 	k := tokensOf(t, map[string]string{"busy": "{routes: [getparams]}", "other": "{routes: [getparams]}"})
 	s := serving(t, k.use, func(o *server.Options) { o.TokenRate, o.TokenBurst, o.MaxWait = 0.001, 3, -1 })
-	busy, other := asker{s, k.values["busy"]}, asker{s, k.values["other"]}
+	busy, other := caller{s, k.values["busy"]}, caller{s, k.values["other"]}
 	for i := range 3 {
 		if r := busy.ask(`{"view":"members"}`); r.code != 200 {
 			t.Errorf("%d: %d %s", i, r.code, r.body)
@@ -223,7 +223,7 @@ func TestArgoCDIsNeverRefusedForItsRate(t *testing.T) {
 }
 
 // Failed attempts are counted by address; a good token from the same address is served all the
-// same, and a token that Argo CD could not resolve is told the same thing each time (G5).
+// same, and a token that Argo CD could not resolve gets the same message each time (G5).
 func TestRatesOfFailedAttempts(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.FailureRate, o.FailureBurst = 0.001, 3 })
 	wrong := func() reply { return s.ask(`{"view":"members"}`, "Authorization", "Bearer wrong") }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestBombsTakeLittleMemory: a commit that stands for gigabytes, or that has a problem in each of
-// its lines, is taken in and told of within bounded memory: what is allocated on the way, and what
+// its lines, is read and reported within bounded memory: what is allocated on the way, and what
 // is kept. (H10)
 func TestBombsTakeLittleMemory(t *testing.T) {
 	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"

@@ -135,7 +135,7 @@ type Grants interface {
 	Member() string
 	// Release returns grants whose groups have no parameter sets and no workloads any more. It does
 	// not wait.
-	Release(grants []facts.Grant)
+	Release(grants []facts.OwnershipGrant)
 }
 
 // Defaults are Options with the defaults of everything that has one.

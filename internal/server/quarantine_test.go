@@ -58,7 +58,7 @@ func unflagged(set map[string]any) map[string]any {
 }
 
 // Rule G2: what is broken of one member keeps that member as it was, flagged, in every view; all
-// others go on, and when it is mended, it does too.
+// others go on, and when it is fixed, it does too.
 func TestBrokenMemberKeepsItsSets(t *testing.T) {
 	questions := []string{
 		`{"view":"members"}`, `{"view":"components","group":"addons"}`,
@@ -106,7 +106,7 @@ func TestBrokenMemberKeepsItsSets(t *testing.T) {
 			if got := s.sets(questions[1])["dns-b"]["helmValues"]; got != "replicas: 2\n" {
 				t.Errorf("b has not gone on: %q", got)
 			}
-			// Everybody is told.
+			// Everybody sees it.
 			r, body := s.readiness()
 			if r.code != 200 || !body.Ready || body.Revision != broken.Revision || len(body.Refused) != 0 || len(body.Quarantined) != 1 {
 				t.Fatalf("%d %s", r.code, r.body)
@@ -146,10 +146,10 @@ func TestBrokenMemberKeepsItsSets(t *testing.T) {
 			if diff := cmp.Diff(first, s.sets(questions[1])["dns-a"]); diff != "" {
 				t.Errorf("another commit: %s", diff)
 			}
-			mended := s.say(repository(map[string]string{dnsValues: "replicas: 2\n"}))
+			fixed := s.say(repository(map[string]string{dnsValues: "replicas: 2\n"}))
 			for name, set := range s.sets(questions[1]) {
-				if _, flagged := set["quarantine"]; flagged || set["revision"] != mended.Revision || set["helmValues"] != "replicas: 2\n" {
-					t.Errorf("mended: %s has %v", name, set)
+				if _, flagged := set["quarantine"]; flagged || set["revision"] != fixed.Revision || set["helmValues"] != "replicas: 2\n" {
+					t.Errorf("fixed: %s has %v", name, set)
 				}
 			}
 			if _, body := s.readiness(); len(body.Quarantined) != 0 {
@@ -198,7 +198,7 @@ func TestArtifactOfABrokenAgentStays(t *testing.T) {
 		t.Error("the agent's set is gone, or not flagged")
 	}
 	if list := s.sets(`{"view":"components","group":"addons","owner":"a"}`); list["dns-a"]["helmValues"] != agents["agent-a"]["components"].([]any)[0].(map[string]any)["helmValues"] {
-		t.Errorf("its own engine is told %v", list)
+		t.Errorf("its own engine gets %v", list)
 	}
 }
 
@@ -307,9 +307,9 @@ func TestRestartKeepsABrokenMembersSets(t *testing.T) {
 	if sets := again.sets(questions[1]); sets["dns-a"]["revision"] != first || sets["dns-b"]["revision"] != rewritten {
 		t.Errorf("%v", sets)
 	}
-	mended := w.push(map[string]string{fileA: memberA})
+	fixed := w.push(map[string]string{fileA: memberA})
 	again.do(again.request("POST", "/api/v1/webhook", "{}"))
-	again.until("mended", func(st refresh.Status) bool { return st.Revision == mended && len(st.Quarantined) == 0 })
+	again.until("fixed", func(st refresh.Status) bool { return st.Revision == fixed && len(st.Quarantined) == 0 })
 	if err := again.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

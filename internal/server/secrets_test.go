@@ -47,9 +47,9 @@ func TestSecretsStayInside(t *testing.T) {
 		secret, k.values["tenant"], k.values["forge"], gitPassword, folderPassword, wrong, "s3cret:key", client,
 		basic("flux", secret), basic("flux", wrong), url.QueryEscape(reference), base64.StdEncoding.EncodeToString([]byte(wrong)),
 	}
-	var told strings.Builder
+	var replies strings.Builder
 	tell := func(what string, r reply) {
-		fmt.Fprintf(&told, "%s: %d %v\n%s\n", what, r.code, r.header, r.body)
+		fmt.Fprintf(&replies, "%s: %d %v\n%s\n", what, r.code, r.header, r.body)
 	}
 	through := func(s *service) {
 		t.Helper()
@@ -124,8 +124,8 @@ func TestSecretsStayInside(t *testing.T) {
 	if asked[gitPassword] == 0 || asked[folderPassword] == 0 {
 		t.Errorf("the forge was asked %v: the test proves nothing", asked)
 	}
-	check("an answer", told.String())
-	if !strings.Contains(told.String(), "argosy_http_requests_total") || !strings.Contains(told.String(), " 202 ") || !strings.Contains(told.String(), `"inputs":[`) {
+	check("an answer", replies.String())
+	if !strings.Contains(replies.String(), "argosy_http_requests_total") || !strings.Contains(replies.String(), " 202 ") || !strings.Contains(replies.String(), `"inputs":[`) {
 		t.Error("the answers are not those of a working service")
 	}
 }

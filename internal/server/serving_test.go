@@ -117,7 +117,7 @@ func TestBrokenCommitKeepsTheOldAnswers(t *testing.T) {
 	}
 	s.say(repository(map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 2\n"}))
 	if r := s.ask(`{"view":"components","group":"addons"}`); r.code != 200 || r.body == before[1] || !strings.Contains(r.body, "replicas: 2") {
-		t.Errorf("the mended commit: %d %s", r.code, r.body)
+		t.Errorf("the fixed commit: %d %s", r.code, r.body)
 	}
 	if _, body := s.readiness(); len(body.Refused) != 0 {
 		t.Errorf("%+v", body)

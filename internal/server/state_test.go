@@ -92,8 +92,8 @@ func TestReplicasAgreeOnLastGoodSets(t *testing.T) {
 	}
 }
 
-// Rules G3 and G4: what was answered last is known to a replica that starts, and damage is told and
-// not used.
+// Rules G3 and G4: what was answered last is known to a replica that starts, and damage is reported
+// and not used.
 func TestReplicasShareBaselines(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
 		shared, dir := newSharedStore(t)
@@ -144,14 +144,14 @@ func secrets(names ...string) facts.Set {
 }
 
 // Rules G2 and G4: a cluster whose Secret goes while the service is away keeps its last known
-// facts, byte for byte, and everybody is told; without anything kept the answer is refused, as
+// facts, byte for byte, and everybody sees it; without anything kept the answer is refused, as
 // nothing is known. Its member file ends it.
 func TestSecretLostDuringARestartKeepsItsFacts(t *testing.T) {
 	const question = `{"view":"components","group":"addons"}`
 	shared, _ := newSharedStore(t)
 	keep := func(set facts.Set) func(*server.Options) {
 		return func(o *server.Options) {
-			o.Facts, o.Store, o.StoreFacts = &told{running: make(chan struct{}), set: set}, shared, true
+			o.Facts, o.Store, o.StoreFacts = &changingFacts{running: make(chan struct{}), set: set}, shared, true
 		}
 	}
 	first := serving(t, keep(secrets("a", "b", "hub-1")))
@@ -191,7 +191,9 @@ func TestSecretLostDuringARestartKeepsItsFacts(t *testing.T) {
 		t.Errorf("its member file is gone: %v", ready.LastKnown)
 	}
 
-	nothing := serving(t, func(o *server.Options) { o.Facts = &told{running: make(chan struct{}), set: secrets("b", "hub-1")} })
+	nothing := serving(t, func(o *server.Options) {
+		o.Facts = &changingFacts{running: make(chan struct{}), set: secrets("b", "hub-1")}
+	})
 	if got := nothing.ask(question); got.code != http.StatusServiceUnavailable {
 		t.Errorf("with nothing kept: %d %s", got.code, got.body)
 	}

@@ -95,7 +95,7 @@ func (f forge) sends(s *service, key, body, signedBody, event, id string) func()
 	return func() *http.Request { return s.request("POST", webhookPath, body, header...) }
 }
 
-// webhookTold checks what is said to a webhook, and that the source has been told to look if it is
+// webhookTold checks what is said to a webhook, and that the source has been triggered if it is
 // so: that is before the answer.
 func (s *service) webhookTold(what string, request func() *http.Request, code int, message string) {
 	s.Helper()

@@ -7,8 +7,8 @@
 //  3. Paths are slash-separated, relative to the repository's root, without "." and "..". Nothing
 //     outside the repository is in a snapshot (rule H8): a symbolic link that leads outside is kept
 //     as a File with Err set.
-//  4. Files over the size limit are kept without content, with Err set (rule H10): whoever needs
-//     such a file gets the error, whoever does not is not disturbed.
+//  4. Files over the size limit are kept without content, with Err set (rule H10): a reader of
+//     such a file gets the error, other readers do not.
 package snapshot
 
 import (

@@ -12,7 +12,7 @@ import (
 // Source is where a fleet's repository comes from.
 type Source interface {
 	// Snapshot polls the repository now. Beside an error, the snapshot is the last good one, or nil
-	// if there was none: whoever checks the error first, as always, never takes it for the present
+	// if there was none: a caller that checks the error first never takes it for the present
 	// state.
 	Snapshot(ctx context.Context) (*snapshot.Snapshot, error)
 	// Watch calls update with what Snapshot gives: at once, and then whenever the revision or the

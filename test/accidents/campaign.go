@@ -175,7 +175,7 @@ func (c *Campaign) reconcile() error {
 
 // mend brings the good files back (rule 3).
 func (c *Campaign) mend() error {
-	if err := c.restore("mended", ""); err != nil {
+	if err := c.restore("fixed", ""); err != nil {
 		return err
 	}
 	complete, err := c.complete()
@@ -233,7 +233,7 @@ func (c *Campaign) well() (bool, error) {
 	return complete && c.hub.Refused() == 0, err
 }
 
-// judge notes what is not as it should be after all was mended, and goes on from there.
+// judge notes what is not as it should be after all was fixed, and goes on from there.
 func (c *Campaign) judge() error {
 	now, err := c.hub.Applications()
 	if err != nil {

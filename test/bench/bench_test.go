@@ -92,7 +92,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// fromRoot is a file as whoever runs make names it: a test runs in its package's folder.
+// fromRoot is a file as the user of make names it: a test runs in its package's folder.
 func fromRoot(file string) string {
 	if filepath.IsAbs(file) {
 		return file

@@ -107,9 +107,9 @@ func (f *fleet) ready(st *fleetstate.State, r query.Query) *response.Response {
 }
 
 // write writes an answer to nowhere.
-func (f *fleet) write(told *response.Response) {
+func (f *fleet) write(resp *response.Response) {
 	f.Helper()
-	if n, err := told.WriteTo(io.Discard); err != nil || n != int64(told.Len()) {
+	if n, err := resp.WriteTo(io.Discard); err != nil || n != int64(resp.Len()) {
 		f.Fatal(n, err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// script is a source that has what it is told.
+// script is a source whose snapshots the benchmark sets.
 type script struct{ says chan *snapshot.Snapshot }
 
 func (s *script) Snapshot(context.Context) (*snapshot.Snapshot, error) { return <-s.says, nil }

@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/test/accidents"
 )
 
-// bystander is a hub that does nothing, but remembers the files of each commit and loses what it is
-// told to.
+// bystander is a hub that does nothing, but remembers the files of each commit and loses what the
+// test says.
 type bystander struct {
 	repo  *accidents.Repository
 	trees []string
@@ -79,7 +79,7 @@ func TestAccidentsComeFromTheSeed(t *testing.T) {
 }
 
 // What should exist and is lost is a wrong deletion; what an accident brought about, or a
-// release's, is none. What is not there once the good files are back is told (rules 3 and 4 of
+// release's, is none. What is not there once the good files are back is reported (rules 3 and 4 of
 // package accidents).
 func TestACampaignCountsWhatShouldExist(t *testing.T) {
 	b := newBystander(t)

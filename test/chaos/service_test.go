@@ -150,17 +150,17 @@ func (s *service) ask(applicationSet string, p parameters) (int, []set, error) {
 
 // considered waits until the service has decided about a commit, which may have nothing in it.
 func (s *service) considered(commit string, nothing bool) error {
-	deadline, told := time.Now().Add(patience), false
+	deadline, notified := time.Now().Add(patience), false
 	for {
 		if s.url == "" {
 			s.url = s.serves()
 		}
-		if !told { // it may be starting yet
+		if !notified { // it may be starting yet
 			code, _, err := s.request(http.MethodPost, "/api/v1/webhook", map[string]any{})
-			told = err == nil && code == http.StatusAccepted
+			notified = err == nil && code == http.StatusAccepted
 		}
 		_, content, err := s.request(http.MethodGet, "/readyz", nil)
-		if err == nil && told {
+		if err == nil && notified {
 			if decided, err := accidents.Decided(content, commit, nothing); decided || err != nil {
 				return err
 			}

@@ -60,7 +60,7 @@ func TestArgocdIngressRoutesShareNoHostName(t *testing.T) {
 
 // Lesson 12: the string "false" is true in a chart's condition.
 func TestStringBooleansOfArgocdIngress(t *testing.T) {
-	for _, c := range []struct{ base, knob string }{
+	for _, c := range []struct{ base, option string }{
 		{onAWS, "grpc: {enabled: %s}"},
 		{onAWS, "tls: {enabled: %s}"},
 		{onAWS, "server: {insecure: %s}"},
@@ -68,14 +68,14 @@ func TestStringBooleansOfArgocdIngress(t *testing.T) {
 	} {
 		rendered := map[string]string{}
 		for _, value := range []string{"true", `"true"`, "false", `"false"`} {
-			docs, _, err := rendering{}.render(argocdIngress, valuesFiles(t, []string{c.base, fmt.Sprintf(c.knob, value)})...)
+			docs, _, err := rendering{}.render(argocdIngress, valuesFiles(t, []string{c.base, fmt.Sprintf(c.option, value)})...)
 			if err != nil {
-				t.Fatalf("%s: %v", fmt.Sprintf(c.knob, value), err)
+				t.Fatalf("%s: %v", fmt.Sprintf(c.option, value), err)
 			}
 			rendered[value] = strings.Join(docs, "---\n")
 		}
 		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] || rendered["true"] == rendered["false"] {
-			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", c.knob)
+			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", c.option)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package charts holds the tests of charts/ and fleet/bootstrap/: what they render, through Helm's
 // own library, and what Argo CD's own code makes of it.
 //
-//  1. Every knob of charts/application-sets has a golden: values in, ApplicationSets out
+//  1. Every option of charts/application-sets has a golden: values in, ApplicationSets out
 //     (testdata/application-sets/*.txtar, -update rewrites them).
 //  2. Values that contradict each other or name nothing fail, and the message says where.
 //  3. What is rendered decodes strictly into Argo CD's types: no unknown key, no lost one.

@@ -59,7 +59,7 @@ func buildFleet(t *testing.T, previous *fleetstate.State, files map[string]*snap
 	return st
 }
 
-// seen is everything that the engines of a fleet are told, by who is told and the Application's
+// seen are the parameter sets that the engines of a fleet get, by engine and the Application's
 // name. The labels of the cluster, which all of its sets have, are apart.
 type seen struct {
 	sets   map[string]map[string]any

@@ -320,7 +320,7 @@ githubSecretName: git/app
 serviceAccount: {name: eso}
 gitCredentials: {charts: {type: ssh, url: "git@example.com:a/b.git", secretName: git/ssh, plain: true}}
 `
-	for _, knob := range []string{
+	for _, option := range []string{
 		"githubSecret: %s", "externalSecret: {enabled: %s}", "externalSecret: {verifyClusterName: %s}",
 		"externalSecret: {namespaces: [a], clusterResources: %s}", "kubeconfig: {enabled: %s}", "push: {enabled: %s}",
 		"{push: {enabled: true, token: {enabled: %s}}}", "gitCredentials: {charts: {local: %s}}", "{githubSecret: true, github: {local: %s}}", "secretStore: {name: store, create: %s}",
@@ -329,19 +329,19 @@ gitCredentials: {charts: {type: ssh, url: "git@example.com:a/b.git", secretName:
 	} {
 		rendered := map[string]string{}
 		for _, value := range []string{"true", `"true"`, "false", `"false"`} {
-			docs, _, err := rendering{}.render(fleetSecret, valuesFiles(t, []string{base, fmt.Sprintf(knob, value)})...)
+			docs, _, err := rendering{}.render(fleetSecret, valuesFiles(t, []string{base, fmt.Sprintf(option, value)})...)
 			if err != nil {
-				t.Fatalf("%s: %v", fmt.Sprintf(knob, value), err)
+				t.Fatalf("%s: %v", fmt.Sprintf(option, value), err)
 			}
 			rendered[value] = strings.Join(docs, "---\n")
 		}
 		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] {
-			t.Errorf("%s: the string renders otherwise than the boolean", knob)
+			t.Errorf("%s: the string renders otherwise than the boolean", option)
 		}
-		if rendered["true"] == rendered["false"] && !strings.HasPrefix(knob, "github:") {
-			t.Errorf("%s: no effect", knob)
+		if rendered["true"] == rendered["false"] && !strings.HasPrefix(option, "github:") {
+			t.Errorf("%s: no effect", option)
 		}
-		rendering{}.fails(t, `must be one of the following: true, false, "true", "false"`, fleetSecret, base, fmt.Sprintf(knob, `"yes"`))
+		rendering{}.fails(t, `must be one of the following: true, false, "true", "false"`, fleetSecret, base, fmt.Sprintf(option, `"yes"`))
 	}
 }
 

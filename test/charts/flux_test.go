@@ -165,7 +165,7 @@ func TestFluxAgentFitsTogether(t *testing.T) {
 		t.Errorf("Secret of type %s: %+v", secret.Type, config)
 	}
 
-	// The member's own service comes to the same artifact, knowing what the hub told it.
+	// The member's own service comes to the same artifact, from the values that the hub gave it.
 	known, err := facts.Parse("facts.yaml", []byte(one[*corev1.ConfigMap](t, plugin, "").Data["facts.yaml"]))
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestFluxAgentFitsTogether(t *testing.T) {
 	all := want.Self.Labels.All
 	for key, value := range cluster.Labels {
 		if all[key] != value {
-			t.Errorf("label %s: the member is told %q, the hub sees %q", key, value, all[key])
+			t.Errorf("label %s: the member gets %q, the hub sees %q", key, value, all[key])
 		}
 	}
 	if len(cluster.Labels) < len(all)-1 || cmp.Diff(want.Self.Annotations.All, cluster.Annotations) != "" {

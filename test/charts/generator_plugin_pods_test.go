@@ -86,7 +86,7 @@ func TestGeneratorPluginRBAC(t *testing.T) {
 
 // Where the engine is Flux, the service may read HelmReleases in Flux's namespace, and nothing
 // else; elsewhere, and where it is not to watch, it may not, and has no token. Without a Role it is
-// told to watch all the same: somebody else may allow it.
+// set to watch all the same: somebody else may allow it.
 func TestGeneratorPluginRBACForFlux(t *testing.T) {
 	const flux = onHub + "owner: one\nengine: flux\nfacts: {from: file}\n"
 	for values, want := range map[string]string{
@@ -133,7 +133,7 @@ func TestGeneratorPluginRBACForFlux(t *testing.T) {
 }
 
 // Where a member's service waits for grants, it may see the ConfigMaps of its engine's namespace
-// and change those of grants, by name; and it is told whose they are and where.
+// and change those of grants, by name; and its flags say whose they are and where.
 func TestGeneratorPluginRBACForGrants(t *testing.T) {
 	const grants = onHub + "owner: one\ngrants: {enabled: \"true\"}\n"
 	for values, want := range map[string]string{

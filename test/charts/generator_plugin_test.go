@@ -314,14 +314,14 @@ func TestOwnerRegistersTheLocalCluster(t *testing.T) {
 // everywhere.
 func TestStringBooleansOfGeneratorPlugin(t *testing.T) {
 	const base = onMember + "token: {existingSecret: t}\n"
-	for _, knob := range []string{
+	for _, option := range []string{
 		"tls: {enabled: %s, secretName: SECRET}", "topologySpread: {enabled: %s}", "podDisruptionBudget: {enabled: %s}",
 		"networkPolicy: {enabled: %s}", "rbac: {create: %s}", "serviceAccount: {create: %s}", "serviceMonitor: {enabled: %s}",
 		"localCluster: {create: %s}",
 	} {
 		rendered := map[string]string{}
 		for _, value := range []string{"true", `"true"`, "false", `"false"`} {
-			text := fmt.Sprintf(knob, value)
+			text := fmt.Sprintf(option, value)
 			if strings.Trim(value, `"`) == "true" {
 				text = strings.ReplaceAll(text, "SECRET", "tls")
 			} else {
@@ -334,7 +334,7 @@ func TestStringBooleansOfGeneratorPlugin(t *testing.T) {
 			rendered[value] = strings.Join(docs, "---\n")
 		}
 		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] || rendered["true"] == rendered["false"] {
-			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", knob)
+			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", option)
 		}
 	}
 }

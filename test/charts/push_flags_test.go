@@ -25,7 +25,7 @@ type agentsFlags struct {
 }
 
 // credentialObjects are what both charts make of the two answers about a member: on the hub, and on
-// the member; a chart's object is told from another only by kind, name and what makes or uses it.
+// the member; a chart's object differs from another only by kind, name and what makes or uses it.
 func credentialObjects(t *testing.T, f agentsFlags) []string {
 	t.Helper()
 	member := fmt.Sprintf("clusterName: x\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: fleet/x\nuse_remote_argo: true\nremote_engine: %s\nuse_external_secrets: %t\npush_argo_secrets: %t\ngithubSecret: %t\ngithubSecretName: git/app\n", f.Engine, f.Pulls, f.Pushed, f.GitHub)

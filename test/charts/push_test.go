@@ -56,7 +56,7 @@ var (
 	generated = map[string]string{"username": "AWS", "password": "generated"}
 )
 
-// memberAPI is an API server that keeps Secrets of one namespace, for whoever has the token.
+// memberAPI is an API server that keeps Secrets of one namespace, for clients with the token.
 type memberAPI struct {
 	*httptest.Server
 	mu      sync.Mutex

@@ -54,7 +54,7 @@ func TestNullRemovesEntries(t *testing.T) {
 // Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same
 // everywhere.
 func TestStringBooleansOfResources(t *testing.T) {
-	for _, c := range []struct{ chart, base, knob string }{
+	for _, c := range []struct{ chart, base, option string }{
 		{storageClasses, gp3, "storageClasses: {gp3: {enabled: %s}}"},
 		{storageClasses, gp3, "storageClasses: {gp3: {default: %s}}"},
 		{storageClasses, gp3, "storageClasses: {gp3: {allowVolumeExpansion: %s}}"},
@@ -66,14 +66,14 @@ func TestStringBooleansOfResources(t *testing.T) {
 	} {
 		rendered := map[string]string{}
 		for _, value := range []string{"true", `"true"`, "false", `"false"`} {
-			docs, _, err := rendering{}.render(c.chart, valuesFiles(t, []string{c.base, fmt.Sprintf(c.knob, value)})...)
+			docs, _, err := rendering{}.render(c.chart, valuesFiles(t, []string{c.base, fmt.Sprintf(c.option, value)})...)
 			if err != nil {
-				t.Fatalf("%s: %v", fmt.Sprintf(c.knob, value), err)
+				t.Fatalf("%s: %v", fmt.Sprintf(c.option, value), err)
 			}
 			rendered[value] = strings.Join(docs, "---\n")
 		}
 		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] || rendered["true"] == rendered["false"] {
-			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", c.knob)
+			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", c.option)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func TestTokensAreMounted(t *testing.T) {
 	}
 }
 
-// Whoever has a token of the chart's is not thereby let in: the NetworkPolicy is about callers, as
+// A token of the chart does not open the port: the NetworkPolicy is about callers, as
 // without tokens.
 func TestTokensDoNotOpenThePort(t *testing.T) {
 	with := one[*networkingv1.NetworkPolicy](t, rendering{}.objects(t, generatorPlugin, onHub, tokensValues), "")

@@ -141,7 +141,7 @@ func TestReviewComment(t *testing.T) {
 				t.Errorf("%d characters", n)
 			}
 		}
-		// A run that left no review is told; what was reviewed is said in each; and of an older
+		// A run that left no review is reported; what was reviewed is said in each; and of an older
 		// commit than the newest nothing is.
 		of := []string{"COMMIT=" + newest, "RUN=https://forge.example/runs/1"}
 		foot := "\nOf commit " + newest + ", [run](https://forge.example/runs/1)\n"

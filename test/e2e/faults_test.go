@@ -179,7 +179,7 @@ func broken(name, path string, edit func(string) string, members ...string) faul
 			e.push(t, "Mend "+path)
 			head, err := e.Fleet.Head(t.Context())
 			must(t, err)
-			e.eventually(t, "the service takes the mended commit", func() string { return e.keeps(t, head, "", nil) })
+			e.eventually(t, "the service takes the fixed commit", func() string { return e.keeps(t, head, "", nil) })
 		},
 	}
 }

@@ -102,7 +102,7 @@ spec:
 		e.only(t, mark, func(c change) bool {
 			return c.what == "changed" && (strings.HasPrefix(c.name, like+"-") || c.name == "application-sets-addons-default")
 		})
-		must(t, e.Fleet.Remove(catalog)) // whoever asks without a catalog is answered with it
+		must(t, e.Fleet.Remove(catalog)) // a query without a catalog is answered with it
 		e.push(t, "Without "+component)
 		e.settle(t)
 	})

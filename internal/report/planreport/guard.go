@@ -19,8 +19,9 @@ type Guard struct {
 	// Approval is a file that would approve what is beyond the removal budget; absent if nothing
 	// is.
 	Approval *approval.RemovalApproval `json:"approval,omitempty"`
-	// NotForeseen is what depends on the clusters themselves; absent if nothing does.
-	NotForeseen []string `json:"notForeseen,omitempty"`
+	// Undecided are decisions that depend on the clusters, which a plan does not read; absent if
+	// there are none.
+	Undecided []string `json:"undecided,omitempty"`
 }
 
 // Refusal is a response that the service would refuse.
@@ -47,7 +48,7 @@ type Refusal struct {
 
 // NewGuard reports what the guard would do. The approval is of the wanted removals until a day.
 func NewGuard(p *plan.Plan, all []guard.Decision, wanted []guard.NeededApproval, expires string) Guard {
-	out := Guard{Refused: []Refusal{}, NotForeseen: notForeseen(p)}
+	out := Guard{Refused: []Refusal{}, Undecided: handOvers(p)}
 	for _, f := range all {
 		r := Refusal{
 			Hub: f.Hub, Owner: f.Owner, View: string(f.View), Group: f.Group, Component: f.Component, Release: f.Release,
@@ -56,7 +57,7 @@ func NewGuard(p *plan.Plan, all []guard.Decision, wanted []guard.NeededApproval,
 		switch f.Verdict {
 		case "":
 		case guard.Unknown:
-			out.NotForeseen = append(out.NotForeseen, r.text())
+			out.Undecided = append(out.Undecided, r.text())
 		default:
 			out.Refused = append(out.Refused, r)
 		}
@@ -75,14 +76,14 @@ func (g Guard) refused(v guard.Verdict) []Refusal {
 	return slices.DeleteFunc(slices.Clone(g.Refused), func(r Refusal) bool { return r.Reason != string(v) })
 }
 
-// notForeseen are groups that change hands between engines: ownership grants decide when, and only
-// clusters have those (rule M3).
-func notForeseen(p *plan.Plan) []string {
+// handOvers are groups that another engine takes over. Ownership grants in the clusters decide when
+// (rule M3).
+func handOvers(p *plan.Plan) []string {
 	var out []string
 	for _, h := range p.Hubs {
 		for _, c := range h.Clusters {
 			for _, a := range c.Applications {
-				text := fmt.Sprintf("%s: when %s of %s changes hands: no cluster is asked", h.Name, a.Group, c.Name)
+				text := fmt.Sprintf("%s: when another engine takes over %s of %s, because a plan reads no cluster", h.Name, a.Group, c.Name)
 				handed := slices.ContainsFunc(a.Differences, func(d plan.Difference) bool { return d.Kind == plan.Setting && d.Name == "owner" })
 				if a.Action == plan.Move && handed && !slices.Contains(out, text) {
 					out = append(out, text)
@@ -105,10 +106,10 @@ func (r Refusal) text() string {
 	return out + ": " + r.Message
 }
 
-// guard writes what the service would not answer, if that is anything.
+// guard writes the responses that the service would refuse.
 func (p printer) guard(g Guard) {
-	for _, text := range firstOf(g.NotForeseen) {
-		p.Line("not foreseen: %s", text)
+	for _, text := range firstOf(g.Undecided) {
+		p.Line("undecided: %s", text)
 	}
 	for _, v := range verdicts {
 		if refused := g.refused(v); len(refused) > 0 {
@@ -162,11 +163,11 @@ func headline(v guard.Verdict, n int) string {
 	return fmt.Sprintf("removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves", report.Count(n, "response"))
 }
 
-// guard adds what the service would not answer.
+// guard adds the responses that the service would refuse.
 func (m *markdown) guard(g Guard) {
 	var b strings.Builder
-	for _, text := range firstOf(g.NotForeseen) {
-		fmt.Fprintf(&b, "\nnot foreseen: %s\n", escape(text))
+	for _, text := range firstOf(g.Undecided) {
+		fmt.Fprintf(&b, "\nundecided: %s\n", escape(text))
 	}
 	for _, v := range verdicts {
 		if refused := g.refused(v); len(refused) > 0 {

@@ -10,8 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// loud are the lines that come before all else: what goes, and that something fails, so that the
-// plan lacks it.
+// loud are the first lines of a report: what Argo CD removes, and which members the plan lacks.
 func (p Plan) loud() []string {
 	var out []string
 	if removed := p.removed(); removed != "" {
@@ -27,13 +26,13 @@ func (p Plan) loud() []string {
 		}
 	}
 	if len(names) == 0 {
-		return append(out, "INCOMPLETE: there are errors")
+		return append(out, "incomplete: there are errors")
 	}
-	return append(out, fmt.Sprintf("INCOMPLETE: %s cannot be computed: %s", report.Count(len(names), "cluster"), named(names)))
+	return append(out, fmt.Sprintf("incomplete: %s cannot be computed: %s", report.Count(len(names), "cluster"), named(names)))
 }
 
-// removed are the Applications that go, the lost ones first, and those that go with their cluster
-// by its name; and how many all are.
+// removed names the removed Applications and counts them. The lost ones come first, and those of a
+// removed cluster are named by the cluster.
 func (p Plan) removed() string {
 	var names []string
 	all := 0
@@ -68,11 +67,11 @@ func (p Plan) removed() string {
 	if all == 0 {
 		return ""
 	}
-	return fmt.Sprintf("REMOVES %d: %s", all, named(names))
+	return fmt.Sprintf("removes %d: %s", all, named(names))
 }
 
-// notKnown are the lines that say what the plan lacks: members that keep what they had, what fails,
-// and what is not followed any more or not yet, once for all objects alike.
+// notKnown are the lines about what the plan lacks: broken members, errors, and objects that it
+// does not follow. Objects with the same reason share a line.
 func (p Plan) notKnown() []string {
 	out := append(p.broken(), p.errors()...)
 	warned := map[string][]string{}
@@ -89,7 +88,7 @@ func (p Plan) notKnown() []string {
 		warned[x.Found] = append(warned[x.Found], x.Subject)
 	}
 	for _, found := range order {
-		out = append(out, strings.Join(append([]string{"not looked into: " + found + ": " + named(warned[found])}, hints[found]...), "; "))
+		out = append(out, strings.Join(append([]string{"not followed: " + found + ": " + named(warned[found])}, hints[found]...), "; "))
 	}
 	return out
 }

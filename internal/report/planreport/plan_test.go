@@ -161,7 +161,7 @@ func TestWritePlanMarkdownNamesSomeErrors(t *testing.T) {
 	if err := WriteMarkdown(&b, p, MaxMarkdown); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\n**INCOMPLETE: there are errors**\n", "\nand 970 further lines: ", "| change | `addons/web`"} {
+	for _, want := range []string{"\n**incomplete: there are errors**\n", "\nand 970 further lines: ", "| change | `addons/web`"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in the output:\n%s", want, b.String())
 		}

@@ -114,7 +114,7 @@ func (c credentials) check(a address) string {
 	case a.ssh && !c.identity:
 		return "the credentials folder has no file identity"
 	case a.ssh && !c.knownHosts:
-		return "the credentials folder has no file known_hosts, so that the server cannot be told from an impostor"
+		return "the credentials folder has no file known_hosts, so that the server cannot be verified"
 	}
 	return ""
 }

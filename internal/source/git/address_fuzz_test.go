@@ -27,8 +27,8 @@ func FuzzAddress(f *testing.F) {
 			return
 		}
 		u.User = url.UserPassword(u.User.Username(), unlikely+password)
-		with, told := parseAddress(u.String())
-		for _, text := range []string{with.url, with.display, with.scope, told} {
+		with, fault := parseAddress(u.String())
+		for _, text := range []string{with.url, with.display, with.scope, fault} {
 			if strings.Contains(text, unlikely) {
 				t.Fatalf("%q tells the password: %q", u.String(), text)
 			}

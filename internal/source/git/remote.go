@@ -79,7 +79,7 @@ func (r *Remote) Part(ctx context.Context, at string) (*snapshot.Snapshot, error
 	}
 	defer g.unlockMirror()
 	now := time.Now()
-	_ = os.Chtimes(g.lock.Name(), now, now) // whoever removes old mirrors reads the time of their last use
+	_ = os.Chtimes(g.lock.Name(), now, now) // the removal of old mirrors reads the time of their last use
 	s, err := r.part(ctx, at)
 	if errors.Is(err, errCorrupt) && !r.offline && ctx.Err() == nil {
 		if err = os.RemoveAll(g.mirror); err == nil {

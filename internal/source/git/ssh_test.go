@@ -111,7 +111,7 @@ func (s *sshServer) knownHosts(key ssh.PublicKey) string {
 }
 
 // Git over ssh with an identity and known hosts from a folder; an unknown host, an open identity
-// file and a refused key are told apart (G5). OpenSSH's client is the real one.
+// file and a refused key are distinct errors (G5). OpenSSH's client is the real one.
 func TestRepositoryOverSSH(t *testing.T) {
 	r := sourcetest.NewRepo(t)
 	want := r.Commit(map[string]string{"a.yaml": "a: 1\n"})

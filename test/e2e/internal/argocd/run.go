@@ -158,7 +158,7 @@ func (s setup) repoServer() process.Spec {
 		"--parallelismlimit", renderings,
 		"--revision-cache-expiration", revisionCache.String(),
 	}, append([]string{
-		// What failed three times is otherwise not tried again for an hour, whatever was mended
+		// What failed three times is otherwise not tried again for an hour, whatever was fixed
 		// meanwhile.
 		"ARGOCD_PAUSE_GEN_AFTER_FAILED_ATTEMPTS=0",
 	}, s.release.repoServer...)...)

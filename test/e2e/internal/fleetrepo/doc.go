@@ -15,7 +15,7 @@
 //  4. Whatever still names another host where a repository is expected (repoURL, chartRepo,
 //     chartRepoUrl, <group>_repo_url, sourceRepos), templates included, is an error with file and
 //     line: the demonstration reaches nothing outside of this computer. Values that are templates
-//     from their first character on are left to whoever renders them.
+//     from their first character on are left to the chart that renders them.
 //  5. Of the members of Options.Hub its own file and those of Options.Members stay; AddMember
 //     brings others back. Files of the hierarchy that no member is left for go with them, or
 //     `argosy lint` would warn of each. Other hubs stay complete: they are not started, but a fleet

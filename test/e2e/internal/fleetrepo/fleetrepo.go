@@ -113,7 +113,8 @@ func (r *Repo) keeps(m member) bool {
 	return m.hub != r.hub || m.isHub() || r.kept[m.cluster]
 }
 
-// Path is the clone's folder. Whoever changes something there commits it with Commit, or with git.
+// Path is the clone's folder. A test that changes something there commits it with Commit, or with
+// git.
 func (r *Repo) Path() string { return r.dir }
 
 // Branch is what Commit and ForcePush push to.

@@ -181,8 +181,8 @@ func (s *setup) controller(name string, args ...string) (process.Spec, error) {
 		return process.Spec{}, err
 	}
 	// A home of its own, without the user's credentials. And a folder for temporary files of its
-	// own: at its start kustomize-controller removes those in it that look like its own, whoever's
-	// they are.
+	// own: at its start kustomize-controller removes those in it that look like its own, whatever
+	// process made them.
 	home, err := s.directory(name, "home")
 	if err != nil {
 		return process.Spec{}, err

@@ -9,8 +9,8 @@
 //     when a push's request ends.
 //  3. After Down the server is gone: connections are refused, open ones are cut. Up brings it back
 //     on the same port.
-//  4. Git runs without the configuration and the environment of whoever started the server (package
-//     gitcmd).
+//  4. Git runs without the configuration and the environment of the user who started the server
+//     (package gitcmd).
 //  5. What git says goes to server.log in the server's folder.
 package gitserver
 

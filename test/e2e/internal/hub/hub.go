@@ -361,7 +361,7 @@ func (h *Hub) startPlugin(ctx, life context.Context) error {
 	h.Git.OnPush(func(string) {
 		ctx, cancel := context.WithTimeout(life, 10*time.Second)
 		defer cancel()
-		// Whoever misses it polls: the next minute brings what the webhook could not.
+		// A service that misses it polls: the next minute brings what the webhook could not.
 		_ = h.Plugin.Pushed(ctx)
 		for _, a := range h.running() {
 			_ = a.Plugin.Pushed(ctx)

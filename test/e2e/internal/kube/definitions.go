@@ -26,7 +26,7 @@ func (c *Client) Define(ctx context.Context, dir string) error {
 }
 
 // Defined returns when all custom resources that are defined in a folder's YAML files are served,
-// whoever has made them.
+// whatever made them.
 func (c *Client) Defined(ctx context.Context, dir string) error {
 	return c.eachDefinition(ctx, dir, func(context.Context, *unstructured.Unstructured) error { return nil })
 }

@@ -61,7 +61,7 @@ func serve(args []string) error {
 	}
 	fmt.Println("serving, pid", os.Getpid())
 	http.HandleFunc("/exit", func(http.ResponseWriter, *http.Request) {
-		fmt.Println("told to exit")
+		fmt.Println("asked to exit")
 		os.Exit(7)
 	})
 	http.HandleFunc("/env", func(w http.ResponseWriter, _ *http.Request) {

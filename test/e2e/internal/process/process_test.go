@@ -390,7 +390,7 @@ func TestUnexpectedExitIsTold(t *testing.T) {
 	p, address := serving(t, g, "serve")
 	_ = process.WaitHTTP("http://"+address+"/exit", nil)(t.Context())
 	closed(t, p.Exited())
-	if err := <-exits; !strings.HasPrefix(err.Error(), "serve: exited with status 7; the end of ") || !strings.HasSuffix(err.Error(), "\n  | told to exit") {
+	if err := <-exits; !strings.HasPrefix(err.Error(), "serve: exited with status 7; the end of ") || !strings.HasSuffix(err.Error(), "\n  | asked to exit") {
 		t.Error(err)
 	}
 }

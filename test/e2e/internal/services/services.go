@@ -76,7 +76,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			out.SetURL(target)
 			out.Out.Host = r.Host
 		},
-		// The pod is away: whoever asks says so.
+		// The pod is away: the next request says so.
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		},

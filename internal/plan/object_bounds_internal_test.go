@@ -9,8 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/object"
 )
 
-// What is told of an object that a chart makes is bounded, and never what a Secret holds.
-func TestLegible(t *testing.T) {
+// TestObjectDifferencesAreBounded: the plan shows the first differences of an object that a chart
+// makes, and nothing of what a Secret holds.
+func TestObjectDifferencesAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("same\n", 200)
 	fields := func(n int) manifest.Tree {
@@ -24,7 +25,7 @@ func TestLegible(t *testing.T) {
 	for _, tt := range []struct {
 		kind          string
 		before, after manifest.Tree
-		told, more    int
+		shown, more   int
 		old, updated  any
 	}{
 		{"Role", manifest.Tree{"spec": fields(1)}, manifest.Tree{"spec": fields(2)}, maxFields, 60 - maxFields, float64(1), float64(2)},
@@ -40,9 +41,9 @@ func TestLegible(t *testing.T) {
 			return &object.Object{Tree: tree}
 		}
 		b, a := object(tt.before), object(tt.after)
-		told, more := legible(a, fieldsOf(b, a))
-		if len(told) != tt.told || more != tt.more {
-			t.Errorf("%s: %d told, %d more; want %d and %d", tt.kind, len(told), more, tt.told, tt.more)
+		shown, more := bounded(a, fieldsOf(b, a))
+		if len(shown) != tt.shown || more != tt.more {
+			t.Errorf("%s: %d shown, %d more; want %d and %d", tt.kind, len(shown), more, tt.shown, tt.more)
 			continue
 		}
 		side := func(s *Side) any {
@@ -51,7 +52,7 @@ func TestLegible(t *testing.T) {
 			}
 			return s.Value
 		}
-		if old, updated := side(told[0].Old), side(told[0].New); fmt.Sprintf("%v|%v", old, updated) != fmt.Sprintf("%v|%v", tt.old, tt.updated) {
+		if old, updated := side(shown[0].Old), side(shown[0].New); fmt.Sprintf("%v|%v", old, updated) != fmt.Sprintf("%v|%v", tt.old, tt.updated) {
 			t.Errorf("%s: %v -> %v; want %v -> %v", tt.kind, old, updated, tt.old, tt.updated)
 		}
 	}

@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand/object"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Bounds on the differences of an object that a chart makes: a new version of a definition may
+// differ in thousands of fields, and a text may be a dashboard.
+const (
+	maxFields = 40
+	maxField  = 400     // bytes of a text
+	maxWhole  = 4 << 10 // bytes of a list or map, as JSON
+)
+
+// Hidden stands for what a Secret holds.
+const Hidden = "(hidden)"
+
+// bounded returns the first differences of an object, and how many it leaves out. It hides the
+// content of a Secret, shows of a long text the first line that differs, and of a large list or map
+// its size.
+func bounded(o *object.Object, all []Difference) (out []Difference, more int) {
+	if o.Application() || o.ApplicationSet() {
+		return all, 0
+	}
+	if len(all) > maxFields {
+		all, more = all[:maxFields], len(all)-maxFields
+	}
+	secret := o.Kind() == "Secret" && o.APIVersion() == "v1"
+	for i := range all {
+		d := &all[i]
+		path, err := hierarchy.ParsePath(d.Name)
+		if secret && (err != nil || slices.Contains([]string{"data", "stringData"}, path[0])) {
+			hide(d.Old)
+			hide(d.New)
+			continue
+		}
+		shorten(d.Old, d.New)
+	}
+	return all, more
+}
+
+func hide(s *Side) {
+	if s != nil {
+		s.Value = Hidden
+	}
+}
+
+// shorten leaves of long texts the first line that differs.
+func shorten(old, updated *Side) {
+	measure(old)
+	measure(updated)
+	b, a := textOf(old), textOf(updated)
+	if len(b) <= maxField && len(a) <= maxField {
+		return
+	}
+	was, is := strings.Split(b, "\n"), strings.Split(a, "\n")
+	n := 0
+	for n < len(was) && n < len(is) && was[n] == is[n] {
+		n++
+	}
+	excerpt := func(s *Side, text string, lines []string) {
+		if text == "" { // nothing, or no text
+			return
+		}
+		line := ""
+		if n < len(lines) {
+			line = problem.Prefix(lines[n], maxField)
+		}
+		s.Value = fmt.Sprintf("line %d of %d: %s", n+1, len(lines), line)
+	}
+	excerpt(old, b, was)
+	excerpt(updated, a, is)
+}
+
+// measure leaves of a large list or map its size.
+func measure(s *Side) {
+	if s == nil {
+		return
+	}
+	switch s.Value.(type) {
+	case []any, map[string]any:
+		if text, err := json.Marshal(s.Value); err == nil && len(text) > maxWhole {
+			s.Value = fmt.Sprintf("%d bytes", len(text))
+		}
+	}
+}
+
+func textOf(s *Side) string {
+	if s == nil {
+		return ""
+	}
+	text, _ := s.Value.(string)
+	return text
+}
