@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -23,14 +22,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the scripts' goldens and docs/reference/cli.md")
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"argosy": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-	})
-}
-
 // The scripts exercise the command as users do. Besides testscript's own commands they have:
 //
+//	argosy args...            runs the command in the tests' process; exec argosy gives it one of its own
 //	exits N command args...   runs a command and wants this exit status
 //	table FIELD...            the parameter sets on the last stdout as a text table, in the file "table"
 //	values APPLICATION        the helmValues of one parameter set on the last stdout, in the file "values"
@@ -49,27 +43,28 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := filepath.Join(repo, "cmd/argosy/testdata/script") // absolute: commands change the working directory
+	// Commits have the same ids every time, and no configuration of whoever runs the tests counts.
+	variables := []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "REPO=" + repo}
+	for _, v := range []string{"GIT_AUTHOR_", "GIT_COMMITTER_"} {
+		variables = append(variables, v+"NAME=fleet", v+"EMAIL=fleet@example.com", v+"DATE=2025-01-01T00:00:00Z")
+	}
+	folders := []string{"HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "DOCKER_CONFIG", "HELM_CONFIG_HOME"}
+	p := newInProcess(t, dir, append(names(variables), folders...))
+	exits := func(ts *testscript.TestScript, neg bool, args []string) { exits(ts, p, neg, args) }
 	commands := chartServers()
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
-		"replace": replaceText, "masked": masked,
+		"argosy": p.command, "replace": replaceText, "masked": masked,
 		"exits": exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
 	})
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("REPO", repo)
-			// Commits have the same ids every time.
-			for _, v := range []string{"GIT_AUTHOR_", "GIT_COMMITTER_"} {
-				env.Setenv(v+"NAME", "fleet")
-				env.Setenv(v+"EMAIL", "fleet@example.com")
-				env.Setenv(v+"DATE", "2025-01-01T00:00:00Z")
-			}
-			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-			for _, v := range []string{"HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "DOCKER_CONFIG", "HELM_CONFIG_HOME"} {
+			env.Vars = append(env.Vars, variables...)
+			for _, v := range folders {
 				env.Setenv(v, filepath.Join(env.WorkDir, "home", v))
 			}
 			return nil
@@ -78,16 +73,28 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// names are the names of variables.
+func names(variables []string) []string {
+	var out []string
+	for _, v := range variables {
+		name, _, _ := strings.Cut(v, "=")
+		out = append(out, name)
+	}
+	return out
+}
+
 func need(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {
 	if neg || len(args) < n {
 		ts.Fatalf("usage: %s", usage)
 	}
 }
 
-func exits(ts *testscript.TestScript, neg bool, args []string) {
+func exits(ts *testscript.TestScript, p *inProcess, neg bool, args []string) {
 	need(ts, neg, args, 2, "exits N command args...")
 	status := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
+	if args[1] == "argosy" {
+		status = p.run(ts, args[2:])
+	} else if err := ts.Exec(args[1], args[2:]...); err != nil {
 		var e *exec.ExitError
 		if !errors.As(err, &e) {
 			ts.Fatalf("%v", err)
