@@ -55,6 +55,14 @@ func (a Approval) Approves(r Removal) bool {
 	return slices.ContainsFunc(a.Removals, func(item ApprovedRemoval) bool { return item.names(r) })
 }
 
+// Names reports whether the approval names a removal's cluster and component themselves, not by
+// Any.
+func (a Approval) Names(r Removal) bool {
+	return slices.ContainsFunc(a.Removals, func(item ApprovedRemoval) bool {
+		return item.names(r) && slices.Contains(item.Clusters, r.Cluster) && slices.Contains(item.Components, r.Group+"/"+r.Component)
+	})
+}
+
 func (a ApprovedRemoval) names(r Removal) bool {
 	return (a.Hub == "" || a.Hub == r.Hub) &&
 		(a.Tenant == "" || a.Tenant == r.Tenant) &&

@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -56,6 +58,8 @@ type Layout struct {
 	Guard Guard
 	// SecretNames are the secrets that tenants may name.
 	SecretNames SecretNames
+	// Shape is the same for two layouts that find the same files for the same members.
+	Shape string
 	// dirs are the folders of the spokes' levels, in parts, with sentinels for the facts.
 	// tenantLevels are the levels that belong to a tenant.
 	dirs         [][]string
@@ -160,8 +164,19 @@ func (p layoutParser) parse() *Layout {
 	l.Guard = p.guard()
 	l.reserved = reservedNames(slices.Concat(dirs, hubDirs))
 	l.SecretNames = p.secretNames()
+	l.Shape = p.shape()
 	l.dirs, l.tenantLevels = dirs, p.tenantLevels()
 	return l
+}
+
+// shape is a digest of the keys that say where files are.
+func (p layoutParser) shape() string {
+	h := sha256.New()
+	for _, key := range []string{"members", "versions", "groups", "levels", "hubLevels", "files"} {
+		text, err := p.root.Node().Get(key).YAML()
+		fmt.Fprintf(h, "%s %d %v\n%s", key, len(text), err, text)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 func (p layoutParser) fail(n *yamldoc.Node, subject string, err error) {

@@ -50,9 +50,3 @@ func (st *State) MovedCluster(hub, name string) *Cluster {
 	}
 	return nil
 }
-
-// HasLeft reports whether a member has no file under a hub, and has not moved to another one
-// either.
-func (st *State) HasLeft(hub, name string) bool {
-	return st.Fleet.Member(hub, name) == nil && st.MovedCluster(hub, name) == nil
-}

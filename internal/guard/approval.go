@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -19,18 +20,30 @@ import (
 const maxAhead = 30 * 24 * time.Hour
 
 // approvedUntil reports whether an approval that has not expired names a removal, and when it ends.
-func approvedUntil(f *fleet.Fleet, hub string, r Removal, now time.Time) (time.Time, bool) {
-	removal := fleet.Removal{Hub: hub, Cluster: r.Cluster, Group: r.Group, Component: r.Component}
-	if m := f.Member(hub, r.Cluster); m != nil {
-		removal.Tenant, removal.Environment = m.Tenant, m.Environment
-	}
+func approvedUntil(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) (time.Time, bool) {
 	var ends time.Time
+	removal := approvable(f, hub, r)
 	for _, a := range f.Approvals {
 		if !a.ExpiredAt(now) && a.Ends().After(ends) && a.Approves(removal) {
 			ends = a.Ends()
 		}
 	}
 	return ends, !ends.IsZero()
+}
+
+// isNamed reports whether an approval that has not expired names a removal itself.
+func isNamed(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) bool {
+	removal := approvable(f, hub, r)
+	return slices.ContainsFunc(f.Approvals, func(a fleet.Approval) bool { return !a.ExpiredAt(now) && a.Names(removal) })
+}
+
+// approvable is a removal as approvals name it.
+func approvable(f *fleet.Fleet, hub string, r lifecycle.Removal) fleet.Removal {
+	out := fleet.Removal{Hub: hub, Cluster: r.Cluster, Group: r.Group, Component: r.Component}
+	if m := f.Member(hub, r.Cluster); m != nil {
+		out.Tenant, out.Environment = m.Tenant, m.Environment
+	}
+	return out
 }
 
 // Lint reports approvals that have expired today, or are valid for too long.
@@ -74,6 +87,9 @@ func NeededApprovals(all []Decision, after *fleet.Fleet) []NeededApproval {
 				lost[m] = map[string]bool{}
 			}
 			name := r.Group + "/" + r.Component
+			if d.IsOfCommit() && slices.Contains(protected, r.Component) {
+				lost[m][name] = true // "*" does not name it
+			}
 			if after.Member(d.Hub, r.Cluster) == nil || !labels.IsName(r.Component) {
 				name = fleet.Any // the whole member is removed
 			}
@@ -86,7 +102,10 @@ func NeededApprovals(all []Decision, after *fleet.Fleet) []NeededApproval {
 	}) {
 		components := slices.Sorted(maps.Keys(lost[m]))
 		if lost[m][fleet.Any] {
-			components = []string{fleet.Any}
+			components = slices.DeleteFunc(components, func(c string) bool {
+				_, component, _ := strings.Cut(c, "/")
+				return c != fleet.Any && !slices.Contains(protected, component)
+			})
 		}
 		key := m.hub + " " + strings.Join(components, " ")
 		if byComponents[key] == nil {

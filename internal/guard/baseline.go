@@ -1,21 +1,16 @@
 package guard
 
 import (
-	"slices"
-
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/response"
 )
-
-// item is something that a member has. Its unknown fields are empty.
-type item struct{ name, cluster, group, component, release string }
 
 // baseline is what a response is compared with.
 type baseline struct {
-	items []item
+	items []lifecycle.Item
 	// remembered reports that the items are those of the last response (rule 2), not those of the
 	// facts (rule 1).
 	remembered bool
@@ -40,25 +35,6 @@ func (g *Guard) baseline(p proposal) baseline {
 	return baseline{items: g.baselines.of(p.key()), remembered: true}
 }
 
-// hubMembers returns the clusters of the hub that have Applications or, where none are known, a
-// registration.
-func (g *Guard) hubMembers(p proposal, b baseline) func() map[string]bool {
-	return func() map[string]bool {
-		out := map[string]bool{}
-		if !b.remembered {
-			apps, _ := p.st.Facts().Applications()
-			for _, app := range apps {
-				out[app.Cluster] = true
-			}
-			return out
-		}
-		for _, x := range g.baselines.registered(p.query.Hub, g.o.Now().Add(-p.st.Fleet.Layout.Guard.Window)) {
-			out[x.cluster] = true
-		}
-		return out
-	}
-}
-
 // otherQueries returns the queries of an ApplicationSet but one.
 func (g *Guard) otherQueries(r query.Query) []query.Query {
 	own := keyOf(r, forArgoCD)
@@ -75,7 +51,7 @@ func (g *Guard) otherQueries(r query.Query) []query.Query {
 // controlledItems returns the Applications of an ApplicationSet that a query is about, by their
 // labels. For the view Releases it returns those of the group, whoever controls them: the
 // Applications of releases run on no member.
-func controlledItems(st *fleetstate.State, r query.Query) []item {
+func controlledItems(st *fleetstate.State, r query.Query) []lifecycle.Item {
 	known := st.Facts()
 	if self := st.HubMember(r.Hub); self != nil && r.Owner == self.Name {
 		r.Owner = fleet.OwnerHub
@@ -84,10 +60,10 @@ func controlledItems(st *fleetstate.State, r query.Query) []item {
 	if r.View == query.Releases {
 		apps, _ = known.Applications()
 	}
-	var out []item
+	var out []lifecycle.Item
 	for _, a := range apps {
 		if isAbout(r, a) {
-			out = append(out, item{a.Name, a.Cluster, a.Group, a.Component, a.Release})
+			out = append(out, lifecycle.Item{Name: a.Name, Cluster: a.Cluster, Group: a.Group, Component: a.Component, Release: a.Release})
 		}
 	}
 	return out
@@ -116,23 +92,4 @@ func isAbout(r query.Query, a facts.Application) bool {
 		return matches(a.Component, fleetstate.Agent)
 	}
 	return false
-}
-
-// subjectsOf returns what a response is about.
-func subjectsOf(response *response.Response) []response.Subject {
-	return byCluster(response.Subjects())
-}
-
-// byCluster splits the subject of a release into one for each of its clusters.
-func byCluster(all []response.Subject) []response.Subject {
-	if !slices.ContainsFunc(all, func(s response.Subject) bool { return s.Clusters != nil }) {
-		return all
-	}
-	var out []response.Subject
-	for _, s := range all {
-		for _, cluster := range s.Clusters {
-			out = append(out, response.Subject{Cluster: cluster, Group: s.Group, Release: s.Release})
-		}
-	}
-	return out
 }

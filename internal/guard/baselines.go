@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
 
 const (
@@ -36,9 +36,8 @@ type baselines struct {
 // remembered is the last response to a query. It is not changed, but for its use, once it is among
 // the others.
 type remembered struct {
-	items []item
-	// spent is what earlier responses to the query have lost without approval, and this one does
-	// not have again.
+	items []lifecycle.Item
+	// spent is what earlier states have removed without approval, of a hub's baseline.
 	spent []spent
 	sum   [sha256.Size]byte
 	used  uint64
@@ -73,7 +72,15 @@ func (b *baselines) isReady() bool {
 }
 
 // of returns the items of the last response to a query; they must not be changed.
-func (b *baselines) of(q queryKey) []item {
+func (b *baselines) of(q queryKey) []lifecycle.Item {
+	if r := b.get(q); r != nil {
+		return r.items
+	}
+	return nil
+}
+
+// get returns the last response to a query, nil without one; it must not be changed.
+func (b *baselines) get(q queryKey) *remembered {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.byQuery[q]
@@ -82,38 +89,7 @@ func (b *baselines) of(q queryKey) []item {
 	}
 	b.uses++
 	r.used = b.uses
-	return r.items
-}
-
-// spentSince returns what the responses to a query have lost since a time.
-func (b *baselines) spentSince(q queryKey, since time.Time) []spent {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r := b.byQuery[q]
-	if r == nil || r.dropped {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(r.spent), func(x spent) bool { return !x.at.After(since) })
-}
-
-// registered returns the members of a hub in the last responses, and those that were lost since a
-// time.
-func (b *baselines) registered(hub string, since time.Time) []item {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []item
-	for q, r := range b.byQuery {
-		if r.dropped || !q.listsMembers(hub) {
-			continue
-		}
-		out = append(out, r.items...)
-		for _, x := range r.spent {
-			if x.at.After(since) {
-				out = append(out, x.item)
-			}
-		}
-	}
-	return out
+	return r
 }
 
 // queries returns the remembered queries of Argo CD.
@@ -131,8 +107,8 @@ func (b *baselines) queries() []parsedKey {
 
 // put remembers the response to a query. If the checkpoint cannot be written, it is in memory
 // alone.
-func (b *baselines) put(q queryKey, revision string, subjects []response.Subject, lost []spent) {
-	r := &remembered{items: itemsOf(subjects), revision: revision, at: b.now().UnixNano(), spent: lost}
+func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, lost []spent) {
+	r := &remembered{items: items, revision: revision, at: b.now().UnixNano(), spent: lost}
 	r.sum = sumOf(r.items)
 	b.mu.Lock()
 	if last := b.byQuery[q]; last != nil && last.sum == r.sum && !last.dropped && slices.Equal(last.spent, r.spent) {
@@ -205,27 +181,19 @@ func (b *baselines) stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := b.figures
-	for _, r := range b.byQuery {
-		if !r.dropped {
+	for q, r := range b.byQuery {
+		if parsed, ok := q.parse(); !r.dropped && ok && parsed.Engine != forHub {
 			out.Baselines++
 		}
 	}
 	return out
 }
 
-func itemsOf(subjects []response.Subject) []item {
-	out := make([]item, len(subjects))
-	for i, s := range subjects {
-		out[i] = item{cluster: s.Cluster, group: s.Group, component: s.Component, release: s.Release}
-	}
-	return out
-}
-
 // sumOf is equal for responses with the same items.
-func sumOf(all []item) (out [sha256.Size]byte) {
+func sumOf(all []lifecycle.Item) (out [sha256.Size]byte) {
 	h := sha256.New()
 	for _, x := range all {
-		for _, text := range []string{x.cluster, x.group, x.component, x.release} {
+		for _, text := range []string{x.Cluster, x.Group, x.Component, x.Release} {
 			h.Write([]byte(text))
 			h.Write([]byte{0})
 		}

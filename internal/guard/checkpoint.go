@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/state"
 	"github.com/argosy-hub/argosy/internal/trigger"
@@ -90,16 +91,16 @@ func (s savedResponse) remembered() (*remembered, error) {
 	if s.Items == nil {
 		return nil, errors.New("a response has no items")
 	}
-	r := &remembered{items: make([]item, len(s.Items)), revision: s.Revision, at: s.At, dropped: s.Dropped, saved: true}
+	r := &remembered{items: make([]lifecycle.Item, len(s.Items)), revision: s.Revision, at: s.At, dropped: s.Dropped, saved: true}
 	for i, x := range s.Items {
-		r.items[i] = item{cluster: x[0], group: x[1], component: x[2], release: x[3]}
+		r.items[i] = lifecycle.Item{Cluster: x[0], Group: x[1], Component: x[2], Release: x[3]}
 	}
 	for _, x := range s.Spent {
 		at, err := strconv.ParseInt(x[3], 10, 64)
 		if err != nil || strconv.FormatInt(at, 10) != x[3] {
 			return nil, fmt.Errorf("a loss has the time %q", x[3])
 		}
-		r.spent = append(r.spent, spent{item{cluster: x[0], group: x[1], component: x[2]}, time.Unix(0, at)})
+		r.spent = append(r.spent, spent{lifecycle.Item{Cluster: x[0], Group: x[1], Component: x[2]}, time.Unix(0, at)})
 	}
 	r.sum = sumOf(r.items)
 	return r, nil
@@ -109,10 +110,10 @@ func (s savedResponse) remembered() (*remembered, error) {
 func (r *remembered) savedAs(q queryKey) savedResponse {
 	s := savedResponse{Query: q, Revision: r.revision, Items: make([][4]string, len(r.items)), At: r.at, Dropped: r.dropped}
 	for i, x := range r.items {
-		s.Items[i] = [4]string{x.cluster, x.group, x.component, x.release}
+		s.Items[i] = [4]string{x.Cluster, x.Group, x.Component, x.Release}
 	}
 	for _, x := range r.spent {
-		s.Spent = append(s.Spent, [4]string{x.cluster, x.group, x.component, strconv.FormatInt(x.at.UnixNano(), 10)})
+		s.Spent = append(s.Spent, [4]string{x.Cluster, x.Group, x.Component, strconv.FormatInt(x.at.UnixNano(), 10)})
 	}
 	return s
 }

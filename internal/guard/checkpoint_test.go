@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -28,8 +28,8 @@ func newTestBaselines(t testing.TB, s state.Store) *baselines {
 
 // putExamples remembers a response that has lost something, and an empty one.
 func putExamples(b *baselines) {
-	b.put(`{"Engine":"argocd"}`, "r1", []response.Subject{{Cluster: "c1", Group: "addons", Component: "dns", Release: "default"}},
-		[]spent{{item{cluster: "c2", group: "addons", component: "dns"}, now}})
+	b.put(`{"Engine":"argocd"}`, "r1", []lifecycle.Item{{Cluster: "c1", Group: "addons", Component: "dns", Release: "default"}},
+		[]spent{{lifecycle.Item{Cluster: "c2", Group: "addons", Component: "dns"}, now}})
 	b.put(`{"Engine":"flux"}`, "r1", nil, nil)
 }
 

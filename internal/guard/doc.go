@@ -3,8 +3,9 @@
 //	Guard.Response(state, query) -> the state's response, or a *Refusal
 //	DryRun(before, after)        -> what it would decide, for plans
 //
-// It compares each response with what the requester has, and counts the members that would lose
-// something. It knows neither HTTP nor Kubernetes. Its rules:
+// It counts the members that would lose something: by a response, compared with what its requester
+// has, and by a commit as a whole. lifecycle.Diff finds what is lost, and why. The guard knows
+// neither HTTP nor Kubernetes. Its rules:
 //
 //  1. Where the facts know the Applications, the baseline is those that the ApplicationSet
 //     controls: exactly what Argo CD deletes if they are left out. That takes no memory, and
@@ -16,10 +17,15 @@
 //     moves is none (D4). A member file approves its own retirement, and an approval of the
 //     repository that has not expired approves what it names. All else counts, by members: a member
 //     that loses several components in one response counts once.
-//  4. The budget is the layout's, of the members in the baseline of the response (fleet.Budget).
-//  5. Many ApplicationSets have few members, each of which may go alone. So the guard counts the
-//     members whose files are gone for the whole hub as well. Beyond the budget there, it refuses
-//     each response that loses one of them.
+//  4. A state is judged as a whole for the hub: how many of its members lose something without
+//     approval, by all views, groups, releases and engines together, compared with what the last
+//     accepted state gave them. Beyond the budget, no response is given that loses anything without
+//     approval; the others are. The same counts for the members of each tenant. What the state may
+//     not remove stays in the baseline of the next one. (commit.go)
+//  5. Independent of the number, a removal needs an approval when a file that switched something on
+//     for several members is gone or empty, or the layout finds other files; and the hub's own
+//     engine and secrets operator need one that names them. Each response is within the budget,
+//     too: of the members in its baseline.
 //  6. A refusal has the same text for the same cause (G5): it names no revision, which would change
 //     with each commit and sooner or later name an innocent one. The log and Refusals list what
 //     would be lost, why, and since which revision.
@@ -38,7 +44,6 @@
 //     remembered ones do. Where all ApplicationSets are known, one of them has to ask for what
 //     moves. What an approval names does not wait. A cluster whose file has moved to another hub
 //     has moved as well; that hub's responses are not known here.
-//  12. Where the last response is the baseline, removals without approval count for the next
-//     responses during the layout's window, if it has one, unless they are there again: else each
-//     response would have the whole budget anew.
+//  12. Removals without approval count for the next states during the layout's window, if it has
+//     one, unless they are there again: else each commit would have the whole budget anew.
 package guard

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
@@ -34,7 +35,7 @@ const (
 )
 
 // Decision is what a service that has given one state's response to a query would do with another
-// state's.
+// state's, or what it would find about that state as a whole.
 type Decision struct {
 	Hub, Owner                string
 	View                      query.View
@@ -46,40 +47,30 @@ type Decision struct {
 	// approval, and Allowed may.
 	Members, Losing, Allowed int
 	// Unapproved is what would be lost without approval, and Approved what with one.
-	Unapproved, Approved []Removal
+	Unapproved, Approved []lifecycle.Removal
 }
+
+// IsOfCommit reports whether the decision is about all that the second state takes from a hub's
+// members, and not about one response.
+func (d Decision) IsOfCommit() bool { return d.View == "" }
 
 // IsOverBudget reports whether the response would be refused for what it removes.
 func (d Decision) IsOverBudget() bool { return d.Verdict == OverBudget }
 
 // DryRun judges the responses of a state by those of the state before it, for each query that
-// ApplicationSets like the fleet's own have. It returns the decisions about responses that lose
-// something or would not be given, sorted by hub, owner, view, group, component and release. The
-// baseline is always the response of the state before.
+// ApplicationSets like the fleet's own have. It returns the decisions about what may not be removed
+// of a hub as a whole, and about responses that lose something or would not be given. They are
+// sorted by hub, owner, view, group, component and release. The baseline is always the state
+// before.
 func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
-	x := dryRun{before, after, now, map[wideQuery]*subjectIndex{}}
+	x := dryRun{before, after, now, map[wideQuery]*contentIndex{}, map[string]*commit{}}
 	var out []Decision
 	for _, hub := range before.Fleet.Hubs() {
+		x.commits[hub] = judgeCommit(after, hub, holdingsOf(before, hub, nil), nil, now)
+		out = append(out, x.commits[hub].decisions(hub)...)
 		for _, owner := range owners(before.Fleet, hub) {
 			for _, q := range x.queries(hub, owner) {
-				d := Decision{
-					Hub: hub, Owner: owner, View: q.query.View,
-					Group: q.query.Group, Component: q.query.Component, Release: q.query.Release,
-				}
-				found, verdict, err := x.removals(q)
-				switch {
-				case err != nil:
-					d.Verdict, d.Message = verdict, problem.Truncate(err.Error(), maxReason)
-				case found.areOverBudget():
-					d.Verdict, d.Message = OverBudget, found.summary(q.query)
-				default:
-					if d.Message = x.handover(q, found.moves); d.Message != "" {
-						d.Verdict = Pending
-					}
-				}
-				d.Members, d.Losing, d.Allowed = found.members, found.losing, found.allowed
-				d.Unapproved, d.Approved = found.unapproved, found.approved
-				if d.Verdict != "" || len(d.Unapproved)+len(d.Approved) > 0 {
+				if d := x.decide(owner, q); d.Verdict != "" || len(d.Unapproved)+len(d.Approved) > 0 {
 					out = append(out, d)
 				}
 			}
@@ -88,13 +79,60 @@ func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 	return out
 }
 
+// decisions returns why nothing, nothing of a tenant, or a component is not removed.
+func (c *commit) decisions(hub string) []Decision {
+	texts := map[string][]lifecycle.Removal{}
+	for _, r := range c.approved {
+		if text := c.refuses(r, true); text != "" {
+			texts[text] = append(texts[text], r)
+		}
+	}
+	for _, r := range c.unapproved {
+		if text := c.refuses(r, false); text != "" {
+			texts[text] = append(texts[text], r)
+		}
+	}
+	var out []Decision
+	for _, text := range slices.Sorted(maps.Keys(texts)) {
+		out = append(out, Decision{
+			Hub: hub, Owner: fleet.OwnerHub, Verdict: OverBudget, Message: text,
+			Members: c.members, Losing: c.losing, Allowed: c.allowed, Unapproved: texts[text],
+		})
+	}
+	return out
+}
+
+// decide judges the response to one query.
+func (x dryRun) decide(owner string, q dryQuery) Decision {
+	r := q.query
+	d := Decision{Hub: r.Hub, Owner: owner, View: r.View, Group: r.Group, Component: r.Component, Release: r.Release}
+	found, verdict, err := x.loss(q)
+	switch {
+	case err != nil:
+		d.Verdict, d.Message = verdict, problem.Truncate(err.Error(), maxReason)
+	case found.isOverBudget():
+		d.Verdict, d.Message = OverBudget, found.summary(r)
+	default:
+		if d.Message = x.commits[r.Hub].refusal(found); d.Message != "" {
+			d.Verdict = OverBudget
+		} else if d.Message = x.handover(q, found.moves); d.Message != "" {
+			d.Verdict = Pending
+		}
+	}
+	d.Members, d.Losing, d.Allowed = found.members, found.losing, found.allowed
+	d.Unapproved, d.Approved = found.unapproved, found.approved
+	return d
+}
+
 // dryRun is the work of DryRun.
 type dryRun struct {
 	before, after *fleetstate.State
 	now           time.Time
-	// indexes hold what the responses to wide queries are about. Each response is made once, and is
+	// indexes hold what the responses to wide queries contain. Each response is made once, and is
 	// much larger.
-	indexes map[wideQuery]*subjectIndex
+	indexes map[wideQuery]*contentIndex
+	// commits are the judgements of the second state, by hub.
+	commits map[string]*commit
 }
 
 // wideQuery is one whose response contains those to others.
@@ -104,23 +142,23 @@ type wideQuery struct {
 	hub, group, owner string
 }
 
-// subjectIndex is what a response is about, in whole and by component and release.
-type subjectIndex struct {
-	all         []response.Subject
-	byComponent map[[2]string][]response.Subject
+// contentIndex is what a response contains, in whole and by component and release.
+type contentIndex struct {
+	all         []lifecycle.Item
+	byComponent map[[2]string][]lifecycle.Item
 	err         error
 }
 
-func (x dryRun) index(st *fleetstate.State, r query.Query) *subjectIndex {
+func (x dryRun) index(st *fleetstate.State, r query.Query) *contentIndex {
 	key := wideQuery{st, r.View, r.Hub, r.Group, r.Owner}
 	if x.indexes[key] == nil {
-		all, err := response.Subjects(st, r)
-		i := &subjectIndex{all: byCluster(all), byComponent: map[[2]string][]response.Subject{}, err: err}
-		for _, s := range i.all {
-			k := [2]string{s.Component, s.Release}
-			i.byComponent[k] = append(i.byComponent[k], s)
+		all, err := response.Items(st, r)
+		found := &contentIndex{all: all, byComponent: map[[2]string][]lifecycle.Item{}, err: err}
+		for _, i := range all {
+			k := [2]string{i.Component, i.Release}
+			found.byComponent[k] = append(found.byComponent[k], i)
 		}
-		x.indexes[key] = i
+		x.indexes[key] = found
 	}
 	return x.indexes[key]
 }
@@ -138,8 +176,8 @@ func (q dryQuery) baseline() dryQuery {
 	return q
 }
 
-// subjects returns what the response to a query is about, nothing if the query has become invalid.
-func (x dryRun) subjects(st *fleetstate.State, q dryQuery) ([]response.Subject, error) {
+// items returns what the response to a query contains, nothing if the query has become invalid.
+func (x dryRun) items(st *fleetstate.State, q dryQuery) ([]lifecycle.Item, error) {
 	i := x.index(st, q.wide)
 	switch {
 	case i.err != nil && isBadRequest(i.err):
@@ -150,27 +188,25 @@ func (x dryRun) subjects(st *fleetstate.State, q dryQuery) ([]response.Subject, 
 	return i.byComponent[[2]string{q.query.Component, q.query.Release}], nil
 }
 
-// removals finds what the response to a query loses. The error is that of the state without a
-// response, which the verdict names.
-func (x dryRun) removals(q dryQuery) (removals, Verdict, error) {
-	now, err := x.subjects(x.after, q)
+// loss finds what the response to a query loses. The error is that of the state without a response,
+// which the verdict names.
+func (x dryRun) loss(q dryQuery) (loss, Verdict, error) {
+	now, err := x.items(x.after, q)
 	if err != nil {
-		return removals{}, Broken, err
+		return loss{}, Broken, err
 	}
-	before, err := x.subjects(x.before, q.baseline())
+	before, err := x.items(x.before, q.baseline())
 	if err != nil {
-		return removals{}, Unknown, fmt.Errorf("the base has no answer to compare with: %w", err)
+		return loss{}, Unknown, fmt.Errorf("the base has no answer to compare with: %w", err)
 	}
-	c := comparison{
-		st: x.after, query: q.query, now: x.now, baseline: itemsOf(before), responses: [][]response.Subject{now},
-		hubMembers: registeredMembers(x.before, q.query.Hub),
-	}
-	return c.removals(), "", nil
+	removals := lifecycle.Diff(x.after, q.query, before, now)
+	found := lossOf(x.after.Fleet, q.query.Hub, removals, x.now)
+	return found.count(before, x.after.Fleet.Layout.Guard.MaxRemovals), "", nil
 }
 
 // handover returns why a response could not give up what moves, "" if it could. Like
 // Guard.handover, it leaves out what moves to another hub.
-func (x dryRun) handover(q dryQuery, moves []move) string {
+func (x dryRun) handover(q dryQuery, moves []lifecycle.Removal) string {
 	seen := map[queryKey]bool{keyOf(q.query, forArgoCD): true}
 	for _, to := range destinations(moves) {
 		if err := x.unanswered(q.query.Hub, to, seen); err != nil {
@@ -197,12 +233,16 @@ func (x dryRun) unanswered(hub string, to destination, seen map[queryKey]bool) e
 	if err := x.index(x.after, releases).err; err != nil && !isBadRequest(err) {
 		return err
 	}
-	found, verdict, err := x.removals(dryQuery{r, wide})
+	found, verdict, err := x.loss(dryQuery{r, wide})
 	switch {
 	case verdict == Broken:
 		return err
-	case err == nil && found.areOverBudget():
-		return errors.New(found.message(r))
+	case err == nil && found.isOverBudget():
+		return errors.New(budgetMessage(found.summary(r)))
+	case err == nil:
+		if text := x.commits[hub].refusal(found); text != "" {
+			return errors.New(budgetMessage(text))
+		}
 	}
 	for _, further := range destinations(found.moves) {
 		if err := x.unanswered(hub, further, seen); err != nil {
@@ -215,19 +255,6 @@ func (x dryRun) unanswered(hub string, to destination, seen map[queryKey]bool) e
 func isBadRequest(err error) bool {
 	var refused *queryerr.Error
 	return errors.As(err, &refused) && refused.Kind == queryerr.KindBadRequest
-}
-
-// registeredMembers returns a function for the members of a hub that are registered.
-func registeredMembers(st *fleetstate.State, hub string) func() map[string]bool {
-	return func() map[string]bool {
-		out := map[string]bool{}
-		for _, m := range st.Fleet.Members(hub) {
-			if !m.IsHub && m.Lifecycle != fleet.Retired {
-				out[m.Name] = true
-			}
-		}
-		return out
-	}
 }
 
 // owners returns the hub and its agents with Argo CD: whose ApplicationSets query the service.

@@ -42,6 +42,7 @@ type Options struct {
 type Guard struct {
 	o         Options
 	baselines *baselines
+	commits   commits
 	verdicts  verdicts
 
 	mu       sync.Mutex
@@ -128,7 +129,7 @@ func (g *Guard) allow(p proposal) error {
 	if !v.cached {
 		g.resolve(p)
 		if v.remember {
-			g.baselines.put(p.key(), p.st.Revision, subjectsOf(p.response), v.spent)
+			g.baselines.put(p.key(), p.st.Revision, p.response.Items(), nil)
 		} else {
 			g.baselines.drop(p.key()) // it would be outdated when the Applications are gone
 		}

@@ -14,29 +14,22 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// move is something of a member that another owner or release answers for from now on.
-type move struct {
-	cluster, group, component string
-	to                        lifecycle.Destination
-}
-
 // maxReason bounds what a refusal repeats of another response's error, in bytes.
 const maxReason = 200
 
 // handover returns why a response cannot give up what moves (rule 11): the new owner has no
 // response itself, waits for another one that has none, or has no ApplicationSet. It returns nil if
 // the response can.
-func (g *Guard) handover(p proposal, moves []move) *Refusal {
-	moves = slices.DeleteFunc(slices.Clone(moves), func(m move) bool {
-		r := Removal{Cluster: m.cluster, Group: m.group, Component: m.component}
-		_, approved := approvedUntil(p.st.Fleet, p.query.Hub, r, g.o.Now())
+func (g *Guard) handover(p proposal, moves []lifecycle.Removal) *Refusal {
+	moves = slices.DeleteFunc(slices.Clone(moves), func(m lifecycle.Removal) bool {
+		_, approved := approvedUntil(p.st.Fleet, p.query.Hub, m, g.o.Now())
 		return approved
 	})
 	seen := map[queryKey]bool{p.key(): true}
 	for _, to := range destinations(moves) {
 		if err := g.unanswered(p, to, seen); err != nil {
 			return &Refusal{
-				key: p.key(), found: removals{members: movingMembers(moves)},
+				key: p.key(), found: loss{members: len(clustersOf(moves))},
 				message: "handover: " + pendingMessage(p.query, moves, to, err), revision: p.st.Revision, pending: true,
 			}
 		}
@@ -45,21 +38,12 @@ func (g *Guard) handover(p proposal, moves []move) *Refusal {
 }
 
 // pendingMessage says which new owner a response waits for, and why.
-func pendingMessage(r query.Query, moves []move, to destination, err error) string {
+func pendingMessage(r query.Query, moves []lifecycle.Removal, to destination, err error) string {
 	what := "group " + r.Group
 	if r.Component != "" {
 		what = r.Group + "/" + r.Component
 	}
-	return fmt.Sprintf("%s of %d members moves, but %s has no answer: %s", what, movingMembers(moves), to, problem.Truncate(err.Error(), maxReason))
-}
-
-// movingMembers counts the members that something moves of.
-func movingMembers(moves []move) int {
-	members := map[string]bool{}
-	for _, m := range moves {
-		members[m.cluster] = true
-	}
-	return len(members)
+	return fmt.Sprintf("%s of %d members moves, but %s has no answer: %s", what, len(clustersOf(moves)), to, problem.Truncate(err.Error(), maxReason))
 }
 
 // destination is where something of one component moves to.
@@ -85,12 +69,12 @@ func (d destination) query(p proposal) query.Query {
 
 // destinations returns those of moves, sorted. What moves to another hub is left out: only that
 // hub's service knows its responses.
-func destinations(moves []move) []destination {
+func destinations(moves []lifecycle.Removal) []destination {
 	seen := map[destination]bool{}
 	var out []destination
 	for _, m := range moves {
-		d := destination{m.group, m.component, m.to}
-		if m.to.Hub == "" && m.to.Owner != "" && !seen[d] {
+		d := destination{m.Group, m.Component, m.To}
+		if m.To.Hub == "" && m.To.Owner != "" && !seen[d] {
 			seen[d] = true
 			out = append(out, d)
 		}

@@ -3,7 +3,6 @@ package guard
 import (
 	"encoding/json"
 
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
@@ -49,11 +48,4 @@ func keyOf(r query.Query, engine string) queryKey {
 func (q queryKey) parse() (out parsedKey, ok bool) {
 	err := json.Unmarshal([]byte(q), &out)
 	return out, err == nil
-}
-
-// listsMembers reports whether a query asks for all members of a hub.
-func (q queryKey) listsMembers(hub string) bool {
-	parsed, ok := q.parse()
-	r := parsed.Request
-	return ok && r.View == query.Members && r.Hub == hub && r.Selector == nil && (r.Owner == "" || r.Owner == fleet.OwnerHub)
 }

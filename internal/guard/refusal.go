@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
@@ -29,7 +30,7 @@ const (
 // no other response has yet.
 type Refusal struct {
 	key      queryKey
-	found    removals
+	found    loss
 	message  string
 	revision string
 	// pending reports the latter.
@@ -39,15 +40,10 @@ type Refusal struct {
 // Error is short, and the same for the same cause (G5).
 func (r *Refusal) Error() string { return r.message }
 
-func (f removals) message(r query.Query) string {
-	return "removal budget: " + f.summary(r) + " (" + HowTo + ")"
-}
+func budgetMessage(text string) string { return "removal budget: " + text + " (" + HowTo + ")" }
 
 // summary says in a few words what would be lost.
-func (f removals) summary(r query.Query) string {
-	if f.losing <= f.allowed {
-		return fmt.Sprintf("the files of %d of %d members are gone; %s may go without approval", f.gone, f.hubMembers, atMost(f.mayGo))
-	}
+func (l loss) summary(r query.Query) string {
 	what := "components of " + r.Group
 	switch {
 	case r.View == query.Members:
@@ -61,12 +57,7 @@ func (f removals) summary(r query.Query) string {
 	case r.Component != "":
 		what = r.Group + "/" + r.Component
 	}
-	before := ""
-	if f.lostBefore > 0 {
-		before = fmt.Sprintf(", with %d that did a short time ago", f.lostBefore)
-	}
-	return fmt.Sprintf("%d of %d members would lose %s%s; %s may go without approval",
-		f.losing, f.members, what, before, atMost(f.allowed))
+	return fmt.Sprintf("%d of %d members would lose %s; %s may go without approval", l.losing, l.members, what, atMost(l.allowed))
 }
 
 func atMost(n int) string {
@@ -97,7 +88,7 @@ type RefusedRemoval struct {
 	Losing  int `json:"losing"`
 	Allowed int `json:"allowed"`
 	// Removals are the first without approval, by cluster.
-	Removals []Removal `json:"losses,omitempty"`
+	Removals []lifecycle.Removal `json:"losses,omitempty"`
 
 	queried time.Time
 }

@@ -3,7 +3,7 @@ package guard
 import (
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
 
 // verdict says whether a response may be given.
@@ -17,8 +17,6 @@ type verdict struct {
 	// cache says that the verdict is cached, until a time unless that is zero.
 	cache bool
 	until time.Time
-	// spent is what this response and those before it have lost, to be remembered.
-	spent []spent
 }
 
 // judge finds the verdict, or takes the cached one. It changes nothing.
@@ -37,24 +35,23 @@ func (g *Guard) judge(p proposal) verdict {
 	return v
 }
 
-// judgeRemovals compares the removals of a response with the budget. It returns them, too, unless
-// the verdict is cached.
-func (g *Guard) judgeRemovals(p proposal) (verdict, removals) {
+// judgeRemovals compares the removals of a response with the budget, and those of its state as a
+// whole. It returns them, too, unless the verdict is cached.
+func (g *Guard) judgeRemovals(p proposal) (verdict, loss) {
 	now := g.o.Now()
 	if until, ok := g.verdicts.get(p); ok && (until.IsZero() || now.Before(until)) {
-		return verdict{cached: true}, removals{}
+		return verdict{cached: true}, loss{}
 	}
-	b := g.baseline(p)
-	c := comparison{
-		st: p.st, query: p.query, now: now, baseline: b.items, responses: [][]response.Subject{subjectsOf(p.response)},
-		hubMembers: g.hubMembers(p, b),
-	}
-	if b.remembered {
-		c.spent = g.baselines.spentSince(p.key(), now.Add(-p.st.Fleet.Layout.Guard.Window))
+	b, whole := g.baseline(p), g.commit(p.st, p.query.Hub)
+	responses := [][]lifecycle.Item{p.response.Items()}
+	judge := func() (loss, error) {
+		removals := lifecycle.Diff(p.st, p.query, b.items, responses...)
+		found := lossOf(p.st.Fleet, p.query.Hub, removals, now).count(b.items, p.st.Fleet.Layout.Guard.MaxRemovals)
+		return found, p.refusal(found, whole)
 	}
 	out := verdict{remember: b.remembered, cache: true}
-	found := c.removals()
-	if (found.areOverBudget() || len(found.moves) > 0) && b.otherQueries != nil {
+	found, refused := judge()
+	if (refused != nil || len(found.moves) > 0) && b.otherQueries != nil {
 		// What the ApplicationSet gets by its other queries is not removed.
 		out.cache = false
 		for _, r := range b.otherQueries() {
@@ -62,16 +59,26 @@ func (g *Guard) judgeRemovals(p proposal) (verdict, removals) {
 			if err != nil {
 				return verdict{err: err}, found // Argo CD changes nothing if one response of an ApplicationSet is an error
 			}
-			c.responses = append(c.responses, subjectsOf(response))
+			responses = append(responses, response.Items())
 		}
-		found = c.removals()
+		found, refused = judge()
 	}
-	out.until = found.until
-	if b.remembered {
-		out.spent = c.spentWith(found)
-	}
-	if found.areOverBudget() {
-		out.err = &Refusal{key: p.key(), found: found, message: found.message(p.query), revision: p.st.Revision}
-	}
+	out.until, out.err = found.until, refused
 	return out, found
+}
+
+// refusal returns why a response with a loss may not be given: it is beyond the budget by itself,
+// or its state is as a whole. It returns nil if the response may be given.
+func (p proposal) refusal(found loss, whole *commit) error {
+	var text string
+	counted := found
+	if found.isOverBudget() {
+		text = found.summary(p.query)
+	} else if text = whole.refusal(found); text != "" {
+		counted.members, counted.losing, counted.allowed = whole.members, whole.losing, whole.allowed
+	}
+	if text == "" {
+		return nil
+	}
+	return &Refusal{key: p.key(), found: counted, message: budgetMessage(text), revision: p.st.Revision}
 }

@@ -2,6 +2,8 @@
 // removed.
 //
 //	Owns, MayDeploy        which engine owns a group, and which may deploy it now
+//	Diff                   what a response loses of a baseline, and why
+//	Holdings               what the repository gives a member, whichever engine deploys it
 //	RemovalsOf(...).Of     the reason of a removal, and what becomes of the workloads
 //	RemovalStep, Removing  how far a removal in two steps has come
 //

@@ -22,16 +22,35 @@ const (
 	Lost     Reason = "lost"     // the files, or what switched it on, are gone, and nothing says why
 )
 
-// Removal is why something is not to be answered.
+// Removal is something of a member that a response leaves out, or contains only for its deletion.
 type Removal struct {
-	Reason Reason
-	// Deletion is what becomes of what runs: fleet.Cascade or fleet.Orphan.
-	Deletion string
-	// Detail says more about the cause, and Pos where it stands; both may be empty.
-	Detail string
-	Pos    problem.Pos
-	// To is who answers from now on for what has moved.
-	To Destination
+	Cluster   string `json:"cluster"`
+	Group     string `json:"group,omitempty"`
+	Component string `json:"component,omitempty"`
+	Reason    Reason `json:"cause"`
+	// Deletion says whether the workloads are deleted (fleet.Cascade) or stay (fleet.Orphan).
+	Deletion string `json:"deletion"`
+	// Detail explains the reason, and Pos is its place; both may be empty.
+	Detail string      `json:"detail,omitempty"`
+	Pos    problem.Pos `json:"position,omitzero"`
+	// To is the new owner of something that has moved.
+	To Destination `json:"-"`
+}
+
+// String is a removal in one line.
+func (r Removal) String() string {
+	out := r.Cluster
+	if r.Component != "" {
+		out += " " + r.Group + "/" + r.Component
+	}
+	out += ": " + string(r.Reason)
+	if r.Detail != "" {
+		out += ", " + r.Detail
+	}
+	if !r.Pos.IsZero() {
+		out += " (" + r.Pos.String() + ")"
+	}
+	return out
 }
 
 // Destination is who answers for what has moved: an owner, as Request.Owner says it, for a release.
@@ -115,10 +134,10 @@ func (d *Removals) elsewhere(c *fleetstate.Cluster) (Removal, bool) {
 		return Removal{Reason: Moved, Deletion: fleet.Orphan, Detail: "another engine has its group still", Pos: pos}, true
 	case !MayDeploy(d.st, c, d.q.Group, d.q.Requester):
 		to := Destination{Owner: c.Member.Owner(d.q.Group), Release: g.Release.Type}
-		return Removal{Moved, fleet.Orphan, "another engine owns its group", c.Member.KeyPos("enable_remote_" + d.q.Group), to}, true
+		return moved("another engine owns its group", c.Member.KeyPos("enable_remote_"+d.q.Group), to), true
 	case d.q.Release != "" && g.Release.Type != "" && g.Release.Type != d.q.Release:
 		to := Destination{Owner: d.q.Requester, Release: g.Release.Type}
-		return Removal{Moved, fleet.Orphan, fmt.Sprintf("it is on release %q", g.Release.Type), c.Labels.Origins[release.LabelOf(g.Name)], to}, true
+		return moved(fmt.Sprintf("it is on release %q", g.Release.Type), c.Labels.Origins[release.LabelOf(g.Name)], to), true
 	}
 	return Removal{}, false
 }
@@ -153,7 +172,12 @@ func (d *Removals) away(name, component string) Removal {
 	if !stays {
 		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: fmt.Sprintf("its member file has moved to hub %q, which is not to run it", m.Hub), Pos: m.Pos}
 	}
-	return Removal{Moved, fleet.Orphan, fmt.Sprintf("its member file has moved to hub %q", m.Hub), m.Pos, Destination{Hub: m.Hub}}
+	return moved(fmt.Sprintf("its member file has moved to hub %q", m.Hub), m.Pos, Destination{Hub: m.Hub})
+}
+
+// moved is the removal of something that another owner answers from now on (D4).
+func moved(detail string, pos problem.Pos, to Destination) Removal {
+	return Removal{Reason: Moved, Deletion: fleet.Orphan, Detail: detail, Pos: pos, To: to}
 }
 
 // runs reports whether a component is to run on a cluster, whatever engine owns it.

@@ -16,7 +16,7 @@ import (
 type encodedSet struct {
 	text    []byte
 	hole    int
-	subject Subject
+	subject subject
 }
 
 // digestSize is the length of a digest.
@@ -40,9 +40,9 @@ func encode(s paramset.Set) (encodedSet, *queryerr.Error) {
 	end := `"digest":"` + digest(text) + `"}`
 	text[len(text)-1] = ','
 	if revision := s.Shared().Revision; revision != "" {
-		return encodedSet{text: slices.Concat(text, revisionField(revision), []byte(end)), subject: subject(s)}, nil
+		return encodedSet{text: slices.Concat(text, revisionField(revision), []byte(end)), subject: subjectOf(s)}, nil
 	}
-	return encodedSet{text: slices.Concat(text, []byte(end)), hole: len(text), subject: subject(s)}, nil
+	return encodedSet{text: slices.Concat(text, []byte(end)), hole: len(text), subject: subjectOf(s)}, nil
 }
 
 func (e encodedSet) total() total {

@@ -129,12 +129,3 @@ func (t *Response) Texts() iter.Seq[[]byte] {
 		}
 	}
 }
-
-// Subjects are those of its sets, in order.
-func (t *Response) Subjects() []Subject {
-	out := make([]Subject, 0, t.Tally.Sets)
-	for e := range t.all() {
-		out = append(out, e.subject)
-	}
-	return out
-}

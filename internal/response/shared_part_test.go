@@ -100,11 +100,11 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 				if n, err := got.WriteTo(&written); err != nil || n != int64(written.Len()) || !bytes.Equal(written.Bytes(), want.Bytes()) {
 					t.Fatalf("seed %d, step %d: otherwise written: %v", seed, step, err)
 				}
-				if fmt.Sprint(got.Subjects()) != fmt.Sprint(want.Subjects()) {
-					t.Fatalf("seed %d, step %d: subjects %v, computed anew %v", seed, step, got.Subjects(), want.Subjects())
+				if fmt.Sprint(got.Items()) != fmt.Sprint(want.Items()) {
+					t.Fatalf("seed %d, step %d: items %v, computed anew %v", seed, step, got.Items(), want.Items())
 				}
-				if subjects, err := response.Subjects(fresh, request); err != nil || fmt.Sprint(subjects) != fmt.Sprint(want.Subjects()) {
-					t.Fatalf("seed %d, step %d: subjects alone %v, of the answer %v: %v", seed, step, subjects, want.Subjects(), err)
+				if items, err := response.Items(fresh, request); err != nil || fmt.Sprint(items) != fmt.Sprint(want.Items()) {
+					t.Fatalf("seed %d, step %d: items alone %v, of the answer %v: %v", seed, step, items, want.Items(), err)
 				}
 				if previous == nil {
 					continue

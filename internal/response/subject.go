@@ -5,29 +5,22 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// Subject is what one parameter set is about.
-type Subject struct {
-	// Name is the Application's name, and Cluster where it is deployed to.
-	Name, Cluster string
-	// Group and Component are what is deployed: what registers a member is fleet/fleet-secret, its
-	// agent fleet/agent. Of a release there is no component.
-	Group, Component string
-	// Release is the release's type; empty in views Members and Agents.
-	Release string
-	// Clusters are those on the release, in view Releases.
-	Clusters []string
-	// IsRemoval tells that the set is answered for its removal alone: with deletion cascade (D3).
-	IsRemoval bool
+// subject is what one parameter set is about.
+type subject struct {
+	lifecycle.Item
+	// clusters are those on the release, in view Releases.
+	clusters []string
 }
 
-// subject is that of a set.
-func subject(s paramset.Set) Subject {
+// subjectOf returns the subject of a set.
+func subjectOf(s paramset.Set) subject {
 	c := s.Shared()
-	out := Subject{Name: c.ApplicationName, Cluster: c.Name}
+	out := subject{Item: lifecycle.Item{Name: c.ApplicationName, Cluster: c.Name}}
 	switch s := s.(type) {
 	case *paramset.ComponentSet:
 		out.Group, out.Component, out.Release, out.IsRemoval = s.Group, s.Component, s.Release, s.Deletion == fleet.Cascade
@@ -36,29 +29,50 @@ func subject(s paramset.Set) Subject {
 	case *paramset.AgentSet:
 		out.Group, out.Component, out.IsRemoval = fleetstate.FleetGroup, fleetstate.Agent, s.Deletion == fleet.Cascade
 	case *paramset.GrantSet:
-		out.Group = s.Group // no component's: what runs is not in it
+		out.Group = s.Group // the workloads of the group are not in it
 	case *paramset.ReleaseSet:
-		release, _ := s.Release["type"].(string)
-		out.Group, out.Release, out.Clusters = s.Group, release, s.Clusters
+		out.Group, out.clusters = s.Group, s.Clusters
+		out.Release, _ = s.Release["type"].(string)
 	}
 	return out
 }
 
-// Subjects are those of the response to a query, in order, without the response: of any number of
-// sets.
-func Subjects(st *fleetstate.State, r query.Query) ([]Subject, error) {
+// items returns what the set contains: of a release, one item for each of its clusters.
+func (s subject) items() []lifecycle.Item {
+	if s.clusters == nil {
+		return []lifecycle.Item{s.Item}
+	}
+	out := make([]lifecycle.Item, len(s.clusters))
+	for i, cluster := range s.clusters {
+		out[i] = lifecycle.Item{Cluster: cluster, Group: s.Group, Release: s.Release}
+	}
+	return out
+}
+
+// Items returns what the response contains, in order.
+func (t *Response) Items() []lifecycle.Item {
+	out := make([]lifecycle.Item, 0, t.Tally.Sets)
+	for e := range t.all() {
+		out = append(out, e.subject.items()...)
+	}
+	return out
+}
+
+// Items returns what the response to a query contains, in order, without making the response: there
+// may be any number of sets.
+func Items(st *fleetstate.State, r query.Query) ([]lifecycle.Item, error) {
 	q, failure := query.Check(st, r)
 	if failure != nil {
 		return nil, failure
 	}
-	var out [][]Subject
+	var out [][]lifecycle.Item
 	if q.View == query.Components || q.View == query.Members {
 		q.SubjectsOnly = true
-		out, failure = paramset.ByCluster(st, q, func(s paramset.ClusterSets) []Subject { return subjects(s.Sets) })
+		out, failure = paramset.ByCluster(st, q, func(s paramset.ClusterSets) []lifecycle.Item { return itemsOf(s.Sets) })
 	} else {
 		var sets []paramset.Set
 		sets, failure = paramset.Generate(st, q)
-		out = [][]Subject{subjects(sets)}
+		out = [][]lifecycle.Item{itemsOf(sets)}
 	}
 	if failure != nil {
 		return nil, failure
@@ -66,10 +80,10 @@ func Subjects(st *fleetstate.State, r query.Query) ([]Subject, error) {
 	return slices.Concat(out...), nil
 }
 
-func subjects(sets []paramset.Set) []Subject {
-	out := make([]Subject, len(sets))
-	for i, s := range sets {
-		out[i] = subject(s)
+func itemsOf(sets []paramset.Set) []lifecycle.Item {
+	out := make([]lifecycle.Item, 0, len(sets))
+	for _, s := range sets {
+		out = append(out, subjectOf(s).items()...)
 	}
 	return out
 }

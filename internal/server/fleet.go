@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -58,7 +59,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 			continue
 		}
 		if bearerOf(r).Restricted() != nil {
-			refused.Removals = slices.DeleteFunc(slices.Clone(refused.Removals), func(l guard.Removal) bool {
+			refused.Removals = slices.DeleteFunc(slices.Clone(refused.Removals), func(l lifecycle.Removal) bool {
 				m := st.Fleet.Member(refused.Hub, l.Cluster) // the tenant of a cluster without a member is unknown
 				return m == nil || !bearerOf(r).Sees(m.Hub, m.Name, m.Tenant)
 			})

@@ -213,7 +213,7 @@ func TestRemovalsBeyondTheBudgetAreRefused(t *testing.T) {
 // TestSmallResponseMayLoseOneMember: a member that is alone in an answer may go alone, but not when
 // half of the fleet's files are gone. (G3)
 func TestSmallResponseMayLoseOneMember(t *testing.T) {
-	const gone = "removal budget: the files of 6 of 12 members are gone; 1 may go without approval (docs/how-to/approve-a-removal.md)"
+	const gone = "removal budget: 6 of the hub's 12 members would lose something; 1 may without approval (docs/how-to/approve-a-removal.md)"
 	upper := map[string]string{memberPath(dozen): ""}
 	for i := 1; i < dozen/2; i++ {
 		upper[memberPath(i)] = ""
@@ -409,7 +409,7 @@ func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 		}
 		return out
 	}
-	const refused = "removal budget: 2 of 12 members would lose addons/dns, with 1 that did a short time ago; 1 may go without approval (docs/how-to/approve-a-removal.md)"
+	const refused = "removal budget: 2 of the hub's 12 members would lose something, with 1 that did a short time ago; 1 may without approval (docs/how-to/approve-a-removal.md)"
 	var passed atomic.Int64
 	keep := func(dir string) func(*server.Options) {
 		return func(o *server.Options) {

@@ -159,6 +159,9 @@ func (s *Server) Start(ctx context.Context) error {
 // refreshed follows a reconciliation of the refresher, whose new state is served by now.
 func (s *Server) refreshed(o refresh.Outcome) {
 	s.metrics.refreshed(o)
+	if o.Swapped {
+		s.guard.Serving(o.State)
+	}
 	if g := s.o.Grants; o.Swapped && g != nil {
 		g.Release(lifecycle.ReleasableGrants(o.State, s.o.Hub, g.Member()))
 	}

@@ -14,14 +14,32 @@ import (
 
 // Guard is what the guard would do with the responses that remove something.
 type Guard struct {
+	// Commits are why the change as a whole is refused, by hub; absent if it is not.
+	Commits []CommitRefusal `json:"commits,omitempty"`
 	// Refused are the refused responses, by hub and query.
 	Refused []Refusal `json:"refused"`
 	// Approval is a file that would approve what is beyond the removal budget; absent if nothing
 	// is.
 	Approval *approval.RemovalApproval `json:"approval,omitempty"`
+	// Moved are the members whose tenant or environment changes, and what is made anew for them;
+	// absent if there are none. A move needs no approval; what it removes counts as any removal.
+	Moved []string `json:"moved,omitempty"`
 	// Undecided are decisions that depend on the clusters, which a plan does not read; absent if
 	// there are none.
 	Undecided []string `json:"undecided,omitempty"`
+}
+
+// CommitRefusal is a reason for which a hub's service would remove nothing, or nothing of a tenant
+// or of the hub's own, whichever ApplicationSet asks.
+type CommitRefusal struct {
+	Hub string `json:"hub"`
+	// Message says in a few words what would be removed, and why that needs an approval.
+	Message string `json:"message"`
+	// Members are those of the hub that have something, Losing those that would lose something
+	// without approval, Allowed how many may.
+	Members int `json:"members"`
+	Losing  int `json:"losing"`
+	Allowed int `json:"allowed"`
 }
 
 // Refusal is a response that the service would refuse.
@@ -48,8 +66,12 @@ type Refusal struct {
 
 // NewGuard reports what the guard would do. The approval is of the wanted removals until a day.
 func NewGuard(p *plan.Plan, all []guard.Decision, wanted []guard.NeededApproval, expires string) Guard {
-	out := Guard{Refused: []Refusal{}, Undecided: handOvers(p)}
+	out := Guard{Refused: []Refusal{}, Moved: movedMembers(p), Undecided: handOvers(p)}
 	for _, f := range all {
+		if f.IsOfCommit() {
+			out.Commits = append(out.Commits, CommitRefusal{f.Hub, f.Message, f.Members, f.Losing, f.Allowed})
+			continue
+		}
 		r := Refusal{
 			Hub: f.Hub, Owner: f.Owner, View: string(f.View), Group: f.Group, Component: f.Component, Release: f.Release,
 			Reason: string(f.Verdict), Message: f.Message, Members: f.Members, Losing: f.Losing, Allowed: f.Allowed,
@@ -69,11 +91,36 @@ func NewGuard(p *plan.Plan, all []guard.Decision, wanted []guard.NeededApproval,
 }
 
 // Over reports whether anything is beyond the removal budget.
-func (g Guard) Over() bool { return len(g.refused(guard.OverBudget)) > 0 }
+func (g Guard) Over() bool { return len(g.Commits)+len(g.refused(guard.OverBudget)) > 0 }
 
 // refused are the refusals for a reason.
 func (g Guard) refused(v guard.Verdict) []Refusal {
 	return slices.DeleteFunc(slices.Clone(g.Refused), func(r Refusal) bool { return r.Reason != string(v) })
+}
+
+// movedMembers are the members whose tenant or environment changes.
+func movedMembers(p *plan.Plan) []string {
+	var out []string
+	for _, h := range p.Hubs {
+		for _, c := range h.Clusters {
+			var from []string
+			for _, d := range c.Differences {
+				if d.Kind == plan.Setting && (d.Name == "tenant" || d.Name == "environment") && d.Old != nil && d.New != nil {
+					from = append(from, fmt.Sprintf("from %s %v to %v", d.Name, d.Old.Value, d.New.Value))
+				}
+			}
+			if len(from) == 0 {
+				continue
+			}
+			n := map[plan.Action]int{}
+			for _, a := range c.Applications {
+				n[a.Action]++
+			}
+			out = append(out, fmt.Sprintf("%s: %s moves %s: made anew by other ApplicationSets %d, created %d, removed %d; workloads of what is made anew stay",
+				h.Name, c.Name, strings.Join(from, " and "), n[plan.Move], n[plan.Create], n[plan.Remove]))
+		}
+	}
+	return out
 }
 
 // handOvers are groups that another engine takes over. Ownership grants in the clusters decide when
@@ -108,14 +155,17 @@ func (r Refusal) text() string {
 
 // guard writes the responses that the service would refuse.
 func (p printer) guard(g Guard) {
+	for _, text := range firstOf(g.Moved) {
+		p.Line("moved: %s", text)
+	}
 	for _, text := range firstOf(g.Undecided) {
 		p.Line("undecided: %s", text)
 	}
 	for _, v := range verdicts {
-		if refused := g.refused(v); len(refused) > 0 {
+		if refused, lines := g.refused(v), g.lines(v); len(lines) > 0 {
 			p.Line("")
 			p.Line("%s", p.Bold(p.Red(headline(v, len(refused)))))
-			for _, text := range texts(refused) {
+			for _, text := range lines {
 				p.Line("  %s", text)
 			}
 		}
@@ -141,10 +191,21 @@ func firstOf(lines []string) []string {
 	return append(slices.Clone(lines[:maxRefused]), fmt.Sprintf("and %d more", len(lines)-maxRefused))
 }
 
-func texts(refused []Refusal) []string {
+// lines are the refusals for a reason: why the change as a whole is refused, and the responses that
+// are refused by themselves.
+func (g Guard) lines(v guard.Verdict) []string {
 	var out []string
-	for _, r := range refused {
-		out = append(out, r.text())
+	whole := map[string]bool{}
+	if v == guard.OverBudget {
+		for _, c := range g.Commits {
+			whole[c.Hub+c.Message] = true
+			out = append(out, c.Hub+": "+c.Message)
+		}
+	}
+	for _, r := range g.refused(v) {
+		if !whole[r.Hub+r.Message] {
+			out = append(out, r.text())
+		}
 	}
 	return firstOf(out)
 }
@@ -166,13 +227,16 @@ func headline(v guard.Verdict, n int) string {
 // guard adds the responses that the service would refuse.
 func (m *markdown) guard(g Guard) {
 	var b strings.Builder
+	for _, text := range firstOf(g.Moved) {
+		fmt.Fprintf(&b, "\nmoved: %s\n", escape(text))
+	}
 	for _, text := range firstOf(g.Undecided) {
 		fmt.Fprintf(&b, "\nundecided: %s\n", escape(text))
 	}
 	for _, v := range verdicts {
-		if refused := g.refused(v); len(refused) > 0 {
+		if refused, lines := g.refused(v), g.lines(v); len(lines) > 0 {
 			fmt.Fprintf(&b, "\n**%s**\n\n", escape(headline(v, len(refused))))
-			for _, text := range texts(refused) {
+			for _, text := range lines {
 				fmt.Fprintf(&b, "- %s\n", escape(text))
 			}
 		}

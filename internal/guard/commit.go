@@ -1,0 +1,320 @@
+package guard
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+)
+
+// An accident removes a little from many responses: a file of one level switches off one component
+// of each member, and each response is within its budget. So a state is judged as a whole first: by
+// what it takes from all members of a hub together, whichever ApplicationSet asks (rule 4). All of
+// it comes from the repository, so that an agent's own service finds the same number.
+
+// protected are the components without which a hub can repair nothing: its engine, and what reads
+// its credentials. On the hub's own cluster they need an approval that names them.
+var protected = []string{"argo-cd", "external-secrets", "flux2"}
+
+// holdings are what a state gives the members of a hub.
+type holdings struct {
+	// shape is that of the layout (fleet.Layout.Shape).
+	shape     string
+	byCluster map[string][]lifecycle.Holding
+	// computed are the clusters that the holdings were computed from: an unchanged one is reused.
+	computed map[string]*fleetstate.Cluster
+}
+
+// holdingsOf returns the holdings of a hub. A member that cannot be computed has those of before.
+func holdingsOf(st *fleetstate.State, hub string, before *holdings) *holdings {
+	out := &holdings{
+		shape: st.Fleet.Layout.Shape, byCluster: map[string][]lifecycle.Holding{}, computed: map[string]*fleetstate.Cluster{},
+	}
+	for _, c := range st.ClustersOf(hub) {
+		name := c.Member.Name
+		if before != nil && before.computed[name] == c {
+			out.byCluster[name], out.computed[name] = before.byCluster[name], c
+			continue
+		}
+		all, known := lifecycle.Holdings(st, c)
+		switch {
+		case known:
+			out.computed[name] = c
+		case before != nil:
+			all = before.byCluster[name]
+		}
+		if len(all) > 0 {
+			out.byCluster[name] = all
+		}
+	}
+	return out
+}
+
+// items returns the holdings in the form of a response's items, sorted. The first one is the shape.
+func (h *holdings) items() []lifecycle.Item {
+	out := []lifecycle.Item{{Release: h.shape}}
+	for _, cluster := range slices.Sorted(maps.Keys(h.byCluster)) {
+		for _, x := range h.byCluster[cluster] {
+			out = append(out, lifecycle.Item{Cluster: x.Cluster, Group: x.Group, Component: x.Component, Release: x.Source})
+		}
+	}
+	return out
+}
+
+// holdingsFrom is the reverse of items; nil for none.
+func holdingsFrom(items []lifecycle.Item) *holdings {
+	if len(items) == 0 {
+		return nil
+	}
+	out := &holdings{shape: items[0].Release, byCluster: map[string][]lifecycle.Holding{}}
+	for _, i := range items[1:] {
+		out.byCluster[i.Cluster] = append(out.byCluster[i.Cluster], lifecycle.Holding{Cluster: i.Cluster, Group: i.Group, Component: i.Component, Source: i.Release})
+	}
+	return out
+}
+
+// equal reports whether two are the same.
+func (h *holdings) equal(other *holdings) bool {
+	return h.shape == other.shape && maps.EqualFunc(h.byCluster, other.byCluster, slices.Equal[[]lifecycle.Holding])
+}
+
+// tenantOf returns a member's tenant, and whether it is the hub's own cluster.
+func (h *holdings) tenantOf(cluster string) (tenant string, isHub bool) {
+	for _, x := range h.byCluster[cluster] {
+		if x.Group == fleetstate.FleetGroup && x.Component == fleetstate.Registration {
+			return x.Source, false
+		}
+	}
+	return "", true
+}
+
+// commit is the judgement of a state as a whole.
+type commit struct {
+	loss
+	// lostBefore are those of losing that lose nothing now, but have within the window.
+	lostBefore int
+	// whole is why nothing is removed without approval, tenants why nothing of a tenant is, and
+	// named why a protected component of the hub is not; all are empty if it may be.
+	whole   string
+	tenants map[string]string
+	named   map[holdingKey]string
+
+	before *holdings
+	// accepted is the baseline of the next state: what this one gives, and what it may not remove.
+	accepted *holdings
+	spent    []spent
+}
+
+// holdingKey names a holding.
+type holdingKey struct{ cluster, group, component string }
+
+// spent is a removal without approval, and when it was. It counts for the next states during the
+// layout's window: else commits within the budget, one a minute, would remove everything.
+type spent struct {
+	lifecycle.Item
+	at time.Time
+}
+
+// judgeCommit compares what a state gives the members of a hub with what the last accepted one did.
+// Without one there is nothing to compare with.
+func judgeCommit(st *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
+	after := holdingsOf(st, hub, before)
+	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}}
+	if before == nil {
+		return c
+	}
+	lost := lostHoldings(before, after)
+	removals := make([]lifecycle.Removal, len(lost))
+	for i, h := range lost {
+		removals[i] = lifecycle.RemovalOfHolding(st, hub, h)
+	}
+	budget := st.Fleet.Layout.Guard
+	c.loss = lossOf(st.Fleet, hub, removals, now)
+	for _, x := range earlier {
+		if x.at.After(now.Add(-budget.Window)) && !slices.ContainsFunc(after.byCluster[x.Cluster], func(h lifecycle.Holding) bool { return h.Group == x.Group && h.Component == x.Component }) {
+			c.spent = append(c.spent, x)
+		}
+	}
+	c.judgeMembers(budget.MaxRemovals.Of)
+	c.judgeCause(lost)
+	c.protect(st, hub, now)
+	c.accept(lost)
+	if budget.Window > 0 {
+		c.spend(now)
+	}
+	return c
+}
+
+// lostHoldings returns what of the holdings is there no more, sorted.
+func lostHoldings(before, after *holdings) []lifecycle.Holding {
+	var out []lifecycle.Holding
+	for _, cluster := range slices.Sorted(maps.Keys(before.byCluster)) {
+		now := after.byCluster[cluster]
+		for _, h := range before.byCluster[cluster] {
+			if _, there := slices.BinarySearchFunc(now, h, lifecycle.Holding.Compare); !there {
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+// judgeMembers counts the members that lose something without approval: of the hub, and of each
+// tenant. The smallest share of a tenant is one member, too, so tenants share the hub's.
+func (c *commit) judgeMembers(budget func(members int) int) {
+	losing := clustersOf(c.unapproved)
+	if len(losing) > 0 {
+		for _, x := range c.spent {
+			if !losing[x.Cluster] {
+				c.lostBefore++
+			}
+			losing[x.Cluster] = true
+		}
+	}
+	all := map[string]int{}
+	byTenant := map[string]int{}
+	for cluster := range c.before.byCluster {
+		tenant, _ := c.before.tenantOf(cluster)
+		all[tenant]++
+		if losing[cluster] {
+			byTenant[tenant]++
+		}
+	}
+	c.losing, c.members = len(losing), len(c.before.byCluster)
+	if c.allowed = budget(c.members); c.isOverBudget() {
+		before := ""
+		if c.lostBefore > 0 {
+			before = fmt.Sprintf(", with %d that did a short time ago", c.lostBefore)
+		}
+		c.whole = fmt.Sprintf("%d of the hub's %d members would lose something%s; %s may without approval", c.losing, c.members, before, atMost(c.allowed))
+	}
+	for tenant, n := range byTenant {
+		if allowed := budget(all[tenant]); n > allowed && tenant != "" {
+			c.tenants[tenant] = fmt.Sprintf("%d of the %d members of tenant %q would lose something; %s may without approval", n, all[tenant], tenant, atMost(allowed))
+		}
+	}
+}
+
+// judgeCause refuses a loss that has one cause for several members and that nobody has stated: a
+// file that switched components on for them is gone or empty, or the layout finds other files.
+func (c *commit) judgeCause(lost []lifecycle.Holding) {
+	silent := map[holdingKey]bool{}
+	for _, r := range c.unapproved {
+		if r.Reason == lifecycle.Lost {
+			silent[keyOfRemoval(r)] = true
+		}
+	}
+	if c.whole != "" || len(silent) == 0 {
+		return
+	}
+	if c.before.shape != c.accepted.shape {
+		c.whole = fmt.Sprintf("the layout no longer finds what %s", membersHave(c.losing))
+		return
+	}
+	still, sources := sourcesOf(c.accepted), sourcesOf(c.before)
+	for _, h := range lost {
+		if silent[holdingKey{h.Cluster, h.Group, h.Component}] && len(sources[h.Source]) > 1 && len(still[h.Source]) == 0 {
+			c.whole = fmt.Sprintf("%s is gone or empty, which switched on what %s", h.Source, membersHave(c.losing))
+			return
+		}
+	}
+}
+
+func membersHave(n int) string {
+	if n == 1 {
+		return "1 member has; that needs an approval"
+	}
+	return fmt.Sprintf("%d members have; that needs an approval", n)
+}
+
+// sourcesOf returns the members for which a file switches anything on.
+func sourcesOf(h *holdings) map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	for cluster, all := range h.byCluster {
+		for _, x := range all {
+			if x.Source == "" || x.Component == fleetstate.Registration {
+				continue
+			}
+			if out[x.Source] == nil {
+				out[x.Source] = map[string]bool{}
+			}
+			out[x.Source][cluster] = true
+		}
+	}
+	return out
+}
+
+// protect finds the protected components that no approval names.
+func (c *commit) protect(st *fleetstate.State, hub string, now time.Time) {
+	for _, r := range slices.Concat(c.unapproved, c.approved) {
+		if r.Reason == lifecycle.Retired || r.Group != fleetstate.FleetGroup || !slices.Contains(protected, r.Component) {
+			continue
+		}
+		if _, isHub := c.before.tenantOf(r.Cluster); isHub && !isNamed(st.Fleet, hub, r, now) {
+			c.named[keyOfRemoval(r)] = fmt.Sprintf("%s would lose its own %s/%s; that needs an approval that names it", r.Cluster, r.Group, r.Component)
+		}
+	}
+}
+
+func keyOfRemoval(r lifecycle.Removal) holdingKey { return holdingKey{r.Cluster, r.Group, r.Component} }
+
+// accept keeps in the next baseline what this state may not remove.
+func (c *commit) accept(lost []lifecycle.Holding) {
+	refused := map[holdingKey]bool{}
+	for _, r := range c.approved {
+		refused[keyOfRemoval(r)] = c.refuses(r, true) != ""
+	}
+	for _, r := range c.unapproved {
+		refused[keyOfRemoval(r)] = c.refuses(r, false) != ""
+	}
+	after := &holdings{shape: c.accepted.shape, byCluster: maps.Clone(c.accepted.byCluster), computed: c.accepted.computed}
+	if c.whole != "" {
+		after.shape = c.before.shape
+	}
+	for _, h := range lost {
+		if refused[holdingKey{h.Cluster, h.Group, h.Component}] {
+			all := append(slices.Clone(after.byCluster[h.Cluster]), h)
+			slices.SortFunc(all, lifecycle.Holding.Compare)
+			after.byCluster[h.Cluster] = all
+			delete(after.computed, h.Cluster)
+		}
+	}
+	c.accepted = after
+}
+
+// spend remembers the removals that are made without approval.
+func (c *commit) spend(now time.Time) {
+	for _, r := range c.unapproved {
+		if c.refuses(r, false) == "" {
+			c.spent = append(c.spent, spent{lifecycle.Item{Cluster: r.Cluster, Group: r.Group, Component: r.Component}, now})
+		}
+	}
+}
+
+// refuses returns why a removal may not be made, "" if it may.
+func (c *commit) refuses(r lifecycle.Removal, approved bool) string {
+	if text := c.named[keyOfRemoval(r)]; text != "" || approved || c.before == nil {
+		return text
+	}
+	tenant, _ := c.before.tenantOf(r.Cluster)
+	return cmp.Or(c.whole, c.tenants[tenant])
+}
+
+// refusal returns why a response may not be given that has a loss, "" if it may.
+func (c *commit) refusal(l loss) string {
+	for _, r := range l.approved {
+		if text := c.refuses(r, true); text != "" {
+			return text
+		}
+	}
+	for _, r := range l.unapproved {
+		if text := c.refuses(r, false); text != "" {
+			return text
+		}
+	}
+	return ""
+}
