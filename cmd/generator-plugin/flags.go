@@ -27,13 +27,13 @@ type flags struct {
 	server.Options // its own flags, then what the others open
 	repository     git.Options
 
-	stateDir, stateIn, stateNamespace string
-	facts, namespace, kubeconfig      string
-	fluxNamespace                     string
-	grants, grantsNamespace           string
-	refreshSets                       bool
-	pluginConfigMap                   string
-	logFormat, logLevel               string
+	stateDir, stateIn, stateNamespace, stateKeys string
+	facts, namespace, kubeconfig                 string
+	fluxNamespace                                string
+	grants, grantsNamespace                      string
+	refreshSets                                  bool
+	pluginConfigMap                              string
+	logFormat, logLevel                          string
 }
 
 // newCommand makes the command. It validates the flags before serve opens anything.
@@ -78,6 +78,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and the last accepted snapshot and responses; without it, all are lost")
 	fs.StringVar(&f.stateIn, "state", "", "where the last accepted snapshot, responses and facts are stored: kubernetes, in ConfigMaps that replicas share, or a `folder`, as --state-dir; default: --state-dir")
 	fs.StringVar(&f.stateNamespace, "state-namespace", "", "`namespace` of these ConfigMaps, with --state kubernetes; default: the pod's own")
+	fs.StringVar(&f.stateKeys, "state-keys-file", "", "`file` with keys, one a line: the service signs its state with the first one, and uses none that no key has signed; without it, state is not signed")
 	fs.StringVar(&f.Hub, "hub", "", "`name` of the hub whose members are served (required)")
 	fs.StringVar(&f.facts, "facts", "none", "where the facts of clusters come from: kubernetes, none, or a `file` of kind Facts")
 	fs.StringVar(&f.namespace, "namespace", "argocd", "namespace of Argo CD: its cluster Secrets, Applications and ApplicationSets, with --facts kubernetes")
@@ -142,6 +143,8 @@ func (f *flags) validate() error {
 		return errors.New("--state and --state-dir name two folders; expected one, or --state kubernetes")
 	case f.stateNamespace != "" && f.stateIn != kubernetesState:
 		return errors.New("--state-namespace needs --state kubernetes")
+	case f.stateKeys != "" && f.stateIn == "" && f.stateDir == "":
+		return errors.New("--state-keys-file needs --state or --state-dir")
 	case (f.grants == "") != (f.grantsNamespace == ""):
 		return errors.New("--grants and --grants-namespace belong together")
 	case f.grants != "" && f.facts != kubernetesFacts && f.fluxNamespace == "":

@@ -80,6 +80,9 @@ func TestUsageErrors(t *testing.T) {
 		{with("--facts", "/nosuch/facts.yaml"), `facts file "/nosuch/facts.yaml": no such file or directory`},
 		{with("--facts", facts), facts + ":1:7"},
 		{with("--state-dir", "/dev/null/x"), "--state-dir: mkdir /dev/null"},
+		{with("--state-keys-file", token), "--state-keys-file needs --state or --state-dir"},
+		{with("--state-dir", t.TempDir(), "--state-keys-file", token), "expected at least 32 (openssl rand -hex 32)"},
+		{with("--state-dir", t.TempDir(), "--state-keys-file", file(t, "")), "is empty; expected a key of at least 32 characters on each line"},
 		{with("--facts", "kubernetes"), "no kubernetes configuration"},
 		{with("--flux-namespace", "flux-system"), "no kubernetes configuration"},
 		{with("--token-file", "/nosuch/token"), `token file "/nosuch/token": no such file or directory`},
@@ -238,7 +241,7 @@ func TestServes(t *testing.T) {
 	if code := stop(); code != exitGood {
 		t.Errorf("status %d", code)
 	}
-	if stored, err := filepath.Glob(filepath.Join(state, "state-*", "accepted.record")); err != nil || len(stored) != 1 {
+	if stored, err := filepath.Glob(filepath.Join(state, "records-*", "accepted-v3.record")); err != nil || len(stored) != 1 {
 		t.Errorf("stored %v, %v", stored, err)
 	}
 }
@@ -302,6 +305,41 @@ func TestEarlierStateIsRefused(t *testing.T) {
 		}
 	}
 	check(false)
+}
+
+// With keys, state that no key has signed is reported and not used, so that nobody who can write to
+// the store plants a snapshot. A key that is not the first one any more still reads.
+func TestUnsignedStateIsRefused(t *testing.T) {
+	const one, two = "one-key-of-32-characters-00000000\n", "two-key-of-32-characters-00000000\n"
+	dir := t.TempDir()
+	problems := func(keys string) string {
+		t.Helper()
+		args := []string{"--source", "../..", "--hub", "hub-eu", "--token-file", file(t, "secret\n"), "--facts", "../../examples/facts.yaml", "--state-dir", dir}
+		if keys != "" {
+			args = append(args, "--state-keys-file", file(t, keys))
+		}
+		_, log, stop := serving(t, args...)
+		if code := stop(); code != exitGood {
+			t.Errorf("status %d", code)
+		}
+		return log.String()
+	}
+	const refused = "no key of the store has signed it"
+	for _, c := range []struct {
+		name, keys string
+		refused    bool
+	}{
+		{"first start", one, false},
+		{"restart", one, false},
+		{"another key", two, true},
+		{"both keys", one + two, false},
+		{"no key", "", false},
+		{"the first again", one, false},
+	} {
+		if log := problems(c.keys); strings.Contains(log, refused) != c.refused {
+			t.Errorf("%s: %s", c.name, log)
+		}
+	}
 }
 
 // The service links neither Argo CD nor Helm (cost of make run).

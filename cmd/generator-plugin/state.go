@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -29,6 +30,10 @@ func (f *flags) state(o *server.Options) error {
 		}
 	}
 	o.StoreFacts = f.facts == kubernetesFacts
+	keys, err := stateKeys(f.stateKeys)
+	if err != nil {
+		return fmt.Errorf("--state-keys-file: %w", err)
+	}
 	switch {
 	case f.stateIn == kubernetesState:
 		config, err := hub.LoadConfig(f.kubeconfig)
@@ -43,22 +48,45 @@ func (f *flags) state(o *server.Options) error {
 		if err != nil {
 			return err
 		}
-		o.Store = state.NewObjects(objects)
+		o.Store = state.New(objects, keys...)
 	case f.stateDir != "":
-		folder, err := state.NewFolder(filepath.Join(f.stateDir, "state-"+f.own()))
+		folder, err := state.NewFolder(filepath.Join(f.stateDir, "records-"+f.own()))
 		if err != nil {
 			return fmt.Errorf("--state-dir: %w", err)
 		}
-		o.Store, o.StoreProblems = folder, f.earlierState()
+		o.Store, o.StoreProblems = state.New(folder, keys...), f.earlierState()
 	}
 	return nil
 }
 
-// earlierState reports the files of an earlier version, which had a format for each kind of state.
-// They are not read.
+// minKey is the least length of a key, in bytes.
+const minKey = 32
+
+// stateKeys reads the keys that authenticate records: one a line, the first one writes.
+func stateKeys(file string) ([][]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	keys := bytes.Fields(data)
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s is empty; expected a key of at least %d characters on each line", file, minKey)
+	}
+	for i, key := range keys {
+		if len(key) < minKey {
+			return nil, fmt.Errorf("%s: key %d has %d characters; expected at least %d (openssl rand -hex 32)", file, i+1, len(key), minKey)
+		}
+	}
+	return keys, nil
+}
+
+// earlierState reports what earlier versions have written in other formats. It is not read.
 func (f *flags) earlierState() []string {
 	var out []string
-	for _, name := range []string{"accepted-" + f.own() + ".tar", "answers-" + f.own(), "facts-" + f.own()} {
+	for _, name := range []string{"accepted-" + f.own() + ".tar", "answers-" + f.own(), "facts-" + f.own(), "state-" + f.own()} {
 		if _, err := os.Lstat(filepath.Join(f.stateDir, name)); err == nil {
 			out = append(out, fmt.Sprintf("%s in %s was written by an earlier version in another format: it is not read; delete it", name, f.stateDir))
 		}

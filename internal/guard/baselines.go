@@ -2,6 +2,7 @@ package guard
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"log/slog"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 type baselines struct {
 	now        func() time.Time
 	log        *slog.Logger
-	checkpoint *checkpoint // nil without a store
+	checkpoint *state.Replicated[savedResponses] // nil without a store
 
 	mu      sync.Mutex
 	byQuery map[queryKey]*remembered
@@ -31,6 +33,7 @@ type baselines struct {
 	figures Stats
 	loaded  bool   // the checkpoint has been read
 	changes uint64 // counts what the checkpoint has to write
+	written uint64 // counts what it has written
 }
 
 // remembered is the last response to a query. It is not changed, but for its use, once it is among
@@ -41,8 +44,6 @@ type remembered struct {
 	spent []spent
 	sum   [sha256.Size]byte
 	used  uint64
-	// saved reports whether the checkpoint has it, or is going to write it.
-	saved bool
 	// revision is that of its state; at is its time, in nanoseconds.
 	revision string
 	at       int64
@@ -52,16 +53,16 @@ type remembered struct {
 
 // newBaselines reads what a store has, if it belongs to this process alone; a shared one is read by
 // Guard.Run.
-func newBaselines(o Options) (*baselines, error) {
-	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}, loaded: o.Store == nil}
+func newBaselines(o Options) *baselines {
+	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}, loaded: o.Store == nil, changes: 1}
 	if o.Store == nil {
-		return b, nil
+		return b
 	}
-	b.checkpoint = newCheckpoint(o.Store)
-	if o.Store.Shared() {
-		return b, nil
+	b.checkpoint = newCheckpoint(b, o.Store)
+	if !o.Store.Shared() {
+		b.checkpoint.Exchange(context.Background())
 	}
-	return b, b.load()
+	return b
 }
 
 // isReady reports whether the checkpoint has been read.
@@ -105,38 +106,39 @@ func (b *baselines) queries() []parsedKey {
 	return out
 }
 
-// put remembers the response to a query. If the checkpoint cannot be written, it is in memory
-// alone.
+// put remembers the response to a query.
 func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, lost []spent) {
 	r := &remembered{items: items, revision: revision, at: b.now().UnixNano(), spent: lost}
 	r.sum = sumOf(r.items)
 	b.mu.Lock()
-	if last := b.byQuery[q]; last != nil && last.sum == r.sum && !last.dropped && slices.Equal(last.spent, r.spent) {
-		r.saved, r.at, r.revision = last.saved, last.at, last.revision
+	defer b.mu.Unlock()
+	last := b.byQuery[q]
+	same := last != nil && last.sum == r.sum && !last.dropped && slices.Equal(last.spent, r.spent)
+	if same {
+		r.at, r.revision = last.at, last.revision
 	}
 	b.add(q, r)
-	saved := r.saved
-	b.mu.Unlock()
-	if !saved {
-		b.save(q)
+	if !same {
+		b.save()
 	}
 }
 
 // drop forgets the response to a query.
 func (b *baselines) drop(q queryKey) {
 	b.mu.Lock()
-	r := b.byQuery[q]
-	if r == nil || r.dropped {
-		b.mu.Unlock()
-		return
-	}
-	if b.checkpoint != nil && b.checkpoint.store.Shared() {
+	defer b.mu.Unlock()
+	if r := b.byQuery[q]; r != nil && !r.dropped {
 		b.add(q, &remembered{dropped: true, at: b.now().UnixNano()})
-	} else {
-		b.remove(q)
+		b.save()
 	}
-	b.mu.Unlock()
-	b.save(q)
+}
+
+// save has the checkpoint written soon. The caller holds the lock.
+func (b *baselines) save() {
+	b.changes++
+	if b.checkpoint != nil {
+		b.checkpoint.Fire.Fire()
+	}
 }
 
 // add takes a response in. Beyond the bounds it gives up those that were not used for the longest
@@ -161,9 +163,6 @@ func (b *baselines) add(q queryKey, r *remembered) {
 		}
 		b.remove(other)
 		b.figures.Evicted++
-		if b.checkpoint != nil {
-			b.checkpoint.remove(other)
-		}
 	}
 	b.log.Error("too many responses to remember: the next responses to some queries are compared with nothing",
 		"responses", maxBaselines, "items", maxItems)

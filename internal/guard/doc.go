@@ -34,10 +34,10 @@
 //  8. A response that is given is that of the judged state, byte for byte. A verdict is found once
 //     for a state and a query, and cached with the response. An ApplicationSet with several queries
 //     is judged by all of their responses.
-//  9. A damaged record of the store, or one of another version, is reported and left unread: the
-//     next response to its query is compared with nothing. In a store that replicas share, the
-//     newest response to a query counts, whoever gave it; before it has been read there is no
-//     response. In a store of one process, a response is written before it is given.
+//  9. A damaged record of the store is reported and left unread: the next responses are compared
+//     with nothing. The newest response to a query counts, whichever replica gave it; before the
+//     store has been read there is no response. Responses are written within about a second: after
+//     a crash, the response before the last one may be the baseline.
 //  10. The clock is the guard's: states and responses know no time.
 //  11. A moved parameter set stays in the old response until the new owner can answer for it: the
 //     response without it is refused. ApplicationSets name the new owner's queries, else the

@@ -28,8 +28,8 @@ type Options struct {
 	// Requesters returns the ApplicationSets whose queries are known, by name; default none.
 	Requesters func() map[string]Queries
 	// Store keeps the last responses for a restart, where the facts know no Applications; default
-	// memory alone. For a store that replicas share, Run has to be called.
-	Store state.Store
+	// memory alone. Run writes to it.
+	Store *state.Store
 	// Responses cache those of states; default a cache of its own.
 	Responses *response.Cache
 	// Now defaults to time.Now.
@@ -70,11 +70,7 @@ func New(o Options) (*Guard, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	b, err := newBaselines(o)
-	if err != nil {
-		return nil, err
-	}
-	return &Guard{o: o, baselines: b, refusals: map[queryKey]*RefusedRemoval{}}, nil
+	return &Guard{o: o, baselines: newBaselines(o), refusals: map[queryKey]*RefusedRemoval{}}, nil
 }
 
 // Response returns the state's response to a query of Argo CD. The error is the state's own

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,16 +23,15 @@ import (
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// Labels of the ConfigMaps that hold state. Those of one service have the same stateLabel.
 const (
-	stateLabel      = "argosy.dev/state"
-	recordLabel     = "argosy.dev/state-record"
-	generationLabel = "argosy.dev/state-generation"
-	chunkLabel      = "argosy.dev/state-chunk"
-	managedByLabel  = "app.kubernetes.io/managed-by"
+	// stateLabel names the service whose state a ConfigMap holds.
+	stateLabel     = "argosy.dev/state"
+	managedByLabel = "app.kubernetes.io/managed-by"
 
 	// contentKey holds an object's data.
 	contentKey = "content"
+	// maxContent is how much of it is in one ConfigMap, which the API server bounds to 1 MiB.
+	maxContent = 768 << 10
 	// stateTimeout bounds each request for state.
 	stateTimeout = 10 * time.Second
 )
@@ -88,70 +86,50 @@ func (s *StateObjects) failed(verb string, err error) error {
 	return f.short(err, verb+" on configmaps")
 }
 
-// Get returns an object.
-func (s *StateObjects) Get(ctx context.Context, name string) (state.Object, error) {
+// MaxSize bounds the data of a ConfigMap.
+func (s *StateObjects) MaxSize() int { return maxContent }
+
+// Shared is true: each replica writes to the same ConfigMaps.
+func (s *StateObjects) Shared() bool { return true }
+
+// Get returns an object. Package state reports one without content as damage.
+func (s *StateObjects) Get(ctx context.Context, name string) ([]byte, string, error) {
 	u, err := s.values.Get(ctx, s.name(name), metav1.GetOptions{})
 	if err != nil {
-		return state.Object{}, s.failed("get", err)
-	}
-	o := s.object(u.GetName(), u.GetResourceVersion(), u.GetLabels())
-	o.Meta, _, err = unstructured.NestedStringMap(u.Object, "data")
-	if err != nil { // a foreign ConfigMap
-		o.Meta = nil
+		return nil, "", s.failed("get", err)
 	}
 	text, _, _ := unstructured.NestedString(u.Object, "binaryData", contentKey)
-	if o.Data, err = base64.StdEncoding.DecodeString(text); err != nil {
-		o.Data = nil // its checksum will not be right
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		data = nil
 	}
-	return o, nil
-}
-
-// object reads the labels of a ConfigMap. Package state reports missing ones as damage.
-func (s *StateObjects) object(name, version string, labels map[string]string) state.Object {
-	o := state.Object{Name: strings.TrimPrefix(name, s.prefix+"-"), Version: version, Record: labels[recordLabel], Chunk: -1}
-	o.Generation, _ = strconv.Atoi(labels[generationLabel])
-	if n, err := strconv.Atoi(labels[chunkLabel]); err == nil {
-		o.Chunk = n
-	}
-	return o
+	return data, u.GetResourceVersion(), nil
 }
 
 // Put creates or replaces an object.
-func (s *StateObjects) Put(ctx context.Context, o state.Object) (string, error) {
-	labels := map[string]any{
-		stateLabel: s.prefix, recordLabel: o.Record, generationLabel: strconv.Itoa(o.Generation), managedByLabel: "argosy",
+func (s *StateObjects) Put(ctx context.Context, name string, data []byte, version string) (string, error) {
+	meta := map[string]any{
+		"name": s.name(name), "namespace": s.namespace, "labels": map[string]any{stateLabel: s.prefix, managedByLabel: "argosy"},
 	}
-	content := map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"binaryData": map[string]any{contentKey: base64.StdEncoding.EncodeToString(o.Data)},
+	content := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta,
+		"binaryData": map[string]any{contentKey: base64.StdEncoding.EncodeToString(data)},
+	}}
+	verb, write := "create", func() (*unstructured.Unstructured, error) {
+		return s.values.Create(ctx, content, metav1.CreateOptions{FieldManager: "argosy"})
 	}
-	if o.Chunk >= 0 {
-		labels[chunkLabel] = strconv.Itoa(o.Chunk)
-		content["immutable"] = true
-	}
-	if len(o.Meta) > 0 {
-		data := map[string]any{}
-		for k, v := range o.Meta {
-			data[k] = v
+	if version != "" {
+		meta["resourceVersion"] = version
+		verb, write = "update", func() (*unstructured.Unstructured, error) {
+			return s.values.Update(ctx, content, metav1.UpdateOptions{FieldManager: "argosy"})
 		}
-		content["data"] = data
 	}
-	meta := map[string]any{"name": s.name(o.Name), "namespace": s.namespace, "labels": labels}
-	content["metadata"] = meta
-	if o.Version == "" {
-		u, err := s.values.Create(ctx, &unstructured.Unstructured{Object: content}, metav1.CreateOptions{FieldManager: "argosy"})
-		if err != nil {
-			return "", s.failed("create", err)
-		}
-		return u.GetResourceVersion(), nil
-	}
-	meta["resourceVersion"] = o.Version
-	u, err := s.values.Update(ctx, &unstructured.Unstructured{Object: content}, metav1.UpdateOptions{FieldManager: "argosy"})
-	if errors.Is(s.failed("update", err), state.ErrNotFound) {
-		return "", state.ErrConflict // another process has removed it
+	u, err := write()
+	if err = s.failed(verb, err); version != "" && errors.Is(err, state.ErrNotFound) {
+		err = state.ErrConflict // another process has removed it
 	}
 	if err != nil {
-		return "", s.failed("update", err)
+		return "", err
 	}
 	return u.GetResourceVersion(), nil
 }
@@ -165,17 +143,16 @@ func (s *StateObjects) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// List returns all objects of the prefix, by their metadata alone.
-func (s *StateObjects) List(ctx context.Context) ([]state.Object, error) {
+// List returns the names of all objects of the prefix, by their metadata alone.
+func (s *StateObjects) List(ctx context.Context) ([]string, error) {
 	list, err := s.names.List(ctx, metav1.ListOptions{LabelSelector: stateLabel + "=" + s.prefix})
 	if err != nil {
 		return nil, s.failed("list", err)
 	}
-	var out []state.Object
+	var out []string
 	for i := range list.Items {
-		m := &list.Items[i]
-		if strings.HasPrefix(m.Name, s.prefix+"-") {
-			out = append(out, s.object(m.Name, m.ResourceVersion, m.Labels))
+		if name, is := strings.CutPrefix(list.Items[i].Name, s.prefix+"-"); is {
+			out = append(out, name)
 		}
 	}
 	return out, nil

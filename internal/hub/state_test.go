@@ -21,8 +21,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// mapsAPI serves ConfigMaps as the API server does: resource versions, conflicts, immutability and
-// the limit of 1 MiB.
+// mapsAPI serves ConfigMaps as the API server does: resource versions, conflicts and the limit of
+// 1 MiB.
 type mapsAPI struct {
 	mu      sync.Mutex
 	maps    map[string]map[string]any
@@ -77,7 +77,7 @@ func (a *mapsAPI) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		delete(a.maps, name)
 		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Success"})
 		return
-	case old["immutable"] == true || meta["resourceVersion"] != old["metadata"].(map[string]any)["resourceVersion"]:
+	case meta["resourceVersion"] != old["metadata"].(map[string]any)["resourceVersion"]:
 		a.refuse(w, 409, metav1.StatusReasonConflict)
 		return
 	}
@@ -94,12 +94,12 @@ func TestStateInConfigMaps(t *testing.T) {
 	api := &mapsAPI{maps: map[string]map[string]any{"argocd-cm": {"metadata": map[string]any{"name": "argocd-cm"}}}}
 	server := httptest.NewServer(api)
 	defer server.Close()
-	open := func() *state.Objects {
+	open := func() *state.Store {
 		objects, err := NewStateObjects(&rest.Config{Host: server.URL}, "argosy", "argosy-state-x")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return state.NewObjects(objects)
+		return state.New(objects)
 	}
 	first, second := open(), open()
 	large := make([]byte, 3<<20)

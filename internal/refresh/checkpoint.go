@@ -13,16 +13,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-const (
-	acceptedRecord = "accepted"
-	acceptedFormat = "accepted/2"
-)
-
 // checkpoint keeps what a restart goes on from: the accepted snapshot and the last known good
 // snapshots of quarantined and draining members. Snapshots are written first, each in a record of
 // its own; then, in one step, the record that names them.
 type checkpoint struct {
-	store    state.Store
+	store    *state.Store
 	accepted *state.Document[accepted]
 	// damaged are the snapshots that could not be read: they are written anew if they are needed.
 	damaged map[string]bool
@@ -30,61 +25,32 @@ type checkpoint struct {
 
 // accepted is the record that names all others.
 type accepted struct {
-	Revision      string          `json:"revision"`
-	LastKnownGood []lastKnownGood `json:"lastKnownGood,omitempty"`
+	Revision string `json:"revision"`
+	// LastKnownGood has the revision that a member is served from, by hub and name; "" for one that
+	// is left out.
+	LastKnownGood map[string]map[string]string `json:"lastKnownGood,omitempty"`
 }
 
-// lastKnownGood names the snapshot that some members are served from. Members that are left out
-// have no revision.
-type lastKnownGood struct {
-	Revision string      `json:"revision,omitempty"`
-	Members  [][2]string `json:"members"` // hub and name
-}
-
-func newCheckpoint(s state.Store) *checkpoint {
-	return &checkpoint{
-		store: s, accepted: state.NewDocument(s, acceptedRecord, acceptedFormat, accepted.check), damaged: map[string]bool{},
-	}
-}
-
-// check refuses lists in which a revision or a member is listed twice, or has no name.
-func (a accepted) check() error {
-	revisions, members := map[string]bool{}, map[[2]string]bool{}
-	for _, l := range a.LastKnownGood {
-		if revisions[l.Revision] || len(l.Members) == 0 {
-			return fmt.Errorf("revision %q is listed twice or without members", l.Revision)
-		}
-		revisions[l.Revision] = true
-		for _, m := range l.Members {
-			if members[m] || m[0] == "" || m[1] == "" {
-				return fmt.Errorf("member %q of hub %q is listed twice or without a name", m[1], m[0])
-			}
-			members[m] = true
-		}
-	}
-	return nil
+func newCheckpoint(s *state.Store) *checkpoint {
+	return &checkpoint{store: s, accepted: state.NewDocument[accepted](s, "accepted", 3), damaged: map[string]bool{}}
 }
 
 func (a accepted) equal(b accepted) bool {
-	return a.Revision == b.Revision && slices.EqualFunc(a.LastKnownGood, b.LastKnownGood, func(l, m lastKnownGood) bool {
-		return l.Revision == m.Revision && slices.Equal(l.Members, m.Members)
-	})
+	return a.Revision == b.Revision && maps.EqualFunc(a.LastKnownGood, b.LastKnownGood, maps.Equal[map[string]string, map[string]string])
 }
 
-// listLastKnownGood lists last known good snapshots by revision.
-func listLastKnownGood(all fleetstate.LastKnownGood) []lastKnownGood {
-	members := map[string][][2]string{}
-	for id, s := range all {
-		revision := ""
-		if s != nil {
-			revision = s.Revision
+// acceptedOf names a snapshot and last known good ones.
+func acceptedOf(s *snapshot.Snapshot, lkg fleetstate.LastKnownGood) accepted {
+	out := accepted{Revision: s.Revision, LastKnownGood: map[string]map[string]string{}}
+	for id, good := range lkg {
+		if out.LastKnownGood[id.Hub] == nil {
+			out.LastKnownGood[id.Hub] = map[string]string{}
 		}
-		members[revision] = append(members[revision], [2]string{id.Hub, id.Name})
-	}
-	var out []lastKnownGood
-	for _, revision := range slices.Sorted(maps.Keys(members)) {
-		slices.SortFunc(members[revision], func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
-		out = append(out, lastKnownGood{revision, members[revision]})
+		revision := ""
+		if good != nil {
+			revision = good.Revision
+		}
+		out.LastKnownGood[id.Hub][id.Name] = revision
 	}
 	return out
 }
@@ -111,46 +77,49 @@ func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, fleetstate.L
 // that can be used.
 func (c *checkpoint) lastKnownGood(ctx context.Context, a accepted) (fleetstate.LastKnownGood, error) {
 	out := fleetstate.LastKnownGood{}
-	var damaged error
-	for _, l := range a.LastKnownGood {
-		var s *snapshot.Snapshot
-		if l.Revision != "" {
-			var err error
-			if s, err = c.snapshot(ctx, l.Revision); err != nil {
-				if !state.IsDamaged(err) {
+	read := map[string]*snapshot.Snapshot{"": nil}
+	damaged := map[string]error{}
+	for hub, members := range a.LastKnownGood {
+		for name, revision := range members {
+			if _, is := read[revision]; !is && damaged[revision] == nil {
+				s, err := c.snapshot(ctx, revision)
+				switch {
+				case state.IsDamaged(err):
+					damaged[revision] = fmt.Errorf("the last known good revision %s of members: %w", revision, err)
+				case err != nil:
 					return nil, err
+				default:
+					read[revision] = s
 				}
-				damaged = errors.Join(damaged,
-					fmt.Errorf("revision %s, the last known good one of %d members: %w", l.Revision, len(l.Members), err))
-				continue
+			}
+			if s, is := read[revision]; is {
+				out[fleetstate.ID{Hub: hub, Name: name}] = s
 			}
 		}
-		for _, m := range l.Members {
-			out[fleetstate.ID{Hub: m[0], Name: m[1]}] = s
-		}
 	}
-	return out, damaged
+	return out, errors.Join(slices.SortedFunc(maps.Values(damaged), func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })...)
 }
 
 // snapshot reads that of a revision, which a record names: if it is missing, it is damaged.
-func (c *checkpoint) snapshot(ctx context.Context, revision string) (*snapshot.Snapshot, error) {
-	saved, _, err := snapshotDocument(c.store, revision).Read(ctx)
-	if err == nil && saved == nil {
-		err = &state.Damaged{Record: snapshotRecord(revision), Why: "it is missing"}
+func (c *checkpoint) snapshot(ctx context.Context, revision string) (s *snapshot.Snapshot, err error) {
+	name := snapshotRecord(revision)
+	data, _, err := c.store.Read(ctx, name)
+	if errors.Is(err, state.ErrNotFound) {
+		err = &state.Damaged{Record: name, Why: "it is missing"}
 	}
-	if err != nil {
-		if state.IsDamaged(err) {
-			c.damaged[snapshotRecord(revision)] = true
-		}
-		return nil, err
+	if err == nil {
+		s, err = unarchive(revision, data)
 	}
-	return saved.snapshot(), nil
+	if state.IsDamaged(err) {
+		c.damaged[name] = true
+	}
+	return s, err
 }
 
 // write writes a snapshot and the last known good ones. If a replica has written the same snapshot
 // with other last known good ones, it returns those instead.
 func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, lkg fleetstate.LastKnownGood) (theirs fleetstate.LastKnownGood, err error) {
-	next := accepted{s.Revision, listLastKnownGood(lkg)}
+	next := acceptedOf(s, lkg)
 	err = state.Retry(func() error {
 		theirs = nil
 		now, changed, err := c.accepted.Read(ctx)
@@ -178,12 +147,12 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, lkg fleets
 
 // replace writes the missing snapshots and the record, and then removes the snapshots that the
 // record does not name. A replica may have removed a snapshot before the record named it, so it
-// looks for them once more.
+// looks for them once more; and it removes none once a replica has replaced the record.
 func (c *checkpoint) replace(ctx context.Context, s *snapshot.Snapshot, lkg fleetstate.LastKnownGood, next accepted) error {
 	needed := map[string]*snapshot.Snapshot{snapshotRecord(s.Revision): s}
-	for _, l := range lkg {
-		if l != nil {
-			needed[snapshotRecord(l.Revision)] = l
+	for _, good := range lkg {
+		if good != nil {
+			needed[snapshotRecord(good.Revision)] = good
 		}
 	}
 	if _, err := c.writeSnapshots(ctx, needed); err != nil {
@@ -194,7 +163,7 @@ func (c *checkpoint) replace(ctx context.Context, s *snapshot.Snapshot, lkg flee
 	}
 	names, err := c.writeSnapshots(ctx, needed)
 	for _, name := range names {
-		if strings.HasPrefix(name, snapshotPrefix) && needed[name] == nil {
+		if strings.HasPrefix(name, snapshotKind) && needed[name] == nil && c.accepted.IsCurrent(ctx) {
 			err = errors.Join(err, c.store.Remove(ctx, name))
 		}
 	}
@@ -209,14 +178,20 @@ func (c *checkpoint) writeSnapshots(ctx context.Context, needed map[string]*snap
 		return nil, err
 	}
 	for name, s := range needed {
-		if slices.Contains(names, name) && !c.damaged[name] {
-			continue
+		version := ""
+		if slices.Contains(names, name) {
+			if !c.damaged[name] {
+				continue
+			}
+			if _, version, err = c.store.Read(ctx, name); err != nil && !state.IsDamaged(err) {
+				return nil, err
+			}
 		}
-		d := snapshotDocument(c.store, s.Revision)
-		if _, _, err := d.Read(ctx); err != nil && !state.IsDamaged(err) {
-			return nil, err
+		data, err := archive(s)
+		if err == nil {
+			_, err = c.store.Write(ctx, name, data, version)
 		}
-		if err := d.Write(ctx, saveSnapshot(s)); err != nil && !errors.Is(err, state.ErrConflict) { // a replica has written it
+		if err != nil && !errors.Is(err, state.ErrConflict) { // a replica has written it
 			return nil, err
 		}
 	}

@@ -1,18 +1,22 @@
 package refresh
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/state/statetest"
 )
 
 // example is a snapshot, and last known good ones of two revisions; one member is left out.
@@ -32,7 +36,7 @@ func example() (*snapshot.Snapshot, fleetstate.LastKnownGood) {
 	}
 }
 
-func saveExample(t testing.TB, s state.Store) (*snapshot.Snapshot, fleetstate.LastKnownGood) {
+func saveExample(t testing.TB, s *state.Store) (*snapshot.Snapshot, fleetstate.LastKnownGood) {
 	t.Helper()
 	newest, lkg := example()
 	if theirs, err := newCheckpoint(s).write(t.Context(), newest, lkg); err != nil || theirs != nil {
@@ -46,32 +50,34 @@ func same(a, b *snapshot.Snapshot) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Revision == b.Revision && slices.Equal(a.Paths(), b.Paths()) && cmp.Equal(saveSnapshot(a), saveSnapshot(b)) &&
+	of, failed := archive(a)
+	with, err := archive(b)
+	return errors.Join(failed, err) == nil && bytes.Equal(of, with) &&
 		!slices.ContainsFunc(a.Paths(), func(p string) bool { return a.File(p).Digest != b.File(p).Digest })
 }
 
 // Rule 8: what a checkpoint writes is what the next process reads; what it does not need any more
 // is removed.
 func TestCheckpointIsReadAsWritten(t *testing.T) {
-	store := newSharedStore()
+	store, objects := statetest.New()
 	newest, lkg := saveExample(t, store)
 	c := newCheckpoint(store)
 	s, got, err := c.read(t.Context())
 	if err != nil || !same(s, newest) || !maps.EqualFunc(got, lkg, same) {
 		t.Fatalf("%v, %v, %v", s, got, err)
 	}
-	if len(store.records) != 4 {
-		t.Errorf("%d records", len(store.records))
+	if names := objects.Names(); len(names) != 4 {
+		t.Errorf("%v", names)
 	}
-	if _, err := c.write(t.Context(), newest, nil); err != nil || len(store.records) != 2 {
-		t.Errorf("%d records, %v", len(store.records), err)
+	if _, err := c.write(t.Context(), newest, nil); err != nil || len(objects.Names()) != 2 {
+		t.Errorf("%v, %v", objects.Names(), err)
 	}
 }
 
 // Rule 10: of two replicas that come to the same snapshot the first says what the last known good
 // ones are.
 func TestFirstReplicaDecidesLastKnownGood(t *testing.T) {
-	store := newSharedStore()
+	store, _ := statetest.New()
 	other := newCheckpoint(store)
 	newest, lkg := saveExample(t, store)
 	theirs, err := other.write(t.Context(), newest, nil)
@@ -82,29 +88,47 @@ func TestFirstReplicaDecidesLastKnownGood(t *testing.T) {
 
 // What no snapshot contains is damaged, though its checksum is right.
 func TestForgedSnapshotIsDamaged(t *testing.T) {
-	const head, tail = `{"format":"snapshot/2","value":{"revision":"r","files":[`, `]}}`
-	for name, c := range map[string]struct{ record, want string }{
-		"good":             {head + `{"path":"a","data":"1"},{"path":"b"}` + tail, ""},
-		"bytes":            {head + `{"path":"a","rawData":"/w=="}` + tail, ""},
-		"empty":            {"", "unexpected end of JSON input"},
-		"another format":   {`{"format":"snapshot/3"}`, `another version has written it: its format is "snapshot/3"; expected "snapshot/2"`},
-		"earlier version":  {`{"version":1}`, `another version has written it: its format is ""; expected "snapshot/2"`},
-		"another revision": {strings.Replace(head, `"r"`, `"q"`, 1) + tail, "it is of another revision"},
-		"outside":          {head + `{"path":"../a"}` + tail, `"../a" is no path of a repository`},
-		"twice":            {head + `{"path":"a"},{"path":"a"}` + tail, `"a" is listed twice or out of order`},
-		"text as bytes":    {head + `{"path":"a","rawData":"YQ=="}` + tail, `"a" is text and raw`},
-		"more":             {head + `{"path":"a","more":1}` + tail, "it is not as it was written"},
-		"content and none": {head + `{"path":"a","data":"x","problem":{"reason":"x","severity":"error"},"digest":"d"}` + tail, `"a" has a problem and content, or neither`},
-		"no digest":        {head + `{"path":"a","problem":{"reason":"x","severity":"error"}}` + tail, `"a" has a problem and content, or neither`},
+	of := func(revision string, entries ...*tar.Header) []byte {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		if err := w.WriteHeader(&tar.Header{Name: "revision", PAXRecords: map[string]string{revisionKey: revision}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, head := range entries {
+			if err := w.WriteHeader(head); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	file := func(name string) *tar.Header { return &tar.Header{Name: name, Mode: 0o600} }
+	broken := func(keys map[string]string) *tar.Header { h := file("a"); h.PAXRecords = keys; return h }
+	good := of("r", file("a"), file("b"))
+	for name, c := range map[string]struct {
+		record []byte
+		want   string
+	}{
+		"good":             {good, ""},
+		"a problem":        {of("r", broken(map[string]string{problemKey: `{"reason":"x","severity":"error"}`, digestKey: "d"})), ""},
+		"empty":            {nil, "EOF"},
+		"cut off":          {good[:700], "EOF"},
+		"no archive":       {[]byte(strings.Repeat("text", 500)), "archive/tar: invalid tar header"},
+		"another revision": {of("q", file("a")), "it is of another revision"},
+		"outside":          {of("r", file("../a")), `"../a" is no path of a repository`},
+		"twice":            {of("r", file("a"), file("a")), `"a" is listed twice, out of order, cut off or no file`},
+		"out of order":     {of("r", file("b"), file("a")), `"a" is listed twice, out of order, cut off or no file`},
+		"a link":           {of("r", &tar.Header{Name: "a", Mode: 0o600, Typeflag: tar.TypeSymlink, Linkname: "b"}), `"a" is listed twice, out of order, cut off or no file`},
+		"no problem":       {of("r", broken(map[string]string{problemKey: "{", digestKey: "d"})), "unexpected end of JSON input"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := newSharedStore()
-			store.records[snapshotRecord("r")] = []byte(c.record)
-			saved, _, err := snapshotDocument(store, "r").Read(t.Context())
-			if c.want == "" && err == nil && saved.snapshot().Revision == "r" {
+			s, err := unarchive("r", c.record)
+			if c.want == "" && err == nil && s.Revision == "r" {
 				return
 			}
-			if !state.IsDamaged(err) || !strings.HasSuffix(err.Error(), ": "+c.want) || saved != nil {
+			if !state.IsDamaged(err) || !strings.HasSuffix(err.Error(), ": "+c.want) || s != nil {
 				t.Errorf("%v; want %s", err, c.want)
 			}
 		})
@@ -112,31 +136,29 @@ func TestForgedSnapshotIsDamaged(t *testing.T) {
 }
 
 // FuzzSnapshot: of a forged record with the right checksum all is read or nothing: a snapshot that
-// is written as the record is, of paths that a repository can have.
+// is written and read as the same one, of paths that a repository can have.
 func FuzzSnapshot(f *testing.F) {
 	newest, _ := example()
-	store := newSharedStore()
-	if err := snapshotDocument(store, "r").Write(f.Context(), saveSnapshot(snapshot.New("r", files(newest)))); err != nil {
+	data, err := archive(snapshot.New("r", files(newest)))
+	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(store.records[snapshotRecord("r")])
-	f.Add([]byte(`{"format":"snapshot/2","value":{"revision":"r","files":null}}`))
+	f.Add(data)
+	f.Add(data[:1024])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		store := newSharedStore()
-		store.records[snapshotRecord("r")] = data
-		saved, _, err := snapshotDocument(store, "r").Read(t.Context())
+		s, err := unarchive("r", data)
 		if err != nil {
-			if saved != nil || !state.IsDamaged(err) {
+			if s != nil || !state.IsDamaged(err) {
 				t.Fatalf("half of it is read: %v", err)
 			}
 			return
 		}
-		again := newSharedStore()
-		if err := snapshotDocument(again, "r").Write(t.Context(), saveSnapshot(saved.snapshot())); err != nil {
+		written, err := archive(s)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if len(saved.Files) > 0 && !bytes.Equal(again.records[snapshotRecord("r")], data) {
-			t.Fatalf("%q is written as %q", data, again.records[snapshotRecord("r")])
+		if again, err := unarchive("r", written); err != nil || !same(s, again) {
+			t.Fatalf("%q is written as %q, %v", data, written, err)
 		}
 	})
 }
@@ -147,6 +169,86 @@ func files(s *snapshot.Snapshot) map[string]*snapshot.File {
 		out[p] = s.File(p)
 	}
 	return out
+}
+
+// BenchmarkCheckpoint writes and reads the checkpoint of 40,000 files, and as its peer a plain
+// compressed archive of the same files.
+func BenchmarkCheckpoint(b *testing.B) {
+	list := make([]*snapshot.File, 40_000)
+	for i := range list {
+		text := fmt.Sprintf("# cluster %d\nreplicas: %d\nimage:\n  tag: v1.%d.%d\nresources:\n  requests: {cpu: %dm, memory: %dMi}\n", i, i%7, i%13, i%101, i%1000, i%4096)
+		list[i] = snapshot.NewFile(fmt.Sprintf("addons/tenants/t%d/clusters/c%d/addons/dns/values.yaml", i%40, i), []byte(strings.Repeat(text, 10)), snapshot.MaxFileSize)
+	}
+	s := snapshot.Of(list)
+	folder, err := state.NewFolder(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	store := state.New(folder)
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			if err := store.Remove(b.Context(), snapshotRecord(s.Revision)); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := newCheckpoint(store).write(b.Context(), s, nil); err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			if err := store.Remove(b.Context(), state.Name("accepted", 3)); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+	})
+	if _, err := newCheckpoint(store).write(b.Context(), s, nil); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			if got, _, err := newCheckpoint(store).read(b.Context()); err != nil || got.Len() != s.Len() {
+				b.Fatal(err)
+			}
+		}
+	})
+	var plain bytes.Buffer
+	b.Run("peer write", func(b *testing.B) {
+		for b.Loop() {
+			plain.Reset()
+			z := gzip.NewWriter(&plain)
+			w := tar.NewWriter(z)
+			for _, file := range s.FilesUnder("") {
+				err := w.WriteHeader(&tar.Header{Name: file.Path, Mode: 0o600, Size: int64(len(file.Data))})
+				_, unwritten := w.Write(file.Data)
+				if err := errors.Join(err, unwritten); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := errors.Join(w.Close(), z.Close(), os.WriteFile(b.TempDir()+"/peer", plain.Bytes(), 0o600)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("peer read", func(b *testing.B) {
+		for b.Loop() {
+			z, err := gzip.NewReader(bytes.NewReader(plain.Bytes()))
+			if err != nil {
+				b.Fatal(err)
+			}
+			files := map[string][]byte{}
+			for r := tar.NewReader(z); ; {
+				head, err := r.Next()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				if files[head.Name], err = io.ReadAll(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
 }
 
 // FuzzStoreFolder: of a folder in which a file is changed or cut off anywhere, each member has the
@@ -162,7 +264,7 @@ func FuzzStoreFolder(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	want, lkg := saveExample(f, folder)
+	want, lkg := saveExample(f, state.New(folder))
 	written := map[string][]byte{}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 4 {
@@ -192,8 +294,8 @@ func FuzzStoreFolder(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, got, err := newCheckpoint(folder).read(t.Context())
-		needed := name == acceptedRecord+".record" || name == snapshotRecord(want.Revision)+".record"
+		s, got, err := newCheckpoint(state.New(folder)).read(t.Context())
+		needed := name == state.Name("accepted", 3)+".record" || name == snapshotRecord(want.Revision)+".record"
 		if s == nil {
 			if !state.IsDamaged(err) || !needed || got != nil {
 				t.Fatalf("%s is damaged: nothing, %v, %v", name, got, err)
@@ -218,21 +320,31 @@ func FuzzStoreFolder(f *testing.F) {
 // FuzzAccepted: of any record that names the snapshots all is used or nothing, and damage is
 // reported.
 func FuzzAccepted(f *testing.F) {
-	store := newSharedStore()
+	name := state.Name("accepted", 3)
+	store, objects := statetest.New()
 	newest, _ := saveExample(f, store)
-	f.Add(store.records[acceptedRecord])
-	for _, value := range []string{
-		`{"revision":""}`, `{"revision":"r","lastKnownGood":[{"members":[["h"]]}],"more":1}`,
-		`{"revision":"` + newest.Revision + `","lastKnownGood":[{"revision":"` + newest.Revision + `","members":[["h","m"]]},{"members":[["h","m"]]}]}`,
-	} {
-		f.Add([]byte(`{"format":"accepted/2","value":` + value + `}`))
+	data, _, err := store.Read(f.Context(), name)
+	if err != nil {
+		f.Fatal(err)
 	}
-	f.Add([]byte(`{"version":1,"revision":"r"}`))
-	f.Add([]byte("{}{"))
+	f.Add(data)
+	for _, value := range []string{
+		`{"revision":""}`, `{"revision":"r","lastKnownGood":{"h":{"m":"x"}},"more":1}`,
+		`{"revision":"` + newest.Revision + `","lastKnownGood":{"h":{"m":"` + newest.Revision + `","n":"","o":"gone"}}}`,
+		`{"version":1,"revision":"r"}`, "{}{",
+	} {
+		f.Add([]byte(value))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := newSharedStore()
-		maps.Copy(s.records, store.records)
-		s.records[acceptedRecord] = data
+		s, copied := statetest.New()
+		for _, other := range objects.Names() {
+			if other != name {
+				copied.Set(other, objects.Object(other))
+			}
+		}
+		if _, err := s.Write(t.Context(), name, data, ""); err != nil {
+			t.Fatal(err)
+		}
 		a, _, err := newCheckpoint(s).accepted.Read(t.Context())
 		if err != nil {
 			if a != nil || !state.IsDamaged(err) {
@@ -241,16 +353,12 @@ func FuzzAccepted(f *testing.F) {
 			return
 		}
 		members := 0
-		for _, l := range a.LastKnownGood {
-			members += len(l.Members)
+		for _, of := range a.LastKnownGood {
+			members += len(of)
 		}
 		got, lkg, err := newCheckpoint(s).read(t.Context())
 		if err != nil && !state.IsDamaged(err) || got == nil && (err == nil || lkg != nil) || err == nil && len(lkg) != members {
 			t.Fatalf("%v, %d of %d members, %v", got, len(lkg), members, err)
-		}
-		again := newSharedStore()
-		if err := newCheckpoint(again).accepted.Write(t.Context(), *a); err != nil || !bytes.Equal(again.records[acceptedRecord], data) {
-			t.Fatalf("%s is read as %s, %v", data, again.records[acceptedRecord], err)
 		}
 	})
 }

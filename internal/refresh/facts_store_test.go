@@ -3,6 +3,7 @@ package refresh
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -13,83 +14,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/state/statetest"
 )
-
-// sharedStore is a store in memory that replicas share, and that can be out of reach.
-type sharedStore struct {
-	mu      sync.Mutex
-	records map[string][]byte
-	version map[string]int
-	err     error
-	asked   chan struct{}
-}
-
-func newSharedStore() *sharedStore {
-	return &sharedStore{records: map[string][]byte{}, version: map[string]int{}, asked: make(chan struct{}, 1000)}
-}
-
-func (s *sharedStore) String() string { return "a shared store" }
-func (s *sharedStore) Shared() bool   { return true }
-func (s *sharedStore) fail(err error) { s.mu.Lock(); defer s.mu.Unlock(); s.err = err }
-
-func (s *sharedStore) Read(_ context.Context, name string) ([]byte, string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case s.asked <- struct{}{}:
-	default:
-	}
-	data, ok := s.records[name]
-	switch {
-	case s.err != nil:
-		return nil, "", s.err
-	case !ok:
-		return nil, "", state.ErrNotFound
-	case string(data) == "damaged":
-		return nil, s.at(name), &state.Damaged{Record: name, Why: "its checksum is wrong"}
-	}
-	return slices.Clone(data), s.at(name), nil
-}
-
-func (s *sharedStore) at(name string) string {
-	if s.version[name] == 0 {
-		return ""
-	}
-	return strings.Repeat("v", s.version[name])
-}
-
-func (s *sharedStore) Write(_ context.Context, name string, data []byte, version string) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return "", s.err
-	}
-	if s.at(name) != version {
-		return "", state.ErrConflict
-	}
-	s.version[name]++
-	s.records[name] = slices.Clone(data)
-	return s.at(name), nil
-}
-
-func (s *sharedStore) Remove(_ context.Context, name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.records, name)
-	delete(s.version, name)
-	return s.err
-}
-
-func (s *sharedStore) Names(context.Context) ([]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []string
-	for name := range s.records {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out, s.err
-}
 
 // provider is what a test says.
 type provider struct {
@@ -125,10 +51,10 @@ func (p *provider) say(set facts.Set, complete bool, err error) {
 }
 
 // storing runs stored facts until stop, which waits for the last write.
-func storing(t *testing.T, p *provider, s state.Store) (k *LastKnownFacts, told chan struct{}, stop func()) {
+func storing(t *testing.T, p *provider, s *state.Store) (k *LastKnownFacts, told chan struct{}, stop func()) {
 	t.Helper()
 	k = NewLastKnownFacts(p, s, slog.New(slog.DiscardHandler))
-	k.quiet = time.Millisecond
+	k.saved.Quiet = time.Millisecond
 	told = make(chan struct{}, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -160,7 +86,7 @@ func closed(names ...string) facts.Set {
 // without the Secret's UID, until its member file is gone, too; and all of it where the API server
 // is away.
 func TestFactsOutliveARestart(t *testing.T) {
-	store := newSharedStore()
+	store, _ := statetest.New()
 	p := newProvider()
 	k, told, stop := storing(t, p, store)
 	p.say(closed("a", "b"), true, nil)
@@ -170,7 +96,7 @@ func TestFactsOutliveARestart(t *testing.T) {
 	// Both Secrets are gone, and one cluster is new.
 	p = newProvider()
 	k, told, stop = storing(t, p, store)
-	wait(t, told, "loaded", func() bool { return k.Err() == nil && len(store.asked) > 1 })
+	wait(t, told, "loaded", func() bool { k.mu.Lock(); defer k.mu.Unlock(); return k.loaded })
 	if set, complete := k.Current(); complete {
 		t.Errorf("before the API server has been asked: %v", set.Names())
 	}
@@ -204,19 +130,19 @@ func TestFactsOutliveARestart(t *testing.T) {
 // Rule 9 and G4: no facts are complete before the store has been read, and a damaged record is
 // reported and not used.
 func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
-	store := newSharedStore()
-	store.fail(errors.New("the store is away"))
+	objects := &statetest.Memory{Asked: make(chan struct{})}
+	objects.Away(errors.New("the store is away"))
 	p := newProvider()
-	k, _, stop := storing(t, p, store)
+	k, _, stop := storing(t, p, state.New(objects))
 	p.say(closed("a"), true, nil)
-	<-store.asked
+	<-objects.Asked
 	if _, complete := k.Current(); complete {
 		t.Error("it is complete")
 	}
 	stop()
 
-	store = newSharedStore()
-	store.records["facts"], store.version["facts"] = []byte("damaged"), 1
+	store, objects := statetest.New()
+	objects.Set("facts-v3", []byte("damaged"))
 	p = newProvider()
 	k, told, stop := storing(t, p, store)
 	p.say(closed("a"), true, nil)
@@ -227,34 +153,59 @@ func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// FuzzFacts: a record is read as it was written, or not at all: nothing is left out, filled in or
-// put into another order.
+// Rule 9: facts are complete once the store has been read, also if it takes nothing, as for want of
+// a right or of room; what is wrong is reported.
+func TestFactsAreCompleteWhileTheStoreTakesNothing(t *testing.T) {
+	store, objects := statetest.New()
+	refused := make(chan struct{}, 1000)
+	objects.Fails = func(string) error { refused <- struct{}{}; return errors.New("the store is full") }
+	p := newProvider()
+	k, told, stop := storing(t, p, store)
+	p.say(closed("a"), true, nil)
+	wait(t, told, "complete", func() bool { _, complete := k.Current(); return complete })
+	<-refused
+	stop()
+	if err := k.Problem(); err == nil || err.Error() != "the store is full" {
+		t.Errorf("%v", err)
+	}
+}
+
+func factsDocument(s *state.Store) *state.Document[savedFacts] {
+	return state.NewDocument[savedFacts](s, "facts", 3)
+}
+
+// FuzzFacts: a record is read as it was written, or not at all, and its facts are written and read
+// as the same ones.
 func FuzzFacts(f *testing.F) {
-	store := newSharedStore()
 	set := closed("a", "b").WithApplications(facts.Application{Name: "x", Cluster: "a"}).WithGrants("a", facts.OwnershipGrant{Group: "addons", Held: true})
-	if err := factsDocument(store).Write(f.Context(), savedFactsOf(set)); err != nil {
+	good, err := json.Marshal(savedFactsOf(set))
+	if err != nil {
 		f.Fatal(err)
 	}
-	good := store.records["facts"]
 	f.Add(good)
 	f.Add(append(slices.Clone(good), "{}"...))
 	f.Add(bytes.Replace(good, []byte(`"closed":true`), []byte(`"closed":true,"more":{}`), 1))
 	f.Add(bytes.Replace(good, []byte(`"Name":"b"`), []byte(`"Name":"a"`), 1))
-	f.Add([]byte(`{"format":"facts/1"}`))
-	f.Add([]byte(`{"format":"facts/2","value":{"closed":true,"clusters":[{"Name":""}]}}`))
+	f.Add([]byte(`{"closed":true,"clusters":[{"Name":""}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		store := newSharedStore()
-		store.records["facts"] = data
-		saved, _, err := factsDocument(store).Read(t.Context())
+		store, _ := statetest.New()
+		if _, err := store.Write(t.Context(), "facts-v3", data, ""); err != nil {
+			t.Fatal(err)
+		}
+		d := factsDocument(store)
+		saved, _, err := d.Read(t.Context())
 		if err != nil {
 			if saved != nil || !state.IsDamaged(err) {
 				t.Fatalf("%s: half of it is used, %v", data, err)
 			}
 			return
 		}
-		again := newSharedStore()
-		if err := factsDocument(again).Write(t.Context(), savedFactsOf(saved.set())); err != nil || !bytes.Equal(again.records["facts"], data) {
-			t.Errorf("%s is read as %s, %v", data, again.records["facts"], err)
+		set := saved.set()
+		if err := d.Write(t.Context(), savedFactsOf(set)); err != nil {
+			t.Fatal(err)
+		}
+		if again, _, err := factsDocument(store).Read(t.Context()); err != nil || !again.set().Equal(set) {
+			t.Errorf("%s is read as %+v, %v", data, again, err)
 		}
 	})
 }

@@ -89,7 +89,7 @@ func start(t *testing.T, f refresh.FactsProvider) *harness {
 	return startWith(t, f, nil)
 }
 
-func startWith(t *testing.T, f refresh.FactsProvider, s state.Store) *harness {
+func startWith(t *testing.T, f refresh.FactsProvider, s *state.Store) *harness {
 	t.Helper()
 	source := fleettest.NewSource()
 	clock := time.Unix(1_700_000_000, 0)
@@ -110,13 +110,26 @@ func startWith(t *testing.T, f refresh.FactsProvider, s state.Store) *harness {
 	return &harness{T: t, r: r, s: source}
 }
 
-func folder(t *testing.T, dir string) *state.Folder {
+func folder(t *testing.T, dir string) *state.Store {
 	t.Helper()
 	f, err := state.NewFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return state.New(f)
+}
+
+// overwrite replaces the content of a record of a folder, as only another process would.
+func overwrite(t *testing.T, dir, name, old, updated string) {
+	t.Helper()
+	s := folder(t, dir)
+	data, version, err := s.Read(t.Context(), name)
+	if err != nil || !strings.Contains(string(data), old) {
+		t.Fatalf("%q is not in record %s, %v", old, name, err)
+	}
+	if _, err := s.Write(t.Context(), name, []byte(strings.Replace(string(data), old, updated, 1)), version); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (h *harness) say(s *snapshot.Snapshot, err error) {

@@ -2,10 +2,8 @@ package refresh
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
-// factsQuiet is how often facts are written at most.
+// factsQuiet is how long changed facts are collected before they are written.
 const factsQuiet = 10 * time.Second
 
 // LastKnownFacts are the facts of a provider, completed by those from before a restart (rule 9): a
@@ -22,11 +20,11 @@ const factsQuiet = 10 * time.Second
 // known ones while the API server is away at a start.
 type LastKnownFacts struct {
 	FactsProvider
-	store   state.Store
-	saved   *state.Document[savedFacts]
-	log     *slog.Logger
-	quiet   time.Duration
-	changed trigger.Trigger
+	saved state.Replicated[savedFacts]
+	place string
+	log   *slog.Logger
+	// loadedNow is called once the store has been read.
+	loadedNow func()
 
 	mu sync.Mutex
 	// loaded reports that the store has been read; before, no facts are complete.
@@ -39,11 +37,13 @@ type LastKnownFacts struct {
 }
 
 // NewLastKnownFacts keeps a provider's facts in a store.
-func NewLastKnownFacts(p FactsProvider, s state.Store, log *slog.Logger) *LastKnownFacts {
-	return &LastKnownFacts{
-		FactsProvider: p, store: s, saved: factsDocument(s), log: log, quiet: factsQuiet,
-		changed: trigger.New(), clusters: map[string]facts.Cluster{},
+func NewLastKnownFacts(p FactsProvider, s *state.Store, log *slog.Logger) *LastKnownFacts {
+	l := &LastKnownFacts{FactsProvider: p, place: s.String(), log: log, clusters: map[string]facts.Cluster{}}
+	l.saved = state.Replicated[savedFacts]{
+		Record: state.NewDocument[savedFacts](s, "facts", 3), Merge: l.merge, Value: l.value, Report: l.report,
+		Quiet: factsQuiet, Fire: trigger.New(),
 	}
+	return l
 }
 
 // Current returns the provider's facts and the last known ones of clusters that it does not know
@@ -89,8 +89,8 @@ func (l *LastKnownFacts) Err() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.loaded {
-		return l.problem
+	if !l.loaded && l.problem != nil {
+		return fmt.Errorf("the last known facts cannot be read yet: %w", l.problem)
 	}
 	return nil
 }
@@ -100,12 +100,6 @@ func (l *LastKnownFacts) Problem() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.problem
-}
-
-func (l *LastKnownFacts) setProblem(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.problem = err
 }
 
 // Forget drops the last known facts of clusters that have no member file any more.
@@ -125,104 +119,56 @@ func (l *LastKnownFacts) Run(ctx context.Context, changed func()) {
 	defer wg.Wait()
 	wg.Go(func() {
 		l.FactsProvider.Run(ctx, func() {
-			l.changed.Fire()
+			l.saved.Fire.Fire()
 			changed()
 		})
 	})
-	if !state.Await(ctx, l.load, func(err error) {
-		l.log.Warn("the last known facts cannot be read yet", "state", l.store.String(), "error", err)
-		l.setProblem(fmt.Errorf("the last known facts cannot be read yet: %w", err))
-	}) {
-		return
+	l.loadedNow = changed
+	l.saved.Run(ctx)
+}
+
+// merge takes in the clusters of the record that this process does not know: a replica, or this one
+// before a restart, may have seen them.
+func (l *LastKnownFacts) merge(theirs *savedFacts) {
+	l.mu.Lock()
+	first := !l.loaded
+	l.loaded = true
+	if theirs != nil {
+		if first {
+			set := theirs.set()
+			l.before = &set
+		}
+		for _, c := range theirs.Clusters {
+			if _, known := l.clusters[c.Name]; !known {
+				l.clusters[c.Name] = c
+			}
+		}
 	}
-	changed()
-	for {
-		select {
-		case <-ctx.Done():
-			l.save(context.WithoutCancel(ctx))
-			return
-		case <-l.changed:
-		}
-		l.save(ctx)
-		timer := time.NewTimer(l.quiet)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+	l.mu.Unlock()
+	if first {
+		l.loadedNow()
 	}
 }
 
-// load reads the facts from before the restart. Damaged ones are reported and not used.
-func (l *LastKnownFacts) load(ctx context.Context) error {
-	saved, _, err := l.saved.Read(ctx)
-	if err != nil && !state.IsDamaged(err) {
-		return err
-	}
+// value returns the facts to write, once they are complete.
+func (l *LastKnownFacts) value() (savedFacts, bool) {
+	set, complete := l.FactsProvider.Current()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.loaded, l.problem = true, err
-	if err != nil {
-		l.log.Error("the last known facts cannot be used", "state", l.store.String(), "error", err)
+	if !complete {
+		return savedFacts{}, false
 	}
-	if saved != nil {
-		set := saved.set()
-		l.before = &set
-		for _, c := range saved.Clusters {
-			l.clusters[c.Name] = c
-		}
-	}
-	return nil
+	return savedFactsOf(l.withLastKnown(set)), true
 }
 
-// save writes the facts, if they are complete. It takes in the clusters that a replica has written
-// meanwhile: that one may have seen a cluster that this one has not.
-func (l *LastKnownFacts) save(ctx context.Context) {
-	if _, complete := l.FactsProvider.Current(); !complete {
-		return
+// report notes what is wrong with the store.
+func (l *LastKnownFacts) report(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil && (l.problem == nil || l.problem.Error() != err.Error()) {
+		l.log.Error("the last known facts cannot be read or written", "state", l.place, "error", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
-	defer cancel()
-	err := state.Retry(func() error {
-		theirs, changed, err := l.saved.Read(ctx)
-		if err != nil && !state.IsDamaged(err) {
-			return err
-		}
-		if changed && theirs != nil {
-			l.mu.Lock()
-			for _, c := range theirs.Clusters {
-				if _, known := l.clusters[c.Name]; !known {
-					l.clusters[c.Name] = c
-				}
-			}
-			l.mu.Unlock()
-		}
-		set, _ := l.Current()
-		err = l.saved.Write(ctx, savedFactsOf(set))
-		var large *state.TooLarge
-		if errors.As(err, &large) { // Applications are the most of it
-			smaller := l.saved.Write(ctx, savedFactsOf(withoutApplications(set)))
-			if errors.Is(smaller, state.ErrConflict) {
-				return smaller
-			}
-			err = errors.Join(err, smaller)
-		}
-		return err
-	})
-	l.setProblem(err)
-	if err != nil {
-		l.log.Error("the store does not take the facts", "state", l.store.String(), "error", err)
-	}
-}
-
-// withoutApplications returns the clusters and grants of a set.
-func withoutApplications(set facts.Set) facts.Set {
-	out := facts.NewSet(set.Closed, clustersOf(set)...)
-	if member := set.GrantsOf(); member != "" {
-		held, _ := set.Grants(member)
-		out = out.WithGrants(member, held...)
-	}
-	return out
+	l.problem = err
 }
 
 func clustersOf(set facts.Set) []facts.Cluster {
@@ -246,10 +192,6 @@ type savedFacts struct {
 	Grants   []facts.OwnershipGrant `json:"grants,omitempty"`
 }
 
-func factsDocument(s state.Store) *state.Document[savedFacts] {
-	return state.NewDocument(s, "facts", "facts/2", savedFacts.check)
-}
-
 func savedFactsOf(set facts.Set) savedFacts {
 	s := savedFacts{Closed: set.Closed, Clusters: clustersOf(set), GrantsOf: set.GrantsOf()}
 	s.Applications, s.Known = set.Applications()
@@ -266,17 +208,4 @@ func (s savedFacts) set() facts.Set {
 		set = set.WithGrants(s.GrantsOf, s.Grants...)
 	}
 	return set
-}
-
-// check refuses names that are empty, listed twice or out of order, and lists of nobody.
-func (s savedFacts) check() error {
-	again := savedFactsOf(s.set())
-	sameClusters := slices.EqualFunc(s.Clusters, again.Clusters, facts.Cluster.Equal)
-	if !sameClusters || !slices.Equal(s.Applications, again.Applications) || !slices.Equal(s.Grants, again.Grants) {
-		return errors.New("a name is listed twice or out of order")
-	}
-	if slices.ContainsFunc(s.Clusters, func(c facts.Cluster) bool { return c.Name == "" }) {
-		return errors.New("it has a cluster without a name")
-	}
-	return nil
 }

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/state/statetest"
 )
 
 // away is a provider that cannot know yet, and why.
@@ -39,7 +38,7 @@ func TestGrantsOutliveARestart(t *testing.T) {
 		{"not kept, and not looked for", without, facts.NewSet(true), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store := newSharedStore()
+			store, _ := statetest.New()
 			if err := factsDocument(store).Write(t.Context(), savedFactsOf(c.known)); err != nil {
 				t.Fatal(err)
 			}
@@ -55,13 +54,5 @@ func TestGrantsOutliveARestart(t *testing.T) {
 				t.Errorf("%+v, %t", set, complete)
 			}
 		})
-	}
-	small := withoutApplications(with)
-	if _, known := small.Applications(); known {
-		t.Error("Applications are known")
-	}
-	got, _ := small.Grants("one")
-	if diff := cmp.Diff([]facts.OwnershipGrant{held}, got); diff != "" {
-		t.Error(diff)
 	}
 }

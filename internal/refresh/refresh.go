@@ -1,8 +1,10 @@
 package refresh
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -25,7 +27,10 @@ type Options struct {
 	// Hub is the hub whose errors make a revision refused; empty means all.
 	Hub string
 	// Store keeps what a restart goes on from; without it, a restart accepts what the source has.
-	Store state.Store
+	Store *state.Store
+	// Patience is how long a source may be silent after the start before the state from before the
+	// restart is served; default 15 s.
+	Patience time.Duration
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Now defaults to time.Now.
@@ -65,6 +70,9 @@ type Refresher struct {
 	lastKnownGood fleetstate.LastKnownGood
 }
 
+// defaultPatience is less than a probe of Kubernetes waits before it gives up a pod.
+const defaultPatience = 15 * time.Second
+
 // polled is the newest of the source.
 type polled struct {
 	done     bool
@@ -89,6 +97,7 @@ func New(o Options) (*Refresher, error) {
 	if o.Observe == nil {
 		o.Observe = func(Outcome) {}
 	}
+	o.Patience = cmp.Or(o.Patience, defaultPatience)
 	r := &Refresher{
 		o: o, trigger: trigger.New(), changed: make(chan struct{}),
 		status: Status{Source: o.Source.String(), Waiting: waitingForSource(o.Source)},
@@ -166,11 +175,24 @@ func (r *Refresher) update(s *snapshot.Snapshot, err error) {
 	r.trigger.Fire()
 }
 
+// stopWaiting takes a source that has said nothing since the start for one that cannot be read.
+func (r *Refresher) stopWaiting() {
+	r.mu.Lock()
+	if !r.newest.done {
+		r.newest = polled{done: true, err: &source.Error{
+			Reason: source.Unreachable, Source: r.o.Source.String(), Detail: fmt.Sprintf("nothing has been read within %s of the start", r.o.Patience),
+		}}
+	}
+	r.mu.Unlock()
+	r.trigger.Fire()
+}
+
 // run is the worker.
 func (r *Refresher) run(ctx context.Context) {
 	if !r.restore(ctx) {
 		return
 	}
+	defer time.AfterFunc(r.o.Patience, r.stopWaiting).Stop()
 	r.trigger.Fire() // facts may have been complete before the first change
 	for {
 		select {
@@ -290,6 +312,6 @@ func (r *Refresher) setStoreProblem(err error) {
 	defer r.mu.Unlock()
 	r.status.StoreProblem = ""
 	if err != nil {
-		r.status.StoreProblem = limit(err.Error())
+		r.status.StoreProblem = shorten(err.Error())
 	}
 }

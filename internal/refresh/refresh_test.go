@@ -358,12 +358,17 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Half a record is no state, and no reason not to start.
-	for _, name := range []string{"accepted.record", "snapshot-*.record"} {
+	for _, name := range []string{"accepted-v3.record", "snapshots-v3-*.record"} {
 		paths, err := filepath.Glob(filepath.Join(dir, name))
 		if err != nil || len(paths) != 1 {
 			t.Fatalf("%v %v", paths, err)
 		}
 		data, err := os.ReadFile(paths[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := strings.TrimSuffix(filepath.Base(paths[0]), ".record")
+		content, _, err := folder(t, dir).Read(t.Context(), record)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -380,13 +385,14 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 			if st := h.r.Status(); st.StoreProblem != "" {
 				t.Errorf("%s is not replaced: %s", name, st.StoreProblem)
 			}
-			if again, err := os.ReadFile(paths[0]); err != nil || !bytes.Equal(again, data) {
+			if again, _, err := folder(t, dir).Read(t.Context(), record); err != nil || !bytes.Equal(again, content) {
 				t.Errorf("%s is not as it was, %v", name, err)
 			}
 		}
 		// Nor is one whose content is not as it was written: it would stand for a revision that it
 		// is not.
-		damaged := bytes.Replace(data, []byte("a"), []byte("b"), 1)
+		damaged := bytes.Clone(data)
+		damaged[len(damaged)-20] ^= 1
 		if err := os.WriteFile(paths[0], damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}

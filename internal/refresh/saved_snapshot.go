@@ -1,118 +1,106 @@
 package refresh
 
 import (
+	"archive/tar"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
+// snapshotKind names the records of snapshots. A revision names its content, so each one has a
+// record of its own that never changes: a tar archive of its files.
+var snapshotKind = state.Name("snapshots", 3)
+
+// Keys of an archive's entries: problemKey is why a file has no content, and digestKey what it has
+// instead. The first entry is empty, and its revisionKey names the revision.
 const (
-	snapshotFormat = "snapshot/2"
-	snapshotPrefix = "snapshot-"
+	revisionKey = "ARGOSY.revision"
+	problemKey  = "ARGOSY.problem"
+	digestKey   = "ARGOSY.digest"
 )
-
-// savedSnapshot is a snapshot as it is written. A revision names its content, so it has a record of
-// its own that never changes.
-type savedSnapshot struct {
-	Revision string      `json:"revision"`
-	Files    []savedFile `json:"files"`
-}
-
-// savedFile is a file of a snapshot, sorted by path. Bytes that are not UTF-8 are in RawPath and
-// RawData.
-type savedFile struct {
-	Path    string `json:"path,omitempty"`
-	RawPath []byte `json:"rawPath,omitempty"`
-	Data    string `json:"data,omitempty"`
-	RawData []byte `json:"rawData,omitempty"`
-	// Problem is why a file has no content, and Digest what it has instead.
-	Problem *problem.Problem `json:"problem,omitempty"`
-	Digest  string           `json:"digest,omitempty"`
-}
-
-func (f savedFile) path() string { return f.Path + string(f.RawPath) }
-
-// split returns data as text, or raw if it is not UTF-8.
-func split(data []byte) (text string, raw []byte) {
-	if utf8.Valid(data) {
-		return string(data), nil
-	}
-	return "", data
-}
 
 // snapshotRecord names the record of a revision.
 func snapshotRecord(revision string) string {
-	sum := sha256.Sum256([]byte(snapshotFormat + " " + revision))
-	return snapshotPrefix + hex.EncodeToString(sum[:10])
+	sum := sha256.Sum256([]byte(revision))
+	return snapshotKind + "-" + hex.EncodeToString(sum[:10])
 }
 
-func snapshotDocument(s state.Store, revision string) *state.Document[savedSnapshot] {
-	return state.NewDocument(s, snapshotRecord(revision), snapshotFormat, func(saved savedSnapshot) error {
-		if saved.Revision != revision {
-			return errors.New("it is of another revision")
-		}
-		return saved.check()
-	})
-}
-
-// check refuses what no snapshot contains.
-func (s savedSnapshot) check() error {
-	last := ""
-	for _, f := range s.Files {
-		p := f.path()
-		switch {
-		case f.RawPath != nil && (f.Path != "" || utf8.Valid(f.RawPath)), f.RawData != nil && (f.Data != "" || utf8.Valid(f.RawData)):
-			return fmt.Errorf("%q is text and raw", p)
-		case !fs.ValidPath(strings.ToValidUTF8(p, "?")): // Git has paths in any encoding
-			return fmt.Errorf("%q is no path of a repository", p)
-		case p <= last:
-			return fmt.Errorf("%q is listed twice or out of order", p)
-		case (f.Problem == nil) != (f.Digest == ""), f.Problem != nil && len(f.Data)+len(f.RawData) > 0:
-			return fmt.Errorf("%q has a problem and content, or neither", p)
-		}
-		last = p
-	}
-	return nil
-}
-
-func saveSnapshot(s *snapshot.Snapshot) savedSnapshot {
-	out := savedSnapshot{Revision: s.Revision, Files: make([]savedFile, 0, s.Len())}
-	for _, p := range s.Paths() {
-		file := s.File(p)
-		var saved savedFile
-		saved.Path, saved.RawPath = split([]byte(p))
+// archive writes a snapshot. Equal snapshots give equal bytes.
+func archive(s *snapshot.Snapshot) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	failed := w.WriteHeader(&tar.Header{Name: "revision", PAXRecords: map[string]string{revisionKey: s.Revision}})
+	for _, file := range s.FilesUnder("") {
+		head := &tar.Header{Name: file.Path, Mode: 0o600, Size: int64(len(file.Data))}
 		if file.Err != nil {
-			saved.Problem = &problem.From(file.Err, problem.InvalidValue, problem.Pos{File: p})[0]
-			saved.Digest = file.Digest
-		} else {
-			saved.Data, saved.RawData = split(file.Data)
+			why, err := json.Marshal(problem.From(file.Err, problem.InvalidValue, problem.Pos{File: file.Path})[0])
+			failed = errors.Join(failed, err)
+			head.PAXRecords = map[string]string{problemKey: string(why), digestKey: file.Digest}
 		}
-		out.Files = append(out.Files, saved)
+		err := w.WriteHeader(head)
+		_, unwritten := w.Write(file.Data)
+		failed = errors.Join(failed, err, unwritten)
 	}
-	return out
+	err := errors.Join(failed, w.Close())
+	return b.Bytes(), err
 }
 
-func (s savedSnapshot) snapshot() *snapshot.Snapshot {
-	files := make(map[string]*snapshot.File, len(s.Files))
-	for _, f := range s.Files {
-		p := f.path()
-		if f.Problem != nil {
-			files[p] = &snapshot.File{Path: p, Digest: f.Digest, Err: *f.Problem}
-			continue
-		}
-		data := f.RawData
-		if data == nil {
-			data = []byte(f.Data)
-		}
-		files[p] = snapshot.NewFile(p, data, int64(len(data)))
+// unarchive reads what archive has written of a revision; anything else is damaged.
+func unarchive(revision string, data []byte) (*snapshot.Snapshot, error) {
+	files, err := readArchive(revision, data)
+	if err != nil {
+		return nil, &state.Damaged{Record: snapshotRecord(revision), Why: err.Error()}
 	}
-	return snapshot.New(s.Revision, files)
+	return snapshot.New(revision, files), nil
+}
+
+func readArchive(revision string, data []byte) (map[string]*snapshot.File, error) {
+	in := bytes.NewReader(data)
+	r := tar.NewReader(in)
+	head, err := r.Next()
+	if err != nil {
+		return nil, err
+	}
+	if head.PAXRecords[revisionKey] != revision {
+		return nil, errors.New("it is of another revision")
+	}
+	files, last := map[string]*snapshot.File{}, ""
+	for {
+		head, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files, nil
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case !fs.ValidPath(strings.ToValidUTF8(head.Name, "?")): // Git has paths in any encoding
+			return nil, fmt.Errorf("%q is no path of a repository", head.Name)
+		case head.Name <= last || head.Typeflag != tar.TypeReg || head.Size > int64(in.Len()):
+			return nil, fmt.Errorf("%q is listed twice, out of order, cut off or no file", head.Name)
+		}
+		last = head.Name
+		content := make([]byte, head.Size)
+		if _, err := io.ReadFull(r, content); err != nil {
+			return nil, err
+		}
+		file := snapshot.NewFile(head.Name, content, head.Size)
+		if why, is := head.PAXRecords[problemKey]; is {
+			var p problem.Problem
+			if err := json.Unmarshal([]byte(why), &p); err != nil {
+				return nil, err
+			}
+			file = &snapshot.File{Path: head.Name, Digest: head.PAXRecords[digestKey], Err: p}
+		}
+		files[head.Name] = file
+	}
 }

@@ -75,7 +75,7 @@ func quarantined(st *fleetstate.State, hub string, before []Quarantined, now tim
 	for _, q := range st.Quarantined(hub) {
 		one := Quarantined{
 			Hub: q.Hub, Member: q.Name, Standing: q.Standing, Revision: q.Revision, Reason: string(q.First().Reason),
-			Problem: limit(q.First().Error()), Problems: len(q.Problems), Since: now,
+			Problem: shorten(q.First().Error()), Problems: len(q.Problems), Since: now,
 		}
 		if old, ok := known[q.ID]; ok && old.same(one) {
 			one.Since = old.Since
@@ -114,25 +114,25 @@ func (s Status) Err() error {
 	if s.Ready() {
 		return nil
 	}
-	return errors.New(limit("not ready: " + s.Waiting))
+	return errors.New(shorten("not ready: " + s.Waiting))
 }
 
 // refusalOf makes a refusal of problems, of which there is at least one.
 func refusalOf(cause Cause, revision string, ps []problem.Problem) Refusal {
 	ps = problem.Sorted(ps)
-	return Refusal{Cause: cause, Reason: string(ps[0].Reason), Problem: limit(text(ps[0])), Problems: len(ps), Revision: revision}
+	return Refusal{Cause: cause, Reason: string(ps[0].Reason), Problem: shorten(text(ps[0])), Problems: len(ps), Revision: revision}
 }
 
 // refusalOfSource makes a refusal of a source's error.
 func refusalOfSource(err error) Refusal {
-	return Refusal{Cause: Source, Reason: string(source.ReasonOf(err)), Problem: limit(err.Error()), Problems: 1}
+	return Refusal{Cause: Source, Reason: string(source.ReasonOf(err)), Problem: shorten(err.Error()), Problems: 1}
 }
 
 // refusalOfFacts makes a refusal of facts that cannot be read.
 func refusalOfFacts(err error) Refusal {
 	ps := problem.From(err, "unreadable", problem.Pos{})
 	if len(ps) == 0 {
-		return Refusal{Cause: Facts, Reason: "unreadable", Problem: limit(err.Error()), Problems: 1}
+		return Refusal{Cause: Facts, Reason: "unreadable", Problem: shorten(err.Error()), Problems: 1}
 	}
 	return refusalOf(Facts, "", ps)
 }
@@ -144,9 +144,5 @@ func text(p problem.Problem) string {
 	return fmt.Sprintf("member %q of hub %q: %s", p.Cluster, p.Hub, p.Error())
 }
 
-func limit(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return s[:maxText-3] + "..."
-}
+// shorten bounds a text of Status.
+func shorten(s string) string { return problem.Truncate(s, maxText) }

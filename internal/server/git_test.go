@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/location"
 )
@@ -119,5 +122,41 @@ func TestGitSource(t *testing.T) {
 	}
 	if _, body := again.readiness(); len(body.Refused) != 2 || body.Refused[0].Cause != refresh.Source || body.Refused[1].Revision != worse {
 		t.Errorf("%+v", body)
+	}
+}
+
+// Rule G4: a Git server that accepts connections and says nothing does not leave a restarted
+// service unready: it serves what it accepted before, and says so.
+func TestHangingGitServerServesRestoredState(t *testing.T) {
+	dir := t.TempDir()
+	first := start(t, storedIn(t, dir))
+	revision := first.say(repository(nil)).Revision
+	want := first.ask(`{"view":"components","group":"addons"}`)
+	if err := first.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	hanging, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hanging.Close()
+	second := start(t, storedIn(t, dir), func(o *server.Options) {
+		o.SourcePatience = time.Millisecond
+		var err error
+		if o.Source, err = location.Open(git.Options{Location: "http://" + hanging.Addr().String() + "/fleet.git"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	second.until("serving", refresh.Status.Ready)
+	if got := second.ask(`{"view":"components","group":"addons"}`); got.code != http.StatusOK || got.body != want.body {
+		t.Errorf("%d %s, want %s", got.code, got.body, want.body)
+	}
+	r, ready := second.readiness()
+	if r.code != http.StatusOK || ready.Revision != revision || len(ready.Refused) != 1 || ready.Refused[0].Reason != string(source.Unreachable) ||
+		!strings.HasSuffix(ready.Refused[0].Problem, "/fleet.git\": nothing has been read within 1ms of the start") {
+		t.Errorf("readyz: %s", r.body)
+	}
+	if m := second.get("/metrics").body; !strings.Contains(m, `argosy_serving_stale{cause="source"} 1`) {
+		t.Error("no metric says so")
 	}
 }

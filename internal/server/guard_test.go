@@ -423,6 +423,9 @@ func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 	s.gives(ofDNS, askDNS, dozen-1)
 	s.say(twelve(with(lose(1, 2), hour)))
 	s.refuses(ofDNS, askDNS, refused)
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	restarted := start(t, keep(dir))
 	restarted.say(twelve(with(lose(1, 2), hour)))
 	restarted.refuses(ofDNS, askDNS, refused)

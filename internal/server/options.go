@@ -63,7 +63,10 @@ type Options struct {
 	Grants Grants
 
 	// Store keeps what a restart goes on from; default none.
-	Store state.Store
+	Store *state.Store
+	// SourcePatience is how long Source may be silent after the start before the state in Store is
+	// served; 0 for the default of package refresh.
+	SourcePatience time.Duration
 	// StoreFacts keeps the facts in Store, too: those of Kubernetes may be gone or out of reach
 	// after a restart.
 	StoreFacts bool

@@ -313,7 +313,7 @@ func TestRestartKeepsABrokenMembersSets(t *testing.T) {
 	if err := again.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := filepath.Glob(filepath.Join(state, "state", "snapshot-*")); err != nil || len(left) != 1 {
+	if left, err := filepath.Glob(filepath.Join(state, "state", "snapshots-v3-*")); err != nil || len(left) != 1 {
 		t.Errorf("snapshots %v, %v; want that of the accepted revision", left, err)
 	}
 }

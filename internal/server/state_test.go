@@ -17,25 +17,29 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// sharedStore is a folder that the replicas of one process share.
-type sharedStore struct{ *state.Folder }
+// sharedFolder is a folder that the replicas of one process share.
+type sharedFolder struct{ *state.Folder }
 
-func (sharedStore) Shared() bool { return true }
+func (sharedFolder) Shared() bool { return true }
 
 // newSharedStore returns a store, and its folder.
-func newSharedStore(t *testing.T) (state.Store, string) {
+func newSharedStore(t *testing.T) (*state.Store, string) {
 	t.Helper()
 	dir := t.TempDir()
-	return sharedStore{folderStore(t, dir)}, dir
+	f, err := state.NewFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state.New(sharedFolder{f}), dir
 }
 
-func folderStore(t *testing.T, dir string) *state.Folder {
+func folderStore(t *testing.T, dir string) *state.Store {
 	t.Helper()
 	f, err := state.NewFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return state.New(f)
 }
 
 // storedIn has a service keep its state in a folder.
@@ -44,7 +48,7 @@ func storedIn(t *testing.T, dir string) func(*server.Options) {
 	return func(o *server.Options) { o.Store = folderStore(t, dir) }
 }
 
-func in(s state.Store) func(*server.Options) {
+func in(s *state.Store) func(*server.Options) {
 	return func(o *server.Options) {
 		o.Store, o.Now = s, func() time.Time { return today }
 	}
@@ -102,7 +106,7 @@ func TestReplicasShareBaselines(t *testing.T) {
 			t.Fatal(err)
 		}
 		if damaged {
-			path := filepath.Join(dir, "responses.record")
+			path := filepath.Join(dir, "responses-v3.record")
 			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)

@@ -1,14 +1,12 @@
 package state
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -16,16 +14,11 @@ import (
 )
 
 const (
-	folderFormat  = "argosy-record"
-	folderVersion = "1"
-	suffix        = ".record"
-	temporary     = ".record-"
-	// maxFile bounds a record of a folder, in bytes.
-	maxFile = 512 << 20
+	suffix    = ".record"
+	temporary = ".record-"
 )
 
-// Folder is a store of files, for one process. The first line of a file has its format, version and
-// checksum.
+// Folder holds objects in files, for one process.
 type Folder struct {
 	dir string
 	mu  sync.Mutex
@@ -48,64 +41,49 @@ func (f *Folder) String() string { return "folder " + f.dir }
 // Shared is false: a folder belongs to one process.
 func (f *Folder) Shared() bool { return false }
 
+// MaxSize is more than a record may have.
+func (f *Folder) MaxSize() int { return 2 * maxRecord }
+
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, name+suffix) }
 
-// Read reads a file, whole or not at all. The version is its checksum. A file that the disk does
-// not give is damaged: waiting would not help.
-func (f *Folder) Read(_ context.Context, name string) ([]byte, string, error) {
+// Get reads a file. The version is its checksum. A file that the disk does not give is damaged:
+// waiting would not help.
+func (f *Folder) Get(_ context.Context, name string) ([]byte, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.read(name)
+	return f.get(name)
 }
 
-func (f *Folder) read(name string) ([]byte, string, error) {
+func (f *Folder) get(name string) ([]byte, string, error) {
 	info, err := os.Stat(f.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", ErrNotFound
 	}
+	if err == nil && info.Size() > int64(f.MaxSize()) {
+		err = fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), f.MaxSize())
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(f.path(name))
+	}
 	if err != nil {
 		return nil, "", &Damaged{name, err.Error()}
 	}
-	if info.Size() > maxFile {
-		return nil, "", &Damaged{name, fmt.Sprintf("it has %d bytes; the limit is %d", info.Size(), maxFile)}
-	}
-	data, err := os.ReadFile(f.path(name))
-	if err != nil {
-		return nil, "", &Damaged{name, err.Error()}
-	}
-	head, body, _ := bytes.Cut(data, []byte{'\n'})
-	words := strings.Fields(string(head))
-	switch {
-	case len(words) != 3 || words[0] != folderFormat:
-		return nil, "", &Damaged{name, "it is no record"}
-	case words[1] != folderVersion:
-		return nil, "", &Damaged{name, fmt.Sprintf("it is of version %q; expected %q", words[1], folderVersion)}
-	case words[2] != checksum(body):
-		return nil, "", &Damaged{name, "its checksum is wrong"}
-	}
-	return body, words[2], nil
+	return data, checksum(data), nil
 }
 
-// Write writes a file in one step, also in place of a damaged one.
-func (f *Folder) Write(_ context.Context, name string, data []byte, version string) (string, error) {
+// Put writes a file in one step, also in place of one that cannot be read.
+func (f *Folder) Put(_ context.Context, name string, data []byte, version string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, current, err := f.read(name); !IsDamaged(err) && current != version {
+	if _, now, err := f.get(name); !IsDamaged(err) && now != version {
 		return "", ErrConflict
 	}
-	if len(data) > maxFile {
-		return "", &TooLarge{name, len(data), maxFile}
-	}
-	sum := checksum(data)
-	head := fmt.Appendf(nil, "%s %s %s\n", folderFormat, folderVersion, sum)
-	if err := atomicfile.Write(f.path(name), temporary, head, data); err != nil {
-		return "", err
-	}
-	return sum, nil
+	return checksum(data), atomicfile.Write(f.path(name), temporary, data)
 }
 
-// Remove removes a file.
-func (f *Folder) Remove(_ context.Context, name string) error {
+// Delete removes a file.
+func (f *Folder) Delete(_ context.Context, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,8 +92,8 @@ func (f *Folder) Remove(_ context.Context, name string) error {
 	return nil
 }
 
-// Names lists the records.
-func (f *Folder) Names(context.Context) ([]string, error) {
+// List lists the files.
+func (f *Folder) List(context.Context) ([]string, error) {
 	entries, err := os.ReadDir(f.dir)
 	var out []string
 	for _, e := range entries {
@@ -123,6 +101,5 @@ func (f *Folder) Names(context.Context) ([]string, error) {
 			out = append(out, name)
 		}
 	}
-	slices.Sort(out)
 	return out, err
 }

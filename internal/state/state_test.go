@@ -1,88 +1,25 @@
-package state
+package state_test
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/state/statetest"
 )
 
-// fakeAPI holds objects as Kubernetes does, and can be made to fail.
-type fakeAPI struct {
-	mu      sync.Mutex
-	objects map[string]Object
-	version int
-	// fails is asked before each Put and Delete.
-	fails func(name string) error
-}
-
-func newAPI() *fakeAPI { return &fakeAPI{objects: map[string]Object{}} }
-
-func (s *fakeAPI) String() string { return "a fake API" }
-
-func (s *fakeAPI) Get(_ context.Context, name string) (Object, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o, ok := s.objects[name]
-	if !ok {
-		return Object{}, ErrNotFound
-	}
-	o.Data, o.Meta = bytes.Clone(o.Data), maps.Clone(o.Meta)
-	return o, nil
-}
-
-func (s *fakeAPI) Put(_ context.Context, o Object) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fails != nil {
-		if err := s.fails(o.Name); err != nil {
-			return "", err
-		}
-	}
-	if len(o.Data) > 1<<20 {
-		return "", errors.New("too large for an object")
-	}
-	if old := s.objects[o.Name]; old.Version != o.Version {
-		return "", ErrConflict
-	}
-	s.version++
-	o.Version = strconv.Itoa(s.version)
-	o.Data, o.Meta = bytes.Clone(o.Data), maps.Clone(o.Meta)
-	s.objects[o.Name] = o
-	return o.Version, nil
-}
-
-func (s *fakeAPI) Delete(_ context.Context, name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fails != nil {
-		if err := s.fails(name); err != nil {
-			return err
-		}
-	}
-	delete(s.objects, name)
-	return nil
-}
-
-func (s *fakeAPI) List(context.Context) ([]Object, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []Object
-	for _, o := range s.objects {
-		o.Data, o.Meta = nil, nil
-		out = append(out, o)
-	}
-	return out, nil
-}
+// smallObjects hold about 1,000 bytes beside the head.
+const smallObjects = 2024
 
 // noise returns bytes that cannot be compressed.
 func noise(seed uint64, size int) []byte {
@@ -94,15 +31,16 @@ func noise(seed uint64, size int) []byte {
 	return out
 }
 
-func stores(t *testing.T) map[string]Store {
+func stores(t *testing.T) map[string]*state.Store {
 	t.Helper()
-	folder, err := NewFolder(t.TempDir())
+	folder, err := state.NewFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	small := NewObjects(newAPI())
-	small.chunk = 1000
-	return map[string]Store{"folder": folder, "objects": NewObjects(newAPI()), "small chunks": small}
+	return map[string]*state.Store{
+		"folder": state.New(folder), "objects": state.New(&statetest.Memory{}),
+		"small objects": state.New(&statetest.Memory{Max: smallObjects}, []byte("a key")),
+	}
 }
 
 // Rules 1 and 2: whoever has read the newest replaces it.
@@ -110,7 +48,7 @@ func TestRecordIsReadAsItWasWritten(t *testing.T) {
 	for name, s := range stores(t) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			if _, _, err := s.Read(ctx, "a"); !errors.Is(err, ErrNotFound) {
+			if _, _, err := s.Read(ctx, "a"); !errors.Is(err, state.ErrNotFound) {
 				t.Errorf("no record: %v", err)
 			}
 			version := ""
@@ -119,7 +57,7 @@ func TestRecordIsReadAsItWasWritten(t *testing.T) {
 				if err != nil {
 					t.Fatal(i, err)
 				}
-				if _, err := s.Write(ctx, "a", []byte("late"), version); !errors.Is(err, ErrConflict) {
+				if _, err := s.Write(ctx, "a", []byte("late"), version); !errors.Is(err, state.ErrConflict) {
 					t.Errorf("%d: a writer that has read the one before: %v", i, err)
 				}
 				got, read, err := s.Read(ctx, "a")
@@ -137,7 +75,7 @@ func TestRecordIsReadAsItWasWritten(t *testing.T) {
 			if err := errors.Join(s.Remove(ctx, "a"), s.Remove(ctx, "a")); err != nil {
 				t.Error(err)
 			}
-			if _, _, err := s.Read(ctx, "a"); !errors.Is(err, ErrNotFound) {
+			if _, _, err := s.Read(ctx, "a"); !errors.Is(err, state.ErrNotFound) {
 				t.Errorf("it was removed: %v", err)
 			}
 		})
@@ -148,145 +86,156 @@ func TestRecordIsReadAsItWasWritten(t *testing.T) {
 func TestKilledWriterLeavesOldOrNewRecord(t *testing.T) {
 	before, after := noise(1, 5_000), noise(2, 7_000)
 	for step := range 40 {
-		s := newAPI()
-		c := NewObjects(s)
-		c.chunk = 1000
-		version, err := c.Write(t.Context(), "a", before, "")
+		m := &statetest.Memory{Max: smallObjects}
+		version, err := state.New(m).Write(t.Context(), "a", before, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		left := step
-		s.fails = func(string) error {
+		m.Fails = func(string) error {
 			if left--; left < 0 {
 				return errors.New("the process has ended")
 			}
 			return nil
 		}
-		_, failed := c.Write(t.Context(), "a", after, version)
-		s.fails = nil
-		restarted := NewObjects(s)
-		restarted.chunk = 1000
+		_, failed := state.New(m).Write(t.Context(), "a", after, version)
+		m.Fails = nil
+		restarted := state.New(m)
 		got, version, err := restarted.Read(t.Context(), "a")
 		if want := map[bool][]byte{true: before, false: after}[failed != nil]; err != nil || !bytes.Equal(got, want) {
 			t.Errorf("after %d steps (%v): %d bytes, %v", step, failed, len(got), err)
 		}
-		if _, err := restarted.Write(t.Context(), "a", []byte("small"), version); err != nil {
-			t.Fatal(err)
+		for _, text := range []string{"small", "smaller"} {
+			if version, err = restarted.Write(t.Context(), "a", []byte(text), version); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if _, err := restarted.Write(t.Context(), "a", []byte("smaller"), s.objects["a"].Version); err != nil {
-			t.Fatal(err)
-		}
-		if len(s.objects) != 1 {
-			t.Errorf("after %d steps: %v are left", step, slices.Sorted(maps.Keys(s.objects)))
+		if left := m.Names(); len(left) != 1 {
+			t.Errorf("after %d steps: %v are left", step, left)
 		}
 	}
 }
 
-// Rule 1: damaged, cut off, mixed, or of another format or generation.
+// changeHead changes a key of a record's head.
+func changeHead(m *statetest.Memory, key string, value any) {
+	line, rest, _ := bytes.Cut(m.Object("a"), []byte{'\n'})
+	var head map[string]any
+	if err := json.Unmarshal(line, &head); err != nil {
+		panic(err)
+	}
+	head[key] = value
+	line, _ = json.Marshal(head)
+	m.Set("a", slices.Concat(line, []byte{'\n'}, rest))
+}
+
+// Rule 1: damaged, cut off, mixed, or of another format.
 func TestDamagedObjectsAreReportedAndReplaced(t *testing.T) {
-	const other = "argosy-state/2"
-	for name, damage := range map[string]func(s *fakeAPI, chunk string){
-		"a byte of a chunk": func(s *fakeAPI, chunk string) { o := s.objects[chunk]; o.Data[7] ^= 1; s.objects[chunk] = o },
-		"a chunk cut off":   func(s *fakeAPI, chunk string) { o := s.objects[chunk]; o.Data = o.Data[:9]; s.objects[chunk] = o },
-		"an empty chunk":    func(s *fakeAPI, chunk string) { o := s.objects[chunk]; o.Data = nil; s.objects[chunk] = o },
-		"a chunk missing":   func(s *fakeAPI, chunk string) { delete(s.objects, chunk) },
-		"a chunk too long":  func(s *fakeAPI, chunk string) { o := s.objects[chunk]; o.Data = noise(9, 9999); s.objects[chunk] = o },
-		"another's chunk": func(s *fakeAPI, chunk string) {
-			o := s.objects[chunk]
-			o.Data = noise(9, len(o.Data))
-			s.objects[chunk] = o
-		},
-		"a newer format":       func(s *fakeAPI, _ string) { s.objects["a"].Meta["format"] = other },
-		"no format":            func(s *fakeAPI, _ string) { delete(s.objects["a"].Meta, "format") },
-		"another checksum":     func(s *fakeAPI, _ string) { s.objects["a"].Meta["checksum"] = checksum(nil) },
-		"another size":         func(s *fakeAPI, _ string) { s.objects["a"].Meta["size"] = "17" },
-		"a size that is none":  func(s *fakeAPI, _ string) { s.objects["a"].Meta["size"] = "-1" },
-		"more chunks":          func(s *fakeAPI, _ string) { s.objects["a"].Meta["chunks"] = "99" },
-		"very many chunks":     func(s *fakeAPI, _ string) { s.objects["a"].Meta["chunks"] = "99999999" },
-		"fewer chunks":         func(s *fakeAPI, _ string) { s.objects["a"].Meta["chunks"] = "2" },
-		"another generation":   func(s *fakeAPI, _ string) { o := s.objects["a"]; o.Generation = 7; s.objects["a"] = o },
-		"an older generation":  func(s *fakeAPI, _ string) { o := s.objects["a"]; o.Generation = 1; s.objects["a"] = o },
-		"another record's":     func(s *fakeAPI, _ string) { o := s.objects["a"]; o.Record = "b"; s.objects["a"] = o },
-		"a chunk for the head": func(s *fakeAPI, chunk string) { o := s.objects[chunk]; o.Version = "x"; s.objects["a"] = o },
+	flip := func(b []byte) []byte { b[7] ^= 1; return b }
+	for name, damage := range map[string]func(m *statetest.Memory, chunk string){
+		"a byte of a chunk":  func(m *statetest.Memory, chunk string) { m.Set(chunk, flip(m.Object(chunk))) },
+		"a chunk cut off":    func(m *statetest.Memory, chunk string) { m.Set(chunk, m.Object(chunk)[:9]) },
+		"an empty chunk":     func(m *statetest.Memory, chunk string) { m.Set(chunk, []byte{}) },
+		"a chunk missing":    func(m *statetest.Memory, chunk string) { m.Set(chunk, nil) },
+		"a chunk too long":   func(m *statetest.Memory, chunk string) { m.Set(chunk, noise(9, 9999)) },
+		"another's chunk":    func(m *statetest.Memory, chunk string) { m.Set(chunk, noise(9, len(m.Object(chunk)))) },
+		"a newer format":     func(m *statetest.Memory, _ string) { changeHead(m, "format", "argosy-record/9") },
+		"another checksum":   func(m *statetest.Memory, _ string) { changeHead(m, "sha256", strings.Repeat("0", 64)) },
+		"a short checksum":   func(m *statetest.Memory, _ string) { changeHead(m, "sha256", "") },
+		"another size":       func(m *statetest.Memory, _ string) { changeHead(m, "size", 17) },
+		"no size":            func(m *statetest.Memory, _ string) { changeHead(m, "size", -1) },
+		"more chunks":        func(m *statetest.Memory, _ string) { changeHead(m, "chunks", 99) },
+		"very many chunks":   func(m *statetest.Memory, _ string) { changeHead(m, "chunks", 99999999) },
+		"fewer chunks":       func(m *statetest.Memory, _ string) { changeHead(m, "chunks", 2) },
+		"another generation": func(m *statetest.Memory, _ string) { changeHead(m, "generation", 7) },
+		"no generation":      func(m *statetest.Memory, _ string) { changeHead(m, "generation", 0) },
+		"a chunk for it":     func(m *statetest.Memory, chunk string) { m.Set("a", m.Object(chunk)) },
+		"an empty object":    func(m *statetest.Memory, _ string) { m.Set("a", []byte{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newAPI()
-			c := NewObjects(s)
-			c.chunk = 1000
-			version, err := c.Write(t.Context(), "a", noise(0, 10), "")
-			if err != nil {
+			m := &statetest.Memory{Max: smallObjects}
+			s := state.New(m)
+			if _, err := s.Write(t.Context(), "a", noise(1, 5_000), ""); err != nil {
 				t.Fatal(err)
 			}
-			if _, err = c.Write(t.Context(), "a", noise(1, 5_000), version); err != nil {
-				t.Fatal(err)
-			}
-			chunk := ""
-			for name, o := range s.objects {
-				if o.Chunk == 1 {
-					chunk = name
-				}
-			}
-			damage(s, chunk)
-			data, version, err := c.Read(t.Context(), "a")
-			if !IsDamaged(err) || data != nil {
+			damage(m, m.Names()[2])
+			data, version, err := s.Read(t.Context(), "a")
+			if !state.IsDamaged(err) || data != nil {
 				t.Fatalf("%d bytes are read, %v", len(data), err)
 			}
-			if _, err := c.Write(t.Context(), "a", []byte("new"), version); err != nil {
+			if _, err := s.Write(t.Context(), "a", []byte("new"), version); err != nil {
 				t.Errorf("it cannot be replaced: %v", err)
 			}
-			if data, _, err := c.Read(t.Context(), "a"); err != nil || string(data) != "new" {
+			if data, _, err := s.Read(t.Context(), "a"); err != nil || string(data) != "new" {
 				t.Errorf("replaced: %q %v", data, err)
 			}
 		})
 	}
 }
 
-// Rule 1: a store that has not read the newer record takes the older one for whole.
-func TestOlderRecordIsReported(t *testing.T) {
-	s := newAPI()
-	c := NewObjects(s)
-	version, err := c.Write(t.Context(), "a", []byte("first"), "")
-	if err != nil {
-		t.Fatal(err)
+// Rule 6: who can write objects and does not know the key plants no record: not one of their own,
+// not one of another name, and not the content of one under the head of another.
+func TestPlantedRecordIsDamaged(t *testing.T) {
+	m := &statetest.Memory{}
+	key, old := []byte("a key that nobody knows"), []byte("the key before")
+	keyed := state.New(m, key, old)
+	plant := func(s *state.Store, name, text string) []byte {
+		t.Helper()
+		m.Set(name, nil)
+		if _, err := s.Write(t.Context(), name, []byte(text), ""); err != nil {
+			t.Fatal(err)
+		}
+		return m.Object(name)
 	}
-	backup := s.objects["a"]
-	if _, err := c.Write(t.Context(), "a", []byte("second"), version); err != nil {
-		t.Fatal(err)
+	check := func(what string, want string) {
+		t.Helper()
+		data, _, err := keyed.Read(t.Context(), "a")
+		if want == "" && (!state.IsDamaged(err) || data != nil) || want != "" && (err != nil || string(data) != want) {
+			t.Errorf("%s: %q, %v", what, data, err)
+		}
 	}
-	s.objects["a"] = backup
-	if _, _, err := c.Read(t.Context(), "a"); !IsDamaged(err) || !strings.Contains(err.Error(), "it is of generation 1, but generation 2 was read before") {
-		t.Errorf("%v", err)
-	}
-	if data, _, err := NewObjects(s).Read(t.Context(), "a"); err != nil || string(data) != "first" {
-		t.Errorf("%q %v", data, err)
+	plant(state.New(m), "a", "planted")
+	check("without a key", "")
+	plant(state.New(m, []byte("guessed")), "a", "planted")
+	check("with another key", "")
+	m.Set("a", plant(keyed, "b", "of b"))
+	check("another record's", "")
+	good := plant(keyed, "a", "good")
+	check("its own", "good")
+	_, packed, _ := bytes.Cut(plant(keyed, "b", "gooo"), []byte{'\n'})
+	line, _, _ := bytes.Cut(good, []byte{'\n'})
+	m.Set("a", slices.Concat(line, []byte{'\n'}, packed))
+	check("another content", "")
+	m.Set("a", good)
+	changeHead(m, "generation", 2)
+	check("another generation", "")
+	plant(state.New(m, old), "a", "before")
+	check("with the key before", "before")
+	if data, _, err := state.New(m, key).Read(t.Context(), "a"); err != nil || string(data) != "before" {
+		t.Errorf("it is not signed again: %q, %v", data, err)
 	}
 }
 
 // Rule 4: the error states limit and actual.
 func TestTooLargeRecordIsRefused(t *testing.T) {
-	s := newAPI()
-	c := NewObjects(s)
-	c.limit = 5000
-	_, err := c.Write(t.Context(), "a", noise(1, 6000), "")
-	var large *TooLarge
-	if !errors.As(err, &large) || large.Limit != 5000 || large.Actual < 6000 || len(s.objects) != 0 {
-		t.Errorf("%v, and %d objects", err, len(s.objects))
+	m := &statetest.Memory{}
+	_, err := state.New(m).Write(t.Context(), "a", noise(1, 33<<20), "")
+	if err == nil || !strings.HasSuffix(err.Error(), "bytes; the limit is 33554432") || len(m.Names()) != 0 {
+		t.Errorf("%v, and %v", err, m.Names())
 	}
 }
 
 // Rule 2: replicas that count together lose nothing, and read no half of anything meanwhile.
 func TestReplicasLoseNoWrites(t *testing.T) {
-	s := newAPI()
+	m := &statetest.Memory{Max: 1124}
 	const replicas, each = 4, 25
 	var wg sync.WaitGroup
 	for range replicas {
-		c := NewObjects(s)
-		c.chunk = 100
+		c := state.New(m)
 		wg.Go(func() {
 			for done := 0; done < each; {
 				data, version, err := c.Read(context.Background(), "a")
-				if err != nil && !errors.Is(err, ErrNotFound) {
-					if IsDamaged(err) && strings.Contains(err.Error(), "is missing") {
+				if err != nil && !errors.Is(err, state.ErrNotFound) {
+					if state.IsDamaged(err) && strings.Contains(err.Error(), "is missing") {
 						continue // replaced five times while it was being read
 					}
 					t.Error(err)
@@ -307,7 +256,7 @@ func TestReplicasLoseNoWrites(t *testing.T) {
 				switch _, err := c.Write(context.Background(), "a", append(fmt.Appendf(nil, "%06d", n), noise(uint64(n), 400+n)...), version); {
 				case err == nil:
 					done++
-				case !errors.Is(err, ErrConflict):
+				case !errors.Is(err, state.ErrConflict):
 					t.Error(err)
 					return
 				}
@@ -315,7 +264,7 @@ func TestReplicasLoseNoWrites(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	data, _, err := NewObjects(s).Read(t.Context(), "a")
+	data, _, err := state.New(m).Read(t.Context(), "a")
 	if err != nil || string(data[:6]) != fmt.Sprintf("%06d", replicas*each) {
 		t.Errorf("%.6s %v", data, err)
 	}
@@ -324,36 +273,37 @@ func TestReplicasLoseNoWrites(t *testing.T) {
 // Rule 1, of files. What a killed process has left is removed.
 func TestDamagedFileIsReportedAndReplaced(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
-		"a byte":         func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
-		"cut off":        func(b []byte) []byte { return b[:len(b)-1] },
-		"empty":          func([]byte) []byte { return nil },
-		"a newer format": func(b []byte) []byte { return bytes.Replace(b, []byte(" 1 "), []byte(" 2 "), 1) },
-		"no record":      func([]byte) []byte { return []byte("apiVersion: v1\n") },
+		"a byte":    func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+		"cut off":   func(b []byte) []byte { return b[:len(b)-1] },
+		"empty":     func([]byte) []byte { return nil },
+		"no record": func([]byte) []byte { return []byte("apiVersion: v1\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			f, err := NewFolder(dir)
-			if err != nil {
+			open := func() *state.Store {
+				f, err := state.NewFolder(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return state.New(f)
+			}
+			if _, err := open().Write(t.Context(), "a", []byte("text"), ""); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := f.Write(t.Context(), "a", []byte("text"), ""); err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join(dir, "a"+suffix)
+			path := filepath.Join(dir, "a.record")
 			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(os.WriteFile(path, damage(data), 0o600), os.WriteFile(filepath.Join(dir, temporary+"1"), nil, 0o600)); err != nil {
+			if err := errors.Join(os.WriteFile(path, damage(data), 0o600), os.WriteFile(filepath.Join(dir, ".record-1"), nil, 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			if f, err = NewFolder(dir); err != nil {
-				t.Fatal(err)
-			}
-			if got, _, err := f.Read(t.Context(), "a"); !IsDamaged(err) || got != nil {
+			s := open()
+			got, version, err := s.Read(t.Context(), "a")
+			if !state.IsDamaged(err) || got != nil {
 				t.Errorf("%q %v", got, err)
 			}
-			if _, err := f.Write(t.Context(), "a", []byte("new"), ""); err != nil {
+			if _, err := s.Write(t.Context(), "a", []byte("new"), version); err != nil {
 				t.Error(err)
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
@@ -363,91 +313,103 @@ func TestDamagedFileIsReportedAndReplaced(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever is in the objects, a record is what was written or an error.
+// FuzzRead: whatever is in the objects, a record is what was written or damaged.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte("text"), "4", "0", "", 1)
-	f.Add([]byte{0x1f, 0x8b, 8}, "3", "1", objectsFormat, 2)
-	f.Fuzz(func(t *testing.T, data []byte, size, chunks, format string, generation int) {
-		s := newAPI()
-		c := NewObjects(s)
-		c.chunk = 64
+	f.Add([]byte("text"), 4, 0, "argosy-record/3", 1)
+	f.Add([]byte{0x1f, 0x8b, 8}, 3, 1, "argosy-record/2", 2)
+	f.Fuzz(func(t *testing.T, data []byte, size, chunks int, format string, generation int) {
+		m := &statetest.Memory{Max: 1088}
+		s := state.New(m)
 		want := noise(1, 200)
-		if _, err := c.Write(t.Context(), "a", want, ""); err != nil {
+		if _, err := s.Write(t.Context(), "a", want, ""); err != nil {
 			t.Fatal(err)
 		}
-		o := s.objects["a"]
-		o.Data, o.Generation = data, generation
-		o.Meta["size"], o.Meta["chunks"] = size, chunks
-		if format != "" {
-			o.Meta["format"] = format
-		}
-		s.objects["a"] = o
-		got, _, err := c.Read(t.Context(), "a")
+		changeHead(m, "size", size)
+		changeHead(m, "chunks", chunks)
+		changeHead(m, "format", format)
+		changeHead(m, "generation", generation)
+		line, _, _ := bytes.Cut(m.Object("a"), []byte{'\n'})
+		m.Set("a", slices.Concat(line, []byte{'\n'}, data))
+		got, _, err := s.Read(t.Context(), "a")
 		if err == nil && !bytes.Equal(got, want) {
 			t.Errorf("%d bytes are read that nobody wrote", len(got))
 		}
-		if err != nil && !IsDamaged(err) {
+		if err != nil && !state.IsDamaged(err) {
 			t.Errorf("%v", err)
 		}
 	})
 }
 
-// Rule 5: what no build of this version has written is damaged and left unread, and can be
+// Rule 7: what no build of this version has written is damaged and left unread, and can be
 // replaced.
 func TestDocumentIsReadAsWritten(t *testing.T) {
 	type value struct {
-		Names []string `json:"names"`
+		Names map[string]int `json:"names"`
 	}
-	few := func(v value) error {
-		if len(v.Names) > 2 {
-			return errors.New("too many names")
-		}
-		return nil
-	}
+	x, y := value{map[string]int{"x": 1}}, value{map[string]int{"y": 1}}
 	for name, s := range stores(t) {
 		t.Run(name, func(t *testing.T) {
-			one, two := NewDocument(s, "a", "names/2", few), NewDocument(s, "a", "names/2", few)
+			one, two := state.NewDocument[value](s, "a", 2), state.NewDocument[value](s, "a", 2)
 			if v, changed, err := one.Read(t.Context()); v != nil || changed || err != nil {
 				t.Fatalf("no record: %v %v %v", v, changed, err)
 			}
-			if err := one.Write(t.Context(), value{[]string{"x"}}); err != nil {
+			if err := one.Write(t.Context(), x); err != nil {
 				t.Fatal(err)
 			}
-			if err := two.Write(t.Context(), value{[]string{"y"}}); !errors.Is(err, ErrConflict) {
+			if err := two.Write(t.Context(), y); !errors.Is(err, state.ErrConflict) {
 				t.Errorf("a writer that has not read: %v", err)
 			}
-			if v, changed, err := two.Read(t.Context()); err != nil || !changed || !slices.Equal(v.Names, []string{"x"}) {
+			if v, changed, err := two.Read(t.Context()); err != nil || !changed || v.Names["x"] != 1 {
 				t.Errorf("%v %v %v", v, changed, err)
 			}
-			if err := two.Write(t.Context(), value{[]string{"y"}}); err != nil {
+			if err := two.Write(t.Context(), y); err != nil {
 				t.Error(err)
 			}
-			if v, changed, err := two.Read(t.Context()); err != nil || changed || !slices.Equal(v.Names, []string{"y"}) {
+			if v, changed, err := two.Read(t.Context()); err != nil || changed || v.Names["y"] != 1 {
 				t.Errorf("its own: %v %v %v", v, changed, err)
 			}
 			for record, want := range map[string]string{
-				`{"format":"names/1","value":{"names":["x"]}}`:          `another version has written it: its format is "names/1"; expected "names/2"`,
-				`{"version":1,"names":["x"]}`:                           `another version has written it: its format is ""; expected "names/2"`,
-				`{"format":"names/2","value":{"names":["x"],"more":1}}`: "it is not as it was written",
-				`{"format":"names/2","value":{}}`:                       "it is not as it was written",
-				`{"format":"names/2","value":{"names":["x"]}}{}`:        "invalid character '{' after top-level value",
-				`{"format":"names/2","value":{"names":["x","y","z"]}}`:  "too many names",
+				`{"version":1,"names":{"x":1}}`:   "it is not as it was written",
+				`{"names":{"x":1},"more":1}`:      "it is not as it was written",
+				`{}`:                              "it is not as it was written",
+				`{"names":{"x":1,"x":2}}`:         "it is not as it was written",
+				`{"names":{"x":1}}{}`:             "invalid character '{' after top-level value",
+				`{"names":["x"]}`:                 "json: cannot unmarshal array into Go struct field value.names of type map[string]int",
+				``:                                "unexpected end of JSON input",
+				"\n" + `{"names":{"y":1}}` + "\n": "it is not as it was written",
 			} {
-				_, version, err := s.Read(t.Context(), "a")
+				_, version, err := s.Read(t.Context(), "a-v2")
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := s.Write(t.Context(), "a", []byte(record), version); err != nil {
+				if _, err := s.Write(t.Context(), "a-v2", []byte(record), version); err != nil {
 					t.Fatal(err)
 				}
 				v, changed, err := one.Read(t.Context())
-				if v != nil || !changed || !IsDamaged(err) || !strings.HasSuffix(err.Error(), ": "+want) {
+				if v != nil || !changed || !state.IsDamaged(err) || !strings.HasSuffix(err.Error(), ": "+want) {
 					t.Errorf("%s: %v, %v; want %s", record, v, err, want)
 				}
 			}
-			if err := one.Write(t.Context(), value{[]string{"new"}}); err != nil {
+			if err := one.Write(t.Context(), x); err != nil {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Rule 5: builds of two formats that run side by side leave each other's records alone.
+func TestBuildsOfTwoFormatsDoNotOverwriteEachOther(t *testing.T) {
+	s := state.New(&statetest.Memory{})
+	older, newer := state.NewDocument[[]int](s, "facts", 3), state.NewDocument[map[string]int](s, "facts", 4)
+	for i := range 3 {
+		if _, changed, err := older.Read(t.Context()); changed || err != nil {
+			t.Errorf("%t %v", changed, err)
+		}
+		if _, changed, err := newer.Read(t.Context()); changed || err != nil {
+			t.Errorf("%t %v", changed, err)
+		}
+		if err := errors.Join(older.Write(t.Context(), []int{i}), newer.Write(t.Context(), map[string]int{"n": i})); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
