@@ -52,7 +52,7 @@ type smallArgoCD struct {
 	catalogs map[string]map[string]any // of the charts' revision, by group
 	sets     map[string]string         // the parameters of ApplicationSets, by name
 	apps     map[string]facts.Application
-	known    *told // nil where nobody knows the Applications
+	known    *changingFacts // nil where nobody knows the Applications
 }
 
 // newSmallArgoCD is an Argo CD with the Applications of the example fleet.
@@ -60,7 +60,7 @@ func newSmallArgoCD(t *testing.T, known bool, change ...func(*server.Options)) *
 	t.Helper()
 	a := &smallArgoCD{catalogs: map[string]map[string]any{}, sets: map[string]string{}, apps: map[string]facts.Application{}}
 	if known {
-		a.known = &told{running: make(chan struct{}), set: facts.NewSet(false).WithApplications()}
+		a.known = &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications()}
 	}
 	a.service = start(t, append(change, func(o *server.Options) {
 		if o.Hub = exampleHub; known {
