@@ -60,6 +60,9 @@ type Layout struct {
 	SecretNames SecretNames
 	// Shape is the same for two layouts that find the same files for the same members.
 	Shape string
+	// TenantSchemas are the files that say what a tenant's level may set of components that land on
+	// the hub, by "group/component"; a component with an empty path may be set nothing of.
+	TenantSchemas map[string]SchemaFile
 	// dirs are the folders of the spokes' levels, in parts, with sentinels for the facts.
 	// tenantLevels are the levels that belong to a tenant.
 	dirs         [][]string
@@ -142,7 +145,7 @@ type layoutParser struct {
 }
 
 func (p layoutParser) parse() *Layout {
-	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames")
+	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas")
 	p.root.Const("apiVersion", APIVersion)
 	p.root.Const("kind", layoutKind)
 	versions := p.root.Map("versions")
@@ -165,6 +168,7 @@ func (p layoutParser) parse() *Layout {
 	l.reserved = reservedNames(slices.Concat(dirs, hubDirs))
 	l.SecretNames = p.secretNames()
 	l.Shape = p.shape()
+	l.TenantSchemas = p.tenantSchemas(l.Groups)
 	l.dirs, l.tenantLevels = dirs, p.tenantLevels()
 	return l
 }
@@ -282,7 +286,7 @@ func (p layoutParser) levels(key string) (*hierarchy.Hierarchy, [][]string) {
 	items := p.root.List(key)
 	for i, item := range items {
 		m := p.r.Map(item, fmt.Sprintf("level %d", i+1))
-		m.Known("name", "dir", "required")
+		m.Known("name", "dir", "required", "owner")
 		s := hierarchy.LevelSpec{Name: m.String("name"), Dir: m.String("dir"), Required: m.Bool("required", false), Pos: item.Pos()}
 		switch {
 		case s.Name == "" || s.Dir == "":

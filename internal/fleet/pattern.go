@@ -81,6 +81,27 @@ func (p *Pattern) Tenant(path string) (string, bool) {
 	return m[i], true
 }
 
+// tenantAbove is the tenant among whose member files a folder is, "" if the pattern has no tenant
+// or the folder is elsewhere.
+func (p *Pattern) tenantAbove(folder string) string {
+	out, err := p.t.Execute(map[string]any{"hub": sentinel("hub"), "cluster": sentinel("cluster"), "tenant": sentinel("tenant")})
+	if err != nil {
+		return ""
+	}
+	parts := strings.Split(folder, "/")
+	for i, part := range strings.Split(out, "/") {
+		switch {
+		case i >= len(parts):
+			return ""
+		case strings.Contains(part, sentinel("tenant")):
+			return parts[i]
+		case part != parts[i] && !strings.Contains(part, "<"):
+			return ""
+		}
+	}
+	return ""
+}
+
 // Match reads the hub's and the cluster's name from a path.
 func (p *Pattern) Match(path string) (hub, cluster string, ok bool) {
 	if !strings.HasPrefix(path, p.prefix) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/tmpl"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -110,11 +111,14 @@ func (mr *memberReader) tenancyRules() {
 	}
 }
 
-// tenantOf is the tenant whose folder a path is in, by the levels that name the tenant in this
-// place; else "".
+// tenantOf is the tenant whose folder a path is in, by the levels and the member files that name
+// the tenant in this place; else "".
 func (l *Layout) tenantOf(file string) string {
 	if file == "" {
 		return ""
+	}
+	if t := l.Members.tenantAbove(file); t != "" {
+		return t
 	}
 	parts := strings.Split(file, "/")
 	for _, dir := range l.dirs {
@@ -164,12 +168,26 @@ var tenantFacts = [][]string{
 	{"member", "clusterName"},
 }
 
+// Owners of a level.
+const (
+	ownerPlatform = "platform"
+	ownerTenant   = "tenant"
+)
+
 // tenantLevels are the spokes' levels whose folders depend on the tenant or the cluster, be it in a
-// condition alone.
+// condition alone; a level may name its owner instead.
 func (p layoutParser) tenantLevels() map[string]bool {
 	out := map[string]bool{}
 	for _, item := range p.root.List("levels") {
 		m := p.r.Map(item, "level")
+		switch owner := m.String("owner"); owner {
+		case "":
+		case ownerPlatform, ownerTenant:
+			out[m.String("name")] = owner == ownerTenant
+			continue
+		default:
+			p.r.Add(problem.InvalidLayout, m.Node().Get("owner"), `key "owner"`, fmt.Sprintf("is %q", owner), ownerPlatform+" or "+ownerTenant)
+		}
 		t, err := tmpl.Parse(item.Pos(), m.String("dir"))
 		if err != nil {
 			continue // reported
@@ -182,3 +200,29 @@ func (p layoutParser) tenantLevels() map[string]bool {
 // OfTenant reports whether a level's folder belongs to a tenant or to one of its clusters: the
 // tenant writes its files.
 func (l *Layout) OfTenant(level string) bool { return l.tenantLevels[level] }
+
+// SchemaFile is a file of the repository with a schema; an empty path stands for none.
+type SchemaFile struct {
+	Path string
+	Pos  problem.Pos
+}
+
+// tenantSchemas reads which components land on the hub, and the schemas of what a tenant's level
+// may set of them.
+func (p layoutParser) tenantSchemas(groups map[string]Group) map[string]SchemaFile {
+	out := map[string]SchemaFile{}
+	m := p.root.Map("tenantSchemas")
+	for _, f := range m.Node().Fields {
+		group, component, ok := strings.Cut(f.Key, "/")
+		if _, known := groups[group]; !ok || !known || !labels.IsName(component) {
+			p.r.AddAt(problem.InvalidLayout, m.KeyPos(f.Key), fmt.Sprintf("key %q", "tenantSchemas."+f.Key), "names no component", "GROUP/COMPONENT, with a group of the layout")
+			continue
+		}
+		file := SchemaFile{Pos: f.Value.Pos()}
+		if !f.Value.IsNull() {
+			file.Path = p.path(m, f.Key)
+		}
+		out[f.Key] = file
+	}
+	return out
+}

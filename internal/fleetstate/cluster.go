@@ -167,6 +167,7 @@ func (b *Resolver) labels(c *Cluster) {
 			return
 		}
 		c.Registration = b.Merge(layers, FleetGroup, Registration)
+		c.Broken = append(c.Broken, b.tenantValues(c, FleetGroup, Registration, layers)...)
 		c.Broken = append(c.Broken, b.forbiddenSecrets(c)...)
 		secret := c.Registration.At([]string{"externalSecret"})
 		var problemsL, problemsA []problem.Problem

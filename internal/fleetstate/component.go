@@ -43,6 +43,9 @@ func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hie
 // Base is the request's catalog entry, nil for the layout's catalog. Problems are the cluster's
 // own.
 func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
+	if problems := b.tenantEntries(c, g, component); len(problems) > 0 {
+		return Component{}, problems
+	}
 	catalogs := g.Catalogs
 	if base != nil {
 		catalogs = withBase(catalogs, component, base)
@@ -80,6 +83,9 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 	}
 	files, problems := b.ValueLayers(c, g, component)
 	if len(problems) > 0 {
+		return out, problems
+	}
+	if problems := b.tenantValues(c, g.Name, component, files); len(problems) > 0 {
 		return out, problems
 	}
 	layers = append(layers, files...)

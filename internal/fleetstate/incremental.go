@@ -67,6 +67,12 @@ func (st *State) changedEverywhere(previous *State) bool {
 			return true
 		}
 	}
+	for _, file := range st.Fleet.Layout.TenantSchemas {
+		before, now := previous.resolver.Snapshot.File(file.Path), st.resolver.Snapshot.File(file.Path)
+		if (before == nil) != (now == nil) || now != nil && before.Digest != now.Digest {
+			return true
+		}
+	}
 	return false
 }
 

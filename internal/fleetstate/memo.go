@@ -34,6 +34,8 @@ type memo struct {
 	entries   map[*hierarchy.Tree]*catalog.Entry
 	shortened map[*yamldoc.Node]*yamldoc.Node
 	catalogs  map[*yamldoc.Node][]problem.Problem
+
+	tenantValues map[schemaKey][]problem.Problem
 }
 
 type treeKey struct {
@@ -55,7 +57,7 @@ func newMemo() *memo {
 		trees:  map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
 		parsed: map[*yamldoc.Node]*tmpl.Template{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
 		entries: map[*hierarchy.Tree]*catalog.Entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{},
-		catalogs: map[*yamldoc.Node][]problem.Problem{},
+		catalogs: map[*yamldoc.Node][]problem.Problem{}, tenantValues: map[schemaKey][]problem.Problem{},
 	}
 }
 
@@ -78,7 +80,7 @@ func (m *memo) succeed() *memo {
 // size is the number of all entries. The caller holds the lock.
 func (m *memo) size() int {
 	return len(m.trees) + len(m.texts) + len(m.rendered) + len(m.parsed) + len(m.bases) + len(m.dynamic) + len(m.entries) +
-		len(m.shortened) + len(m.catalogs)
+		len(m.shortened) + len(m.catalogs) + len(m.tenantValues)
 }
 
 // remember returns the map's value for a key, computing it when it is not there. The first value

@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/tenantschema"
 )
 
 // Resolver is a snapshot, and what has been read of it and is the same for all facts and requests:
@@ -21,6 +22,7 @@ type Resolver struct {
 	Catalogs  map[string]hierarchy.Layer // by group: the layout's catalog
 	names     *layoutNames
 	index     *hierarchy.Index
+	onHub     map[string]*tenantschema.Schema // by "group/component": what tenants may set there
 }
 
 // layoutNames remembers what a layout says of groups and components.
@@ -50,6 +52,9 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 		g.memo, g.names = newMemo(), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
 	}
 	if err := g.loadCatalogs(); err != nil {
+		return nil, err
+	}
+	if err := g.loadTenantSchemas(); err != nil {
 		return nil, err
 	}
 	return g, nil

@@ -73,6 +73,7 @@ const (
 	ExpiredApproval    Reason = "expired-approval"
 	ForbiddenFolder    Reason = "forbidden-folder"
 	ForbiddenSecret    Reason = "forbidden-secret"
+	ForbiddenValue     Reason = "forbidden-value"
 	IncompleteCatalog  Reason = "incomplete-catalog"
 	IncompleteRelease  Reason = "incomplete-release"
 	InvalidApproval    Reason = "invalid-approval"

@@ -123,7 +123,7 @@ func TestHubReadsForItsGroups(t *testing.T) {
 					fleettest.Member("x"):              credentialFlags{"argocd", !push, push, true}.member("x") + c.member,
 				}
 				if c.hierarchy != "" {
-					files["addons/tenants/retail/defaults/fleet/fleet-secret/values.yaml"] = c.hierarchy
+					files["addons/tenants/defaults/fleet/fleet-secret/values.yaml"] = c.hierarchy
 				}
 				st := querytest.NoProblems(t, querytest.Build(t, withCredentials(files)))
 				values := querytest.Ask(t, st, `{"view":"members"}`)["fleet-secret-x"].Text("helmValues")
@@ -145,8 +145,13 @@ func TestPushSettingsOfTheHierarchy(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, withCredentials(fleettest.Tree{
 		fleettest.Member("x"): credentialFlags{"argocd", false, true, false}.member("x"),
 		fleettest.Member("z"): credentialFlags{"argocd", false, true, false}.member("z"),
-		"addons/tenants/retail/clusters/x/fleet/fleet-secret/values.yaml": "push: {namespace: argo, refreshInterval: 1m, token: {secretName: its-token, key: t}}\nkubeconfig: {secretName: fleet/pusher}\n",
-		"addons/tenants/retail/clusters/z/fleet/fleet-secret/values.yaml": "push: {token: {enabled: 'false'}}\n",
+		"addons/tenants/defaults/fleet/fleet-secret/values.yaml.gotmpl": `{{ if eq .cluster "x" -}}
+push: {namespace: argo, refreshInterval: 1m, token: {secretName: its-token, key: t}}
+kubeconfig: {secretName: fleet/pusher}
+{{- else -}}
+push: {token: {enabled: 'false'}}
+{{- end }}
+`,
 	})))
 	members, agents := querytest.Ask(t, st, `{"view":"members"}`), querytest.Ask(t, st, `{"view":"agents"}`)
 	x := members["fleet-secret-x"].Text("helmValues")

@@ -11,7 +11,7 @@ import (
 var layers = [][]string{
 	{"atomicfile", "parallel", "problem", "reload", "trigger"},
 	{"failure", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
-	{"facts", "hierarchy", "labels", "release", "tlsreload", "webhook"},
+	{"facts", "hierarchy", "labels", "release", "tenantschema", "tlsreload", "webhook"},
 	{"catalog", "fleet"},
 	{"fleetstate", "hub", "source"},
 	{"query", "registration"},
@@ -27,7 +27,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "parallel", "queryerr", "catalog", "fleet", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.

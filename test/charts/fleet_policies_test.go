@@ -162,8 +162,8 @@ func TestFleetPoliciesFindKeysInBase64(t *testing.T) {
 func TestFleetPoliciesFindEscapesInBase64(t *testing.T) {
 	validations := clusterPatterns(t)
 	patterns := validations[len(validations)-1]
-	if len(validations) != 6 || len(patterns) != 2 {
-		t.Fatalf("%d validations, the last with %d patterns; expected 6 and 2", len(validations), len(patterns))
+	if len(validations) != 7 || len(patterns) != 2 {
+		t.Fatalf("%d validations, the last with %d patterns; expected 7 and 2", len(validations), len(patterns))
 	}
 	for char := range 256 {
 		for before := range 7 {
@@ -177,6 +177,37 @@ func TestFleetPoliciesFindEscapesInBase64(t *testing.T) {
 				if got, want := patterns[1].MatchString(encoded), char >= 0x80; got != want {
 					t.Errorf("beyond ASCII in %q: %v", text, got)
 				}
+			}
+		}
+	}
+}
+
+// Argo CD runs no program for a cluster but the allowed one, however its config is written.
+func TestFleetPoliciesAllowCommands(t *testing.T) {
+	patterns := clusterPatterns(t)[5]
+	if len(patterns) != 3 {
+		t.Fatalf("%d patterns; expected the key, the key twice, and the allowed texts", len(patterns))
+	}
+	for config, want := range map[string]bool{
+		`{"awsAuthConfig":{}}`:                                                                  true,
+		`{"execProviderConfig":{"command":"argocd-k8s-auth"}}`:                                  true,
+		`{"execProviderConfig":{"command":"argocd-k8s-auth","args":["aws"]}}`:                   true,
+		`{"execProviderConfig":{"args":["gcp"], "command": "argocd-k8s-auth"}, "x": 1}`:         true,
+		`{"execProviderConfig":{"command":"sh"}}`:                                               false,
+		`{"execProviderConfig":{"COMMAND":"sh"}}`:                                               false,
+		`{"execProviderConfig":{"command":"argocd-k8s-auth2"}}`:                                 false,
+		`{"execProviderConfig":{"command":"argocd-k8s-auth/../../bin/sh"}}`:                     false,
+		`{"execProviderConfig":{"command":"/tmp/argocd-k8s-auth"}}`:                             false,
+		`{"execProviderConfig":{"command":"argocd-k8s-auth","command":"sh"}}`:                   false,
+		`{"execProviderConfig":{"command":"sh"},"awsAuthConfig":{"command":"argocd-k8s-auth"}}`: false,
+		`{"execProviderConfig":{"Command":"sh","args":["command","argocd-k8s-auth"]}}`:          false,
+		`{"execProviderConfig":{"command"` + "\n" + `:"sh"},"x":"command:argocd-k8s-auth"}`:     false,
+	} {
+		for before := range 3 { // all three forms of a text in base64
+			encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat(" ", before) + config))
+			got := !patterns[0].MatchString(encoded) || !patterns[1].MatchString(encoded) && patterns[2].MatchString(encoded)
+			if got != want {
+				t.Errorf("%d before %s: allowed %v", before, config, got)
 			}
 		}
 	}

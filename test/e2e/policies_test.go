@@ -134,6 +134,7 @@ func (p *policies) cluster(t *testing.T) {
 	for name, c := range map[string]struct{ config, refused string }{
 		"role":            {role, ""},
 		"program":         {`{"execProviderConfig":{"command":"argocd-k8s-auth","args":["gcp"]}}`, ""},
+		"shell":           {`{"execProviderConfig":{"command":"sh","args":["-c","id"]}}`, "config runs another program in Argo CD than argocd-k8s-auth"},
 		"token":           {with(`"bearerToken":"t"`), fmt.Sprintf(longLife, "bearerToken")},
 		"token-first":     {`{ "bearerToken" : "t",` + role[1:], fmt.Sprintf(longLife, "bearerToken")},
 		"token-case":      {with(`"BEARERtoken":"t"`), fmt.Sprintf(longLife, "bearerToken")},

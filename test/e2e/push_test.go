@@ -58,7 +58,7 @@ func (p *pushing) onboard(t *testing.T) {
 	must(t, p.Fleet.AddMember(agent))
 	p.replace(t, memberFile(agent), `use_external_secrets: "true"`, `use_external_secrets: "false"`)
 	p.replace(t, memberFile(agent), `push_argo_secrets: "false"`, `push_argo_secrets: "true"`)
-	p.write(t, "addons/tenants/payments/clusters/"+agent+"/fleet/fleet-secret/values.yaml",
+	p.write(t, "fleet/registration/"+agent+"/fleet/fleet-secret/values.yaml",
 		"secretStore:\n  create: false\n  kind: ClusterSecretStore\n  name: "+externalsecrets.Store+"\npush:\n  refreshInterval: 5s\n")
 	began := p.push(t, "Add "+agent)
 	p.eventually(t, "its cluster Secret", func() string { return missing(p.ledger.get(hub.Name, "Secret", agent)) })

@@ -40,6 +40,20 @@ one bit, which is in one character of the three forms each. */}}
 variables.config.matches('{{ include "fleet-policies.encoded" (dict "text" (printf "\"%s\"" .)) }}')
 {{- end -}}
 
+{{/* A CEL expression: the variable `config` names no program, or names one of a list, once. The text goes on behind the program's
+name, so that no longer name begins with it. */}}
+{{- define "fleet-policies.commands" -}}
+{{- $key := include "fleet-policies.encoded" (dict "text" "\"command\"") -}}
+{{- $any := list -}}
+{{- range $command := . -}}
+{{- range $form := list "\"command\":\"%s\"," "\"command\":\"%s\"}" "\"command\": \"%s\"," "\"command\": \"%s\"}" -}}
+{{- $any = append $any (include "fleet-policies.encoded" (dict "text" (printf $form $command))) -}}
+{{- end -}}
+{{- end -}}
+!variables.config.matches('{{ $key }}')
+{{- if $any }} || !variables.config.matches('({{ $key }}).*({{ $key }})') && variables.config.matches('{{ join "|" $any }}'){{ end }}
+{{- end -}}
+
 {{/* Regular expressions over groups of four base64 characters, which are three bytes: one of the bytes is a backslash (0x5c), or has
 the highest bit. */}}
 {{- define "fleet-policies.escape" -}}

@@ -46,6 +46,9 @@ fleet-cluster-secrets:
       message: {{ printf "config has %s, a credential that does not expire: use a role (%s) instead" . (join " or " $.Values.clusterSecrets.authentication) | quote }}
     {{- end }}
     - expression: >-
+        {{ include "fleet-policies.commands" .Values.clusterSecrets.commands }}
+      message: {{ printf "config runs another program in Argo CD than %s, has \"command\" twice, or is no compact JSON" (join ", " .Values.clusterSecrets.commands | default "none") | quote }}
+    - expression: >-
         !variables.config.matches('{{ include "fleet-policies.escape" . }}')
         && !variables.config.matches('{{ include "fleet-policies.beyondASCII" . }}')
       message: "config has an escape or a character outside of ASCII, by which a key could be hidden: write it as it is"

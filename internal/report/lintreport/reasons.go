@@ -16,6 +16,7 @@ var summaries = map[problem.Reason]string{
 	problem.ExpiredApproval:    "An approval of removals approves nothing any more.",
 	problem.ForbiddenFolder:    "A member's repository folder lies in a tenant's folder.",
 	problem.ForbiddenSecret:    "A tenant's file names a secret that the tenant may not name.",
+	problem.ForbiddenValue:     "A tenant's file sets what lands on the hub, and its chart does not allow that.",
 	problem.IncompleteCatalog:  "A component is switched on without complete chart coordinates.",
 	problem.IncompleteRelease:  "A release does not say where its chart is.",
 	problem.InvalidApproval:    "An approval of removals cannot be read, is valid for too long, or names what the fleet does not have.",

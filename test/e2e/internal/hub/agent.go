@@ -52,7 +52,6 @@ type Agent struct {
 
 // agentFile is what this package needs of such a member's file.
 type agentFile struct {
-	Tenant             string `json:"tenant"`
 	Engine             string `json:"remote_engine"`
 	UseExternalSecrets string `json:"use_external_secrets"`
 }
@@ -83,7 +82,7 @@ func (h *Hub) AddAgent(name string) error {
 	if err != nil {
 		return err
 	}
-	values := fmt.Sprintf("addons/tenants/%s/clusters/%s/fleet/fleet-secret/values.yaml", member.Tenant, name)
+	values := fmt.Sprintf("fleet/registration/%s/fleet/fleet-secret/values.yaml", name)
 	if !member.pullsSecrets() {
 		return h.Fleet.Write(values, fmt.Sprintf("# What its service and its Flux read the fleet with.\ngitCredentials:\n"+
 			"  fleet: {type: http, kind: repository, url: %q, secretName: %s}\n", h.Git.URL(Repository), fleetRead))
