@@ -87,6 +87,63 @@ func TestProjectsKeepTenantsApart(t *testing.T) {
 	}
 }
 
+// TestTenantsSeeTheirOwnApplications: what a tenant's group may do in Argo CD is a role of its own
+// project, and names that project alone; the hub's own policy names the platform alone, and gives
+// nothing to users without a group.
+func TestTenantsSeeTheirOwnApplications(t *testing.T) {
+	for _, hub := range []string{"hub-eu", "hub-us"} {
+		for name, project := range projectsOf(t, hub) {
+			if want := name != "platform"; (len(project.Spec.Roles) > 0) != want {
+				t.Errorf("%s: project %s has %d roles", hub, name, len(project.Spec.Roles))
+			}
+			for _, role := range project.Spec.Roles {
+				for _, policy := range role.Policies {
+					fields := strings.Split(policy, ", ")
+					if len(fields) != 6 || fields[1] != "proj:"+name+":"+role.Name || fields[2] != "applications" || fields[4] != name+"/*" {
+						t.Errorf("%s: project %s: %s", hub, name, policy)
+					}
+				}
+			}
+		}
+		_, state := newEngine(t)
+		q, err := query.Parse([]byte(`{"view":"components","group":"fleet","component":"argo-cd"}`), hub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := response.Bytes(state, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Output struct{ Parameters []paramset.ComponentSet }
+		}
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatal(err)
+		}
+		checked := false
+		for _, s := range got.Output.Parameters {
+			if s.Name != hub {
+				continue
+			}
+			checked = true
+			var values struct {
+				Configs struct {
+					RBAC map[string]string `json:"rbac"`
+				} `json:"configs"`
+			}
+			if err := yaml.Unmarshal([]byte(s.HelmValues), &values); err != nil {
+				t.Fatal(err)
+			}
+			if rbac := values.Configs.RBAC; rbac["policy.default"] != "" || rbac["policy.csv"] != "g, platform, role:admin\n" {
+				t.Errorf("%s: policy %q", hub, rbac)
+			}
+		}
+		if !checked {
+			t.Errorf("%s: no Argo CD of its own", hub)
+		}
+	}
+}
+
 // Every Application of this repository's fleet, from the root ApplicationSets to the components, is
 // permitted by its project: repositories, destination and, for the charts of this repository, the
 // kinds that have no namespace.
