@@ -1,8 +1,8 @@
 // Package bench measures the engine on generated fleets, as ratios: against peers that do the same
 // work (Helm's own merge, Argo CD's own matrix generator, net/http), or against a limit (the bytes
 // of the repository, the cold resolve of the same fleet). `make bench` prints a table with each
-// goal and figure side by side; `make test` runs all of it on a small fleet to see that it measures
-// what it says.
+// goal and figure side by side. The files that measure have the build tag bench, because they link
+// Argo CD and Helm as peers: `make test` vets them and runs the arithmetic alone.
 //
 // Rules:
 //
