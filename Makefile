@@ -54,8 +54,12 @@ hub: build bin/hub ## Start a whole hub of real components on 127.0.0.1, show wh
 bin/hub:
 	@cd test/e2e && $(GO) build -o ../../bin/hub ./cmd/hub
 
+# How many times as many generated cases the property tests try.
+CASES ?= 1
+
 .PHONY: test
-test: ## Run every test but e2e, and go vet
+test: export ARGOSY_CASES = $(CASES)
+test: ## Run every test but e2e, and go vet (CASES=20: twenty times as many generated cases)
 	$(GO) vet -tags bench ./...
 	cd test/accidents && $(GO) vet ./...
 	$(GO) test -vet=off $(TESTFLAGS) ./...

@@ -15,6 +15,8 @@ import (
 	"helm.sh/helm/v3/pkg/cli/values"
 	"helm.sh/helm/v3/pkg/engine"
 	"helm.sh/helm/v3/pkg/getter"
+
+	"github.com/argosy-hub/argosy/internal/cases"
 )
 
 // floats turns exact numbers into those that Helm computes with.
@@ -131,16 +133,13 @@ func checkAgainstHelm(t testing.TB, dir string, files []string, templated bool) 
 // TestHelmAgrees compares generated hierarchies of up to six layers.
 func TestHelmAgrees(t *testing.T) { //nolint:tparallel // quiet changes the log of all
 	quiet(t)
-	cases := 2000
-	if testing.Short() {
-		cases = 300
-	}
+	all := cases.Times(400)
 	const parts = 4
 	for part := range parts {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			for seed := part; seed < cases; seed += parts {
+			for seed := part; seed < all; seed += parts {
 				g := newGen(uint64(seed))
 				files := make([]string, 1+g.r.IntN(6))
 				for i := range files {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-hub/argosy/internal/cases"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -145,15 +146,11 @@ func standsAt(n *yamldoc.Node, pos problem.Pos, want *yamldoc.Node) bool {
 
 // TestProperties checks generated hierarchies, without rules and with each strategy.
 func TestProperties(t *testing.T) {
-	cases := 1200
-	if testing.Short() {
-		cases = 200
-	}
 	rules := []Rules{
 		nil, mustRules(t, Rule{Pattern: "**", Strategy: Append}), mustRules(t, Rule{Pattern: "**", Strategy: Unique}),
 		mustRules(t, Rule{Pattern: "**", Strategy: ByKey, Key: "a"}), mustRules(t, Rule{Pattern: "*.b", Strategy: Replace}, Rule{Pattern: "a.**", Strategy: Append}),
 	}
-	for seed := range cases {
+	for seed := range cases.Times(250) {
 		g := newGen(uint64(seed) + 1_000_000)
 		files := make([]string, g.r.IntN(6))
 		for i := range files {

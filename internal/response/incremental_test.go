@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/cases"
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -157,10 +158,7 @@ func withApplications(r *rand.Rand, s facts.Set) facts.Set {
 // explains as one built from nothing but the snapshot, the facts, and the snapshots in which those
 // members that cannot be computed last could (fleetstate, rule 5).
 func TestIncrementalBuildIsAFreshOne(t *testing.T) {
-	runs, steps := 24, 30
-	if testing.Short() {
-		runs = 6
-	}
+	runs, steps := cases.Times(6), 30
 	all := changes()
 	built, refusedBuilds, kept := 0, 0, 0
 	for seed := range runs {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/cases"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -172,7 +173,7 @@ func TestMovesNeverDeadlock(t *testing.T) {
 		}
 		return files
 	}
-	for seed := range 40 {
+	for seed := range cases.Times(15) {
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		argo := &controllers{apps: map[string]facts.Application{}}
 		releaseOf := make([]string, clusters)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/cases"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -78,7 +79,7 @@ func catalogFile(t *testing.T, entry any) string {
 // levels say of that key (H2). It is no statement: no set is answered with cascade because of it,
 // and none leaves the response that the key does not switch on. (D1)
 func TestNullRemovesNothingFromAClusterByItself(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(cases.Times(100)) {
 		r := rand.New(rand.NewPCG(seed, 19))
 		lowest := randomEntry(r)
 		lowest["enabled"] = true

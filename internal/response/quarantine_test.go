@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-hub/argosy/internal/cases"
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -55,10 +56,7 @@ func setsOf(t testing.TB, response []byte) (sets map[string][]string, flags map[
 // sets of every healthy member are those that such a build of the snapshot has, and those of every
 // other one are those that such a build of its home has. (G2)
 func TestHealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
-	runs, steps := 12, 30
-	if testing.Short() {
-		runs = 5
-	}
+	runs, steps := cases.Times(5), 30
 	questions := []string{
 		`{"view":"members"}`, `{"view":"agents"}`, `{"view":"components","group":"addons"}`, `{"view":"components","group":"resources"}`,
 		`{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"r","name":"n","version":"1"},"values":{"cluster":"{{ .cluster }}"}}}`,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/cases"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -21,11 +22,8 @@ import (
 // state that knows nothing of before.
 func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 	t.Parallel()
-	seeds, steps := uint64(6), 25
-	if testing.Short() {
-		seeds = 2
-	}
-	for seed := range seeds {
+	seeds, steps := cases.Times(2), 25
+	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		o := fleettest.Options{Clusters: 5 + r.IntN(20), Components: 2 + r.IntN(4), Tenants: 1 + r.IntN(3), Overrides: 1 + r.IntN(3), Seed: seed + 1}
 		contents := fleettest.Files(o)

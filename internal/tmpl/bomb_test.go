@@ -124,7 +124,7 @@ func TestBombs(t *testing.T) {
 			} else {
 				t.Logf("%d MiB in %s: %s", all>>20, took.Round(time.Millisecond), p.Error())
 			}
-			if tt != nil {
+			if tt != nil && took < 100*time.Millisecond { // the others would only take as long again
 				if _, again := tt.Execute(data); again == nil || again.Error() != err.Error() {
 					t.Errorf("first %v, then %v", err, again) // G5
 				}

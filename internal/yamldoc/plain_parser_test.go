@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/argosy-hub/argosy/internal/cases"
 )
 
 // same compares the document of the plain parser, if it accepts it, with the full parser's.
@@ -122,10 +124,7 @@ func TestPlainParserReadsTheFleet(t *testing.T) {
 // of them.
 func TestPlainParserOnRandomDocuments(t *testing.T) {
 	t.Parallel()
-	runs := 6000
-	if testing.Short() {
-		runs = 2000
-	}
+	runs := cases.Times(4000)
 	accepted := 0
 	for seed := range runs {
 		r := rand.New(rand.NewPCG(uint64(seed), 5))

@@ -14,7 +14,7 @@ import (
 const hub = "hub-eu"
 
 var (
-	count = flag.Int("accidents", 30, "accidents of a campaign")
+	count = flag.Int("accidents", 10, "accidents of a campaign")
 	seed  = flag.Uint64("seed", 1, "what the accidents come from")
 
 	groups = []string{"addons", "monitoring", "fleet", "resources"}

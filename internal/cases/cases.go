@@ -1,0 +1,28 @@
+// Package cases tells property tests how many generated cases to try.
+//
+// `make test` tries a few of each kind in seconds. `make test CASES=20` tries twenty times as
+// many, before a release and after a change of what the properties are about.
+package cases
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// Variable is the environment variable with the factor.
+const Variable = "ARGOSY_CASES"
+
+// Times is n times the factor; with go test -short never more than n.
+func Times(n int) int {
+	text := os.Getenv(Variable)
+	if text == "" || testing.Short() {
+		return n
+	}
+	factor, err := strconv.Atoi(text)
+	if err != nil || factor < 1 {
+		panic(fmt.Sprintf("%s=%s: expected a number of at least 1", Variable, text))
+	}
+	return n * factor
+}
