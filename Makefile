@@ -82,7 +82,7 @@ chaos: build bin/hub ## Try to lose something: 1,000 accidents in the repository
 
 .PHONY: chaos-model
 chaos-model: ## The same accidents under an Argo CD in small, which needs nothing but Go and Git
-	$(GO) test -count=1 -timeout 120m -v -run TestNoAccidentDeletes ./test/chaos -accidents $(ACCIDENTS) -seed $(SEED)
+	$(GO) test -count=1 -timeout 120m -v -run 'TestNoAccidentDeletes|TestNoCommitPassesTheDefaultBudget' ./test/chaos -accidents $(ACCIDENTS) -seed $(SEED)
 
 # How much each parser is fuzzed; what is found is kept in its testdata/fuzz and is a case of `make test` from then on. A
 # number of inputs and no time: when a time ends while workers are busy, Go before 1.27 may call it a failure, "context

@@ -26,7 +26,7 @@ type Hub interface {
 
 // Loss is an Application that has been deleted or marked.
 type Loss struct {
-	Application, Owner, How string
+	Application, Cluster, Owner, How string
 
 	OfRelease bool // it deploys a release's ApplicationSets
 }
@@ -64,12 +64,15 @@ type Campaign struct {
 
 	// Enough ends it early; nil is never.
 	Enough func(Report) bool
+	// Allowed is how many members one commit may take something from: that is no wrong deletion.
+	Allowed int
 
 	rng     *rand.Rand
 	repo    *Repository
 	hub     Hub
-	should  []string // what should exist
-	history []string // what happened since the last good commit
+	should  []string        // what should exist
+	history []string        // what happened since the last good commit
+	losing  map[string]bool // members that lost something since the last commit
 }
 
 // New takes what there is on a hub for what should be.
@@ -138,6 +141,7 @@ func (c *Campaign) follow(commit string) error {
 	if _, err := c.maybeCrash(); err != nil {
 		return err
 	}
+	c.losing = map[string]bool{}
 	for again := true; again; {
 		if err := c.hub.Consider(commit, len(files) == 0); err != nil {
 			return err
@@ -166,7 +170,10 @@ func (c *Campaign) reconcile() error {
 		return err
 	}
 	for _, l := range lost {
-		if slices.Contains(c.should, l.Application) && !l.OfRelease {
+		if !slices.Contains(c.should, l.Application) || l.OfRelease {
+			continue
+		}
+		if c.losing[l.Cluster] = true; len(c.losing) > c.Allowed {
 			c.Wrong = append(c.Wrong, fmt.Sprintf("seed %d: %s, after %s", c.Seed, l, strings.Join(c.history, "; ")))
 		}
 	}

@@ -13,6 +13,8 @@
 //     taken over is not: it has moved (D4). Nor is the Application of a release that no cluster is
 //     on any more: the ApplicationSets that it made stay (docs/design/0011), and each cluster is on
 //     another release.
+//     With a removal budget, it is one where more members lose something by one commit than the
+//     budget allows.
 //  5. A Hub is what the commits happen to: test/chaos has one with an Argo CD in small, test/e2e
 //     has a real one.
 package accidents

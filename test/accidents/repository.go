@@ -15,7 +15,7 @@ import (
 )
 
 // folders are what a fleet consists of.
-var folders = []string{"fleet", "addons", "resources", "versions", "charts/application-sets/catalogs"}
+var folders = []string{"fleet", "addons", "resources", "versions", chartCatalogs}
 
 // Repository is a clone of a fleet's repository that accidents happen to.
 type Repository struct {
@@ -101,12 +101,13 @@ func (r *Repository) Commit(message string) (string, error) {
 // happen lets one accident happen. One that changes nothing, or finds nothing to happen to, gives
 // way to another: that the history is replaced can always happen, so that this ends.
 func (r *Repository) happen(rng *rand.Rand) (name, what string, err error) {
+	all := slices.Concat(accidents, ofStructure)
 	before, err := r.Git("rev-parse", "HEAD")
 	if err != nil {
 		return "", "", err
 	}
 	for {
-		a := accidents[rng.IntN(len(accidents))]
+		a := all[rng.IntN(len(all))]
 		if what, err = a.do(r, rng); err != nil {
 			return "", "", fmt.Errorf("%s: %w", a.name, err)
 		}

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/test/accidents"
 )
@@ -19,36 +23,50 @@ type parameters map[string]any
 type argoCD struct {
 	service *service
 	sets    map[string]parameters // ApplicationSets, by name
-	apps    map[string]app
-	asked   int
-	refused int
-	lately  int // refused of those that were asked last
+	// catalogs are those of the chart's revision, by group: ApplicationSets send their entries.
+	catalogs map[string]map[string]any
+	apps     map[string]app
+	asked    int
+	refused  int
+	lately   int // refused of those that were asked last
 }
 
 // app is an Application.
 type app struct {
 	owner   string // the ApplicationSet that controls it
-	cascade bool   // what it runs goes with it
+	cluster string
+	cascade bool // what it runs goes with it
 }
 
 // set is what Argo CD reads of a parameter set.
 type set struct {
 	ApplicationName string            `json:"applicationName"`
+	Name            string            `json:"name"`
 	Deletion        string            `json:"deletion"`
+	HelmValues      string            `json:"helmValues"`
 	Group           string            `json:"group"`
 	Release         map[string]string `json:"-"`
 }
 
 // newArgoCD is an Argo CD with a hub's root ApplicationSets.
-func newArgoCD(s *service, hub string, groups []string) *argoCD {
-	a := &argoCD{service: s, sets: map[string]parameters{}, apps: map[string]app{}}
+func newArgoCD(s *service, hub string, groups []string) (*argoCD, error) {
+	a := &argoCD{service: s, sets: map[string]parameters{}, apps: map[string]app{}, catalogs: map[string]map[string]any{}}
 	for _, view := range []string{"members", "agents"} {
 		a.sets[view] = parameters{"view": view, "hub": hub}
 	}
 	for _, g := range groups {
 		a.sets[g] = parameters{"view": "releases", "hub": hub, "group": g}
+		content, err := os.ReadFile(filepath.Join(s.repo, "charts", "application-sets", "catalogs", g+".yaml"))
+		if err != nil {
+			return nil, err
+		}
+		var catalog struct{ Components map[string]any }
+		if err := yaml.Unmarshal(content, &catalog); err != nil {
+			return nil, err
+		}
+		a.catalogs[g] = catalog.Components
 	}
-	return a
+	return a, nil
 }
 
 // Reconcile asks for every ApplicationSet twice, so that what moves from one to another has
@@ -77,7 +95,7 @@ func (a *argoCD) Reconcile() ([]accidents.Loss, error) {
 		case !there:
 			out = append(out, deleted[name])
 		case now.cascade && !before[name].cascade:
-			out = append(out, a.loss(name, now.owner, "marked for deletion with what it runs"))
+			out = append(out, a.loss(name, now, "marked for deletion with what it runs"))
 		}
 	}
 	return out, nil
@@ -105,10 +123,11 @@ func (a *argoCD) one(name string, deleted map[string]accidents.Loss) error {
 		wanted[s.ApplicationName] = true
 	}
 	for _, s := range sets {
-		a.apps[s.ApplicationName] = app{owner: name, cascade: s.Deletion == "cascade"}
+		a.apps[s.ApplicationName] = app{owner: name, cluster: s.Name, cascade: s.Deletion == "cascade"}
 		if a.sets[name]["view"] == "releases" {
-			release := s.Release["type"]
-			a.sets[s.Group+"-"+release] = parameters{"view": "components", "hub": a.sets[name]["hub"], "group": s.Group, "release": release}
+			if err := a.release(s, a.sets[name]["hub"]); err != nil {
+				return err
+			}
 		}
 	}
 	for app, is := range a.apps {
@@ -117,15 +136,34 @@ func (a *argoCD) one(name string, deleted map[string]accidents.Loss) error {
 			if is.cascade {
 				how = "deleted with what it runs"
 			}
-			deleted[app] = a.loss(app, name, how)
+			deleted[app] = a.loss(app, is, how)
 			delete(a.apps, app)
 		}
 	}
 	return nil
 }
 
-func (a *argoCD) loss(app, set, how string) accidents.Loss {
-	return accidents.Loss{Application: app, Owner: set, How: how, OfRelease: a.sets[set]["view"] == "releases"}
+// release makes the ApplicationSets of a release, one for each component that is switched on.
+func (a *argoCD) release(s set, hub any) error {
+	var chart struct{ Components map[string]any }
+	if err := yaml.Unmarshal([]byte(s.HelmValues), &chart); err != nil {
+		return err
+	}
+	release := s.Release["type"]
+	for component := range chart.Components {
+		entry, known := a.catalogs[s.Group][component]
+		if !known {
+			continue // the chart has nothing to make it of
+		}
+		a.sets[s.Group+"-"+release+"-"+component] = parameters{
+			"view": "components", "hub": hub, "group": s.Group, "release": release, "component": component, "base": entry,
+		}
+	}
+	return nil
+}
+
+func (a *argoCD) loss(name string, is app, how string) accidents.Loss {
+	return accidents.Loss{Application: name, Cluster: is.cluster, Owner: is.owner, How: how, OfRelease: a.sets[is.owner]["view"] == "releases"}
 }
 
 // Crash kills the service and starts it again.

@@ -10,6 +10,8 @@
 //     directory; it is killed with SIGKILL.
 //  2. One that another ApplicationSet has taken over by the time all have been asked twice has
 //     moved (D4).
-//  3. A campaign without the removal budget does find wrong deletions: otherwise this one would
+//  3. Each component of a release has an ApplicationSet of its own, as the chart makes them: many
+//     responses are about one member.
+//  4. A campaign without the removal budget does find wrong deletions: otherwise this one would
 //     prove nothing.
 package chaos
