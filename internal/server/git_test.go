@@ -125,6 +125,39 @@ func TestGitSource(t *testing.T) {
 	}
 }
 
+// Rule H10: a large file of one member quarantines that member, with the file and the limit; it is
+// not even fetched, and the others go on.
+func TestLargeFileQuarantinesItsMember(t *testing.T) {
+	bare := filepath.Join(t.TempDir(), "fleet.git")
+	w := work{t, t.TempDir()}
+	w.git("init", "-q", "--bare", bare)
+	w.git("init", "-q")
+	w.git("remote", "add", "origin", bare)
+	w.push(repository(nil))
+	s := start(t, func(o *server.Options) {
+		var err error
+		if o.Source, err = location.Open(git.Options{Location: "file://" + bare, StateDir: t.TempDir(), Interval: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.until("serving", refresh.Status.Ready)
+	w.push(map[string]string{"addons/tenants/retail/clusters/a/addons/dns/values.yaml": "text: " + strings.Repeat("x", 2<<20) + "\n"})
+	commit := w.push(map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 7\n"})
+	if r := s.do(s.request("POST", "/api/v1/webhook", "{}")); r.code != 202 {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	s.until("serving "+commit, func(st refresh.Status) bool { return st.Revision == commit && len(st.Refused) == 0 })
+	st := s.Refresher().Status()
+	if len(st.Quarantined) != 1 || st.Quarantined[0].Member != "a" || !strings.Contains(st.Quarantined[0].Problem, "clusters/a/addons/dns/values.yaml: file of more than 1048576 bytes") {
+		t.Fatalf("%+v", st.Quarantined)
+	}
+	r := s.ask(`{"view":"components","group":"addons","component":"dns"}`)
+	if sets := setsIn(t, r.body); sets["dns-b"]["helmValues"] == nil || !strings.Contains(sets["dns-b"]["helmValues"].(string), "replicas: 7") ||
+		strings.Contains(sets["dns-a"]["helmValues"].(string), "replicas: 7") {
+		t.Errorf("%s", r.body)
+	}
+}
+
 // Rule G4: a Git server that accepts connections and says nothing does not leave a restarted
 // service unready: it serves what it accepted before, and says so.
 func TestHangingGitServerServesRestoredState(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"sort"
@@ -124,12 +125,20 @@ func NewFile(p string, data []byte, limit int64) *File {
 	return &File{Path: p, Digest: hex.EncodeToString(sum[:16]), Data: data}
 }
 
+// UnknownSize is that of a file which is beyond the size limit and was not even fetched.
+const UnknownSize = math.MaxInt64
+
 // TooLarge is the entry of a file over the size limit (H10).
 func TooLarge(p string, size, limit int64) *File {
-	return &File{Path: p, Digest: fmt.Sprintf("too-large:%d", size), Err: problem.Problem{
+	e := problem.Problem{
 		Reason: problem.LimitExceeded, Severity: problem.Error, Pos: problem.Pos{File: p},
 		Found: fmt.Sprintf("file of %d bytes", size), Expected: fmt.Sprintf("at most %d bytes", limit),
-	}}
+	}
+	if size == UnknownSize {
+		e.Found = fmt.Sprintf("file of more than %d bytes", limit)
+		e.Hints = []string{"it was not fetched: split it, or keep it out of the repository"}
+	}
+	return &File{Path: p, Digest: fmt.Sprintf("too-large:%d", size), Err: e}
 }
 
 // Outside is the entry of a symbolic link that leads out of the repository (H8).

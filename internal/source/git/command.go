@@ -26,11 +26,18 @@ var passedVariables = []string{
 	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_NO_VERIFY", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_VERSION", "GIT_SSL_CIPHER_LIST",
 }
 
+// serviceVariables are those of others that git is given without the user's configuration.
+var serviceVariables = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
+	"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+}
+
 // userVariables are those that are passed on besides with the user's configuration.
 var userVariables = regexp.MustCompile(`^GIT_(CONFIG_(SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|SSH_COMMAND)$`)
 
 // gitEnv is the environment of all git commands: the process's own without what would change Git's
-// behaviour.
+// behaviour. The service's git has little more than what leads to a server: a helper that is taken
+// over finds nothing there.
 func gitEnv(base, config string, a address, c credentials, users bool) []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -38,6 +45,7 @@ func gitEnv(base, config string, a address, c credentials, users bool) []string 
 		switch {
 		case users && userVariables.MatchString(name):
 			env = append(env, kv)
+		case !users && !strings.HasPrefix(name, "GIT_") && !slices.Contains(serviceVariables, name):
 		case strings.HasPrefix(name, "GIT_") && !slices.Contains(passedVariables, name):
 		case name == "SSH_ASKPASS", name == "LANGUAGE", name == "LANG", strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "ARGOSY_GIT_"):
 		default:
@@ -78,6 +86,16 @@ func gitConfig(a address, c credentials, users bool) []byte {
 [core]
 	hooksPath = /dev/null
 	askPass =
+	bigFileThreshold = 8m
+	deltaBaseCacheLimit = 32m
+	packedGitWindowSize = 32m
+	packedGitLimit = 128m
+[pack]
+	threads = 1
+	windowMemory = 32m
+	deltaCacheSize = 16m
+[uploadpack]
+	allowFilter = true
 [gc]
 	autoDetach = false
 	auto = 2000
@@ -146,6 +164,10 @@ func (r *Repository) run(ctx context.Context, c command) error {
 	if err := cmd.Start(); err != nil {
 		return r.startError(err)
 	}
+	if err := limitProcess(cmd.Process.Pid, r.maxMemory, r.maxFile()); err != nil && !errors.Is(err, syscall.ESRCH) {
+		_ = cmd.Cancel()
+		return errors.Join(fmt.Errorf("%s: bound git's memory: %w", r.name, err), cmd.Wait())
+	}
 	var readErr error
 	if c.stdout != nil {
 		readErr = c.stdout(out)
@@ -159,6 +181,9 @@ func (r *Repository) run(ctx context.Context, c command) error {
 	if ctx.Err() != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what has not ended by itself
 		return ctx.Err()
+	}
+	if e := r.resourceError(err, stderr.String()); e != nil {
+		return e
 	}
 	if readErr != nil {
 		return readErr

@@ -13,6 +13,11 @@
 //     where secrets may be.
 //  3. Revision reads Git's objects alone, under the rules of source. It executes nothing that the
 //     repository's configuration names.
-//  4. Remote runs git with the user's configuration and its credential helpers, and bounds the size
-//     of a fetch. No terminal is asked for anything.
+//  4. Remote runs git with the user's configuration and its credential helpers. No terminal is asked
+//     for anything.
+//  5. A fetch leaves out blobs over the limit of a file, if the server knows filters. Memory, disk
+//     and time of git are bounded in any case. The mirror lists blobs that were left out: another
+//     one that is missing is damage.
+//  6. Git that ends for its memory, for a full disk or by a signal says nothing about the mirror. A
+//     damaged mirror stays beside the new one until that has been read.
 package git

@@ -5,11 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/source"
 )
+
+const (
+	// maxMemory bounds the memory that a git process allocates: of two similar blobs of 500 MB a
+	// server sends 1 MB, and git needs both at once.
+	maxMemory = 384 << 20
+	// maxTrees is what a fetch may have beside files: commits, trees and indexes.
+	maxTrees = 64 << 20
+	// damagedSuffix marks a mirror in whose place a new one is made.
+	damagedSuffix = ".damaged"
+)
+
+// maxFile bounds a file that git writes, 0 for any size. It ends a fetch that limitGrowth has not
+// seen grow.
+func (r *Repository) maxFile() int64 {
+	if r.maxFetch == 0 {
+		return 0
+	}
+	return r.maxFetch + maxTrees
+}
 
 // limitGrowth runs a fetch, and ends it when the mirror has grown by more than it may.
 func (r *Repository) limitGrowth(ctx context.Context, fetch func(context.Context) error) error {
@@ -64,4 +84,32 @@ func sizeBelow(dir string) (size int64) {
 		return nil
 	})
 	return size
+}
+
+// removeTemporary removes what a fetch has left that was ended: each further one would add to it.
+func (r *Repository) removeTemporary() {
+	for _, pattern := range []string{"pack/tmp_*", "pack/.tmp-*", "tmp_objdir-*", "incoming-*", "??/tmp_obj_*"} {
+		left, _ := filepath.Glob(filepath.Join(r.mirror, "objects", pattern))
+		for _, path := range left {
+			_ = os.RemoveAll(path)
+		}
+	}
+}
+
+// rebuild repeats what has found the mirror damaged, with a new mirror. If that fails, the old one
+// comes back: it may have the last good commit.
+func (r *Repository) rebuild(again func() error) error {
+	old := r.mirror + damagedSuffix
+	if err := errors.Join(os.RemoveAll(old), os.Rename(r.mirror, old)); err != nil {
+		return source.FileError(r.name, "", err)
+	}
+	err := again()
+	if err == nil {
+		_ = os.RemoveAll(old) // the next one removes what is left
+		return nil
+	}
+	if failed := os.RemoveAll(r.mirror); failed == nil {
+		_ = os.Rename(old, r.mirror)
+	}
+	return err
 }

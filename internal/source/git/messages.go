@@ -3,10 +3,13 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -46,6 +49,36 @@ var messages = []struct {
 	{regexp.MustCompile(`couldn't find remote ref|no such ref`), source.UnknownRef, "the ref has just vanished", ""},
 	{regexp.MustCompile(`(?i)repository '.*' not found|returned error: 404|does not appear to be a git repository|Repository not found|does not exist|not valid: is this a git repository|no such remote`), source.NotFound, "no such repository", "check the URL, and whether the credentials may see it"},
 	{regexp.MustCompile(`(?i)Connection refused|Failed to connect|Couldn't connect|No route to host|Network is unreachable|Connection reset|Connection closed by|unable to connect|Empty reply|connection abort|proxy|Could not read from remote|hung up|early EOF|RPC failed|returned error: (5\d\d|429)`), source.Unreachable, "the server cannot be reached", ""},
+}
+
+// resources are git's messages about memory and disk. What they end is neither the server's fault
+// nor damage of the mirror.
+var resources = []struct {
+	pattern *regexp.Regexp
+	reason  source.Reason
+	detail  string
+	hint    string
+}{
+	{regexp.MustCompile(`(?i)out of memory|cannot allocate memory|malloc failed|realloc failed|mmap failed|unable to create (load )?thread|died of signal (6|9|11)\b`), source.LimitExceeded, "git needs more memory than it may have", "keep large files out of the repository, or let the server filter them (uploadpack.allowFilter)"},
+	{regexp.MustCompile(`(?i)file too large|died of signal 25\b`), source.LimitExceeded, "git would write more than it may", "keep large files out of the repository"},
+	{regexp.MustCompile(`(?i)no space left on device|disk quota exceeded`), source.Unreadable, "the disk of the state is full", "make room, or give it a larger one"},
+}
+
+// resourceError is the error of a command that memory or disk has ended, nil for any other.
+func (r *Repository) resourceError(err error, stderr string) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return nil
+	}
+	if status, is := exit.Sys().(syscall.WaitStatus); is && status.Signaled() {
+		stderr += fmt.Sprintf("\ndied of signal %d", status.Signal())
+	}
+	for _, s := range resources {
+		if s.pattern.MatchString(stderr) {
+			return &source.Error{Reason: s.reason, Source: r.name, Detail: s.detail, Hint: s.hint}
+		}
+	}
+	return nil
 }
 
 // remoteError turns the end of a command that talked to the server into an Error. Local reports

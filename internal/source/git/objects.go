@@ -94,6 +94,7 @@ func (r *Repository) file(p tree.Placed, contents map[string][]byte) *snapshot.F
 // listTree lists all files and links of a commit.
 func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, error) {
 	t := tree.New(r.name, r.limits, r.last.Len())
+	var missing []string
 	err := r.run(ctx, command{
 		args: []string{"--git-dir=" + r.mirror, "ls-tree", "-r", "-z", "-l", "--full-tree", commit},
 		stdout: func(out io.Reader) error {
@@ -113,12 +114,18 @@ func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, e
 				if n == nil {
 					continue
 				}
+				if n.Size == snapshot.UnknownSize {
+					missing = append(missing, n.ID)
+				}
 				if err := t.Add(n); err != nil {
 					return err
 				}
 			}
 		},
 	})
+	if err == nil {
+		err = r.acceptMissing(missing)
+	}
 	if err != nil {
 		return nil, localError(err)
 	}
@@ -140,7 +147,10 @@ func parseEntry(line string) (*tree.Node, error) {
 		return nil, nil //nolint:nilerr // nothing could ask for it
 	}
 	size, err := strconv.ParseInt(fields[3], 10, 64)
-	if err != nil {
+	switch {
+	case fields[3] == "BAD": // it is not in the mirror
+		size = snapshot.UnknownSize
+	case err != nil:
 		return nil, errCorrupt
 	}
 	return &tree.Node{Path: p, Link: fields[0] == "120000", ID: fields[2], Size: size}, nil

@@ -160,7 +160,7 @@ func (r *Repository) fetch(ctx context.Context, t target) (string, error) {
 func (r *Repository) fetchRefs(ctx context.Context, shallow bool, refspecs ...string) error {
 	args := []string{"--git-dir=" + r.mirror, "fetch", "--quiet", "--no-tags", "--force", "--no-write-fetch-head", "--no-recurse-submodules"}
 	if shallow {
-		args = append(args, "--depth=1")
+		args = append(args, "--depth=1", filterOf(r.limits.FileSize))
 	} else if _, err := os.Stat(filepath.Join(r.mirror, "shallow")); err == nil {
 		args = append(args, "--unshallow")
 	}
@@ -168,6 +168,13 @@ func (r *Repository) fetchRefs(ctx context.Context, shallow bool, refspecs ...st
 		_, err := r.askServer(ctx, fetchTimes*r.timeout, append(append(args, "--", r.address.url), refspecs...)...)
 		return err
 	})
+	r.fresh = r.fresh || err == nil
+	if promised := r.forgetPromise(); err == nil {
+		err = promised
+	}
+	if err != nil {
+		r.removeTemporary()
+	}
 	var exit *gitExit
 	if shallow && errors.As(err, &exit) && strings.Contains(exit.all, "does not support shallow") {
 		return r.fetchRefs(ctx, false, refspecs...) // a plain file server

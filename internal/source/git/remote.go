@@ -78,13 +78,15 @@ func (r *Remote) Part(ctx context.Context, at string) (*snapshot.Snapshot, error
 		return nil, err
 	}
 	defer g.unlockMirror()
+	g.fresh = false
 	now := time.Now()
 	_ = os.Chtimes(g.lock.Name(), now, now) // the removal of old mirrors reads the time of their last use
 	s, err := r.part(ctx, at)
 	if errors.Is(err, errCorrupt) && !r.offline && ctx.Err() == nil {
-		if err = os.RemoveAll(g.mirror); err == nil {
+		err = g.rebuild(func() error {
 			s, err = r.part(ctx, at)
-		}
+			return err
+		})
 	}
 	switch {
 	case err == nil:

@@ -40,6 +40,7 @@ type Repository struct {
 	ref         string
 	userConfig  bool  // git has the configuration of user and system, too
 	maxFetch    int64 // bytes of one fetch, 0 for any number
+	maxMemory   int64 // bytes of memory of a git process, 0 for any number
 	credentials credentials
 	limits      source.Limits
 	timeout     time.Duration
@@ -62,6 +63,11 @@ type Repository struct {
 	blobs   map[string]*snapshot.File // blob id to a file with that content, of the last snapshot
 	targets map[string]string         // blob id of a link to its target, of the last snapshot
 	reads   int                       // blobs read so far; for tests
+	fresh   bool                      // this poll has fetched
+	refused struct {                  // the target that is beyond a limit of a fetch
+		id  string
+		err error
+	}
 }
 
 // New makes a source of a Git repository. The server need not be reachable yet. Without a git
@@ -78,8 +84,9 @@ func newRepository(o Options, userConfig bool) (*Repository, error) {
 		address: a, ref: ref, userConfig: userConfig, limits: o.Limits.WithDefaults(),
 		timeout: cmp.Or(o.Timeout, defaultTimeout), program: "git",
 		fetched: "refs/argosy/fetched/" + digest(ref), good: "refs/argosy/good/" + digest(ref),
-		slot: make(chan struct{}, 1),
+		slot: make(chan struct{}, 1), maxMemory: maxMemory,
 	}
+	g.maxFetch = 2*g.limits.Bytes + maxTrees
 	invalid := func(detail, hint string) (*Repository, error) {
 		return nil, &source.Error{Reason: source.InvalidOptions, Source: g.name, Detail: detail, Hint: hint}
 	}
@@ -177,6 +184,7 @@ func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	}
 	defer r.unlockMirror()
 
+	r.fresh = false
 	s, err := r.poll(ctx)
 	if err == nil {
 		r.last = s
@@ -211,9 +219,10 @@ func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 	}
 	s, commit, err := r.snapshotOf(ctx, target)
 	if errors.Is(err, errCorrupt) && ctx.Err() == nil {
-		if err = os.RemoveAll(r.mirror); err == nil {
+		err = r.rebuild(func() error {
 			s, commit, err = r.snapshotOf(ctx, target)
-		}
+			return err
+		})
 	}
 	switch {
 	case ctx.Err() != nil && err != nil:
@@ -250,7 +259,14 @@ func (r *Repository) ensureCommit(ctx context.Context, t target) (string, error)
 	if commit := r.commit(ctx, t.id); commit != "" {
 		return commit, nil
 	}
-	return r.fetch(ctx, t)
+	if t.id == r.refused.id {
+		return "", r.refused.err
+	}
+	commit, err := r.fetch(ctx, t)
+	if errors.Is(err, source.LimitExceeded) {
+		r.refused.id, r.refused.err = t.id, err // until the ref is at another one
+	}
+	return commit, err
 }
 
 // ensureMirror makes an empty mirror unless there is one.

@@ -237,7 +237,7 @@ func TestRepositoryBeyondLimitsIsAnError(t *testing.T) {
 	r.Commit(map[string]string{"a.yaml": "0123456789", "b.yaml": "01234567890", "c/d.yaml": "9876543210", "c/e.yaml": "9876543210"})
 	g := openGit(t, Options{Location: r.URL(), Limits: source.Limits{FileSize: 10}})
 	s := sourcetest.Snapshot(t, g)
-	if err := s.File("b.yaml").Err; err == nil || err.Error() != "b.yaml: file of 11 bytes; expected at most 10 bytes" || g.reads != 2 {
+	if err := s.File("b.yaml").Err; err == nil || err.Error() != "b.yaml: file of more than 10 bytes; expected at most 10 bytes; it was not fetched: split it, or keep it out of the repository" || g.reads != 2 {
 		t.Errorf("%v, %d blobs read", err, g.reads)
 	}
 	for want, limits := range map[string]source.Limits{

@@ -1,0 +1,200 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+)
+
+// bombSize is that of each of two similar files, which are some kilobytes in a pack, and are both
+// in memory when a pack is unpacked.
+const bombSize = 24 << 20
+
+// commitBomb commits two large files that differ little, and a small one.
+func commitBomb(t *testing.T, r *sourcetest.Repo) string {
+	t.Helper()
+	zeros := strings.Repeat("\x00", bombSize)
+	commit := r.Commit(map[string]string{"a.yaml": "a: 2\n", "one.yaml": zeros, "two.yaml": zeros[9:] + "different"})
+	r.Git("-c", "pack.threads=1", "repack", "-adq")
+	return commit
+}
+
+// sourceWithBomb is a source that has read a good commit of a repository, which then has a bomb.
+func sourceWithBomb(t *testing.T) (g *Repository, r *sourcetest.Repo, good string) {
+	t.Helper()
+	r = sourcetest.NewRepo(t)
+	good = r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+	g = openGit(t, Options{Location: r.URL()})
+	sourcetest.Snapshot(t, g)
+	commitBomb(t, r)
+	return g, r, good
+}
+
+// stays checks that a source still has its good commit, also after a restart, and left nothing else.
+func stays(t *testing.T, g *Repository, r *sourcetest.Repo, good string) {
+	t.Helper()
+	if left, _ := filepath.Glob(filepath.Join(g.mirror, "objects", "pack", "tmp_*")); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+	if _, err := os.Stat(g.mirror + damagedSuffix); err == nil {
+		t.Error("a second mirror is left")
+	}
+	sourcetest.Check(t, g.Close())
+	sourcetest.Check(t, os.Rename(r.Dir, r.Dir+"-away"))
+	restarted := openGit(t, Options{Location: r.URL(), StateDir: filepath.Dir(g.base)})
+	if s, err := restarted.Snapshot(sourcetest.Context(t)); err == nil || s == nil || s.Revision != good {
+		t.Errorf("after a restart: %v, %v; want %s", s, err, good)
+	}
+}
+
+// H10: a file over the limit is a problem of that file, and its content does not even get into the
+// mirror.
+func TestLargeFilesAreNotFetched(t *testing.T) {
+	g, r, _ := sourceWithBomb(t)
+	g.maxMemory = 32 << 20
+	for range 2 { // the second commit has the large files still
+		s := sourcetest.Snapshot(t, g)
+		err := s.File("one.yaml").Err
+		if err == nil || err.Error() != "one.yaml: file of more than 1048576 bytes; expected at most 1048576 bytes; it was not fetched: split it, or keep it out of the repository" {
+			t.Errorf("%v", err)
+		}
+		if s.File("two.yaml").Err == nil || !strings.HasPrefix(string(s.File("a.yaml").Data), "a: ") {
+			t.Errorf("%v", s.Paths())
+		}
+		if n := sizeBelow(g.mirror); n > 1<<20 {
+			t.Errorf("the mirror has %d bytes", n)
+		}
+		r.Commit(map[string]string{"a.yaml": "a: 3\n"})
+	}
+	// Another process reads the same; a blob that has been lost is damage.
+	sourcetest.Check(t, g.Close())
+	again := openGit(t, Options{Location: r.URL(), StateDir: filepath.Dir(g.base)})
+	if s := sourcetest.Snapshot(t, again); s.File("one.yaml").Err == nil {
+		t.Error("one.yaml has been fetched")
+	}
+	sourcetest.Check(t, os.Remove(filepath.Join(again.mirror, unfetchedFile)))
+	again.last, again.ids, again.fresh = nil, nil, false
+	if _, err := again.load(t.Context(), again.commit(t.Context(), again.good)); !errors.Is(err, errCorrupt) {
+		t.Errorf("blobs are missing that no server has left out: %v", err)
+	}
+}
+
+// H10, G4: a server that sends all it has ends git at its limit of memory. The mirror is not
+// damaged, its last good commit is served, and the same commit is not fetched again.
+func TestServerWithoutFilterStaysBounded(t *testing.T) {
+	g, r, good := sourceWithBomb(t)
+	r.Git("config", "uploadpack.allowFilter", "false")
+	g.maxMemory = 32 << 20
+	fetches := filepath.Join(t.TempDir(), "fetches")
+	g.program = filepath.Join(t.TempDir(), "git")
+	sourcetest.Check(t, os.WriteFile(g.program, []byte("#!/bin/sh\ncase \"$*\" in *fetch*) echo >>"+fetches+";; esac\nexec git \"$@\"\n"), 0o755))
+	for range 2 {
+		s, err := g.Snapshot(sourcetest.Context(t))
+		if !errors.Is(err, source.LimitExceeded) || !strings.Contains(err.Error(), ": git needs more memory than it may have; keep large files out") || s.Revision != good {
+			t.Fatalf("%v, %v", s, err)
+		}
+	}
+	if data, err := os.ReadFile(fetches); err != nil || len(data) != 1 {
+		t.Errorf("it is fetched %d times, %v", len(data), err)
+	}
+	r.Git("rm", "--quiet", "one.yaml", "two.yaml")
+	if next := r.Commit(nil); sourcetest.Snapshot(t, g).Revision != next {
+		t.Error("the next commit is not fetched")
+	}
+	stays(t, g, r, g.last.Revision)
+}
+
+// H10, G4: a fetch that grows beyond the limit of the disk ends, and leaves the mirror as it was.
+func TestFetchBeyondTheDiskIsNotDamage(t *testing.T) {
+	r := sourcetest.NewRepo(t)
+	good := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+	g := openGit(t, Options{Location: r.URL()})
+	sourcetest.Snapshot(t, g)
+	g.maxFetch = 1000
+	r.Commit(map[string]string{"a.yaml": "a: " + strings.Repeat("0123456789abcdef", 50) + sourceNoise(t)})
+	s, err := g.Snapshot(sourcetest.Context(t))
+	if !errors.Is(err, source.LimitExceeded) || s.Revision != good {
+		t.Fatalf("%v, %v", s, err)
+	}
+	stays(t, g, r, good)
+}
+
+// sourceNoise is a text that cannot be compressed well.
+func sourceNoise(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("sh", "-c", "head -c 60000 /dev/urandom | base64 -w0").Output()
+	sourcetest.Check(t, err)
+	return string(out)
+}
+
+// G4: git that is killed, or finds no room, says nothing about the mirror.
+func TestKilledGitIsNotDamage(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends string
+		want source.Reason
+	}{
+		"killed while it fetches":    {`case "$*" in *fetch*) kill -9 $$;; esac`, source.LimitExceeded},
+		"killed while it lists":      {`case "$*" in *ls-tree*) kill -9 $$;; esac`, source.LimitExceeded},
+		"killed while it reads":      {`case "$*" in *cat-file*) kill -9 $$;; esac`, source.LimitExceeded},
+		"no room for what it writes": {`case "$*" in *fetch*) echo "fatal: write error: No space left on device" >&2; exit 128;; esac`, source.Unreadable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := sourcetest.NewRepo(t)
+			good := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+			g := openGit(t, Options{Location: r.URL()})
+			sourcetest.Snapshot(t, g)
+			before, err := os.Stat(g.mirror)
+			sourcetest.Check(t, err)
+			r.Commit(map[string]string{"a.yaml": "a: 2\n"})
+			g.program = filepath.Join(t.TempDir(), "git")
+			sourcetest.Check(t, os.WriteFile(g.program, []byte("#!/bin/sh\n"+c.ends+"\nexec git \"$@\"\n"), 0o755))
+			s, err := g.Snapshot(sourcetest.Context(t))
+			if !errors.Is(err, c.want) || s.Revision != good {
+				t.Errorf("%v, %v", s, err)
+			}
+			if after, err := os.Stat(g.mirror); err != nil || !os.SameFile(before, after) {
+				t.Errorf("the mirror is another one, %v", err)
+			}
+			stays(t, g, r, good)
+		})
+	}
+}
+
+// G4: the old mirror comes back when a new one cannot be made.
+func TestDamagedMirrorStaysWhileTheServerIsAway(t *testing.T) {
+	r := sourcetest.NewRepo(t)
+	good := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+	g := openGit(t, Options{Location: r.URL()})
+	sourcetest.Snapshot(t, g)
+	r.Commit(map[string]string{"a.yaml": "a: 2\n"})
+	sourcetest.Check(t, os.WriteFile(filepath.Join(g.mirror, "shallow.lock"), nil, 0o600)) // looks like damage
+	g.program = filepath.Join(t.TempDir(), "git")
+	sourcetest.Check(t, os.WriteFile(g.program, []byte("#!/bin/sh\ncase \"$*\" in *init*) exit 1;; esac\nexec git \"$@\"\n"), 0o755))
+	if s, err := g.Snapshot(sourcetest.Context(t)); err == nil || s.Revision != good {
+		t.Errorf("%v, %v", s, err)
+	}
+	stays(t, g, r, good)
+}
+
+// The environment of the service's git leads to a server, and to nothing else that the service has.
+func TestGitGetsALittleEnvironment(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	t.Setenv("ARGOSY_TOKEN", "secret")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("https_proxy", "http://proxy:3128")
+	env := strings.Join(openGit(t, Options{Location: "https://example.org/x.git"}).env, "\n")
+	for _, name := range []string{"KUBERNETES", "ARGOSY_TOKEN", "AWS_"} {
+		if strings.Contains(env, name) {
+			t.Errorf("%s is in it", name)
+		}
+	}
+	if !strings.Contains(env, "https_proxy=http://proxy:3128") || !strings.Contains(env, "PATH=") {
+		t.Errorf("it leads to no server: %s", env)
+	}
+}

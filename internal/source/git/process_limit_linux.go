@@ -1,0 +1,17 @@
+package git
+
+import "golang.org/x/sys/unix"
+
+// limitProcess bounds the memory that a process and its children allocate, each for itself, and the
+// size of each file that they write; 0 for any. Git starts its children long after.
+func limitProcess(pid int, memory, file int64) error {
+	for resource, limit := range map[int]int64{unix.RLIMIT_DATA: memory, unix.RLIMIT_FSIZE: file} {
+		if limit == 0 {
+			continue
+		}
+		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: uint64(limit), Max: uint64(limit)}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

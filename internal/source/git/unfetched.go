@@ -1,0 +1,60 @@
+package git
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/atomicfile"
+)
+
+// unfetchedFile lists the blobs that a server has left out of a mirror for their size, one a line.
+const unfetchedFile = "argosy-unfetched"
+
+// filterOf has a server leave out blobs beyond a limit of bytes. One that knows no filters sends
+// all; then the limits of a git process hold.
+func filterOf(limit int64) string { return "--filter=blob:limit=" + strconv.FormatInt(limit+1, 10) }
+
+// acceptMissing accepts that the mirror lacks blobs: after a fetch, the server has left them out,
+// and they are listed. Any other one that is missing has been lost.
+func (r *Repository) acceptMissing(ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	path := filepath.Join(r.mirror, unfetchedFile)
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	listed := strings.Fields(string(data))
+	var more []string
+	for _, id := range ids {
+		if !slices.Contains(listed, id) {
+			more = append(more, id)
+		}
+	}
+	switch {
+	case len(more) == 0:
+		return nil
+	case !r.fresh:
+		return errCorrupt
+	}
+	return atomicfile.Write(path, ".new-", []byte(strings.Join(append(listed, more...), "\n")+"\n"))
+}
+
+// forgetPromise takes out of the mirror's configuration that a server would send what is missing:
+// git would ask for it whenever it reads a tree.
+func (r *Repository) forgetPromise() error {
+	path := filepath.Join(r.mirror, "config")
+	data, err := os.ReadFile(path)
+	core, more, _ := bytes.Cut(data, []byte("\n["))
+	if err != nil || len(more) == 0 {
+		return nil //nolint:nilerr // git reports a mirror without configuration
+	}
+	return atomicfile.Write(path, ".new-", core, []byte{'\n'})
+}
