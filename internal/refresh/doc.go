@@ -25,9 +25,10 @@
 //     fields of their own, and begin when the same refusal was first seen.
 //  8. With a store, a restart compares the source's newest snapshot with the one that was accepted
 //     before, and serves that one if the newest is refused or cannot be read (G4). It serves
-//     nothing before the source has been polled, or has been silent for Options.Patience. The store holds the last known good snapshots of
-//     members, too, as a folder has no history and a forced branch has lost it. Damaged records are
-//     reported and not used; their members are as at a first start.
+//     nothing before the source has been polled, or has been silent for Options.Patience. The store
+//     holds the last known good snapshots of members, too, as a folder has no history and a forced
+//     branch has lost it. Damaged records are reported and not used; their members are as at a
+//     first start.
 //  9. LastKnownFacts stores facts, too: a cluster whose Secret goes during a restart keeps its last
 //     known facts while it has a member file, and an API server that is away does not stop a start.
 //  10. In a store that replicas share, the first one that accepts a snapshot decides its last known
