@@ -14,10 +14,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// TestKnobs renders each testdata/application-sets/*.txtar and compares with its golden.
+// TestApplicationSetsGoldens renders each testdata/application-sets/*.txtar and compares with its golden.
 // Files named values*.yaml are value files in order; want.yaml is what comes out, want-error
 // the message instead. A comment line `catalog: NAME` puts a catalog of the chart first.
-func TestKnobs(t *testing.T) {
+func TestApplicationSetsGoldens(t *testing.T) {
 	for _, path := range glob(t, "testdata/application-sets/*.txtar") {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
 		t.Run(name, func(t *testing.T) {
