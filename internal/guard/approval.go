@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
@@ -46,9 +47,10 @@ func approvable(f *fleet.Fleet, hub string, r lifecycle.Removal) fleet.Removal {
 	return out
 }
 
-// Lint reports approvals that have expired today, or are valid for too long.
+// Lint reports catalogs of levels that switch nothing on, and approvals that have expired today, or
+// are valid for too long.
 func Lint(st *fleetstate.State, now time.Time) []problem.Problem {
-	var out []problem.Problem
+	out := emptyCatalogs(st)
 	for _, a := range st.Fleet.Approvals {
 		p := problem.Problem{Severity: problem.Warning, Pos: a.Pos, Subject: "approval"}
 		switch day := a.Expires.Format(time.DateOnly); {
@@ -61,6 +63,29 @@ func Lint(st *fleetstate.State, now time.Time) []problem.Problem {
 			continue
 		}
 		out = append(out, p)
+	}
+	return out
+}
+
+// emptyCatalogs reports catalogs of levels without an entry. What such a file switched on would be
+// lost by a commit that empties it (rule 5).
+func emptyCatalogs(st *fleetstate.State) []problem.Problem {
+	var out []problem.Problem
+	seen := map[string]bool{}
+	for _, c := range st.Clusters() {
+		for _, g := range c.Groups {
+			for _, l := range g.Catalogs {
+				if entries := catalog.Entries(l.Root); seen[l.Path] || entries != nil && len(entries.Fields) > 0 {
+					continue
+				}
+				seen[l.Path] = true
+				out = append(out, problem.Problem{
+					Reason: problem.EmptyCatalog, Severity: problem.Warning, Pos: problem.Pos{File: l.Path},
+					Subject: fmt.Sprintf("group %q", g.Name), Found: "a catalog without an entry",
+					Expected: "entries, or no file: nothing is switched on here",
+				})
+			}
+		}
 	}
 	return out
 }

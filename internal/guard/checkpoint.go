@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// checkpointQuiet is how long changes are collected before they are written, and
-	// checkpointInterval how often the replicas' are read.
+	// checkpointQuiet is how long changes are collected before they are written to a store that
+	// replicas share, and checkpointInterval how often theirs are read. A folder is written at
+	// once: after a crash before the write, a removal is judged again, without its approval.
 	checkpointQuiet    = time.Second
 	checkpointInterval = 10 * time.Second
 	// buried is how long replicas know that a response was dropped.
@@ -43,6 +44,10 @@ type savedLoss struct {
 // newCheckpoint keeps baselines for a restart, and merges those of replicas (rule 9).
 func newCheckpoint(b *baselines, s *state.Store) *state.Replicated[savedResponses] {
 	var collected uint64
+	quiet := checkpointQuiet
+	if !s.Shared() {
+		quiet = 0
+	}
 	return &state.Replicated[savedResponses]{
 		Record: state.NewDocument[savedResponses](s, "responses", 3),
 		Merge:  b.merge,
@@ -51,7 +56,7 @@ func newCheckpoint(b *baselines, s *state.Store) *state.Replicated[savedResponse
 			return all, news
 		},
 		Report: func(err error) { b.report(s.String(), collected, err) },
-		Quiet:  checkpointQuiet, Interval: checkpointInterval, Fire: trigger.New(),
+		Quiet:  quiet, Interval: checkpointInterval, Fire: trigger.New(),
 	}
 }
 

@@ -36,8 +36,8 @@
 //     is judged by all of their responses.
 //  9. A damaged record of the store is reported and left unread: the next responses are compared
 //     with nothing. The newest response to a query counts, whichever replica gave it; before the
-//     store has been read there is no response. Responses are written within about a second: after
-//     a crash, the response before the last one may be the baseline.
+//     store has been read there is no response. Responses are written soon, to a shared store
+//     within about a second: after a crash, the one before the last may be the baseline.
 //  10. The clock is the guard's: states and responses know no time.
 //  11. A moved parameter set stays in the old response until the new owner can answer for it: the
 //     response without it is refused. ApplicationSets name the new owner's queries, else the

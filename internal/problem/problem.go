@@ -69,6 +69,7 @@ const (
 	DuplicateName      Reason = "duplicate-name"
 	DuplicateRelease   Reason = "duplicate-release"
 	DuplicateSecret    Reason = "duplicate-secret"
+	EmptyCatalog       Reason = "empty-catalog"
 	ExpansionFailed    Reason = "expansion-failed"
 	ExpiredApproval    Reason = "expired-approval"
 	ForbiddenFolder    Reason = "forbidden-folder"

@@ -29,6 +29,8 @@ type argoCD struct {
 	asked    int
 	refused  int
 	lately   int // refused of those that were asked last
+	// refusals are the errors of those, by ApplicationSet.
+	refusals map[string]string
 }
 
 // app is an Application.
@@ -50,7 +52,7 @@ type set struct {
 
 // newArgoCD is an Argo CD with a hub's root ApplicationSets.
 func newArgoCD(s *service, hub string, groups []string) (*argoCD, error) {
-	a := &argoCD{service: s, sets: map[string]parameters{}, apps: map[string]app{}, catalogs: map[string]map[string]any{}}
+	a := &argoCD{service: s, sets: map[string]parameters{}, apps: map[string]app{}, catalogs: map[string]map[string]any{}, refusals: map[string]string{}}
 	for _, view := range []string{"members", "agents"} {
 		a.sets[view] = parameters{"view": view, "hub": hub}
 	}
@@ -74,6 +76,7 @@ func newArgoCD(s *service, hub string, groups []string) (*argoCD, error) {
 // what is marked now and was not.
 func (a *argoCD) Reconcile() ([]accidents.Loss, error) {
 	refused := a.refused
+	clear(a.refusals)
 	defer func() { a.lately = a.refused - refused }()
 	before := maps.Clone(a.apps)
 	deleted := map[string]accidents.Loss{}
@@ -103,13 +106,14 @@ func (a *argoCD) Reconcile() ([]accidents.Loss, error) {
 
 // one reconciles one ApplicationSet.
 func (a *argoCD) one(name string, deleted map[string]accidents.Loss) error {
-	code, sets, err := a.service.ask(name, a.sets[name])
+	code, sets, refusal, err := a.service.ask(name, a.sets[name])
 	if err != nil {
 		return err
 	}
 	a.asked++
 	if code < 200 || code > 299 {
 		a.refused++
+		a.refusals[name] = refusal
 		if code != http.StatusServiceUnavailable && code != http.StatusBadRequest {
 			return fmt.Errorf("ApplicationSet %s: status %d", name, code)
 		}

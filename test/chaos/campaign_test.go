@@ -85,7 +85,7 @@ func run(t *testing.T, maxRemovals, n int) accidents.Report {
 		t.Fatalf("%v\n%s", err, argo.service.tail())
 	}
 	for _, u := range c.Unmended {
-		t.Errorf("%s\n%s", u, argo.service.tail())
+		t.Errorf("%s\nthe last refusals: %q\n%s", u, argo.refusals, argo.service.tail())
 	}
 	t.Logf("%s; %d requests of which %d were refused, %s", c.Report, argo.asked, argo.refused, time.Since(began).Round(time.Second))
 	return c.Report

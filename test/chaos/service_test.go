@@ -112,12 +112,12 @@ func (s *service) request(method, path string, body any) (int, []byte, error) {
 }
 
 // ask asks for parameter sets, as an ApplicationSet does.
-func (s *service) ask(applicationSet string, p parameters) (int, []set, error) {
+func (s *service) ask(applicationSet string, p parameters) (code int, sets []set, refusal string, err error) {
 	code, content, err := s.request(http.MethodPost, "/api/v1/getparams.execute", map[string]any{
 		"applicationSetName": applicationSet, "input": map[string]any{"parameters": p},
 	})
 	if err != nil || code != http.StatusOK {
-		return code, nil, err
+		return code, nil, string(content), err
 	}
 	var answer struct {
 		Output struct {
@@ -125,18 +125,18 @@ func (s *service) ask(applicationSet string, p parameters) (int, []set, error) {
 		} `json:"output"`
 	}
 	if err := json.Unmarshal(content, &answer); err != nil {
-		return code, nil, err
+		return code, nil, "", err
 	}
 	out := make([]set, len(answer.Output.Parameters))
 	for i, raw := range answer.Output.Parameters {
 		if err := json.Unmarshal(raw, &out[i]); err != nil {
-			return code, nil, err
+			return code, nil, "", err
 		}
 		var release struct {
 			Release any `json:"release"`
 		}
 		if err := json.Unmarshal(raw, &release); err != nil {
-			return code, nil, err
+			return code, nil, "", err
 		}
 		if keys, ok := release.Release.(map[string]any); ok {
 			out[i].Release = map[string]string{"type": fmt.Sprint(keys["type"])}
@@ -145,7 +145,7 @@ func (s *service) ask(applicationSet string, p parameters) (int, []set, error) {
 			out[i].Deletion = "orphan"
 		}
 	}
-	return code, out, nil
+	return code, out, "", nil
 }
 
 // considered waits until the service has decided about a commit, which may have nothing in it.

@@ -12,6 +12,7 @@ var summaries = map[problem.Reason]string{
 	problem.DuplicateName:      "Two components on two clusters give Applications of one name.",
 	problem.DuplicateRelease:   "A release type is given twice for one group.",
 	problem.DuplicateSecret:    "Two cluster Secrets of the hub claim one cluster.",
+	problem.EmptyCatalog:       "A catalog has no entry.",
 	problem.ExpansionFailed:    "An ApplicationSet or a chart fails when it is rendered.",
 	problem.ExpiredApproval:    "An approval of removals approves nothing any more.",
 	problem.ForbiddenFolder:    "A member's repository folder lies in a tenant's folder.",
