@@ -188,7 +188,7 @@ func readNumbers(t testing.TB, text []byte) map[string]any {
 	return m
 }
 
-// helmMerge is Helm's merge of value files (helm v3.16.4, pkg/cli/values, mergeMaps), for values
+// helmMerge is Helm's merge of value files (helm v3.18.6, pkg/cli/values, mergeMaps), for values
 // with exact numbers.
 func helmMerge(a, b map[string]any) map[string]any {
 	out := make(map[string]any, len(a))

@@ -103,8 +103,8 @@ func TestArgocdIngressBadValues(t *testing.T) {
 		{onAWS, "extraHosts: [cd.example.com]", `extraHosts: "cd.example.com" is host already`},
 		{onNginx, "extraHosts: [grpc.cd.example.com]", `extraHosts: "grpc.cd.example.com" is grpc.host already`},
 		{onAWS, "path: /cd", `path: "/cd": gRPC has no path`},
-		{onAWS, "path: cd", "Does not match pattern"},
-		{onAWS, "host: https://cd.example.com", "Does not match pattern"},
+		{onAWS, "path: cd", "does not match pattern"},
+		{onAWS, "host: https://cd.example.com", "does not match pattern"},
 		{onNginx, "tls: {clusterIssuer: letsencrypt}", "tls.secretName is required with tls.clusterIssuer"},
 		{onNginx, "tls: {secretName: a}", "tls.grpcSecretName is required: grpc.host has a certificate of its own"},
 		{onNginx, "tls: {secretName: a, grpcSecretName: a}", "controllers mix up hosts that share a certificate"},
@@ -116,11 +116,11 @@ func TestArgocdIngressBadValues(t *testing.T) {
 		{onGateway, "server: {insecure: false}", "a route reaches its backends without TLS"},
 		{onGateway, "tls: {secretName: a}", "tls.secretName has no effect with type: gateway"},
 		{onGateway, "type: ingress", "gateway.parentRefs has an effect with type: gateway only"},
-		{onGateway, "gateway: {parentRefs: [{gateway: public}]}", "name is required"},
-		{onAWS, "ingress: {controller: traefik}", "must be one of the following"},
-		{onAWS, "aws: {certificateArn: certificate/1}", "Does not match pattern"},
-		{onAWS, "ingres: {}", "Additional property ingres is not allowed"},
-		{onAWS, "server: {httpPort: 0}", "Must be greater than or equal to 1"},
+		{onGateway, "gateway: {parentRefs: [{gateway: public}]}", "at '/gateway/parentRefs/0': missing property 'name'"},
+		{onAWS, "ingress: {controller: traefik}", "at '/ingress/controller': value must be one of 'aws', 'generic', 'nginx'"},
+		{onAWS, "aws: {certificateArn: certificate/1}", "does not match pattern"},
+		{onAWS, "ingres: {}", "at '': additional properties 'ingres' not allowed"},
+		{onAWS, "server: {httpPort: 0}", "at '/server/httpPort': minimum: got 0, want 1"},
 	} {
 		t.Run(c.values, func(t *testing.T) { rendering{}.fails(t, c.message, argocdIngress, c.base, c.values) })
 	}

@@ -230,7 +230,7 @@ func TestInvalidGitLabelsFail(t *testing.T) {
 		"{environment: ''}":  `externalSecret.labels.environment must not be empty`,
 		"{'a b': c}":         `externalSecret.labels: "a b" is not a valid label name`,
 		"{argocd.argoproj.io/secret-type: repository}": `externalSecret.labels.argocd.argoproj.io/secret-type: "repository" is reserved`,
-		"{account: 123456789012}":                      "externalSecret.labels.account: Invalid type. Expected: [string,boolean,null], given: integer",
+		"{account: 123456789012}":                      "at '/externalSecret/labels/account': got number, want null or boolean or string",
 	} {
 		rendering{}.fails(t, message, fleetSecret, member, "externalSecret: {labels: "+value+"}")
 	}
@@ -341,7 +341,7 @@ gitCredentials: {charts: {type: ssh, url: "git@example.com:a/b.git", secretName:
 		if rendered["true"] == rendered["false"] && !strings.HasPrefix(option, "github:") {
 			t.Errorf("%s: no effect", option)
 		}
-		rendering{}.fails(t, `must be one of the following: true, false, "true", "false"`, fleetSecret, base, fmt.Sprintf(option, `"yes"`))
+		rendering{}.fails(t, "value must be one of true, false, 'true', 'false'", fleetSecret, base, fmt.Sprintf(option, `"yes"`))
 	}
 }
 
@@ -350,13 +350,13 @@ func TestFleetSecretBadValues(t *testing.T) {
 		"clusterName: ''": "clusterName is required", "clusterName: A_b": `clusterName: "A_b" is not a DNS-1123 label`,
 		"secretManagerSecretName: ''":                                 "secretManagerSecretName is required: the secret that holds the credentials of \"retail-dev-eu-1\"",
 		"secretStore: {aws: {region: ''}}":                            "secretStore.aws.region is required: secretManagerSecretName is not an ARN that names it",
-		"secretStore: {aws: {role: admin}}":                           "secretStore.aws.role: Does not match pattern",
+		"secretStore: {aws: {role: admin}}":                           "at '/secretStore/aws/role': 'admin' does not match pattern",
 		"secretStore: {create: false}":                                "secretStore.name is required with secretStore.create: false",
 		"secretStore: {create: false, name: x, provider: {fake: {}}}": "secretStore.provider has no effect with secretStore.create: false",
 		"secretStore: {provider: {fake: {}, vault: {}}}":              "secretStore.provider: one provider, found 2: fake, vault",
 		"secretStore: {provider: {fake: {}}}":                         "secretStore.aws.region has no effect beside secretStore.provider",
 		"secretStore: {conditions: [{namespaces: [a]}]}":              "secretStore.conditions needs secretStore.kind: ClusterSecretStore",
-		"secretStore: {kind: Store}":                                  `secretStore.kind must be one of the following: "SecretStore", "ClusterSecretStore"`,
+		"secretStore: {kind: Store}":                                  "at '/secretStore/kind': value must be one of 'SecretStore', 'ClusterSecretStore'",
 		"serviceAccount: {create: true}":                              "serviceAccount.name is required",
 		"githubSecret: true":                                          "githubSecretName is required with githubSecret: true",
 		"{githubSecret: true, githubSecretName: x, gitCredentials: {github: {type: http, secretName: key}}}": "gitCredentials.github: githubSecret brings credentials of this name already",
@@ -370,15 +370,15 @@ func TestFleetSecretBadValues(t *testing.T) {
 		"gitCredentials: {x: {type: githubApp, secretName: key, plain: true}}":                                           "gitCredentials.x.plain: a GitHub App has three fields",
 		"externalSecret: {clusterResources: true}":                                                                       "externalSecret.clusterResources has a meaning with externalSecret.namespaces only",
 		"externalSecret: {creationPolicy: Merge, deletionPolicy: Delete}":                                                "externalSecret.deletionPolicy: Delete contradicts creationPolicy: Merge",
-		"externalSecret: {refreshInterval: 10}":                                                                          "Invalid type. Expected: string",
-		"externalSecret: {refreshIntervall: 10m}":                                                                        "Additional property refreshIntervall is not allowed",
+		"externalSecret: {refreshInterval: 10}":                                                                          "at '/externalSecret/refreshInterval': got number, want string",
+		"externalSecret: {refreshIntervall: 10m}":                                                                        "at '/externalSecret': additional properties 'refreshIntervall' not allowed",
 		"push: {token: {enabled: true}}":                                                                                 "push.token.enabled has no effect with push.enabled: false",
 		"push: {enabled: true, provider: {vault: {}}}":                                                                   "push.provider: vault: only the provider kubernetes writes into a cluster",
-		"push: {enabled: true, namespace: ''}":                                                                           "push.namespace: Does not match pattern",
+		"push: {enabled: true, namespace: ''}":                                                                           "at '/push/namespace': '' does not match pattern",
 		"{externalSecret: {enabled: false}, secretManagerSecretName: '', push: {enabled: true, token: {enabled: true}}}": `secretManagerSecretName is required: the secret that the kubeconfig of "retail-dev-eu-1" is made of (or kubeconfig.secretName, or push.provider)`,
 		"{externalSecret: {enabled: false}, secretManagerSecretName: '', kubeconfig: {enabled: true}}":                   `secretManagerSecretName is required: the secret that the kubeconfig of "retail-dev-eu-1" is made of (or kubeconfig.secretName)`,
-		"typo: 1": "Additional property typo is not allowed",
-		"ecr: {registries: [{region: eu-west-1}]}": "endpoint is required",
+		"typo: 1": "at '': additional properties 'typo' not allowed",
+		"ecr: {registries: [{region: eu-west-1}]}": "at '/ecr/registries/0': missing property 'endpoint'",
 	} {
 		t.Run(values, func(t *testing.T) { rendering{}.fails(t, message, fleetSecret, member, values) })
 	}

@@ -212,18 +212,18 @@ func TestAgentFluxBadValues(t *testing.T) {
 		"owner: b":                                             "owner: the artifact is that of b, but the service on this cluster is a's",
 		"plugin: {create: false}":                              "artifact.url is required with plugin.create: false",
 		"plugin: {values: {source: {git: {url: ''}}}}":         "plugin.chart.url is required",
-		"artifact: {url: 'http://x'}":                          "artifact.url: Does not match pattern",
-		"artifact: {interval: 60}":                             "artifact.interval: Invalid type",
-		"fleet: {kustomizations: [{name: argosy, path: ./x}]}": "fleet.kustomizations.0.name: Must not validate the schema (not)",
-		"fleet: {kustomizations: [{name: x}]}":                 "fleet.kustomizations.0: path is required",
-		"fleet: {ref: {head: x}}":                              "Additional property head is not allowed",
-		"kustomization: {prune: maybe}":                        "kustomization.prune: ",
+		"artifact: {url: 'http://x'}":                          "at '/artifact/url': 'http://x' does not match pattern",
+		"artifact: {interval: 60}":                             "at '/artifact/interval': got number, want string",
+		"fleet: {kustomizations: [{name: argosy, path: ./x}]}": "at '/fleet/kustomizations/0/name': 'not' failed",
+		"fleet: {kustomizations: [{name: x}]}":                 "at '/fleet/kustomizations/0': missing property 'path'",
+		"fleet: {ref: {head: x}}":                              "at '/fleet/ref': additional properties 'head' not allowed",
+		"kustomization: {prune: maybe}":                        "at '/kustomization/prune': value must be one of true, false, 'true', 'false'",
 	} {
 		t.Run(values, func(t *testing.T) { inFlux("agent-flux").fails(t, message, agentFlux, good, values) })
 	}
 	for values, message := range map[string]string{
 		"facts: {from: kubernetes}": "facts.from: kubernetes reads Argo CD's cluster Secrets, and with engine: flux there are none",
-		"engine: fleet":             "engine: engine must be one of",
+		"engine: fleet":             "at '/engine': value must be one of 'argocd', 'flux'",
 	} {
 		t.Run(values, func(t *testing.T) {
 			inFlux("generator-plugin").fails(t, message, generatorPlugin, onFluxMember, values)

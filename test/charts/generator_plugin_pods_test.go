@@ -187,8 +187,8 @@ func TestGeneratorPluginRBACForGrants(t *testing.T) {
 	for values, want := range map[string]string{
 		"owner: ''":               "grants.enabled needs owner",
 		"facts: {from: none}":     "grants.enabled needs facts.from: kubernetes, not none",
-		"grants: {groups: []}":    "grants.groups: Array must have at least 1 items",
-		"grants: {groups: [A]}":   "grants.groups.0: Does not match pattern",
+		"grants: {groups: []}":    "at '/grants/groups': minItems: got 0, want 1",
+		"grants: {groups: [A]}":   "at '/grants/groups/0': 'A' does not match pattern",
 		"extraArgs: [--grants=x]": "extraArgs: --grants is set by the chart",
 		"{engine: flux, facts: {from: file}, flux: {watch: false}}": "grants.enabled needs flux.watch",
 	} {
@@ -219,7 +219,7 @@ func TestGrant(t *testing.T) {
 		t.Errorf("groups %v", groups)
 	}
 	for values, want := range map[string]string{
-		"{hub: h, member: hub, group: g}": "member: Must not validate the schema (not)", "{hub: h, member: m, group: ''}": "group: Does not match pattern",
+		"{hub: h, member: hub, group: g}": "at '/member': 'not' failed", "{hub: h, member: m, group: ''}": "at '/group': '' does not match pattern",
 	} {
 		if _, err := helmTemplate(filepath.Join(repo, "charts/agent-grant"), valuesFile(t, values)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", values, err)

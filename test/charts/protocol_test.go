@@ -110,12 +110,12 @@ func TestAgentBootstrap(t *testing.T) {
 		}
 	}
 	for values, want := range map[string]string{
-		"{hub: '', owner: a, groups: []}":                                 "hub: Does not match pattern",
-		"{hub: hub-eu, owner: hub, groups: []}":                           "owner: Must not validate the schema (not)",
-		"{hub: hub-eu, owner: a, groups: [A]}":                            "groups.0: Does not match pattern",
-		"{hub: hub-eu, owner: a, groups: [x, x]}":                         "groups: array items[0,1] must be unique",
-		"{hub: hub-eu, owner: a, groups: [], owners: a}":                  "Additional property owners is not allowed",
-		"{hub: hub-eu, owner: a, groups: [], componentProject: \"it's\"}": "componentProject: Does not match pattern",
+		"{hub: '', owner: a, groups: []}":                                 "at '/hub': '' does not match pattern",
+		"{hub: hub-eu, owner: hub, groups: []}":                           "at '/owner': 'not' failed",
+		"{hub: hub-eu, owner: a, groups: [A]}":                            "at '/groups/0': 'A' does not match pattern",
+		"{hub: hub-eu, owner: a, groups: [x, x]}":                         "at '/groups': items at 0 and 1 are equal",
+		"{hub: hub-eu, owner: a, groups: [], owners: a}":                  "additional properties 'owners' not allowed",
+		"{hub: hub-eu, owner: a, groups: [], componentProject: \"it's\"}": "at '/componentProject': 'it\\'s' does not match pattern",
 	} {
 		if _, err := helmTemplate(chart, valuesFile(t, values)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", values, err, want)
