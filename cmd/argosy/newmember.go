@@ -54,7 +54,7 @@ Afterwards it names the components that the cluster would get.`,
 			case err != nil:
 				return failure.Usage([]string{"nothing was written"}, "%w", err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n%s", d.Path, d.Summary)
+			_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "wrote %s\n%s", d.Path, d.Summary)
 			return err
 		},
 	}

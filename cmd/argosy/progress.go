@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/argosy-hub/argosy/internal/report"
 )
 
 // progress shows on a terminal how far a long command is.
@@ -24,6 +26,7 @@ const (
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{begun: time.Now()}
+	w = unwrapped(w)
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		p.w = w
 	}
@@ -34,7 +37,7 @@ func newProgress(w io.Writer) *progress {
 func (p *progress) show(hub string, objects int) {
 	if now := time.Now(); p.w != nil && now.Sub(p.begun) > patience && now.Sub(p.last) > step {
 		p.last = now
-		fmt.Fprintf(p.w, "\r\x1b[K%s: %d objects", hub, objects)
+		fmt.Fprintf(p.w, "\r\x1b[K%s: %d objects", report.Printable(hub), objects)
 	}
 }
 

@@ -3,7 +3,6 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/object"
@@ -36,7 +35,7 @@ func bounded(o *object.Object, all []Difference) (out []Difference, more int) {
 	for i := range all {
 		d := &all[i]
 		path, err := hierarchy.ParsePath(d.Name)
-		if secret && (err != nil || slices.Contains([]string{"data", "stringData"}, path[0])) {
+		if secret && (err != nil || mayHoldSecret(path)) {
 			hide(d.Old)
 			hide(d.New)
 			continue
@@ -44,6 +43,18 @@ func bounded(o *object.Object, all []Difference) (out []Difference, more int) {
 		shorten(d.Old, d.New)
 	}
 	return all, more
+}
+
+// mayHoldSecret reports whether a Secret's value at a path may be or hold its content: kubectl copies
+// it into an annotation.
+func mayHoldSecret(path []string) bool {
+	switch path[0] {
+	case "apiVersion", "kind", "type", "immutable":
+		return false
+	case "metadata":
+		return len(path) == 1 || path[1] == "annotations" && (len(path) == 2 || path[2] == "kubectl.kubernetes.io/last-applied-configuration")
+	}
+	return true
 }
 
 func hide(s *Side) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -85,14 +86,28 @@ func Printable(text string) string {
 	return b.String()
 }
 
-// isStyle reports whether an escape sequence is one of Style's: ESC [ digits m.
+// isStyle reports whether an escape sequence is one of Style's.
 func isStyle(text string) bool {
-	rest, ok := strings.CutPrefix(text, "\x1b[")
-	if !ok {
-		return false
+	return slices.ContainsFunc([]string{"0", "1", "2", "31", "32", "33", "36"}, func(code string) bool { return strings.HasPrefix(text, "\x1b["+code+"m") })
+}
+
+// PrintableWriter makes every line Printable.
+type PrintableWriter struct{ W io.Writer }
+
+// Write implements io.Writer. A character must not be split over two writes.
+func (p PrintableWriter) Write(data []byte) (int, error) {
+	var b strings.Builder
+	for line := range strings.Lines(string(data)) {
+		text, ended := strings.CutSuffix(line, "\n")
+		b.WriteString(Printable(text))
+		if ended {
+			b.WriteByte('\n')
+		}
 	}
-	code := strings.TrimLeft(rest, "0123456789")
-	return len(rest)-len(code) <= 2 && strings.HasPrefix(code, "m")
+	if _, err := io.WriteString(p.W, b.String()); err != nil {
+		return 0, err
+	}
+	return len(data), nil
 }
 
 // Count is a number and its noun.
