@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/fetch"
 	"github.com/argosy-hub/argosy/internal/expand/helm"
 	"github.com/argosy-hub/argosy/internal/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/expand/sandbox"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/planner"
 )
@@ -20,6 +22,7 @@ import (
 type renderedCharts struct {
 	render, offline bool
 	cache           string
+	allowed         []string
 	// kubeVersion and apiVersions are those of the clusters that charts are rendered for.
 	kubeVersion string
 	apiVersions []string
@@ -29,13 +32,14 @@ func (r *renderedCharts) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.render, "render", false, "also render remote charts and compare their objects")
 	cmd.Flags().BoolVar(&r.offline, "offline", false, "with --render: fetch nothing, render charts of the cache")
 	cmd.Flags().StringVar(&r.cache, "chart-cache", "", "with --render: the `folder` for fetched charts; default: argosy/charts in the user's cache folder")
+	cmd.Flags().StringSliceVar(&r.allowed, "allow", nil, "with --render: also fetch from these; default: what the base names. `URL,HOST,...`, or * for public hosts")
 	cmd.Flags().StringVar(&r.kubeVersion, "kube-version", helm.KubeVersion, "the `version` of Kubernetes that charts are rendered for")
 	cmd.Flags().StringSliceVar(&r.apiVersions, "api-versions", nil, "further APIs of the clusters, for charts: `GROUP/VERSION,...`, or GROUP/VERSION/KIND")
 }
 
 // check refuses flags that have no effect.
 func (r *renderedCharts) check() error {
-	for flag, given := range map[string]bool{"--offline": r.offline, "--chart-cache": r.cache != ""} {
+	for flag, given := range map[string]bool{"--offline": r.offline, "--chart-cache": r.cache != "", "--allow": r.allowed != nil} {
 		if given && !r.render {
 			return failure.Usage([]string{"--render renders remote charts"}, "%s without --render", flag)
 		}
@@ -48,7 +52,7 @@ func (r *renderedCharts) check() error {
 
 // pipelines are those of a planner with these charts, until done is called.
 func (r *renderedCharts) pipelines(ctx context.Context, repo planner.Repository, instead []string) (p *planner.Pipelines, done func(), err error) {
-	o := planner.Options{Repository: repo, Tools: tools(), KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead}
+	o := planner.Options{Repository: repo, Tools: tools(ctx), KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead}
 	done = func() {}
 	if r.render {
 		dir := r.cache
@@ -59,11 +63,11 @@ func (r *renderedCharts) pipelines(ctx context.Context, repo planner.Repository,
 			}
 			dir = filepath.Join(user, "argosy", "charts")
 		}
-		charts, err := fetch.New(ctx, fetch.Options{Dir: dir, Offline: r.offline})
+		charts, err := fetch.New(ctx, fetch.Options{Dir: dir, Offline: r.offline, Allowed: r.allowed})
 		if err != nil {
 			return nil, nil, failure.Usage(nil, "%w", err)
 		}
-		o.Tools.Remote, done = charts, charts.Close
+		o.Remotes, done = charts, charts.Close
 	}
 	if p, err = planner.New(ctx, o); err != nil {
 		done()
@@ -71,7 +75,24 @@ func (r *renderedCharts) pipelines(ctx context.Context, repo planner.Repository,
 	return p, done, err
 }
 
-// tools are Argo CD's, Helm's and kustomize's libraries.
-func tools() expand.Tools {
-	return expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}
+// rendererArgument makes this program render charts for another one of it (package sandbox).
+const rendererArgument = "__render-charts"
+
+// renderer is the command of a process that renders charts: this program's own.
+func renderer() (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, rendererArgument) //nolint:gosec // this program
+	cmd.Args[0] = os.Args[0]
+	return cmd, nil
+}
+
+// tools are the libraries of Argo CD and kustomize, and Helm's in processes of their own, which end
+// with the context.
+func tools(ctx context.Context) expand.Tools {
+	charts := sandbox.New(renderer)
+	context.AfterFunc(ctx, charts.Close)
+	return expand.Tools{ApplicationSets: argocd.New(), Charts: charts, Kustomizations: kustomize.Kustomizations{}}
 }

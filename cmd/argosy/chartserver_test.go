@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +49,8 @@ func newChartServer(ts *testscript.TestScript, variable string, h http.Handler) 
 //	ociregistry VARIABLE FROM   an OCI registry, to which Helm pushes them, at /charts
 //	gitserver VARIABLE DIR      the Git repositories in a folder, by git http-backend; below /private with credentials: fleet, open-sesame
 //	fileserver VARIABLE DIR     a folder's files
+//	redirector VARIABLE URL     a server that leads all its clients to another one
+//	tlsproxy VARIABLE URL       a server with TLS, before another one
 //	asked VARIABLE N            how many requests there were since the last time
 //	away VARIABLE               the server goes away
 //
@@ -118,6 +122,22 @@ func chartServers() map[string]func(*testscript.TestScript, bool, []string) {
 		"fileserver": func(ts *testscript.TestScript, neg bool, args []string) {
 			need(ts, neg, args, 2, "fileserver VARIABLE DIR")
 			add(newChartServer(ts, args[0], http.FileServer(http.Dir(ts.MkAbs(args[1])))))
+		},
+		"redirector": func(ts *testscript.TestScript, neg bool, args []string) {
+			need(ts, neg, args, 2, "redirector VARIABLE URL")
+			add(newChartServer(ts, args[0], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, args[1]+r.URL.Path, http.StatusFound)
+			})))
+		},
+		"tlsproxy": func(ts *testscript.TestScript, neg bool, args []string) {
+			need(ts, neg, args, 2, "tlsproxy VARIABLE URL")
+			to, err := url.Parse(args[1])
+			ts.Check(err)
+			s := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }})
+			s.Config.ErrorLog = log.New(io.Discard, "", 0)
+			s.StartTLS()
+			ts.Defer(s.Close)
+			ts.Setenv(args[0], s.URL)
 		},
 		"asked": func(ts *testscript.TestScript, neg bool, args []string) {
 			need(ts, neg, args, 2, "asked VARIABLE N")

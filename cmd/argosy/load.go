@@ -25,7 +25,7 @@ func (o *options) state(ctx context.Context, factsFrom []string) (*fleetstate.St
 
 // released is state with the catalogs of releases at other revisions of the repository.
 func (o *options) released(ctx context.Context, factsFrom, instead []string) (*fleetstate.State, error) {
-	pipelines, err := planner.New(ctx, planner.Options{Repository: o.repo, Tools: tools(), Instead: instead})
+	pipelines, err := planner.New(ctx, planner.Options{Repository: o.repo, Tools: tools(ctx), Instead: instead})
 	if err != nil {
 		return nil, err
 	}

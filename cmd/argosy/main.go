@@ -8,6 +8,9 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/expand/sandbox"
 )
 
 // grace is how long a command has to end by itself after a signal. What it computes does not look
@@ -19,6 +22,9 @@ const grace = time.Second
 const exitInterrupted = 130
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == rendererArgument {
+		os.Exit(sandbox.Serve(helm.New(), os.Stdin, os.Stdout))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
 		stop() // a second signal ends it at once

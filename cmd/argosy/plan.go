@@ -23,8 +23,7 @@ func newPlan(o *options) *cobra.Command {
 		Use:   "plan --base REV",
 		Short: "Show what changes between two revisions, per cluster and Application",
 		Long: `Plan shows what a change does to every cluster: which Applications are created, changed, moved or
-removed, and why. Exit status: 0, 1 if the plan lacks something, 2 if there is none. Revisions, reports,
-remote charts and the removal budget are described in docs/reference/cli.md#plan.`,
+removed, and why (docs/reference/cli.md#plan). Exit status: 0, 1 if it lacks something, 2 without one.`,
 		Example: `  argosy plan --base origin/main                    # the folder as it is, before a commit
   argosy plan --base v1.4.0 --head v1.5.0 --render -o markdown`,
 		Args: cobra.NoArgs,
@@ -59,7 +58,7 @@ remote charts and the removal budget are described in docs/reference/cli.md#plan
 			case "json":
 				err = report.WriteJSON(w, p)
 			case "markdown":
-				err = planreport.WriteMarkdown(w, p, planreport.MaxMarkdown)
+				err = planreport.WriteMarkdown(report.PrintableWriter{W: w}, p, planreport.MaxMarkdown)
 			case "approval":
 				if p.Guard.Approval == nil {
 					return &failure.Error{Findings: true, Err: errors.New("nothing to approve: the removals are within the removal budget")}

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/planner"
+	"github.com/argosy-hub/argosy/internal/report"
 )
 
 func newRender(o *options) *cobra.Command {
@@ -48,7 +49,7 @@ Render writes the folder as a whole or not at all. With any error it writes noth
 			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
 				return err
 			}
-			pipelines, err := planner.New(cmd.Context(), planner.Options{Repository: o.repo, Tools: tools(), Instead: instead})
+			pipelines, err := planner.New(cmd.Context(), planner.Options{Repository: o.repo, Tools: tools(cmd.Context()), Instead: instead})
 			if err != nil {
 				return err
 			}
@@ -59,7 +60,7 @@ Render writes the folder as a whole or not at all. With any error it writes noth
 			if err := atomicfile.WriteFolder(out, files); err != nil {
 				return failure.Usage([]string{"nothing was written"}, "%w", err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d files\n", out, len(files))
+			fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "%s: %d files\n", out, len(files))
 			return nil
 		},
 	}

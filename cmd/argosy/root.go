@@ -38,11 +38,13 @@ var errFindings = errors.New("findings")
 
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetErr(report.PrintableWriter{W: stderr})
 	command, err := root.ExecuteContextC(ctx)
 	return explainFailure(command, err)
 }
@@ -144,9 +146,17 @@ func outputFlag(cmd *cobra.Command, to *string, choices ...string) {
 // styleOf has colours for terminals, unless NO_COLOR is set (no-color.org) or the terminal is a
 // dumb one.
 func styleOf(w io.Writer) report.Style {
-	f, ok := w.(*os.File)
+	f, ok := unwrapped(w).(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return report.Style{}
 	}
 	return report.Style{Color: term.IsTerminal(int(f.Fd()))}
+}
+
+// unwrapped is the writer behind a report.PrintableWriter.
+func unwrapped(w io.Writer) io.Writer {
+	if p, ok := w.(report.PrintableWriter); ok {
+		return p.W
+	}
+	return w
 }

@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 	p := newInProcess(t, dir, append(names(variables), folders...))
 	exits := func(ts *testscript.TestScript, neg bool, args []string) { exits(ts, p, neg, args) }
 	commands := chartServers()
+	maps.Copy(commands, hostile())
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
 		"argosy": p.command, "replace": replaceText, "masked": masked,
 		"exits": exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,

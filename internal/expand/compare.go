@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/flux"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
+	"github.com/argosy-hub/argosy/internal/parallel"
 )
 
 // Pair is an object before and after, nil where there is none.
@@ -179,7 +180,7 @@ func (c *comparison) sets(b, a *object.Object) {
 	}
 	for some := range slices.Chunk(both, batch) {
 		olds, news := make([]*object.Object, len(some)), make([]*object.Object, len(some))
-		parallel(len(some), func(i int) {
+		parallel.Each(len(some), func(i int) {
 			olds[i], news[i] = c.before.application(b, some[i].b), c.after.application(a, some[i].a)
 		})
 		var both []Pair

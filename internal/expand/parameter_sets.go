@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/parallel"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -37,7 +38,7 @@ func (h *Hub) sets(o *object.Object) (out []set, ok bool) {
 	}
 	revision, digest := readsRevision(o), o.Digest()
 	out = make([]set, len(parameters))
-	parallel(len(parameters), func(i int) {
+	parallel.Each(len(parameters), func(i int) {
 		p := parameters[i]
 		s := set{name: manifest.Text(p.Values, "name"), parameters: p}
 		// The engine's digest tells all of a set but the revision, and the object's the generator

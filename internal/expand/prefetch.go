@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
+	"github.com/argosy-hub/argosy/internal/parallel"
 )
 
 // How many pairs of Applications are rendered ahead, which bounds the memory, and how many charts
@@ -38,9 +39,10 @@ type rendering struct {
 }
 
 // prerender renders the charts of differing Applications in parallel, so that the comparison finds
-// them in the cache. A failure is repeated and reported there.
+// them in the cache. A failure is repeated and reported there. The base comes first: what it reads,
+// the head may read.
 func (c *comparison) prerender(pairs []Pair) {
-	var todo []rendering
+	todo := map[*Hub][]rendering{}
 	for _, x := range pairs {
 		if !x.Before.Deploys() || !x.After.Deploys() {
 			continue
@@ -52,12 +54,13 @@ func (c *comparison) prerender(pairs []Pair) {
 		}{{c.before, before, after}, {c.after, after, before}} {
 			for _, p := range side.own {
 				if !slices.ContainsFunc(side.others, func(q part) bool { return q.key == p.key }) {
-					todo = append(todo, rendering{side.h, p})
+					todo[side.h] = append(todo[side.h], rendering{side.h, p})
 				}
 			}
 		}
 	}
-	render(todo)
+	render(todo[c.before])
+	render(todo[c.after])
 }
 
 // prefetchNew fetches the charts of Applications that are in the head alone.
@@ -83,7 +86,7 @@ func (c *comparison) prefetchNew(gone, come map[object.Key]lazyObject, keys []ob
 func render(todo []rendering) {
 	todo = slices.DeleteFunc(todo, func(r rendering) bool { return r.p.chart == nil || r.p.err != nil })
 	prefetch(todo)
-	parallel(len(todo), func(i int) { _, _ = todo[i].h.manifests(todo[i].p) })
+	parallel.Each(len(todo), func(i int) { _, _ = todo[i].h.manifests(todo[i].p) })
 }
 
 // prefetch fetches everything remote, each once. Rendering finds it there.

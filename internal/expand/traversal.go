@@ -2,13 +2,11 @@ package expand
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/argosy-hub/argosy/internal/expand/flux"
 	"github.com/argosy-hub/argosy/internal/expand/object"
+	"github.com/argosy-hub/argosy/internal/parallel"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -81,7 +79,7 @@ func (w *traversal) object(o *object.Object) {
 // applications renders several sets in parallel; a failed one is nil.
 func (h *Hub) applications(o *object.Object, sets []set) []*object.Object {
 	out := make([]*object.Object, len(sets))
-	parallel(len(sets), func(i int) { out[i] = h.application(o, sets[i]) })
+	parallel.Each(len(sets), func(i int) { out[i] = h.application(o, sets[i]) })
 	return out
 }
 
@@ -102,18 +100,4 @@ func (h *Hub) All(all bool) []*object.Object {
 		return true
 	})
 	return out
-}
-
-// parallel calls f for 0 to n-1 on all processors and returns when all are done.
-func parallel(n int, f func(i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				f(int(i))
-			}
-		})
-	}
-	wg.Wait()
 }

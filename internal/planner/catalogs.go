@@ -21,7 +21,7 @@ func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) fleet
 			return nil
 		}
 		if hubs[hub] == nil {
-			hubs[hub] = p.hub(st, s, hub, nil)
+			hubs[hub] = p.hub(st, s, hub, nil, nil)
 		}
 		switch other, missing := hubs[hub].At(source.RepoURL, source.TargetRevision, source.Path); {
 		case missing != "":

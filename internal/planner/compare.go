@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -105,11 +107,12 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
 	c.head = append(missingCatalogs(head, before, after, q.Hub), warnings...)
 	cache := &expand.RenderCache{}
+	baseRemote, headRemote := p.remotes(base, before, cache)
 	for _, hub := range head.Fleet.Hubs() {
 		if q.Hub != "" && q.Hub != hub || !slices.Contains(base.Fleet.Hubs(), hub) {
 			continue
 		}
-		was, is := p.hub(base, before, hub, cache), p.hub(head, after, hub, cache)
+		was, is := p.hub(base, before, hub, cache, baseRemote), p.hub(head, after, hub, cache, headRemote)
 		c.dropUnaskedGrants(is)
 		if len(was.Roots())+len(is.Roots()) == 0 {
 			continue // the fleet is bootstrapped from another repository: a plan knows its responses alone
@@ -122,6 +125,21 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 		c.base, c.head = append(c.base, was.Problems()...), append(c.head, is.Problems()...)
 	}
 	return c, nil
+}
+
+// remotes are what the base and the head fetch with; nil without Options.Remotes.
+func (p *Pipelines) remotes(base *fleetstate.State, s *snapshot.Snapshot, cache *expand.RenderCache) (before, after source.Remote) {
+	if p.o.Remotes == nil {
+		return nil, nil
+	}
+	before = p.o.Remotes.Base()
+	return before, p.o.Remotes.Head(func() map[string]bool {
+		named := map[string]bool{}
+		for _, hub := range base.Fleet.Hubs() {
+			maps.Copy(named, p.hub(base, s, hub, cache, before).Addresses())
+		}
+		return named
+	})
 }
 
 // knownState is a state without the members that cannot be computed: a base has no last known good

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -18,12 +19,21 @@ import (
 type Options struct {
 	Repository Repository
 	Tools      expand.Tools
+	// Remotes, if not nil, fetches remote charts, folders and value files.
+	Remotes Remotes
 	// KubeVersion and APIVersions are what charts are rendered for; default Helm's own.
 	KubeVersion string
 	APIVersions []string
 	// Instead names revisions to read instead of those that charts and catalogs are read at:
 	// NAME=REV.
 	Instead []string
+}
+
+// Remotes fetches for two revisions: the base what it names, and the head what the base names. The
+// function is called when it is needed.
+type Remotes interface {
+	Base() source.Remote
+	Head(named func() map[string]bool) source.Remote
 }
 
 // Pipelines follows the pipelines of hubs. It reads other revisions of the repository, each once.
@@ -55,10 +65,12 @@ func New(ctx context.Context, o Options) (*Pipelines, error) {
 	return p, nil
 }
 
-// hub is the expansion of a hub's pipeline.
-func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *expand.RenderCache) *expand.Hub {
+// hub is the expansion of a hub's pipeline. Without remote, nothing remote is followed.
+func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *expand.RenderCache, remote source.Remote) *expand.Hub {
+	tools := p.o.Tools
+	tools.Remote = remote
 	return expand.New(expand.Options{
-		State: st, Snapshot: s, Hub: hub, Tools: p.o.Tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
+		State: st, Snapshot: s, Hub: hub, Tools: tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
 	})
 }
 

@@ -65,7 +65,7 @@ func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]
 		}
 		return nil, failure.Usage(problem.Nearest(q.Owner, names), "--owner: hub %q has no member %q", q.Hub, q.Owner)
 	}
-	h := p.hub(st, snap, q.Hub, &expand.RenderCache{})
+	h := p.hub(st, snap, q.Hub, &expand.RenderCache{}, nil)
 	objects := map[string]func(string) []*object.Object{FormApplications: h.Static, FormLists: h.Lists, FormPipeline: h.Pipeline}
 	found := objects[q.Form](q.Owner)
 	if problems := h.Problems(); len(problems) > 0 {

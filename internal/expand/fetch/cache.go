@@ -92,7 +92,7 @@ func (k *kept) read() ([]byte, error) {
 
 // keep puts a chart on the shelf, if it can be unpacked.
 func (s shelf) keep(version string, data []byte) (*kept, error) {
-	if err := unpacks(data); err != nil {
+	if err := source.CheckArchive(data); err != nil {
 		return nil, err
 	}
 	digest := digestOf(data)

@@ -20,14 +20,19 @@
 //     limit and the actual.
 //  5. A chart is asked for once in a run, and so is an index, whether it can be had or not.
 //  6. Credentials are those that Helm finds: its repositories.yaml, its registry config, and
-//     Docker's. They go to the host that they are for, and so do those of a URL. No message has
-//     one, nor a URL that a server redirected to. Of Git they are those that git finds.
+//     Docker's. They go to the host that they are for, and so do those of a URL, and never where a
+//     redirect leads to another host. No message has one, nor a URL that a server redirected to. Of Git they are those that git finds.
 //  7. Git repositories are read by the git command (internal/source, Other): a revision's newest
 //     commit alone is fetched, once, into a mirror. What a branch, a tag or a range stands for is
 //     asked in each run, and is one commit throughout it.
 //  8. At the end of a run, what has not been used for longest is removed from the folder until 2
 //     GiB are left; of mirrors, as a whole. No run loses what it uses: all hold a shared lock, and
 //     only who has it alone removes anything.
+//  9. Two revisions fetch by a View each. The base fetches what it names. The head fetches what the
+//     base names, or a flag allows; everything else is refused with the flag as the hint. Requests
+//     go by https and ssh, and to public addresses: an address of this machine or of a private
+//     network is for a host that the base or a flag names. That is judged at every connection, by
+//     the address that it is made to. Git follows no redirect.
 //
 // Helm's own getters and its registry client are not used: they read an answer of any length into
 // memory and know no deadline, and bring containerd. HTTP is the standard library's here, and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -23,7 +24,6 @@ import (
 // internal/source's.
 const (
 	maxArchive  = 20 << 20
-	maxUnpacked = 100 << 20
 	maxIndex    = 64 << 20
 	maxManifest = 4 << 20
 	maxTotal    = 1 << 30
@@ -41,6 +41,8 @@ type Options struct {
 	// Repositories, Registry and Docker are the files with credentials; default those that Helm and
 	// Docker use.
 	Repositories, Registry, Docker string
+	// Allowed are what the flag --allow names (rule 9).
+	Allowed []string
 }
 
 // Charts gets charts. It may be used by several goroutines.
@@ -61,9 +63,9 @@ type Charts struct {
 	values  map[string]func() ([]byte, error)
 
 	logins logins
+	policy policy
+	plain  http.RoundTripper // without certificates of a repository
 }
-
-var _ source.Remote = (*Charts)(nil)
 
 // New makes one for a run, which ends with the context.
 func New(ctx context.Context, o Options) (*Charts, error) {
@@ -72,7 +74,9 @@ func New(ctx context.Context, o Options) (*Charts, error) {
 		charts: map[source.Reference]func() (source.Archive, error){}, indexes: map[string]func() (index, error){},
 		others: map[[2]string]func() (*git.Remote, error){}, places: map[source.Place]func() (*snapshot.Snapshot, error){},
 		values: map[string]func() ([]byte, error){},
+		policy: policy{allowed: o.Allowed, named: map[string]bool{}, hosts: map[string]bool{}},
 	}
+	c.plain = c.transport(nil)
 	if !o.Offline {
 		var err error
 		if c.logins, err = readLogins(o); err != nil {
@@ -96,7 +100,7 @@ func (c *Charts) Close() {
 	c.cache.prune(c.lock, maxKept)
 }
 
-// Chart is a chart's archive. Its error is an *expand.Unavailable.
+// Chart is a chart's archive, whoever names it. Its error is a *source.Unavailable.
 func (c *Charts) Chart(r source.Reference) (source.Archive, error) {
 	return once(c, c.charts, r, func() (source.Archive, error) {
 		a, err := c.chart(r)

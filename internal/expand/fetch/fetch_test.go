@@ -53,7 +53,7 @@ func charts(ctx context.Context, t *testing.T, repositories string) *Charts {
 	if err := os.WriteFile(path, []byte(repositories), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(ctx, Options{Dir: filepath.Join(dir, "charts"), Repositories: path, Registry: filepath.Join(dir, "none"), Docker: filepath.Join(dir, "none")})
+	c, err := New(ctx, Options{Dir: filepath.Join(dir, "charts"), Repositories: path, Registry: filepath.Join(dir, "none"), Docker: filepath.Join(dir, "none"), Allowed: []string{"http://127.0.0.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestFetchedOnce(t *testing.T) {
 // Rule 4: what is beyond a limit, or ends too early, is refused, and nothing of it is kept.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	bomb := archive(t, map[string][]byte{"web/charts/zeros": make([]byte, maxUnpacked/2+1)})
+	bomb := archive(t, map[string][]byte{"web/charts/zeros": make([]byte, 50<<20+1)})
 	for name, tt := range map[string]struct {
 		body []byte
 		then func(http.ResponseWriter, *http.Request)
@@ -182,7 +182,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"no archive":      {body: []byte("<html>"), want: "it is no packed chart"},
 		"half of one":     {body: archive(t, small)[:40], want: "it cannot be unpacked: unexpected EOF"},
-		"too much inside": {body: archive(t, map[string][]byte{"web/a.tgz": bomb, "web/b.tgz": bomb}), want: "it has more than 104857600 bytes when it is unpacked, which is the limit"},
+		"too much inside": {body: archive(t, map[string][]byte{"web/charts/a.tgz": bomb, "web/charts/./b.tgz": bomb}), want: "it has more than 104857600 bytes when it is unpacked, which is the limit"},
 		"cut off": {want: "unexpected EOF", then: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = w.Write(make([]byte, 10))

@@ -16,7 +16,7 @@ import (
 const mirrors = "repositories"
 
 // At is what stands at a place of another Git repository and below. Its error is an
-// *expand.Unavailable.
+// *source.Unavailable.
 func (c *Charts) At(p source.Place) (*snapshot.Snapshot, error) {
 	return once(c, c.places, p, func() (*snapshot.Snapshot, error) {
 		s, err := c.at(p)
@@ -32,7 +32,7 @@ func (c *Charts) at(p source.Place) (*snapshot.Snapshot, error) {
 		if scheme, _, _ := strings.Cut(p.RepoURL, ":"); scheme == p.RepoURL || strings.ContainsAny(scheme, `/\`) {
 			return nil, &source.Unavailable{Detail: "its repository's URL is none of Git's", Hint: "https://, ssh:// or git@host:path"}
 		}
-		return git.NewRemote(p.RepoURL, p.Revision, filepath.Join(c.o.Dir, mirrors), c.o.Offline)
+		return git.NewRemote(p.RepoURL, p.Revision, filepath.Join(c.o.Dir, mirrors), c.o.Offline, c.policy.allows(addressKey(p.RepoURL)))
 	})
 	if err != nil {
 		return nil, err

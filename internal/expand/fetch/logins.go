@@ -38,7 +38,7 @@ type login struct {
 	PassAll  bool   `json:"pass_credentials_all"`
 
 	once   sync.Once
-	http   *http.Client
+	own    http.RoundTripper
 	failed error
 }
 
@@ -93,30 +93,35 @@ func (l logins) of(u *url.URL) *login {
 }
 
 // authorize gives credentials to a request to the repository's own host, or wherever the user said
-// that they go.
-func (l *login) authorize(req *http.Request, of *url.URL) {
+// that they go, unless a server redirected there.
+func (l *login) authorize(req *http.Request, of *url.URL, redirected bool) {
 	username, password := l.Username, l.Password
 	if of.User != nil {
 		username = of.User.Username()
 		password, _ = of.User.Password()
 	}
-	if username+password != "" && (l.PassAll || req.URL.Scheme == of.Scheme && req.URL.Host == of.Host) {
+	if username+password != "" && (l.PassAll && !redirected || sameHost(req.URL, of)) {
 		req.SetBasicAuth(username, password)
 	}
 }
 
-// client is one with the repository's certificates.
-func (l *login) client() (*http.Client, error) {
+func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
+
+// transport has the repository's certificates.
+func (l *login) transport(c *Charts) (http.RoundTripper, error) {
 	l.once.Do(func() {
-		l.http = http.DefaultClient
+		l.own = c.plain
 		if l.CertFile+l.KeyFile+l.CAFile != "" || l.Insecure {
-			l.http, l.failed = l.ownClient()
+			var config *tls.Config
+			if config, l.failed = l.tls(); l.failed == nil {
+				l.own = c.transport(config)
+			}
 		}
 	})
-	return l.http, l.failed
+	return l.own, l.failed
 }
 
-func (l *login) ownClient() (*http.Client, error) {
+func (l *login) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: l.Insecure} //nolint:gosec // as the user told Helm
 	if l.CertFile != "" || l.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(l.CertFile, l.KeyFile)
@@ -134,6 +139,5 @@ func (l *login) ownClient() (*http.Client, error) {
 			return nil, fmt.Errorf("the authority that Helm has for the repository: %s has no certificate", l.CAFile)
 		}
 	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true}
-	return &http.Client{Transport: transport}, nil
+	return config, nil
 }

@@ -35,9 +35,9 @@ func (p registry) get(ctx context.Context, c *Charts, r source.Reference, s shel
 	if err != nil {
 		return nil, fmt.Errorf("%q is no chart of a registry", r.Name)
 	}
-	repo.PlainHTTP = loopback(repo.Reference.Registry)
+	repo.PlainHTTP = loopback(repo.Reference.Registry) && c.policy.allows("http://"+repo.Reference.Registry)
 	repo.MaxMetadataBytes = maxManifest
-	repo.Client = &auth.Client{Client: http.DefaultClient, Cache: auth.NewCache(), Credential: c.logins.registry}
+	repo.Client = &auth.Client{Client: &http.Client{Transport: c.plain, CheckRedirect: leaveCredentials}, Cache: auth.NewCache(), Credential: c.logins.registry}
 	version, err := p.version(ctx, repo, r.Version)
 	if err != nil {
 		return nil, refused(err)
@@ -141,7 +141,7 @@ func refused(err error) error {
 }
 
 // loopback reports whether a registry is on this machine: as with Docker, that is asked without
-// TLS.
+// TLS, where that is allowed.
 func loopback(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {

@@ -117,21 +117,7 @@ func (p repository) resolve(ref string) (*url.URL, error) {
 
 // download reads what is at a URL of a repository, up to a limit.
 func (c *Charts) download(ctx context.Context, at, of *url.URL, what string, limit int) ([]byte, error) {
-	login := c.logins.of(of)
-	client, err := login.client()
-	if err != nil {
-		return nil, err
-	}
-	bare := *at
-	bare.User = nil
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, bare.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("User-Agent", "argosy")
-	req.Header.Set("Accept-Encoding", "identity") // an archive is packed already, and its digest is that of what is packed
-	login.authorize(req, of)
-	resp, err := client.Do(req)
+	resp, err := c.request(ctx, at, of)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +143,43 @@ func (c *Charts) download(ctx context.Context, at, of *url.URL, what string, lim
 		return nil, fmt.Errorf("%s has more than %d bytes, which is the limit", what, limit)
 	}
 	return data, c.spend(len(data))
+}
+
+// request follows redirects. The repository's credentials and certificates are for its own host.
+func (c *Charts) request(ctx context.Context, at, of *url.URL) (*http.Response, error) {
+	login := c.logins.of(of)
+	for hops := 0; ; hops++ {
+		transport := c.plain
+		if sameHost(at, of) {
+			var err error
+			if transport, err = login.transport(c); err != nil {
+				return nil, err
+			}
+		}
+		bare := *at
+		bare.User = nil
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, bare.String(), nil)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("User-Agent", "argosy")
+		req.Header.Set("Accept-Encoding", "identity") // an archive is packed already, and its digest is that of what is packed
+		login.authorize(req, of, hops > 0)
+		client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		resp, err := client.Do(req)
+		if err != nil {
+			return nil, err
+		}
+		next, err := resp.Location()
+		if err != nil || resp.StatusCode/100 != 3 {
+			return resp, nil //nolint:nilerr // it is no redirect
+		}
+		resp.Body.Close()
+		if hops == maxRedirects {
+			return nil, fmt.Errorf("the server redirects more than %d times, which is the limit", maxRedirects)
+		}
+		at = next
+	}
 }
 
 func tooLarge(what string, size int64, limit int) error {

@@ -1,7 +1,7 @@
 // Package helm renders charts with Helm's library, as `helm template` does and Argo CD calls it.
 //
 // It reads nothing but what it is given: a chart's dependencies have to be in its folder or
-// archive. What a chart makes at random (a certificate, a password) is replaced by Random, so that
+// archive, and what a chart's schema refers to in the schema. What a chart makes at random (a certificate, a password) is replaced by Random, so that
 // it is no difference: templates that may do so are rendered twice, and what is not the same is
 // random.
 package helm
@@ -76,9 +76,14 @@ func render(l *loaded, c source.Chart) (crds, objects []manifest.Manifest, err e
 		return nil, nil, err
 	}
 	release := chartutil.ReleaseOptions{Name: c.ReleaseName, Namespace: c.Namespace, Revision: 1, IsInstall: true}
-	vals, err := chartutil.ToRenderValuesWithSchemaValidation(own, values, release, capabilities, c.SkipSchema)
+	vals, err := chartutil.ToRenderValuesWithSchemaValidation(own, values, release, capabilities, true)
 	if err != nil {
 		return nil, nil, err
+	}
+	if coalesced, ok := vals["Values"].(chartutil.Values); ok && !c.SkipSchema {
+		if err := checkSchemas(own, coalesced); err != nil {
+			return nil, nil, err
+		}
 	}
 	files, err := engine.Render(own, vals)
 	if err != nil {
@@ -205,7 +210,7 @@ func manifests(c *chart.Chart, files map[string]string) ([]manifest.Manifest, er
 }
 
 // decode reads a stream of objects. Helm trims each of them, and writes them with a line break
-// behind (helm.sh/helm/v3 v3.16, pkg/action/action.go, renderResources), which is the last
+// behind (helm.sh/helm/v3 v3.18, pkg/action/action.go, renderResources), which is the last
 // character of a text that ends there.
 func decode(name, text string) ([]manifest.Manifest, error) {
 	docs := releaseutil.SplitManifests(text)

@@ -16,7 +16,7 @@ import (
 // files are those of a chart's folder that Helm reads: all but those that its .helmignore names,
 // and hidden templates.
 //
-// Source: helm.sh/helm/v3 v3.16, pkg/chart/loader/directory.go, LoadDir.
+// Source: helm.sh/helm/v3 v3.18, pkg/chart/loader/directory.go, LoadDir.
 func files(all []*snapshot.File) ([]*loader.BufferedFile, error) {
 	rules := ignore.Empty()
 	for _, f := range all {

@@ -81,7 +81,13 @@ func read(c source.Chart) (*chart.Chart, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := source.CheckArchive(data); err != nil {
+			return nil, err
+		}
 		return checked(loader.LoadArchive(bytes.NewReader(data)))
+	}
+	if err := source.CheckFiles(c.Files); err != nil {
+		return nil, err
 	}
 	files, err := files(c.Files)
 	if err != nil {

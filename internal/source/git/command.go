@@ -70,10 +70,10 @@ func gitEnv(base, config string, a address, c credentials, users bool) []string 
 	return env
 }
 
-// gitConfig is the one configuration file Git reads, which may begin with the user's. Repositories
-// of other owners are fine, as none of their configuration is executed; hooks are off; what a
-// server may not talk Git into is off.
-func gitConfig(a address, c credentials, users bool) []byte {
+// gitConfig is the one configuration file Git reads, which may begin with the user's. The folders
+// are repositories that may have another owner; hooks are off; what a server may not talk Git into
+// is off.
+func gitConfig(a address, c credentials, users bool, folders ...string) []byte {
 	var b bytes.Buffer
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	if users {
@@ -81,9 +81,11 @@ func gitConfig(a address, c credentials, users bool) []byte {
 			fmt.Fprintf(&b, "[include]\n\tpath = \"%s\"\n", quote.Replace(file))
 		}
 	}
-	b.WriteString(`[safe]
-	directory = *
-[core]
+	b.WriteString("[safe]\n")
+	for _, folder := range folders {
+		fmt.Fprintf(&b, "\tdirectory = \"%s\"\n", quote.Replace(folder))
+	}
+	b.WriteString(`[core]
 	hooksPath = /dev/null
 	askPass =
 	bigFileThreshold = 8m
@@ -114,7 +116,9 @@ func gitConfig(a address, c credentials, users bool) []byte {
 	for _, scheme := range []string{"https", "http", "ssh", "git", "file"} {
 		fmt.Fprintf(&b, "[protocol %q]\n\tallow = always\n", scheme)
 	}
-	if !users {
+	if users { // what the user has for one server is not for another one that it redirects to
+		b.WriteString("[http]\n\tfollowRedirects = false\n")
+	} else {
 		b.WriteString("[credential]\n\thelper =\n")
 	}
 	if helper := c.helper(a); helper != "" {

@@ -38,8 +38,9 @@ type Remote struct {
 
 // NewRemote makes one. Revision is what Argo CD takes: a branch, a tag, a commit id, a range of
 // versions, which is the highest such tag, or nothing for HEAD. Dir is the folder of mirrors.
-// Offline reads the mirror alone and contacts no server.
-func NewRemote(location, revision, dir string, offline bool) (*Remote, error) {
+// Offline reads the mirror alone and contacts no server. Git speaks https and ssh; insecure allows
+// http, git and file, too.
+func NewRemote(location, revision, dir string, offline, insecure bool) (*Remote, error) {
 	o := &Remote{revision: cmp.Or(revision, "HEAD"), offline: offline}
 	ref := o.revision
 	if rangeOf(ref) != nil && !validRef(ref) {
@@ -52,6 +53,11 @@ func NewRemote(location, revision, dir string, offline bool) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
+	protocols := "https:ssh"
+	if insecure {
+		protocols += ":http:git:file"
+	}
+	g.env = append(g.env, "GIT_ALLOW_PROTOCOL="+protocols)
 	g.maxFetch = maxRemoteFetch
 	g.fetched, g.good = "refs/argosy/fetched/"+digest(o.revision), "refs/argosy/good/"+digest(o.revision)
 	o.repository = g

@@ -18,7 +18,7 @@ import (
 
 func openRemote(t *testing.T, location, revision, dir string, offline bool) *Remote {
 	t.Helper()
-	o, err := NewRemote(location, revision, dir, offline)
+	o, err := NewRemote(location, revision, dir, offline, true)
 	sourcetest.Check(t, err)
 	t.Cleanup(func() { _ = o.Close() })
 	return o

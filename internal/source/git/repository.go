@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -137,7 +138,11 @@ func (r *Repository) prepare(state string) error {
 		return unusable(err)
 	}
 	config := filepath.Join(r.base, "gitconfig")
-	want := gitConfig(r.address, r.credentials, r.userConfig)
+	folders := []string{r.mirror}
+	if local, ok := strings.CutPrefix(r.address.url, "file://"); ok || filepath.IsAbs(local) {
+		folders = append(folders, local, filepath.Join(local, ".git"))
+	}
+	want := gitConfig(r.address, r.credentials, r.userConfig, folders...)
 	if have, err := os.ReadFile(config); err != nil || !bytes.Equal(have, want) {
 		if err := atomicfile.Write(config, ".new-", want); err != nil {
 			return unusable(err)

@@ -73,6 +73,10 @@ func (r *Repository) adopt(ctx context.Context, dir string) error {
 	if err != nil {
 		return source.FileError(r.name, "", err)
 	}
+	// The folder that the user names may have another owner, as a checkout in a container has.
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		r.env = append(r.env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0="+real)
+	}
 	if IsBareRepository(abs) {
 		r.mirror = abs
 		return nil

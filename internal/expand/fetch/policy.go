@@ -1,0 +1,180 @@
+package fetch
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// policy judges addresses, and hosts by the addresses that have passed.
+type policy struct {
+	// allowed are the addresses that flags name (rule 9): a URL with all that is below it, a host with
+	// all its ports or one of them, or "*" for every host with a public address.
+	allowed []string
+	mu      sync.Mutex
+	named   map[string]bool // addresses that the base names
+	hosts   map[string]bool // host:port of all addresses that have passed
+}
+
+// secure are the schemes that need no flag; oci is by https.
+var secure = []string{"https", "oci", "ssh"}
+
+// anyHost is the flag for every host.
+const anyHost = "*"
+
+// View is what one revision fetches. It is a source.Remote.
+type View struct {
+	charts *Charts
+	base   bool
+	named  func() map[string]bool
+}
+
+var _ source.Remote = View{}
+
+// Base is the view of the base, which may fetch what it names.
+func (c *Charts) Base() source.Remote { return View{charts: c, base: true} }
+
+// Head is the view of the head, which may fetch what the base names: what Base has fetched, or
+// named returns, which is called once it is needed.
+func (c *Charts) Head(named func() map[string]bool) source.Remote {
+	keys := sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for address := range named() {
+			out[addressKey(address)] = true
+		}
+		return out
+	})
+	return View{charts: c, named: keys}
+}
+
+// Chart implements source.Remote.
+func (v View) Chart(r source.Reference) (source.Archive, error) {
+	if err := v.check(r.RepoURL); err != nil {
+		return source.Archive{}, err
+	}
+	return v.charts.Chart(r)
+}
+
+// At implements source.Remote.
+func (v View) At(p source.Place) (*snapshot.Snapshot, error) {
+	if err := v.check(p.RepoURL); err != nil {
+		return nil, err
+	}
+	return v.charts.At(p)
+}
+
+// Values implements source.Remote.
+func (v View) Values(at string) ([]byte, error) {
+	if err := v.check(at); err != nil {
+		return nil, err
+	}
+	return v.charts.Values(at)
+}
+
+// check refuses an address that this view may not fetch.
+func (v View) check(address string) error {
+	p, key := &v.charts.policy, addressKey(address)
+	if scheme, _, _ := strings.Cut(key, "://"); !slices.Contains(secure, scheme) && !p.allows(key) {
+		return &source.Unavailable{
+			Detail: fmt.Sprintf("it is not fetched by %s, only by https, oci and ssh", scheme),
+			Hint:   fmt.Sprintf("--allow %s fetches it", source.Shown(address)),
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v.base {
+		p.named[key] = true
+	}
+	switch {
+	case p.named[key], p.allows(key), v.names(key):
+		p.hosts[hostPort(key)] = true
+	case !slices.Contains(p.allowed, anyHost):
+		return &source.Unavailable{
+			Detail: fmt.Sprintf("it is not fetched, because the base does not name %s", source.Shown(address)),
+			Hint:   "--allow " + source.Shown(address) + " fetches it",
+		}
+	}
+	return nil
+}
+
+// names reports whether the base names an address. It expands the base, which fetches: the policy
+// is not locked meanwhile.
+func (v View) names(key string) bool {
+	v.charts.policy.mu.Unlock()
+	defer v.charts.policy.mu.Lock()
+	return v.named()[key]
+}
+
+// allows reports whether a flag names an address. By another scheme than the secure ones, it has to
+// name the scheme, too.
+func (p *policy) allows(key string) bool {
+	scheme, rest, _ := strings.Cut(key, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return slices.ContainsFunc(p.allowed, func(flag string) bool {
+		flagScheme, flagRest, isURL := strings.Cut(flag, "://")
+		switch {
+		case !isURL:
+			return slices.Contains(secure, scheme) && isHost(flag, host)
+		case !strings.Contains(flagRest, "/"):
+			return flagScheme == scheme && isHost(flagRest, host)
+		}
+		below := addressKey(flag)
+		return key == below || strings.HasPrefix(key, below+"/")
+	})
+}
+
+// isHost reports whether a flag's host, with all its ports or one, is this one.
+func isHost(flag, host string) bool {
+	flag = strings.ToLower(flag)
+	return flag == host || flag == strings.TrimSuffix(host, ":"+host[strings.LastIndexByte(host, ':')+1:])
+}
+
+// trusts reports whether a host may have a private address.
+func (p *policy) trusts(hostPort string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	host, port, _ := net.SplitHostPort(hostPort)
+	return p.hosts[hostPort] || p.allows("https://"+hostPort) || p.allows("http://"+hostPort) || port == "443" && p.allows("https://"+host) || port == "80" && p.allows("http://"+host)
+}
+
+// addressKey is equal for the forms of one address: scheme://host/path, without a user. An address
+// without a scheme is ssh's as Git has it, or else a registry's.
+func addressKey(address string) string {
+	scheme, rest, found := strings.Cut(address, "://")
+	if !found {
+		scheme, rest = "oci", address
+		if host, folder, ok := strings.Cut(address, ":"); ok && strings.Contains(host, "@") && !strings.Contains(host, "/") {
+			scheme, rest = "ssh", host+"/"+folder
+		}
+	}
+	scheme = strings.ToLower(scheme)
+	if scheme == "git+ssh" || scheme == "ssh+git" {
+		scheme = "ssh"
+	}
+	host, folder, _ := strings.Cut(rest, "/")
+	host = strings.ToLower(host[strings.LastIndexByte(host, '@')+1:])
+	folder = strings.TrimSuffix(strings.Trim(path.Clean("/"+folder), "/"), ".git")
+	return strings.TrimSuffix(scheme+"://"+host+"/"+folder, "/")
+}
+
+// ports are those of schemes without one in the address.
+var ports = map[string]string{"http": "80", "https": "443", "oci": "443", "ssh": "22", "git": "9418"}
+
+// hostPort is the host and the port of an address.
+func hostPort(key string) string {
+	u, err := url.Parse(key)
+	if err != nil {
+		return ""
+	}
+	if port := u.Port(); port != "" {
+		return net.JoinHostPort(u.Hostname(), port)
+	}
+	return net.JoinHostPort(u.Hostname(), ports[u.Scheme])
+}
