@@ -45,8 +45,8 @@ func bounded(o *object.Object, all []Difference) (out []Difference, more int) {
 	return all, more
 }
 
-// mayHoldSecret reports whether a Secret's value at a path may be or hold its content: kubectl copies
-// it into an annotation.
+// mayHoldSecret reports whether a Secret's value at a path may be or hold its content: kubectl
+// copies it into an annotation.
 func mayHoldSecret(path []string) bool {
 	switch path[0] {
 	case "apiVersion", "kind", "type", "immutable":

@@ -21,7 +21,8 @@
 //  5. A chart is asked for once in a run, and so is an index, whether it can be had or not.
 //  6. Credentials are those that Helm finds: its repositories.yaml, its registry config, and
 //     Docker's. They go to the host that they are for, and so do those of a URL, and never where a
-//     redirect leads to another host. No message has one, nor a URL that a server redirected to. Of Git they are those that git finds.
+//     redirect leads to another host. No message has one, nor a URL that a server redirected to. Of
+//     Git they are those that git finds.
 //  7. Git repositories are read by the git command (internal/source, Other): a revision's newest
 //     commit alone is fetched, once, into a mirror. What a branch, a tag or a range stands for is
 //     asked in each run, and is one commit throughout it.

@@ -1,9 +1,9 @@
 // Package helm renders charts with Helm's library, as `helm template` does and Argo CD calls it.
 //
 // It reads nothing but what it is given: a chart's dependencies have to be in its folder or
-// archive, and what a chart's schema refers to in the schema. What a chart makes at random (a certificate, a password) is replaced by Random, so that
-// it is no difference: templates that may do so are rendered twice, and what is not the same is
-// random.
+// archive, and what a chart's schema refers to in the schema. What a chart makes at random (a
+// certificate, a password) is replaced by Random, so that it is no difference: templates that may
+// do so are rendered twice, and what is not the same is random.
 package helm
 
 import (
