@@ -75,6 +75,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.repository.Ref, "ref", "main", "branch, tag or commit of a Git `source`")
 	fs.DurationVar(&f.repository.Interval, "interval", time.Minute, "how often a Git source is polled")
 	fs.StringVar(&f.repository.Credentials, "git-credentials", "", "`folder` with the files username and password, or identity and known_hosts")
+	fs.StringVar(&f.repository.Signers, "source-signers", "", "`file` of allowed signers (ssh-keygen(1)) of a Git source: no commit is served that none of them has signed by ssh; without it, every commit is")
 	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and the last accepted snapshot and responses; without it, all are lost")
 	fs.StringVar(&f.stateIn, "state", "", "where the last accepted snapshot, responses and facts are stored: kubernetes, in ConfigMaps that replicas share, or a `folder`, as --state-dir; default: --state-dir")
 	fs.StringVar(&f.stateNamespace, "state-namespace", "", "`namespace` of these ConfigMaps, with --state kubernetes; default: the pod's own")

@@ -19,6 +19,7 @@ const (
 	UnknownRef     Reason = "unknown-ref"     // the repository has no such branch, tag or commit
 	Unreadable     Reason = "unreadable"      // permission denied, disk error
 	Empty          Reason = "empty"           // no file the resolver reads
+	Unsigned       Reason = "unsigned"        // no allowed signer has signed the commit
 	LimitExceeded  Reason = "limit-exceeded"  // a bound of Limits
 	Unstable       Reason = "unstable"        // files vanish while they are being read
 	GitMissing     Reason = "git-missing"     // no git command

@@ -19,8 +19,8 @@
 //     the whole and is written last, and the writer then removes the chunks of earlier generations.
 //     So nobody reads half of a record, or parts of two.
 //  4. Records are bounded, and the error states limit and actual.
-//  5. The name of a record holds the version of its format. So an older build and a newer one, that
-//     run side by side during an update, leave each other's records alone.
+//  5. The name of a record holds the version of its format. So an older build and a newer one that
+//     run side by side during an update leave each other's records alone.
 //  6. A store with keys authenticates each record, its name and its generation by an HMAC. A record
 //     without one, or with that of another key, is damaged.
 //  7. A Document is read as it was written, or not at all: a value that encodes to other bytes is

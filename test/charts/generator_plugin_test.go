@@ -233,9 +233,9 @@ facts: {from: none}
 			"--tls-client-ca=/etc/argosy/client-ca/bundle.pem", "--token-rate=2.5", "--token-burst=10", "--failure-rate=1", "--failure-burst=20",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
-		"state": {onHub + "state: {type: kubernetes, namespace: argosy-state}\nfacts: {from: none}\n", []string{
+		"state": {onHub + "state: {type: kubernetes, namespace: argosy-state, keysSecret: state-keys}\nfacts: {from: none}\n", []string{
 			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
-			"--token-file=/etc/argosy/token/token", "--facts=none", "--state-dir=/var/lib/argosy", "--state=kubernetes", "--state-namespace=argosy-state",
+			"--token-file=/etc/argosy/token/token", "--facts=none", "--state-dir=/var/lib/argosy", "--state=kubernetes", "--state-namespace=argosy-state", "--state-keys-file=/etc/argosy/state-keys/keys",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 		"volume": {"hub: hub-eu\nsource: {volume: {persistentVolumeClaim: {claimName: fleet}}, path: a/b}\nfacts: {from: none}", []string{

@@ -226,7 +226,7 @@ annotations:
 {{- end -}}
 {{- range $arg := $v.extraArgs -}}
 {{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
-{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "grants" "grants-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "state" "state-namespace" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
+{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "grants" "grants-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "state" "state-namespace" "state-keys-file" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
 {{- fail (printf "extraArgs: --%s is set by the chart: use its value" $flag) -}}
 {{- end -}}
 {{- end -}}

@@ -36,7 +36,8 @@ func sourceWithBomb(t *testing.T) (g *Repository, r *sourcetest.Repo, good strin
 	return g, r, good
 }
 
-// stays checks that a source still has its good commit, also after a restart, and left nothing else.
+// stays checks that a source still has its good commit, also after a restart, and left nothing
+// else.
 func stays(t *testing.T, g *Repository, r *sourcetest.Repo, good string) {
 	t.Helper()
 	if left, _ := filepath.Glob(filepath.Join(g.mirror, "objects", "pack", "tmp_*")); len(left) > 0 {

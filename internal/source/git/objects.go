@@ -25,6 +25,9 @@ func (r *Repository) load(ctx context.Context, commit string) (*snapshot.Snapsho
 	if r.last != nil && r.last.Revision == commit {
 		return r.last, nil
 	}
+	if err := r.verify(ctx, commit); err != nil {
+		return nil, err
+	}
 	tree, err := r.tree(ctx, commit)
 	if err != nil {
 		return nil, err

@@ -39,9 +39,10 @@ type Repository struct {
 	name        string
 	address     address
 	ref         string
-	userConfig  bool  // git has the configuration of user and system, too
-	maxFetch    int64 // bytes of one fetch, 0 for any number
-	maxMemory   int64 // bytes of memory of a git process, 0 for any number
+	userConfig  bool   // git has the configuration of user and system, too
+	signers     string // file of allowed signers, "" for any commit
+	maxFetch    int64  // bytes of one fetch, 0 for any number
+	maxMemory   int64  // bytes of memory of a git process, 0 for any number
 	credentials credentials
 	limits      source.Limits
 	timeout     time.Duration
@@ -110,6 +111,14 @@ func newRepository(o Options, userConfig bool) (*Repository, error) {
 	}
 	if wrong := g.credentials.check(a); wrong != "" {
 		return invalid(wrong, "put username and password, or identity and known_hosts there")
+	}
+	if o.Signers != "" {
+		if g.signers, err = filepath.Abs(o.Signers); err == nil {
+			_, err = os.Stat(g.signers)
+		}
+		if err != nil {
+			return invalid("the file of allowed signers cannot be read: "+source.FileError("", o.Signers, err).Detail, "")
+		}
 	}
 	if err := g.prepare(o.StateDir); err != nil {
 		return nil, err

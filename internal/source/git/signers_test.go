@@ -1,0 +1,91 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+)
+
+// newKey makes an ssh key, and returns its file and its line of allowed signers.
+func newKey(t *testing.T, name string) (file, line string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), name)
+	out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	public, err := os.ReadFile(file + ".pub")
+	sourcetest.Check(t, err)
+	return file, name + "@example.com " + string(public)
+}
+
+// With allowed signers, a commit is served only if one of them has signed it: not an unsigned one,
+// one of a stranger's key, or one whose content was changed after. The last good one stays.
+func TestOnlyCommitsOfAllowedSignersAreServed(t *testing.T) {
+	if _, err := exec.LookPath("ssh-keygen"); err != nil {
+		t.Skip("there is no ssh-keygen")
+	}
+	r := sourcetest.NewRepo(t)
+	r.Git("config", "gpg.format", "ssh")
+	owner, line := newKey(t, "owner")
+	stranger, _ := newKey(t, "stranger")
+	signers := filepath.Join(t.TempDir(), "signers")
+	sourcetest.Check(t, os.WriteFile(signers, []byte(line), 0o600))
+	commit := func(content string, args ...string) string {
+		t.Helper()
+		sourcetest.Write(t, r.Dir, map[string]string{"a.yaml": content})
+		r.Git("add", "--all")
+		r.Git(append(args, "--quiet", "--message=change")...)
+		return r.Git("rev-parse", "HEAD")
+	}
+	signed := func(key string) []string { return []string{"-c", "user.signingKey=" + key, "commit", "-S"} }
+
+	good := commit("a: 1\n", signed(owner)...)
+	g := openGit(t, Options{Location: r.URL(), Signers: signers})
+	if s := sourcetest.Snapshot(t, g); s.Revision != good {
+		t.Fatalf("%s, want %s", s.Revision, good)
+	}
+	refused := func(what, commit string) {
+		t.Helper()
+		s, err := g.Snapshot(sourcetest.Context(t))
+		if !errors.Is(err, source.Unsigned) || !strings.Contains(err.Error(), "commit "+commit+" has no signature of an allowed signer; sign it by") || s.Revision != good {
+			t.Errorf("%s: %v, %v", what, s, err)
+		}
+	}
+	refused("unsigned", commit("a: 2\n", "commit"))
+	refused("a stranger's", commit("a: 3\n", signed(stranger)...))
+	// The signature of the good commit, over another tree.
+	forged := strings.Replace(r.Git("cat-file", "commit", good), "tree "+r.Git("rev-parse", good+"^{tree}"), "tree "+r.Git("rev-parse", "HEAD^{tree}"), 1)
+	file := filepath.Join(t.TempDir(), "commit")
+	sourcetest.Check(t, os.WriteFile(file, []byte(forged+"\n"), 0o600))
+	id := r.Git("hash-object", "-t", "commit", "-w", file)
+	r.Git("update-ref", "refs/heads/main", id)
+	refused("forged", id)
+	r.Git("reset", "--quiet", "--hard", good)
+	next := commit("a: 4\n", signed(owner)...)
+	if s := sourcetest.Snapshot(t, g); s.Revision != next {
+		t.Errorf("%s, want %s", s.Revision, next)
+	}
+
+	// What a process without the option has accepted is not served by one with it.
+	sourcetest.Check(t, g.Close())
+	unsigned := commit("a: 5\n", "commit")
+	any := openGit(t, Options{Location: r.URL(), StateDir: filepath.Dir(g.base)})
+	if s := sourcetest.Snapshot(t, any); s.Revision != unsigned {
+		t.Errorf("%s, want %s", s.Revision, unsigned)
+	}
+	sourcetest.Check(t, any.Close())
+	g = openGit(t, Options{Location: r.URL(), StateDir: filepath.Dir(g.base), Signers: signers})
+	if s, err := g.Snapshot(sourcetest.Context(t)); s != nil || !errors.Is(err, source.Unsigned) {
+		t.Errorf("%v, %v", s, err)
+	}
+	if _, err := New(Options{Location: r.URL(), StateDir: t.TempDir(), Signers: "/nosuch/signers"}); !errors.Is(err, source.InvalidOptions) {
+		t.Errorf("%v", err)
+	}
+}
