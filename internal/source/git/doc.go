@@ -13,8 +13,8 @@
 //     where secrets may be.
 //  3. Revision reads Git's objects alone, under the rules of source. It executes nothing that the
 //     repository's configuration names.
-//  4. Remote runs git with the user's configuration and its credential helpers. No terminal is asked
-//     for anything.
+//  4. Remote runs git with the user's configuration and its credential helpers. No terminal is
+//     asked for anything.
 //  5. A fetch leaves out blobs over the limit of a file, if the server knows filters. Memory, disk
 //     and time of git are bounded in any case. The mirror lists blobs that were left out: another
 //     one that is missing is damage.

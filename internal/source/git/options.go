@@ -28,8 +28,8 @@ type Options struct {
 	// or identity and known_hosts for ssh; a mounted Secret. The files are read anew each time they
 	// are needed.
 	Credentials string
-	// Signers is a file of allowed signers (ssh-keygen(1)): only commits that one of them has signed
-	// are served. Without it, any commit is.
+	// Signers is a file of allowed signers (ssh-keygen(1)): only commits that one of them has
+	// signed are served. Without it, any commit is.
 	Signers string
 	// Timeout bounds one conversation with the server; a fetch may take five times as long. Default
 	// two minutes.
