@@ -172,7 +172,7 @@ func TestHangingGitServerServesRestoredState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer hanging.Close()
+	t.Cleanup(func() { _ = hanging.Close() })
 	second := start(t, storedIn(t, dir), func(o *server.Options) {
 		o.SourcePatience = time.Millisecond
 		var err error

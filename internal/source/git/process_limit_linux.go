@@ -9,7 +9,8 @@ func limitProcess(pid int, memory, file int64) error {
 		if limit == 0 {
 			continue
 		}
-		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: uint64(limit), Max: uint64(limit)}, nil); err != nil {
+		bound := uint64(limit) //nolint:gosec // no limit is negative
+		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: bound, Max: bound}, nil); err != nil {
 			return err
 		}
 	}

@@ -76,11 +76,11 @@ func TestOnlyCommitsOfAllowedSignersAreServed(t *testing.T) {
 	// What a process without the option has accepted is not served by one with it.
 	sourcetest.Check(t, g.Close())
 	unsigned := commit("a: 5\n", "commit")
-	any := openGit(t, Options{Location: r.URL(), StateDir: filepath.Dir(g.base)})
-	if s := sourcetest.Snapshot(t, any); s.Revision != unsigned {
+	anyone := openGit(t, Options{Location: r.URL(), StateDir: filepath.Dir(g.base)})
+	if s := sourcetest.Snapshot(t, anyone); s.Revision != unsigned {
 		t.Errorf("%s, want %s", s.Revision, unsigned)
 	}
-	sourcetest.Check(t, any.Close())
+	sourcetest.Check(t, anyone.Close())
 	g = openGit(t, Options{Location: r.URL(), StateDir: filepath.Dir(g.base), Signers: signers})
 	if s, err := g.Snapshot(sourcetest.Context(t)); s != nil || !errors.Is(err, source.Unsigned) {
 		t.Errorf("%v, %v", s, err)
