@@ -14,7 +14,7 @@ import (
 // charts/application-sets.
 const ComponentsKey = "components"
 
-// The keys of a catalog entry that the engine reads. An entry's further keys are knobs of the
+// The keys of a catalog entry that the engine reads. An entry's further keys are options of the
 // ApplicationSet.
 const (
 	KeyEnabled     = "enabled"
@@ -184,7 +184,7 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 			if !slices.Contains(known, key.Key) {
 				r.Warn(problem.UnknownKey, key.Value, fmt.Sprintf("key %q of component %q", key.Key, f.Key),
 					"is not read in the hierarchy", "one of "+strings.Join(entryKeys, ", "),
-					append(problem.Nearest(key.Key, entryKeys), "knobs of the ApplicationSet belong into the values of charts/application-sets")...)
+					append(problem.Nearest(key.Key, entryKeys), "settings of the ApplicationSet belong into the values of charts/application-sets")...)
 			}
 		}
 	}

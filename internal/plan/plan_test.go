@@ -148,7 +148,7 @@ remove h/a application-sets-addons-default moved
 remove h/a agent-a disabled (orphan)@fleet/fleet-members/h/a.yaml
 change h/a fleet-secret-a
 `},
-		{"another catalog entry's knobs, which the engine does not read", nil, tree{catalog: "web: {enabled: true, project: p, chart: {repoURL: r, name: web, version: v1}, selector: {matchLabels: {fleet_member: spoke}}}\n"}, ""},
+		{"another catalog entry's options, which the engine does not read", nil, tree{catalog: "web: {enabled: true, project: p, chart: {repoURL: r, name: web, version: v1}, selector: {matchLabels: {fleet_member: spoke}}}\n"}, ""},
 		{"what a flux agent runs", tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n"), member("h", "b"): "", member("i", "c"): ""}, tree{"addons/tenants/t/defaults/addons/web/values.yaml": "a: 1\n"}, `change h/a web-a
   value a: - > 1@addons/tenants/t/defaults/addons/web/values.yaml:1:4
 `},
