@@ -27,6 +27,8 @@ var Routes = []string{GetParams, FluxInputs, Registry, FleetRoute, Explain, Webh
 // Scope is what a bearer token may query. Nil lists other than Routes allow all.
 type Scope struct {
 	Routes, Views, Hubs, Groups, Owners, Tenants []string
+	// NoBase denies queries with a catalog entry of their own.
+	NoBase bool
 }
 
 // cut bounds a word of a request in an error.
@@ -75,6 +77,8 @@ func (b *Bearer) Ask(q query.Query, f *fleet.Fleet) error {
 		return b.denied("view %q, which tells of all groups", cut(string(q.View)))
 	case !allows(s.Groups, q.Group):
 		return b.denied("group %q", cut(q.Group))
+	case s.NoBase && q.Base != nil:
+		return b.denied("a catalog entry of its own (base)")
 	}
 	owner, err := b.owner(q.Hub, q.Owner, f)
 	if err != nil || s.Tenants == nil || owner != fleet.OwnerHub { // a member's engine sees itself alone

@@ -140,7 +140,8 @@ func (p reader) files(m *yamldoc.MapReader, seen map[string]problem.Pos) []strin
 // scope reads what a token may query (rule 3).
 func (p reader) scope(m *yamldoc.MapReader, token string) (s Scope) {
 	allow := m.Map("allow")
-	allow.Known(append([]string{"routes"}, restrictions...)...)
+	allow.Known(append([]string{"routes", "base"}, restrictions...)...)
+	s.NoBase = !allow.Bool("base", true)
 	where := fmt.Sprintf("token %q", token)
 	s.Routes = p.words(allow, "routes", Routes)
 	if s.Routes == nil {
@@ -158,6 +159,9 @@ func (p reader) scope(m *yamldoc.MapReader, token string) (s Scope) {
 		if allow.Has(key) && slices.Equal(s.Routes, []string{Webhook}) {
 			contradiction(key, key+" with the route webhook alone, which asks for nothing", "no "+key)
 		}
+	}
+	if allow.Has("base") && !slices.Contains(s.Routes, GetParams) {
+		contradiction("base", "base without the route getparams, which has it", "the route getparams, or no base")
 	}
 	if s.Views != nil && !asks && !slices.Equal(s.Routes, []string{Webhook}) {
 		contradiction("views", "views without a route that has them", "the route getparams or flux-inputs, or no views")

@@ -70,7 +70,8 @@ type Entry struct {
 }
 
 // LongForm is an entry without its values, in which `chart: name` and top-level repoURL, version
-// and path (the short form of chart coordinates) stand below `chart`.
+// and path (the short form of chart coordinates) stand below `chart`. A null for `enabled` is left
+// out: what is not a statement removes nothing.
 func LongForm(e *yamldoc.Node) *yamldoc.Node {
 	if !e.IsMap() {
 		return e
@@ -80,6 +81,7 @@ func LongForm(e *yamldoc.Node) *yamldoc.Node {
 	for _, f := range e.Fields { // sorted: chart comes first, and wins over the short form
 		switch {
 		case f.Key == KeyValues && (f.Value.IsMap() || f.Value.IsNull()):
+		case f.Key == KeyEnabled && f.Value.IsNull(): // no statement: what lower layers say holds
 		case f.Key == KeyChart && f.Value.IsMap():
 			chart, chartAt = append(chart, f.Value.Fields...), f
 		case f.Key == KeyChart && f.Value.Kind == yamldoc.String:

@@ -25,7 +25,10 @@ func (m *memo) entryLayers(catalogs []hierarchy.Layer, component string) (entrie
 		if e.Kind == yamldoc.Null {
 			entries = nil
 		}
-		short, _ := remember(&m.mu, m.shortened, e, func() (*yamldoc.Node, error) { return catalog.LongForm(e), nil })
+		short, _ := remember(&m.mu, m.shortened, e, func() (*yamldoc.Node, error) {
+			m.spend(costNode * (2 + len(e.Fields)))
+			return catalog.LongForm(e), nil
+		})
 		entries = append(entries, hierarchy.Layer{Level: c.Level, Path: c.Path, Root: short})
 	}
 	return entries, values
@@ -33,6 +36,9 @@ func (m *memo) entryLayers(catalogs []hierarchy.Layer, component string) (entrie
 
 // entry remembers a merged catalog entry.
 func (m *memo) entry(t *hierarchy.Tree) *catalog.Entry {
-	e, _ := remember(&m.mu, m.entries, t, func() (*catalog.Entry, error) { return catalog.ReadEntry(t.Root), nil })
+	e, _ := remember(&m.mu, m.entries, t, func() (*catalog.Entry, error) {
+		m.spend(nodeCost(t.Root))
+		return catalog.ReadEntry(t.Root), nil
+	})
 	return e
 }

@@ -20,8 +20,18 @@ func (m *memo) render(n *yamldoc.Node, facts func() any) (*yamldoc.Node, error) 
 		return nil, err
 	}
 	return remember(&m.mu, m.rendered, renderKey{n, keyOf(results)}, func() (*yamldoc.Node, error) {
+		m.spend(nodeCost(n) + textCost(results))
 		return replaceStrings(n, &results), nil
 	})
+}
+
+// textCost is what texts take.
+func textCost(texts []string) int {
+	cost := 0
+	for _, text := range texts {
+		cost += 2 * len(text) // in the key, too
+	}
+	return cost
 }
 
 // keyOf is a text that differs for lists of texts that differ, whatever the texts hold.
@@ -46,7 +56,10 @@ func (m *memo) renderStrings(n *yamldoc.Node, facts any, results *[]string) erro
 		if !strings.Contains(n.Text, "{{") {
 			return nil
 		}
-		t, err := remember(&m.mu, m.parsed, n, func() (*tmpl.Template, error) { return tmpl.Parse(n.Pos(), n.Text) })
+		t, err := remember(&m.mu, m.parsed, n, func() (*tmpl.Template, error) {
+			m.spend(costNode + costParse*len(n.Text))
+			return tmpl.Parse(n.Pos(), n.Text)
+		})
 		if err != nil {
 			return err
 		}

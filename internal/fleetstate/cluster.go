@@ -212,6 +212,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 		return c.Broken
 	}
 	var out []problem.Problem
+	written := 0
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)
@@ -224,8 +225,11 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			if !labels.IsName(component) && !g.InCatalog(component) {
 				continue // reported where a level names it
 			}
-			_, problems := b.Resolve(c, g, component, nil)
+			r, problems := b.Resolve(c, g, component, nil)
 			out = append(out, problems...)
+			if written += r.Rendered; written > maxRendered {
+				return append(out, c.overBudget(name, component, written)...) // it stops here: the rest is work, too
+			}
 		}
 	}
 	if _, err := b.Fleet.FleetSecrets.Choose(c.Labels.All); err != nil {

@@ -30,8 +30,19 @@ type Component struct {
 	// Values is the merged tree; only computed when the component is enabled, or by Complete.
 	Values *hierarchy.Tree
 
+	// Rendered is the size of what templates have written for it, in bytes.
+	Rendered int
+
 	catalogs      []hierarchy.Layer // all that have an entry, also where a level above removes it
 	catalogValues []hierarchy.Layer // the catalogs' values, not yet rendered
+}
+
+// memoOf is the memo for what begins with a catalog: queries' own entries have one of their own.
+func (b *Resolver) memoOf(catalogs []hierarchy.Layer) *memo {
+	if len(catalogs) > 0 && catalogs[0].Path == basePath && catalogs[0].Level == catalog.Level {
+		return b.queried
+	}
+	return b.memo
 }
 
 // Merge is memo.merge with the rules of a component.
@@ -65,7 +76,7 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 // values.
 func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldoc.Node, out Component) (Component, []problem.Problem) {
 	facts := c.templateFacts.lazy(g, component)
-	e := out.Entry
+	e, m := out.Entry, b.memoOf(out.catalogs)
 	if problems := b.kindFaults(c, g, component, e, out.EntryTree); len(problems) > 0 {
 		return out, problems
 	}
@@ -74,9 +85,12 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 	}
 	layers := make([]hierarchy.Layer, 0, len(out.catalogValues)+len(g.Folders))
 	for _, l := range out.catalogValues {
-		root, err := b.memo.render(l.Root, facts)
+		root, err := m.render(l.Root, facts)
 		if err != nil {
 			return out, c.Attribute(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
+		}
+		if root != l.Root {
+			out.Rendered += textSize(root)
 		}
 		l.Root = root
 		layers = append(layers, l)
@@ -88,13 +102,16 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 	if problems := b.tenantValues(c, g.Name, component, files); len(problems) > 0 {
 		return out, problems
 	}
+	for _, l := range files {
+		out.Rendered += l.Rendered
+	}
 	layers = append(layers, files...)
 	if e.Kind == catalog.KindManifests {
 		if problems := c.valueless(component, layers); len(problems) > 0 {
 			return out, problems
 		}
 	}
-	out.Values = b.Merge(layers, g.Name, component)
+	out.Values = m.merge(layers, b.rulesFor(g.Name, component), g.Name+"/"+component)
 	return out, nil
 }
 
@@ -103,7 +120,8 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 func (b *Resolver) MergeEntry(catalogs []hierarchy.Layer, component string) (out Component, _ []problem.Problem) {
 	out.catalogs = catalogs
 	var entries []hierarchy.Layer
-	entries, out.catalogValues = b.memo.entryLayers(catalogs, component)
+	m := b.memoOf(catalogs)
+	entries, out.catalogValues = m.entryLayers(catalogs, component)
 	if len(entries) == 0 {
 		return out, nil
 	}
@@ -122,8 +140,8 @@ func (b *Resolver) MergeEntry(catalogs []hierarchy.Layer, component string) (out
 			}}
 		}
 	}
-	out.EntryTree = b.memo.merge(entries, nil, "")
-	out.Entry = b.memo.entry(out.EntryTree)
+	out.EntryTree = m.merge(entries, nil, "")
+	out.Entry = m.entry(out.EntryTree)
 	return out, out.Entry.Problems
 }
 
@@ -142,6 +160,7 @@ const basePath = "base"
 // coordinates executes the templates of an entry's own keys and checks that the chart can be
 // deployed.
 func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalog.Entry, facts func() any, based bool, out *Component) []problem.Problem {
+	m := b.memoOf(out.catalogs)
 	out.Chart, out.Namespace, out.ReleaseName = e.Chart, e.Namespace, e.ReleaseName
 	for _, field := range []struct {
 		text *string
@@ -155,10 +174,10 @@ func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalo
 		{&out.ReleaseName, []string{catalog.KeyReleaseName}},
 	} {
 		n := out.EntryTree.At(field.path)
-		if !b.memo.isDynamic(n) {
+		if !m.isDynamic(n) {
 			continue
 		}
-		rendered, err := b.memo.render(n, facts)
+		rendered, err := m.render(n, facts)
 		if err != nil {
 			return c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
 		}
@@ -216,7 +235,7 @@ func (b *Resolver) EnabledByHierarchy(g *Group) (out []string, problems []proble
 
 // BaseEntry is a request's catalog entry as a node, one for equal entries.
 func (b *Resolver) BaseEntry(base map[string]any) (*yamldoc.Node, error) {
-	n, err := b.memo.base(&yamldoc.Doc{File: basePath}, base)
+	n, err := b.queried.base(&yamldoc.Doc{File: basePath}, base)
 	if err != nil {
 		return nil, fmt.Errorf("base: %w", err)
 	}
@@ -226,5 +245,10 @@ func (b *Resolver) BaseEntry(base map[string]any) (*yamldoc.Node, error) {
 	return n, nil
 }
 
-// Text is a node as YAML.
-func (b *Resolver) Text(n *yamldoc.Node) (string, error) { return b.memo.text(n) }
+// ValuesText is a component's merged values as YAML.
+func (b *Resolver) ValuesText(r Component) (string, error) {
+	if r.Values == nil {
+		return b.memo.text(nil)
+	}
+	return b.memoOf(r.catalogs).text(r.Values.Root)
+}

@@ -15,6 +15,10 @@ import (
 // memoSize bounds each map of a memo; a full one is emptied, which costs time and nothing else.
 const memoSize = 200_000
 
+// maxQueried bounds what a memo of queries' own catalog entries holds, in bytes: anybody who may ask
+// may send as many different entries as they like.
+const maxQueried = 128 << 20
+
 // memoSlack is how much successive States may add to a memo, at least, before it is dropped.
 const memoSlack = 1000
 
@@ -23,8 +27,11 @@ const memoSlack = 1000
 // them needs: what was computed of files as they were before is not asked for again.
 type memo struct {
 	// needed is how much there was when its first State was succeeded, -1 before; guarded by mu.
-	needed    int
-	mu        sync.RWMutex
+	needed int
+	mu     sync.RWMutex
+	// limit bounds bytes, which are an estimate of what all entries take; 0 stands for none.
+	limit, bytes int
+
 	trees     map[treeKey]*hierarchy.Tree
 	texts     map[*yamldoc.Node]string
 	rendered  map[renderKey]*yamldoc.Node
@@ -51,10 +58,10 @@ type renderKey struct {
 	results string
 }
 
-func newMemo() *memo {
+func newMemo(limit int) *memo {
 	return &memo{
-		needed: -1,
-		trees:  map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
+		needed: -1, limit: limit,
+		trees: map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
 		parsed: map[*yamldoc.Node]*tmpl.Template{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
 		entries: map[*hierarchy.Tree]*catalog.Entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{},
 		catalogs: map[*yamldoc.Node][]problem.Problem{}, tenantValues: map[schemaKey][]problem.Problem{},
@@ -72,7 +79,7 @@ func (m *memo) succeed() *memo {
 	case m.needed < 0:
 		m.needed = size
 	case size > 2*m.needed+memoSlack:
-		return newMemo()
+		return newMemo(m.limit)
 	}
 	return m
 }
@@ -81,6 +88,48 @@ func (m *memo) succeed() *memo {
 func (m *memo) size() int {
 	return len(m.trees) + len(m.texts) + len(m.rendered) + len(m.parsed) + len(m.bases) + len(m.dynamic) + len(m.entries) +
 		len(m.shortened) + len(m.catalogs) + len(m.tenantValues)
+}
+
+// spend counts an entry's bytes before it is remembered. A memo beyond its limit is emptied.
+func (m *memo) spend(bytes int) {
+	if m.limit == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.bytes += bytes; m.bytes <= m.limit {
+		return
+	}
+	m.bytes = bytes
+	clear(m.trees)
+	clear(m.texts)
+	clear(m.rendered)
+	clear(m.parsed)
+	clear(m.bases)
+	clear(m.dynamic)
+	clear(m.entries)
+	clear(m.shortened)
+}
+
+// Estimates of what values take in memory, in bytes.
+const (
+	costNode  = 160 // a node, its field, and its place in a map of the memo
+	costParse = 40  // each byte of a template, parsed
+)
+
+// nodeCost estimates what a node takes, with all that is in it.
+func nodeCost(n *yamldoc.Node) int {
+	if n == nil {
+		return 0
+	}
+	cost := costNode + len(n.Text)
+	for _, f := range n.Fields {
+		cost += len(f.Key) + nodeCost(f.Value)
+	}
+	for _, item := range n.Items {
+		cost += nodeCost(item)
+	}
+	return cost
 }
 
 // remember returns the map's value for a key, computing it when it is not there. The first value
@@ -122,7 +171,9 @@ func (m *memo) merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope stri
 		}
 		below := t
 		t, _ = remember(&m.mu, m.trees, treeKey{below, l.Root, l.Level, l.Path, scope}, func() (*hierarchy.Tree, error) {
-			return below.With(l, rules), nil
+			merged := below.With(l, rules)
+			m.spend(costNode * (1 + merged.Written()))
+			return merged, nil
 		})
 	}
 	return t
@@ -135,6 +186,7 @@ func (m *memo) text(n *yamldoc.Node) (string, error) {
 	}
 	return remember(&m.mu, m.texts, n, func() (string, error) {
 		out, err := n.YAML()
+		m.spend(costNode + len(out))
 		return string(out), err
 	})
 }
@@ -146,7 +198,9 @@ func (m *memo) base(doc *yamldoc.Doc, v any) (*yamldoc.Node, error) {
 		return nil, err
 	}
 	return remember(&m.mu, m.bases, doc.File+"\x00"+string(text), func() (*yamldoc.Node, error) {
-		return yamldoc.FromAny(doc, v), nil
+		n := yamldoc.FromAny(doc, v)
+		m.spend(nodeCost(n) + len(text))
+		return n, nil
 	})
 }
 
@@ -156,7 +210,10 @@ func (m *memo) isDynamic(n *yamldoc.Node) bool {
 	if n == nil || n.Doc != nil && hierarchy.IsTemplate(n.Doc.File) {
 		return false
 	}
-	d, _ := remember(&m.mu, m.dynamic, n, func() (bool, error) { return isDynamic(n), nil })
+	d, _ := remember(&m.mu, m.dynamic, n, func() (bool, error) {
+		m.spend(costNode)
+		return isDynamic(n), nil
+	})
 	return d
 }
 

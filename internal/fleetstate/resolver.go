@@ -19,6 +19,7 @@ type Resolver struct {
 	Snapshot  *snapshot.Snapshot
 	Documents *hierarchy.Cache
 	memo      *memo
+	queried   *memo                      // of queries' own catalog entries
 	Catalogs  map[string]hierarchy.Layer // by group: the layout's catalog
 	names     *layoutNames
 	index     *hierarchy.Index
@@ -47,9 +48,9 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 		return nil, err
 	}
 	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
-		g.memo, g.names = previous.memo.succeed(), previous.names
+		g.memo, g.queried, g.names = previous.memo.succeed(), previous.queried.succeed(), previous.names
 	} else {
-		g.memo, g.names = newMemo(), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
+		g.memo, g.queried, g.names = newMemo(0), newMemo(maxQueried), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
 	}
 	if err := g.loadCatalogs(); err != nil {
 		return nil, err

@@ -65,11 +65,11 @@ func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines [
 	return p.doc, p.err
 }
 
-// Rendered executes a template file with the facts and parses the result. Places in the document
-// are lines of the template.
-func (c *Cache) Rendered(f *snapshot.File, facts any) (*yamldoc.Doc, error) {
+// Rendered executes a template file with the facts and parses the result; it also returns the size
+// of the text in bytes. Places in the document are lines of the template.
+func (c *Cache) Rendered(f *snapshot.File, facts any) (_ *yamldoc.Doc, size int, _ error) {
 	if f.Err != nil {
-		return nil, f.Err
+		return nil, 0, f.Err
 	}
 	key := cacheKey{f.Path, f.Digest}
 	c.mu.RLock()
@@ -82,14 +82,15 @@ func (c *Cache) Rendered(f *snapshot.File, facts any) (*yamldoc.Doc, error) {
 		c.mu.Unlock()
 	}
 	if t.err != nil {
-		return nil, t.err
+		return nil, 0, t.err
 	}
 	text, lines, err := t.t.ExecuteLines(facts)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	sum := sha256.Sum256(fmt.Append([]byte(text), lines))
-	return c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(text), lines)
+	doc, err := c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(text), lines)
+	return doc, len(text), err
 }
 
 // Trim forgets files that are not in the snapshot, once they are the larger part of the cache.

@@ -212,9 +212,11 @@ func Resolve(folders []Folder, cache *Cache, file string, facts func() any) ([]L
 			layers = appendLayer(layers, d, plain, doc)
 		}
 		if template != nil {
-			doc, err := cache.Rendered(template, facts())
+			doc, size, err := cache.Rendered(template, facts())
 			problems = append(problems, problem.From(err, problem.TemplateFailed, problem.Pos{File: template.Path})...)
-			layers = appendLayer(layers, d, template, doc)
+			if layers = appendLayer(layers, d, template, doc); doc != nil {
+				layers[len(layers)-1].Rendered = size
+			}
 		}
 	}
 	for _, l := range layers {

@@ -163,9 +163,9 @@ func TestCache(t *testing.T) {
 		t.Errorf("%v, then %v", first, again)
 	}
 	template := file("t.gotmpl", "x: {{ .v }}\n")
-	one, err1 := c.Rendered(template, map[string]any{"v": 1})
-	same, err2 := c.Rendered(template, map[string]any{"v": 1})
-	two, err3 := c.Rendered(template, map[string]any{"v": 2})
+	one, _, err1 := c.Rendered(template, map[string]any{"v": 1})
+	same, _, err2 := c.Rendered(template, map[string]any{"v": 1})
+	two, _, err3 := c.Rendered(template, map[string]any{"v": 2})
 	if err := errors.Join(err1, err2, err3); err != nil || one != same || one == two || two.Root.Get("x").Text != "2" {
 		t.Errorf("%v %v %v %v", one, same, two, err)
 	}

@@ -18,6 +18,8 @@ type Layer struct {
 	Path string
 	// Root holds the values, a Map or Null; nil when the layer is missing.
 	Root *yamldoc.Node
+	// Rendered is the size of the text that a template has written, in bytes; 0 for a plain file.
+	Rendered int
 }
 
 // Missing reports whether the level has no file here.
@@ -33,7 +35,12 @@ type Tree struct {
 	layer     Layer
 	rules     Rules
 	conflicts []problem.Problem // of this layer with those below, at most problem.OfFile
+	written   int               // fields of the maps that the merge has made
 }
+
+// Written is how many fields the merge of the last layer has written: what the tree does not share
+// with its layers and the trees below.
+func (t *Tree) Written() int { return t.written }
 
 // Merge applies layers, least specific first (H1, H2).
 func Merge(layers []Layer, rules Rules) *Tree {
@@ -49,6 +56,7 @@ func (t *Tree) With(l Layer, rules Rules) *Tree {
 	m := newMerger(rules, nil)
 	defer m.done()
 	out := &Tree{Root: m.layer(t.root(), l.Root), below: t, layer: l, rules: rules, conflicts: m.conflicts}
+	out.written = m.written
 	if m.unlisted > 0 {
 		out.conflicts = append(out.conflicts, problem.More(m.conflicts[0], m.unlisted, problem.Warning))
 	}
@@ -100,8 +108,9 @@ type merger struct {
 	unlisted  int      // conflicts beyond those that are kept (H10)
 	replaced  replaced // records replaced values on demand; else nil
 
-	path   []string        // of the current value
-	fields []yamldoc.Field // merged so far, of the maps around the current value
+	written int             // fields of all maps made
+	path    []string        // of the current value
+	fields  []yamldoc.Field // merged so far, of the maps around the current value
 }
 
 var mergers = sync.Pool{New: func() any { return &merger{} }}
@@ -162,6 +171,7 @@ func (m *merger) maps(a, b *yamldoc.Node) *yamldoc.Node {
 	}
 	m.fields = append(append(m.fields, a.Fields[i:]...), b.Fields[j:]...)
 	out := &yamldoc.Node{Kind: yamldoc.Map, Line: b.Line, Column: b.Column, Doc: b.Doc, Fields: slices.Clone(m.fields[start:])}
+	m.written += len(out.Fields)
 	m.fields = m.fields[:start]
 	m.replaced.note(out, m.replaced[a])
 	return out

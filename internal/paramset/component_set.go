@@ -10,7 +10,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // componentSets are one set per component that is enabled on a cluster and owned by the requester.
@@ -84,11 +83,7 @@ func written(q query.Checked, r fleetstate.Component) fleetstate.Component {
 
 // NewComponentSet is the parameter set of a component, which a resolver has computed.
 func NewComponentSet(b *fleetstate.Resolver, c *fleetstate.Cluster, g *fleetstate.Group, component string, r fleetstate.Component, deletion string) (*ComponentSet, []problem.Problem) {
-	var root *yamldoc.Node
-	if r.Values != nil {
-		root = r.Values.Root
-	}
-	text, err := b.Text(root)
+	text, err := b.ValuesText(r)
 	if err != nil {
 		return nil, c.Attribute([]problem.Problem{{
 			Reason: problem.InvalidValue, Severity: problem.Error, Pos: c.Member.Pos, Subject: fmt.Sprintf("component %q", component), Found: err.Error(),

@@ -192,6 +192,9 @@ func (g *generation) put(key queryKey, r remembered[*Response]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	size := r.value.Len()
+	if size <= maxWhole {
+		size *= 2 // it is kept as a whole beside its parts
+	}
 	if _, ok := g.responses[key]; ok || size > maxResponseBytes { // another request has computed it too, or it is no use
 		return
 	}

@@ -41,7 +41,7 @@ var nullable = [][]string{
 
 // takesOut are those by which a set may leave the response: they remove what switches the component
 // on.
-var takesOut = []string{"", "enabled", "chart", "chart.name"}
+var takesOut = []string{"", "chart", "chart.name"}
 
 // randomEntry is a level's entry of the component dns.
 func randomEntry(r *rand.Rand) map[string]any {

@@ -109,7 +109,9 @@ func (v vandal) file(files fleettest.Tree, p string) {
 		p = "addons/tenants/red/" + v.pick("defaults", "clusters/blue-0", "environments/prod", "clusters/red-1") + "/" + v.pick("addons/dns/values.yaml", "addons/web/values.yaml.gotmpl", "application-sets/addons.yaml", "fleet/fleet-secret/values.yaml", "application-sets/fleet.yaml")
 	}
 	files[p] = v.pick("from: changed\n", "a: &a [*a]\n", "{{ range 9999999999 }}{{ end }}\n", "{{ .absent }}\n", "dns: {enabled: false}\nweb: null\n", "web: {enabled: true, selector: {matchLabels: {tenant: blue}}}\n",
-		"externalSecret: {labels: {tenant: blue, addonsRelease: none}}\n", "externalSecret: {labels: {addonsRelease: canary}}\n", "dns: {enabled: true, namespace: kube-system, chart: {version: 9.9.9}}\n", "blue-0: {enabled: true, chart: {repoURL: https://x.example, name: x, version: 1.0.0}}\n", "clusterName: blue-0\n", "cluster: {{ .member.tenant }}\n", "[1\n")
+		"externalSecret: {labels: {tenant: blue, addonsRelease: none}}\n", "externalSecret: {labels: {addonsRelease: canary}}\n", "dns: {enabled: true, namespace: kube-system, chart: {version: 9.9.9}}\n", "blue-0: {enabled: true, chart: {repoURL: https://x.example, name: x, version: 1.0.0}}\n", "clusterName: blue-0\n", "cluster: {{ .member.tenant }}\n", "[1\n",
+		"externalSecret: {secretName: blue-0, creationPolicy: Merge, config: {execProviderConfig: {command: sh}}}\n", "externalSecret: {server: https://kubernetes.default.svc}\n", "secretStore: null\n",
+		"gitCredentials: {fleet: {url: https://git.example, data: {proxy: evil}}}\n", "externalSecret: {labels: {argocd.argoproj.io/x: y}}\n", "externalSecret: {labels: {ring: a}, annotations: {owner: red}}\n", "a: {{ repeat 1000000 .cluster }}\n")
 }
 
 // tenantSets are all sets about a tenant's clusters that any engine is answered, without the
@@ -250,5 +252,31 @@ secretNames:
 				t.Error("the member is answered")
 			}
 		})
+	}
+}
+
+// TestTemplatesOfAMemberHaveABudget: many small templates, each within its limits, write too much
+// for one member in all. That member alone cannot be computed, and others go on. (H10)
+func TestTemplatesOfAMemberHaveABudget(t *testing.T) {
+	files := twoTenants()
+	catalog := ""
+	for i := range 14 {
+		catalog += fmt.Sprintf("bomb-%d: {enabled: true, chart: {repoURL: r, name: n, version: '1'}}\n", i)
+		files[fmt.Sprintf("addons/tenants/red/defaults/addons/bomb-%d/values.yaml.gotmpl", i)] = `a: {{ repeat 900000 "x" }}{{ .cluster }}` + "\n"
+	}
+	files["addons/tenants/red/defaults/application-sets/addons.yaml"] += catalog
+	st := querytest.Build(t, files)
+	if got := querytest.Problems(st.Problems); !strings.Contains(got, `limit-exceeded fleet/fleet-members/hub/red-0.yaml`) || !strings.Contains(got, "at most 4194304 bytes for a member") {
+		t.Errorf("%.600s", got)
+	}
+	for _, p := range st.Problems {
+		if !strings.HasPrefix(p.Cluster, "red-") {
+			t.Errorf("concerns %q: %s", p.Cluster, p.Error())
+		}
+	}
+	good := querytest.NoProblems(t, querytest.Build(t, twoTenants()))
+	next := querytest.Next(t, good, fleettest.Snapshot("2", files), facts.NewSet(false))
+	if diff := cmp.Diff(tenantSets(t, good, "blue"), tenantSets(t, next, "blue")); diff != "" {
+		t.Errorf("another tenant's sets change:\n%s", diff)
 	}
 }

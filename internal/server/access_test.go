@@ -437,3 +437,21 @@ func signed(key, body string) string {
 func basic(user, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 }
+
+// TestScopeDeniesBase: a token whose scope has base: false asks for the layout's catalog alone.
+func TestScopeDeniesBase(t *testing.T) {
+	k := tokensOf(t, map[string]string{"reader": "{routes: [getparams], base: false}", "engine": "{routes: [getparams]}"})
+	s := serving(t, k.use)
+	const query = `{"view":"components","group":"addons","component":"dns"`
+	const base = `,"base":{"enabled":true,"chart":{"repoURL":"r","name":"n","version":"1"}}`
+	for _, c := range []struct {
+		token, parameters string
+		code              int
+	}{
+		{"reader", query + "}", 200}, {"reader", query + base + "}", 403}, {"engine", query + base + "}", 200},
+	} {
+		if got := (caller{s, k.values[c.token]}).ask(c.parameters); got.code != c.code || c.code == 403 && !strings.Contains(got.body, "(base)") {
+			t.Errorf("%s %s: %d %s", c.token, c.parameters, got.code, got.body)
+		}
+	}
+}

@@ -45,3 +45,33 @@ func TestBombsTakeLittleMemory(t *testing.T) {
 		})
 	}
 }
+
+// TestDistinctBasesTakeLittleMemory: a token that may ask can send any number of catalog entries of
+// its own, each once. What the service remembers of them is bounded in bytes. (H10)
+func TestDistinctBasesTakeLittleMemory(t *testing.T) {
+	s := serving(t)
+	var values strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&values, `"k%d":"v",`, i)
+	}
+	ask := func(i int) {
+		base := fmt.Sprintf(`{"enabled":true,"chart":{"repoURL":"r","name":"n","version":"1"},"values":{%s"n":%d}}`, values.String(), i)
+		if got := s.ask(`{"view":"components","group":"addons","component":"dns","base":` + base + `}`); got.code != 200 {
+			t.Fatalf("%d: %.300s", got.code, got.body)
+		}
+	}
+	ask(-1)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range 40 {
+		ask(i)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if kept := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20; kept > 150 {
+		t.Errorf("%d MiB kept of 40 entries", kept)
+	} else {
+		t.Logf("%d MiB kept", kept)
+	}
+}

@@ -61,3 +61,31 @@ func TestWithoutPlugin(t *testing.T) {
 		})
 	}
 }
+
+// A null of matchLabels demands nothing: an API server would refuse the ApplicationSet, or select
+// by an empty value.
+func TestWithoutPluginNullLabelDemandsNothing(t *testing.T) {
+	values := `plugin: {enabled: false}
+hub: hub
+group: addons
+release: default
+selector: {matchLabels: {region: null, ring: a}}
+components:
+  web:
+    enabled: true
+    chart: {repoURL: https://charts.example, name: web, version: 1.0.0}
+    namespace: web
+    selector: {matchLabels: {enable_web: null, tier: gold, ring: null}}
+`
+	manifests, err := helmTemplate(applicationSets, valuesFile(t, values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range decode(t, manifests) {
+		for _, g := range set.Spec.Generators {
+			if got := g.Clusters.Selector.MatchLabels; len(got) != 2 || got["ring"] != "a" || got["tier"] != "gold" {
+				t.Errorf("demands %v", got)
+			}
+		}
+	}
+}

@@ -68,13 +68,18 @@ match one cluster would give two Applications of one name.
 {{- end -}}
 {{- $own := .entry.selector | default dict -}}
 {{- $all := $values.selector | default dict -}}
+{{- /* null takes a label of the demands, as it does for the plugin */ -}}
+{{- $labels := dict -}}
+{{- range $from := list ($own.matchLabels | default dict) ($all.matchLabels | default dict) -}}
+  {{- range $key, $value := $from }}{{ if not (kindIs "invalid" $value) }}{{ $_ := set $labels $key $value }}{{ end }}{{ end -}}
+{{- end -}}
 {{- $named := list (dict "key" "tenant" "operator" "Exists") (dict "key" "environment" "operator" "Exists") -}}
 {{- $out := list -}}
 {{- range $release := $releases -}}
   {{- range $engine := $engines -}}
     {{- $expressions := concat ($own.matchExpressions | default list) ($all.matchExpressions | default list) (list $release) $engine $named -}}
     {{- $selector := dict "matchExpressions" $expressions -}}
-    {{- with merge (deepCopy ($all.matchLabels | default dict)) ($own.matchLabels | default dict) -}}
+    {{- with $labels -}}
       {{- $_ := set $selector "matchLabels" . -}}
     {{- end -}}
     {{- $out = append $out (dict "clusters" (dict "selector" $selector)) -}}

@@ -236,3 +236,14 @@ annotations:
 {{- define "generator-plugin.stateNamespace" -}}
 {{- .Values.state.namespace | default .Release.Namespace -}}
 {{- end -}}
+
+{{/* What Go may use of the memory limit, four fifths; nothing without a limit in Mi or Gi, or where extraEnv has a GOMEMLIMIT. */}}
+{{- define "generator-plugin.memoryLimit" -}}
+{{- $limit := toString (dig "limits" "memory" "" (.Values.resources | default dict)) -}}
+{{- $own := false -}}
+{{- range .Values.extraEnv }}{{ if eq .name "GOMEMLIMIT" }}{{ $own = true }}{{ end }}{{ end -}}
+{{- if and (not $own) (regexMatch "^[0-9]+(Mi|Gi)$" $limit) -}}
+{{- $mebibytes := mul (trimSuffix "Mi" (trimSuffix "Gi" $limit) | int64) (hasSuffix "Gi" $limit | ternary 1024 1) -}}
+{{- printf "%dMiB" (div (mul $mebibytes 4) 5) -}}
+{{- end -}}
+{{- end -}}
