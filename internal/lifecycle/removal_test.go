@@ -1,0 +1,51 @@
+package lifecycle_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/querytest"
+)
+
+// TestRemovalHasAReason: why a parameter set of member one is no longer in a response, and what
+// becomes of the workloads. (D2, D3)
+func TestRemovalHasAReason(t *testing.T) {
+	const members, agents, addons = `{"view":"members"}`, `{"view":"agents"}`, querytest.Addons
+	one := func(more string) fleettest.Tree {
+		return fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", more)}
+	}
+	for name, c := range map[string]struct {
+		more      fleettest.Tree
+		ask       string
+		component string
+		want      string
+	}{
+		"a retired member's registration":  {one("lifecycle: retired\n"), members, "", "retired cascade: its member file says so"},
+		"a retired member's component":     {one("lifecycle: retired\n"), addons, "dns", "retired orphan: its member file says so"},
+		"a retired member's, with cascade": {one("lifecycle: retired\ndeletion: cascade\n"), addons, "dns", "retired cascade: its member file says so"},
+		"a member file that is gone":       {fleettest.Tree{fleettest.Member("one"): ""}, addons, "dns", "lost orphan: its member file is gone"},
+		"a member that is no agent":        {nil, agents, "", "disabled orphan: it is no agent any more"},
+		"a component switched off":         {fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}, addons, "dns", "disabled cascade: switched off"},
+		"a component nothing switches on":  {fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: null}\n"}, addons, "dns", "lost orphan: nothing switches it on any more"},
+		"a component of no catalog":        {fleettest.Tree{fleettest.SystemCatalog: ""}, addons, "dns", "lost orphan: no catalog has it any more"},
+		"a member on another release":      {one("labels: {addonsRelease: canary}\n"), `{"view":"components","group":"addons","release":"default"}`, "dns", `moved orphan: it is on release "canary"`},
+		"a member whose engine owns it":    {one("use_remote_argo: true\nenable_remote_addons: true\n"), addons, "dns", "moved orphan: another engine owns its group"},
+		"a label that refuses":             {nil, `{"view":"components","group":"addons","selector":{"matchLabels":{"environment":"dev"}}}`, "dns", "disabled orphan: a label keeps it from being selected"},
+		"a label that is gone":             {nil, `{"view":"components","group":"addons","selector":{"matchLabels":{"tier":"web"}}}`, "dns", "lost orphan: it lacks a label that is selected by"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := querytest.Build(t, fleettest.Small().With(c.more))
+			removals, err := lifecycle.RemovalsOf(st, querytest.Query(t, c.ask))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := removals.Of("one", c.component)
+			if got := fmt.Sprintf("%s %s: %s", r.Reason, r.Deletion, r.Detail); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
