@@ -11,10 +11,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/release"
 )
 
-// Reason is why a set is not answered any more (rule D2).
+// Reason is why a parameter set leaves the responses (rule D2).
 type Reason string
 
-// The causes.
+// The reasons.
 const (
 	Moved    Reason = "moved"    // to another release, owner or engine, where it is to run on
 	Disabled Reason = "disabled" // switched off for the cluster, or a label keeps it from being selected
@@ -53,17 +53,18 @@ func (r Removal) String() string {
 	return out
 }
 
-// Destination is who answers for what has moved: an owner, as Request.Owner says it, for a release.
-// Hub is another hub, empty for the one that was asked.
+// Destination is the new owner of something that has moved: an owner in the form of Query.Owner,
+// and a release. Hub is another hub, empty for the one that was asked.
 type Destination struct{ Hub, Owner, Release string }
 
-// Removals tells why sets are not in the answer to a request, or are in it for their removal alone.
+// Removals explains why sets are not in the response to a query, or only for their deletion.
 type Removals struct {
 	st *fleetstate.State
 	q  query.Checked
 }
 
-// RemovalsOf are those of a request. The error is an *Error, as that of Answer would be.
+// RemovalsOf returns the removals of a query. The error is a *queryerr.Error, as that of the
+// response.
 func RemovalsOf(st *fleetstate.State, r query.Query) (*Removals, error) {
 	q, failure := query.Check(st, r)
 	if failure != nil {
@@ -72,8 +73,8 @@ func RemovalsOf(st *fleetstate.State, r query.Query) (*Removals, error) {
 	return &Removals{st, q}, nil
 }
 
-// Of is the removal of a component of a cluster, which is not to be answered; without a component,
-// for the cluster as a whole. Of what is to be answered, there is none.
+// Of returns why a component of a cluster is not in the response; without a component, why nothing
+// of the cluster is.
 func (d *Removals) Of(name, component string) Removal {
 	m := d.st.Fleet.Member(d.q.Hub, name)
 	if m == nil {
@@ -120,7 +121,7 @@ func (d *Removals) Of(name, component string) Removal {
 	return d.component(c, component)
 }
 
-// elsewhere is the departure of what another owner or release answers for (D4).
+// elsewhere returns the removal of something that another owner or release has (D4).
 func (d *Removals) elsewhere(c *fleetstate.Cluster) (Removal, bool) {
 	if d.q.View != query.Components {
 		return Removal{}, false
@@ -142,8 +143,8 @@ func (d *Removals) elsewhere(c *fleetstate.Cluster) (Removal, bool) {
 	return Removal{}, false
 }
 
-// away is the departure of a cluster that has no file under its hub any more. If its file has moved
-// to another hub, the cluster has, with what is to run there.
+// away returns the removal of a cluster without a file under its hub. If its file has moved to
+// another hub, the cluster has, with its components there.
 func (d *Removals) away(name, component string) Removal {
 	c := d.st.MovedCluster(d.q.Hub, name)
 	if c == nil {
@@ -190,7 +191,7 @@ func (d *Removals) runs(c *fleetstate.Cluster, component string) bool {
 	return len(problems) == 0 && r.Enabled
 }
 
-// resolve computes a component by the request's base, or without one by the catalog that is known
+// resolve computes a component by the query's base, or without one by the catalog that is known
 // of its release.
 func (d *Removals) resolve(c *fleetstate.Cluster, g *fleetstate.Group, component string) (fleetstate.Component, []problem.Problem) {
 	if d.q.BaseEntry == nil {
@@ -199,7 +200,7 @@ func (d *Removals) resolve(c *fleetstate.Cluster, g *fleetstate.Group, component
 	return d.st.ResolverOf(c).Resolve(c, g, component, d.q.BaseEntry)
 }
 
-// component is why a component does not run on a cluster.
+// component returns why a component does not run on a cluster.
 func (d *Removals) component(c *fleetstate.Cluster, component string) Removal {
 	lost := Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: "no catalog has it any more"}
 	g := c.Groups[d.q.Group]

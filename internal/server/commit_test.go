@@ -204,6 +204,7 @@ var fleetWideAccidents = map[string]func(files map[string]string){
 // TestFleetWideAccidentDeletesNothing: what a commit takes from all members together is one number
 // against the removal budget, also where each response is about one member. (G3)
 func TestFleetWideAccidentDeletesNothing(t *testing.T) {
+	t.Parallel()
 	for name, accident := range fleetWideAccidents {
 		for world, known := range map[string]bool{"last responses": false, "Applications": true} {
 			t.Run(name+", "+world, func(t *testing.T) {
