@@ -28,7 +28,7 @@ func TestRemovalHasAReason(t *testing.T) {
 		"a member file that is gone":       {fleettest.Tree{fleettest.Member("one"): ""}, addons, "dns", "lost orphan: its member file is gone"},
 		"a member that is no agent":        {nil, agents, "", "disabled orphan: it is no agent any more"},
 		"a component switched off":         {fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\n"}, addons, "dns", "disabled cascade: switched off"},
-		"a component nothing switches on":  {fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: null}\n"}, addons, "dns", "lost orphan: nothing switches it on any more"},
+		"a component nothing switches on":  {fleettest.Tree{fleettest.SystemCatalog: "dns: {" + fleettest.DNSChart + "}\n"}, addons, "dns", "lost orphan: nothing switches it on any more"},
 		"a component of no catalog":        {fleettest.Tree{fleettest.SystemCatalog: ""}, addons, "dns", "lost orphan: no catalog has it any more"},
 		"a member on another release":      {one("labels: {addonsRelease: canary}\n"), `{"view":"components","group":"addons","release":"default"}`, "dns", `moved orphan: it is on release "canary"`},
 		"a member whose engine owns it":    {one("use_remote_argo: true\nenable_remote_addons: true\n"), addons, "dns", "moved orphan: another engine owns its group"},
