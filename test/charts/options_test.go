@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// TestApplicationSetsGoldens renders each testdata/application-sets/*.txtar and compares with its golden.
+// TestApplicationSetsGoldens renders each testdata/application-sets/*.txtar and compares with its
+// golden.
 // Files named values*.yaml are value files in order; want.yaml is what comes out, want-error
 // the message instead. A comment line `catalog: NAME` puts a catalog of the chart first.
 func TestApplicationSetsGoldens(t *testing.T) {
