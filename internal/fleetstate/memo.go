@@ -15,8 +15,8 @@ import (
 // memoSize bounds each map of a memo; a full one is emptied, which costs time and nothing else.
 const memoSize = 200_000
 
-// maxQueried bounds what a memo of queries' own catalog entries holds, in bytes: anybody who may ask
-// may send as many different entries as they like.
+// maxQueried bounds what a memo of queries' own catalog entries holds, in bytes: a requester may
+// send as many different entries as they like.
 const maxQueried = 128 << 20
 
 // memoSlack is how much successive States may add to a memo, at least, before it is dropped.
