@@ -70,7 +70,7 @@ func TestDeletionOfComponents(t *testing.T) {
 		{"D2 lost: the label is gone", selects("{matchLabels: {use_dns: \"true\"}}", ""), []facts.Application{there}, whole, "dns-two"},
 		{"D2 lost: what switched it on is gone", fleettest.Tree{fleettest.SystemCatalog: "dns: {" + fleettest.DNSChart + "}\n"}, []facts.Application{there}, defaultRelease, ""},
 		{"D2 lost: only the base says that it is off", fleettest.Tree{fleettest.SystemCatalog: ""}, []facts.Application{there}, strings.Replace(base, `"chart"`, `"enabled":false,"chart"`, 1), ""},
-		{"D2 lost: enabled is null", fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: null}\n"}, []facts.Application{there}, defaultRelease, "dns-hub"},
+		{"H2: enabled is null, which is no statement", fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: null}\n"}, []facts.Application{there}, defaultRelease, "dns-hub dns-one"},
 		{"D2 lost: the entry is null", fleettest.Tree{fleettest.OneCatalog: "dns: null\n"}, []facts.Application{there}, base, "dns-hub"},
 		{"D2 lost: no catalog knows it", fleettest.Tree{fleettest.SystemCatalog: "cert: {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\n"}, []facts.Application{there}, defaultRelease, "cert-hub cert-one"},
 		{"D2 lost: unknown on that cluster alone", fleettest.Tree{fleettest.SystemCatalog: "", fleettest.OneCatalog: "other: {enabled: false}\n", "addons/tenants/retail/environments/dev/application-sets/addons.yaml": "dns: {enabled: true, " + fleettest.DNSChart + "}\n"}, []facts.Application{there}, `{"view":"components","group":"addons","component":"dns"}`, "dns-two"},
