@@ -102,7 +102,7 @@ func TestGitLabScripts(t *testing.T) {
 	}
 	dir := checkout(t, "argosy", "review/31/comment.md")
 	tools := filepath.Join(dir, "tools") // what a container has, and this repository from elsewhere
-	text := map[string]string{"apk": "exit 0", "git": `test "$1" = clone && ln -s "$ROOT" argosy`}
+	text := map[string]string{"apk": "exit 0", "git": `case "$*" in clone*) ln -s "$ROOT" argosy ;; "-C argosy checkout --quiet --detach 0123") ;; *) exit 1 ;; esac`}
 	if err := os.Mkdir(tools, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestGitLabScripts(t *testing.T) {
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	env := []string{
-		"PATH=" + tools + ":" + os.Getenv("PATH"), "ROOT=" + all, "ARGOSY_VERSION=main", "CI_API_V4_URL=" + server.URL, "CI_PIPELINE_ID=31",
+		"PATH=" + tools + ":" + os.Getenv("PATH"), "ROOT=" + all, "ARGOSY_COMMIT=0123", "CI_API_V4_URL=" + server.URL, "CI_PIPELINE_ID=31",
 		"CI_MERGE_REQUEST_IID=7", "CI_MERGE_REQUEST_PROJECT_ID=12", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME=main", "CI_MERGE_REQUEST_DIFF_BASE_SHA=ba5e",
 		"CI_COMMIT_SHA=" + newest, "ARGOSY_COMMENT_TOKEN=s3cret", "RUN=https://forge.example/runs/31",
 	}

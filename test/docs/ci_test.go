@@ -3,11 +3,13 @@ package docs
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -227,7 +229,17 @@ func TestWorkflowsAreCareful(t *testing.T) {
 						t.Errorf("%s: job %s may %s %s", file, name, level, permission)
 					}
 				}
+				writes := slices.ContainsFunc(slices.Collect(maps.Values(j.Permissions)), func(level string) bool { return level != "read" })
 				for _, s := range j.Steps {
+					if s.Uses != "" && !regexp.MustCompile(`@[0-9a-f]{40}$`).MatchString(s.Uses) {
+						t.Errorf("%s: job %s does not pin %s by commit", file, name, s.Uses)
+					}
+					if s.With["repository"] != nil && !regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(fmt.Sprint(s.With["ref"])) {
+						t.Errorf("%s: job %s does not pin %v by commit", file, name, s.With["repository"])
+					}
+					if writes && onChange && (s.Run != "" || strings.HasPrefix(s.Uses, "actions/checkout@")) {
+						t.Errorf("%s: job %s may write, and runs something of the change", file, name)
+					}
 					if strings.Contains(s.Run, "${{") {
 						t.Errorf("%s: job %s has an expression in a script", file, name)
 					}
