@@ -126,9 +126,9 @@ func (h *Hub) At(repoURL, revision, path string) (snap *snapshot.Snapshot, missi
 	return h.local(source.Source{RepoURL: repoURL, Revision: revision, Path: path})
 }
 
-// Asks reports whether an ApplicationSet among the roots, or in the folder of one, queries a view
+// Queries reports whether an ApplicationSet among the roots, or in the folder of one, queries a view
 // of the plugin.
-func (h *Hub) Asks(view query.View) bool {
+func (h *Hub) Queries(view query.View) bool {
 	objects := slices.Clone(h.roots)
 	for _, o := range h.roots {
 		if o.Application() {
@@ -139,14 +139,14 @@ func (h *Hub) Asks(view query.View) bool {
 		}
 	}
 	return slices.ContainsFunc(objects, func(o *object.Object) bool {
-		return o.ApplicationSet() && asksFor(manifest.At(o.Tree, "spec", "generators"), view)
+		return o.ApplicationSet() && queriesFor(manifest.At(o.Tree, "spec", "generators"), view)
 	})
 }
 
-func asksFor(generators any, view query.View) bool {
+func queriesFor(generators any, view query.View) bool {
 	all, _ := generators.([]any)
 	return slices.ContainsFunc(all, func(g any) bool {
-		return manifest.Text(g, "plugin", "input", "parameters", "view") == string(view) || asksFor(manifest.At(g, "matrix", "generators"), view) || asksFor(manifest.At(g, "merge", "generators"), view)
+		return manifest.Text(g, "plugin", "input", "parameters", "view") == string(view) || queriesFor(manifest.At(g, "matrix", "generators"), view) || queriesFor(manifest.At(g, "merge", "generators"), view)
 	})
 }
 
@@ -216,11 +216,11 @@ func (h *Hub) query(applicationSet string, parameters json.RawMessage) (json.Raw
 	if err != nil {
 		return nil, err
 	}
-	told, err := response.Respond(h.o.State, r)
+	found, err := response.Respond(h.o.State, r)
 	if err != nil {
 		return nil, err
 	}
-	return told.Bytes(), nil
+	return found.Bytes(), nil
 }
 
 // openRepository reads for the git generator, from this repository alone.

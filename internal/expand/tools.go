@@ -8,15 +8,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// Ask queries the generator plugin with the input.parameters of an ApplicationSet of that name.
-type Ask func(applicationSet string, parameters json.RawMessage) (json.RawMessage, error)
+// Query queries the generator plugin with the input.parameters of an ApplicationSet of that name.
+type Query func(applicationSet string, parameters json.RawMessage) (json.RawMessage, error)
 
 // Open is a Git repository at a revision, which is empty for HEAD.
 type Open func(repoURL, revision string) (*snapshot.Snapshot, error)
 
-// Inputs are what generators ask.
+// Inputs are what generators query.
 type Inputs struct {
-	Plugin Ask
+	Plugin Query
 	Git    Open
 }
 

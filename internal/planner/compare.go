@@ -113,7 +113,7 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 			continue
 		}
 		was, is := p.hub(base, before, hub, cache, baseRemote), p.hub(head, after, hub, cache, headRemote)
-		c.dropUnaskedGrants(is)
+		c.dropUndeliveredGrants(is)
 		if len(was.Roots())+len(is.Roots()) == 0 {
 			continue // the fleet is bootstrapped from another repository: a plan knows its responses alone
 		}
@@ -149,17 +149,17 @@ func knownState(s *snapshot.Snapshot, f facts.Set) (*fleetstate.State, error) {
 	if err != nil || len(st.Problems) == 0 {
 		return st, err
 	}
-	homes := fleetstate.LastKnownGood{}
+	lastKnownGood := fleetstate.LastKnownGood{}
 	for _, q := range st.Quarantined("") {
-		homes[q.ID] = nil
+		lastKnownGood[q.ID] = nil
 	}
-	return fleetstate.Restore(s, f, homes)
+	return fleetstate.Restore(s, f, lastKnownGood)
 }
 
-// dropUnaskedGrants leaves ownership grants out of the dry run where the hub's roots are known and
+// dropUndeliveredGrants leaves ownership grants out of the dry run where the hub's roots are known and
 // none delivers any.
-func (c *comparison) dropUnaskedGrants(h *expand.Hub) {
-	if len(h.Roots()) == 0 || h.Asks(query.Grants) {
+func (c *comparison) dropUndeliveredGrants(h *expand.Hub) {
+	if len(h.Roots()) == 0 || h.Queries(query.Grants) {
 		return
 	}
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(x guard.Decision) bool { return x.Hub == h.Name() && x.View == query.Grants })

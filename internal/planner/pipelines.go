@@ -39,7 +39,7 @@ type Remotes interface {
 // Pipelines follows the pipelines of hubs. It reads other revisions of the repository, each once.
 type Pipelines struct {
 	o         Options
-	context   context.Context //nolint:containedctx // of the command, which ends with it; expand asks for revisions without one
+	context   context.Context //nolint:containedctx // of the command, which ends with it; expand reads revisions without one
 	instead   map[string]string
 	mu        sync.Mutex
 	revisions map[string]revision

@@ -1,7 +1,7 @@
 // Package argocd is Argo CD's ApplicationSet controller as a function: its own generators, renderer
 // and patches.
 //
-// Ours are the generator plugin's client, which asks the engine instead of a server, and what the
+// Ours are the generator plugin's client, which queries the resolver instead of a server, and what the
 // git generator reads: snapshots.
 package argocd
 
@@ -47,7 +47,7 @@ func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) ([]ex
 		return nil, err
 	}
 	known := map[string]generators.Generator{
-		"Plugin": &plugin{ask: in.Plugin, name: set.Name}, "List": generators.NewListGenerator(), "Git": newGit(in.Git),
+		"Plugin": &plugin{query: in.Plugin, name: set.Name}, "List": generators.NewListGenerator(), "Git": newGit(in.Git),
 	}
 	nested := maps.Clone(known)
 	nested["Matrix"], nested["Merge"] = generators.NewMatrixGenerator(maps.Clone(known)), generators.NewMergeGenerator(maps.Clone(known))
@@ -137,8 +137,8 @@ func (given) GetTemplate(*v1alpha1.ApplicationSetGenerator) *v1alpha1.Applicatio
 // plugin is Argo CD's plugin generator (v2.14, applicationset/generators/plugin.go) without its
 // HTTP client.
 type plugin struct {
-	ask  expand.Ask
-	name string
+	query expand.Query
+	name  string
 }
 
 func (g *plugin) GetRequeueAfter(*v1alpha1.ApplicationSetGenerator) time.Duration { return 0 }
@@ -155,7 +155,7 @@ func (g *plugin) GenerateParams(of *v1alpha1.ApplicationSetGenerator, set *v1alp
 	if err != nil {
 		return nil, err
 	}
-	body, err := g.ask(g.name, request)
+	body, err := g.query(g.name, request)
 	if err != nil {
 		return nil, err
 	}

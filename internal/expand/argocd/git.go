@@ -76,7 +76,7 @@ func withExclusions(v any) any {
 	return v
 }
 
-// repositories is the repo-server, as far as the git generator asks it.
+// repositories is the repo-server, as far as the git generator queries it.
 //
 // Source: argo-cd v2.14 and v3.2, reposerver/repository/repository.go, GetGitFiles and
 // GetGitDirectories.

@@ -100,7 +100,7 @@ func (c *Charts) Close() {
 	c.cache.prune(c.lock, maxKept)
 }
 
-// Chart is a chart's archive, whoever names it. Its error is a *source.Unavailable.
+// Chart is a chart's archive, without a check of the address. Its error is a *source.Unavailable.
 func (c *Charts) Chart(r source.Reference) (source.Archive, error) {
 	return once(c, c.charts, r, func() (source.Archive, error) {
 		a, err := c.chart(r)
@@ -111,7 +111,7 @@ func (c *Charts) Chart(r source.Reference) (source.Archive, error) {
 	})
 }
 
-// once finds what is known under a key, or finds it out; whoever asks in between waits (rule 5).
+// once returns the value of a key, which it finds once; other callers wait meanwhile (rule 5).
 func once[K comparable, V any](c *Charts, in map[K]func() (V, error), key K, find func() (V, error)) (V, error) {
 	c.mu.Lock()
 	known := in[key]
@@ -147,7 +147,7 @@ func (c *Charts) chart(r source.Reference) (source.Archive, error) {
 	return c.archive(kept, err)
 }
 
-// slot waits for its turn to ask a server, which takes so long at most.
+// slot waits for its turn to query a server, which takes so long at most.
 func (c *Charts) slot(limit time.Duration) (ctx context.Context, done func()) {
 	c.slots <- struct{}{}
 	ctx, cancel := context.WithTimeout(c.ctx, min(limit, time.Until(c.end)))

@@ -49,7 +49,7 @@ func (l Linker) releasedChart(o *object.Object, spec manifest.Tree) source.Sourc
 	from := l.refers(o, kind, cmp.Or(manifest.Text(ref, "namespace"), o.Namespace()), name)
 	switch {
 	case from == nil && kind != "GitRepository" && !l.Renders:
-		return source.Source{} // nobody asks
+		return source.Source{} // nothing renders it
 	case from == nil:
 		return source.Source{Err: source.NotFollowed{Text: fmt.Sprintf("its chart is not followed: nothing that is makes %s %q", kind, name), Hint: besideIt}}
 	case kind == "OCIRepository":

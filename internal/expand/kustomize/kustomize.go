@@ -41,8 +41,7 @@ func (Kustomizations) Folders(k source.Kustomization) ([]string, error) {
 	return t.folders(k.Dir)
 }
 
-// Build is what a kustomization makes. Argo CD's objects all come from its own file, as far as is
-// told.
+// Build is what a kustomization makes. All objects for Argo CD have the position of its own file.
 func (Kustomizations) Build(k source.Kustomization) ([]manifest.Manifest, error) {
 	t, overlay, err := treeOf(k)
 	if err != nil {
