@@ -34,7 +34,7 @@ func changes(t *testing.T) map[string]edit {
 		"label change":       replace(t, "fleet/fleet-members/hub-eu/payments-dev-eu-1.yaml", "labels:\n", "labels:\n  addonsRelease: canary\n"),
 		"root template":      replace(t, "fleet/bootstrap/hub-eu/addons.yaml", "      project: platform", "      project: default"),
 		"root generator":     replace(t, "fleet/bootstrap/hub-eu/addons.yaml", "requeueAfterSeconds: 600", "requeueAfterSeconds: 60"),
-		"chart's template":   replace(t, "charts/application-sets/templates/applicationsets.yaml", "      project: {{ $entry.project | toYaml }}", "      project: {{ $entry.project | toYaml }}\n      revisionHistoryLimit: 3"),
+		"chart's template":   replace(t, "charts/application-sets/templates/applicationsets.yaml", "      project: {{ $entry.project | toYaml }}", "      project: {{ $entry.project | toYaml }}\n      info: [{name: changed, value: here}]"),
 		"catalog":            replace(t, "charts/application-sets/catalogs/addons.yaml", "components:", "defaults: {syncPolicy: {automated: {selfHeal: false}}}\ncomponents:"),
 		"registration chart": replace(t, "charts/fleet-secret/templates/cluster-secret.yaml", "metadata:", "metadata:\n  annotations: {example.com/changed: \"true\"}"),
 		"leaf chart": func(f map[string]string) {
