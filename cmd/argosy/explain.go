@@ -72,7 +72,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 					return failure.Usage(nil, "%w", err)
 				}
 			}
-			st, err := o.released(cmd.Context(), factsFrom, instead)
+			st, pipelines, err := o.released(cmd.Context(), factsFrom, instead)
 			if err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 					return err
 				}
 			}
-			e, err := explain.Component(st, about, path)
+			e, err := pipelines.Explain(st, about, path)
 			var missing *explain.PathError
 			switch {
 			case errors.As(err, &missing):
@@ -103,7 +103,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 	outputFlag(cmd, &output, "text", "json")
 	o.completeFleet(cmd, "hub", hubs)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		st, err := o.released(cmd.Context(), factsFrom, instead)
+		st, _, err := o.released(cmd.Context(), factsFrom, instead)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

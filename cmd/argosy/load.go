@@ -23,17 +23,19 @@ func (o *options) state(ctx context.Context, factsFrom []string) (*fleetstate.St
 	return st, err
 }
 
-// released is state with the catalogs of releases at other revisions of the repository.
-func (o *options) released(ctx context.Context, factsFrom, instead []string) (*fleetstate.State, error) {
+// released is state with the catalogs of releases at other revisions of the repository, and the
+// pipelines that have read them.
+func (o *options) released(ctx context.Context, factsFrom, instead []string) (*fleetstate.State, *planner.Pipelines, error) {
 	pipelines, err := planner.New(ctx, planner.Options{Repository: o.repo, Tools: tools(ctx), Instead: instead})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f, err := factsfile.Read(factsFrom)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return pipelines.State(ctx, f)
+	st, err := pipelines.State(ctx, f)
+	return st, pipelines, err
 }
 
 // factsFlag adds --facts.

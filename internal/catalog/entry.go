@@ -193,5 +193,26 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 	return r.Problems()
 }
 
+// NearMisses are keys of the entries of a layout's catalog that are most likely misspelt ones of
+// Argosy: other keys there are options of the ApplicationSet.
+func NearMisses(root *yamldoc.Node) []problem.Problem {
+	entries := Entries(root)
+	if entries == nil {
+		return nil
+	}
+	r := yamldoc.NewReader(entries.Doc)
+	for _, f := range entries.Fields {
+		if !f.Value.IsMap() {
+			continue
+		}
+		for _, key := range f.Value.Fields {
+			if hint := problem.Nearest(key.Key, entryKeys); len(hint) > 0 && !slices.Contains(entryKeys, key.Key) {
+				r.WarnAt(problem.UnknownKey, f.Value.KeyPos(key.Key), fmt.Sprintf("key %q of component %q", key.Key, f.Key), "is not read by Argosy", "", hint...)
+			}
+		}
+	}
+	return r.Problems()
+}
+
 // Level names the lowest layer in explanations: the catalog, from the request or the layout.
 const Level = "catalog"

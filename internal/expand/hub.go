@@ -126,30 +126,6 @@ func (h *Hub) At(repoURL, revision, path string) (snap *snapshot.Snapshot, missi
 	return h.local(source.Source{RepoURL: repoURL, Revision: revision, Path: path})
 }
 
-// Queries reports whether an ApplicationSet among the roots, or in the folder of one, queries a view
-// of the plugin.
-func (h *Hub) Queries(view query.View) bool {
-	objects := slices.Clone(h.roots)
-	for _, o := range h.roots {
-		if o.Application() {
-			for _, p := range h.parts(o) {
-				below, _ := h.objects(o, p)
-				objects = append(objects, below...)
-			}
-		}
-	}
-	return slices.ContainsFunc(objects, func(o *object.Object) bool {
-		return o.ApplicationSet() && queriesFor(manifest.At(o.Tree, "spec", "generators"), view)
-	})
-}
-
-func queriesFor(generators any, view query.View) bool {
-	all, _ := generators.([]any)
-	return slices.ContainsFunc(all, func(g any) bool {
-		return manifest.Text(g, "plugin", "input", "parameters", "view") == string(view) || queriesFor(manifest.At(g, "matrix", "generators"), view) || queriesFor(manifest.At(g, "merge", "generators"), view)
-	})
-}
-
 // Name is the hub's.
 func (h *Hub) Name() string { return h.o.Hub }
 

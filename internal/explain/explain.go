@@ -41,13 +41,18 @@ func Component(st *fleetstate.State, t Target, path []string) (Explanation, erro
 	}
 	x := explainer{Explanation: newExplanation(m, g, t.Component), st: st, member: m, cluster: c, group: g}
 	x.Lifecycle, x.Revision, x.Path = lifecycle, st.ResolverOf(c).Snapshot.Revision, hierarchy.FormatPath(path)
-	x.labels()
-	if st.ResolverOf(c).IsDeployedByFlux(c, t.Group) {
-		x.Engine = fleet.EngineFlux
-	}
 	err := x.component
 	if t.Group == fleetstate.FleetGroup && t.Component == fleetstate.Registration {
 		err = x.registration
+		rel, missing := st.ResolverOf(c).Fleet.FleetSecrets.Choose(c.Labels.All)
+		if missing != nil {
+			return Explanation{}, queryerr.Unavailable(c.ReleaseProblems(missing, release.FleetSecretsLabel))
+		}
+		x.Release = ReleaseChoice{Type: rel.Type, Label: release.FleetSecretsLabel, Source: releaseSource(rel)}
+	}
+	x.labels()
+	if st.ResolverOf(c).IsDeployedByFlux(c, t.Group) {
+		x.Engine = fleet.EngineFlux
 	}
 	if err := err(); err != nil {
 		return Explanation{}, err

@@ -18,7 +18,7 @@ type Explanation struct {
 	Group     string      `json:"group"`
 	Component string      `json:"component"`
 	// State says whether the cluster runs the component, and if not, why.
-	State string `json:"state" jsonschema:"enum=deployed,enum=switched-off,enum=not-selected,enum=not-registered,enum=not-listed,enum=retired"`
+	State string `json:"state" jsonschema:"enum=deployed,enum=switched-off,enum=not-selected,enum=not-registered,enum=not-listed,enum=not-requested,enum=retired"`
 	// Deletion is what becomes of the workloads of a component that the cluster must not run: they
 	// are removed with the Application (cascade), or stay (orphan). Absent where the cluster must
 	// run it.
@@ -62,7 +62,8 @@ type Explanation struct {
 // Kind is the kind of an Explanation.
 const Kind = "Explanation"
 
-// ReleaseChoice is the cluster's release of the group, and the label that chose it.
+// ReleaseChoice is the cluster's release of the group, and the label that chose it. The registration
+// chart has releases of its own, in versions/fleetSecrets.yaml.
 type ReleaseChoice struct {
 	Type string `json:"type"`
 	// Label is the label that chooses a release.
@@ -71,8 +72,8 @@ type ReleaseChoice struct {
 	Labelled bool `json:"labelled"`
 	// Position is where Git declares it; absent when only the live cluster Secret has it.
 	Position problem.Pos `json:"position,omitzero"`
-	// Source is the chart that brings the release's catalog, by the versions file; absent for the
-	// registration chart, and where no file mentions the group.
+	// Source is the chart that brings the release's catalog, or the registration chart itself, by
+	// the versions file; absent where no file mentions the group.
 	Source *ReleaseSource `json:"source,omitempty"`
 	// Catalog is the catalog that is shown: a file of this revision of the repository, or
 	// COMMIT:FILE for one at the revision that Source names. Absent where the layout names none.
@@ -153,6 +154,7 @@ const (
 	NotSelected   = "not-selected"
 	NotRegistered = "not-registered"
 	NotListed     = "not-listed"
+	NotRequested  = "not-requested"
 	Retired       = "retired"
 )
 

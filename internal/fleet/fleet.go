@@ -45,6 +45,7 @@ func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet
 	if err := f.loadLayout(s, cache, previous); err != nil {
 		return nil, err
 	}
+	cache = cache.Lenient(f.Layout.DuplicateKeys == problem.Warning)
 	f.loadVersions(s, cache, previous)
 	f.loadMembers(s, cache, previous)
 	f.loadApprovals(s, cache)
@@ -93,7 +94,7 @@ func (f *Fleet) loadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previou
 	var doc *yamldoc.Doc
 	if file != nil {
 		var err error
-		if doc, err = cache.Doc(file); err != nil {
+		if doc, err = cache.Lenient(false).Doc(file); err != nil {
 			return problem.List(problem.From(err, problem.InvalidLayout, problem.Pos{File: LayoutFile}))
 		}
 	}

@@ -54,6 +54,8 @@ type Layout struct {
 	Values, Catalog *FileTemplate
 	// Merge are the rules of H4.
 	Merge hierarchy.Rules
+	// DuplicateKeys is the severity of keys that a map has twice (H9).
+	DuplicateKeys problem.Severity
 	// Guard is the removal budget and the place of approvals (G3).
 	Guard Guard
 	// SecretNames are the secrets that tenants may name.
@@ -63,10 +65,11 @@ type Layout struct {
 	// TenantSchemas are the files that say what a tenant's level may set of components that land on
 	// the hub, by "group/component"; a component with an empty path may be set nothing of.
 	TenantSchemas map[string]SchemaFile
-	// dirs are the folders of the spokes' levels, in parts, with sentinels for the facts.
+	// dirs are the folders of the spokes' levels, in parts, with sentinels for the facts; hubDirs
+	// those of the hubs'.
 	// tenantLevels are the levels that belong to a tenant.
-	dirs         [][]string
-	tenantLevels map[string]bool
+	dirs, hubDirs [][]string
+	tenantLevels  map[string]bool
 	// reserved are names that a tenant, environment or cluster cannot have, because a level's own
 	// folder has them.
 	reserved map[string][]string
@@ -145,7 +148,7 @@ type layoutParser struct {
 }
 
 func (p layoutParser) parse() *Layout {
-	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas")
+	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas", "duplicateKeys")
 	p.root.Const("apiVersion", APIVersion)
 	p.root.Const("kind", layoutKind)
 	versions := p.root.Map("versions")
@@ -164,12 +167,13 @@ func (p layoutParser) parse() *Layout {
 	l.Levels, dirs = p.levels("levels")
 	l.HubLevels, hubDirs = p.levels("hubLevels")
 	l.Merge = p.merge()
+	l.DuplicateKeys = p.duplicateKeys()
 	l.Guard = p.guard()
 	l.reserved = reservedNames(slices.Concat(dirs, hubDirs))
 	l.SecretNames = p.secretNames()
 	l.Shape = p.shape()
 	l.TenantSchemas = p.tenantSchemas(l.Groups)
-	l.dirs, l.tenantLevels = dirs, p.tenantLevels()
+	l.dirs, l.hubDirs, l.tenantLevels = dirs, hubDirs, p.tenantLevels()
 	return l
 }
 
@@ -342,6 +346,43 @@ func (p layoutParser) merge() hierarchy.Rules {
 		p.fail(p.root.Node(), `key "merge"`, err)
 	}
 	return out
+}
+
+// OfHubsAlone reports whether a path below a group's root is in a folder of the hubs' levels, and in
+// none of the spokes'.
+func (l *Layout) OfHubsAlone(p string) bool { return inFolders(p, l.hubDirs) && !inFolders(p, l.dirs) }
+
+// inFolders reports whether a path below a group's root is in one of the folders; a sentinel stands
+// for any name.
+func inFolders(p string, dirs [][]string) bool {
+	parts := strings.Split(p, "/")
+	return slices.ContainsFunc(dirs, func(dir []string) bool {
+		if len(dir) > 0 && dir[0] == sentinel("root") {
+			dir = dir[1:]
+		}
+		if len(dir) == 0 || len(parts) <= len(dir) {
+			return false
+		}
+		for i, part := range dir {
+			if part != parts[i] && !strings.Contains(part, "<") {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// duplicateKeys is the severity that the layout sets: error, the default, or warn.
+func (p layoutParser) duplicateKeys() problem.Severity {
+	const key = "duplicateKeys"
+	switch text := p.root.String(key); text {
+	case "", "error":
+	case "warn":
+		return problem.Warning
+	default:
+		p.r.Add(problem.InvalidLayout, p.root.Node().Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("%q", text), "error or warn", problem.Nearest(text, []string{"error", "warn"})...)
+	}
+	return problem.Error
 }
 
 // sentinel is the value of a fact when a template is tried: no path contains it otherwise.

@@ -189,11 +189,14 @@ func (b *Resolver) labels(c *Cluster) {
 	c.Metadata = NewMetadata(c.Labels.All, c.Annotations.All)
 }
 
-// UnknownRelease is the problem of choosing a release, at the place of the label that chose it, if
+// ReleaseProblems is the problem of choosing a release, at the place of the label that chose it, if
 // Git declares it.
-func (c *Cluster) UnknownRelease(err error, label string) []problem.Problem {
+func (c *Cluster) ReleaseProblems(err error, label string) []problem.Problem {
 	ps := c.Attribute(problem.From(err, problem.UnknownRelease, c.Member.Pos))
 	for i := range ps {
+		if ps[i].Reason != problem.UnknownRelease { // the release is wrong, whatever member is on it
+			continue
+		}
 		if pos, ok := c.Labels.Origins[label]; ok {
 			if !ps[i].Pos.IsZero() {
 				ps[i].Related = append(ps[i].Related, ps[i].Pos)
@@ -232,8 +235,12 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			}
 		}
 	}
-	if _, err := b.Fleet.FleetSecrets.Choose(c.Labels.All); err != nil {
-		out = append(out, c.UnknownRelease(err, release.FleetSecretsLabel)...)
+	choose := b.Fleet.FleetSecrets.ChooseSource
+	if c.Member.IsHub { // a hub does not register itself
+		choose = b.Fleet.FleetSecrets.Choose
+	}
+	if _, err := choose(c.Labels.All); err != nil {
+		out = append(out, c.ReleaseProblems(err, release.FleetSecretsLabel)...)
 	}
 	return out
 }

@@ -55,7 +55,7 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 		}
 	}
 	if g.Release, err = b.Fleet.Versions.Of(g.Name).Choose(c.Labels.All); err != nil {
-		g.Errors = append(g.Errors, c.UnknownRelease(err, release.LabelOf(g.Name))...)
+		g.Errors = append(g.Errors, c.ReleaseProblems(err, release.LabelOf(g.Name))...)
 	}
 }
 

@@ -38,7 +38,7 @@ type FindReleaseCatalog func(hub, group string, s release.Source) *ReleaseCatalo
 
 // ReadReleaseCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as
 // `git show` takes them.
-func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string) *ReleaseCatalog {
+func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string, duplicates problem.Severity) *ReleaseCatalog {
 	out := &ReleaseCatalog{Name: name, File: file}
 	f := s.File(file)
 	if f == nil {
@@ -48,7 +48,10 @@ func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string) *ReleaseCatalog
 	at := fmt.Sprintf("%.7s:%s", s.Revision, file)
 	doc, err := &yamldoc.Doc{}, f.Err
 	if err == nil {
-		doc, err = yamldoc.Parse(at, f.Data)
+		doc, err = yamldoc.ParseLenient(at, f.Data, nil)
+	}
+	if err == nil && duplicates == problem.Error {
+		err = doc.DuplicateErrors()
 	}
 	if err != nil {
 		out.Missing = problem.From(err, problem.InvalidYAML, problem.Pos{File: at})[0].Error()

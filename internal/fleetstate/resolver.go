@@ -47,6 +47,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	if g.Fleet, err = fleet.Load(s, g.Documents, previousFleet); err != nil {
 		return nil, err
 	}
+	g.Documents = g.Documents.Lenient(g.Fleet.Layout.DuplicateKeys == problem.Warning)
 	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
 		g.memo, g.queried, g.names = previous.memo.succeed(), previous.queried.succeed(), previous.names
 	} else {

@@ -14,7 +14,15 @@ import (
 
 // Cache remembers parsed documents and templates by path and content, so that a new snapshot costs
 // what changed. It may be used by several goroutines.
+//
+// A document with duplicate keys is an error, unless the Cache is Lenient.
 type Cache struct {
+	*documents
+	lenient bool
+}
+
+// documents are what a Cache and its lenient twin share.
+type documents struct {
 	mu        sync.RWMutex
 	docs      map[cacheKey]parsed
 	templates map[cacheKey]compiled
@@ -35,8 +43,12 @@ type compiled struct {
 
 // NewCache makes an empty cache.
 func NewCache() *Cache {
-	return &Cache{docs: map[cacheKey]parsed{}, templates: map[cacheKey]compiled{}, rendered: map[cacheKey]parsed{}}
+	return &Cache{documents: &documents{docs: map[cacheKey]parsed{}, templates: map[cacheKey]compiled{}, rendered: map[cacheKey]parsed{}}}
 }
+
+// Lenient returns the Cache with the same documents that accepts duplicate keys or does not. The
+// last of duplicate keys wins, as in Helm 3 (H9).
+func (c *Cache) Lenient(on bool) *Cache { return &Cache{documents: c.documents, lenient: on} }
 
 // Doc parses the file's content. Errors are those of yamldoc.Parse and of the file itself.
 func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
@@ -52,17 +64,22 @@ func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines [
 	c.mu.RLock()
 	p, ok := in[key]
 	c.mu.RUnlock()
-	if ok {
-		return p.doc, p.err
+	if !ok {
+		p.doc, p.err = yamldoc.ParseLenient(key.path, data, lines)
+		c.mu.Lock()
+		if first, ok := in[key]; ok {
+			p = first // documents are compared by identity: all callers get the same one
+		}
+		in[key] = p
+		c.mu.Unlock()
 	}
-	p.doc, p.err = yamldoc.ParseLines(key.path, data, lines)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if first, ok := in[key]; ok {
-		return first.doc, first.err // documents are compared by identity: all callers get the same one
+	if p.err == nil && !c.lenient {
+		p.err = p.doc.DuplicateErrors()
 	}
-	in[key] = p
-	return p.doc, p.err
+	if p.err != nil {
+		return nil, p.err
+	}
+	return p.doc, nil
 }
 
 // Rendered executes a template file with the facts and parses the result; it also returns the size

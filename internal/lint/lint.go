@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -15,13 +14,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/secretscan"
 )
 
 // Run returns every finding about a state's snapshot, errors and warnings, in order of position:
 // those of the state, and those that do not change a response but are most likely not meant.
 func Run(st *fleetstate.State) []problem.Problem {
-	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}}
+	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems)
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
@@ -39,6 +37,7 @@ func Run(st *fleetstate.State) []problem.Problem {
 	}
 	l.tenants()
 	l.mergeRules()
+	l.roots()
 	l.strayMembers()
 	l.unreachable()
 	l.documents()
@@ -52,6 +51,7 @@ type linter struct {
 	folders   map[string]bool // folders of levels, true if one is there
 	names     map[nameKey]namedBy
 	problems  []problem.Problem
+	catalogs  map[string]bool          // those of the layout that have been looked at
 	trees     map[*hierarchy.Tree]bool // those whose conflicts are among the problems
 }
 
@@ -116,6 +116,9 @@ func (l *linter) member(m *fleet.Member) {
 		for _, layer := range g.Catalogs {
 			if layer.Level != catalog.Level {
 				l.problems = append(l.problems, catalog.Problems(layer.Root)...)
+			} else if !l.catalogs[layer.Path] {
+				l.catalogs[layer.Path] = true
+				l.problems = append(l.problems, catalog.NearMisses(layer.Root)...)
 			}
 		}
 	}
@@ -176,23 +179,6 @@ func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarch
 	}
 }
 
-// conceivable are all files that some cluster and component can reach, there or not: what a stray
-// one may have been meant to be.
-func (l *linter) conceivable() map[string]bool {
-	out := maps.Clone(l.reachable)
-	add := func(p string) { out[p], out[p+hierarchy.TemplateSuffix] = true, true }
-	add(l.st.Fleet.Layout.ApplicationSets)
-	add(l.st.Fleet.Layout.FleetSecrets)
-	add(fleet.LayoutFile)
-	for _, c := range l.st.Clusters() {
-		c = c.Desired()
-		for _, g := range c.Groups {
-			l.reads(c, g, g.Folders, add)
-		}
-	}
-	return out
-}
-
 // tenants reports members whose tenant has no folder while other tenants have: most often a typo.
 func (l *linter) tenants() {
 	tenants := map[string]bool{} // tenants of members, true when one of their folders is there
@@ -230,176 +216,5 @@ func (l *linter) tenants() {
 			p.Expected = "a folder, as the tenants " + strings.Join(known, ", ") + " have"
 		}
 		l.problems = append(l.problems, p)
-	}
-}
-
-// unreachable reports files below the groups' roots that no cluster and no component can ever reach
-// (H6).
-func (l *linter) unreachable() {
-	roots := map[string]bool{}
-	unknown := map[string]bool{} // members with broken member files: their files are not known
-	open := map[string]bool{}    // groups of which no catalog is known: any component may be asked for with a base
-	for _, c := range l.st.Clusters() {
-		c = c.Desired()
-		if len(c.Groups) == 0 {
-			unknown[c.Member.Name] = true
-		}
-		for name, g := range c.Groups {
-			roots[g.Root] = true
-			if len(g.Components()) > 0 {
-				open[name] = false
-			} else if _, seen := open[name]; !seen {
-				open[name] = true
-			}
-		}
-	}
-	var strays []string
-	for _, root := range slices.Sorted(maps.Keys(roots)) {
-		for _, p := range l.st.Resolver().Snapshot.Under(root) {
-			ofUnknown := slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return unknown[part] })
-			if !l.reachable[p] && !ofUnknown && !l.inOpenGroup(p, open) {
-				strays = append(strays, p)
-			}
-		}
-	}
-	if len(strays) == 0 {
-		return
-	}
-	hints := nearestPaths(strays, l.conceivable())
-	for _, p := range strays {
-		l.problems = append(l.problems, problem.Problem{
-			Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
-			Found: "no cluster and no component reads this file", Hints: hints[p],
-		})
-	}
-}
-
-// strayMembers reports files among the member files that are none, such as one called .yml: nobody
-// would miss the cluster. Where the folder holds other files that are read, nothing can be said of
-// the rest.
-func (l *linter) strayMembers() {
-	members := l.st.Fleet.Layout.Members
-	var stray []problem.Problem
-	for _, p := range l.st.Resolver().Snapshot.Under(members.Folder()) {
-		switch _, _, ok := members.Match(p); {
-		case ok:
-		case l.reachable[p]:
-			return
-		default:
-			stray = append(stray, problem.Problem{
-				Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
-				Found: "is in the members folder but is not a member file", Expected: members.String(),
-			})
-		}
-	}
-	l.problems = append(l.problems, stray...)
-}
-
-// inOpenGroup reports whether a file is the values of some component of a group whose components
-// are not known.
-func (l *linter) inOpenGroup(p string, open map[string]bool) bool {
-	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
-		if !l.folders[dir] {
-			continue
-		}
-		group, _, _ := strings.Cut(strings.TrimPrefix(p, dir+"/"), "/")
-		if open[group] {
-			return true
-		}
-	}
-	return false
-}
-
-// gap is a path with one part taken out.
-type gap struct{ before, after string }
-
-// gaps calls f for each part of a path.
-func gaps(p string, f func(at gap, part string)) {
-	for start := 0; start <= len(p); {
-		end := len(p)
-		if i := strings.IndexByte(p[start:], '/'); i >= 0 {
-			end = start + i
-		}
-		f(gap{p[:start], p[end:]}, p[start:end])
-		start = end + 1
-	}
-}
-
-// nearestPaths suggests, for each stray path, a reachable one that differs in one part only. The
-// reachable ones, of which there are many, are looked at once.
-func nearestPaths(strays []string, reachable map[string]bool) map[string][]string {
-	candidates := map[gap][]string{}
-	for _, p := range strays {
-		gaps(p, func(at gap, _ string) { candidates[at] = nil })
-	}
-	if len(candidates) > 0 {
-		for r := range reachable {
-			gaps(r, func(at gap, part string) {
-				if known, wanted := candidates[at]; wanted {
-					candidates[at] = append(known, part)
-				}
-			})
-		}
-	}
-	for _, parts := range candidates {
-		slices.Sort(parts)
-	}
-	out := map[string][]string{}
-	for _, p := range strays {
-		gaps(p, func(at gap, part string) {
-			if out[p] == nil {
-				out[p] = problem.Nearest(part, candidates[at])
-			}
-		})
-	}
-	return out
-}
-
-// documents reports what the readable files themselves hold: scalars that YAML's versions read
-// differently (H9), and documents that nobody reads.
-func (l *linter) documents() {
-	for _, p := range slices.Sorted(maps.Keys(l.reachable)) {
-		file := l.st.Resolver().Snapshot.File(p)
-		if file == nil || strings.HasSuffix(p, hierarchy.TemplateSuffix) {
-			continue
-		}
-		doc, err := l.st.Resolver().Documents.Doc(file)
-		if err != nil {
-			l.problems = append(l.problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: p})...)
-			continue
-		}
-		for _, a := range doc.Ambiguous {
-			what := "value"
-			if a.Key {
-				what = "key"
-			}
-			l.problems = append(l.problems, problem.Problem{
-				Reason: problem.AmbiguousScalar, Severity: problem.Warning, Pos: a.Pos, Subject: fmt.Sprintf("%s %s", what, a.Text),
-				Found: fmt.Sprintf("Helm reads %s, YAML 1.2 reads something else", a.Means), Hints: []string{"put it in quotes, or write what you mean"},
-			})
-		}
-		if !doc.Extra.IsZero() {
-			l.problems = append(l.problems, problem.Problem{
-				Reason: problem.MultipleDocuments, Severity: problem.Warning, Pos: doc.Extra,
-				Found: "a second document, which nobody reads", Expected: "one document in a file",
-			})
-		}
-	}
-}
-
-// plaintext reports secrets in plain text in all files that some cluster can read.
-func (l *linter) plaintext() {
-	for _, p := range slices.Sorted(maps.Keys(l.reachable)) {
-		file := l.st.Resolver().Snapshot.File(p)
-		if file == nil || file.Err != nil {
-			continue
-		}
-		var found []problem.Problem
-		if strings.HasSuffix(p, hierarchy.TemplateSuffix) {
-			found = secretscan.Template(file)
-		} else if doc, err := l.st.Resolver().Documents.Doc(file); err == nil {
-			found = secretscan.Document(file, doc.Root)
-		}
-		l.problems = append(l.problems, problem.Cut(found, problem.OfFile)...)
 	}
 }

@@ -26,9 +26,9 @@ func memberSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (o
 
 // NewMemberSet is what registers a member.
 func NewMemberSet(st *fleetstate.State, c *fleetstate.Cluster, deletion string) (*MemberSet, []problem.Problem) {
-	rel, err := st.ResolverOf(c).Fleet.FleetSecrets.Choose(c.Labels.All)
+	rel, err := st.ResolverOf(c).Fleet.FleetSecrets.ChooseSource(c.Labels.All)
 	if err != nil {
-		return nil, c.UnknownRelease(err, release.FleetSecretsLabel)
+		return nil, c.ReleaseProblems(err, release.FleetSecretsLabel)
 	}
 	text, err := registration.HubValues(st, c).YAML()
 	if err != nil {

@@ -16,10 +16,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// Compare is the plan of going from base to head. Members that cannot be computed are Broken. One
+// Requested reports whether an ApplicationSet queries for an Application of a hub; nil means that
+// all are requested.
+type Requested func(hub string, a inventory.Application) bool
+
+// Compare is the plan of going from base to head. Applications that are not requested are counted
+// apart, because nothing makes them. Members that cannot be computed are Broken. One
 // that keeps what it had at the base does so in the plan; any other is left out of it, as it is not
 // known before or afterwards.
-func Compare(base, head *fleetstate.State) *Plan {
+func Compare(base, head *fleetstate.State, requested Requested) *Plan {
 	var broken []Broken
 	without := map[fleetstate.ID]bool{}
 	for _, st := range []*fleetstate.State{base, head} {
@@ -34,7 +39,7 @@ func Compare(base, head *fleetstate.State) *Plan {
 			broken = append(broken, b)
 		}
 	}
-	c := comparison{head: head, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
+	c := comparison{head: head, requested: requested, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
 	for _, inv := range inventory.Of(base) {
 		c.before[inv.Hub] = index(inv, without)
 	}
@@ -76,6 +81,7 @@ func (e *StateError) Unwrap() error { return e.Err }
 // comparison is one Compare.
 type comparison struct {
 	head          *fleetstate.State
+	requested     Requested
 	before, after map[string]*fleetOf // by hub
 }
 
@@ -153,13 +159,15 @@ func (c *comparison) hub(name string) Hub {
 		after = &fleetOf{}
 	}
 	names := union(before.names(), after.names())
-	clusters, unchanged := make([]Cluster, len(names)), make([]int, len(names))
+	clusters, unchanged, apart := make([]Cluster, len(names)), make([]int, len(names)), make([]map[NotRequested]int, len(names))
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, cluster := range names {
 		all.Go(func() error {
 			clusters[i] = c.cluster(name, cluster, before, after)
-			unchanged[i] = c.applications(name, &clusters[i], before.applications(cluster), after.applications(cluster))
+			old, updated := before.applications(cluster), after.applications(cluster)
+			apart[i] = c.setApart(name, old, updated)
+			unchanged[i] = c.applications(name, &clusters[i], old, updated)
 			return nil
 		})
 	}
@@ -172,7 +180,43 @@ func (c *comparison) hub(name string) Hub {
 			h.UnchangedClusters++
 		}
 	}
+	h.NotRequested = sumOf(apart)
 	return h
+}
+
+// setApart takes the Applications out of both maps that are not requested, and counts them.
+func (c *comparison) setApart(hub string, old, updated map[key]inventory.Application) map[NotRequested]int {
+	if c.requested == nil {
+		return nil
+	}
+	out := map[NotRequested]int{}
+	for k, a := range merged(old, updated) {
+		if !c.requested(hub, a) {
+			delete(old, k)
+			delete(updated, k)
+			out[NotRequested{View: a.View, Group: a.Group}]++
+		}
+	}
+	return out
+}
+
+// sumOf are the counts of all clusters, by view and group.
+func sumOf(counts []map[NotRequested]int) []NotRequested {
+	sums := map[NotRequested]int{}
+	for _, of := range counts {
+		for k, n := range of {
+			sums[k] += n
+		}
+	}
+	var out []NotRequested
+	for k, n := range sums {
+		k.Applications = n
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b NotRequested) int {
+		return cmp.Or(strings.Compare(string(a.View), string(b.View)), strings.Compare(a.Group, b.Group))
+	})
+	return out
 }
 
 // applications adds to a cluster what changes of its Applications, and counts those that do not.

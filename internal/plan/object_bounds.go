@@ -23,7 +23,7 @@ const Hidden = "(hidden)"
 
 // bounded returns the first differences of an object, and how many it leaves out. It hides the
 // content of a Secret, shows of a long text the first line that differs, and of a large list or map
-// its size.
+// the part that differs.
 func bounded(o *object.Object, all []Difference) (out []Difference, more int) {
 	if o.Application() || o.ApplicationSet() {
 		return all, 0
@@ -63,10 +63,9 @@ func hide(s *Side) {
 	}
 }
 
-// shorten leaves of long texts the first line that differs.
+// shorten leaves of long texts, lists and maps what differs: of texts, the first line that does.
 func shorten(old, updated *Side) {
-	measure(old)
-	measure(updated)
+	asText(old, updated)
 	b, a := textOf(old), textOf(updated)
 	if len(b) <= maxField && len(a) <= maxField {
 		return
@@ -76,29 +75,43 @@ func shorten(old, updated *Side) {
 	for n < len(was) && n < len(is) && was[n] == is[n] {
 		n++
 	}
-	excerpt := func(s *Side, text string, lines []string) {
-		if text == "" { // nothing, or no text
-			return
-		}
-		line := ""
+	line := func(lines []string) string {
 		if n < len(lines) {
-			line = problem.Prefix(lines[n], maxField)
+			return lines[n]
 		}
-		s.Value = fmt.Sprintf("line %d of %d: %s", n+1, len(lines), line)
+		return ""
 	}
-	excerpt(old, b, was)
-	excerpt(updated, a, is)
+	lineOld, lineNew := problem.Differing(line(was), line(is), maxField)
+	excerpt := func(s *Side, text, line string, lines int) {
+		switch {
+		case text == "": // nothing, or no text
+		case len(was) == 1 && len(is) == 1:
+			s.Value = line
+		default:
+			s.Value = fmt.Sprintf("line %d of %d: %s", n+1, lines, line)
+		}
+	}
+	excerpt(old, b, lineOld, len(was))
+	excerpt(updated, a, lineNew, len(is))
 }
 
-// measure leaves of a large list or map its size.
-func measure(s *Side) {
-	if s == nil {
-		return
+// asText replaces lists and maps by their JSON where one is large.
+func asText(sides ...*Side) {
+	texts, large := make([]string, len(sides)), false
+	for i, s := range sides {
+		if s == nil {
+			continue
+		}
+		switch s.Value.(type) {
+		case []any, map[string]any:
+			if text, err := json.Marshal(s.Value); err == nil {
+				texts[i], large = string(text), large || len(text) > maxWhole
+			}
+		}
 	}
-	switch s.Value.(type) {
-	case []any, map[string]any:
-		if text, err := json.Marshal(s.Value); err == nil && len(text) > maxWhole {
-			s.Value = fmt.Sprintf("%d bytes", len(text))
+	for i, s := range sides {
+		if large && texts[i] != "" {
+			s.Value = texts[i]
 		}
 	}
 }

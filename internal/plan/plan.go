@@ -70,9 +70,20 @@ type Hub struct {
 	// Waiting are draining members for which something would change, by name; absent if there are
 	// none.
 	Waiting []Waiting `json:"waiting,omitempty"`
+	// NotRequested are Applications that neither revision's ApplicationSets query for: nothing makes
+	// them, and they are not counted elsewhere. Absent if there are none.
+	NotRequested []NotRequested `json:"notRequested,omitempty"`
 	// UnchangedClusters and UnchangedApplications count all others.
 	UnchangedClusters     int `json:"-"`
 	UnchangedApplications int `json:"-"`
+}
+
+// NotRequested counts the Applications of a view, and of a group where the view has groups, that no
+// ApplicationSet of the hub queries for.
+type NotRequested struct {
+	View         query.View `json:"view" jsonschema:"enum=members,enum=releases,enum=components,enum=agents"`
+	Group        string     `json:"group,omitempty"`
+	Applications int        `json:"applications"`
 }
 
 // Waiting is a draining member for which something would change, but not before it is active again

@@ -148,7 +148,7 @@ remove h/a application-sets-addons-default moved
 remove h/a agent-a disabled (orphan)@fleet/fleet-members/h/a.yaml
 change h/a fleet-secret-a
 `},
-		{"another catalog entry's options, which the engine does not read", nil, tree{catalog: "web: {enabled: true, project: p, chart: {repoURL: r, name: web, version: v1}, selector: {matchLabels: {fleet_member: spoke}}}\n"}, ""},
+		{"another catalog entry's options, which Argosy does not read", nil, tree{catalog: "web: {enabled: true, project: p, chart: {repoURL: r, name: web, version: v1}, selector: {matchLabels: {fleet_member: spoke}}}\n"}, ""},
 		{"what a flux agent runs", tree{member("h", "a"): spoke("a", remote+"remote_engine: flux\n"), member("h", "b"): "", member("i", "c"): ""}, tree{"addons/tenants/t/defaults/addons/web/values.yaml": "a: 1\n"}, `change h/a web-a
   value a: - > 1@addons/tenants/t/defaults/addons/web/values.yaml:1:4
 `},
@@ -220,13 +220,13 @@ remove i/i application-sets-resources-default lost
 			base := build(t, nil, files)
 			head := files.With(c.head)
 			updated := build(t, base, head)
-			p := plan.Compare(base, updated)
+			p := plan.Compare(base, updated, nil)
 			complete(t, base, updated, p)
 			if d := cmp.Diff(c.want, lines(p)); d != "" {
 				t.Error(d)
 			}
 			// The same from states that share nothing.
-			fresh := plan.Compare(build(t, nil, files), build(t, nil, head))
+			fresh := plan.Compare(build(t, nil, files), build(t, nil, head), nil)
 			if d := cmp.Diff(lines(p), lines(fresh)); d != "" {
 				t.Errorf("states that share nothing: %s", d)
 			}
@@ -244,7 +244,7 @@ func TestCompareBroken(t *testing.T) {
 		base, head *fleetstate.State
 		revision   string
 	}{"head": {good, build(t, good, broken), plan.Head}, "base": {build(t, nil, broken), good, plan.Base}} {
-		p := plan.Compare(c.base, c.head)
+		p := plan.Compare(c.base, c.head, nil)
 		if len(p.Broken) != 1 || p.Broken[0].Cluster != "a" || p.Broken[0].Revision != c.revision || len(p.Broken[0].Problems) == 0 {
 			t.Errorf("%s: broken are %+v", name, p.Broken)
 		}
@@ -269,6 +269,6 @@ func BenchmarkCompare(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		plan.Compare(base, head)
+		plan.Compare(base, head, nil)
 	}
 }

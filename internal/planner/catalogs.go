@@ -31,7 +31,7 @@ func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) fleet
 		default:
 			key := other.Revision + " " + file
 			if p.catalogs[key] == nil {
-				p.catalogs[key] = fleetstate.ReadReleaseCatalog(other, file, source.TargetRevision)
+				p.catalogs[key] = fleetstate.ReadReleaseCatalog(other, file, source.TargetRevision, st.Fleet.Layout.DuplicateKeys)
 			}
 			return p.catalogs[key]
 		}

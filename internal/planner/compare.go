@@ -103,17 +103,18 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	base = base.WithCatalogs(p.catalogsOf(base, before))
 	head = head.WithCatalogs(p.catalogsOf(head, after))
 	warnings, strange := unregistered(head, q.Hub)
-	c := &comparison{plan: plan.Compare(base, head), fleet: head.Fleet, dryRun: guard.DryRun(base, head, time.Now())}
+	hubs := p.hubs(head, after, q.Hub)
+	c := &comparison{plan: plan.Compare(base, head, requestedBy(p.hubs(base, before, q.Hub), hubs)), fleet: head.Fleet, dryRun: guard.DryRun(base, head, time.Now())}
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
 	c.head = append(missingCatalogs(head, before, after, q.Hub), warnings...)
 	cache := &expand.RenderCache{}
 	baseRemote, headRemote := p.remotes(base, before, cache)
 	for _, hub := range head.Fleet.Hubs() {
-		if q.Hub != "" && q.Hub != hub || !slices.Contains(base.Fleet.Hubs(), hub) {
+		if hubs[hub] == nil || !slices.Contains(base.Fleet.Hubs(), hub) {
 			continue
 		}
 		was, is := p.hub(base, before, hub, cache, baseRemote), p.hub(head, after, hub, cache, headRemote)
-		c.dropUndeliveredGrants(is)
+		c.dropUndeliveredGrants(hubs[hub])
 		if len(was.Roots())+len(is.Roots()) == 0 {
 			continue // the fleet is bootstrapped from another repository: a plan knows its responses alone
 		}
@@ -159,7 +160,7 @@ func knownState(s *snapshot.Snapshot, f facts.Set) (*fleetstate.State, error) {
 // dropUndeliveredGrants leaves ownership grants out of the dry run where the hub's roots are known and
 // none delivers any.
 func (c *comparison) dropUndeliveredGrants(h *expand.Hub) {
-	if len(h.Roots()) == 0 || h.Queries(query.Grants) {
+	if h.Requests().Has(query.Grants, "") {
 		return
 	}
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(x guard.Decision) bool { return x.Hub == h.Name() && x.View == query.Grants })

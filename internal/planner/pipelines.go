@@ -3,14 +3,20 @@ package planner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source/git"
 )
@@ -41,6 +47,7 @@ type Pipelines struct {
 	o         Options
 	context   context.Context //nolint:containedctx // of the command, which ends with it; expand reads revisions without one
 	instead   map[string]string
+	cache     expand.RenderCache
 	mu        sync.Mutex
 	revisions map[string]revision
 	catalogs  map[string]*fleetstate.ReleaseCatalog // those of other revisions, by revision and file
@@ -72,6 +79,50 @@ func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, 
 	return expand.New(expand.Options{
 		State: st, Snapshot: s, Hub: hub, Tools: tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
 	})
+}
+
+// hubs are the expansions of all hubs of a state, by name, or of one of them. They follow nothing
+// remote.
+func (p *Pipelines) hubs(st *fleetstate.State, s *snapshot.Snapshot, only string) map[string]*expand.Hub {
+	out := map[string]*expand.Hub{}
+	for _, hub := range st.Fleet.Hubs() {
+		if only == "" || only == hub {
+			out[hub] = p.hub(st, s, hub, &p.cache, nil)
+		}
+	}
+	return out
+}
+
+// requestedBy reports of an Application of a hub's engine whether an ApplicationSet of the hub
+// queries for it, before or after a change.
+func requestedBy(revisions ...map[string]*expand.Hub) plan.Requested {
+	requests := map[string][]expand.Requests{}
+	for _, hubs := range revisions {
+		for name, h := range hubs {
+			requests[name] = append(requests[name], h.Requests())
+		}
+	}
+	return func(hub string, a inventory.Application) bool {
+		all, known := requests[hub]
+		return !known || a.Owner != fleet.OwnerHub || slices.ContainsFunc(all, func(r expand.Requests) bool { return r.Has(a.View, a.Group) })
+	}
+}
+
+// Explain explains a component of a state of this repository. One that no ApplicationSet of the hub
+// queries for is not deployed, whatever the catalogs say.
+func (p *Pipelines) Explain(st *fleetstate.State, t explain.Target, path []string) (explain.Explanation, error) {
+	e, err := explain.Component(st, t, path)
+	if err != nil || e.State != explain.Deployed || e.Owner != fleet.OwnerHub {
+		return e, err
+	}
+	view := query.Components
+	if t.Group == fleetstate.FleetGroup && t.Component == fleetstate.Registration {
+		view = query.Members
+	}
+	if !p.hub(st, st.Resolver().Snapshot, e.Hub, &p.cache, nil).Requests().Has(view, t.Group) {
+		e.State = explain.NotRequested
+	}
+	return e, nil
 }
 
 // at reads a revision that charts or catalogs are read at.

@@ -14,3 +14,29 @@ func Truncate(text string, limit int) string {
 func Prefix(text string, limit int) string {
 	return strings.ToValidUTF8(text[:min(len(text), limit)], "")
 }
+
+// contextBefore is how much Differing shows before the first difference, in bytes.
+const contextBefore = 30
+
+// Differing shortens two texts to at most limit bytes, so that what differs can be seen: it cuts the
+// common beginning, and then the ends. Cuts are marked by "...".
+func Differing(a, b string, limit int) (shortA, shortB string) {
+	if len(a) <= limit && len(b) <= limit {
+		return a, b
+	}
+	same := 0
+	for same < len(a) && same < len(b) && a[same] == b[same] {
+		same++
+	}
+	from := max(0, same-contextBefore)
+	if longest := max(len(a), len(b)); from < len("...") || longest <= limit {
+		from = 0
+	}
+	window := func(s string) string {
+		if from == 0 {
+			return Truncate(s, limit)
+		}
+		return "..." + Truncate(strings.ToValidUTF8(s[min(from, len(s)):], ""), limit-len("..."))
+	}
+	return window(a), window(b)
+}

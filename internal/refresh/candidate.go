@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -34,6 +35,9 @@ func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate
 	if err != nil {
 		return nil, problem.From(err, internal, problem.Pos{})
 	}
+	if p, is := unknownHub(st, r.o.Hub); is {
+		return nil, []problem.Problem{p}
+	}
 	if previous != nil {
 		problems := slices.Concat(
 			newProblems(withoutMembers(previous.Errors(r.o.Hub)), withoutMembers(st.Errors(r.o.Hub))),
@@ -43,6 +47,16 @@ func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate
 		}
 	}
 	return &candidate{state: st, snapshot: s, facts: known}, nil
+}
+
+// unknownHub is the problem of a repository without any member of the hub: the name is misspelt, or
+// a commit has moved all of its member files.
+func unknownHub(st *fleetstate.State, hub string) (problem.Problem, bool) {
+	hubs, members := st.Fleet.Hubs(), st.Fleet.Layout.Members
+	return problem.Problem{
+		Reason: problem.NoMembers, Severity: problem.Error, Pos: problem.Pos{File: members.Folder()}, Subject: fmt.Sprintf("hub %q", hub),
+		Found: "no member file; the repository has the hubs " + strings.Join(hubs, ", "), Expected: "files named " + members.String(), Hints: problem.Nearest(hub, hubs),
+	}, !slices.Contains(hubs, hub)
 }
 
 // restoredCandidate builds the state from before the restart, with the last known good snapshots of

@@ -124,6 +124,19 @@ func (l List) Choose(labels map[string]string) (Release, error) {
 	return Release{}, p
 }
 
+// ChooseSource is Choose for the chart that registers clusters: a release that the file lists must
+// say where its chart is, because Argo CD cannot deploy an Application without a source.
+func (l List) ChooseSource(labels map[string]string) (Release, error) {
+	r, err := l.Choose(labels)
+	if err != nil || !l.Declared || r.Source.RepoURL != "" && (r.Source.Path != "" || r.Source.Chart != "") {
+		return r, err
+	}
+	return Release{}, problem.Problem{
+		Reason: problem.IncompleteRelease, Severity: problem.Error, Pos: r.Pos, Subject: fmt.Sprintf("release %q of %s", r.Type, l.Group),
+		Found: "does not say where its chart is", Expected: "chartRepoUrl and chartRepoPath, or chartRepo and ecrChartName",
+	}
+}
+
 // ParseApplicationSets reads versions/applicationSets.yaml and reports all that is wrong with it.
 func ParseApplicationSets(doc *yamldoc.Doc) (Versions, []problem.Problem) {
 	r := yamldoc.NewReader(doc)

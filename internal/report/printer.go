@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // Style is how text looks. The zero value is plain.
@@ -123,15 +125,34 @@ const maxValue = 160
 
 // Value is a value as JSON on one line, truncated where it is long.
 func Value(v any) string {
+	text := JSON(v)
+	if n := utf8.RuneCountInString(text); n > maxValue {
+		return string([]rune(text)[:maxValue]) + "..." + size(n)
+	}
+	return text
+}
+
+// Pair shortens two long texts, so that what differs can be seen. It says how long they are.
+func Pair(old, updated string) (oldText, newText string) {
+	a, b := problem.Differing(old, updated, maxValue)
+	if a != old {
+		a += size(utf8.RuneCountInString(old))
+	}
+	if b != updated {
+		b += size(utf8.RuneCountInString(updated))
+	}
+	return a, b
+}
+
+func size(characters int) string { return fmt.Sprintf(" (%d characters)", characters) }
+
+// JSON is a value on one line.
+func JSON(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return fmt.Sprint(v)
 	}
-	s := strings.TrimSuffix(b.String(), "\n")
-	if n := utf8.RuneCountInString(s); n > maxValue {
-		return string([]rune(s)[:maxValue]) + fmt.Sprintf("... (%d characters)", n)
-	}
-	return s
+	return strings.TrimSuffix(b.String(), "\n")
 }

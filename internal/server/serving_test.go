@@ -56,6 +56,22 @@ func TestNoResponseBeforeTheFirstGoodSnapshot(t *testing.T) {
 	}
 }
 
+// TestMisspeltHubIsNotReady: a repository without any member of the hub is refused at the start,
+// and so is a commit that takes all members of the hub away: the old state serves on. (G1)
+func TestMisspeltHubIsNotReady(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(o *server.Options) { o.Hub = "hub-11" })
+	s.say(repository(nil))
+	const message = `not ready: fleet/fleet-members: hub "hub-11": no member file; the repository has the hubs hub-1, hub-2; ` +
+		`expected files named fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml; did you mean "hub-1"?`
+	s.expect("a query of another hub", func() *http.Request {
+		return s.request("POST", "/api/v1/getparams.execute", `{"input":{"parameters":{"view":"members","hub":"hub-1"}}}`)
+	}, 503, message)
+	if r, body := s.readiness(); r.code != 503 || body.Ready || body.Message != message {
+		t.Errorf("readiness: %d %+v", r.code, body)
+	}
+}
+
 // A member that is broken at the first load makes answers about it 503, with its file and line;
 // others are answered. (G1)
 func TestFirstLoadRefusesOnlyTheBrokenMembersResponses(t *testing.T) {

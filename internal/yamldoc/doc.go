@@ -5,7 +5,8 @@
 //     not obviously a string or a small integer. `yes` is true, `0123` is 83, and integers of any
 //     size stay exact (H9). The one exception is the tag `!` alone, which the parser does not
 //     report: `! 12` is a number here.
-//  2. Duplicate keys are errors, each with its line (H9). Merge keys (`<<`) follow yaml.v2, hence
+//  2. Duplicate keys are errors, each with its line (H9). ParseLenient reads them as Helm 3 does:
+//     the last one wins, and Doc.Duplicates lists them. Merge keys (`<<`) follow yaml.v2, hence
 //     Helm: keys are set in the order of the file.
 //  3. Doc.Ambiguous holds the plain scalars that YAML 1.2 reads otherwise than Helm (H9).
 //  4. The depth, the number of nodes, the bytes of text, and the problems kept of one file have
@@ -56,6 +57,9 @@ type Doc struct {
 	File string
 	// Root is the document's value; for an empty document a Null node.
 	Root *Node
+	// Duplicates are the first keys that a map has twice, as warnings in order; ParseLenient alone
+	// leaves any. At most problem.OfFile, and one more that counts the rest.
+	Duplicates []problem.Problem
 	// Ambiguous are the first scalars that YAML 1.1 and 1.2 read differently, at most
 	// problem.OfFile.
 	Ambiguous []Ambiguity

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -24,6 +25,18 @@ func Parse(file string, data []byte) (*Doc, error) { return ParseLines(file, dat
 // text's line i+1 comes from; nil when they are the same. Places in the document, and in errors,
 // are the file's.
 func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
+	d, err := ParseLenient(file, data, lines)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.DuplicateErrors(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// ParseLenient is ParseLines for which the last of duplicate keys wins, as in Helm 3.
+func ParseLenient(file string, data []byte, lines []int) (*Doc, error) {
 	if lines == nil {
 		if d := parsePlain(file, data); d != nil {
 			return d, nil
@@ -56,13 +69,48 @@ func parseFull(file string, data []byte, lines []int) (*Doc, error) {
 	} else {
 		d.Root = c.node(root, 1).node
 	}
-	if c.unlisted > 0 {
-		c.problems = append(c.problems, problem.More(c.problems[0], c.unlisted, problem.Error))
-	}
-	if len(c.problems) > 0 {
-		return nil, c.problems
+	d.Duplicates = c.duplicates.all(problem.Warning)
+	if all := c.problems.all(problem.Error); len(all) > 0 {
+		return nil, problem.List(append(all, asErrors(d.Duplicates)...))
 	}
 	return d, nil
+}
+
+// DuplicateErrors are the document's duplicate keys as an error, a problem.List; nil without any.
+func (d *Doc) DuplicateErrors() error {
+	if len(d.Duplicates) == 0 {
+		return nil
+	}
+	return problem.List(asErrors(d.Duplicates))
+}
+
+func asErrors(warnings []problem.Problem) []problem.Problem {
+	out := slices.Clone(warnings)
+	for i := range out {
+		out[i].Severity = problem.Error
+	}
+	return out
+}
+
+// bounded keeps the first problems of a file, and counts the others (H10).
+type bounded struct {
+	first    []problem.Problem
+	unlisted int
+}
+
+func (b *bounded) add(p problem.Problem) {
+	if len(b.first) == problem.OfFile {
+		b.unlisted++
+		return
+	}
+	b.first = append(b.first, p)
+}
+
+func (b *bounded) all(worst problem.Severity) []problem.Problem {
+	if b.unlisted == 0 {
+		return b.first
+	}
+	return append(b.first, problem.More(b.first[0], b.unlisted, worst))
 }
 
 // decode runs the YAML parser and finds the first document's root (nil when empty) and where a
@@ -141,24 +189,20 @@ func (c *converted) hold(below converted) {
 }
 
 type converter struct {
-	doc      *Doc
-	done     map[*yaml.Node]converted // anchored nodes; a zero value marks one that is being converted
-	problems problem.List
-	unlisted int // problems beyond those that are kept
-	overflow bool
+	doc        *Doc
+	done       map[*yaml.Node]converted // anchored nodes; a zero value marks one that is being converted
+	problems   bounded
+	duplicates bounded
+	overflow   bool
 }
 
 func (c *converter) pos(n *yaml.Node) problem.Pos {
 	return problem.Pos{File: c.doc.File, Line: n.Line, Column: n.Column}
 }
 
-func (c *converter) fail(n *yaml.Node, reason problem.Reason, subject, found, expected string) {
-	if len(c.problems) == problem.OfFile {
-		c.unlisted++
-		return
-	}
-	c.problems = append(c.problems, problem.Problem{
-		Reason: reason, Severity: problem.Error, Pos: c.pos(n), Subject: subject, Found: found, Expected: expected,
+func (c *converter) fail(n *yaml.Node, reason problem.Reason, subject, found, expected string, hints ...string) {
+	c.problems.add(problem.Problem{
+		Reason: reason, Severity: problem.Error, Pos: c.pos(n), Subject: subject, Found: found, Expected: expected, Hints: hints,
 	})
 }
 
@@ -260,10 +304,13 @@ func (c *converter) mapping(n *yaml.Node, out *converted, depth int) {
 			continue
 		}
 		if first, dup := own[name]; dup {
-			c.fail(key, problem.DuplicateKey, fmt.Sprintf("key %q", name), fmt.Sprintf("given again, first at line %d", first.Line), "each key once")
-			continue
+			c.duplicates.add(problem.Problem{
+				Reason: problem.DuplicateKey, Severity: problem.Warning, Pos: c.pos(key), Subject: fmt.Sprintf("key %q", name),
+				Found: fmt.Sprintf("given again, first at line %d", first.Line), Expected: "each key once",
+			})
+		} else {
+			own[name] = key
 		}
-		own[name] = key
 		v := c.node(value, depth+1)
 		out.hold(v)
 		out.text += len(name)
@@ -310,10 +357,11 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		n = n.Alias
 	}
 	if n.Kind != yaml.ScalarNode {
-		c.fail(n, problem.InvalidYAML, "key", "is a map or list", "text")
+		var hints []string
 		if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0 { // {{ .x }} is a map with a map as its key
-			c.problems[len(c.problems)-1].Hints = []string{"if it is a template, put it in quotes, or end the file's name in .gotmpl"}
+			hints = []string{"if it is a template, put it in quotes, or end the file's name in .gotmpl"}
 		}
+		c.fail(n, problem.InvalidYAML, "key", "is a map or list", "text", hints...)
 		return "", false
 	}
 	if isText(n) {

@@ -37,8 +37,13 @@ func (r *Reader) Err() error {
 
 // Warn reports a warning at a node.
 func (r *Reader) Warn(reason problem.Reason, at *Node, subject, found, expected string, hints ...string) {
+	r.WarnAt(reason, r.pos(at), subject, found, expected, hints...)
+}
+
+// WarnAt reports a warning at a place.
+func (r *Reader) WarnAt(reason problem.Reason, pos problem.Pos, subject, found, expected string, hints ...string) {
 	r.keep(problem.Problem{
-		Reason: reason, Severity: problem.Warning, Pos: r.pos(at), Subject: subject, Found: found, Expected: expected, Hints: hints,
+		Reason: reason, Severity: problem.Warning, Pos: pos, Subject: subject, Found: found, Expected: expected, Hints: hints,
 	})
 }
 

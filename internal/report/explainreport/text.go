@@ -66,9 +66,6 @@ func (p printer) head(e explain.Explanation) {
 	}
 	p.field("owner", owner, "")
 	p.field("release", e.Release.Type, releaseText(e.Release))
-	if len(e.Catalog) == 0 {
-		return // the registration chart
-	}
 	if s := e.Release.Source; s != nil {
 		p.setting("  repoURL", s.RepoURL)
 		p.setting("  path", s.Path)
@@ -77,6 +74,9 @@ func (p printer) head(e explain.Explanation) {
 		if e.Release.Catalog != "" && s.TargetRevision != nil {
 			p.catalog(e.Release, fmt.Sprint(s.TargetRevision.Value))
 		}
+	}
+	if len(e.Catalog) == 0 {
+		return // the registration chart
 	}
 	p.setting("enabled", e.Enabled)
 	p.setting("selector", e.Selector)
@@ -136,6 +136,8 @@ func (p printer) state(e explain.Explanation) string {
 		return p.Yellow("not registered:") + " the hub has no cluster Secret for it yet"
 	case explain.NotListed:
 		return p.Yellow("not listed:") + " the catalog of its release does not have it, so no ApplicationSet asks for it, unless one is left from before"
+	case explain.NotRequested:
+		return p.Yellow("not requested:") + fmt.Sprintf(" no ApplicationSet of hub %s queries for its group", e.Hub)
 	case explain.Retired:
 		return p.Yellow("retired:") + " the member file says lifecycle: retired"
 	}

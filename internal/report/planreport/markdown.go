@@ -163,7 +163,8 @@ func details(hub string, l condensed, clusters []string) string {
 	}
 	b.WriteString("| | before | after |\n|---|---|---|\n")
 	for _, d := range l.differences {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(title(d)), cell(d.Old, d.Kind), cell(d.New, d.Kind))
+		old, updated := sideTexts(d)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(title(d)), cell(d.Old, old), cell(d.New, updated))
 	}
 	if l.more > 0 {
 		fmt.Fprintf(&b, "| and %s | | |\n", report.Count(l.more, "further field"))
@@ -172,11 +173,11 @@ func details(hub string, l condensed, clusters []string) string {
 	return b.String()
 }
 
-func cell(s *plan.Side, kind plan.Kind) string {
+func cell(s *plan.Side, text string) string {
 	if s == nil {
 		return "none"
 	}
-	out := code(sideText(s, kind))
+	out := code(text)
 	if at := place(s); at != "" {
 		out += "<br>" + escape(at)
 	}

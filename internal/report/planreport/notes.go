@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
@@ -78,7 +79,7 @@ func (p Plan) notKnown() []string {
 	hints := map[string][]string{}
 	var order []string
 	for _, x := range p.Problems {
-		if x.Severity == problem.Error || x.Revision == bothRevisions {
+		if x.Severity == problem.Error {
 			continue
 		}
 		if warned[x.Found] == nil {
@@ -87,8 +88,27 @@ func (p Plan) notKnown() []string {
 		}
 		warned[x.Found] = append(warned[x.Found], x.Subject)
 	}
+	out = append(out, p.notRequested()...)
 	for _, found := range order {
 		out = append(out, strings.Join(append([]string{"not followed: " + found + ": " + named(warned[found])}, hints[found]...), "; "))
+	}
+	return out
+}
+
+// notRequested are the lines about Applications that nothing makes.
+func (p Plan) notRequested() []string {
+	var out []string
+	for _, h := range p.Hubs {
+		for _, n := range h.NotRequested {
+			of := "view " + string(n.View)
+			switch n.View {
+			case query.Releases:
+				continue // its ApplicationSets may be written by hand
+			case query.Components:
+				of = "group " + n.Group
+			}
+			out = append(out, fmt.Sprintf("not requested: no ApplicationSet of hub %s queries for %s, so that nothing makes %s", h.Name, of, report.Count(n.Applications, "Application")))
+		}
 	}
 	return out
 }

@@ -87,6 +87,9 @@ func (p *Plan) AddProblems(revision string, problems []problem.Problem) {
 		switch i := slices.IndexFunc(p.Problems, same); {
 		case i < 0:
 			p.Problems = append(p.Problems, f)
+			if f.Reason == problem.NotExpanded {
+				p.Summary.NotFollowed++
+			}
 		case p.Problems[i].Revision != revision:
 			p.Problems[i].Revision = bothRevisions
 		}

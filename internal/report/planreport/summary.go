@@ -18,6 +18,8 @@ type Summary struct {
 	// Objects is how many further objects change at the end of the pipeline, beside the
 	// Applications above; absent if there are none.
 	Objects int `json:"objects,omitempty"`
+	// NotFollowed is how many Problems say what the plan does not follow; absent if there are none.
+	NotFollowed int `json:"notFollowed,omitempty"`
 }
 
 // Counts are numbers of clusters or Applications. A cluster counts as changed when it changes
@@ -110,14 +112,22 @@ func (s Summary) String() string {
 		applications += " (" + removals + ")"
 	}
 	if clusters == "" && applications == "" && s.Objects == 0 {
-		return "no changes: " + report.Count(s.Clusters.Unchanged, "cluster") + ", " + report.Count(s.Applications.Unchanged, "Application")
+		return "no changes: " + report.Count(s.Clusters.Unchanged, "cluster") + ", " + report.Count(s.Applications.Unchanged, "Application") + s.notFollowed()
 	}
 	out := fmt.Sprintf("clusters: %s; Applications: %s, %d unchanged",
 		cmp.Or(clusters, "none changed"), cmp.Or(applications, "none to change"), s.Applications.Unchanged)
 	if s.Objects > 0 {
 		out += "; " + report.Count(s.Objects, "other object")
 	}
-	return out
+	return out + s.notFollowed()
+}
+
+// notFollowed ends a sum that is of what is followed alone.
+func (s Summary) notFollowed() string {
+	if s.NotFollowed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d not followed", s.NotFollowed)
 }
 
 // phrase lists the numbers that are not 0.

@@ -68,7 +68,8 @@ func (p printer) planLine(l planLine, width int) {
 	titles := strings.Join(l.titles, ", ")
 	p.Line("  %s %-*s  %s", p.sign(l.action), width, titles, strings.Join(l.notes(), "  "))
 	for _, d := range l.differences {
-		p.Line("      %s: %s -> %s", p.Cyan(title(d)), sideText(d.Old, d.Kind), sideText(d.New, d.Kind))
+		old, updated := sideTexts(d)
+		p.Line("      %s: %s -> %s", p.Cyan(title(d)), old, updated)
 		was, now := place(d.Old), place(d.New)
 		if was == now {
 			p.place("at", now)
@@ -130,15 +131,28 @@ func title(d plan.Difference) string {
 	return d.Name
 }
 
-// sideText is one side's value: JSON for the chart's values, where types matter.
+// sideTexts are the values of both sides, JSON for the chart's values, where types matter. Of long
+// ones they show what differs.
+func sideTexts(d plan.Difference) (old, updated string) {
+	if d.Old == nil || d.New == nil {
+		return sideText(d.Old, d.Kind), sideText(d.New, d.Kind)
+	}
+	return report.Pair(fullText(d.Old, d.Kind), fullText(d.New, d.Kind))
+}
+
 func sideText(s *plan.Side, kind plan.Kind) string {
 	if s == nil {
 		return "(none)"
 	}
+	text, _ := report.Pair(fullText(s, kind), "")
+	return text
+}
+
+func fullText(s *plan.Side, kind plan.Kind) string {
 	if v, ok := s.Value.(string); ok && kind != plan.Value {
 		return v
 	}
-	return report.Value(s.Value)
+	return report.JSON(s.Value)
 }
 
 // place is where a side is set, empty if that is unknown.

@@ -114,7 +114,7 @@ func planned(t *testing.T, head string) planreport.Plan {
 		}
 		return st
 	}
-	p := plan.Compare(state("r1"), state(head))
+	p := plan.Compare(state("r1"), state(head), nil)
 	out := planreport.New(planreport.Revision{Name: "main", Revision: "r1"}, planreport.Revision{Revision: head}, p)
 	if s := out.Summary; head == "r2" && (s.Clusters.Create == 0 || s.Clusters.Change == 0 || s.Applications.Move == 0 || s.Removals.Lost == 0 || s.Removals.Retired == 0) {
 		t.Errorf("not every kind of change: %+v", s)

@@ -1,0 +1,229 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// unreachable reports files below the groups' roots that no cluster and no component can ever reach
+// (H6).
+func (l *linter) unreachable() {
+	unknown := map[string]bool{} // members with broken member files: their files are not known
+	roots, open := map[string]bool{}, map[string]int{}
+	for name := range l.st.Fleet.Layout.Groups {
+		open[name] = 0
+	}
+	for _, c := range l.st.Clusters() {
+		c = c.Desired()
+		if len(c.Groups) == 0 {
+			unknown[c.Member.Name] = true
+		}
+		for name, g := range c.Groups {
+			roots[g.Root] = true
+			if len(g.Components()) > 0 {
+				delete(open, name)
+			}
+		}
+	}
+	var strays []string
+	ofHubs := map[string][]string{} // files of hubs without a member file, by root
+	for _, root := range slices.Sorted(maps.Keys(roots)) {
+		for _, p := range l.st.Resolver().Snapshot.Under(root) {
+			ofUnknown := slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return unknown[part] })
+			group, isOpen := l.openGroup(p, open)
+			switch {
+			case l.reachable[p] || ofUnknown:
+			case isOpen:
+				open[group]++
+			case l.ofAbsentHub(root, p):
+				ofHubs[root] = append(ofHubs[root], p)
+			default:
+				strays = append(strays, p)
+			}
+		}
+	}
+	if len(unknown) == 0 {
+		l.openGroups(open)
+	}
+	l.absentHubs(ofHubs)
+	if len(strays) == 0 {
+		return
+	}
+	hints := nearestPaths(strays, l.conceivable())
+	for _, p := range strays {
+		l.problems = append(l.problems, problem.Problem{
+			Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
+			Found: "no cluster and no component reads this file", Hints: hints[p],
+		})
+	}
+}
+
+// openGroups reports groups of which no component is known, if they have files: lint cannot say
+// which of the files are read.
+func (l *linter) openGroups(open map[string]int) {
+	for _, name := range slices.Sorted(maps.Keys(open)) {
+		files, pos := open[name], l.st.Fleet.Layout.Groups[name].Pos
+		declared := pos.File == fleet.LayoutFile
+		if !declared {
+			pos = problem.Pos{}
+		}
+		found := "no component is known"
+		switch {
+		case files > 0:
+			found += fmt.Sprintf(", so that lint cannot say which of its files are read (%d)", files)
+		case !declared:
+			continue
+		}
+		l.problems = append(l.problems, problem.Problem{
+			Reason: problem.NoEffect, Severity: problem.Warning, Pos: pos, Subject: fmt.Sprintf("group %q", name), Found: found,
+			Expected: fmt.Sprintf("a catalog: groups.%s.catalog in the layout, or a catalog file at a level", name),
+		})
+	}
+}
+
+// ofAbsentHub reports whether a file is for hubs, of which none is there, or for one that has no
+// member file.
+func (l *linter) ofAbsentHub(root, p string) bool {
+	layout := l.st.Fleet.Layout
+	if !layout.OfHubsAlone(strings.TrimPrefix(p, root+"/")) {
+		return false
+	}
+	none, absent := true, map[string]bool{}
+	for _, hub := range l.st.Fleet.Hubs() {
+		there := l.st.Fleet.HubMember(hub) != nil
+		none, absent[hub] = none && !there, !there
+	}
+	return none || slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return absent[part] })
+}
+
+// absentHubs reports the files of hubs without a member file, once for a root.
+func (l *linter) absentHubs(files map[string][]string) {
+	for _, root := range slices.Sorted(maps.Keys(files)) {
+		first, n := files[root][0], len(files[root])
+		l.problems = append(l.problems, problem.Problem{
+			Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: first},
+			Found:    fmt.Sprintf("no hub reads this file and %d more below %s: the hub has no member file", n-1, root),
+			Expected: "a member file with fleet_member: hub-cluster",
+		})
+	}
+}
+
+// conceivable are all files that some cluster and component can reach, there or not: what a stray
+// one may have been meant to be.
+func (l *linter) conceivable() map[string]bool {
+	out := maps.Clone(l.reachable)
+	add := func(p string) { out[p], out[p+hierarchy.TemplateSuffix] = true, true }
+	add(l.st.Fleet.Layout.ApplicationSets)
+	add(l.st.Fleet.Layout.FleetSecrets)
+	add(fleet.LayoutFile)
+	for _, c := range l.st.Clusters() {
+		c = c.Desired()
+		for _, g := range c.Groups {
+			l.reads(c, g, g.Folders, add)
+		}
+	}
+	return out
+}
+
+// strayMembers reports files among the member files that are none, such as one called .yml: nobody
+// would miss the cluster. Where the folder holds other files that are read, nothing can be said of
+// the rest.
+func (l *linter) strayMembers() {
+	members := l.st.Fleet.Layout.Members
+	var stray []problem.Problem
+	for _, p := range l.st.Resolver().Snapshot.Under(members.Folder()) {
+		switch _, _, ok := members.Match(p); {
+		case ok:
+		case l.reachable[p]:
+			return
+		default:
+			stray = append(stray, problem.Problem{
+				Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
+				Found: "is in the members folder but is not a member file", Expected: members.String(),
+			})
+		}
+	}
+	l.problems = append(l.problems, stray...)
+}
+
+// openGroup is the group of which no component is known whose values a file may be.
+func (l *linter) openGroup(p string, open map[string]int) (group string, is bool) {
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		if !l.folders[dir] {
+			continue
+		}
+		group, _, _ = strings.Cut(strings.TrimPrefix(p, dir+"/"), "/")
+		if _, is = open[group]; is {
+			return group, true
+		}
+	}
+	return "", false
+}
+
+// gap is a path with one part taken out.
+type gap struct{ before, after string }
+
+// joined is the path without the part.
+func (g gap) joined() string { return strings.TrimPrefix(path.Join(g.before, g.after), "/") }
+
+// gaps calls f for each part of a path.
+func gaps(p string, f func(at gap, part string)) {
+	for start := 0; start <= len(p); {
+		end := len(p)
+		if i := strings.IndexByte(p[start:], '/'); i >= 0 {
+			end = start + i
+		}
+		f(gap{p[:start], p[end:]}, p[start:end])
+		start = end + 1
+	}
+}
+
+// nearestPaths suggests, for each stray path, a reachable one that differs in one part: another
+// name, or a part too many or too few. The reachable ones, of which there are many, are looked at
+// once.
+func nearestPaths(strays []string, reachable map[string]bool) map[string][]string {
+	candidates, longer := map[gap][]string{}, map[string]string{}
+	for _, p := range strays {
+		longer[p] = ""
+		gaps(p, func(at gap, _ string) { candidates[at] = nil })
+	}
+	for r := range reachable {
+		gaps(r, func(at gap, part string) {
+			if known, wanted := candidates[at]; wanted {
+				candidates[at] = append(known, part)
+			}
+			if first, is := longer[at.joined()]; is && (first == "" || r < first) {
+				longer[at.joined()] = r
+			}
+		})
+	}
+	for _, parts := range candidates {
+		slices.Sort(parts)
+	}
+	out := map[string][]string{}
+	for _, p := range strays {
+		gaps(p, func(at gap, part string) {
+			if out[p] == nil {
+				out[p] = problem.Nearest(part, candidates[at])
+			}
+		})
+		gaps(p, func(at gap, _ string) {
+			if out[p] == nil && reachable[at.joined()] {
+				out[p] = didYouMean(at.joined())
+			}
+		})
+		if out[p] == nil && longer[p] != "" {
+			out[p] = didYouMean(longer[p])
+		}
+	}
+	return out
+}
+
+func didYouMean(p string) []string { return []string{fmt.Sprintf("did you mean %q?", p)} }
