@@ -34,6 +34,7 @@ type flags struct {
 	refreshSets                                  bool
 	pluginConfigMap                              string
 	logFormat, logLevel                          string
+	auditLog                                     string
 }
 
 // newCommand makes the command. It validates the flags before serve opens anything.
@@ -108,6 +109,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.DrainDelay, "drain-delay", f.DrainDelay, "how long to serve after a signal, while /readyz already says 503")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	fs.StringVar(&f.auditLog, "audit-log", "", "`file` that gets one line of JSON for each request, rotated secret and used approval; - is standard output; default: none")
 	fs.Bool("version", false, "print the version and exit") // cobra looks it up
 }
 
@@ -171,12 +173,15 @@ func (f *flags) validate() error {
 var captured sync.Once
 
 // open opens what the flags name.
-func (f *flags) open(stderr io.Writer) (server.Options, error) {
+func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 	log := f.logger(stderr)
 	captured.Do(func() { hub.CaptureLogs(log) })
 	o := f.Options
 	o.Logger = log
 	var err error
+	if o.Audit, err = openAudit(f.auditLog, stdout); err != nil {
+		return o, err
+	}
 	if o.Facts, o.ApplicationSets, err = f.openFacts(log); err != nil {
 		return o, err
 	}

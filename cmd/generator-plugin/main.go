@@ -31,7 +31,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f, valid := &flags{}, false
 	cmd := newCommand(f, func(ctx context.Context) error {
 		valid = true
-		options, err := f.open(stderr)
+		options, err := f.open(stdout, stderr)
 		if err != nil {
 			return err
 		}

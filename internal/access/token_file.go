@@ -36,7 +36,7 @@ type tokenFile struct {
 	age time.Duration // how old the last look may be
 }
 
-func openTokenFile(path string, age time.Duration, log *slog.Logger, now func() time.Time) (*tokenFile, error) {
+func openTokenFile(path string, age time.Duration, log *slog.Logger, now func() time.Time, rotated func(string)) (*tokenFile, error) {
 	source := reload.Source{Kind: "token file", Path: path, Limit: maxToken}
 	f, err := reload.Open(reload.Options[token]{
 		Sources: []reload.Source{source},
@@ -47,7 +47,7 @@ func openTokenFile(path string, age time.Duration, log *slog.Logger, now func() 
 			}
 			return token{value, sha256.Sum256(value)}, nil
 		},
-		Log: log, Now: now,
+		Log: log, Now: now, Changed: rotated,
 	})
 	return &tokenFile{f, age}, err
 }

@@ -24,7 +24,7 @@ func TestTokenNeverGoesBack(t *testing.T) {
 		}
 	}
 	rotate(0)
-	tok, err := openTokenFile(path, -1, slog.New(slog.DiscardHandler), time.Now)
+	tok, err := openTokenFile(path, -1, slog.New(slog.DiscardHandler), time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestFileIsReadOnceInAWhile(t *testing.T) {
 	}
 	write("first")
 	now := time.Now()
-	f, err := openTokenFile(path, time.Second, slog.New(slog.DiscardHandler), func() time.Time { return now })
+	f, err := openTokenFile(path, time.Second, slog.New(slog.DiscardHandler), func() time.Time { return now }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,8 @@ type Options struct {
 	Rate  float64
 	Burst int
 	Log   *slog.Logger
+	// Rotated is called with the name of a token that has a new value; default none.
+	Rotated func(name string)
 }
 
 // Bearer is who presents a token, with the token's scope. Its zero value and nil may do nothing.
@@ -94,6 +96,9 @@ func Open(o Options) (*Tokens, error) {
 	if o.Log == nil {
 		t.o.Log = slog.Default()
 	}
+	if o.Rotated == nil {
+		t.o.Rotated = func(string) {}
+	}
 	if o.Reload == 0 {
 		t.o.Reload = DefaultReload
 	}
@@ -104,7 +109,7 @@ func Open(o Options) (*Tokens, error) {
 		t.o.Burst = DefaultBurst
 	}
 	var err error
-	if t.full, err = openTokenFile(o.TokenFile, t.o.Reload, t.o.Log, time.Now); err != nil {
+	if t.full, err = openTokenFile(o.TokenFile, t.o.Reload, t.o.Log, time.Now, func(string) { t.o.Rotated(fullLabel) }); err != nil {
 		return nil, err
 	}
 	t.root = &Bearer{limiter: t.newLimiter()}
@@ -360,6 +365,7 @@ func (t *Tokens) report(problems, missing []string, before []value) {
 	t.problems = all
 	for _, name := range changed(before, t.values) {
 		t.o.Log.Info("values of a token have changed", "token", name)
+		t.o.Rotated(name)
 	}
 }
 

@@ -348,43 +348,6 @@ func (p layoutParser) merge() hierarchy.Rules {
 	return out
 }
 
-// OfHubsAlone reports whether a path below a group's root is in a folder of the hubs' levels, and in
-// none of the spokes'.
-func (l *Layout) OfHubsAlone(p string) bool { return inFolders(p, l.hubDirs) && !inFolders(p, l.dirs) }
-
-// inFolders reports whether a path below a group's root is in one of the folders; a sentinel stands
-// for any name.
-func inFolders(p string, dirs [][]string) bool {
-	parts := strings.Split(p, "/")
-	return slices.ContainsFunc(dirs, func(dir []string) bool {
-		if len(dir) > 0 && dir[0] == sentinel("root") {
-			dir = dir[1:]
-		}
-		if len(dir) == 0 || len(parts) <= len(dir) {
-			return false
-		}
-		for i, part := range dir {
-			if part != parts[i] && !strings.Contains(part, "<") {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// duplicateKeys is the severity that the layout sets: error, the default, or warn.
-func (p layoutParser) duplicateKeys() problem.Severity {
-	const key = "duplicateKeys"
-	switch text := p.root.String(key); text {
-	case "", "error":
-	case "warn":
-		return problem.Warning
-	default:
-		p.r.Add(problem.InvalidLayout, p.root.Node().Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("%q", text), "error or warn", problem.Nearest(text, []string{"error", "warn"})...)
-	}
-	return problem.Error
-}
-
 // sentinel is the value of a fact when a template is tried: no path contains it otherwise.
 func sentinel(fact string) string { return "<" + fact + ">" }
 

@@ -32,6 +32,25 @@ func approvedUntil(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Tim
 	return ends, !ends.IsZero()
 }
 
+// reportApproved reports the removals of a judged state that an approval lets pass.
+func (g *Guard) reportApproved(st *fleetstate.State, hub string, c *commit) {
+	if g.o.Approved == nil {
+		return
+	}
+	for _, r := range c.approved {
+		if c.refuses(r, true) != "" {
+			continue
+		}
+		removal := approvable(st.Fleet, hub, r)
+		for _, a := range st.Fleet.Approvals {
+			if !a.ExpiredAt(g.o.Now()) && a.Approves(removal) {
+				g.o.Approved(st, hub, r, a.Pos)
+				break
+			}
+		}
+	}
+}
+
 // isNamed reports whether an approval that has not expired names a removal itself.
 func isNamed(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) bool {
 	removal := approvable(f, hub, r)

@@ -66,6 +66,7 @@ func (g *Guard) commit(st *fleetstate.State, hub string) *commit {
 		}
 	}
 	c := judgeCommit(st, hub, before, earlier, g.o.Now())
+	g.reportApproved(st, hub, c)
 	if before == nil || !before.equal(c.accepted) || !slices.Equal(c.spent, earlier) {
 		g.baselines.put(key, st.Revision, c.accepted.items(), c.spent)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/state"
@@ -32,6 +34,9 @@ type Options struct {
 	Store *state.Store
 	// Responses cache those of states; default a cache of its own.
 	Responses *response.Cache
+	// Approved is called once for each removal of a served state that an approval lets pass, with
+	// the approval's position; default none.
+	Approved func(st *fleetstate.State, hub string, r lifecycle.Removal, approval problem.Pos)
 	// Now defaults to time.Now.
 	Now func() time.Time
 	// Logger defaults to slog.Default().

@@ -59,6 +59,8 @@ type Options[T any] struct {
 	Parse func(contents [][]byte) (T, error)
 	// Log gets the changes; default none.
 	Log *slog.Logger
+	// Changed is called with the kind of the files when their value has changed; default none.
+	Changed func(kind string)
 	// Now is the clock of Recent; default time.Now.
 	Now func() time.Time
 }
@@ -146,6 +148,9 @@ func (f *File[T]) reload() (differs bool) {
 		return before != nil
 	}
 	f.o.Log.Info(kind+" has changed", "path", path) //nolint:sloglint // as above
+	if f.o.Changed != nil {
+		f.o.Changed(kind)
+	}
 	f.contents, f.value = contents, value
 	return true
 }

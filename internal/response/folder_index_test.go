@@ -77,7 +77,7 @@ func TestChangeReachesWhateverDependsOnIt(t *testing.T) {
 		},
 		"the registrations' releases": {
 			{files: fleettest.Small()},
-			{files: fleettest.Tree{"versions/fleetSecrets.yaml": "releases: [{type: default, version: '2'}]\n"}},
+			{files: fleettest.Tree{"versions/fleetSecrets.yaml": "releases: [{type: default, chartRepo: r, ecrChartName: fleet-secret, version: '2'}]\n"}},
 		},
 		"the layout's catalog": {
 			{files: fleettest.Small().With(fleettest.Tree{"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}}\n", "catalog.yaml": "dns: {namespace: before}\n"})},

@@ -110,7 +110,7 @@ func changes() []change {
 		{fleettest.Member("three"), []string{"", fleettest.Spoke("three", ""), fleettest.Spoke("three", "labels: {ring: a}\n")}},
 		{"fleet/fleet-members/hub/hub.yaml", []string{"", "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster}\n", "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, addons_repo_basepath: other, fleet_repo_url: u}\n"}},
 		{"versions/applicationSets.yaml", []string{"", "releases: {addons: [{type: default, chartRepoRevision: v1}, {type: canary}]}\n", "releases: {addons: [{type: default}]}\n", "releases: {globals: {x: y}, addons: [{type: default}, {type: canary, version: '3'}]}\n", "releases: {addons: [{type: default, version: 1.10}]}\n"}},
-		{"versions/fleetSecrets.yaml", []string{"", "releases: [{type: default, version: '1'}]\n", "releases: []\n"}},
+		{"versions/fleetSecrets.yaml", []string{"", "releases: [{type: default, chartRepo: r, ecrChartName: c, version: '1'}]\n", "releases: []\n", "releases: [{type: default, version: '1'}]\n"}},
 		{"fleet/layout.yaml", []string{
 			"", "kind: Layout\n", "groups: {addons: {catalog: catalog.yaml}}\n", "merge: [{path: list, strategy: append}]\n",
 			"levels: [{name: root, dir: '.'}, {name: foo, dir: '{{ .root }}/defaults'}, {name: cluster, dir: '{{ .root }}/tenants/{{ .tenant }}/clusters/{{ .cluster }}'}]\n",

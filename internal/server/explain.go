@@ -39,10 +39,13 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
+	info(r).request = cut(strings.Trim(q.Get("hub")+"/"+group+"/"+component, "/"))
+	auditCluster(r, st.Fleet, q.Get("hub"), q.Get("cluster"))
 	hub, err := bearerOf(r).Cluster(q.Get("hub"), q.Get("cluster"), group, st.Fleet)
 	if err != nil {
 		return denial(err)
 	}
+	auditCluster(r, st.Fleet, hub, q.Get("cluster"))
 	t := explain.Target{Hub: hub, Cluster: q.Get("cluster"), Group: group, Component: component}
 	explanation, err := explain.Component(st, t, path)
 	var missing *explain.PathError

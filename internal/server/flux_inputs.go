@@ -42,6 +42,7 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
+	auditQuery(r, request, st.Fleet)
 	if f := denial(bearerOf(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}

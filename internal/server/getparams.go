@@ -31,6 +31,7 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
+	auditQuery(r, request, st.Fleet)
 	if f := denial(bearerOf(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}

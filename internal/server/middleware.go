@@ -85,6 +85,7 @@ func (s *Server) withLog(next http.Handler) http.Handler {
 			took := time.Since(began)
 			s.metrics.served(n, rec, took)
 			s.logRequest(r, n, rec, took)
+			auditRequest(r, n)
 		}()
 		next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), infoKey{}, n)))
 	})

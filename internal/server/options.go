@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/audit"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -127,6 +128,8 @@ type Options struct {
 
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
+	// Audit gets a line for each request, rotation and used approval; default none.
+	Audit *audit.Log
 	// Registerer and Gatherer default to a registry of the server's own.
 	Registerer prometheus.Registerer
 	Gatherer   prometheus.Gatherer

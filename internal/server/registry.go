@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/ociregistry"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 // registry answers below /v2/ (rule 10).
@@ -58,6 +59,7 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
+	auditQuery(r, query.Query{Hub: ref.Hub, Owner: ref.Owner}, st.Fleet)
 	if f := denial(bearerOf(r).Repository(ref.Hub, ref.Owner, st.Fleet)); f != nil {
 		return f
 	}

@@ -68,7 +68,7 @@ func New(o Options) (*Server, error) {
 	var err error
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
-		Rate: o.TokenRate, Burst: o.TokenBurst, Log: o.Logger,
+		Rate: o.TokenRate, Burst: o.TokenBurst, Log: o.Logger, Rotated: s.rotated("token"),
 	})
 	if err != nil {
 		return nil, err
@@ -81,6 +81,7 @@ func New(o Options) (*Server, error) {
 	s.responses = new(response.Cache)
 	s.guard, err = guard.New(guard.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
+		Approved: s.auditApproval,
 	})
 	if err != nil {
 		return nil, err
@@ -122,11 +123,11 @@ func (s *Server) tls() (config *tls.Config, err error) {
 		return nil, nil
 	}
 	if s.o.TLSClientCA != "" {
-		if s.clients, err = tlsreload.OpenAuthorities(s.o.TLSClientCA, s.o.Logger); err != nil {
+		if s.clients, err = tlsreload.OpenAuthorities(s.o.TLSClientCA, s.o.Logger, s.rotated("file")); err != nil {
 			return nil, err
 		}
 	}
-	return tlsreload.New(tlsreload.Options{Cert: s.o.TLSCert, Key: s.o.TLSKey, Clients: s.clients, Log: s.o.Logger})
+	return tlsreload.New(tlsreload.Options{Cert: s.o.TLSCert, Key: s.o.TLSKey, Clients: s.clients, Log: s.o.Logger, Rotated: s.rotated("file")})
 }
 
 // Start listens, and begins to watch the source. It returns when connections are accepted; /readyz

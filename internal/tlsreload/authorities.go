@@ -12,8 +12,9 @@ import (
 // Authorities sign the certificates that clients have to present.
 type Authorities struct{ file *reload.File[*x509.CertPool] }
 
-// OpenAuthorities reads a PEM file of authorities, which has to be good now.
-func OpenAuthorities(path string, log *slog.Logger) (*Authorities, error) {
+// OpenAuthorities reads a PEM file of authorities, which has to be good now. Rotated may be nil; it
+// is called when the file has other authorities.
+func OpenAuthorities(path string, log *slog.Logger, rotated func(kind string)) (*Authorities, error) {
 	source := reload.Source{Kind: "TLS client CA", Path: path, Limit: maxFile}
 	f, err := reload.Open(reload.Options[*x509.CertPool]{
 		Sources: []reload.Source{source},
@@ -24,7 +25,7 @@ func OpenAuthorities(path string, log *slog.Logger) (*Authorities, error) {
 			}
 			return pool, nil
 		},
-		Log: log,
+		Log: log, Changed: rotated,
 	})
 	if err != nil {
 		return nil, err

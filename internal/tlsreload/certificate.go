@@ -18,6 +18,8 @@ type Options struct {
 	// certificate.
 	Clients *Authorities
 	Log     *slog.Logger
+	// Rotated is called when the files have another certificate; default none.
+	Rotated func(kind string)
 }
 
 // New configures a server's TLS. The files have to be good now.
@@ -31,7 +33,7 @@ func New(o Options) (*tls.Config, error) {
 			}
 			return &c, nil
 		},
-		Log: o.Log,
+		Log: o.Log, Changed: o.Rotated,
 	})
 	if err != nil {
 		return nil, err
