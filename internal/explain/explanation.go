@@ -62,8 +62,8 @@ type Explanation struct {
 // Kind is the kind of an Explanation.
 const Kind = "Explanation"
 
-// ReleaseChoice is the cluster's release of the group, and the label that chose it. The registration
-// chart has releases of its own, in versions/fleetSecrets.yaml.
+// ReleaseChoice is the cluster's release of the group, and the label that chose it. The
+// registration chart has releases of its own, in versions/fleetSecrets.yaml.
 type ReleaseChoice struct {
 	Type string `json:"type"`
 	// Label is the label that chooses a release.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// OfHubsAlone reports whether a path below a group's root is in a folder of the hubs' levels, and in
-// none of the spokes'.
+// OfHubsAlone reports whether a path below a group's root is in a folder of the hubs' levels, and
+// in none of the spokes'.
 func (l *Layout) OfHubsAlone(p string) bool { return inFolders(p, l.hubDirs) && !inFolders(p, l.dirs) }
 
 // inFolders reports whether a path below a group's root is in one of the folders; a sentinel stands

@@ -70,8 +70,8 @@ type Hub struct {
 	// Waiting are draining members for which something would change, by name; absent if there are
 	// none.
 	Waiting []Waiting `json:"waiting,omitempty"`
-	// NotRequested are Applications that neither revision's ApplicationSets query for: nothing makes
-	// them, and they are not counted elsewhere. Absent if there are none.
+	// NotRequested are Applications that neither revision's ApplicationSets query for: nothing
+	// makes them, and they are not counted elsewhere. Absent if there are none.
 	NotRequested []NotRequested `json:"notRequested,omitempty"`
 	// UnchangedClusters and UnchangedApplications count all others.
 	UnchangedClusters     int `json:"-"`

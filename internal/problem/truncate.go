@@ -18,8 +18,8 @@ func Prefix(text string, limit int) string {
 // contextBefore is how much Differing shows before the first difference, in bytes.
 const contextBefore = 30
 
-// Differing shortens two texts to at most limit bytes, so that what differs can be seen: it cuts the
-// common beginning, and then the ends. Cuts are marked by "...".
+// Differing shortens two texts to at most limit bytes, so that what differs can be seen: it cuts
+// the common beginning, and then the ends. Cuts are marked by "...".
 func Differing(a, b string, limit int) (shortA, shortB string) {
 	if len(a) <= limit && len(b) <= limit {
 		return a, b

@@ -15,8 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// auditRequest hands the audit log what the request's log line has. Failed attempts beyond the limit
-// of their address have no line, so that nobody fills a disk.
+// auditRequest hands the audit log what the request's log line has. Failed attempts beyond the
+// limit of their address have no line, so that nobody fills a disk.
 func auditRequest(r *http.Request, n *requestInfo) {
 	if n.expected {
 		return

@@ -11,7 +11,7 @@ import (
 var layers = [][]string{
 	{"atomicfile", "parallel", "problem", "reload", "trigger"},
 	{"failure", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
-	{"facts", "hierarchy", "labels", "release", "tenantschema", "tlsreload", "webhook"},
+	{"audit", "facts", "hierarchy", "labels", "release", "tenantschema", "tlsreload", "webhook"},
 	{"catalog", "fleet"},
 	{"fleetstate", "hub", "source"},
 	{"query", "registration"},
