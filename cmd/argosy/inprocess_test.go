@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // withProgram runs the tests with the program argosy in $PATH, and with few of the variables of
-// whoever runs them.
+// the user who runs them.
 func withProgram(m *testing.M) int {
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")

@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(repo, "cmd/argosy/testdata/script") // absolute: commands change the working directory
-	// Commits have the same ids every time, and no configuration of whoever runs the tests counts.
+	// Commits have the same ids every time, and no user's configuration counts.
 	variables := []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "REPO=" + repo}
 	for _, v := range []string{"GIT_AUTHOR_", "GIT_COMMITTER_"} {
 		variables = append(variables, v+"NAME=fleet", v+"EMAIL=fleet@example.com", v+"DATE=2025-01-01T00:00:00Z")

@@ -157,8 +157,8 @@ func knownState(s *snapshot.Snapshot, f facts.Set) (*fleetstate.State, error) {
 	return fleetstate.Restore(s, f, lastKnownGood)
 }
 
-// dropUndeliveredGrants leaves ownership grants out of the dry run where the hub's roots are known and
-// none delivers any.
+// dropUndeliveredGrants leaves ownership grants out of the dry run where the hub's ApplicationSets
+// are known and none queries for any.
 func (c *comparison) dropUndeliveredGrants(h *expand.Hub) {
 	if h.Requests().Has(query.Grants, "") {
 		return
