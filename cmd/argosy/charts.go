@@ -84,7 +84,7 @@ func renderer() (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, rendererArgument) //nolint:gosec // this program
+	cmd := exec.Command(self, rendererArgument) //nolint:gosec,noctx // this program; Close ends it
 	cmd.Args[0] = os.Args[0]
 	return cmd, nil
 }

@@ -96,7 +96,7 @@ func (p *inProcess) run(ts *testscript.TestScript, args []string) int {
 			continue
 		}
 		ts.Check(os.Setenv(name, value))
-		defer func() {
+		defer func() { //nolint:gocritic // when the command has ended
 			if mustWork(os.Unsetenv(name)); was {
 				mustWork(os.Setenv(name, old))
 			}

@@ -33,7 +33,7 @@ func New(w io.Writer) *Log {
 // Event writes a line about something that is no request.
 func (l *Log) Event(event string, attributes ...slog.Attr) {
 	if l != nil {
-		l.log.LogAttrs(context.Background(), slog.LevelInfo, event, attributes...)
+		l.log.LogAttrs(context.Background(), slog.LevelInfo, event, attributes...) //nolint:sloglint // the name of the event
 	}
 }
 
@@ -94,8 +94,13 @@ func (l *Log) request(r *http.Request, record *Record, code int, took time.Durat
 	}
 	attributes := []slog.Attr{slog.String("id", record.ID), slog.String("method", r.Method), slog.String("route", record.Route), slog.Int("code", code), slog.String("address", address)}
 	for _, a := range [][2]string{
-		{"token", record.Token}, {"certificate", certificate(r)}, {"applicationSet", record.ApplicationSet}, {"query", record.Query},
-		{"cluster", record.Cluster}, {"event", record.Event}, {"denied", record.Denied},
+		{"token", record.Token},
+		{"certificate", certificate(r)},
+		{"applicationSet", record.ApplicationSet},
+		{"query", record.Query},
+		{"cluster", record.Cluster},
+		{"event", record.Event},
+		{"denied", record.Denied},
 	} {
 		if a[1] != "" {
 			attributes = append(attributes, slog.String(a[0], problem.Prefix(a[1], maxWord)))

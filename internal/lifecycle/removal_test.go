@@ -12,6 +12,7 @@ import (
 // TestRemovalHasAReason: why a parameter set of member one is no longer in a response, and what
 // becomes of the workloads. (D2, D3)
 func TestRemovalHasAReason(t *testing.T) {
+	t.Parallel()
 	const members, agents, addons = `{"view":"members"}`, `{"view":"agents"}`, querytest.Addons
 	one := func(more string) fleettest.Tree {
 		return fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", more)}

@@ -74,6 +74,7 @@ type caller struct {
 func (a caller) ask(parameters string) reply {
 	return a.service.ask(parameters, "Authorization", "Bearer "+a.token)
 }
+
 func (a caller) get(path string) reply {
 	return a.service.get(path, "Authorization", "Bearer "+a.token)
 }

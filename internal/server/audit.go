@@ -69,8 +69,10 @@ func scopeTenants(b *access.Bearer) []string {
 
 // auditApproval writes that an approval lets a removal pass.
 func (s *Server) auditApproval(st *fleetstate.State, hub string, removal lifecycle.Removal, approval problem.Pos) {
-	attributes := []slog.Attr{slog.String("revision", st.Revision), slog.String("hub", hub), slog.String("cluster", removal.Cluster),
-		slog.String("component", strings.Trim(removal.Group+"/"+removal.Component, "/")), slog.String("reason", string(removal.Reason))}
+	attributes := []slog.Attr{
+		slog.String("revision", st.Revision), slog.String("hub", hub), slog.String("cluster", removal.Cluster),
+		slog.String("component", strings.Trim(removal.Group+"/"+removal.Component, "/")), slog.String("reason", string(removal.Reason)),
+	}
 	if m := st.Fleet.Member(hub, removal.Cluster); m != nil {
 		attributes = append(attributes, slog.Any("tenants", []string{m.Tenant}))
 	}

@@ -56,7 +56,7 @@ func TestTenantSetsLabelsAndAnnotationsAlone(t *testing.T) {
 	for _, path := range all {
 		name := strings.Join(path, ".")
 		for _, value := range []any{nil, true, "x", 1, []any{"x"}, map[string]any{}, map[string]any{"x": "y"}} {
-			var tree = value
+			tree := value
 			for i := len(path) - 1; i >= 0; i-- {
 				tree = map[string]any{path[i]: tree}
 			}

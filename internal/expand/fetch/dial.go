@@ -115,7 +115,9 @@ func leaveCredentials(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("the server redirects more than %d times, which is the limit", maxRedirects)
 	}
-	if last := via[len(via)-1].URL; r.URL.Host != last.Host || r.URL.Scheme != last.Scheme {
+	// Each redirect starts with the headers of the first request: one host elsewhere on the way
+	// is enough.
+	if slices.ContainsFunc(via, func(v *http.Request) bool { return v.URL.Host != r.URL.Host || v.URL.Scheme != r.URL.Scheme }) {
 		r.Header.Del("Authorization")
 	}
 	r.Header.Del("Referer")

@@ -128,4 +128,12 @@ func TestRedirectLeavesCredentials(t *testing.T) {
 			t.Errorf("%s: %v", to, r.Header)
 		}
 	}
+	// The second request to a host below the first has the first's headers again.
+	r := httptest.NewRequest(http.MethodGet, "https://sub.a.example/z", nil)
+	r.Header.Set("Authorization", "Basic x")
+	if err := leaveCredentials(r, []*http.Request{
+		httptest.NewRequest(http.MethodGet, "https://a.example/x", nil), httptest.NewRequest(http.MethodGet, "https://sub.a.example/y", nil),
+	}); err != nil || r.Header.Get("Authorization") != "" {
+		t.Errorf("two redirects: %v, %v", r.Header, err)
+	}
 }
