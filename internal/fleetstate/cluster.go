@@ -221,7 +221,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 		out = append(out, g.Errors...)
 		for _, l := range g.Catalogs {
 			if l.Level != catalog.Level {
-				out = append(out, c.Attribute(b.memo.catalogErrors(l.Root))...)
+				out = append(out, c.Attribute(b.memo.CatalogErrors(l.Root))...)
 			}
 		}
 		for _, component := range g.Components() {

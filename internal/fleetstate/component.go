@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -38,16 +39,16 @@ type Component struct {
 }
 
 // memoOf is the memo for what begins with a catalog: queries' own entries have one of their own.
-func (b *Resolver) memoOf(catalogs []hierarchy.Layer) *memo {
+func (b *Resolver) memoOf(catalogs []hierarchy.Layer) *memo.Memo {
 	if len(catalogs) > 0 && catalogs[0].Path == basePath && catalogs[0].Level == catalog.Level {
 		return b.queried
 	}
 	return b.memo
 }
 
-// Merge is memo.merge with the rules of a component.
+// Merge is memo.Merge with the rules of a component.
 func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hierarchy.Tree {
-	return b.memo.merge(layers, b.rulesFor(group, component), group+"/"+component)
+	return b.memo.Merge(layers, b.rulesFor(group, component), group+"/"+component)
 }
 
 // Resolve computes one component of one cluster: its merged catalog entry and its merged values.
@@ -85,7 +86,7 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 	}
 	layers := make([]hierarchy.Layer, 0, len(out.catalogValues)+len(g.Folders))
 	for _, l := range out.catalogValues {
-		root, err := m.render(l.Root, facts)
+		root, err := m.Render(l.Root, facts)
 		if err != nil {
 			return out, c.Attribute(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
 		}
@@ -111,7 +112,7 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 			return out, problems
 		}
 	}
-	out.Values = m.merge(layers, b.rulesFor(g.Name, component), g.Name+"/"+component)
+	out.Values = m.Merge(layers, b.rulesFor(g.Name, component), g.Name+"/"+component)
 	return out, nil
 }
 
@@ -121,7 +122,7 @@ func (b *Resolver) MergeEntry(catalogs []hierarchy.Layer, component string) (out
 	out.catalogs = catalogs
 	var entries []hierarchy.Layer
 	m := b.memoOf(catalogs)
-	entries, out.catalogValues = m.entryLayers(catalogs, component)
+	entries, out.catalogValues = m.EntryLayers(catalogs, component)
 	if len(entries) == 0 {
 		return out, nil
 	}
@@ -140,8 +141,8 @@ func (b *Resolver) MergeEntry(catalogs []hierarchy.Layer, component string) (out
 			}}
 		}
 	}
-	out.EntryTree = m.merge(entries, nil, "")
-	out.Entry = m.entry(out.EntryTree)
+	out.EntryTree = m.Merge(entries, nil, "")
+	out.Entry = m.Entry(out.EntryTree)
 	return out, out.Entry.Problems
 }
 
@@ -174,10 +175,10 @@ func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalo
 		{&out.ReleaseName, []string{catalog.KeyReleaseName}},
 	} {
 		n := out.EntryTree.At(field.path)
-		if !m.isDynamic(n) {
+		if !m.IsDynamic(n) {
 			continue
 		}
-		rendered, err := m.render(n, facts)
+		rendered, err := m.Render(n, facts)
 		if err != nil {
 			return c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
 		}
@@ -235,7 +236,7 @@ func (b *Resolver) EnabledByHierarchy(g *Group) (out []string, problems []proble
 
 // BaseEntry is a request's catalog entry as a node, one for equal entries.
 func (b *Resolver) BaseEntry(base map[string]any) (*yamldoc.Node, error) {
-	n, err := b.queried.base(&yamldoc.Doc{File: basePath}, base)
+	n, err := b.queried.Base(&yamldoc.Doc{File: basePath}, base)
 	if err != nil {
 		return nil, fmt.Errorf("base: %w", err)
 	}
@@ -248,7 +249,7 @@ func (b *Resolver) BaseEntry(base map[string]any) (*yamldoc.Node, error) {
 // ValuesText is a component's merged values as YAML.
 func (b *Resolver) ValuesText(r Component) (string, error) {
 	if r.Values == nil {
-		return b.memo.text(nil)
+		return b.memo.Text(nil)
 	}
-	return b.memoOf(r.catalogs).text(r.Values.Root)
+	return b.memoOf(r.catalogs).Text(r.Values.Root)
 }

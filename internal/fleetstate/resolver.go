@@ -6,6 +6,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/tenantschema"
@@ -18,13 +19,17 @@ type Resolver struct {
 	Fleet     *fleet.Fleet
 	Snapshot  *snapshot.Snapshot
 	Documents *hierarchy.Cache
-	memo      *memo
-	queried   *memo                      // of queries' own catalog entries
+	memo      *memo.Memo
+	queried   *memo.Memo                 // of queries' own catalog entries
 	Catalogs  map[string]hierarchy.Layer // by group: the layout's catalog
 	names     *layoutNames
 	index     *hierarchy.Index
 	onHub     map[string]*tenantschema.Schema // by "group/component": what tenants may set there
 }
+
+// maxQueried bounds what is kept of queries' own catalog entries, in bytes: a requester may send as
+// many different entries as they like.
+const maxQueried = 128 << 20
 
 // layoutNames remembers what a layout says of groups and components.
 type layoutNames struct {
@@ -33,8 +38,8 @@ type layoutNames struct {
 	files map[fileKey]string
 }
 
-// newResolver reads a snapshot. What did not change since the previous ground, which may be nil, is
-// taken from it. The error, a problem.List, means that the repository as a whole cannot be used.
+// newResolver reads a snapshot. What did not change since the previous resolver, which may be nil,
+// is taken from it. The error, a problem.List, means that the repository as a whole cannot be used.
 func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	g := &Resolver{Snapshot: s}
 	var previousFleet *fleet.Fleet
@@ -49,9 +54,9 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	}
 	g.Documents = g.Documents.Lenient(g.Fleet.Layout.DuplicateKeys == problem.Warning)
 	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
-		g.memo, g.queried, g.names = previous.memo.succeed(), previous.queried.succeed(), previous.names
+		g.memo, g.queried, g.names = previous.memo.Succeed(), previous.queried.Succeed(), previous.names
 	} else {
-		g.memo, g.queried, g.names = newMemo(0), newMemo(maxQueried), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
+		g.memo, g.queried, g.names = memo.New(0), memo.New(maxQueried), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
 	}
 	if err := g.loadCatalogs(); err != nil {
 		return nil, err
@@ -106,7 +111,7 @@ func (b *Resolver) rulesFor(group, component string) hierarchy.Rules {
 		return nil
 	}
 	key := group + "/" + component
-	rules, _ := remember(&b.names.mu, b.names.rules, key, func() (hierarchy.Rules, error) {
+	rules, _ := memo.Remember(&b.names.mu, b.names.rules, key, func() (hierarchy.Rules, error) {
 		return b.Fleet.Layout.Merge.For(group, component), nil
 	})
 	return rules
@@ -118,7 +123,7 @@ func (b *Resolver) file(t *fleet.FileTemplate, group, component string, facts fu
 	if !t.Shared {
 		return t.Path(facts())
 	}
-	return remember(&b.names.mu, b.names.files, fileKey{t, group, component}, func() (string, error) { return t.Path(facts()) })
+	return memo.Remember(&b.names.mu, b.names.files, fileKey{t, group, component}, func() (string, error) { return t.Path(facts()) })
 }
 
 // FilePath is the path of a layout's file inside the folders of a cluster's group.

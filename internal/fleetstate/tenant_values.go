@@ -102,10 +102,7 @@ func (b *Resolver) tenantValues(c *Cluster, group, component string, layers []hi
 		if l.Root.IsNull() || !b.Fleet.Layout.OfTenant(l.Level) {
 			continue
 		}
-		found, _ := remember(&b.memo.mu, b.memo.tenantValues, schemaKey{schema, l.Root}, func() ([]problem.Problem, error) {
-			return schema.Check(l.Root, fmt.Sprintf("component %q of group %q", component, group)), nil
-		})
-		out = append(out, found...)
+		out = append(out, b.memo.Forbidden(schema, l.Root, fmt.Sprintf("component %q of group %q", component, group))...)
 	}
 	return c.Attribute(out)
 }
@@ -129,9 +126,4 @@ func (b *Resolver) tenantEntries(c *Cluster, g *Group, component string) []probl
 		})
 	}
 	return c.Attribute(out)
-}
-
-type schemaKey struct {
-	schema *tenantschema.Schema
-	root   *yamldoc.Node
 }

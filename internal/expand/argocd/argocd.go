@@ -1,8 +1,8 @@
 // Package argocd is Argo CD's ApplicationSet controller as a function: its own generators, renderer
 // and patches.
 //
-// Ours are the generator plugin's client, which queries the resolver instead of a server, and what the
-// git generator reads: snapshots.
+// Ours are the generator plugin's client, which queries the resolver instead of a server, and what
+// the git generator reads: snapshots.
 package argocd
 
 import (

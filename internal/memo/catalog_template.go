@@ -1,4 +1,4 @@
-package fleetstate
+package memo
 
 import (
 	"strconv"
@@ -8,18 +8,18 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// render executes the templates in a catalog's strings (rule H5). Results stay strings, at the
+// Render executes the templates in a catalog's strings (rule H5). Results stay strings, at the
 // places of the templates. Equal results are one node, so that the clusters that share them share
 // what is merged from them.
-func (m *memo) render(n *yamldoc.Node, facts func() any) (*yamldoc.Node, error) {
-	if !m.isDynamic(n) {
+func (m *Memo) Render(n *yamldoc.Node, facts func() any) (*yamldoc.Node, error) {
+	if !m.IsDynamic(n) {
 		return n, nil
 	}
 	var results []string
 	if err := m.renderStrings(n, facts(), &results); err != nil {
 		return nil, err
 	}
-	return remember(&m.mu, m.rendered, renderKey{n, keyOf(results)}, func() (*yamldoc.Node, error) {
+	return Remember(&m.mu, m.rendered, renderKey{n, keyOf(results)}, func() (*yamldoc.Node, error) {
 		m.spend(nodeCost(n) + textCost(results))
 		return replaceStrings(n, &results), nil
 	})
@@ -50,13 +50,13 @@ func keyOf(texts []string) string {
 
 // renderStrings executes a node's templates, in the order in which replaceStrings puts the results
 // back.
-func (m *memo) renderStrings(n *yamldoc.Node, facts any, results *[]string) error {
+func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *[]string) error {
 	switch n.Kind {
 	case yamldoc.String:
 		if !strings.Contains(n.Text, "{{") {
 			return nil
 		}
-		t, err := remember(&m.mu, m.parsed, n, func() (*tmpl.Template, error) {
+		t, err := Remember(&m.mu, m.parsed, n, func() (*tmpl.Template, error) {
 			m.spend(costNode + costParse*len(n.Text))
 			return tmpl.Parse(n.Pos(), n.Text)
 		})

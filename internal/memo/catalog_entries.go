@@ -1,4 +1,4 @@
-package fleetstate
+package memo
 
 import (
 	"github.com/argosy-hub/argosy/internal/catalog"
@@ -6,9 +6,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// entryLayers are a component's entries in catalog layers: without values (they are merged by other
+// EntryLayers are a component's entries in catalog layers: without values (they are merged by other
 // rules), in the long form.
-func (m *memo) entryLayers(catalogs []hierarchy.Layer, component string) (entries, values []hierarchy.Layer) {
+func (m *Memo) EntryLayers(catalogs []hierarchy.Layer, component string) (entries, values []hierarchy.Layer) {
 	for _, c := range catalogs {
 		e := catalog.Entries(c.Root).Get(component)
 		if e == nil {
@@ -25,7 +25,7 @@ func (m *memo) entryLayers(catalogs []hierarchy.Layer, component string) (entrie
 		if e.Kind == yamldoc.Null {
 			entries = nil
 		}
-		short, _ := remember(&m.mu, m.shortened, e, func() (*yamldoc.Node, error) {
+		short, _ := Remember(&m.mu, m.shortened, e, func() (*yamldoc.Node, error) {
 			m.spend(costNode * (2 + len(e.Fields)))
 			return catalog.LongForm(e), nil
 		})
@@ -34,9 +34,9 @@ func (m *memo) entryLayers(catalogs []hierarchy.Layer, component string) (entrie
 	return entries, values
 }
 
-// entry remembers a merged catalog entry.
-func (m *memo) entry(t *hierarchy.Tree) *catalog.Entry {
-	e, _ := remember(&m.mu, m.entries, t, func() (*catalog.Entry, error) {
+// Entry remembers a merged catalog entry.
+func (m *Memo) Entry(t *hierarchy.Tree) *catalog.Entry {
+	e, _ := Remember(&m.mu, m.entries, t, func() (*catalog.Entry, error) {
 		m.spend(nodeCost(t.Root))
 		return catalog.ReadEntry(t.Root), nil
 	})

@@ -1,4 +1,4 @@
-package fleetstate
+package memo
 
 import (
 	"encoding/json"
@@ -8,24 +8,21 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/tenantschema"
 	"github.com/argosy-hub/argosy/internal/tmpl"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// memoSize bounds each map of a memo; a full one is emptied, which costs time and nothing else.
-const memoSize = 200_000
+// maxEntries bounds each map of a memo; a full one is emptied, which costs time and nothing else.
+const maxEntries = 200_000
 
-// maxQueried bounds what a memo of queries' own catalog entries holds, in bytes: a requester may
-// send as many different entries as they like.
-const maxQueried = 128 << 20
+// slack is how much successive States may add to a memo, at least, before it is dropped.
+const slack = 1000
 
-// memoSlack is how much successive States may add to a memo, at least, before it is dropped.
-const memoSlack = 1000
-
-// memo remembers merged trees and what is derived from them, by identity: nodes and trees are
-// immutable. It is shared by successive States of one layout, until it holds much more than one of
-// them needs: what was computed of files as they were before is not asked for again.
-type memo struct {
+// Memo remembers merged trees and what is derived from them, by identity: nodes and trees are
+// immutable. Successive States of one layout share it, until it holds much more than one of them
+// needs: what was computed of earlier files is not used again.
+type Memo struct {
 	// needed is how much there was when its first State was succeeded, -1 before; guarded by mu.
 	needed int
 	mu     sync.RWMutex
@@ -42,7 +39,7 @@ type memo struct {
 	shortened map[*yamldoc.Node]*yamldoc.Node
 	catalogs  map[*yamldoc.Node][]problem.Problem
 
-	tenantValues map[schemaKey][]problem.Problem
+	forbidden map[schemaKey][]problem.Problem
 }
 
 type treeKey struct {
@@ -53,45 +50,51 @@ type treeKey struct {
 	scope string // the component, where merge rules may differ by component
 }
 
+type schemaKey struct {
+	schema *tenantschema.Schema
+	root   *yamldoc.Node
+}
+
 type renderKey struct {
 	node    *yamldoc.Node
 	results string
 }
 
-func newMemo(limit int) *memo {
-	return &memo{
+// New is an empty memo. Limit bounds what it holds, in bytes; 0 stands for none.
+func New(limit int) *Memo {
+	return &Memo{
 		needed: -1, limit: limit,
 		trees: map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
 		parsed: map[*yamldoc.Node]*tmpl.Template{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
 		entries: map[*hierarchy.Tree]*catalog.Entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{},
-		catalogs: map[*yamldoc.Node][]problem.Problem{}, tenantValues: map[schemaKey][]problem.Problem{},
+		catalogs: map[*yamldoc.Node][]problem.Problem{}, forbidden: map[schemaKey][]problem.Problem{},
 	}
 }
 
-// succeed is the memo for the next State: itself, or an empty one when it has grown to a multiple
+// Succeed is the memo for the next State: itself, or an empty one when it has grown to a multiple
 // of what its first State needed. What is then computed anew is no more than has been computed
 // since.
-func (m *memo) succeed() *memo {
+func (m *Memo) Succeed() *Memo {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	size := m.size()
 	switch {
 	case m.needed < 0:
 		m.needed = size
-	case size > 2*m.needed+memoSlack:
-		return newMemo(m.limit)
+	case size > 2*m.needed+slack:
+		return New(m.limit)
 	}
 	return m
 }
 
 // size is the number of all entries. The caller holds the lock.
-func (m *memo) size() int {
+func (m *Memo) size() int {
 	return len(m.trees) + len(m.texts) + len(m.rendered) + len(m.parsed) + len(m.bases) + len(m.dynamic) + len(m.entries) +
-		len(m.shortened) + len(m.catalogs) + len(m.tenantValues)
+		len(m.shortened) + len(m.catalogs) + len(m.forbidden)
 }
 
 // spend counts an entry's bytes before it is remembered. A memo beyond its limit is emptied.
-func (m *memo) spend(bytes int) {
+func (m *Memo) spend(bytes int) {
 	if m.limit == 0 {
 		return
 	}
@@ -132,9 +135,9 @@ func nodeCost(n *yamldoc.Node) int {
 	return cost
 }
 
-// remember returns the map's value for a key, computing it when it is not there. The first value
+// Remember returns the map's value for a key, computing it when it is not there. The first value
 // stays: callers rely on the identity of what they get.
-func remember[K comparable, V any](mu *sync.RWMutex, m map[K]V, key K, compute func() (V, error)) (V, error) {
+func Remember[K comparable, V any](mu *sync.RWMutex, m map[K]V, key K, compute func() (V, error)) (V, error) {
 	mu.RLock()
 	v, ok := m[key]
 	mu.RUnlock()
@@ -150,17 +153,17 @@ func remember[K comparable, V any](mu *sync.RWMutex, m map[K]V, key K, compute f
 	if first, ok := m[key]; ok {
 		return first, nil
 	}
-	if len(m) >= memoSize {
+	if len(m) >= maxEntries {
 		clear(m)
 	}
 	m[key] = v
 	return v, nil
 }
 
-// merge is hierarchy.Merge, layer by layer from memory. The rules are those that concern the
+// Merge is hierarchy.Merge, layer by layer from memory. The rules are those that concern the
 // component named by scope. Layers that are missing are left out: they change nothing, and without
 // them clusters share what they have in common.
-func (m *memo) merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope string) *hierarchy.Tree {
+func (m *Memo) Merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope string) *hierarchy.Tree {
 	if len(rules) == 0 {
 		scope = ""
 	}
@@ -170,7 +173,7 @@ func (m *memo) merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope stri
 			continue
 		}
 		below := t
-		t, _ = remember(&m.mu, m.trees, treeKey{below, l.Root, l.Level, l.Path, scope}, func() (*hierarchy.Tree, error) {
+		t, _ = Remember(&m.mu, m.trees, treeKey{below, l.Root, l.Level, l.Path, scope}, func() (*hierarchy.Tree, error) {
 			merged := below.With(l, rules)
 			m.spend(costNode * (1 + merged.Written()))
 			return merged, nil
@@ -179,38 +182,38 @@ func (m *memo) merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope stri
 	return t
 }
 
-// text is a node as YAML.
-func (m *memo) text(n *yamldoc.Node) (string, error) {
+// Text is a node as YAML.
+func (m *Memo) Text(n *yamldoc.Node) (string, error) {
 	if n == nil {
 		return "{}\n", nil
 	}
-	return remember(&m.mu, m.texts, n, func() (string, error) {
+	return Remember(&m.mu, m.texts, n, func() (string, error) {
 		out, err := n.YAML()
 		m.spend(costNode + len(out))
 		return string(out), err
 	})
 }
 
-// base is the node of a JSON value, one for equal values.
-func (m *memo) base(doc *yamldoc.Doc, v any) (*yamldoc.Node, error) {
+// Base is the node of a JSON value, one for equal values.
+func (m *Memo) Base(doc *yamldoc.Doc, v any) (*yamldoc.Node, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	return remember(&m.mu, m.bases, doc.File+"\x00"+string(text), func() (*yamldoc.Node, error) {
+	return Remember(&m.mu, m.bases, doc.File+"\x00"+string(text), func() (*yamldoc.Node, error) {
 		n := yamldoc.FromAny(doc, v)
 		m.spend(nodeCost(n) + len(text))
 		return n, nil
 	})
 }
 
-// isDynamic reports whether any string of a node holds a template. What a template file has written
+// IsDynamic reports whether any string of a node holds a template. What a template file has written
 // holds none: it has been executed, and what looks like a template in it is the text of a fact.
-func (m *memo) isDynamic(n *yamldoc.Node) bool {
+func (m *Memo) IsDynamic(n *yamldoc.Node) bool {
 	if n == nil || n.Doc != nil && hierarchy.IsTemplate(n.Doc.File) {
 		return false
 	}
-	d, _ := remember(&m.mu, m.dynamic, n, func() (bool, error) {
+	d, _ := Remember(&m.mu, m.dynamic, n, func() (bool, error) {
 		m.spend(costNode)
 		return isDynamic(n), nil
 	})
@@ -237,14 +240,23 @@ func isDynamic(n *yamldoc.Node) bool {
 	return false
 }
 
-// catalogErrors are the errors that a catalog file of the hierarchy has for every cluster that
+// CatalogErrors are the errors that a catalog file of the hierarchy has for every cluster that
 // reads it.
-func (m *memo) catalogErrors(root *yamldoc.Node) []problem.Problem {
+func (m *Memo) CatalogErrors(root *yamldoc.Node) []problem.Problem {
 	if root == nil {
 		return nil
 	}
-	errs, _ := remember(&m.mu, m.catalogs, root, func() ([]problem.Problem, error) {
+	errs, _ := Remember(&m.mu, m.catalogs, root, func() ([]problem.Problem, error) {
 		return problem.Errors(catalog.Problems(root)), nil
 	})
 	return errs
+}
+
+// Forbidden are the problems that a schema finds in what a file of a tenant sets. Subject is what
+// the schema is about.
+func (m *Memo) Forbidden(schema *tenantschema.Schema, root *yamldoc.Node, subject string) []problem.Problem {
+	found, _ := Remember(&m.mu, m.forbidden, schemaKey{schema, root}, func() ([]problem.Problem, error) {
+		return schema.Check(root, subject), nil
+	})
+	return found
 }
