@@ -107,7 +107,7 @@ func (h *Hub) application(o *object.Object, s set) *object.Object {
 	if err != nil {
 		h.report(problem.Problem{
 			Reason: problem.ExpansionFailed, Severity: problem.Error, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()), Cluster: s.name,
-			Found: fmt.Sprintf("template fails for %q: %s", s.name, oneLine(err)), Hints: []string{"Argo CD changes none of its Applications until it is mended"},
+			Found: fmt.Sprintf("template fails for %q: %s", s.name, oneLine(err)), Hints: []string{"Argo CD changes none of its Applications until the template is fixed"},
 		})
 		return nil
 	}

@@ -23,7 +23,7 @@ func TestProblemsAreNamed(t *testing.T) {
 	}{
 		"a template that fails for one cluster": {
 			replace(t, "fleet/bootstrap/hub-us/members.yaml", "        argosy.dev/hub: '{{ .hub }}'\n", "        argosy.dev/hub: '{{ if eq .name \"retail-prod-us-1\" }}{{ .hob }}{{ end }}'\n"), 1,
-			`error: fleet/bootstrap/hub-us/members.yaml:2:1: ApplicationSet "members": template fails for "retail-prod-us-1": failed to execute go template {{ if eq .name "retail-prod-us-1" }}{{ .hob }}{{ end }}: template: :1:39: executing "" at <.hob>: map has no entry for key "hob"; Argo CD changes none of its Applications until it is mended`,
+			`error: fleet/bootstrap/hub-us/members.yaml:2:1: ApplicationSet "members": template fails for "retail-prod-us-1": failed to execute go template {{ if eq .name "retail-prod-us-1" }}{{ .hob }}{{ end }}: template: :1:39: executing "" at <.hob>: map has no entry for key "hob"; Argo CD changes none of its Applications until the template is fixed`,
 		},
 		"a generator that is not followed": {
 			replace(t, "fleet/bootstrap/hub-us/members.yaml", "    - plugin:\n", "    - clusters: {}\n    - plugin:\n"), 10,

@@ -49,7 +49,7 @@ func (g *Guard) otherQueries(r query.Query) []query.Query {
 }
 
 // controlledItems returns the Applications of an ApplicationSet that a query is about, by their
-// labels. For the view Releases it returns those of the group, whoever controls them: the
+// labels. For the view Releases it returns those of the group, under any controller: the
 // Applications of releases run on no member.
 func controlledItems(st *fleetstate.State, r query.Query) []lifecycle.Item {
 	known := st.Facts()

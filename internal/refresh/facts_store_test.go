@@ -51,23 +51,23 @@ func (p *provider) say(set facts.Set, complete bool, err error) {
 }
 
 // storing runs stored facts until stop, which waits for the last write.
-func storing(t *testing.T, p *provider, s *state.Store) (k *LastKnownFacts, told chan struct{}, stop func()) {
+func storing(t *testing.T, p *provider, s *state.Store) (k *LastKnownFacts, notified chan struct{}, stop func()) {
 	t.Helper()
 	k = NewLastKnownFacts(p, s, slog.New(slog.DiscardHandler))
 	k.saved.Quiet = time.Millisecond
-	told = make(chan struct{}, 1000)
+	notified = make(chan struct{}, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); k.Run(ctx, func() { told <- struct{}{} }) }()
-	return k, told, func() { cancel(); <-done }
+	go func() { defer close(done); k.Run(ctx, func() { notified <- struct{}{} }) }()
+	return k, notified, func() { cancel(); <-done }
 }
 
-func wait(t *testing.T, told chan struct{}, what string, ok func() bool) {
+func wait(t *testing.T, notified chan struct{}, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
 	for !ok() {
 		select {
-		case <-told:
+		case <-notified:
 		case <-deadline:
 			t.Fatalf("never: %s", what)
 		}
@@ -88,20 +88,20 @@ func closed(names ...string) facts.Set {
 func TestFactsOutliveARestart(t *testing.T) {
 	store, _ := statetest.New()
 	p := newProvider()
-	k, told, stop := storing(t, p, store)
+	k, notified, stop := storing(t, p, store)
 	p.say(closed("a", "b"), true, nil)
-	wait(t, told, "complete", func() bool { _, complete := k.Current(); return complete })
+	wait(t, notified, "complete", func() bool { _, complete := k.Current(); return complete })
 	stop()
 
 	// Both Secrets are gone, and one cluster is new.
 	p = newProvider()
-	k, told, stop = storing(t, p, store)
-	wait(t, told, "loaded", func() bool { k.mu.Lock(); defer k.mu.Unlock(); return k.loaded })
+	k, notified, stop = storing(t, p, store)
+	wait(t, notified, "loaded", func() bool { k.mu.Lock(); defer k.mu.Unlock(); return k.loaded })
 	if set, complete := k.Current(); complete {
 		t.Errorf("before the API server has been asked: %v", set.Names())
 	}
 	p.say(closed("c"), true, nil)
-	wait(t, told, "complete", func() bool { _, complete := k.Current(); return complete })
+	wait(t, notified, "complete", func() bool { _, complete := k.Current(); return complete })
 	set, _ := k.Current()
 	a, registered := set.Of("a")
 	if got := strings.Join(set.Names(), " "); got != "a b c" || !registered || a.Labels["region"] != "eu-a" || a.Secret != "" {
@@ -115,15 +115,15 @@ func TestFactsOutliveARestart(t *testing.T) {
 
 	// The API server is away.
 	p = newProvider()
-	k, told, stop = storing(t, p, store)
+	k, notified, stop = storing(t, p, store)
 	p.say(facts.NewSet(true), false, errors.New("away"))
-	wait(t, told, "gone on", func() bool { _, complete := k.Current(); return complete })
+	wait(t, notified, "gone on", func() bool { _, complete := k.Current(); return complete })
 	set, _ = k.Current()
 	if apps, known := set.Applications(); strings.Join(set.Names(), " ") != "a c" || !known || len(apps) != 1 || !apps[0].Cascade || k.Err() == nil {
 		t.Errorf("%v, %v %v, %v", set.Names(), apps, known, k.Err())
 	}
 	p.say(closed("a"), true, nil) // and is back
-	wait(t, told, "back", func() bool { set, _ := k.Current(); a, _ := set.Of("a"); return a.Secret != "" })
+	wait(t, notified, "back", func() bool { set, _ := k.Current(); a, _ := set.Of("a"); return a.Secret != "" })
 	stop()
 }
 
@@ -144,9 +144,9 @@ func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
 	store, objects := statetest.New()
 	objects.Set("facts-v3", []byte("damaged"))
 	p = newProvider()
-	k, told, stop := storing(t, p, store)
+	k, notified, stop := storing(t, p, store)
 	p.say(closed("a"), true, nil)
-	wait(t, told, "complete", func() bool { _, complete := k.Current(); return complete })
+	wait(t, notified, "complete", func() bool { _, complete := k.Current(); return complete })
 	stop()
 	if saved, _, err := factsDocument(store).Read(t.Context()); err != nil || !saved.set().Equal(closed("a")) {
 		t.Errorf("the damaged one is not replaced: %+v %v", saved, err)
@@ -160,9 +160,9 @@ func TestFactsAreCompleteWhileTheStoreTakesNothing(t *testing.T) {
 	refused := make(chan struct{}, 1000)
 	objects.Fails = func(string) error { refused <- struct{}{}; return errors.New("the store is full") }
 	p := newProvider()
-	k, told, stop := storing(t, p, store)
+	k, notified, stop := storing(t, p, store)
 	p.say(closed("a"), true, nil)
-	wait(t, told, "complete", func() bool { _, complete := k.Current(); return complete })
+	wait(t, notified, "complete", func() bool { _, complete := k.Current(); return complete })
 	<-refused
 	stop()
 	if err := k.Problem(); err == nil || err.Error() != "the store is full" {

@@ -34,7 +34,7 @@ func fleet(files map[string]string) *snapshot.Snapshot {
 	return snapshot.FromMap(all.With(files))
 }
 
-// known is a facts provider that says what it is told.
+// known is a facts provider that returns what the test has set.
 type known struct {
 	mu     sync.Mutex
 	set    facts.Set

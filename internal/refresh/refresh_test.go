@@ -139,7 +139,7 @@ func TestUnreachableSourceChangesNothing(t *testing.T) {
 	if h.r.State() != state {
 		t.Error("another state")
 	}
-	// Beside a refused commit, both are told.
+	// Beside a refused commit, both are reported.
 	bad := fleet(unusable)
 	h.say(bad, &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"})
 	h.until("two refusals", func(st refresh.Status) bool {

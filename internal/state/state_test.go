@@ -43,7 +43,7 @@ func stores(t *testing.T) map[string]*state.Store {
 	}
 }
 
-// Rules 1 and 2: whoever has read the newest replaces it.
+// Rules 1 and 2: a replica that has read the newest replaces it.
 func TestRecordIsReadAsItWasWritten(t *testing.T) {
 	for name, s := range stores(t) {
 		t.Run(name, func(t *testing.T) {

@@ -71,7 +71,7 @@ func indexOf(url string) string {
 	return "apiVersion: v1\nentries: {web: [{version: 1.0.0, urls: [" + url + "]}]}\n"
 }
 
-// Rule 6: credentials go to the repository's host alone, unless Helm is told otherwise, and no
+// Rule 6: credentials go to the repository's host alone, unless Helm is set otherwise, and no
 // message has them, nor a URL that a server redirected to.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
@@ -126,7 +126,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// Rules 2 and 5: whoever asks, and how many at once, a chart is fetched once; another run finds it
+// Rules 2 and 5: however many need it at once, a chart is fetched once; another run finds it
 // and asks nobody.
 func TestFetchedOnce(t *testing.T) {
 	t.Parallel()

@@ -122,7 +122,7 @@ func (l *login) transport(c *Charts) (http.RoundTripper, error) {
 }
 
 func (l *login) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: l.Insecure} //nolint:gosec // as the user told Helm
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: l.Insecure} //nolint:gosec // as the user set it for Helm
 	if l.CertFile != "" || l.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(l.CertFile, l.KeyFile)
 		if err != nil {

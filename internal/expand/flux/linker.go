@@ -100,7 +100,8 @@ func (l Linker) pulled(from *object.Object, engine, name string) *object.Object 
 	return nil
 }
 
-// maySame compares namespaces: without one in the manifest, whoever applies the object sets it.
+// maySame compares namespaces. Where the manifest has none, the engine that applies the object sets
+// it.
 func maySame(a, b string) bool { return a == "" || b == "" || a == b }
 
 // gitSource is the source that a GitRepository reads, without a path.
