@@ -1,13 +1,12 @@
 // Package audit writes who asked the service for what, and which removals an approval let pass.
 //
-//		New(writer) -> Log;  Log.Middleware(handler) -> handler;  Log.Event(name, attributes)
+//		New(writer) -> Log;  Log.Request(request, record, status, duration);  Log.Event(name, attributes)
 //
 //	 1. Each request of the API is one line of JSON, also one that is refused; probes and metrics are
 //	    none. The line has the route, the token's name, the client's certificate and address, the
 //	    query, the tenants that it is about, and the status.
-//	 2. Handlers fill in the Record that Of finds in the request's context.
-//	 3. A line never holds a token, a request's body or a response.
-//	 4. A nil Log writes nothing.
+//	 2. A line never holds a token, a request's body or a response.
+//	 3. A nil Log writes nothing.
 package audit
 
 import (
@@ -37,7 +36,7 @@ func (l *Log) Event(event string, attributes ...slog.Attr) {
 	}
 }
 
-// Record is what handlers know of a request. Its zero value is not written.
+// Record is what the handlers know about a request. One without a Route is not written.
 type Record struct {
 	// ID is that of the request's log line, and Route the route's name.
 	ID, Route string
@@ -47,7 +46,7 @@ type Record struct {
 	ApplicationSet, Query string
 	// Cluster is the one cluster that the request is about.
 	Cluster string
-	// Tenants are those that it is about; All stands for every one.
+	// Tenants are the tenants that the request is about; All stands for every tenant.
 	Tenants []string
 	// Event is the event of a webhook.
 	Event string
@@ -58,36 +57,14 @@ type Record struct {
 // All stands for every tenant.
 const All = "*"
 
-type recordKey struct{}
-
-// Of is the Record of a request, never nil.
-func Of(r *http.Request) *Record {
-	if record, _ := r.Context().Value(recordKey{}).(*Record); record != nil {
-		return record
-	}
-	return &Record{}
-}
-
 // maxWord bounds what a client says of itself.
 const maxWord = 253
 
-// Middleware writes a line for each request whose Route a handler sets.
-func (l *Log) Middleware(next http.Handler) http.Handler {
-	if l == nil {
-		return next
+// Request writes the line of a request whose Route is set.
+func (l *Log) Request(r *http.Request, record Record, code int, took time.Duration) {
+	if l == nil || record.Route == "" {
+		return
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, record, seen := time.Now(), &Record{}, &status{ResponseWriter: w}
-		defer func() { // also when a panic breaks the connection off
-			if record.Route != "" {
-				l.request(r, record, seen.code, time.Since(began))
-			}
-		}()
-		next.ServeHTTP(seen, r.WithContext(context.WithValue(r.Context(), recordKey{}, record)))
-	})
-}
-
-func (l *Log) request(r *http.Request, record *Record, code int, took time.Duration) {
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		address = r.RemoteAddr
@@ -120,26 +97,3 @@ func certificate(r *http.Request) string {
 	c := r.TLS.PeerCertificates[0]
 	return strings.TrimSpace(c.Subject.String() + " " + c.SerialNumber.Text(16))
 }
-
-// status remembers the status of a response.
-type status struct {
-	http.ResponseWriter
-	code int
-}
-
-func (s *status) WriteHeader(code int) {
-	if s.code == 0 {
-		s.code = code
-	}
-	s.ResponseWriter.WriteHeader(code)
-}
-
-func (s *status) Write(b []byte) (int, error) {
-	if s.code == 0 {
-		s.code = http.StatusOK
-	}
-	return s.ResponseWriter.Write(b)
-}
-
-// Unwrap is for http.ResponseController.
-func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/audit"
@@ -15,13 +16,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// auditRequest hands the audit log what the request's log line has. Failed attempts beyond the
-// limit of their address have no line, so that nobody fills a disk.
-func auditRequest(r *http.Request, n *requestInfo) {
-	if n.expected {
-		return
-	}
-	record := audit.Of(r)
+// auditRequest writes the audit log's line of a request. Failed attempts beyond the limit of their
+// address have no line, so that nobody fills a disk.
+func (s *Server) auditRequest(r *http.Request, n *requestInfo, code int, took time.Duration) {
+	record := n.audit
 	record.ID, record.Token, record.ApplicationSet = n.id, n.bearer.Label(), n.applicationSet
 	record.Denied = n.failure
 	switch n.endpoint {
@@ -32,13 +30,16 @@ func auditRequest(r *http.Request, n *requestInfo) {
 	default:
 		record.Query = n.request
 	}
-	record.Route = n.endpoint
+	if !n.expected {
+		record.Route = n.endpoint
+	}
+	s.o.Audit.Request(r, record, code, took)
 }
 
 // auditQuery hands the audit log the tenants that a query is about: those of its selector or its
 // owner, else those of the token's scope, else all.
 func auditQuery(r *http.Request, q query.Query, f *fleet.Fleet) {
-	record := audit.Of(r)
+	record := &info(r).audit
 	record.Tenants = scopeTenants(bearerOf(r))
 	if selector, _ := q.Selector.(map[string]any); selector != nil {
 		demanded, _ := selector["matchLabels"].(map[string]any)
@@ -53,7 +54,7 @@ func auditQuery(r *http.Request, q query.Query, f *fleet.Fleet) {
 
 // auditCluster hands the audit log the one cluster that a request is about.
 func auditCluster(r *http.Request, f *fleet.Fleet, hub, cluster string) {
-	record := audit.Of(r)
+	record := &info(r).audit
 	record.Cluster = cut(cluster)
 	if m := f.Member(hub, cluster); m != nil {
 		record.Tenants = []string{m.Tenant}

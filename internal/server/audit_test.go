@@ -42,7 +42,7 @@ func audited(t *testing.T, log *lockedBuffer) []string {
 
 // TestAuditLogSaysWhoAskedForWhat: each request of the API is a line with token, address, query and
 // tenants, whether it is answered or refused; probes and metrics are none, and no line has a token.
-// (Rules 1 to 3 of package audit.)
+// (Rules 1 and 2 of package audit.)
 func TestAuditLogSaysWhoAskedForWhat(t *testing.T) {
 	t.Parallel()
 	k := tokensOf(t, map[string]string{"tenant": "{routes: [getparams, fleet, explain], tenants: [payments]}", "forge": "{routes: [webhook]}"})

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/audit"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
@@ -38,7 +37,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 		return f
 	}
 	hub := r.URL.Query().Get("hub")
-	audit.Of(r).Tenants = scopeTenants(bearerOf(r))
+	info(r).audit.Tenants = scopeTenants(bearerOf(r))
 	if f := denial(bearerOf(r).Hub(hub)); f != nil {
 		return f
 	}

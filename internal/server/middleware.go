@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/audit"
 )
 
 // requestInfo collects for log and metrics what handlers learn of a request.
@@ -22,7 +23,8 @@ type requestInfo struct {
 	failure                 string
 	bearer                  *access.Bearer
 	expected                bool // the failure is part of the client's protocol
-	sets                    int  // -1 without a response of parameter sets
+	audit                   audit.Record
+	sets                    int // -1 without a response of parameter sets
 }
 
 type infoKey struct{}
@@ -85,7 +87,7 @@ func (s *Server) withLog(next http.Handler) http.Handler {
 			took := time.Since(began)
 			s.metrics.served(n, rec, took)
 			s.logRequest(r, n, rec, took)
-			auditRequest(r, n)
+			s.auditRequest(r, n, rec.code, took)
 		}()
 		next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), infoKey{}, n)))
 	})

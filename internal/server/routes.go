@@ -36,7 +36,7 @@ func (s *Server) handler() http.Handler {
 	mux.Handle("/", withEndpoint("other", handle(func(http.ResponseWriter, *http.Request) *failure {
 		return &failure{code: http.StatusNotFound, message: "no such page; the API is POST /api/v1/getparams.execute"}
 	})))
-	return withSecurityHeaders(s.o.Audit.Middleware(s.withLog(s.withRecovery(mux))))
+	return withSecurityHeaders(s.withLog(s.withRecovery(mux)))
 }
 
 // withEndpoint records the endpoint of a request.

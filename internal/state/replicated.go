@@ -16,7 +16,7 @@ const (
 )
 
 // Replicated keeps one value of this process in a record: it merges what other processes have
-// written, and writes what this one has. Changed starts a write, and Run does it.
+// written, and writes what this one has. Fire starts a write, and Run does it.
 type Replicated[T any] struct {
 	// Record is where the value is written.
 	Record *Document[T]

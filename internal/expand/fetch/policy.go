@@ -87,14 +87,9 @@ func (v View) check(address string) error {
 			Hint:   fmt.Sprintf("--allow %s fetches it", source.Shown(address)),
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if v.base {
-		p.named[key] = true
-	}
 	switch {
-	case p.named[key], p.allows(key), v.names(key):
-		p.hosts[hostPort(key)] = true
+	case v.base, p.allows(key), p.isNamed(key), v.named()[key]: // named expands the base, which fetches
+		p.pass(key, v.base)
 	case !slices.Contains(p.allowed, anyHost):
 		return &source.Unavailable{
 			Detail: fmt.Sprintf("it is not fetched, because the base does not name %s", source.Shown(address)),
@@ -104,12 +99,21 @@ func (v View) check(address string) error {
 	return nil
 }
 
-// names reports whether the base names an address. It expands the base, which fetches: the policy
-// is not locked meanwhile.
-func (v View) names(key string) bool {
-	v.charts.policy.mu.Unlock()
-	defer v.charts.policy.mu.Lock()
-	return v.named()[key]
+// isNamed reports whether the base has fetched an address.
+func (p *policy) isNamed(key string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.named[key]
+}
+
+// pass notes an address that may be fetched.
+func (p *policy) pass(key string, base bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hosts[hostPort(key)] = true
+	if base {
+		p.named[key] = true
+	}
 }
 
 // allows reports whether a flag names an address. By another scheme than the secure ones, it has to
