@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -224,10 +225,13 @@ func (t *messages) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// outOfMemory reports whether Go's runtime ended the child for its memory.
+// outOfMemory reports whether the child's messages say that it ended for want of memory. Go's
+// runtime has several such messages, and at times it ends with another one (ended names the limit
+// then, too).
 func (t *messages) outOfMemory() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := string(t.text)
-	return strings.Contains(text, "out of memory") || strings.Contains(text, "cannot allocate memory") || strings.Contains(text, "goroutine stack exceeds")
+	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "goroutine stack exceeds", "pthread_create failed", "newosproc"}, func(s string) bool {
+		return strings.Contains(string(t.text), s)
+	})
 }
