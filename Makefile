@@ -35,7 +35,9 @@ run: bin/generator-plugin bin/summary ## Serve this repository's own fleet on 12
 	@SOURCE='$(SOURCE)' HUB='$(HUB)' FACTS='$(FACTS)' LISTEN='$(LISTEN)' CACHE='$(CACHE)' exec hack/run.sh
 
 .PHONY: build
-build: bin/generator-plugin bin/argosy ## Build bin/generator-plugin and bin/argosy
+build: ## Build bin/generator-plugin and bin/argosy
+	@echo 'building the service and the CLI: some 4 minutes the first time on two cores, then seconds'
+	@$(MAKE) --no-print-directory bin/generator-plugin bin/argosy
 
 # Go decides what has to be compiled again.
 .PHONY: bin/generator-plugin bin/argosy

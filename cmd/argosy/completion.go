@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
 // complete lets the shell complete a flag's value from a list that needs no repository.
@@ -14,6 +15,16 @@ func complete(cmd *cobra.Command, flag string, values func() []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return values(), cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// completeRevisions lets the shell complete a flag's value from the branches and tags of the clone.
+func (o *options) completeRevisions(cmd *cobra.Command, flags ...string) {
+	for _, flag := range flags {
+		_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			names, _ := git.Names(cmd.Context(), o.repo.Location)
+			return startingWith(prefix, append(names, "HEAD")), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
 }
 
 // completeFleet lets the shell complete a flag's value from the repository. One that cannot be read

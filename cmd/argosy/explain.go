@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,7 +54,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json"); err != nil {
+			if err := failure.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
 				return err
 			}
 			about := explain.Target{Hub: hub}
@@ -89,18 +90,17 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			case err != nil:
 				return err
 			}
-			w := cmd.OutOrStdout()
-			if output == "json" {
-				return report.WriteJSON(w, e)
+			if output != "text" {
+				return writeData(cmd.OutOrStdout(), output, e)
 			}
-			return explainreport.Write(w, e, styleOf(w))
+			return paged(cmd, func(w io.Writer, s report.Style) error { return explainreport.Write(w, e, s) })
 		},
 	}
 	cmd.Flags().StringVar(&hub, "hub", "", "the cluster's hub; only needed when several hubs have a member of that name")
 	cmd.Flags().StringVar(&app, "app", "", "`name` of the Application, instead of its cluster and component")
 	factsFlag(cmd, &factsFrom)
 	revisionFlag(cmd, &instead, "catalogs")
-	outputFlag(cmd, &output, "text", "json")
+	outputFlag(cmd, &output, "text", "json", "yaml")
 	o.completeFleet(cmd, "hub", hubs)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		st, _, err := o.released(cmd.Context(), factsFrom, instead)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"slices"
 	"time"
 
@@ -36,7 +37,7 @@ are described in docs/reference/problems.md. With any finding the exit status is
   argosy lint --severity error             # warnings alone are good enough`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json", "sarif"); err != nil {
+			if err := failure.CheckChoice("output", output, "text", "json", "yaml", "sarif"); err != nil {
 				return err
 			}
 			if err := failure.CheckChoice("severity", severity, "warning", "error"); err != nil {
@@ -72,7 +73,7 @@ are described in docs/reference/problems.md. With any finding the exit status is
 			return nil
 		},
 	}
-	outputFlag(cmd, &output, "text", "json", "sarif")
+	outputFlag(cmd, &output, "text", "json", "yaml", "sarif")
 	factsFlag(cmd, &factsFrom)
 	cmd.Flags().StringVar(&severity, "severity", "warning", "the least severity that counts: warning, error")
 	complete(cmd, "severity", func() []string { return []string{"warning", "error"} })
@@ -80,14 +81,13 @@ are described in docs/reference/problems.md. With any finding the exit status is
 }
 
 func writeLint(cmd *cobra.Command, r lintreport.Report, output string) error {
-	w := cmd.OutOrStdout()
-	switch output {
-	case "json":
-		return report.WriteJSON(w, r)
+	switch w := cmd.OutOrStdout(); output {
+	case "json", "yaml":
+		return writeData(w, output, r)
 	case "sarif":
 		return report.WriteJSON(w, lintreport.NewSARIF(r, programVersion()))
 	}
-	return lintreport.Write(w, r, styleOf(w))
+	return paged(cmd, func(w io.Writer, s report.Style) error { return lintreport.Write(w, r, s) })
 }
 
 // findings are all that is to be said of a state, also of what its members' engines cannot express.

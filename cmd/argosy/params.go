@@ -27,7 +27,8 @@ func newParams(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "params --hub HUB --view VIEW",
 		Short: "Print the generator plugin's response, byte for byte",
-		Long: `Params prints the response of the generator plugin to the same query, byte for byte.
+		Long: `Params prints the response of the generator plugin to the same query, byte for byte. On a terminal it
+shows the sets as a table.
 
 Views: members (one set for each spoke of the hub), releases (one for each release of a group that
 is in use), components (one for each cluster and enabled component) and agents (one for each member
@@ -42,7 +43,7 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
   argosy params --hub hub-eu --view components --group addons --owner payments-prod-eu-1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("output", output, "json"); err != nil {
+			if err := failure.CheckChoice("output", output, "json", "yaml", "table"); err != nil {
 				return err
 			}
 			r.View = query.View(view)
@@ -62,12 +63,14 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 					return err
 				}
 			}
-			answer, err := response.Bytes(st, r)
+			data, err := response.Bytes(st, r)
 			if err != nil {
 				return err
 			}
-			_, err = cmd.OutOrStdout().Write(answer)
-			return err
+			if !cmd.Flags().Changed("output") && isTerminal(cmd.OutOrStdout()) {
+				output = "table"
+			}
+			return writeParams(cmd, data, output)
 		},
 	}
 	flags := cmd.Flags()
@@ -80,7 +83,9 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 	flags.StringVar(&selector, "selector", "", "only clusters with these labels, as kubectl has it: `k=v,...`")
 	flags.StringVar(&base, "base", "", "a catalog entry for the component, a YAML or JSON `file`; - is stdin")
 	factsFlag(cmd, &factsFrom)
-	outputFlag(cmd, &output, "json")
+	outputFlag(cmd, &output, "json", "yaml", "table")
+	form := cmd.Flags().Lookup("output")
+	form.Usage, form.DefValue = form.Usage+"; default: json, or table on a terminal", ""
 	_ = cmd.MarkFlagRequired("view")
 	complete(cmd, "view", func() []string { return query.Views })
 	o.completeFleet(cmd, "hub", hubs)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ func newPlan(o *options) *cobra.Command {
 	var charts renderedCharts
 	var factsFrom, instead []string
 	var output string
-	var exitCode, detailed bool
+	var exitCode, detailed, short bool
 	cmd := &cobra.Command{
 		Use:   "plan --base REV",
 		Short: "Show what changes between two revisions, per cluster and Application",
@@ -28,8 +29,11 @@ removed, and why (docs/reference/cli.md#plan). Exit status: 0, 1 if it lacks som
   argosy plan --base v1.4.0 --head v1.5.0 --render -o markdown`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json", "markdown", "approval"); err != nil {
+			if err := failure.CheckChoice("output", output, "text", "json", "yaml", "markdown", "approval"); err != nil {
 				return err
+			}
+			if short && output != "text" {
+				return failure.Usage([]string{"-o json has it as .summary"}, "--summary is for -o text; there is -o %s", output)
 			}
 			if err := charts.check(); err != nil {
 				return err
@@ -55,8 +59,8 @@ removed, and why (docs/reference/cli.md#plan). Exit status: 0, 1 if it lacks som
 			}
 			w := cmd.OutOrStdout()
 			switch output {
-			case "json":
-				err = report.WriteJSON(w, p)
+			case "json", "yaml":
+				err = writeData(w, output, p)
 			case "markdown":
 				err = planreport.WriteMarkdown(report.PrintableWriter{W: w}, p, planreport.MaxMarkdown)
 			case "approval":
@@ -65,7 +69,7 @@ removed, and why (docs/reference/cli.md#plan). Exit status: 0, 1 if it lacks som
 				}
 				err = approval.Write(w, p.Guard.Approval)
 			default:
-				err = planreport.Write(w, p, styleOf(w))
+				err = paged(cmd, func(w io.Writer, s report.Style) error { return planreport.Write(w, p, s, short) })
 			}
 			if err != nil {
 				return err
@@ -81,8 +85,10 @@ removed, and why (docs/reference/cli.md#plan). Exit status: 0, 1 if it lacks som
 	cmd.Flags().BoolVar(&detailed, "detailed-exit-code", false, "end with status 3 if there are changes, 4 if there are removals beyond the budget")
 	charts.flags(cmd)
 	revisionFlag(cmd, &instead, "charts")
-	outputFlag(cmd, &output, "text", "json", "markdown", "approval")
+	cmd.Flags().BoolVar(&short, "summary", false, "count what changes on each hub, and do not list it")
+	outputFlag(cmd, &output, "text", "json", "yaml", "markdown", "approval")
 	o.completeFleet(cmd, "hub", hubs)
+	o.completeRevisions(cmd, "base", "head")
 	return cmd
 }
 

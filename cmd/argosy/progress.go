@@ -6,8 +6,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
@@ -26,9 +24,8 @@ const (
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{begun: time.Now()}
-	w = unwrapped(w)
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
-		p.w = w
+	if isTerminal(w) && os.Getenv("TERM") != "dumb" {
+		p.w = unwrapped(w)
 	}
 	return p
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/report"
@@ -101,13 +102,17 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
   argosy explain retail-prod-eu-1 addons/external-dns
   argosy plan --base origin/main
   argosy params --hub hub-eu --view components --group addons`,
+		Version:       programVersion(),
 		Args:          noCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet repository: a folder, or a Git `URL`")
+	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet repository: a folder, or a Git `URL`; default: the one around the working directory")
+	o.repo.Location = planner.Root(".")
+	root.SetVersionTemplate("argosy {{.Version}}\n")
 	root.PersistentFlags().StringVar(&o.repo.Ref, "ref", "", "of a Git URL or a bare repository: branch, tag or commit; default: main, or HEAD of a bare repository")
+	o.completeRevisions(root, "ref")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return failure.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
@@ -146,11 +151,13 @@ func outputFlag(cmd *cobra.Command, to *string, choices ...string) {
 // styleOf has colours for terminals, unless NO_COLOR is set (no-color.org) or the terminal is a
 // dumb one.
 func styleOf(w io.Writer) report.Style {
+	return report.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)}
+}
+
+// isTerminal reports whether somebody reads what is written.
+func isTerminal(w io.Writer) bool {
 	f, ok := unwrapped(w).(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return report.Style{}
-	}
-	return report.Style{Color: term.IsTerminal(int(f.Fd()))}
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // unwrapped is the writer behind a report.PrintableWriter.

@@ -33,7 +33,7 @@ func newVersion() *cobra.Command {
 		Example: "  argosy version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json"); err != nil {
+			if err := failure.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
 				return err
 			}
 			v := report.Version{
@@ -48,8 +48,8 @@ func newVersion() *cobra.Command {
 				}
 			}
 			w := cmd.OutOrStdout()
-			if output == "json" {
-				return report.WriteJSON(w, v)
+			if output != "text" {
+				return writeData(w, output, v)
 			}
 			revision := ""
 			if v.Revision != "" {
@@ -59,6 +59,6 @@ func newVersion() *cobra.Command {
 			return err
 		},
 	}
-	outputFlag(cmd, &output, "text", "json")
+	outputFlag(cmd, &output, "text", "json", "yaml")
 	return cmd
 }

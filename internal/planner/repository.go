@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -22,6 +25,29 @@ var Charts = source.Limits{Charts: true}
 // Repository is the fleet repository: a folder, a bare repository, or a Git URL. Ref is the
 // revision that is read of the latter two.
 type Repository struct{ Location, Ref string }
+
+// Root is the root of the fleet repository around a folder, as a relative path: the nearest folder,
+// up to the root of the clone, that has a layout or a members folder. Without one it is the folder
+// itself.
+func Root(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	for at, up := abs, dir; ; at, up = filepath.Dir(at), filepath.Join(up, "..") {
+		switch {
+		case exists(at, fleet.LayoutFile), exists(at, "fleet/fleet-members"):
+			return up
+		case exists(at, ".git"), at == filepath.Dir(at):
+			return dir
+		}
+	}
+}
+
+func exists(dir, file string) bool {
+	_, err := os.Stat(filepath.Join(dir, file))
+	return err == nil
+}
 
 // Revision is the one that is read of a repository without a working tree; empty for a folder,
 // which is read as it is.

@@ -3,6 +3,8 @@ package report
 import (
 	"encoding/json"
 	"io"
+
+	"sigs.k8s.io/yaml"
 )
 
 // APIVersion is the version of every envelope.
@@ -14,6 +16,16 @@ func WriteJSON(w io.Writer, envelope any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(envelope)
+}
+
+// WriteYAML writes an envelope as YAML, with the keys of its JSON in alphabetical order.
+func WriteYAML(w io.Writer, envelope any) error {
+	data, err := yaml.Marshal(envelope)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
 }
 
 // KindVersion is the kind of Version.

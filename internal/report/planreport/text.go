@@ -17,20 +17,26 @@ type printer struct{ *report.Printer }
 const maxNames = 8
 
 // Write writes a plan as text: for each hub what changes alike on which clusters, and a line that
-// sums it up.
-func Write(w io.Writer, p Plan, s report.Style) error {
+// sums it up. Short, it writes the line that sums each hub up in place of its changes.
+func Write(w io.Writer, p Plan, s report.Style, short bool) error {
 	out := printer{report.NewPrinter(w, s)}
 	out.Line("%s", out.Dim(fmt.Sprintf("from %s to %s", p.Base, p.Head)))
 	for _, loud := range p.loud() {
 		out.Line("%s", out.Bold(out.Red(loud)))
 	}
 	for _, h := range p.Hubs {
+		if short {
+			if len(h.Clusters)+len(h.Objects) > 0 {
+				out.Line("%s %s", out.Bold(h.Name+":"), summaryOf([]plan.Hub{h}))
+			}
+			continue
+		}
 		for _, section := range sections(h) {
 			out.Line("")
 			out.section(h.Name, section)
 		}
 	}
-	if p.Changes() {
+	if p.Changes() && !short {
 		out.Line("")
 	}
 	out.Line("%s", p.Summary)

@@ -102,15 +102,33 @@ func (r *Repository) adopt(ctx context.Context, dir string) error {
 	return nil
 }
 
+// Names are the branches, tags and remote branches of a local repository, in Git's short form.
+func Names(ctx context.Context, dir string) ([]string, error) {
+	g := &Repository{name: fmt.Sprintf("repository %q", dir), program: "git", slot: make(chan struct{}, 1)}
+	if err := g.prepare(""); err != nil {
+		return nil, err
+	}
+	err := g.adopt(ctx, dir)
+	var names []string
+	if err == nil {
+		names, err = g.refNames(ctx)
+	}
+	return names, errors.Join(err, g.Close())
+}
+
+func (r *Repository) refNames(ctx context.Context) ([]string, error) {
+	out, err := r.output(ctx, maxRefs, "--git-dir="+r.mirror, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
+	return strings.Fields(out), err
+}
+
 // unknownRevision is the error of a revision that is not there, with a hint at what may have been
 // meant.
 func (r *Repository) unknownRevision(ctx context.Context, rev string) error {
 	e := &source.Error{Reason: source.UnknownRef, Source: r.name, Detail: fmt.Sprintf("no revision %q", rev)}
-	out, err := r.output(ctx, maxRefs, "--git-dir="+r.mirror, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
+	names, err := r.refNames(ctx)
 	if err != nil {
 		return e
 	}
-	names := strings.Fields(out)
 	for _, name := range names {
 		if strings.HasSuffix(name, "/"+rev) { // main, where only origin/main has been fetched
 			e.Hint = fmt.Sprintf("did you mean %q?", name)
