@@ -108,7 +108,7 @@ func TestWritePlanOfManyClusters(t *testing.T) {
 		Summary: Summary{Clusters: Counts{Unchanged: 1000}, Applications: Counts{Change: 1000, Unchanged: 3}},
 	}
 	var b strings.Builder
-	if err := Write(&b, p, report.Style{}); err != nil {
+	if err := Write(&b, p, report.Style{}, false); err != nil {
 		t.Fatal(err)
 	}
 	want := `from main (0123456) to the folder as it is
@@ -178,7 +178,7 @@ func TestWritePlanErrorsAlike(t *testing.T) {
 	p.AddProblems(plan.Head, []problem.Problem{fails("one"), fails("two"), fails("three")})
 	p.AddProblems(plan.Base, []problem.Problem{fails("three")})
 	var b strings.Builder
-	if err := Write(&b, p, report.Style{}); err != nil {
+	if err := Write(&b, p, report.Style{}, false); err != nil {
 		t.Fatal(err)
 	}
 	want := "error of the head: catalog.yaml:2: one, two: no such function\nerror of the base and the head: catalog.yaml:2: three: no such function\n"
