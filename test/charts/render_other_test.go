@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	esv1alpha1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1alpha1"
 	genv1alpha1 "github.com/external-secrets/external-secrets/apis/generators/v1alpha1"
@@ -57,6 +58,7 @@ const (
 	agentFlux          = repo + "/charts/agent-flux"
 	karpenterNodePools = repo + "/charts/karpenter-node-pools"
 	argocdIngress      = repo + "/charts/argocd-ingress"
+	hubChart           = repo + "/charts/hub"
 )
 
 // rendering is how a chart is rendered: for which release, and what the cluster has.
@@ -88,6 +90,9 @@ func (r rendering) render(chartDir string, valueFiles ...string) (docs []string,
 	}
 	merged, err := (&values.Options{ValueFiles: valueFiles}).MergeValues(nil)
 	if err != nil {
+		return nil, "", err
+	}
+	if err := chartutil.ProcessDependenciesWithMerge(chart, merged); err != nil { // aliases and conditions
 		return nil, "", err
 	}
 	if r.Name == "" {
@@ -191,6 +196,9 @@ func all[T runtime.Object](objects []runtime.Object) []T {
 // kinds are the Go types of what the charts render. Kinds without Go types in this module
 // are checked against their CustomResourceDefinitions alone.
 var kinds = map[string]func() runtime.Object{
+	"argoproj.io/v1alpha1/AppProject":                  func() runtime.Object { return &v1alpha1.AppProject{} },
+	"argoproj.io/v1alpha1/Application":                 func() runtime.Object { return &v1alpha1.Application{} },
+	"argoproj.io/v1alpha1/ApplicationSet":              func() runtime.Object { return &v1alpha1.ApplicationSet{} },
 	"v1/ConfigMap":                                     func() runtime.Object { return &corev1.ConfigMap{} },
 	"v1/Namespace":                                     func() runtime.Object { return &corev1.Namespace{} },
 	"v1/PersistentVolumeClaim":                         func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
@@ -475,7 +483,7 @@ func chartGoldens(t *testing.T, chartDir string) {
 
 // TestChartsLint runs Helm's own lint over the charts as they are, without values.
 func TestChartsLint(t *testing.T) {
-	for _, chartDir := range []string{fleetSecret, generatorPlugin, storageClasses, karpenterNodePools, argocdIngress} {
+	for _, chartDir := range []string{fleetSecret, generatorPlugin, storageClasses, karpenterNodePools, argocdIngress, hubChart} {
 		t.Run(filepath.Base(chartDir), func(t *testing.T) {
 			for _, message := range lint.All(chartDir, nil, "argocd", false).Messages {
 				if message.Severity >= support.WarningSev {

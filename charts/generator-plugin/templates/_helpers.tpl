@@ -134,11 +134,13 @@ annotations:
 {{/* Everything about the values that a schema cannot say, or not say well. */}}
 {{- define "generator-plugin.validate" -}}
 {{- $v := .Values -}}
+{{- /* as a part of another chart the values have that part's name in front */ -}}
+{{- $at := contains "/charts/" .Template.BasePath | ternary (printf "%s." .Chart.Name) "" -}}
 {{- if not $v.hub -}}
-{{- fail "hub is required: the name of the hub whose members the service computes" -}}
+{{- fail (printf "%shub is required: the name of the hub whose members the service computes" $at) -}}
 {{- end -}}
 {{- if and (not $v.source.git.url) (not $v.source.volume) -}}
-{{- fail "source.git.url is required: the fleet's repository (or source.volume, an existing volume with it)" -}}
+{{- fail (printf "%ssource.git.url is required: the fleet's repository (or source.volume, an existing volume with it)" $at) -}}
 {{- end -}}
 {{- if and $v.source.git.url $v.source.volume -}}
 {{- fail "source.git.url and source.volume contradict each other: the repository comes from one of them" -}}

@@ -3,7 +3,7 @@
 //
 //  1. What is copied are the folders of a fleet (Folders) as they are in the working tree: tracked
 //     files, changed or not, and new ones that are not ignored. Nothing else of the checkout is
-//     read.
+//     read, and neither is the chart that installs a hub (Installation).
 //  2. The address of this repository (Options.Upstream) becomes that of the demonstration's
 //     (Options.Remote), wherever it is written.
 //  3. Chart repositories become Options.ChartRepo. The YAML around them shows which they are: a

@@ -15,6 +15,10 @@ import (
 // Folders are a fleet's, at the root of its repository.
 var Folders = []string{"addons", "charts", "fleet", "resources", "versions"}
 
+// Installation is the chart that a hub is installed with. No member gets it, and it links to the
+// charts beside it.
+const Installation = "charts/hub/"
+
 // read reads a fleet's files out of a checkout, by path (1).
 func read(ctx context.Context, source string) (map[string][]byte, error) {
 	// The checkout may be another user's, as in containers; nothing of its configuration is
@@ -31,6 +35,9 @@ func read(ctx context.Context, source string) (map[string][]byte, error) {
 	defer root.Close()
 	files := map[string][]byte{}
 	for path := range strings.SplitSeq(strings.TrimRight(list, "\x00"), "\x00") {
+		if strings.HasPrefix(path, Installation) {
+			continue
+		}
 		data, err := root.ReadFile(filepath.FromSlash(path))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // tracked, but removed in the working tree

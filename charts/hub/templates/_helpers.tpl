@@ -1,0 +1,95 @@
+{{/* Booleans of the values may be written as the strings "true" and "false": "true" or nothing. */}}
+{{- define "hub.bool" -}}
+{{- if eq (toString .) "true" }}true{{ end -}}
+{{- end -}}
+
+{{- define "hub.labels" -}}
+{{- $labels := dict "app.kubernetes.io/name" "hub" "app.kubernetes.io/instance" (.Release.Name | trunc 63 | trimSuffix "-") -}}
+{{- $_ := set $labels "app.kubernetes.io/managed-by" .Release.Service -}}
+{{- $_ = set $labels "app.kubernetes.io/part-of" "argosy" -}}
+{{- $_ = set $labels "helm.sh/chart" (printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_")) -}}
+{{- $_ = set $labels "argosy.dev/hub" .Values.service.hub -}}
+{{- toYaml (merge $labels .Values.commonLabels) -}}
+{{- end -}}
+
+{{/* hub.annotations: {root, more}: the annotations of an object, nothing where there are none. */}}
+{{- define "hub.annotations" -}}
+{{- with merge (dict) (.more | default dict) .root.Values.commonAnnotations -}}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
+{{/* hub.chart: {root, name}: one of Argosy's charts as the source of an Application. */}}
+{{- define "hub.chart" -}}
+{{- $charts := .root.Values.charts -}}
+repoURL: {{ $charts.repoURL | trimPrefix "oci://" | quote }}
+{{- if $charts.path }}
+path: {{ printf "%s/%s" (trimSuffix "/" $charts.path) .name | quote }}
+{{- else }}
+chart: {{ .name }}
+{{- end }}
+targetRevision: {{ $charts.version | default .root.Chart.Version | quote }}
+{{- end -}}
+
+{{/* hub.query: {root, view, more}: the plugin generator of a root. */}}
+{{- define "hub.query" -}}
+plugin:
+  configMapRef:
+    name: {{ .root.Values.service.plugin.configMap }}
+  requeueAfterSeconds: {{ .root.Values.roots.requeueAfterSeconds | int64 }}
+  input:
+    parameters:
+      {{- merge (dict "view" .view "hub" .root.Values.service.hub) (.more | default dict) | toYaml | nindent 6 }}
+{{- end -}}
+
+{{/* hub.removal: the Application's metadata from its parameter set: the reason why its member is quarantined, and with
+`deletion: cascade` the cascading finalizer. A key without a value would remove the template's. */}}
+{{- define "hub.removal" -}}
+{{ `{{- if or (eq .deletion "cascade") (get . "quarantine") }}` }}
+metadata:
+{{ `{{- end }}` }}
+{{ `{{- with get . "quarantine" }}` }}
+  annotations:
+    argosy.dev/quarantine: {{ `{{ quote . }}` }}
+{{ `{{- end }}` }}
+{{ `{{- if eq .deletion "cascade" }}` }}
+  finalizers:
+    - resources-finalizer.argocd.argoproj.io
+{{ `{{- end }}` }}
+{{- end -}}
+
+{{/* Everything about the values that a schema cannot say, or not say well. */}}
+{{- define "hub.validate" -}}
+{{- $v := .Values -}}
+{{- if not $v.service.source.git.url -}}
+{{- fail "service.source.git.url is required: the fleet repository, which Argo CD deploys from too" -}}
+{{- end -}}
+{{- if $v.service.owner -}}
+{{- fail "service.owner: a hub has none, it is a member's: install charts/generator-plugin there" -}}
+{{- end -}}
+{{- if ne $v.service.engine "argocd" -}}
+{{- fail (printf "service.engine: %s: this chart makes a hub of Argo CD; charts/agent-flux makes one of Flux" $v.service.engine) -}}
+{{- end -}}
+{{- if ne ($v.service.argocd.namespace | default .Release.Namespace) .Release.Namespace -}}
+{{- fail (printf "service.argocd.namespace: %s is not the release's: install the hub into the namespace of Argo CD" $v.service.argocd.namespace) -}}
+{{- end -}}
+{{- if and (include "hub.bool" $v.install.policies) (not (has .Release.Namespace $v.policies.namespaces)) -}}
+{{- fail (printf "policies.namespaces: expected %s, the namespace of Argo CD, among them" .Release.Namespace) -}}
+{{- end -}}
+{{- if hasKey $v.projects.tenants $v.projects.platform -}}
+{{- fail (printf "projects.tenants.%s: projects.platform is the tenant of the hub itself, and has a project already" $v.projects.platform) -}}
+{{- end -}}
+{{- $store := $v.secretStore -}}
+{{- range $provider, $keys := dict "aws" (list "region") "vault" (list "server" "auth") "gcp" (list "projectID") "azure" (list "vaultUrl") -}}
+{{- range $key := $keys -}}
+{{- if and (eq $store.provider $provider) (not (get (get $store $provider) $key)) -}}
+{{- fail (printf "secretStore.%s.%s is required with secretStore.provider: %s" $provider $key $provider) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- /* helm install and helm upgrade see the cluster; helm template and Argo CD do not */ -}}
+{{- if and (lookup "v1" "Namespace" "" "kube-system") (not (.Capabilities.APIVersions.Has "argoproj.io/v1alpha1/ApplicationSet")) -}}
+{{- fail (printf "this cluster has no ApplicationSets: install Argo CD into the namespace %s first" .Release.Namespace) -}}
+{{- end -}}
+{{- end -}}
