@@ -3,7 +3,12 @@
 GO       ?= go
 GOFLAGS  ?= -buildvcs=false
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 export GOFLAGS
+
+# The time of everything in images and archives: that of the commit.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+export SOURCE_DATE_EPOCH
 
 # Tools are built once per version and compiler, outside the checkout.
 CACHE                 := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/argosy
@@ -68,11 +73,53 @@ test: ## Run every test but e2e, and go vet (CASES=20: twenty times as many gene
 	$(GO) test -vet=off $(TESTFLAGS) ./...
 
 .PHONY: e2e
-e2e: build bin/hub ## Run the flows on a whole hub of real components
+e2e: export GENERATOR_PLUGIN = $(if $(IMAGE),$(CURDIR)/hack/image-run.sh)
+e2e: build bin/hub $(if $(IMAGE),image-root) ## Run the flows on a whole hub of real components (IMAGE=1: the service from its image)
 	bin/hub --build --argocd $(ARGOCD)
 	cd test/kustomizations && $(GO) vet ./... && $(GO) test ./...
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
 	cd test/e2e && ARGOCD=$(ARGOCD) $(GO) test -count=1 -timeout 60m -v $(TESTFLAGS) .
+
+# Where images get Debian's packages from: its archive, or a folder of .deb files (DEBS=FOLDER).
+MIRROR ?= http://deb.debian.org
+DEBS   ?=
+RELEASE = bin/release -version '$(VERSION)' -revision '$(REVISION)' -cache '$(CACHE)' -mirror '$(MIRROR)' -debs '$(DEBS)'
+
+.PHONY: bin/release
+bin/release:
+	@cd hack/release && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/release .
+
+.PHONY: image
+image: bin/release ## Write the images of service and command line for amd64 and arm64 as OCI layouts into dist/image
+	$(RELEASE) image
+
+.PHONY: image-root
+image-root: bin/release ## Unpack the service's image into dist/image-root
+	$(RELEASE) image generator-plugin
+	bin/release unpack dist/image/generator-plugin dist/image-root
+
+.PHONY: image-check
+image-check: bin/release ## Build the images twice, compare, and serve a commit from the service's; passes where no Debian archive is
+	@$(RELEASE) debs || { test $$? = 75 && echo 'image-check: skipped: the pinned packages are not to be had here' && exit 0; exit 1; } && \
+		$(MAKE) --no-print-directory image-twice
+
+.PHONY: image-twice
+image-twice: image
+	rm -rf dist/twice && mkdir -p dist/twice/checkout
+	tar --create --exclude=./.git --exclude=./bin --exclude=./dist . | tar --extract --directory dist/twice/checkout
+	cd dist/twice/checkout && ../../../$(RELEASE) -dist ../dist image >/dev/null
+	diff -r dist/image dist/twice/dist/image
+	rm -rf dist/twice
+	bin/release unpack dist/image/generator-plugin dist/image-root
+	cd hack/release && $(GO) test -count=1 -v -run TestServiceRunsFromImageFiles .
+
+.PHONY: pins
+pins: bin/release ## Pin today's versions of the Debian packages in the images
+	$(RELEASE) pins
+
+.PHONY: release-test
+release-test: ## Test the tools that make releases
+	cd hack/release && $(GO) vet ./... && $(GO) test ./...
 
 # How many accidents `make chaos` has happen, and the seed that they come from.
 ACCIDENTS ?= 1000
@@ -131,6 +178,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters (.golangci.yml); the first time builds
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION) .github/workflows/*.yaml docs/ci/github-actions*.yaml
 	cd test/e2e && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 	cd test/accidents && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
+	cd hack/release && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 	cd test/kustomizations && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 
 .PHONY: fmt

@@ -120,16 +120,16 @@ func (c credentials) check(a address) string {
 }
 
 // helper is a Git credential helper that hands out what stands in the credentials folder, or in the
-// environment. Its text holds no secret, and printf is the shell's own, so that none gets onto a
-// command line.
+// environment. Its text holds no secret. read and printf are the shell's own: no secret gets onto a
+// command line, and an image needs no program but sh.
 func (c credentials) helper(a address) string {
 	switch {
 	case a.scope == "":
 		return ""
 	case c.password:
 		return `!f() { test "$1" = get || exit 0; d=$ARGOSY_GIT_CREDENTIALS; ` +
-			`if test -e "$d/username"; then u=$(cat "$d/username"); else u=git; fi; ` +
-			`printf 'username=%s\npassword=%s\n' "$u" "$(cat "$d/password")"; }; f`
+			`u=git; if test -e "$d/username"; then IFS= read -r u <"$d/username"; fi; IFS= read -r p <"$d/password"; ` +
+			`printf 'username=%s\npassword=%s\n' "$u" "$p"; }; f`
 	case a.username != "" || a.password != "":
 		return `!f() { test "$1" = get || exit 0; ` +
 			`printf 'username=%s\npassword=%s\n' "$ARGOSY_GIT_USERNAME" "$ARGOSY_GIT_PASSWORD"; }; f`

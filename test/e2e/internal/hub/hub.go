@@ -182,7 +182,13 @@ func Build(ctx context.Context, checkout string, progress func(line string), com
 	return component.Build(ctx, component.Options{Root: filepath.Join(checkout, "test", "e2e", "components"), Progress: progress}, components...)
 }
 
-func (h *Hub) bin(name string) string { return filepath.Join(h.o.Checkout, "bin", name) }
+// bin is one of our programs. GENERATOR_PLUGIN names another program that starts the service.
+func (h *Hub) bin(name string) string {
+	if program := os.Getenv("GENERATOR_PLUGIN"); program != "" && name == "generator-plugin" {
+		return program
+	}
+	return filepath.Join(h.o.Checkout, "bin", name)
+}
 
 // readFacts reads a file of kind Facts.
 func readFacts(file string) (map[string]Facts, error) {

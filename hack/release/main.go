@@ -1,0 +1,78 @@
+// Command release makes what users install: images, archives, charts, and the papers that prove
+// what they are. The Makefile calls it in the checkout.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/argosy-hub/argosy/hack/release/debs"
+)
+
+// exitUnavailable tells CI that something outside cannot be reached (EX_TEMPFAIL of sysexits.h).
+const exitUnavailable = 75
+
+// options are those of all commands.
+type options struct {
+	version, revision, dist, cache, mirror, local, pins string
+	arguments                                           []string
+}
+
+var commands = map[string]struct {
+	help string
+	run  func(context.Context, options) error
+}{
+	"image":  {"write the images as OCI layouts into dist", images},
+	"unpack": {"write an image's files of this architecture: unpack LAYOUT FOLDER", unpack},
+	"debs":   {"download the pinned Debian packages; status 75 says that they are not to be had", fetch},
+	"pins":   {"pin today's versions of the Debian packages", updatePins},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	switch {
+	case errors.Is(err, debs.ErrUnavailable):
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(exitUnavailable)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, arguments []string) error {
+	var o options
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.StringVar(&o.version, "version", "", "version, with its v")
+	flags.StringVar(&o.revision, "revision", "", "commit of the checkout")
+	flags.StringVar(&o.dist, "dist", "dist", "folder of the results")
+	flags.StringVar(&o.cache, "cache", "", "folder for downloads")
+	flags.StringVar(&o.mirror, "mirror", "http://deb.debian.org", "Debian's archive")
+	flags.StringVar(&o.local, "debs", "", "folder of .deb files to take instead of downloading")
+	flags.StringVar(&o.pins, "pins", filepath.Join("hack", "release", "debs.txt"), "file of the pinned packages")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	command, is := commands[flags.Arg(0)]
+	if !is {
+		var help strings.Builder
+		for name, c := range commands {
+			fmt.Fprintf(&help, "\n  %s: %s", name, c.help)
+		}
+		return fmt.Errorf("command %q: expected one of%s", flags.Arg(0), help.String())
+	}
+	o.arguments = flags.Args()[1:]
+	return command.run(ctx, o)
+}
+
+func (o options) archive() debs.Archive {
+	return debs.Archive{Cache: filepath.Join(o.cache, "debs"), Mirror: o.mirror, Local: o.local}
+}
