@@ -51,7 +51,7 @@ func TestFactsOfFlux(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known, sets, err := f.openFacts(f.logger(io.Discard))
+		known, sets, err := f.openFacts(f.log.logger(io.Discard))
 		if err != nil || sets != nil {
 			t.Fatal(err, sets)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -18,7 +17,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/gitsocket"
 	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
@@ -26,6 +27,7 @@ import (
 type flags struct {
 	server.Options // its own flags, then what the others open
 	repository     git.Options
+	gitSocket      string
 
 	stateDir, stateIn, stateNamespace, stateKeys string
 	facts, namespace, kubeconfig                 string
@@ -33,7 +35,7 @@ type flags struct {
 	grants, grantsNamespace                      string
 	refreshSets                                  bool
 	pluginConfigMap                              string
-	logFormat, logLevel                          string
+	log                                          logFlags
 	auditLog                                     string
 }
 
@@ -44,13 +46,8 @@ func newCommand(f *flags, serve func(context.Context) error) *cobra.Command {
 		Short: "Serves a fleet's repository to Argo CD's plugin generator",
 		Example: `  generator-plugin --source DIR --hub NAME --token-file FILE
   generator-plugin --source URL --ref main --hub NAME --token-file FILE --facts kubernetes`,
-		Version: versionText(),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unexpected argument %q", args[0])
-			}
-			return nil
-		},
+		Version:       versionText(),
+		Args:          noArguments,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PreRunE: func(*cobra.Command, []string) error {
@@ -66,17 +63,25 @@ func newCommand(f *flags, serve func(context.Context) error) *cobra.Command {
 	}
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	f.register(cmd.Flags())
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.SetHelpCommand(&cobra.Command{Hidden: true})
 	return cmd
+}
+
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q", args[0])
+	}
+	return nil
 }
 
 // register adds the flags with their defaults.
 func (f *flags) register(fs *pflag.FlagSet) {
 	f.Options = server.Defaults()
 	fs.StringVar(&f.repository.Location, "source", "", "the fleet's repository: a `folder`, which is watched, or a Git URL (required)")
-	fs.StringVar(&f.repository.Ref, "ref", "main", "branch, tag or commit of a Git `source`")
+	registerGit(fs, &f.repository)
 	fs.DurationVar(&f.repository.Interval, "interval", time.Minute, "how often a Git source is polled")
-	fs.StringVar(&f.repository.Credentials, "git-credentials", "", "`folder` with the files username and password, or identity and known_hosts")
-	fs.StringVar(&f.repository.Signers, "source-signers", "", "`file` of allowed signers (ssh-keygen(1)) of a Git source: no commit is served that none of them has signed by ssh; without it, every commit is")
+	fs.StringVar(&f.gitSocket, "git-socket", "", "`socket` of generator-plugin git, which runs Git in the service's place: with the same --source and --ref, its own credentials and its own --state-dir")
 	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and the last accepted snapshot and responses; without it, all are lost")
 	fs.StringVar(&f.stateIn, "state", "", "where the last accepted snapshot, responses and facts are stored: kubernetes, in ConfigMaps that replicas share, or a `folder`, as --state-dir; default: --state-dir")
 	fs.StringVar(&f.stateNamespace, "state-namespace", "", "`namespace` of these ConfigMaps, with --state kubernetes; default: the pod's own")
@@ -107,10 +112,16 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.MaxConnections, "max-connections", f.MaxConnections, "how many connections are open at once; beyond, the one that has waited longest is closed")
 	fs.IntVar(&f.MaxConcurrent, "max-concurrent", f.MaxConcurrent, "how many requests are worked on at once; beyond, 429 after a short wait")
 	fs.DurationVar(&f.DrainDelay, "drain-delay", f.DrainDelay, "how long to serve after a signal, while /readyz already says 503")
-	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
-	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	f.log.register(fs)
 	fs.StringVar(&f.auditLog, "audit-log", "", "`file` that gets one line of JSON for each request, rotated secret and used approval; - is standard output; default: none")
 	fs.Bool("version", false, "print the version and exit") // cobra looks it up
+}
+
+// registerGit adds the flags that both commands have about a Git source.
+func registerGit(fs *pflag.FlagSet, o *git.Options) {
+	fs.StringVar(&o.Ref, "ref", "main", "branch, tag or commit of a Git `source`")
+	fs.StringVar(&o.Credentials, "git-credentials", "", "`folder` with the files username and password, or identity and known_hosts")
+	fs.StringVar(&o.Signers, "source-signers", "", "`file` of allowed signers (ssh-keygen(1)) of a Git source: no commit is served that none of them has signed by ssh; without it, every commit is")
 }
 
 // normalize makes one argument of `--source git URL`, and two dashes of one: no flag has a short
@@ -158,14 +169,12 @@ func (f *flags) validate() error {
 		return errors.New("--plugin-configmap is empty; expected the name that ApplicationSets have in plugin.configMapRef")
 	case f.repository.Interval <= 0:
 		return fmt.Errorf("--interval %s; expected more than nothing", f.repository.Interval)
-	case f.logFormat != "text" && f.logFormat != "json":
-		return fmt.Errorf("--log-format %q; expected text or json", f.logFormat)
+	case f.gitSocket != "" && !git.IsURL(f.repository.Location):
+		return errors.New("--git-socket needs the URL of a Git repository as --source")
+	case f.gitSocket != "" && f.repository.Credentials+f.repository.Signers != "":
+		return errors.New("--git-credentials and --source-signers are for generator-plugin git, where the service has a --git-socket")
 	}
-	var level slog.Level
-	if level.UnmarshalText([]byte(f.logLevel)) != nil {
-		return fmt.Errorf("--log-level %q; expected debug, info, warn or error", f.logLevel)
-	}
-	return nil
+	return f.log.validate()
 }
 
 // captured has the client libraries' log set once: it is the whole process's, and they read it
@@ -174,7 +183,7 @@ var captured sync.Once
 
 // open opens what the flags name.
 func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
-	log := f.logger(stderr)
+	log := f.log.logger(stderr)
 	captured.Do(func() { hub.CaptureLogs(log) })
 	o := f.Options
 	o.Logger = log
@@ -191,20 +200,22 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 	if err := f.state(&o); err != nil {
 		return o, err
 	}
-	repository := f.repository
-	repository.StateDir = f.stateDir
-	o.Source, err = location.Open(repository)
+	o.Source, err = f.openSource()
 	return o, err
 }
 
-func (f *flags) logger(w io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(f.logLevel)) // checked
-	o := &slog.HandlerOptions{Level: level}
-	if f.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
+// openSource opens the repository: by Git's own process, or in this one.
+func (f *flags) openSource() (source.Source, error) {
+	repository := f.repository
+	repository.StateDir = f.stateDir
+	if f.gitSocket == "" {
+		return location.Open(repository)
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	name, ref, err := repository.Name()
+	if err != nil {
+		return nil, err
+	}
+	return gitsocket.New(gitsocket.Options{Socket: f.gitSocket, Name: name, Ref: ref, Interval: repository.Interval}), nil
 }
 
 // version is written by the linker (-X main.version=v1.2.3).

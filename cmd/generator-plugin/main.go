@@ -37,6 +37,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return server.Run(ctx, options, func(s *server.Server) { go announce(ctx, stderr, s) })
 	})
+	g := &gitFlags{}
+	cmd.AddCommand(newGitCommand(g, func(ctx context.Context) error {
+		valid = true
+		return g.serve(ctx, stderr)
+	}))
 	cmd.SetArgs(normalize(args))
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)

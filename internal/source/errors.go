@@ -24,7 +24,9 @@ const (
 	Unstable       Reason = "unstable"        // files vanish while they are being read
 	GitMissing     Reason = "git-missing"     // no git command
 	GitFailed      Reason = "git-failed"      // anything else git says
-	InvalidOptions Reason = "invalid-options" // what New and New refuse
+	GitAway        Reason = "git-away"        // Git's own process is away, or hangs
+	GitRefused     Reason = "git-refused"     // what Git's own process sends is no snapshot
+	InvalidOptions Reason = "invalid-options" // what New refuses
 	Canceled       Reason = "canceled"        // the caller's context has ended
 )
 

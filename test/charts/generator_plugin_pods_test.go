@@ -79,7 +79,7 @@ func TestGeneratorPluginRBAC(t *testing.T) {
 		t.Errorf("without refresh:\n%s", diff)
 	}
 	objects = rendering{}.objects(t, generatorPlugin, onHub, "facts: {from: none}")
-	if roles := all[*rbacv1.Role](objects); len(roles) != 0 || *one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec.AutomountServiceAccountToken {
+	if roles := all[*rbacv1.Role](objects); len(roles) != 0 || hasToken(one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec) {
 		t.Error("facts: none needs no permission")
 	}
 }
@@ -107,7 +107,7 @@ func TestGeneratorPluginRBACForFlux(t *testing.T) {
 				got = append(got, arg)
 			}
 		}
-		if *pod.AutomountServiceAccountToken {
+		if hasToken(pod) {
 			got = append(got, "token")
 		}
 		for _, role := range all[*rbacv1.Role](objects) {
@@ -154,7 +154,7 @@ func TestGeneratorPluginRBACForGrants(t *testing.T) {
 		if want != "" {
 			expected = []string{"--grants=one", "--grants-namespace=" + want}
 		}
-		if diff := cmp.Diff(expected, args); diff != "" || want != "" && !*pod.AutomountServiceAccountToken {
+		if diff := cmp.Diff(expected, args); diff != "" || want != "" && !hasToken(pod) {
 			t.Errorf("%s: %s", values, diff)
 		}
 		var roles []*rbacv1.Role

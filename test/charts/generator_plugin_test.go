@@ -195,13 +195,13 @@ func TestGeneratorPluginFlags(t *testing.T) {
 		want   []string
 	}{
 		"git": {onHub, []string{
-			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
+			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--git-socket=/run/argosy-git/socket", "--hub=hub-eu", "--listen=:8080",
 			"--token-file=/etc/argosy/token/token", "--facts=kubernetes", "--namespace=argocd",
 			"--plugin-configmap=generator-plugin", "--state-dir=/var/lib/argosy",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 		"no refresh": {onHub + "plugin: {configMap: other, refreshApplicationSets: 'false'}", []string{
-			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
+			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--git-socket=/run/argosy-git/socket", "--hub=hub-eu", "--listen=:8080",
 			"--token-file=/etc/argosy/token/token", "--facts=kubernetes", "--namespace=argocd",
 			"--refresh-applicationsets=false", "--state-dir=/var/lib/argosy",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
@@ -216,7 +216,7 @@ logLevel: debug
 drainDelay: 1s
 extraArgs: [--kubeconfig=/x]
 `, []string{
-			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
+			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--git-socket=/run/argosy-git/socket", "--hub=hub-eu", "--listen=:8080",
 			"--token-file=/etc/argosy/token/bearer", "--facts=/etc/argosy/facts/facts.yaml", "--state-dir=/var/lib/argosy",
 			"--tls-cert=/etc/argosy/tls/tls.crt", "--tls-key=/etc/argosy/tls/tls.key", "--max-request-bytes=1048576",
 			"--max-response-bytes=20000000", "--max-concurrent=8", "--max-webhook-bytes=2000000", "--max-connections=100", "--drain-delay=1s", "--log-format=text", "--log-level=debug", "--kubeconfig=/x",
@@ -227,14 +227,14 @@ tls: {enabled: true, secretName: tls, clientCASecret: ca, clientCAKey: bundle.pe
 plugin: {baseUrl: https://proxy}
 facts: {from: none}
 `, []string{
-			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
+			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--git-socket=/run/argosy-git/socket", "--hub=hub-eu", "--listen=:8080",
 			"--token-file=/etc/argosy/token/token", "--tokens-file=/etc/argosy/tokens-config/tokens.yaml", "--tokens-dir=/etc/argosy/tokens",
 			"--facts=none", "--state-dir=/var/lib/argosy", "--tls-cert=/etc/argosy/tls/tls.crt", "--tls-key=/etc/argosy/tls/tls.key",
 			"--tls-client-ca=/etc/argosy/client-ca/bundle.pem", "--token-rate=2.5", "--token-burst=10", "--failure-rate=1", "--failure-burst=20",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 		"state": {onHub + "state: {type: kubernetes, namespace: argosy-state, keysSecret: state-keys}\nfacts: {from: none}\n", []string{
-			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--hub=hub-eu", "--listen=:8080",
+			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--git-socket=/run/argosy-git/socket", "--hub=hub-eu", "--listen=:8080",
 			"--token-file=/etc/argosy/token/token", "--facts=none", "--state-dir=/var/lib/argosy", "--state=kubernetes", "--state-namespace=argosy-state", "--state-keys-file=/etc/argosy/state-keys/keys",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
@@ -244,13 +244,15 @@ facts: {from: none}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			container := one[*appsv1.Deployment](t, rendering{}.objects(t, generatorPlugin, c.values), "").Spec.Template.Spec.Containers[0]
-			if diff := cmp.Diff(c.want, container.Args); diff != "" {
+			pod := one[*appsv1.Deployment](t, rendering{}.objects(t, generatorPlugin, c.values), "").Spec.Template.Spec
+			if diff := cmp.Diff(c.want, pod.Containers[0].Args); diff != "" {
 				t.Errorf("args (-want +got):\n%s", diff)
 			}
-			// with --version the command line is read, and nothing is opened
-			if out, err := exec.CommandContext(t.Context(), service, append(container.Args, "--version")...).CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, out)
+			for _, container := range pod.Containers { // with --version or --help the command line is read, and nothing is opened
+				nothing := map[string]string{"generator-plugin": "--version", "git": "--help"}[container.Name]
+				if out, err := exec.CommandContext(t.Context(), service, append(container.Args, nothing)...).CombinedOutput(); err != nil {
+					t.Errorf("%v: %s", err, out)
+				}
 			}
 		})
 	}
@@ -265,7 +267,7 @@ func TestStateInConfigMaps(t *testing.T) {
 	if diff := cmp.Diff(want, role.Rules); diff != "" || role.Namespace != "argosy-state" || binding.Namespace != "argosy-state" || binding.RoleRef.Name != role.Name {
 		t.Errorf("Role in %s, %+v: %s", role.Namespace, binding.RoleRef, diff)
 	}
-	if !*one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec.AutomountServiceAccountToken {
+	if !hasToken(one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec) {
 		t.Error("the pod has no token to write them with")
 	}
 	if roles := all[*rbacv1.Role](rendering{}.objects(t, generatorPlugin, onHub+"facts: {from: none}\n")); len(roles) != 0 {
@@ -378,13 +380,17 @@ func TestGeneratorPluginBadValues(t *testing.T) {
 		"tokens: [{name: a, existingSecret: s, allow: {routes: [fleet], tenant: [x]}}]": "at '/tokens/0/allow': additional properties 'tenant' not allowed",
 		"tokens: [{name: a, existingSecret: s, allow: {routes: [fleet]}}, {name: a, existingSecret: t, allow: {routes: [fleet]}}]": "tokens: the name a is taken",
 		"tokens: [{name: token-file, existingSecret: s, allow: {routes: [fleet]}}]":                                                "tokens: the name token-file is taken",
-		"extraArgs: [--tokens-file=x]":  "extraArgs: --tokens-file is set by the chart",
-		"extraArgs: [--hub=other]":      "extraArgs: --hub is set by the chart",
-		"argocd: {callers: []}":         "minItems: got 0, want 1",
-		"replicas: '2'":                 "at '/replicas': got string, want integer",
-		"service: {port: 70000}":        "at '/service/port': maximum: got 70,000, want 65,535",
-		"replicaCount: 2":               "at '': additional properties 'replicaCount' not allowed",
-		"source: {git: {branch: main}}": "at '/source/git': additional properties 'branch' not allowed",
+		"source: {git: {container: {extraArgs: [--socket=x]}}}":                                                                    "source.git.container.extraArgs: --socket is set by the chart",
+		"source: {git: {container: {mirrorSize: big}}}":                                                                            "at '/source/git/container/mirrorSize': 'big' does not match pattern",
+		"extraArgs: [--git-socket=x]":                                                                                              "extraArgs: --git-socket is set by the chart",
+		"extraArgs: [--source-signers=x]":                                                                                          "extraArgs: --source-signers is for Git's container: use source.git.container.extraArgs",
+		"extraArgs: [--tokens-file=x]":                                                                                             "extraArgs: --tokens-file is set by the chart",
+		"extraArgs: [--hub=other]":                                                                                                 "extraArgs: --hub is set by the chart",
+		"argocd: {callers: []}":                                                                                                    "minItems: got 0, want 1",
+		"replicas: '2'":                                                                                                            "at '/replicas': got string, want integer",
+		"service: {port: 70000}":                                                                                                   "at '/service/port': maximum: got 70,000, want 65,535",
+		"replicaCount: 2":                                                                                                          "at '': additional properties 'replicaCount' not allowed",
+		"source: {git: {branch: main}}":                                                                                            "at '/source/git': additional properties 'branch' not allowed",
 	} {
 		t.Run(values, func(t *testing.T) { rendering{}.fails(t, message, generatorPlugin, onHub, values) })
 	}

@@ -226,10 +226,19 @@ annotations:
 {{- if and (include "generator-plugin.localCluster" .) (not $v.owner) -}}
 {{- fail "localCluster.create needs owner: the name that the cluster gets" -}}
 {{- end -}}
+{{- range $arg := $v.source.git.container.extraArgs -}}
+{{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
+{{- if has $flag (list "source" "ref" "git-credentials" "socket" "state-dir" "log-format" "log-level") -}}
+{{- fail (printf "source.git.container.extraArgs: --%s is set by the chart: use its value" $flag) -}}
+{{- end -}}
+{{- end -}}
 {{- range $arg := $v.extraArgs -}}
 {{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
-{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "grants" "grants-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "state" "state-namespace" "state-keys-file" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
+{{- if has $flag (list "source" "ref" "interval" "git-socket" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "grants" "grants-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "state" "state-namespace" "state-keys-file" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
 {{- fail (printf "extraArgs: --%s is set by the chart: use its value" $flag) -}}
+{{- end -}}
+{{- if and (eq $flag "source-signers") $v.source.git.url -}}
+{{- fail "extraArgs: --source-signers is for Git's container: use source.git.container.extraArgs, with extraVolumes and source.git.container.extraVolumeMounts" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -239,13 +248,14 @@ annotations:
 {{- .Values.state.namespace | default .Release.Namespace -}}
 {{- end -}}
 
-{{/* What Go may use of the memory limit, four fifths; nothing without a limit in Mi or Gi, or where extraEnv has a GOMEMLIMIT. */}}
+{{/* What Go may use of a container's memory limit, in tenths of it; nothing without a limit in Mi or Gi, or where its own
+environment has a GOMEMLIMIT. */}}
 {{- define "generator-plugin.memoryLimit" -}}
-{{- $limit := toString (dig "limits" "memory" "" (.Values.resources | default dict)) -}}
+{{- $limit := toString (dig "limits" "memory" "" (.resources | default dict)) -}}
 {{- $own := false -}}
-{{- range .Values.extraEnv }}{{ if eq .name "GOMEMLIMIT" }}{{ $own = true }}{{ end }}{{ end -}}
+{{- range .env }}{{ if eq .name "GOMEMLIMIT" }}{{ $own = true }}{{ end }}{{ end -}}
 {{- if and (not $own) (regexMatch "^[0-9]+(Mi|Gi)$" $limit) -}}
 {{- $mebibytes := mul (trimSuffix "Mi" (trimSuffix "Gi" $limit) | int64) (hasSuffix "Gi" $limit | ternary 1024 1) -}}
-{{- printf "%dMiB" (div (mul $mebibytes 4) 5) -}}
+{{- printf "%dMiB" (div (mul $mebibytes .tenths) 10) -}}
 {{- end -}}
 {{- end -}}

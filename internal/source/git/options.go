@@ -1,6 +1,8 @@
 package git
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +36,31 @@ type Options struct {
 	// Timeout bounds one conversation with the server; a fetch may take five times as long. Default
 	// two minutes.
 	Timeout time.Duration
+}
+
+// Name returns how errors name the repository, without its credentials, and its ref. It refuses
+// what New refuses of the two.
+func (o Options) Name() (name, ref string, err error) {
+	a, ref, err := o.parse()
+	return nameOf(a), ref, err
+}
+
+func nameOf(a address) string { return fmt.Sprintf("git %q", a.display) }
+
+// parse reads the location and the ref.
+func (o Options) parse() (address, string, error) {
+	a, wrong := parseAddress(o.Location)
+	ref, hint := cmp.Or(o.Ref, defaultRef), ""
+	switch {
+	case wrong != "" && a.url != "":
+		hint = "credentials belong into the credentials folder"
+	case wrong == "" && !validRef(ref):
+		wrong, hint = fmt.Sprintf("ref %q is no valid name", ref), "give a branch, a tag or a commit id"
+	}
+	if wrong != "" {
+		return a, ref, &source.Error{Reason: source.InvalidOptions, Source: nameOf(a), Detail: wrong, Hint: hint}
+	}
+	return a, ref, nil
 }
 
 // IsURL reports whether Git would take the location for the address of a server: one with a scheme,

@@ -78,11 +78,13 @@ func New(o Options) (*Repository, error) { return newRepository(o, false) }
 
 // newRepository is New; with userConfig, git reads the configuration of user and system, too.
 func newRepository(o Options, userConfig bool) (*Repository, error) {
-	a, wrong := parseAddress(o.Location)
-	ref := cmp.Or(o.Ref, defaultRef)
+	a, ref, err := o.parse()
+	if err != nil {
+		return nil, err
+	}
 	g := &Repository{
 		Watcher: source.NewWatcher(cmp.Or(o.Interval, defaultInterval), true),
-		name:    fmt.Sprintf("git %q", a.display),
+		name:    nameOf(a),
 		address: a, ref: ref, userConfig: userConfig, limits: o.Limits.WithDefaults(),
 		timeout: cmp.Or(o.Timeout, defaultTimeout), program: "git",
 		fetched: "refs/argosy/fetched/" + digest(ref), good: "refs/argosy/good/" + digest(ref),
@@ -92,20 +94,9 @@ func newRepository(o Options, userConfig bool) (*Repository, error) {
 	invalid := func(detail, hint string) (*Repository, error) {
 		return nil, &source.Error{Reason: source.InvalidOptions, Source: g.name, Detail: detail, Hint: hint}
 	}
-	if wrong != "" {
-		hint := ""
-		if a.url != "" {
-			hint = "credentials belong into the credentials folder"
-		}
-		return invalid(wrong, hint)
-	}
-	if !validRef(ref) {
-		return invalid(fmt.Sprintf("ref %q is no valid name", ref), "give a branch, a tag or a commit id")
-	}
 	if o.Interval < 0 || o.Timeout < 0 {
 		return invalid("negative interval or timeout", "")
 	}
-	var err error
 	if g.credentials, err = findCredentials(o.Credentials); err != nil {
 		return invalid("the credentials folder cannot be read", "")
 	}

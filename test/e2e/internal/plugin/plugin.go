@@ -1,10 +1,11 @@
 // Package plugin runs generator-plugin as charts/generator-plugin ships it.
 //
 //  1. There is no kubelet here, so this package stands in for one, and for nothing else: a program
-//     is started with the arguments of a Deployment's only container. Its volumes become folders
-//     with what the Secrets and ConfigMaps hold, its listening address a port of 127.0.0.1, and the
-//     ServiceAccount's token, if the pod mounts it, reaches it as a kubeconfig. So what the program
-//     may see of a cluster is what the RBAC there allows, and no more.
+//     is started with the arguments of each of a Deployment's containers, the service's and Git's.
+//     Their volumes become folders with what the Secrets and ConfigMaps hold, the listening address
+//     a port of 127.0.0.1, and the ServiceAccount's token reaches a container that mounts it as a
+//     kubeconfig. So what a program may see of a cluster is what the RBAC there allows, and no
+//     more. The service finds no git command.
 //  2. On a hub (Start) the chart's objects are applied by this package, all but the Deployment, as
 //     somebody's Helm would.
 //  3. On a member (Delivered) nothing is applied: the Deployment, its RBAC, Secrets and ConfigMaps
@@ -40,7 +41,9 @@ const (
 	release     = "generator-plugin"
 	tokenSecret = "generator-plugin-token"
 	tokenKey    = "token"
-	readyWithin = time.Minute
+	// gitContainer is the container that runs Git.
+	gitContainer = "git"
+	readyWithin  = time.Minute
 
 	waitInterval   = 200 * time.Millisecond
 	followInterval = 5 * time.Second
@@ -146,30 +149,52 @@ func (p *Plugin) mount(ctx context.Context, deployment *unstructured.Unstructure
 }
 
 func (p *Plugin) start(ctx context.Context) error {
+	path := "PATH=" + os.Getenv("PATH")
+	if p.pod.git.Name != "" {
+		spec := process.Spec{Name: p.o.Name + "-git", Path: p.o.Binary, Dir: p.o.Dir, Env: append(p.pod.git.env(), path), ReadyLog: "generator-plugin git: serving"}
+		for _, a := range p.pod.git.args() {
+			spec.Args = append(spec.Args, p.shortSocket(a, "--socket="))
+		}
+		if _, err := p.o.Group.Start(ctx, spec); err != nil {
+			return err
+		}
+		path = "PATH=/nonexistent"
+	}
 	spec := process.Spec{
 		Name: p.o.Name, Path: p.o.Binary, Dir: p.o.Dir, Ports: []int{p.port},
 		Ready: process.WaitHTTP(p.URL+"/readyz", http.DefaultClient), ReadyTimeout: readyWithin,
-		Env: append(p.pod.env(), "PATH="+os.Getenv("PATH")),
+		Env: append(p.pod.service.env(), path),
 	}
-	if mounts := p.pod.spec.AutomountServiceAccountToken; mounts != nil && *mounts { // the chart's ServiceAccount does not
+	if p.pod.hasToken(p.pod.service) {
 		kubeconfig := filepath.Join(p.o.Dir, "kubeconfig")
 		if err := p.o.Cluster.ServiceAccountKubeconfig(ctx, p.o.Namespace, p.pod.spec.ServiceAccountName, kubeconfig); err != nil {
 			return err
 		}
 		spec.Env = append(spec.Env, "KUBECONFIG="+kubeconfig)
 	}
-	for _, a := range p.pod.args() {
+	for _, a := range p.pod.service.args() {
 		if strings.HasPrefix(a, "--listen=") {
 			a = fmt.Sprintf("--listen=127.0.0.1:%d", p.port)
 		}
 		if file, ok := strings.CutPrefix(a, "--token-file="); ok {
 			p.tokenFile = file
 		}
-		spec.Args = append(spec.Args, a)
+		spec.Args = append(spec.Args, p.shortSocket(a, "--git-socket="))
 	}
 	var err error
 	p.Process, err = p.o.Group.Start(ctx, spec)
 	return err
+}
+
+// shortSocket makes the path of a socket relative to the processes' folder: the address of one has
+// at most 108 bytes.
+func (p *Plugin) shortSocket(arg, flag string) string {
+	if path, is := strings.CutPrefix(arg, flag); is {
+		if short, err := filepath.Rel(p.o.Dir, path); err == nil {
+			return flag + short
+		}
+	}
+	return arg
 }
 
 // install applies what the chart renders, without its Deployment, which it returns.

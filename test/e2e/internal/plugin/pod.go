@@ -21,12 +21,17 @@ import (
 
 // pod is a Deployment's, with folders for its volumes (rule 1).
 type pod struct {
-	namespace string
-	spec      corev1.PodSpec
-	container corev1.Container
-	labels    map[string]string
-	dir       string            // of the volumes
-	folders   map[string]string // of the container's -> here
+	namespace    string
+	spec         corev1.PodSpec
+	service, git container
+	labels       map[string]string
+	dir          string // of the volumes
+}
+
+// container is one of a pod's; its name is empty if the pod has none.
+type container struct {
+	corev1.Container
+	folders map[string]string // of the container's -> here
 }
 
 func newPod(deployment *unstructured.Unstructured, namespace, dir string) (pod, error) {
@@ -38,18 +43,44 @@ func newPod(deployment *unstructured.Unstructured, namespace, dir string) (pod, 
 	if err != nil {
 		return pod{}, err
 	}
-	p := pod{namespace: namespace, dir: dir, folders: map[string]string{}, labels: labels}
+	p := pod{namespace: namespace, dir: dir, labels: labels}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &p.spec); err != nil {
 		return pod{}, err
 	}
-	if len(p.spec.Containers) != 1 {
-		return pod{}, fmt.Errorf("%d containers; expected 1", len(p.spec.Containers))
+	for _, c := range p.spec.Containers {
+		switch c.Name {
+		case release:
+			p.service = p.container(c)
+		case gitContainer:
+			p.git = p.container(c)
+		default:
+			return pod{}, fmt.Errorf("container %s; expected %s and %s", c.Name, release, gitContainer)
+		}
 	}
-	p.container = p.spec.Containers[0]
-	for _, m := range p.container.VolumeMounts {
-		p.folders[m.MountPath] = p.volume(m.Name)
+	if p.service.Name == "" {
+		return pod{}, fmt.Errorf("no container %s", release)
 	}
 	return p, nil
+}
+
+func (p pod) container(c corev1.Container) container {
+	out := container{c, map[string]string{}}
+	for _, m := range c.VolumeMounts {
+		out.folders[m.MountPath] = p.volume(m.Name)
+	}
+	return out
+}
+
+// hasToken reports whether a container mounts the ServiceAccount's token.
+func (p pod) hasToken(c container) bool {
+	return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool {
+		return isToken(v) && slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+	})
+}
+
+// isToken reports whether a volume holds the ServiceAccount's token.
+func isToken(v corev1.Volume) bool {
+	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ServiceAccountToken != nil })
 }
 
 // volume is the folder that stands for a volume.
@@ -68,8 +99,8 @@ func (p pod) mount(ctx context.Context, client *kube.Client) error {
 			err = p.fill(ctx, client, v.Name, kube.Secrets, v.Secret.SecretName, v.Secret.Items)
 		case v.ConfigMap != nil:
 			err = p.fill(ctx, client, v.Name, kube.ConfigMaps, v.ConfigMap.Name, v.ConfigMap.Items)
-		case v.EmptyDir == nil:
-			err = fmt.Errorf("volume %s: expected a Secret, a ConfigMap or an emptyDir", v.Name)
+		case v.EmptyDir == nil && !isToken(v):
+			err = fmt.Errorf("volume %s: expected a Secret, a ConfigMap, an emptyDir or the ServiceAccount's token", v.Name)
 		}
 		if err != nil {
 			return err
@@ -122,28 +153,28 @@ func (p pod) fill(ctx context.Context, client *kube.Client, volume string, r sch
 }
 
 // args are the container's, with the folders that stand for its own.
-func (p pod) args() []string {
-	out := make([]string, len(p.container.Args))
-	for i, a := range p.container.Args {
-		out[i] = p.local(a)
+func (c container) args() []string {
+	out := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		out[i] = c.local(a)
 	}
 	return out
 }
 
 // env is the container's environment.
-func (p pod) env() []string {
+func (c container) env() []string {
 	var out []string
-	for _, e := range p.container.Env {
-		out = append(out, e.Name+"="+p.local(e.Value))
+	for _, e := range c.Env {
+		out = append(out, e.Name+"="+c.local(e.Value))
 	}
 	return out
 }
 
 // local is a text with the folders in place of the container's paths.
-func (p pod) local(text string) string {
+func (c container) local(text string) string {
 	var pairs []string
-	for _, mount := range slices.Backward(slices.Sorted(maps.Keys(p.folders))) { // the longer path first
-		pairs = append(pairs, mount, p.folders[mount])
+	for _, mount := range slices.Backward(slices.Sorted(maps.Keys(c.folders))) { // the longer path first
+		pairs = append(pairs, mount, c.folders[mount])
 	}
 	return strings.NewReplacer(pairs...).Replace(text) // once: a folder here may be below /tmp, which is a volume there
 }

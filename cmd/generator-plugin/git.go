@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/gitsocket"
+)
+
+// gitFlags are the command line of the command that runs Git in the service's place.
+type gitFlags struct {
+	repository git.Options
+	socket     string
+	log        logFlags
+}
+
+// newGitCommand makes the command.
+func newGitCommand(f *gitFlags, serve func(context.Context) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "git --source URL --socket SOCKET",
+		Short: "Runs Git for a service that has --git-socket, in a process without its token",
+		Args:  noArguments,
+		PreRunE: func(*cobra.Command, []string) error {
+			switch {
+			case f.repository.Location == "":
+				return errors.New("--source is required")
+			case f.socket == "":
+				return errors.New("--socket is required")
+			case !git.IsURL(f.repository.Location):
+				return fmt.Errorf("--source %q; expected the URL of a Git repository", f.repository.Location)
+			}
+			return f.log.validate()
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context()) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.repository.Location, "source", "", "the fleet's repository: a Git `URL` (required)")
+	registerGit(fs, &f.repository)
+	fs.StringVar(&f.repository.StateDir, "state-dir", "", "`folder` of the Git mirror; without it, the mirror is made anew at each start")
+	fs.StringVar(&f.socket, "socket", "", "unix `socket` to listen on (required); who can open it can read the repository")
+	f.log.register(fs)
+	return cmd
+}
+
+// serve answers the service until the context ends.
+func (f *gitFlags) serve(ctx context.Context, stderr io.Writer) (err error) {
+	if f.repository.StateDir != "" {
+		if err := os.MkdirAll(f.repository.StateDir, 0o700); err != nil {
+			return fmt.Errorf("--state-dir: %w", err)
+		}
+	}
+	repository, err := git.New(f.repository)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, repository.Close()) }()
+	l, err := gitsocket.Listen(ctx, f.socket)
+	if err != nil {
+		return fmt.Errorf("--socket: %w", err)
+	}
+	fmt.Fprintf(stderr, "generator-plugin git: serving %s at %s\n", repository, f.socket)
+	_, ref, _ := f.repository.Name() // New has accepted it
+	return (&gitsocket.Server{Source: repository, Ref: ref, Log: f.log.logger(stderr)}).Serve(ctx, l)
+}

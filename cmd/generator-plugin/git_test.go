@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+)
+
+// asCommand makes the test's program the command itself.
+const asCommand = "ARGOSY_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// process starts the command in a process of its own with a little environment, and returns what
+// the first line of its standard error that matches says.
+func process(t *testing.T, env []string, says string, args ...string) (p *exec.Cmd, found string) {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	t.Cleanup(cancel)
+	p = exec.CommandContext(ctx, program, args...)
+	p.Env = append(env, asCommand+"=1", "TMPDIR="+t.TempDir())
+	stderr, err := p.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
+	lines, pattern := bufio.NewScanner(stderr), regexp.MustCompile(says)
+	for lines.Scan() {
+		if m := pattern.FindStringSubmatch(lines.Text()); m != nil {
+			go func() { // the pipe must not fill up
+				for lines.Scan() {
+				}
+			}()
+			return p, m[len(m)-1]
+		}
+	}
+	t.Fatalf("%v ended without %q", args, says)
+	return nil, ""
+}
+
+// C11: the service runs no Git and has no credentials for it: Git is another process, which has
+// both, and no token. What becomes of that process changes no response, and /readyz and the metric
+// say it.
+func TestGitInAProcessOfItsOwn(t *testing.T) {
+	repo := sourcetest.NewRepo(t)
+	first := repo.Commit(fleettest.TwoHubs())
+	remote := repo.Server("fleet", "password-of-git", nil)
+	credentials := t.TempDir()
+	sourcetest.Write(t, credentials, map[string]string{"username": "fleet", "password": "password-of-git"})
+	dir, err := os.MkdirTemp("", "argosy-") // the address of a socket is at most 108 bytes long
+	sourcetest.Check(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket, mirror := filepath.Join(dir, "git.sock"), t.TempDir()
+	git := func() *exec.Cmd {
+		p, _ := process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin git: serving`, "git",
+			"--source", remote.URL, "--socket", socket, "--git-credentials", credentials, "--state-dir", mirror)
+		return p
+	}
+	running := git()
+	service, address := process(t, []string{"PATH=/nonexistent"}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `+first,
+		"--source", remote.URL, "--git-socket", socket, "--hub", "hub-1", "--token-file", file(t, "secret\n"), "--listen", "127.0.0.1:0", "--interval", "50ms", "--drain-delay", "0s")
+
+	probe := func(path string) string {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+path, nil)
+		sourcetest.Check(t, err)
+		_, body := answer(t, r)
+		return body
+	}
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for end := time.Now().Add(patient); !is(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("never %s: %s", what, probe("/readyz"))
+			}
+		}
+	}
+	serves := func(commit, member string) {
+		t.Helper()
+		if code, body := query(t, address, "members"); code != http.StatusOK || !strings.Contains(body, `"revision":"`+commit) || !strings.Contains(body, `"name":"`+member+`"`) {
+			t.Errorf("%d %.300s; want %s of %s", code, body, member, commit)
+		}
+	}
+	serves(first, "a")
+
+	sourcetest.Check(t, running.Process.Kill())
+	_ = running.Wait()
+	second := repo.Commit(map[string]string{"fleet/fleet-members/hub-1/c.yaml": "clusterName: c\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: hub-1/c\n"})
+	until("degraded", func() bool {
+		return strings.Contains(probe("/readyz"), `"reason":"git-away"`) && strings.Contains(probe("/metrics"), `reason="git-away"`)
+	})
+	serves(first, "a")
+	git()
+	until("at the second commit", func() bool { return strings.Contains(probe("/readyz"), `"revision":"`+second) })
+	serves(second, "c")
+	if strings.Contains(probe("/readyz"), "git-away") {
+		t.Error("it still says that Git is away")
+	}
+	sourcetest.Check(t, service.Process.Signal(os.Interrupt))
+	if err := service.Wait(); err != nil {
+		t.Errorf("the service ended with %v", err)
+	}
+}
+
+func TestGitUsageErrors(t *testing.T) {
+	service := []string{"--hub", "h", "--token-file", file(t, "secret"), "--git-socket", "s", "--source"}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"git"}, "--source is required"},
+		{[]string{"git", "--source", "https://example.org/x"}, "--socket is required"},
+		{[]string{"git", "--source", ".", "--socket", "s"}, `--source "."; expected the URL of a Git repository`},
+		{[]string{"git", "--source", "https://example.org/x", "--socket", "s", "more"}, `unexpected argument "more"`},
+		{[]string{"git", "--source", "https://example.org/x", "--socket", "s", "--log-format", "xml"}, `--log-format "xml"`},
+		{[]string{"git", "--source", "https://example.org/x?token=hidden", "--socket", "s"}, `git "https://example.org/x?...": the URL has a query`},
+		{[]string{"git", "--source", "https://example.org/x", "--socket", "/nosuch/s"}, "--socket: "},
+		{append(service, "."), "--git-socket needs the URL of a Git repository as --source"},
+		{append(service, "https://example.org/x", "--git-credentials", "c"), "--git-credentials and --source-signers are for generator-plugin git"},
+		{append(service, "https://example.org/x", "--source-signers", "c"), "--git-credentials and --source-signers are for generator-plugin git"},
+		{append(service, "https://example.org/x?token=hidden"), `git "https://example.org/x?...": the URL has a query`},
+		{append(service, "https://example.org/x", "--ref", "a b"), `ref "a b" is no valid name`},
+	} {
+		var stdout, stderr strings.Builder
+		if code := run(t.Context(), c.args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), c.want) || strings.Contains(stderr.String(), "hidden") {
+			t.Errorf("%v: %d, %s; want %q", c.args, code, stderr.String(), c.want)
+		}
+	}
+}

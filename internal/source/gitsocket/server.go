@@ -1,0 +1,222 @@
+package gitsocket
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+const (
+	// maxClients bounds the conversations at a time. The service has one.
+	maxClients = 4
+	// requestTime is the time that a client has for its request.
+	requestTime = 10 * time.Second
+)
+
+// Server answers clients of one source.
+type Server struct {
+	Source source.Source // String names the repository
+	Ref    string
+	Log    *slog.Logger
+
+	mu   sync.Mutex
+	last *snapshot.Snapshot // what a client has got last, and what a difference begins with
+}
+
+// Listen opens the socket, in place of one that an earlier process has left.
+func Listen(ctx context.Context, path string) (net.Listener, error) {
+	if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path); err == nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("socket %q: another process listens", path)
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == os.ModeSocket {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o660); err != nil { //nolint:gosec // the service may have another user of the same group
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// Serve answers clients until the context ends. It closes the listener.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	free := make(chan struct{}, maxClients)
+	for {
+		conn, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return errors.Join(err, l.Close())
+		}
+		select {
+		case free <- struct{}{}:
+		default: // one that hangs keeps no other from its place for ever: it ends by its deadlines
+			_ = conn.Close()
+			continue
+		}
+		clients.Go(func() {
+			defer func() { <-free }()
+			err := s.answer(ctx, conn)
+			if err = errors.Join(err, conn.Close()); err != nil && ctx.Err() == nil {
+				s.Log.Warn("a poll has not been answered", "error", err)
+			}
+		})
+	}
+}
+
+// answer has one conversation.
+func (s *Server) answer(ctx context.Context, conn net.Conn) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if err := conn.SetReadDeadline(time.Now().Add(requestTime)); err != nil {
+		return err
+	}
+	in := bufio.NewReaderSize(conn, maxLine)
+	var r request
+	if err := readLine(in, &r); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil // somebody looked whether there is a process
+		}
+		return fmt.Errorf("read a request: %w", err)
+	}
+	out := bufio.NewWriterSize(&patientWriter{conn}, 64<<10)
+	if wrong := s.check(r); wrong != nil {
+		return errors.Join(writeLine(out, frame{Start: &start{Error: wrong}}), writeLine(out, frame{End: true}), out.Flush())
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	go func() { // a client that goes away has no use for the poll; it sends nothing more
+		_, _ = in.ReadByte()
+		cancel()
+	}()
+	snap, err, gone := s.poll(ctx, out)
+	if gone != nil {
+		return gone
+	}
+	return s.send(out, r.Have, snap, err)
+}
+
+// check refuses a client that expects another repository: it would take one for the other.
+func (s *Server) check(r request) *failure {
+	name := s.Source.String()
+	switch {
+	case r.Protocol != protocol:
+		return &failure{source.InvalidOptions, fmt.Sprintf("Git's process speaks protocol %d, the service %d", protocol, r.Protocol), "run both from one image"}
+	case r.Source != name || r.Ref != s.Ref:
+		return &failure{source.InvalidOptions, fmt.Sprintf("Git's process reads %s at %q", name, s.Ref), "give both processes the same --source and --ref"}
+	}
+	return nil
+}
+
+// poll polls the source, and meanwhile says that it does.
+func (s *Server) poll(ctx context.Context, out *bufio.Writer) (snap *snapshot.Snapshot, err, gone error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		snap, err = s.Source.Snapshot(ctx)
+	}()
+	tick := time.NewTicker(busyInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return snap, err, ctx.Err()
+		case <-tick.C:
+			if gone == nil {
+				gone = errors.Join(writeLine(out, frame{Busy: true}), out.Flush())
+			}
+		}
+	}
+}
+
+// send sends the result of a poll. A client that has a snapshot gets none beside an error: its own
+// stays.
+func (s *Server) send(out *bufio.Writer, have string, snap *snapshot.Snapshot, err error) error {
+	var begin start
+	if err != nil {
+		begin.Error = &failure{Reason: source.ReasonOf(err), Detail: text(err.Error())}
+		var e *source.Error
+		if errors.As(err, &e) {
+			begin.Error = &failure{e.Reason, text(e.Detail), text(e.Hint)}
+		}
+	}
+	if snap == nil || err != nil && have != "" {
+		return errors.Join(writeLine(out, frame{Start: &begin}), writeLine(out, frame{End: true}), out.Flush())
+	}
+	s.mu.Lock()
+	base := s.last
+	s.mu.Unlock()
+	switch {
+	case have == snap.Revision:
+		base = snap
+	case base != nil && have != base.Revision:
+		base = nil
+	}
+	begin.Revision = snap.Revision
+	if base != nil {
+		begin.Base = base.Revision
+	}
+	if err := writeLine(out, frame{Start: &begin}); err != nil {
+		return err
+	}
+	for _, path := range snapshot.Changed(base, snap) {
+		if err := sendFile(out, path, snap.File(path)); err != nil {
+			return err
+		}
+	}
+	if err := cmp.Or(writeLine(out, frame{End: true}), out.Flush()); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.last = snap
+	s.mu.Unlock()
+	return nil
+}
+
+func sendFile(out *bufio.Writer, path string, f *snapshot.File) error {
+	switch {
+	case f == nil:
+		return writeLine(out, frame{Gone: []byte(path)})
+	case f.Err != nil:
+		return writeLine(out, frame{File: &file{Path: []byte(path), Fault: faultOf(f.Err)}})
+	}
+	if err := writeLine(out, frame{File: &file{Path: []byte(path), Size: int64(len(f.Data))}}); err != nil {
+		return err
+	}
+	_, err := out.Write(f.Data)
+	return err
+}
+
+// patientWriter gives up when the other side reads nothing for long.
+type patientWriter struct{ net.Conn }
+
+func (w *patientWriter) Write(p []byte) (int, error) {
+	if err := w.SetWriteDeadline(time.Now().Add(silence)); err != nil {
+		return 0, err
+	}
+	return w.Conn.Write(p)
+}
