@@ -193,6 +193,20 @@ $(GOLANGCI_LINT):
 docs: ## Write the references of the commands again
 	$(GO) test ./cmd/... -run 'DocIsUpToDate$$' -update
 
+# promtool of the PATH, or of Debian's package, which is not installed: its service would listen.
+PROMTOOL := $(or $(shell command -v promtool),$(CACHE)/tools/promtool)
+
+.PHONY: alerts
+alerts: $(PROMTOOL) ## Test the alerts of charts/generator-plugin with promtool
+	$(PROMTOOL) check rules charts/generator-plugin/alerts.yaml
+	$(PROMTOOL) test rules test/alerts/cases.yaml
+
+$(CACHE)/tools/promtool:
+	@mkdir -p $(@D)
+	set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; cd "$$dir"; \
+		apt-get download -q prometheus 2>/dev/null || { apt-get update -q && apt-get download -q prometheus; }; \
+		dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool; mv usr/bin/promtool $@
+
 .PHONY: generate
 generate: ## Write the generated files again
 	$(GO) generate ./...

@@ -115,12 +115,13 @@ var (
 	lastKnownDesc = prometheus.NewDesc("argosy_last_known_members",
 		"Members of the hub whose cluster Secrets are gone, computed from their last known facts.", nil, nil)
 	stateDesc   = prometheus.NewDesc("argosy_state_problems", "Parts of the stored state that cannot be used, read or written; absent without a store.", nil, nil)
+	expiryDesc  = prometheus.NewDesc("argosy_tls_certificate_not_after_timestamp_seconds", "When the certificate of the service expires; absent without TLS.", nil, nil)
 	membersDesc = prometheus.NewDesc("argosy_members", "Members in the served revision.", []string{"hub"}, nil)
 )
 
 // Describe names the metrics.
 func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, membersDesc} {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, expiryDesc, membersDesc} {
 		ch <- d
 	}
 }
@@ -146,6 +147,11 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	for cause, v := range stale {
 		gauge(staleDesc, v, string(cause))
+	}
+	if c.s.tlsConfig != nil {
+		if cert, err := c.s.tlsConfig.GetCertificate(nil); err == nil {
+			gauge(expiryDesc, seconds(cert.Leaf.NotAfter))
+		}
 	}
 	if stored := c.s.storedState(st); stored != nil {
 		gauge(stateDesc, float64(len(stored.Problems)))

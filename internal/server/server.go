@@ -37,6 +37,7 @@ type Server struct {
 	tokens         *access.Tokens
 	attempts       *access.Attempts
 	clients        *tlsreload.Authorities // nil where clients need no certificate
+	tlsConfig      *tls.Config            // nil without TLS
 	metrics        *metrics
 	slots          chan struct{}
 	webhooks       chan struct{} // slots of signed bodies that are read
@@ -74,8 +75,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.attempts = access.NewAttempts(o.FailureRate, o.FailureBurst)
-	config, err := s.tls()
-	if err != nil {
+	if s.tlsConfig, err = s.tls(); err != nil {
 		return nil, err
 	}
 	s.responses = new(response.Cache)
@@ -110,7 +110,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	s.http = &http.Server{
-		Handler: s.handler(), TLSConfig: config, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		Handler: s.handler(), TLSConfig: s.tlsConfig.Clone(), ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
 		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.listener.changed, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 	}

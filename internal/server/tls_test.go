@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
@@ -55,7 +56,8 @@ func TestTLSWithARenewedCertificate(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	roots := x509.NewCertPool()
-	roots.AddCert(certify(t, 1, certFile, keyFile))
+	first := certify(t, 1, certFile, keyFile)
+	roots.AddCert(first)
 	s := start(t, func(o *server.Options) { o.TLSCert, o.TLSKey = certFile, keyFile })
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}
 	s.client = &http.Client{Transport: transport, Timeout: patient}
@@ -77,6 +79,9 @@ func TestTLSWithARenewedCertificate(t *testing.T) {
 	}
 	if n := serial(); n != 1 {
 		t.Errorf("serial %d", n)
+	}
+	if m := s.get("/metrics").body; !strings.Contains(m, fmt.Sprintf("argosy_tls_certificate_not_after_timestamp_seconds %g\n", float64(first.NotAfter.Unix()))) {
+		t.Error("metrics lack the certificate's end")
 	}
 	roots.AddCert(certify(t, 2, certFile, keyFile))
 	if n := serial(); n != 2 {
