@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -26,6 +27,7 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/yaml"
 )
 
 // onHub is the least that an installation on a hub needs.
@@ -318,7 +320,7 @@ func TestStringBooleansOfGeneratorPlugin(t *testing.T) {
 	const base = onMember + "token: {existingSecret: t}\n"
 	for _, option := range []string{
 		"tls: {enabled: %s, secretName: SECRET}", "topologySpread: {enabled: %s}", "podDisruptionBudget: {enabled: %s}",
-		"networkPolicy: {enabled: %s}", "rbac: {create: %s}", "serviceAccount: {create: %s}", "serviceMonitor: {enabled: %s}",
+		"networkPolicy: {enabled: %s}", "rbac: {create: %s}", "serviceAccount: {create: %s}", "serviceMonitor: {enabled: %s}", "prometheusRule: {enabled: %s}", "dashboard: {enabled: %s}",
 		"localCluster: {create: %s}",
 	} {
 		rendered := map[string]string{}
@@ -338,6 +340,50 @@ func TestStringBooleansOfGeneratorPlugin(t *testing.T) {
 		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] || rendered["true"] == rendered["false"] {
 			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", option)
 		}
+	}
+}
+
+// The alerts and the dashboard arrive as they are in the chart's folder, templates of Prometheus
+// included.
+func TestAlertsAndDashboardArriveWhole(t *testing.T) {
+	docs, _, err := rendering{}.render(generatorPlugin, valuesFiles(t, []string{onHub, "prometheusRule: {enabled: true}\ndashboard: {enabled: true}"})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{}
+	for _, doc := range docs {
+		var object struct {
+			Kind string
+			Spec any
+			Data map[string]string
+		}
+		if err := yaml.Unmarshal([]byte(doc), &object); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case object.Kind == "PrometheusRule":
+			got["alerts.yaml"] = object.Spec
+		case object.Data["argosy.json"] != "":
+			got["dashboard.json"] = object.Data["argosy.json"]
+		}
+	}
+	want := map[string]any{}
+	for _, file := range []string{"alerts.yaml", "dashboard.json"} {
+		data, err := os.ReadFile(filepath.Join(generatorPlugin, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[file] = string(data)
+		if file == "alerts.yaml" {
+			var spec any
+			if err := yaml.Unmarshal(data, &spec); err != nil {
+				t.Fatal(err)
+			}
+			want[file] = spec
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
 	}
 }
 
