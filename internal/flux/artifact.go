@@ -37,6 +37,8 @@ func newBlob(mediaType string, data []byte) Blob {
 // Artifact is an OCI artifact.
 type Artifact struct {
 	Manifest, Config, Layer Blob
+	// LeftOut are the errors of clusters that the artifact leaves out (rule 7).
+	LeftOut []problem.Problem
 }
 
 type descriptor struct {
@@ -115,5 +117,7 @@ func Build(st *fleetstate.State, hub, owner string) (Artifact, error) {
 	if files == nil {
 		return Artifact{}, problem.List(problem.Errors(problems))
 	}
-	return Pack(files)
+	a, err := Pack(files)
+	a.LeftOut = problem.Errors(problems)
+	return a, err
 }

@@ -23,8 +23,9 @@
 //     Manifests have the facts of their cluster for variables if their entry says so.
 //  6. Same input, same bytes (G6). The revision is nowhere in the artifact: an artifact's digest
 //     changes when what runs changes, and only then.
-//  7. What Flux cannot express is a problem with the place of its cause, and then there is no
-//     artifact (G1).
+//  7. What Flux cannot express is a problem with the place of its cause. Of the engine's own
+//     cluster, there is no artifact then (G1). Another cluster is left out, so that no tenant stops
+//     others (W1): its objects stay as they are (rule 3), but for removals that have begun.
 //  8. Unless it is to go: then it is left out, and stays.
 //  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides
 //     (Owned.Registrations), on the hub itself: it brings the kubeconfigs that the others name.

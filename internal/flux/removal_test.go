@@ -302,3 +302,50 @@ func TestRemovedKustomizationsAreMarked(t *testing.T) {
 		})
 	}
 }
+
+// TestHubLeavesOutAMemberWithAnError: what Flux cannot express of one member is left out of the
+// hub's artifact, and no other member's objects change. Of the hub itself it refuses the artifact.
+// Lint names it beforehand. (W1, rule 7)
+func TestHubLeavesOutAMemberWithAnError(t *testing.T) {
+	const hub = "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: flux}\n"
+	files := fleettest.Small().With(fleettest.Tree{fleettest.Member("hub"): hub})
+	render := func(files fleettest.Tree) (map[string]string, string) {
+		st := querytest.NoProblems(t, querytest.Build(t, files))
+		o, err := flux.OwnedBy(st, "hub", "hub")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rendered, problems := flux.Render(o, flux.Options{})
+		if lint := querytest.Problems(flux.Lint(st)); lint != querytest.Problems(problems) {
+			t.Errorf("lint finds %s; expected %s", lint, querytest.Problems(problems))
+		}
+		out := map[string]string{}
+		for _, f := range rendered {
+			out[f.Name] = string(f.Data)
+		}
+		return out, querytest.Problems(problems)
+	}
+	good, _ := render(files)
+	for name, entry := range map[string]string{
+		"no chart":         "new: {enabled: true}\n",
+		"a namespace":      "dns: {namespace: Kube_System}\n",
+		"a kind of source": "dns: {chart: {repoURL: 'file:///x'}}\n",
+	} {
+		now, problems := render(files.With(fleettest.Tree{fleettest.OneCatalog: entry}))
+		if !strings.Contains(problems, fleettest.OneCatalog) {
+			t.Errorf("%s: the problem is %s", name, problems)
+		}
+		for file, text := range good {
+			switch ofOne := strings.HasSuffix(file, "-one.yaml"); {
+			case file == "kustomization.yaml":
+			case ofOne && strings.Contains(file, "/") && now[file] != "":
+				t.Errorf("%s: %s is not left out", name, file)
+			case !ofOne && now[file] != text:
+				t.Errorf("%s: %s is %s; expected %s", name, file, now[file], text)
+			}
+		}
+	}
+	if now, problems := render(files.With(fleettest.Tree{"addons/control-plane/defaults/application-sets/addons.yaml": "dns: {namespace: Kube_System}\n"})); len(now) > 0 || problems == "" {
+		t.Errorf("the hub's own error: %d files, %s", len(now), problems)
+	}
+}

@@ -53,8 +53,29 @@ type File struct {
 }
 
 // Render writes what an engine runs as Flux's objects: one file for each component and one for what
-// they share, sorted by name. With a problem of severity error there are no files (rule 7).
+// they share, sorted by name. With an error of the engine's own cluster there are no files; another
+// cluster with one is left out (rule 7).
 func Render(o Owned, options Options) ([]File, []problem.Problem) {
+	files, problems := render(o, options)
+	if files != nil {
+		return files, problems
+	}
+	faulty := map[string]bool{}
+	for _, p := range problem.Errors(problems) {
+		if p.Cluster == "" || p.Cluster == o.Self.Name {
+			return nil, problems
+		}
+		faulty[p.Cluster] = true
+	}
+	isFaulty := func(c paramset.ComponentSet) bool { return faulty[c.Name] }
+	o.Components = slices.DeleteFunc(slices.Clone(o.Components), isFaulty)
+	o.Registrations = slices.DeleteFunc(slices.Clone(o.Registrations), isFaulty)
+	files, _ = render(o, options)
+	return files, problems
+}
+
+// render writes what an engine runs. With a problem of severity error there are no files.
+func render(o Owned, options Options) ([]File, []problem.Problem) {
 	r := renderer{Options: options, owned: o, all: byName(o.Components), shared: map[string]object{}}
 	if r.Namespace == "" {
 		r.Namespace = DefaultNamespace
@@ -99,7 +120,7 @@ func Render(o Owned, options Options) ([]File, []problem.Problem) {
 	for name, objects := range files {
 		data, err := write(objects)
 		if err != nil {
-			r.problems = append(r.problems, problem.Problem{Reason: problem.LimitExceeded, Severity: problem.Error, Subject: name, Found: err.Error()})
+			r.problems = append(r.problems, problem.Problem{Reason: problem.LimitExceeded, Severity: problem.Error, Subject: name, Found: err.Error(), Hub: o.Hub, Cluster: clusterOf(objects)})
 		}
 		out = append(out, File{name, data})
 	}
@@ -121,6 +142,14 @@ func kustomization(files []File) File {
 		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
 	}).YAML()
 	return File{"kustomization.yaml", data}
+}
+
+// clusterOf is the cluster that a component's objects are for, empty for shared ones.
+func clusterOf(objects []object) string {
+	metadata, _ := objects[0]["metadata"].(object)
+	labels, _ := metadata["labels"].(object)
+	cluster, _ := labels[labelCluster].(string)
+	return cluster
 }
 
 // object is a Kubernetes object, of the types that encoding/json decodes into.
@@ -294,13 +323,13 @@ func sharedName(prefix, address string) string {
 	return prefix + "-" + strings.TrimRight(short[:min(len(short), 40)], "-") + "-" + digest(address)[:8]
 }
 
-// Lint is what Flux could not express of the components that members with an engine flux run, and
-// what is odd about it.
+// Lint is what Flux could not express of the components that hubs and members with an engine flux
+// run, and what is odd about it.
 func Lint(st *fleetstate.State) []problem.Problem {
 	var out []problem.Problem
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
-			if !m.Remote || m.Engine != fleet.EngineFlux || m.Lifecycle == fleet.Retired {
+			if !m.Remote && !m.IsHub || m.Engine != fleet.EngineFlux || m.Lifecycle == fleet.Retired {
 				continue
 			}
 			owned, err := OwnedBy(st, hub, m.Name)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ const (
 // Registry remembers artifacts.
 type Registry struct {
 	maxLayer int64
+	logger   *slog.Logger
 
 	mu      sync.Mutex
 	state   *fleetstate.State
@@ -37,9 +39,10 @@ type Registry struct {
 // blobID names content within its repository (rule 3).
 type blobID struct{ repository, digest string }
 
-// New makes a registry of artifacts whose layers have at most so many bytes.
-func New(maxLayer int64) *Registry {
-	g := &Registry{maxLayer: maxLayer}
+// New makes a registry of artifacts whose layers have at most so many bytes. It logs what an
+// artifact leaves out.
+func New(maxLayer int64, logger *slog.Logger) *Registry {
+	g := &Registry{maxLayer: maxLayer, logger: logger}
 	var err error
 	g.served, err = simplelru.NewLRU(maxServed, func(_ blobID, b flux.Blob) { g.bytes -= len(b.Data) })
 	if err != nil {
@@ -128,6 +131,9 @@ func (g *Registry) artifact(ref Reference, st *fleetstate.State) (flux.Artifact,
 	}
 	if size := int64(len(a.Layer.Data)); size > g.maxLayer {
 		return a, fmt.Errorf("the artifact has %d bytes; the limit is %d (--max-response-bytes)", size, g.maxLayer)
+	}
+	for _, p := range a.LeftOut {
+		g.logger.Warn("the artifact leaves a cluster out", "repository", ref.Repository, "cluster", p.Cluster, "problem", p.Error())
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

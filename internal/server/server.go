@@ -65,7 +65,7 @@ func New(o Options) (*Server, error) {
 		registry := newRegistry()
 		o.Registerer, o.Gatherer = registry, registry
 	}
-	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), webhooks: make(chan struct{}, maxWebhooks), artifacts: ociregistry.New(o.MaxResponseBytes), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
+	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), webhooks: make(chan struct{}, maxWebhooks), artifacts: ociregistry.New(o.MaxResponseBytes, o.Logger), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
 	var err error
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
