@@ -3,15 +3,11 @@ package response_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/cases"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -49,71 +45,6 @@ web: {enabled: true, chart: {repoURL: https://charts.example, name: web, version
 	return files
 }
 
-// vandal edits what the tenant red owns: its folders and its members' files.
-type vandal struct{ *rand.Rand }
-
-func (v vandal) pick(options ...string) string { return options[v.IntN(len(options))] }
-
-func (v vandal) owned(files fleettest.Tree) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(p string) bool {
-		return !strings.HasPrefix(p, "addons/tenants/red/") && !strings.Contains(p, "/red-")
-	})
-}
-
-func (v vandal) edit(files fleettest.Tree) fleettest.Tree {
-	out := maps.Clone(files)
-	for range 1 + v.IntN(4) {
-		owned := v.owned(out)
-		if len(owned) == 0 {
-			break
-		}
-		p := owned[v.IntN(len(owned))]
-		switch {
-		case strings.HasPrefix(p, "fleet/"):
-			v.member(out, p)
-		case v.IntN(3) == 0:
-			v.rename(out)
-		default:
-			v.file(out, p)
-		}
-	}
-	return out
-}
-
-func (v vandal) member(files fleettest.Tree, p string) {
-	switch v.IntN(3) {
-	case 0:
-		delete(files, p)
-	case 1:
-		name := strings.TrimSuffix(p[strings.LastIndex(p, "/")+1:], ".yaml")
-		files[p] = fmt.Sprintf("clusterName: %s\ntenant: %s\nenvironment: %s\n", name, v.pick("red", "blue", "platform", "defaults"), v.pick("dev", "prod", "other")) +
-			v.pick("", "addons_repo_basepath: addons/tenants/blue\n", "addons_repo_basepath: addons/tenants\n", "fleet_repo_basepath: ../x\n", "labels: {tenant: blue}\n", "labels: {addonsRelease: canary}\n", "labels: {cluster_name: blue-0}\n", "annotations: {cluster_name: blue-1}\n", "use_remote_argo: true\nenable_remote_addons: true\n", "lifecycle: retired\ndeletion: cascade\n", "secretManagerSecretName: hub/blue-0\n")
-	default:
-		files[p] = v.pick("", "[\n", "tenant: [\n", strings.Repeat("a: 1\n", 500), "clusterName: {a: b}\n")
-	}
-}
-
-func (v vandal) rename(files fleettest.Tree) {
-	from := v.pick("addons/tenants/red/", "addons/tenants/red/clusters/red-0/", "addons/tenants/red/defaults/", "addons/tenants/red/environments/prod/")
-	to := v.pick("addons/tenants/red/clusters/blue-0/", "addons/tenants/red/tenants/blue/", "addons/tenants/red/environments/dev/", "addons/tenants/red/blue/", "addons/tenants/red/defaults/addons/tenants/blue/")
-	for p, text := range maps.Clone(files) {
-		if rest, ok := strings.CutPrefix(p, from); ok {
-			delete(files, p)
-			files[to+rest] = text
-		}
-	}
-}
-
-func (v vandal) file(files fleettest.Tree, p string) {
-	if v.IntN(4) == 0 {
-		p = "addons/tenants/red/" + v.pick("defaults", "clusters/blue-0", "environments/prod", "clusters/red-1") + "/" + v.pick("addons/dns/values.yaml", "addons/web/values.yaml.gotmpl", "application-sets/addons.yaml", "fleet/fleet-secret/values.yaml", "application-sets/fleet.yaml")
-	}
-	files[p] = v.pick("from: changed\n", "a: &a [*a]\n", "{{ range 9999999999 }}{{ end }}\n", "{{ .absent }}\n", "dns: {enabled: false}\nweb: null\n", "web: {enabled: true, selector: {matchLabels: {tenant: blue}}}\n",
-		"externalSecret: {labels: {tenant: blue, addonsRelease: none}}\n", "externalSecret: {labels: {addonsRelease: canary}}\n", "dns: {enabled: true, namespace: kube-system, chart: {version: 9.9.9}}\n", "blue-0: {enabled: true, chart: {repoURL: https://x.example, name: x, version: 1.0.0}}\n", "clusterName: blue-0\n", "cluster: {{ .member.tenant }}\n", "[1\n",
-		"externalSecret: {secretName: blue-0, creationPolicy: Merge, config: {execProviderConfig: {command: sh}}}\n", "externalSecret: {server: https://kubernetes.default.svc}\n", "secretStore: null\n",
-		"gitCredentials: {fleet: {url: https://git.example, data: {proxy: evil}}}\n", "externalSecret: {labels: {argocd.argoproj.io/x: y}}\n", "externalSecret: {labels: {ring: a}, annotations: {owner: red}}\n", "a: {{ repeat 1000000 .cluster }}\n")
-}
-
 // tenantSets are all sets about a tenant's clusters that any engine is answered, without the
 // revision.
 func tenantSets(t *testing.T, st *fleetstate.State, tenant string) map[string]string {
@@ -145,36 +76,6 @@ func tenantSets(t *testing.T, st *fleetstate.State, tenant string) map[string]st
 		}
 	}
 	return out
-}
-
-// TestTenantCannotChangeAnothersSets: whatever a tenant does to its own folders and to its members'
-// files, the parameter sets of another tenant's clusters are the same, and are answered.
-func TestTenantCannotChangeAnothersSets(t *testing.T) {
-	files := twoTenants()
-	first := querytest.NoProblems(t, querytest.Build(t, files))
-	want := tenantSets(t, first, "blue")
-	if len(want) < 10 {
-		t.Fatalf("%d sets: the test would show nothing", len(want))
-	}
-	v := vandal{rand.New(rand.NewPCG(1, 2))}
-	changed := 0
-	edits := cases.Times(60)
-	for i := range edits {
-		edited := v.edit(files)
-		st, err := fleetstate.Build(first, fleettest.Snapshot("rev", edited), facts.NewSet(false))
-		if err != nil {
-			t.Fatalf("edit %d: the repository as a whole cannot be used: %v", i, err)
-		}
-		if diff := cmp.Diff(want, tenantSets(t, st, "blue")); diff != "" {
-			t.Fatalf("edit %d changes another tenant's sets:\n%s\nedited:\n%s", i, diff, cmp.Diff(files, edited))
-		}
-		if !maps.Equal(tenantSets(t, first, "red"), tenantSets(t, st, "red")) {
-			changed++
-		}
-	}
-	if changed < edits/6 {
-		t.Errorf("only %d of the edits change anything at all", changed)
-	}
 }
 
 // TestTemplatesSeeTheirOwnClusterAlone: all that a template can get at are the facts of its own

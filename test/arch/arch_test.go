@@ -32,7 +32,7 @@ var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierar
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.
-var aside = []string{"cases", "chartdoc", "fleettest", "querytest", "race"}
+var aside = []string{"cases", "chartdoc", "fleettest", "querytest", "race", "tenanttest"}
 
 // only are import paths that only one folder may name (rules 2 and 3), in programs or also in
 // tests.
