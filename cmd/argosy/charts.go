@@ -13,7 +13,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/fetch"
 	"github.com/argosy-hub/argosy/internal/expand/helm"
 	"github.com/argosy-hub/argosy/internal/expand/kustomize"
-	"github.com/argosy-hub/argosy/internal/expand/sandbox"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/planner"
 )
@@ -51,8 +50,8 @@ func (r *renderedCharts) check() error {
 }
 
 // pipelines are those of a planner with these charts, until done is called.
-func (r *renderedCharts) pipelines(ctx context.Context, repo planner.Repository, instead []string) (p *planner.Pipelines, done func(), err error) {
-	o := planner.Options{Repository: repo, Tools: tools(ctx), KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead}
+func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string) (p *planner.Pipelines, done func(), err error) {
+	o := planner.Options{Repository: shared.repo, Tools: shared.tools(), KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead}
 	done = func() {}
 	if r.render {
 		dir := r.cache
@@ -89,10 +88,7 @@ func renderer() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// tools are the libraries of Argo CD and kustomize, and Helm's in processes of their own, which end
-// with the context.
-func tools(ctx context.Context) expand.Tools {
-	charts := sandbox.New(renderer)
-	context.AfterFunc(ctx, charts.Close)
-	return expand.Tools{ApplicationSets: argocd.New(), Charts: charts, Kustomizations: kustomize.Kustomizations{}}
+// tools are the libraries of Argo CD and kustomize, and Helm's in processes of their own.
+func (o *options) tools() expand.Tools {
+	return expand.Tools{ApplicationSets: argocd.New(), Charts: o.charts, Kustomizations: kustomize.Kustomizations{}}
 }

@@ -23,7 +23,7 @@ const (
 // docs/reference/cli.md holds what --help prints.
 func TestCLIDocIsUpToDate(t *testing.T) {
 	var b bytes.Buffer
-	root := newRoot()
+	root := newRoot(nil)
 	root.InitDefaultCompletionCmd()
 	describe(&b, root)
 	page, err := os.ReadFile(cliDoc)

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -16,11 +17,11 @@ import (
 //	isolated COMMAND...   runs a command without a network, and wants no call of it that would use one; skipped where the
 //	                      system does not allow that
 func hostile() map[string]func(*testscript.TestScript, bool, []string) {
+	zeros := sync.OnceValue(func() []byte { return packed(map[string][]byte{"inner/files/zeros": make([]byte, 64<<20)}, 2) })
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"bomb": func(ts *testscript.TestScript, neg bool, args []string) {
 			need(ts, neg, args, 2, "bomb FILE ENTRY")
-			zeros := packed(ts, map[string][]byte{"inner/files/zeros": make([]byte, 64<<20)}, 2)
-			data := packed(ts, map[string][]byte{"bomb/Chart.yaml": []byte("apiVersion: v2\nname: bomb\nversion: 1.0.0\n"), args[1]: zeros}, 1)
+			data := packed(map[string][]byte{"bomb/Chart.yaml": []byte("apiVersion: v2\nname: bomb\nversion: 1.0.0\n"), args[1]: zeros()}, 1)
 			ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
 		},
 		"isolated": func(ts *testscript.TestScript, neg bool, args []string) {
@@ -47,18 +48,18 @@ func hostile() map[string]func(*testscript.TestScript, bool, []string) {
 }
 
 // packed is an archive with each file so many times.
-func packed(ts *testscript.TestScript, files map[string][]byte, times int) []byte {
+func packed(files map[string][]byte, times int) []byte {
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
 	out := tar.NewWriter(zip)
 	for name, data := range files {
 		for range times {
-			ts.Check(out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(data)), Format: tar.FormatPAX}))
+			mustWork(out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(data)), Format: tar.FormatPAX}))
 			_, err := out.Write(data)
-			ts.Check(err)
+			mustWork(err)
 		}
 	}
-	ts.Check(out.Close())
-	ts.Check(zip.Close())
+	mustWork(out.Close())
+	mustWork(zip.Close())
 	return b.Bytes()
 }

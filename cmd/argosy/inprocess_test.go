@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/argosy-hub/argosy/internal/expand/sandbox"
 )
 
 // TestMain lets the test binary be the command: as the program argosy in $PATH, and when the
@@ -43,17 +45,20 @@ func withProgram(m *testing.M) int {
 }
 
 // inProcess runs the command in the process of the tests, which saves what its libraries take to
-// start: 80 ms of processor time, some 500 times. The working directory and the environment belong
-// to the process, hence one command runs at a time.
+// start: 80 ms of processor time, some 500 times. The commands share the processes that render
+// charts, which take as long. The working directory and the environment belong to the process,
+// hence one command runs at a time.
 type inProcess struct {
 	mu        sync.Mutex
 	variables []string // which variables a script may set
+	charts    *sandbox.Charts
 }
 
 // newInProcess reads from the scripts which variables they set, besides those of their setup.
 func newInProcess(t *testing.T, dir string, setup []string) *inProcess {
 	t.Helper()
-	p := &inProcess{variables: append(setup, "TMPDIR", "WORK")}
+	p := &inProcess{variables: append(setup, "TMPDIR", "WORK"), charts: sandbox.New(renderer)}
+	t.Cleanup(p.charts.Close)
 	scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts in %s: %v", dir, err)
@@ -102,7 +107,7 @@ func (p *inProcess) run(ts *testscript.TestScript, args []string) int {
 			}
 		}()
 	}
-	return run(context.Background(), args, strings.NewReader(""), ts.Stdout(), ts.Stderr())
+	return runWith(context.Background(), p.charts, args, strings.NewReader(""), ts.Stdout(), ts.Stderr())
 }
 
 // mustWork ends the tests when their own process cannot be set up.

@@ -45,7 +45,7 @@ removed, and why (docs/reference/cli.md#plan). Exit status: 0, 1 if it lacks som
 			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
 				return err
 			}
-			pipelines, done, err := charts.pipelines(cmd.Context(), o.repo, instead)
+			pipelines, done, err := charts.pipelines(cmd.Context(), o, instead)
 			if err != nil {
 				return err
 			}

@@ -49,7 +49,7 @@ Render writes the folder as a whole or not at all. With any error it writes noth
 			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
 				return err
 			}
-			pipelines, err := planner.New(cmd.Context(), planner.Options{Repository: o.repo, Tools: tools(cmd.Context()), Instead: instead})
+			pipelines, err := planner.New(cmd.Context(), planner.Options{Repository: o.repo, Tools: o.tools(), Instead: instead})
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/argosy-hub/argosy/internal/expand/sandbox"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -39,9 +41,16 @@ var errFindings = errors.New("findings")
 
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	charts := sandbox.New(renderer)
+	defer charts.Close()
+	return runWith(ctx, charts, args, stdin, stdout, stderr)
+}
+
+// runWith is run with charts rendered by processes that outlive the command.
+func runWith(ctx context.Context, charts source.Charts, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	root := newRoot()
+	root := newRoot(charts)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -89,8 +98,8 @@ func explainFailure(command *cobra.Command, err error) int {
 	return exitUsage
 }
 
-func newRoot() *cobra.Command {
-	o := &options{}
+func newRoot(charts source.Charts) *cobra.Command {
+	o := &options{charts: charts}
 	root := &cobra.Command{
 		Use:   "argosy",
 		Short: "Compute the workloads of every cluster of a fleet from one Git repository",
