@@ -1,16 +1,18 @@
-package service
+package charts_test
 
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	argocd "github.com/argoproj/argo-cd/v2/applicationset/services/plugin"
+	pluginclient "github.com/argoproj/argo-cd/v2/applicationset/services/plugin"
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	"go.uber.org/goleak"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/argosy-hub/argosy/internal/server"
@@ -18,11 +20,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
-const token = "a-token"
-
-// serve runs the service on a folder.
-func serve(t *testing.T, dir string) *server.Server {
+// serveFolder runs the service on a folder, and fails when the service leaves a goroutine behind.
+func serveFolder(t *testing.T, dir string) *server.Server {
 	t.Helper()
+	before := goleak.IgnoreCurrent()
 	src, err := location.Open(git.Options{Location: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +45,10 @@ func serve(t *testing.T, dir string) *server.Server {
 		if err := s.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
+		http.DefaultClient.CloseIdleConnections()
+		goleak.VerifyNone(t, before)
 	})
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		changed := s.Refresher().Changed()
 		if st := s.Refresher().Status(); st.Ready() || len(st.Refused) > 0 {
@@ -59,10 +62,10 @@ func serve(t *testing.T, dir string) *server.Server {
 	}
 }
 
-// list asks as the ApplicationSet controller does.
-func list(t *testing.T, url, token, parameters string) (*argocd.ServiceResponse, error) {
+// listParameters queries as the ApplicationSet controller does.
+func listParameters(t *testing.T, url, token, parameters string) (*pluginclient.ServiceResponse, error) {
 	t.Helper()
-	client, err := argocd.NewPluginService(t.Context(), "try", url, token, 30)
+	client, err := pluginclient.NewPluginService(t.Context(), "try", url, token, 30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,11 +78,11 @@ func list(t *testing.T, url, token, parameters string) (*argocd.ServiceResponse,
 }
 
 // Argo CD's client takes every view's answer, with a base URL that ends in a slash or not.
-func TestArgoCDReadsTheAnswers(t *testing.T) {
-	s := serve(t, "../..")
+func TestArgoCDReadsTheResponses(t *testing.T) {
+	s := serveFolder(t, "../..")
 	for _, parameters := range []string{"view=members", "view=agents", "view=releases group=addons", "view=components group=addons"} {
 		for _, url := range []string{s.Addr(), s.Addr() + "/"} {
-			answer, err := list(t, url, token, parameters)
+			answer, err := listParameters(t, url, token, parameters)
 			if err != nil || len(answer.Output.Parameters) == 0 {
 				t.Errorf("%s: %v", parameters, err)
 				continue
@@ -96,13 +99,13 @@ func TestArgoCDReadsTheAnswers(t *testing.T) {
 // Whatever is wrong is an error to Argo CD, with our text; never an empty list, which deletes
 // Applications (G1, G5).
 func TestArgoCDNeverReadsAFailureAsAnEmptyList(t *testing.T) {
-	good := serve(t, "../..")
+	good := serveFolder(t, "../..")
 	broken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(broken, "x.yaml"), []byte("a: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	notReady := serve(t, broken)
-	gone := serve(t, "../..")
+	notReady := serveFolder(t, broken)
+	gone := serveFolder(t, "../..")
 	if err := gone.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +121,7 @@ func TestArgoCDNeverReadsAFailureAsAnEmptyList(t *testing.T) {
 		{"path of the webhook", good.Addr() + "/api/v1/webhook", token, "view=members", "status code 404: no such page"},
 		{"doubled slashes", good.Addr() + "//", token, "view=member", "status code 400: view"},
 	} {
-		answer, err := list(t, c.url, c.token, c.parameters)
+		answer, err := listParameters(t, c.url, c.token, c.parameters)
 		if err == nil || !strings.Contains(err.Error(), c.want) || answer != nil {
 			t.Errorf("%s: %v, %v", c.what, answer, err)
 		}

@@ -1,4 +1,4 @@
-package service
+package charts_test
 
 import (
 	"os"
@@ -54,8 +54,8 @@ func TestAgentWithAnErrorIsRefusedWhole(t *testing.T) {
 			for path, text := range agentFleet {
 				write(path, text)
 			}
-			good := serve(t, dir)
-			answer, err := list(t, good.Addr(), token, "view=agents")
+			good := serveFolder(t, dir)
+			answer, err := listParameters(t, good.Addr(), token, "view=agents")
 			if err != nil || len(answer.Output.Parameters) != 2 {
 				t.Fatalf("without the fault: %v, %v", answer, err)
 			}
@@ -65,7 +65,7 @@ func TestAgentWithAnErrorIsRefusedWhole(t *testing.T) {
 				}
 			}
 			write(c.path, c.text)
-			answer, err = list(t, serve(t, dir).Addr(), token, "view=agents") // another service: it has nothing good to go on with
+			answer, err = listParameters(t, serveFolder(t, dir).Addr(), token, "view=agents") // another service: it has nothing good to go on with
 			if err == nil || !strings.Contains(err.Error(), "status code 503") || !strings.Contains(err.Error(), c.want) || answer != nil {
 				t.Errorf("%v, %v; want 503 and %s", answer, err, c.want)
 			}
