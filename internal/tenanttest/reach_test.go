@@ -183,8 +183,8 @@ func (r reach) parameters(st *fleetstate.State, q queries) error {
 	return nil
 }
 
-// isOfBase reports the limit that design record 0018 names: a query's own entry (base) that does not
-// fit what a tenant's level says of the component is found at the query alone, and refuses it.
+// isOfBase reports the limit that design record 0018 names: a query's own entry (base) that does
+// not fit what a tenant's level says of the component is found at the query alone, and refuses it.
 func isOfBase(q query.Query, err error) bool {
 	return err != nil && q.Base != nil && strings.Contains(err.Error(), "/tenants/"+tenanttest.Red+"/")
 }

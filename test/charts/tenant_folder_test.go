@@ -15,9 +15,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/tenanttest"
 )
 
-// TestTenantFolderChangesNoObjectOnTheHub is rule W1 to its end: what charts/fleet-secret renders on
-// the hub for a member differs, after whatever its tenant commits, in labels and annotations of the
-// cluster Secret alone. It renders those of many generated commits that change a member's values.
+// TestTenantFolderChangesNoObjectOnTheHub is rule W1 to its end. The objects that
+// charts/fleet-secret renders on the hub for a member differ, after any commit of its tenant, in
+// labels and annotations of the cluster Secret alone. It renders those of many generated commits
+// that change a member's values.
 func TestTenantFolderChangesNoObjectOnTheHub(t *testing.T) {
 	files := tenanttest.Fleet(0)
 	good := querytest.NoProblems(t, querytest.Build(t, files))
