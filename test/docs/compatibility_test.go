@@ -1,0 +1,37 @@
+package docs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The versions in docs/reference/compatibility.md are those that the proofs build.
+func TestCompatibilityNamesTheVersionsThatRun(t *testing.T) {
+	t.Parallel()
+	const components = "test/e2e/components/"
+	page := read(t, "docs/reference/compatibility.md")
+	for row, at := range map[string][2]string{
+		"Argo CD 2":                     {components + "argocd-v2", "github.com/argoproj/argo-cd/v2"},
+		"Argo CD 3":                     {components + "argocd-v3", "github.com/argoproj/argo-cd/v3"},
+		"Flux: source-controller":       {components + "flux-source-controller", "github.com/fluxcd/source-controller"},
+		"Flux: kustomize-controller":    {components + "flux-kustomize-controller", "github.com/fluxcd/kustomize-controller"},
+		"Flux: helm-controller":         {components + "flux-helm-controller", "github.com/fluxcd/helm-controller"},
+		"External Secrets":              {components + "external-secrets", "github.com/external-secrets/external-secrets"},
+		"Kubernetes":                    {components + "kubernetes", "k8s.io/kubernetes"},
+		"etcd":                          {components + "etcd", "go.etcd.io/etcd/server/v3"},
+		"Kyverno":                       {components + "kyverno", "github.com/kyverno/kyverno"},
+		"Helm, as `argosy` renders":     {".", "helm.sh/helm/v3"},
+		"Helm, as Argo CD 2.14 renders": {components + "argocd-v2", "helm.sh/helm/v3"},
+		"Helm, as Argo CD 3.2 renders":  {components + "argocd-v3", "helm.sh/helm/v3"},
+	} {
+		required := regexp.MustCompile(`(?m)^(?:require|\t)\s*` + regexp.QuoteMeta(at[1]) + ` (v\S+)`).FindStringSubmatch(read(t, at[0]+"/go.mod"))
+		if required == nil {
+			t.Errorf("%s/go.mod does not require %s", at[0], at[1])
+			continue
+		}
+		if !strings.Contains(page, "\n| "+row+" | "+required[1]+" | ") {
+			t.Errorf("docs/reference/compatibility.md: %s is not %s, the version of %s/go.mod", row, required[1], at[0])
+		}
+	}
+}
