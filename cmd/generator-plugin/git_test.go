@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func process(t *testing.T, env []string, says string, args ...string) (p *exec.C
 	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	t.Cleanup(cancel)
 	p = exec.CommandContext(ctx, program, args...)
-	p.Env = append(env, asCommand+"=1", "TMPDIR="+t.TempDir())
+	p.Env = slices.Concat(env, []string{asCommand + "=1", "TMPDIR=" + t.TempDir()})
 	stderr, err := p.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func TestGitInAProcessOfItsOwn(t *testing.T) {
 	remote := repo.Server("fleet", "password-of-git", nil)
 	credentials := t.TempDir()
 	sourcetest.Write(t, credentials, map[string]string{"username": "fleet", "password": "password-of-git"})
-	dir, err := os.MkdirTemp("", "argosy-") // the address of a socket is at most 108 bytes long
+	dir, err := os.MkdirTemp("", "argosy-") //nolint:usetesting // the address of a socket has at most 108 bytes
 	sourcetest.Check(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	socket, mirror := filepath.Join(dir, "git.sock"), t.TempDir()

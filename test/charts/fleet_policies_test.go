@@ -25,7 +25,7 @@ type kyvernoPolicy struct {
 		Rules []struct {
 			Match struct {
 				Any []struct {
-					Resources struct{ Operations, Namespaces []string }
+					Resources struct{ Kinds, Operations, Namespaces []string }
 				}
 			}
 			CELPreconditions []admissionv1.MatchCondition
@@ -48,7 +48,7 @@ func TestFleetPoliciesAreTheSameForKyverno(t *testing.T) {
 		t.Fatal(err)
 	}
 	both, _, err := rendering{}.render(fleetPolicies, valuesFile(t, values+"both"))
-	if err != nil || len(both) != len(docs)+len(native) || len(docs) != 3 || len(native) != 6 {
+	if err != nil || len(both) != len(docs)+len(native) || len(docs) != 5 || len(native) != 10 {
 		t.Fatalf("%d objects for both, %d for Kyverno, %d for Kubernetes: %v", len(both), len(docs), len(native), err)
 	}
 	for _, doc := range docs {
@@ -59,13 +59,15 @@ func TestFleetPoliciesAreTheSameForKyverno(t *testing.T) {
 		rule := p.Spec.Rules[0]
 		want := one[*admissionv1.ValidatingAdmissionPolicy](t, native, p.Metadata.Name).Spec
 		binding := one[*admissionv1.ValidatingAdmissionPolicyBinding](t, native, p.Metadata.Name).Spec
+		kinds := map[string][]string{"secrets": {"v1/Secret"}, "externalsecrets": {"external-secrets.io/*/ExternalSecret"}, "externalsecrets pushsecrets": {"external-secrets.io/*/ExternalSecret", "external-secrets.io/*/PushSecret"}}
 		var operations []string
 		for _, o := range want.MatchConstraints.ResourceRules[0].Operations {
 			operations = append(operations, string(o))
 		}
 		for what, c := range map[string][2]any{
 			"conditions": {want.MatchConditions, rule.CELPreconditions}, "variables": {want.Variables, rule.Validate.CEL.Variables},
-			"validations": {want.Validations, rule.Validate.CEL.Expressions}, "operations": {operations, rule.Match.Any[0].Resources.Operations},
+			"validations": {want.Validations, rule.Validate.CEL.Expressions}, "kinds": {kinds[strings.Join(want.MatchConstraints.ResourceRules[0].Resources, " ")], rule.Match.Any[0].Resources.Kinds},
+			"operations": {operations, rule.Match.Any[0].Resources.Operations},
 			"namespaces": {binding.MatchResources.NamespaceSelector.MatchExpressions[0].Values, rule.Match.Any[0].Resources.Namespaces},
 		} {
 			if diff := cmp.Diff(c[0], c[1]); diff != "" {

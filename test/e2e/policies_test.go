@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,20 +16,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kyverno"
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
 const (
 	// Who writes. All may by RBAC: what refuses one is a policy.
-	fleetWriter = "system:serviceaccount:external-secrets:external-secrets"
-	somebody    = "somebody"
+	fleetWriter  = "system:serviceaccount:external-secrets:external-secrets"
+	argoCDWriter = "system:serviceaccount:argocd:argocd-application-controller"
+	somebody     = "somebody"
 
 	secretType = "argocd.argoproj.io/secret-type"
 
@@ -41,6 +47,8 @@ type policies struct {
 	*testcluster.Cluster
 	engine string
 	users  map[string]kubernetes.Interface
+	// objects are the same users'.
+	objects map[string]dynamic.Interface
 }
 
 // TestPolicies: with validationActions Deny, the API server refuses what charts/fleet-policies is
@@ -60,14 +68,17 @@ func TestPolicies(t *testing.T) {
 // newPolicies starts an API server for an engine and its components.
 func newPolicies(t *testing.T, engine string, components ...string) *policies {
 	t.Helper()
-	p := &policies{engine: engine, users: map[string]kubernetes.Interface{}}
-	p.Cluster = testcluster.Start(t, append(components, "argocd-v2")...) // Helm is built with Argo CD's component
-	for _, user := range []string{fleetWriter, somebody} {
+	p := &policies{engine: engine, users: map[string]kubernetes.Interface{}, objects: map[string]dynamic.Interface{}}
+	p.Cluster = testcluster.Start(t, append(components, "argocd-v2", "external-secrets")...) // Helm is built with Argo CD's component
+	must(t, p.Client.Define(t.Context(), filepath.Join(p.Binaries.Files("external-secrets"), "crds")))
+	for _, user := range []string{fleetWriter, argoCDWriter, somebody} {
 		config := p.Config()
 		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
 		client, err := kubernetes.NewForConfig(config)
 		must(t, err)
 		p.users[user] = client
+		p.objects[user], err = dynamic.NewForConfig(config)
+		must(t, err)
 	}
 	return p
 }
@@ -85,13 +96,14 @@ func (p *policies) hold(t *testing.T) {
 	t.Run("cluster", p.cluster)
 	t.Run("repository", p.repository)
 	t.Run("writer", p.writer)
+	t.Run("external", p.external)
 	t.Run("update", p.update)
 	t.Run("elsewhere", p.elsewhere)
 	t.Run("warn", p.warn)
 }
 
 // allowed are the values by which both engines are tried.
-var allowed = []string{"--set", "clusterSecrets.inCluster=in-cluster", "--set", "repositories.hosts={git.example,git.example:8443}"}
+var allowed = []string{"--set", "clusterSecrets.inCluster=in-cluster", "--set", "repositories.hosts={git.example,git.example:8443}", "--set", "externalSecrets.targets={shared}"}
 
 // apply installs the chart.
 func (p *policies) apply(t *testing.T, action string) {
@@ -119,11 +131,13 @@ func (p *policies) install(t *testing.T, action string) {
 			p.create(t, somebody, secret("probe", "repository", "")),
 			p.create(t, fleetWriter, secret("probe", "cluster", `{"bearerToken":"t"}`)),
 			p.create(t, fleetWriter, repositorySecret("repository", map[string]string{"url": "https://other.example/x"})),
+			p.createExternal(t, somebody, hub.Namespace, externalSecret("probe", "{}")),
+			p.createExternal(t, argoCDWriter, hub.Namespace, externalSecret("probe", `{"target":{"name":"theirs"}}`)),
 		}
 		return !slices.ContainsFunc(seen, func(err error) bool { return !denied(err) }), nil
 	})
 	if err != nil {
-		t.Fatalf("the policies are not in force: %v; somebody's repository: %v; a cluster's token: %v; another host: %v", err, seen[0], seen[1], seen[2])
+		t.Fatalf("the policies are not in force: %v; somebody's repository: %v; a cluster's token: %v; another host: %v; somebody's ExternalSecret: %v; one of another's: %v", err, seen[0], seen[1], seen[2], seen[3], seen[4])
 	}
 }
 
@@ -255,6 +269,65 @@ func (p *policies) writer(t *testing.T) {
 }
 
 const notAWriter = somebody + " may not write Secrets that Argo CD deploys with: change them in Git or in the store, and the fleet's controllers write them"
+
+// external: External Secrets may write the Secrets that Argo CD deploys with, and somebody could have
+// it do so by an ExternalSecret. Argo CD writes those of the fleet, each into the Secret of its own
+// name: a tenant's tree cannot name the Secret of another's cluster.
+func (p *policies) external(t *testing.T) {
+	const (
+		merge    = `{"target":{"name":"theirs","creationPolicy":"Merge"}}`
+		other    = "spec.target.name is not the ExternalSecret's own name"
+		noWriter = somebody + " may not write ExternalSecrets and PushSecrets here"
+	)
+	for name, c := range map[string]struct{ user, spec, refused string }{
+		"somebody's":                  {somebody, `{}`, noWriter},
+		"Argo CD's":                   {argoCDWriter, `{}`, ""},
+		"Argo CD's own name":          {argoCDWriter, `{"target":{"name":"own","creationPolicy":"Merge"}}`, ""},
+		"Argo CD's of another's":      {argoCDWriter, merge, other},
+		"Argo CD's over another's":    {argoCDWriter, `{"target":{"name":"theirs","creationPolicy":"Orphan"}}`, other},
+		"Argo CD's of a named target": {argoCDWriter, `{"target":{"name":"shared"}}`, ""},
+		"a controller's of another's": {fleetWriter, merge, other},
+	} {
+		p.expect(t, name, p.createExternal(t, c.user, hub.Namespace, externalSecret("own", c.spec)), c.refused)
+	}
+	p.expect(t, "elsewhere", p.createExternal(t, somebody, "elsewhere", externalSecret("own", merge)), "")
+
+	written := p.objects[argoCDWriter].Resource(kube.ExternalSecrets).Namespace(hub.Namespace)
+	own, err := written.Create(t.Context(), externalSecret("own", `{}`), metav1.CreateOptions{})
+	must(t, err)
+	own.Object["spec"] = externalSecret("own", merge).Object["spec"]
+	_, err = written.Update(t.Context(), own, metav1.UpdateOptions{})
+	p.expect(t, "a change to another's", err, other)
+	by := p.objects[somebody].Resource(kube.ExternalSecrets).Namespace(hub.Namespace)
+	p.expect(t, "somebody's deletion", by.Delete(t.Context(), "own", metav1.DeleteOptions{}), noWriter)
+	p.expect(t, "Argo CD's deletion", written.Delete(t.Context(), "own", metav1.DeleteOptions{}), "")
+
+	push := &unstructured.Unstructured{Object: map[string]any{}}
+	must(t, json.Unmarshal([]byte(`{"apiVersion":"external-secrets.io/v1alpha1","kind":"PushSecret","metadata":{"name":"out"},
+		"spec":{"secretStoreRefs":[{"name":"mine","kind":"SecretStore"}],"selector":{"secret":{"name":"theirs"}}}}`), &push.Object))
+	pushes := schema.GroupVersionResource{Group: "external-secrets.io", Version: "v1alpha1", Resource: "pushsecrets"}
+	_, err = p.objects[somebody].Resource(pushes).Namespace(hub.Namespace).Create(t.Context(), push, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	p.expect(t, "somebody's PushSecret", err, noWriter)
+}
+
+// externalSecret is one with a specification in JSON.
+func externalSecret(name, spec string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret", "metadata": map[string]any{"name": name}}}
+	var s map[string]any
+	if err := json.Unmarshal([]byte(spec), &s); err != nil {
+		panic(err)
+	}
+	s["dataFrom"] = []any{map[string]any{"extract": map[string]any{"key": "k"}}}
+	o.Object["spec"] = s
+	return o
+}
+
+// createExternal asks the API server as a user, and leaves nothing there.
+func (p *policies) createExternal(t *testing.T, user, namespace string, o *unstructured.Unstructured) error {
+	t.Helper()
+	_, err := p.objects[user].Resource(kube.ExternalSecrets).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
 
 // update: what must not be created must not come by a change, nor by a label.
 func (p *policies) update(t *testing.T) {

@@ -1,5 +1,5 @@
-{{/* What the policies say, by name, once for all engines: the operations on Secrets that each looks at, on which Secrets
-(conditions) and what has to hold (validations). */}}
+{{/* What the policies say, by name, once for all engines: the objects and operations that each looks at (kinds by resource; those of
+Secrets where it names none), on which objects (conditions) and what has to hold (validations). */}}
 {{- define "fleet-policies.policies" -}}
 fleet-writers:
   title: Who writes the Secrets that Argo CD deploys with
@@ -18,6 +18,29 @@ fleet-writers:
         object == null || !has(object.metadata.labels) || !('argocd.argoproj.io/secret-type' in object.metadata.labels)
         || object.metadata.labels['argocd.argoproj.io/secret-type'] in {{ prepend .Values.repositories.kinds "cluster" | toJson }}
       message: {{ printf "the fleet has no Secrets of this argocd.argoproj.io/secret-type: use %s" (prepend .Values.repositories.kinds "cluster" | join ", ") | quote }}
+{{- if .Values.externalSecrets.enabled }}
+fleet-external-writers:
+  title: Who has External Secrets write and read the Secrets beside Argo CD
+  group: external-secrets.io
+  kinds: {externalsecrets: ExternalSecret, pushsecrets: PushSecret}
+  operations: [CREATE, UPDATE, DELETE]
+  validations:
+    - expression: >-
+        request.userInfo.username in {{ toJson .Values.externalSecrets.writers }}
+      messageExpression: >-
+        request.userInfo.username + ' may not write ExternalSecrets and PushSecrets here, by which External Secrets would write or send away Argo CD\'s Secrets: change them in Git, and Argo CD writes them'
+      reason: Forbidden
+fleet-external-targets:
+  title: Which Secrets the ExternalSecrets beside Argo CD write
+  group: external-secrets.io
+  kinds: {externalsecrets: ExternalSecret}
+  operations: [CREATE, UPDATE]
+  validations:
+    - expression: >-
+        !has(object.spec) || !has(object.spec.target) || !has(object.spec.target.name) || object.spec.target.name == ''
+        || object.spec.target.name == object.metadata.name || object.spec.target.name in {{ toJson .Values.externalSecrets.targets }}
+      message: "spec.target.name is not the ExternalSecret's own name: it could write the Secret of another cluster; name both alike, or name the Secret in externalSecrets.targets"
+{{- end }}
 fleet-cluster-secrets:
   title: How the Secrets of clusters authenticate
   operations: [CREATE, UPDATE]

@@ -50,7 +50,7 @@ func client(s source.Source, socket string) *Client {
 // shortDir has a path that fits into the address of a socket (108 bytes).
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "argosy-")
+	dir, err := os.MkdirTemp("", "argosy-") //nolint:usetesting // the path of T.TempDir holds the test's name
 	sourcetest.Check(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
@@ -166,7 +166,7 @@ func TestGitProcessGoesAndComesBack(t *testing.T) {
 
 	l, err := Listen(t.Context(), socket) // accepts, and says nothing
 	sourcetest.Check(t, err)
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	c = client(g, socket)
 	c.silence = 50 * time.Millisecond
 	if _, err := c.Snapshot(sourcetest.Context(t)); !errors.Is(err, source.GitAway) || !strings.Contains(err.Error(), "does not respond") {
