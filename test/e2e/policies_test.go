@@ -270,9 +270,9 @@ func (p *policies) writer(t *testing.T) {
 
 const notAWriter = somebody + " may not write Secrets that Argo CD deploys with: change them in Git or in the store, and the fleet's controllers write them"
 
-// external: External Secrets may write the Secrets that Argo CD deploys with, and somebody could have
-// it do so by an ExternalSecret. Argo CD writes those of the fleet, each into the Secret of its own
-// name: a tenant's tree cannot name the Secret of another's cluster.
+// external: External Secrets may write the Secrets that Argo CD deploys with, and somebody could
+// have it do so by an ExternalSecret. Argo CD writes those of the fleet, each into the Secret of
+// its own name: a tenant's tree cannot name the Secret of another's cluster.
 func (p *policies) external(t *testing.T) {
 	const (
 		merge    = `{"target":{"name":"theirs","creationPolicy":"Merge"}}`
