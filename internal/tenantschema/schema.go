@@ -55,7 +55,7 @@ func Parse(file string, data []byte) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("is no JSON: %w", err)
 	}
-	const url = "tenant.schema.json"
+	const url = "tenant:///tenant.schema.json" // a relative one depends on the working directory
 	c := jsonschema.NewCompiler()
 	c.UseLoader(none{})
 	if err := c.AddResource(url, doc); err != nil {

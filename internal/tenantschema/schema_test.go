@@ -1,6 +1,8 @@
 package tenantschema
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,5 +56,21 @@ func TestSchemaLoadsNothing(t *testing.T) {
 	}
 	if _, err := Parse("s", []byte(`{`)); err == nil {
 		t.Error("no JSON is a schema")
+	}
+}
+
+// TestSchemaNeedsNoWorkingDirectory: the same schema is good wherever the program runs, also in a
+// folder that is gone (G6).
+func TestSchemaNeedsNoWorkingDirectory(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse("tenant.schema.json", []byte(`{"type": "object"}`)); err != nil {
+		t.Error(err)
 	}
 }
