@@ -101,7 +101,7 @@ func (r *Repository) Commit(message string) (string, error) {
 // happen lets one accident happen. One that changes nothing, or finds nothing to happen to, gives
 // way to another: that the history is replaced can always happen, so that this ends.
 func (r *Repository) happen(rng *rand.Rand) (name, what string, err error) {
-	all := slices.Concat(accidents, ofStructure)
+	all := slices.Concat(accidents, ofStructure, hostile)
 	before, err := r.Git("rev-parse", "HEAD")
 	if err != nil {
 		return "", "", err
