@@ -124,3 +124,54 @@ func hasTest(t *testing.T, folder, name string) bool {
 	}
 	return false
 }
+
+// The tests and scripts that security.md names exist, and each of its sections about protection
+// has a table of them.
+func TestSecurityPromisesHaveTheirTests(t *testing.T) {
+	t.Parallel()
+	const page = "docs/security.md"
+	tests := allTests(t)
+	row := regexp.MustCompile("(?m)^\\| .+ \\| ([^|]*`[^|]+) \\|$")
+	quoted := regexp.MustCompile("`([^`]+)`")
+	_, text, _ := strings.Cut(read(t, page), "\n## Who can do what\n")
+	text, _, _ = strings.Cut(text, "\n## Before you go live\n")
+	for _, section := range regexp.MustCompile(`(?m)^###? `).Split(text, -1)[1:] {
+		title, content, _ := strings.Cut(section, "\n")
+		_, table, found := strings.Cut(content, "| promise | test |\n")
+		if !found {
+			t.Errorf("%s: section %q has no table of promises and tests", page, title)
+			continue
+		}
+		table, _, _ = strings.Cut(table, "\n\n")
+		for _, m := range row.FindAllStringSubmatch(table, -1) {
+			for _, name := range quoted.FindAllStringSubmatch(m[1], -1) {
+				_, err := os.Stat(filepath.Join(root, "cmd/argosy/testdata/script", name[1]+".txtar"))
+				if err != nil && !tests[name[1]] {
+					t.Errorf("%s: section %q: no test or script %s", page, title, name[1])
+				}
+			}
+		}
+	}
+}
+
+// allTests are the names of all tests and fuzz targets of the repository.
+func allTests(t *testing.T) map[string]bool {
+	t.Helper()
+	declared, all := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`), map[string]bool{}
+	for _, folder := range []string{"cmd", "hack", "internal", "test"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(p string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(p, "_test.go") {
+				return err
+			}
+			data, err := os.ReadFile(p)
+			for _, m := range declared.FindAllStringSubmatch(string(data), -1) {
+				all[m[1]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
