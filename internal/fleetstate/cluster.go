@@ -40,6 +40,8 @@ type Cluster struct {
 	desired       *Cluster
 	LastKnownGood *Resolver
 	Quarantine    string
+	// isHeld reports that the guard holds the member, although it can be computed (rule 8).
+	isHeld bool
 	// newcomer tells a member that cannot be computed, and never could since the service knows it.
 	IsNewcomer bool
 }

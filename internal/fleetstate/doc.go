@@ -9,7 +9,8 @@
 //
 // Its rules:
 //
-//  1. A State depends on the snapshot, the facts and the last known good snapshots alone (G6).
+//  1. A State depends on the snapshot, the facts, the last known good snapshots and the held
+//     tenants alone (G6).
 //  2. Path templates and the templates of fleet/fleet-secret see the live labels, the member file's
 //     and the reserved ones. All other templates see the full result of labels.Compute, as
 //     fleet/fleet-secret itself declares labels.
@@ -27,4 +28,6 @@
 //     (D2).
 //  7. A draining member is served from the last snapshot before it drained, or the first one with
 //     it, without a `quarantine`. It takes all changes when it is active again, or retired.
+//  8. Hold serves members of a tenant from their last known good snapshots, as rule 5 does, because
+//     the guard refuses what the snapshot removes of them (G11). Each Build decides anew.
 package fleetstate

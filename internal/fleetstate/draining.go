@@ -26,7 +26,7 @@ func (p *history) drained(attempt *Cluster) *Cluster {
 		last, home = attempt, p.st.resolver
 	}
 	c := *last
-	c.desired, c.LastKnownGood = attempt, home
+	c.desired, c.LastKnownGood, c.isHeld = attempt, home, false
 	c.Problems, c.HubProblems, c.Quarantine = nil, nil, ""
 	return &c
 }

@@ -39,6 +39,11 @@ func (st *State) takeOver(previous *State) []anew {
 			}
 		}
 	}
+	for _, x := range previous.exceptions {
+		if x.cluster.isHeld { // whether it stays so is decided anew
+			t.due(x.member, true)
+		}
+	}
 	if previous.resolver.Snapshot == st.resolver.Snapshot {
 		return t.anew
 	}

@@ -168,7 +168,7 @@ func (p *history) settle(attempt *Cluster) *Cluster {
 		return attempt
 	}
 	c := *last
-	c.desired, c.LastKnownGood = attempt, home
+	c.desired, c.LastKnownGood, c.isHeld = attempt, home, false
 	c.Problems, c.HubProblems = attempt.Problems, attempt.HubProblems
 	c.Quarantine = quarantineText(wrong[0])
 	return &c

@@ -40,6 +40,8 @@ type State struct {
 	unresolved map[string]bool
 	// moves are the hubs that members' files have moved to, by what they were before.
 	moved map[ID]string
+	// holds are the tenants whose members are held (rule 8).
+	holds []Hold
 	// released are the catalogs of releases, nil where nobody asks for them (ReadCatalogs).
 	releaseCatalogs *releaseCatalogs
 }
@@ -52,9 +54,14 @@ func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
 	return newState(previous, s, f, nil)
 }
 
-// Restore computes the state of a snapshot with facts as it was when its Homes were these.
-func Restore(s *snapshot.Snapshot, f facts.Set, homes LastKnownGood) (*State, error) {
-	return newState(nil, s, f, homes)
+// Restore computes the state of a snapshot with facts as it was when its last known good snapshots
+// and its held tenants were these.
+func Restore(s *snapshot.Snapshot, f facts.Set, lkg LastKnownGood, holds ...Hold) (*State, error) {
+	st, err := newState(nil, s, f, lkg)
+	if err != nil || len(holds) == 0 {
+		return st, err
+	}
+	return st.hold(newHistory(st, nil, lkg), holds), nil
 }
 
 func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes LastKnownGood) (*State, error) {
@@ -86,6 +93,12 @@ func (st *State) buildClusters(previous *State, p *history) {
 	})
 	st.indexFolders(previous, anew)
 	st.findExceptions(previous, anew)
+	st.collectProblems()
+	st.groups, st.hubs = st.allGroups(), st.ownMembers()
+}
+
+// collectProblems gathers the errors of the repository and of its members.
+func (st *State) collectProblems() {
 	st.Problems = problem.Errors(st.Fleet.Problems)
 	st.unresolved = map[string]bool{}
 	for _, x := range st.exceptions {
@@ -95,5 +108,4 @@ func (st *State) buildClusters(previous *State, p *history) {
 		}
 	}
 	st.Problems = problem.Sorted(st.Problems)
-	st.groups, st.hubs = st.allGroups(), st.ownMembers()
 }

@@ -31,7 +31,8 @@ type baselines struct {
 	items   int    // of all
 	uses    uint64 // counts them
 	figures Stats
-	loaded  bool   // the checkpoint has been read
+	loaded  bool // the checkpoint has been read, which closes ready
+	ready   chan struct{}
 	changes uint64 // counts what the checkpoint has to write
 	written uint64 // counts what it has written
 }
@@ -54,8 +55,9 @@ type remembered struct {
 // newBaselines reads what a store has, if it belongs to this process alone; a shared one is read by
 // Guard.Run.
 func newBaselines(o Options) *baselines {
-	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}, loaded: o.Store == nil, changes: 1}
+	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}, loaded: o.Store == nil, ready: make(chan struct{}), changes: 1}
 	if o.Store == nil {
+		close(b.ready)
 		return b
 	}
 	b.checkpoint = newCheckpoint(b, o.Store)

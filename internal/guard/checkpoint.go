@@ -91,7 +91,10 @@ func (b *baselines) merge(theirs *savedResponses) {
 	now := b.now().UnixNano()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.loaded = true
+	if !b.loaded {
+		b.loaded = true
+		close(b.ready)
+	}
 	if theirs == nil {
 		return
 	}

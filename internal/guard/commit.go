@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -95,13 +96,17 @@ func (h *holdings) tenantOf(cluster string) (tenant string, isHub bool) {
 // commit is the judgement of a state as a whole.
 type commit struct {
 	loss
-	// lostBefore are those of losing that lose nothing now, but have within the window.
-	lostBefore int
 	// whole is why nothing is removed without approval, tenants why nothing of a tenant is, and
 	// named why a protected component of the hub is not; all are empty if it may be.
 	whole   string
 	tenants map[string]string
 	named   map[holdingKey]string
+	// budget is how many of some members may lose something without approval.
+	budget func(members int) int
+	// own returns the losses without approval that files in tenants' own folders cause, and
+	// ownDoing says which tenants are refused for these alone.
+	own      func() map[holdingKey]bool
+	ownDoing map[string]bool
 
 	before *holdings
 	// accepted is the baseline of the next state: what this one gives, and what it may not remove.
@@ -120,27 +125,34 @@ type spent struct {
 }
 
 // judgeCommit compares what a state gives the members of a hub with what the last accepted one did.
-// Without one there is nothing to compare with.
-func judgeCommit(st *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
+// Without one there is nothing to compare with. Previous is the state that is served until now, nil
+// if the judged one is: then no tenant is told apart by its own doing.
+func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
 	after := holdingsOf(st, hub, before)
-	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}}
+	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}}
 	if before == nil {
 		return c
 	}
+	c.own = sync.OnceValue(func() map[holdingKey]bool { return c.ownLosses(st, previous, hub) })
 	lost := lostHoldings(before, after)
 	removals := make([]lifecycle.Removal, len(lost))
 	for i, h := range lost {
 		removals[i] = lifecycle.RemovalOfHolding(st, hub, h)
 	}
 	budget := st.Fleet.Layout.Guard
-	c.loss = lossOf(st.Fleet, hub, removals, now)
+	c.loss, c.budget = lossOf(st.Fleet, hub, removals, now), budget.MaxRemovals.Of
 	for _, x := range earlier {
 		if x.at.After(now.Add(-budget.Window)) && !slices.ContainsFunc(after.byCluster[x.Cluster], func(h lifecycle.Holding) bool { return h.Group == x.Group && h.Component == x.Component }) {
 			c.spent = append(c.spent, x)
 		}
 	}
-	c.judgeMembers(budget.MaxRemovals.Of)
-	c.judgeCause(lost)
+	for _, h := range st.Holds(hub) {
+		c.tenants[h.Tenant] = h.Message // what could not be held of it is not removed either
+	}
+	c.judgeTenants()
+	cause := c.judgeCause(lost)
+	c.judgeHub()
+	c.whole = cmp.Or(c.whole, cause)
 	c.protect(st, hub, now)
 	c.accept(lost)
 	if budget.Window > 0 {
@@ -163,65 +175,116 @@ func lostHoldings(before, after *holdings) []lifecycle.Holding {
 	return out
 }
 
-// judgeMembers counts the members that lose something without approval: of the hub, and of each
-// tenant. The smallest share of a tenant is one member, too, so tenants share the hub's.
-func (c *commit) judgeMembers(budget func(members int) int) {
-	losing := clustersOf(c.unapproved)
-	if len(losing) > 0 {
-		for _, x := range c.spent {
-			if !losing[x.Cluster] {
-				c.lostBefore++
-			}
-			losing[x.Cluster] = true
+// judgeTenants counts the members of each tenant that lose something without approval. The smallest
+// share of a tenant is one member, too.
+func (c *commit) judgeTenants() {
+	all, losing := c.byTenant(c.losingMembers(func(lifecycle.Removal) bool { return true }))
+	for tenant, n := range losing {
+		if allowed := c.budget(all[tenant]); n > allowed && tenant != "" && c.tenants[tenant] == "" {
+			_, now := c.byTenant(clustersOf(c.unapproved))
+			c.tenants[tenant] = fmt.Sprintf("%d of the %d members of tenant %q would lose something%s; %s may without approval", n, all[tenant], tenant, lately(n-now[tenant]), atMost(allowed))
 		}
 	}
-	all := map[string]int{}
-	byTenant := map[string]int{}
+	if len(c.tenants) == 0 {
+		return
+	}
+	_, others := c.byTenant(c.losingMembers(func(r lifecycle.Removal) bool { return !c.own()[keyOfRemoval(r)] }))
+	for tenant := range c.tenants {
+		c.ownDoing[tenant] = losing[tenant] > others[tenant] && others[tenant] <= c.budget(all[tenant])
+	}
+}
+
+// byTenant counts the members of each tenant, and those of them that lose something.
+func (c *commit) byTenant(losing map[string]bool) (all, some map[string]int) {
+	all, some = map[string]int{}, map[string]int{}
 	for cluster := range c.before.byCluster {
 		tenant, _ := c.before.tenantOf(cluster)
 		all[tenant]++
 		if losing[cluster] {
-			byTenant[tenant]++
+			some[tenant]++
 		}
 	}
+	return all, some
+}
+
+// losingMembers returns the members with such losses without approval, and if there are any, those
+// that lost something within the window.
+func (c *commit) losingMembers(such func(lifecycle.Removal) bool) map[string]bool {
+	out := map[string]bool{}
+	for _, r := range c.unapproved {
+		if such(r) {
+			out[r.Cluster] = true
+		}
+	}
+	if len(out) > 0 {
+		for _, x := range c.spent {
+			out[x.Cluster] = true
+		}
+	}
+	return out
+}
+
+// judgeHub counts the members of the hub that lose something without approval. What a tenant that
+// is refused loses by its own doing is not removed in any case.
+func (c *commit) judgeHub() {
+	counts := func(r lifecycle.Removal) bool {
+		tenant, _ := c.before.tenantOf(r.Cluster)
+		return c.tenants[tenant] == "" || !c.own()[keyOfRemoval(r)]
+	}
+	now := map[string]bool{}
+	for _, r := range c.unapproved {
+		if counts(r) {
+			now[r.Cluster] = true
+		}
+	}
+	losing := c.losingMembers(counts)
 	c.losing, c.members = len(losing), len(c.before.byCluster)
-	if c.allowed = budget(c.members); c.isOverBudget() {
-		before := ""
-		if c.lostBefore > 0 {
-			before = fmt.Sprintf(", with %d that did a short time ago", c.lostBefore)
-		}
-		c.whole = fmt.Sprintf("%d of the hub's %d members would lose something%s; %s may without approval", c.losing, c.members, before, atMost(c.allowed))
-	}
-	for tenant, n := range byTenant {
-		if allowed := budget(all[tenant]); n > allowed && tenant != "" {
-			c.tenants[tenant] = fmt.Sprintf("%d of the %d members of tenant %q would lose something; %s may without approval", n, all[tenant], tenant, atMost(allowed))
-		}
+	if c.allowed = c.budget(c.members); c.isOverBudget() {
+		c.whole = fmt.Sprintf("%d of the hub's %d members would lose something%s; %s may without approval", c.losing, c.members, lately(c.losing-len(now)), atMost(c.allowed))
 	}
 }
 
+// lately counts those that lose nothing now, but have within the window.
+func lately(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", with %d that did a short time ago", n)
+}
+
 // judgeCause refuses a loss that has one cause for several members and that nobody has stated: a
-// file that switched components on for them is gone or empty, or the layout finds other files.
-func (c *commit) judgeCause(lost []lifecycle.Holding) {
+// file that switched components on for them is gone or empty, or the layout finds other files. A
+// file in a tenant's own folder is the tenant's alone. It returns why the hub loses nothing.
+func (c *commit) judgeCause(lost []lifecycle.Holding) (cause string) {
 	silent := map[holdingKey]bool{}
 	for _, r := range c.unapproved {
 		if r.Reason == lifecycle.Lost {
 			silent[keyOfRemoval(r)] = true
 		}
 	}
-	if c.whole != "" || len(silent) == 0 {
-		return
+	if len(silent) == 0 {
+		return ""
 	}
 	if c.before.shape != c.accepted.shape {
-		c.whole = fmt.Sprintf("the layout no longer finds what %s", membersHave(c.losing))
-		return
+		return fmt.Sprintf("the layout no longer finds what %s", membersHave(len(clustersOf(c.unapproved))))
 	}
 	still, sources := sourcesOf(c.accepted), sourcesOf(c.before)
 	for _, h := range lost {
-		if silent[holdingKey{h.Cluster, h.Group, h.Component}] && len(sources[h.Source]) > 1 && len(still[h.Source]) == 0 {
-			c.whole = fmt.Sprintf("%s is gone or empty, which switched on what %s", h.Source, membersHave(c.losing))
-			return
+		key := holdingKey{h.Cluster, h.Group, h.Component}
+		if !silent[key] || len(sources[h.Source]) < 2 || len(still[h.Source]) > 0 {
+			continue
+		}
+		tenant, _ := c.before.tenantOf(h.Cluster)
+		switch {
+		case tenant == "" || !c.own()[key]:
+			cause = cmp.Or(cause, fmt.Sprintf("%s is gone or empty, which switched on what %s", h.Source, membersHave(len(clustersOf(c.unapproved)))))
+		case c.tenants[tenant] == "":
+			_, losing := c.byTenant(clustersOf(c.unapproved))
+			c.tenants[tenant] = fmt.Sprintf("%s is gone or empty, which switched on what %s", h.Source, membersHave(losing[tenant]))
+			c.ownDoing[tenant] = true
 		}
 	}
+	return cause
 }
 
 func membersHave(n int) string {
@@ -301,6 +364,9 @@ func (c *commit) refuses(r lifecycle.Removal, approved bool) string {
 		return text
 	}
 	tenant, _ := c.before.tenantOf(r.Cluster)
+	if c.ownDoing[tenant] {
+		return c.tenants[tenant]
+	}
 	return cmp.Or(c.whole, c.tenants[tenant])
 }
 

@@ -47,32 +47,38 @@ func (g *Guard) commit(st *fleetstate.State, hub string) *commit {
 	if x.judged == nil {
 		x.judged, x.latest, x.own = map[commitKey]*commit{}, map[string]*commit{}, map[string]*remembered{}
 	}
-	key := keyOf(query.Query{Hub: hub}, forHub)
-	record := g.baselines.get(key)
-	if record != x.own[hub] { // a replica's, or that of before a restart
-		maps.DeleteFunc(x.judged, func(k commitKey, _ *commit) bool { return k.hub == hub })
-		delete(x.latest, hub)
-	}
+	before, earlier := g.commitBaseline(hub)
 	at := commitKey{weak.Make(st), hub}
 	if c := x.judged[at]; c != nil {
 		return c
 	}
-	var before *holdings
-	var earlier []spent
-	if record != nil {
-		earlier = record.spent
-		if before = holdingsFrom(record.items); x.latest[hub] != nil {
-			before = x.latest[hub].accepted
-		}
-	}
-	c := judgeCommit(st, hub, before, earlier, g.o.Now())
+	c := judgeCommit(st, nil, hub, before, earlier, g.o.Now())
 	g.reportApproved(st, hub, c)
 	if before == nil || !before.equal(c.accepted) || !slices.Equal(c.spent, earlier) {
+		key := keyOf(query.Query{Hub: hub}, forHub)
 		g.baselines.put(key, st.Revision, c.accepted.items(), c.spent)
 	}
 	if len(x.judged) >= maxCommits {
 		clear(x.judged)
 	}
-	x.judged[at], x.latest[hub], x.own[hub] = c, c, g.baselines.get(key)
+	x.judged[at], x.latest[hub], x.own[hub] = c, c, g.baselines.get(keyOf(query.Query{Hub: hub}, forHub))
 	return c
+}
+
+// commitBaseline returns what the next state is compared with, nil for nothing. It forgets
+// judgements that do not rest on the newest baseline. The caller holds the lock.
+func (g *Guard) commitBaseline(hub string) (before *holdings, earlier []spent) {
+	x := &g.commits
+	record := g.baselines.get(keyOf(query.Query{Hub: hub}, forHub))
+	if record != x.own[hub] { // a replica's, or that of before a restart
+		maps.DeleteFunc(x.judged, func(k commitKey, _ *commit) bool { return k.hub == hub })
+		delete(x.latest, hub)
+	}
+	if record == nil {
+		return nil, nil
+	}
+	if x.latest[hub] != nil {
+		return x.latest[hub].accepted, record.spent
+	}
+	return holdingsFrom(record.items), record.spent
 }

@@ -40,6 +40,9 @@ type Decision struct {
 	Hub, Owner                string
 	View                      query.View
 	Group, Component, Release string
+	// Tenant is set if the service would hold it: its members keep their last known good snapshots,
+	// and no response is refused. Unapproved is what they would lose.
+	Tenant string
 	// Verdict is empty if the response would be given. Message is why it would not.
 	Verdict Verdict
 	Message string
@@ -63,11 +66,18 @@ func (d Decision) IsOverBudget() bool { return d.Verdict == OverBudget }
 // sorted by hub, owner, view, group, component and release. The baseline is always the state
 // before.
 func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
-	x := dryRun{before, after, now, map[wideQuery]*contentIndex{}, map[string]*commit{}}
 	var out []Decision
+	var holds []fleetstate.Hold
 	for _, hub := range before.Fleet.Hubs() {
-		x.commits[hub] = judgeCommit(after, hub, holdingsOf(before, hub, nil), nil, now)
-		out = append(out, x.commits[hub].decisions(hub)...)
+		c := judgeCommit(after, before, hub, holdingsOf(before, hub, nil), nil, now)
+		held := c.holds(after, before, hub)
+		holds = append(holds, held...)
+		out = append(out, c.decisions(hub, held)...)
+	}
+	after = after.Hold(before, holds) // as a service serves it
+	x := dryRun{before, after, now, map[wideQuery]*contentIndex{}, map[string]*commit{}}
+	for _, hub := range before.Fleet.Hubs() {
+		x.commits[hub] = judgeCommit(after, nil, hub, holdingsOf(before, hub, nil), nil, now)
 		for _, owner := range owners(before.Fleet, hub) {
 			for _, q := range x.queries(hub, owner) {
 				if d := x.decide(owner, q); d.Verdict != "" || len(d.Unapproved)+len(d.Approved) > 0 {
@@ -80,7 +90,7 @@ func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 }
 
 // decisions returns why nothing, nothing of a tenant, or a component is not removed.
-func (c *commit) decisions(hub string) []Decision {
+func (c *commit) decisions(hub string, held []fleetstate.Hold) []Decision {
 	texts := map[string][]lifecycle.Removal{}
 	for _, r := range c.approved {
 		if text := c.refuses(r, true); text != "" {
@@ -94,10 +104,16 @@ func (c *commit) decisions(hub string) []Decision {
 	}
 	var out []Decision
 	for _, text := range slices.Sorted(maps.Keys(texts)) {
-		out = append(out, Decision{
+		d := Decision{
 			Hub: hub, Owner: fleet.OwnerHub, Verdict: OverBudget, Message: text,
 			Members: c.members, Losing: c.losing, Allowed: c.allowed, Unapproved: texts[text],
-		})
+		}
+		if i := slices.IndexFunc(held, func(h fleetstate.Hold) bool { return h.Message == text }); i >= 0 {
+			all, losing := c.byTenant(clustersOf(texts[text]))
+			d.Tenant = held[i].Tenant
+			d.Members, d.Losing, d.Allowed = all[d.Tenant], losing[d.Tenant], c.budget(all[d.Tenant])
+		}
+		out = append(out, d)
 	}
 	return out
 }

@@ -320,7 +320,7 @@ func TestDryRunOfManySets(t *testing.T) {
 	for i := range components {
 		fmt.Fprintf(&catalog, "c%03d: {enabled: true, chart: {repoURL: r, name: c, version: v1}}\n", i)
 	}
-	const file = "addons/tenants/t/defaults/application-sets/addons.yaml"
+	const file = "addons/tenants/defaults/application-sets/addons.yaml" // the platform's
 	all := map[string]string{file: catalog.String()}
 	before := hubOf(t, members, facts.Set{}, nil, all)
 	if found := DryRun(before, before, now); len(found) > 0 {

@@ -121,6 +121,12 @@ func (g *Guard) report(p proposal, r *Refusal) {
 			"applicationSet", q.ApplicationSet, "revision", r.revision, "refusal", r.message)
 		return
 	}
+	g.o.Logger.Error("a response is beyond the removal budget; nothing is removed until a commit approves it",
+		"applicationSet", q.ApplicationSet, "revision", r.revision, "refusal", r.message, "losses", listed(all))
+}
+
+// listed are the first of some removals in one text.
+func listed(all []lifecycle.Removal) string {
 	var texts []string
 	for _, x := range all[:min(len(all), maxLogged)] {
 		texts = append(texts, x.String())
@@ -128,8 +134,7 @@ func (g *Guard) report(p proposal, r *Refusal) {
 	if more := len(all) - maxLogged; more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
-	g.o.Logger.Error("a response is beyond the removal budget; nothing is removed until a commit approves it",
-		"applicationSet", q.ApplicationSet, "revision", r.revision, "refusal", r.message, "losses", strings.Join(texts, "; "))
+	return strings.Join(texts, "; ")
 }
 
 // resolve ends the refusal of a query that gets its response.

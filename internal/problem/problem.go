@@ -100,6 +100,7 @@ const (
 	NotExpanded        Reason = "not-expanded"
 	OutsideRepository  Reason = "outside-repository"
 	PlaintextSecret    Reason = "plaintext-secret"
+	RemovalRefused     Reason = "removal-refused"
 	ReservedLabel      Reason = "reserved-label"
 	ReservedName       Reason = "reserved-name"
 	TemplateFailed     Reason = "template-failed"

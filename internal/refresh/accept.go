@@ -63,7 +63,7 @@ func (r *Refresher) acceptFirst(newest polled, known facts.Set, synced bool, out
 	}
 	if r.restored != nil {
 		if c, problems := r.restoredCandidate(known); len(problems) == 0 {
-			r.serving, out.swapped, r.lastKnownGood = c, true, nil
+			r.serving, out.swapped, r.lastKnownGood, r.holds = c, true, nil, nil
 			if newest.snapshot != nil && newest.snapshot.Revision != r.restored.Revision {
 				r.acceptNext(newest.snapshot, known, out)
 			}

@@ -46,7 +46,18 @@ func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate
 			return nil, problems
 		}
 	}
+	if st, err = r.build(func() (*fleetstate.State, error) { return r.held(previous, st), nil }); err != nil {
+		return nil, problem.From(err, internal, problem.Pos{})
+	}
 	return &candidate{state: st, snapshot: s, facts: known}, nil
+}
+
+// held is a state with the tenants held that the judge refuses (rule 11).
+func (r *Refresher) held(previous, desired *fleetstate.State) *fleetstate.State {
+	if r.o.Judge == nil {
+		return desired
+	}
+	return desired.Hold(previous, r.o.Judge.Holds(previous, desired))
 }
 
 // unknownHub is the problem of a repository without any member of the hub: the name is misspelt, or
@@ -60,10 +71,10 @@ func unknownHub(st *fleetstate.State, hub string) (problem.Problem, bool) {
 }
 
 // restoredCandidate builds the state from before the restart, with the last known good snapshots of
-// its members.
+// its members and the same tenants held.
 func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Problem) {
 	st, err := r.build(func() (*fleetstate.State, error) {
-		return fleetstate.Restore(r.restored, known, r.lastKnownGood)
+		return fleetstate.Restore(r.restored, known, r.lastKnownGood, r.holds...)
 	})
 	if err != nil {
 		return nil, problem.From(err, internal, problem.Pos{})

@@ -29,6 +29,14 @@ type accepted struct {
 	// LastKnownGood has the revision that a member is served from, by hub and name; "" for one that
 	// is left out.
 	LastKnownGood map[string]map[string]string `json:"lastKnownGood,omitempty"`
+	// Holds are the held tenants, whose members are among those.
+	Holds []fleetstate.Hold `json:"holds,omitempty"`
+}
+
+// keptMembers are the members that are not served from the accepted snapshot.
+type keptMembers struct {
+	lastKnownGood fleetstate.LastKnownGood
+	holds         []fleetstate.Hold
 }
 
 func newCheckpoint(s *state.Store) *checkpoint {
@@ -36,13 +44,14 @@ func newCheckpoint(s *state.Store) *checkpoint {
 }
 
 func (a accepted) equal(b accepted) bool {
-	return a.Revision == b.Revision && maps.EqualFunc(a.LastKnownGood, b.LastKnownGood, maps.Equal[map[string]string, map[string]string])
+	return a.Revision == b.Revision && slices.EqualFunc(a.Holds, b.Holds, fleetstate.Hold.Equal) &&
+		maps.EqualFunc(a.LastKnownGood, b.LastKnownGood, maps.Equal[map[string]string, map[string]string])
 }
 
-// acceptedOf names a snapshot and last known good ones.
-func acceptedOf(s *snapshot.Snapshot, lkg fleetstate.LastKnownGood) accepted {
-	out := accepted{Revision: s.Revision, LastKnownGood: map[string]map[string]string{}}
-	for id, good := range lkg {
+// acceptedOf names a snapshot and the members that are not served from it.
+func acceptedOf(s *snapshot.Snapshot, kept keptMembers) accepted {
+	out := accepted{Revision: s.Revision, LastKnownGood: map[string]map[string]string{}, Holds: kept.holds}
+	for id, good := range kept.lastKnownGood {
 		if out.LastKnownGood[id.Hub] == nil {
 			out.LastKnownGood[id.Hub] = map[string]string{}
 		}
@@ -57,7 +66,7 @@ func acceptedOf(s *snapshot.Snapshot, lkg fleetstate.LastKnownGood) accepted {
 
 // read returns what was written last, nil if there is nothing. A *state.Damaged error beside a
 // snapshot is about last known good ones: their members are as at a first start.
-func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, fleetstate.LastKnownGood, error) {
+func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, *keptMembers, error) {
 	a, _, err := c.accepted.Read(ctx)
 	if err != nil || a == nil {
 		return nil, nil, err
@@ -66,16 +75,16 @@ func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, fleetstate.L
 	if err != nil {
 		return nil, nil, err
 	}
-	lkg, err := c.lastKnownGood(ctx, *a)
+	kept, err := c.keptMembers(ctx, *a)
 	if err != nil && !state.IsDamaged(err) {
 		return nil, nil, err
 	}
-	return s, lkg, err
+	return s, kept, err
 }
 
-// lastKnownGood reads the snapshots that a record names. A *state.Damaged error comes with those
-// that can be used.
-func (c *checkpoint) lastKnownGood(ctx context.Context, a accepted) (fleetstate.LastKnownGood, error) {
+// keptMembers reads the snapshots that a record names. A *state.Damaged error comes with those that
+// can be used.
+func (c *checkpoint) keptMembers(ctx context.Context, a accepted) (*keptMembers, error) {
 	out := fleetstate.LastKnownGood{}
 	read := map[string]*snapshot.Snapshot{"": nil}
 	damaged := map[string]error{}
@@ -97,7 +106,7 @@ func (c *checkpoint) lastKnownGood(ctx context.Context, a accepted) (fleetstate.
 			}
 		}
 	}
-	return out, errors.Join(slices.SortedFunc(maps.Values(damaged), func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })...)
+	return &keptMembers{out, a.Holds}, errors.Join(slices.SortedFunc(maps.Values(damaged), func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })...)
 }
 
 // snapshot reads that of a revision, which a record names: if it is missing, it is damaged.
@@ -117,9 +126,9 @@ func (c *checkpoint) snapshot(ctx context.Context, revision string) (s *snapshot
 }
 
 // write writes a snapshot and the last known good ones. If a replica has written the same snapshot
-// with other last known good ones, it returns those instead.
-func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, lkg fleetstate.LastKnownGood) (theirs fleetstate.LastKnownGood, err error) {
-	next := acceptedOf(s, lkg)
+// with others, it returns those instead.
+func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptMembers) (theirs *keptMembers, err error) {
+	next := acceptedOf(s, kept)
 	err = state.Retry(func() error {
 		theirs = nil
 		now, changed, err := c.accepted.Read(ctx)
@@ -131,13 +140,13 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, lkg fleets
 				return nil
 			}
 			if changed {
-				if theirs, err = c.lastKnownGood(ctx, *now); !state.IsDamaged(err) {
+				if theirs, err = c.keptMembers(ctx, *now); !state.IsDamaged(err) {
 					return err
 				}
 				theirs = nil
 			}
 		}
-		return c.replace(ctx, s, lkg, next)
+		return c.replace(ctx, s, kept.lastKnownGood, next)
 	})
 	if err != nil {
 		return nil, err

@@ -36,10 +36,13 @@ func example() (*snapshot.Snapshot, fleetstate.LastKnownGood) {
 	}
 }
 
+// exampleHolds are of a member of the example.
+var exampleHolds = []fleetstate.Hold{{Hub: "h", Tenant: "t", Members: []string{"one"}, Message: "two of two"}}
+
 func saveExample(t testing.TB, s *state.Store) (*snapshot.Snapshot, fleetstate.LastKnownGood) {
 	t.Helper()
 	newest, lkg := example()
-	if theirs, err := newCheckpoint(s).write(t.Context(), newest, lkg); err != nil || theirs != nil {
+	if theirs, err := newCheckpoint(s).write(t.Context(), newest, keptMembers{lkg, exampleHolds}); err != nil || theirs != nil {
 		t.Fatal(theirs, err)
 	}
 	return newest, lkg
@@ -63,13 +66,13 @@ func TestCheckpointIsReadAsWritten(t *testing.T) {
 	newest, lkg := saveExample(t, store)
 	c := newCheckpoint(store)
 	s, got, err := c.read(t.Context())
-	if err != nil || !same(s, newest) || !maps.EqualFunc(got, lkg, same) {
+	if err != nil || !same(s, newest) || !maps.EqualFunc(got.lastKnownGood, lkg, same) || !slices.EqualFunc(got.holds, exampleHolds, fleetstate.Hold.Equal) {
 		t.Fatalf("%v, %v, %v", s, got, err)
 	}
 	if names := objects.Names(); len(names) != 4 {
 		t.Errorf("%v", names)
 	}
-	if _, err := c.write(t.Context(), newest, nil); err != nil || len(objects.Names()) != 2 {
+	if _, err := c.write(t.Context(), newest, keptMembers{}); err != nil || len(objects.Names()) != 2 {
 		t.Errorf("%v, %v", objects.Names(), err)
 	}
 }
@@ -80,8 +83,8 @@ func TestFirstReplicaDecidesLastKnownGood(t *testing.T) {
 	store, _ := statetest.New()
 	other := newCheckpoint(store)
 	newest, lkg := saveExample(t, store)
-	theirs, err := other.write(t.Context(), newest, nil)
-	if err != nil || !maps.EqualFunc(theirs, lkg, same) {
+	theirs, err := other.write(t.Context(), newest, keptMembers{})
+	if err != nil || theirs == nil || !maps.EqualFunc(theirs.lastKnownGood, lkg, same) || !slices.EqualFunc(theirs.holds, exampleHolds, fleetstate.Hold.Equal) {
 		t.Errorf("%v, %v", theirs, err)
 	}
 }
@@ -190,7 +193,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 			if err := store.Remove(b.Context(), snapshotRecord(s.Revision)); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := newCheckpoint(store).write(b.Context(), s, nil); err != nil {
+			if _, err := newCheckpoint(store).write(b.Context(), s, keptMembers{}); err != nil {
 				b.Fatal(err)
 			}
 			b.StopTimer()
@@ -200,7 +203,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 			b.StartTimer()
 		}
 	})
-	if _, err := newCheckpoint(store).write(b.Context(), s, nil); err != nil {
+	if _, err := newCheckpoint(store).write(b.Context(), s, keptMembers{}); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("read", func(b *testing.B) {
@@ -304,14 +307,14 @@ func FuzzStoreFolder(f *testing.F) {
 		}
 		missing := 0
 		for id, s := range lkg {
-			read, known := got[id]
+			read, known := got.lastKnownGood[id]
 			if !known {
 				missing++
 			} else if !same(s, read) {
 				t.Fatalf("%s is damaged: %v has another snapshot", name, id)
 			}
 		}
-		if !same(s, want) || len(got)+missing != len(lkg) || (missing > 0) != (err != nil) || missing > 1 || missing == 1 && needed {
+		if !same(s, want) || len(got.lastKnownGood)+missing != len(lkg) || (missing > 0) != (err != nil) || missing > 1 || missing == 1 && needed {
 			t.Fatalf("%s is damaged: %v, %v", name, got, err)
 		}
 	})
@@ -357,8 +360,8 @@ func FuzzAccepted(f *testing.F) {
 			members += len(of)
 		}
 		got, lkg, err := newCheckpoint(s).read(t.Context())
-		if err != nil && !state.IsDamaged(err) || got == nil && (err == nil || lkg != nil) || err == nil && len(lkg) != members {
-			t.Fatalf("%v, %d of %d members, %v", got, len(lkg), members, err)
+		if err != nil && !state.IsDamaged(err) || got == nil && (err == nil || lkg != nil) || err == nil && len(lkg.lastKnownGood) != members {
+			t.Fatalf("%v, %v of %d members, %v", got, lkg, members, err)
 		}
 	})
 }

@@ -34,4 +34,7 @@
 //  10. In a store that replicas share, the first one that accepts a snapshot decides its last known
 //     good snapshots; the others take them over before they publish. Before such a store has been
 //     read there is no State, as the other replicas may know more.
+//  11. Before a candidate is published, Options.Judge names the tenants of which it would remove
+//     more than it may. Their members are held on their last known good snapshots (G11). The store
+//     keeps which, and replicas agree on it as on rule 10.
 package refresh

@@ -26,6 +26,8 @@ type Options struct {
 	Facts FactsProvider
 	// Hub is the hub whose errors make a revision refused; empty means all.
 	Hub string
+	// Judge holds tenants (G11); default none is held.
+	Judge Judge
 	// Store keeps what a restart goes on from; without it, a restart accepts what the source has.
 	Store *state.Store
 	// Patience is how long a source may be silent after the start before the state from before the
@@ -37,6 +39,14 @@ type Options struct {
 	Now func() time.Time
 	// Observe is called after each reconciliation that accepted or refused something.
 	Observe func(Outcome)
+}
+
+// Judge decides which tenants a candidate serves from their last known good snapshots.
+type Judge interface {
+	// Await waits until it can decide. It returns false if the context ends before.
+	Await(ctx context.Context) bool
+	// Holds returns the tenants to hold. Previous is the served state, nil before the first.
+	Holds(previous, desired *fleetstate.State) []fleetstate.Hold
 }
 
 // Outcome is the result of one reconciliation.
@@ -68,6 +78,7 @@ type Refresher struct {
 	checkpoint    *checkpoint // nil without a store
 	restored      *snapshot.Snapshot
 	lastKnownGood fleetstate.LastKnownGood
+	holds         []fleetstate.Hold
 }
 
 // defaultPatience is less than a probe of Kubernetes waits before it gives up a pod.
@@ -189,7 +200,7 @@ func (r *Refresher) stopWaiting() {
 
 // run is the worker.
 func (r *Refresher) run(ctx context.Context) {
-	if !r.restore(ctx) {
+	if !r.restore(ctx) || r.o.Judge != nil && !r.o.Judge.Await(ctx) {
 		return
 	}
 	defer time.AfterFunc(r.o.Patience, r.stopWaiting).Stop()
@@ -218,7 +229,9 @@ func (r *Refresher) reconcile(ctx context.Context) {
 	d := r.accept(newest)
 	agree := d.swapped && r.o.Store != nil && r.o.Store.Shared() && r.servesLastKnownGood()
 	if agree {
-		r.adopt(r.writeCheckpoint(ctx))
+		if theirs := r.writeCheckpoint(ctx); theirs != nil {
+			r.adopt(theirs)
+		}
 	}
 	refused := r.publish(d, began)
 	if d.swapped && !agree {
@@ -247,11 +260,15 @@ func (r *Refresher) restore(ctx context.Context) bool {
 		return true
 	}
 	return state.Await(ctx, func(ctx context.Context) error {
-		s, lkg, err := r.checkpoint.read(ctx)
+		s, kept, err := r.checkpoint.read(ctx)
 		if err != nil && !state.IsDamaged(err) {
 			return err
 		}
-		if r.restored, r.lastKnownGood = s, lkg; err != nil {
+		r.restored = s
+		if kept != nil {
+			r.lastKnownGood, r.holds = kept.lastKnownGood, kept.holds
+		}
+		if err != nil {
 			r.o.Logger.Error("the accepted state cannot be used", "state", r.o.Store.String(), "as a whole", s == nil, "error", err)
 			r.setStoreProblem(err)
 		}
@@ -266,9 +283,9 @@ func (r *Refresher) restore(ctx context.Context) bool {
 }
 
 // writeCheckpoint writes what a restart goes on from. A full disk does not stop the service. It
-// returns the last known good snapshots of a replica that has written the same snapshot with others
-// before.
-func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs fleetstate.LastKnownGood) {
+// returns what a replica that has written the same snapshot before serves members from, if that
+// differs.
+func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 	r.restored = nil
 	st := r.serving.state
 	if l, is := r.o.Facts.(*LastKnownFacts); is {
@@ -281,7 +298,7 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs fleetstate.Last
 	}
 	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
 	defer cancel()
-	theirs, err := r.checkpoint.write(ctx, r.serving.snapshot, st.LastKnownGood())
+	theirs, err := r.checkpoint.write(ctx, r.serving.snapshot, keptMembers{st.LastKnownGood(), st.Holds("")})
 	r.setStoreProblem(err)
 	if err != nil {
 		r.o.Logger.Error("the store does not take the accepted state", "state", r.o.Store.String(), "error", err)
@@ -289,14 +306,13 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs fleetstate.Last
 	return theirs
 }
 
-// adopt serves members from the last known good snapshots of a replica, so that both serve the
-// same.
-func (r *Refresher) adopt(lkg fleetstate.LastKnownGood) {
-	if lkg == nil {
-		return
-	}
+// adopt serves members from the last known good snapshots of a replica, and holds the same tenants,
+// so that both serve the same.
+func (r *Refresher) adopt(theirs *keptMembers) {
 	s := *r.serving
-	st, err := r.build(func() (*fleetstate.State, error) { return fleetstate.Restore(s.snapshot, s.facts, lkg) })
+	st, err := r.build(func() (*fleetstate.State, error) {
+		return fleetstate.Restore(s.snapshot, s.facts, theirs.lastKnownGood, theirs.holds...)
+	})
 	if err != nil {
 		r.setStoreProblem(err)
 		return

@@ -15,6 +15,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -201,6 +202,22 @@ func (s *Snapshot) under(dir string) (from, to int) {
 
 // HasDir reports whether any file is below the folder.
 func (s *Snapshot) HasDir(dir string) bool { return len(s.Under(dir)) > 0 }
+
+// WithFolders returns the snapshot with the files that earlier ones have in some folders.
+func (s *Snapshot) WithFolders(earlier map[string]*Snapshot) *Snapshot {
+	files := maps.Clone(s.files)
+	for dir := range earlier {
+		for _, p := range s.Under(dir) {
+			delete(files, p)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(earlier)) {
+		for _, f := range earlier[dir].FilesUnder(dir) {
+			files[f.Path] = f
+		}
+	}
+	return New(s.Revision, files)
+}
 
 // Changed are the paths that differ between two snapshots (added, removed or with other content),
 // sorted. A nil old snapshot counts as empty.

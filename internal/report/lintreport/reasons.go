@@ -43,6 +43,7 @@ var summaries = map[problem.Reason]string{
 	problem.NotExpanded:        "An object is not followed any further: what is below it is not known here.",
 	problem.OutsideRepository:  "A path or symbolic link leads out of the repository.",
 	problem.PlaintextSecret:    "A values file holds what looks like a secret in plain text.",
+	problem.RemovalRefused:     "A tenant's members would lose more than the removal budget allows.",
 	problem.ReservedLabel:      "A reserved label is declared with another value.",
 	problem.ReservedName:       "A name collides with one that the hierarchy or the engine needs.",
 	problem.TemplateFailed:     "A template cannot be parsed or executed.",

@@ -33,6 +33,9 @@ type Guard struct {
 // or of the hub's own, whichever ApplicationSet asks.
 type CommitRefusal struct {
 	Hub string `json:"hub"`
+	// Tenant is set if its members keep their last known good snapshots while others go on; then
+	// the numbers are about its members.
+	Tenant string `json:"tenant,omitempty"`
 	// Message says in a few words what would be removed, and why that needs an approval.
 	Message string `json:"message"`
 	// Members are those of the hub that have something, Losing those that would lose something
@@ -69,7 +72,7 @@ func NewGuard(p *plan.Plan, all []guard.Decision, wanted []guard.NeededApproval,
 	out := Guard{Refused: []Refusal{}, Moved: movedMembers(p), Undecided: handOvers(p)}
 	for _, f := range all {
 		if f.IsOfCommit() {
-			out.Commits = append(out.Commits, CommitRefusal{f.Hub, f.Message, f.Members, f.Losing, f.Allowed})
+			out.Commits = append(out.Commits, CommitRefusal{f.Hub, f.Tenant, f.Message, f.Members, f.Losing, f.Allowed})
 			continue
 		}
 		r := Refusal{
@@ -161,6 +164,13 @@ func (p printer) guard(g Guard) {
 	for _, text := range firstOf(g.Undecided) {
 		p.Line("undecided: %s", text)
 	}
+	if held := g.held(); len(held) > 0 {
+		p.Line("")
+		p.Line("%s", p.Bold(p.Red(heldHeadline(len(held)))))
+		for _, text := range firstOf(held) {
+			p.Line("  %s", text)
+		}
+	}
 	for _, v := range verdicts {
 		if refused, lines := g.refused(v), g.lines(v); len(lines) > 0 {
 			p.Line("")
@@ -198,6 +208,9 @@ func (g Guard) lines(v guard.Verdict) []string {
 	whole := map[string]bool{}
 	if v == guard.OverBudget {
 		for _, c := range g.Commits {
+			if c.Tenant != "" {
+				continue
+			}
 			whole[c.Hub+c.Message] = true
 			out = append(out, c.Hub+": "+c.Message)
 		}
@@ -208,6 +221,21 @@ func (g Guard) lines(v guard.Verdict) []string {
 		}
 	}
 	return firstOf(out)
+}
+
+func heldHeadline(n int) string {
+	return fmt.Sprintf("removal budget: the service would hold %s on the last known good snapshot, and go on with all others, until a commit approves", report.Count(n, "tenant"))
+}
+
+// held are the tenants whose members stay as they are, and why.
+func (g Guard) held() []string {
+	var out []string
+	for _, c := range g.Commits {
+		if c.Tenant != "" {
+			out = append(out, c.Hub+": "+c.Message)
+		}
+	}
+	return out
 }
 
 // verdicts are the reasons of refusals in the order in which they are shown: what an approval is
@@ -232,6 +260,12 @@ func (m *markdown) guard(g Guard) {
 	}
 	for _, text := range firstOf(g.Undecided) {
 		fmt.Fprintf(&b, "\nundecided: %s\n", escape(text))
+	}
+	if held := g.held(); len(held) > 0 {
+		fmt.Fprintf(&b, "\n**%s**\n\n", escape(heldHeadline(len(held))))
+		for _, text := range firstOf(held) {
+			fmt.Fprintf(&b, "- %s\n", escape(text))
+		}
 	}
 	for _, v := range verdicts {
 		if refused, lines := g.refused(v), g.lines(v); len(lines) > 0 {
