@@ -158,6 +158,7 @@ func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, e
 	if budget.Window > 0 {
 		c.spend(now)
 	}
+	c.own = nil // it would keep the states in memory
 	return c
 }
 

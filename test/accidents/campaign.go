@@ -186,10 +186,16 @@ func (c *Campaign) mend() error {
 		return err
 	}
 	complete, err := c.complete()
+	if err == nil && !complete && c.hub.Refused() == 0 {
+		err = c.await(c.complete) // it is under way, or a tenant is held, whose responses are given
+	}
+	if err == nil && !complete {
+		complete, err = c.complete()
+	}
 	if err != nil {
 		return err
 	}
-	if !complete && c.hub.Refused() > 0 {
+	if !complete {
 		c.Approvals++
 		if err := c.restore("approved", fmt.Sprintf(approval, time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly))); err != nil {
 			return err
