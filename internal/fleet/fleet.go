@@ -74,6 +74,17 @@ func noMembers(s *snapshot.Snapshot, l *Layout) problem.Problem {
 	return p
 }
 
+// unreadMembers are the problems of folders that cannot be read and may have member files: a member
+// whose file is not known would look like one that has gone (G1).
+func unreadMembers(s *snapshot.Snapshot, l *Layout) (out []problem.Problem) {
+	for _, folder := range s.BrokenFolders() {
+		if l.Members.MayBeBelow(folder.Path) {
+			out = append(out, problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path})...)
+		}
+	}
+	return out
+}
+
 // input is the file at a path, and whether it is the same as in the previous fleet.
 func (f *Fleet) input(s *snapshot.Snapshot, path string, previous *Fleet) (file *snapshot.File, same bool) {
 	file = s.File(path)
@@ -154,6 +165,7 @@ func (f *Fleet) loadVersions(s *snapshot.Snapshot, cache *hierarchy.Cache, previ
 }
 
 func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
+	f.Problems = append(f.Problems, unreadMembers(s, f.Layout)...)
 	f.files = s.FilesUnder(f.Layout.Members.Folder())
 	if previous.sameMembers(s, f.Layout) {
 		f.hubs, f.byPath, f.ofHubs = previous.hubs, previous.byPath, previous.ofHubs

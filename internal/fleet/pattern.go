@@ -114,5 +114,23 @@ func (p *Pattern) Match(path string) (hub, cluster string, ok bool) {
 	return m[p.re.SubexpIndex("hub")], m[p.re.SubexpIndex("cluster")], true
 }
 
+// MayBeBelow reports whether member files may be in a folder or below it.
+func (p *Pattern) MayBeBelow(folder string) bool {
+	out, err := p.t.Execute(map[string]any{"hub": sentinel("hub"), "cluster": sentinel("cluster"), "tenant": sentinel("tenant")})
+	if err != nil {
+		return true
+	}
+	parts, is := strings.Split(out, "/"), strings.Split(folder, "/")
+	if len(is) >= len(parts) {
+		return false
+	}
+	for i, part := range is {
+		if part != parts[i] && !strings.Contains(parts[i], "<") {
+			return false
+		}
+	}
+	return true
+}
+
 // Folder is the folder above all member files.
 func (p *Pattern) Folder() string { return strings.TrimSuffix(p.prefix, "/") }

@@ -49,7 +49,7 @@ func (st *State) takeOver(previous *State) []anew {
 	}
 	switch changed := snapshot.Changed(previous.resolver.Snapshot, st.resolver.Snapshot); {
 	case len(changed) == 0:
-	case st.changedEverywhere(previous):
+	case st.changedEverywhere(previous), !sameFolders(previous.resolver.Snapshot, st.resolver.Snapshot):
 		for m := range st.Clusters() {
 			t.due(m, true)
 		}
@@ -79,6 +79,12 @@ func (st *State) changedEverywhere(previous *State) bool {
 		}
 	}
 	return false
+}
+
+// sameFolders reports whether the same folders cannot be read. One that cannot concerns all levels
+// below it, those without files included.
+func sameFolders(before, now *snapshot.Snapshot) bool {
+	return slices.EqualFunc(before.BrokenFolders(), now.BrokenFolders(), func(a, b *snapshot.File) bool { return a.Path == b.Path && a.Digest == b.Digest })
 }
 
 // taking is a takeOver under way.

@@ -2,6 +2,8 @@ package fleettest
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -69,11 +71,22 @@ func Spoke(name, more string) string {
 	return "clusterName: " + name + "\ntenant: retail\nenvironment: prod\n" + more
 }
 
-// Snapshot is a repository at a revision.
+// Snapshot is a repository at a revision. A path that ends in a slash is a folder that cannot be
+// read.
 func Snapshot(revision string, files Tree) *snapshot.Snapshot {
 	m := make(map[string]*snapshot.File, len(files))
 	for p, content := range files {
 		m[p] = snapshot.NewFile(p, []byte(content), snapshot.MaxFileSize)
+	}
+	paths := slices.Sorted(maps.Keys(files))
+	for _, p := range slices.Backward(paths) { // a folder's own folders first
+		folder, is := strings.CutSuffix(p, "/")
+		if is && files[p] != "" {
+			maps.DeleteFunc(m, func(p string, _ *snapshot.File) bool { return strings.HasPrefix(p, folder+"/") })
+			m[folder] = snapshot.TooHeavy(folder, "files", 2, 1)
+		} else if is {
+			delete(m, p)
+		}
 	}
 	return snapshot.New(revision, m)
 }

@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ import (
 const TemplateSuffix = ".gotmpl"
 
 // IsTemplate reports whether a file is a Go template by its name (H5).
-func IsTemplate(path string) bool { return strings.HasSuffix(path, TemplateSuffix) }
+func IsTemplate(p string) bool { return strings.HasSuffix(p, TemplateSuffix) }
 
 // MaxLevels is the limit of levels in a hierarchy (H10).
 const MaxLevels = 64
@@ -101,7 +102,22 @@ func (h *Hierarchy) Reads(fact string) bool {
 // Folder is a level's folder with the files in it.
 type Folder struct {
 	Dir
-	files map[string]*snapshot.File // by path inside the folder
+	*indexed
+}
+
+// file is the file at a path inside the folder, nil where there is none. Below a folder that cannot
+// be read every file is there, and is an error.
+func (f Folder) file(p string) *snapshot.File {
+	file := f.files[p]
+	if file == nil && len(f.broken) > 0 && p != "" {
+		at := path.Join(f.Path, p)
+		for _, b := range f.broken {
+			if b.Path == f.Path || strings.HasPrefix(at, b.Path+"/") {
+				return b.Below(at)
+			}
+		}
+	}
+	return file
 }
 
 // Index finds the files of folders in one snapshot, once for all clusters that share a folder, and
@@ -124,7 +140,9 @@ type sharedIndex struct {
 type indexed struct {
 	list  []*snapshot.File
 	files map[string]*snapshot.File // by path inside the folder
-	same  int                       // the number of the last snapshot that is known to have them
+	// broken are the folders that cannot be read: inside this one, or one that this one is in.
+	broken []*snapshot.File
+	same   int // the number of the last snapshot that is known to have them
 }
 
 // indexSlack is the least number of folders that are known before some are forgotten.
@@ -150,37 +168,50 @@ func (x *Index) Folders(dirs []Dir) []Folder {
 	defer x.shared.mu.Unlock()
 	out := make([]Folder, len(dirs))
 	for i, d := range dirs {
-		out[i] = Folder{Dir: d, files: x.files(d.Path)}
+		out[i] = Folder{Dir: d, indexed: x.folder(d.Path)}
 	}
 	return out
 }
 
-// files are those of a folder, by path inside it. The caller holds the lock.
-func (x *Index) files(dir string) map[string]*snapshot.File {
+// folder is a folder with its files. The caller holds the lock.
+func (x *Index) folder(dir string) *indexed {
 	known := x.shared.in[dir]
 	if known != nil && known.same == x.number {
-		return known.files
+		return known
 	}
-	list := x.s.FilesUnder(dir)
+	list := x.list(dir)
 	if known == nil || !slices.Equal(known.list, list) {
 		if len(x.shared.in) >= x.shared.limit {
 			x.trim()
 		}
 		known = &indexed{list: slices.Clone(list), files: make(map[string]*snapshot.File, len(list))}
-		for i, p := range x.s.Under(dir) {
-			known.files[strings.TrimPrefix(p, dir+"/")] = list[i]
+		for _, f := range list {
+			if f.Folder {
+				known.broken = append(known.broken, f)
+			} else {
+				known.files[strings.TrimPrefix(f.Path, dir+"/")] = f
+			}
 		}
 		x.shared.in[dir] = known
 	}
 	known.same = x.number
-	return known.files
+	return known
+}
+
+// list are the files below a folder, and the folder that it is in, if that cannot be read.
+func (x *Index) list(dir string) []*snapshot.File {
+	list := x.s.FilesUnder(dir)
+	if above := x.s.BrokenFolder(dir); above != nil {
+		list = append(slices.Clip(list), above)
+	}
+	return list
 }
 
 // trim forgets folders that this snapshot does not have, or has with other files. The caller holds
 // the lock.
 func (x *Index) trim() {
 	for dir, known := range x.shared.in {
-		if known.same != x.number && !slices.Equal(known.list, x.s.FilesUnder(dir)) {
+		if known.same != x.number && !slices.Equal(known.list, x.list(dir)) {
 			delete(x.shared.in, dir)
 		}
 	}
@@ -198,7 +229,7 @@ func Resolve(folders []Folder, cache *Cache, file string, facts func() any) ([]L
 		plainFile, templateFile = "", file
 	}
 	for _, d := range folders {
-		plain, template := d.files[plainFile], d.files[templateFile]
+		plain, template := d.file(plainFile), d.file(templateFile)
 		if plain == nil && template == nil {
 			layers = append(layers, Layer{Level: d.Level, Path: d.Path + "/" + file})
 			if d.Required {

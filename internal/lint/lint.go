@@ -21,6 +21,10 @@ import (
 func Run(st *fleetstate.State) []problem.Problem {
 	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems)
+	for _, folder := range st.Resolver().Snapshot.BrokenFolders() { // whether anybody reads it or not
+		l.reachable[folder.Path] = true
+		l.problems = append(l.problems, problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path})...)
+	}
 	for _, hub := range st.Fleet.Hubs() {
 		for _, m := range st.Fleet.Members(hub) {
 			l.member(m)

@@ -29,6 +29,7 @@ func example() (*snapshot.Snapshot, fleetstate.LastKnownGood) {
 		} {
 			files = append(files, snapshot.NewFile(p, []byte(data), snapshot.MaxFileSize))
 		}
+		files = append(files, snapshot.TooHeavy("addons/tenants/t", "files", 2, 1), snapshot.TooLarge("large.yaml", 2, 1))
 		return snapshot.Of(files)
 	}
 	return of("a: 3\n"), fleetstate.LastKnownGood{
@@ -56,7 +57,9 @@ func same(a, b *snapshot.Snapshot) bool {
 	of, failed := archive(a)
 	with, err := archive(b)
 	return errors.Join(failed, err) == nil && bytes.Equal(of, with) &&
-		!slices.ContainsFunc(a.Paths(), func(p string) bool { return a.File(p).Digest != b.File(p).Digest })
+		!slices.ContainsFunc(a.Paths(), func(p string) bool {
+			return a.File(p).Digest != b.File(p).Digest || a.File(p).Folder != b.File(p).Folder
+		})
 }
 
 // Rule 8: what a checkpoint writes is what the next process reads; what it does not need any more

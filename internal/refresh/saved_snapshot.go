@@ -27,6 +27,7 @@ const (
 	revisionKey = "ARGOSY.revision"
 	problemKey  = "ARGOSY.problem"
 	digestKey   = "ARGOSY.digest"
+	folderKey   = "ARGOSY.folder" // marks a folder that cannot be read
 )
 
 // snapshotRecord names the record of a revision.
@@ -46,6 +47,9 @@ func archive(s *snapshot.Snapshot) ([]byte, error) {
 			why, err := json.Marshal(problem.From(file.Err, problem.InvalidValue, problem.Pos{File: file.Path})[0])
 			failed = errors.Join(failed, err)
 			head.PAXRecords = map[string]string{problemKey: string(why), digestKey: file.Digest}
+			if file.Folder {
+				head.PAXRecords[folderKey] = "true"
+			}
 		}
 		err := w.WriteHeader(head)
 		_, unwritten := w.Write(file.Data)
@@ -99,7 +103,7 @@ func readArchive(revision string, data []byte) (map[string]*snapshot.File, error
 			if err := json.Unmarshal([]byte(why), &p); err != nil {
 				return nil, err
 			}
-			file = &snapshot.File{Path: head.Name, Digest: head.PAXRecords[digestKey], Err: p}
+			file = &snapshot.File{Path: head.Name, Digest: head.PAXRecords[digestKey], Err: p, Folder: head.PAXRecords[folderKey] != ""}
 		}
 		files[head.Name] = file
 	}

@@ -121,6 +121,9 @@ func changes() []change {
 		{"addons/dns/values.yaml", []string{"", "at: root\n"}},
 		{"addons/prod.yaml", []string{"", "x: 1\n"}},
 		{"addons/defaults/addons/dns/prod.yaml", []string{"", "by: environment\n"}},
+		{"addons/tenants/retail/clusters/one/", []string{"", "", "broken"}},
+		{"addons/defaults/addons/", []string{"", "", "broken"}},
+		{"addons/tenants/retail/", []string{"", "", "", "broken"}},
 		{"README.md", []string{"", "# x\n", "# y\n"}},
 	}
 	return out

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/location"
+	"github.com/argosy-hub/argosy/internal/source/sourcetest"
 )
 
 // work is a clone that commits and pushes.
@@ -39,19 +41,39 @@ func (w work) git(args ...string) string {
 // push commits files and returns the commit.
 func (w work) push(files map[string]string) string {
 	w.Helper()
-	for name, text := range files {
-		path := filepath.Join(w.dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			w.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			w.Fatal(err)
-		}
-	}
+	sourcetest.Write(w.T, w.dir, files)
 	w.git("add", "-A")
 	w.git("commit", "-qm", "change")
 	w.git("push", "-q", "origin", "HEAD:main")
 	return w.git("rev-parse", "HEAD")
+}
+
+// servingGit is a service of a Git repository, and a clone of that.
+func servingGit(t *testing.T) (work, *service) {
+	bare := filepath.Join(t.TempDir(), "fleet.git")
+	w := work{t, t.TempDir()}
+	w.git("init", "-q", "--bare", bare)
+	w.git("init", "-q")
+	w.git("remote", "add", "origin", bare)
+	w.push(repository(nil))
+	s := start(t, func(o *server.Options) {
+		var err error
+		if o.Source, err = location.Open(git.Options{Location: "file://" + bare, StateDir: t.TempDir(), Interval: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.until("serving", refresh.Status.Ready)
+	return w, s
+}
+
+// arrives waits until the service serves a commit, which it has to learn of by a webhook.
+func (s *service) arrives(commit string) refresh.Status {
+	s.Helper()
+	if r := s.do(s.request("POST", "/api/v1/webhook", "{}")); r.code != 202 {
+		s.Fatalf("%d %s", r.code, r.body)
+	}
+	s.until("serving "+commit, func(st refresh.Status) bool { return st.Revision == commit && len(st.Refused) == 0 })
+	return s.Refresher().Status()
 }
 
 // A commit pushed to a real repository arrives by the webhook, a broken one does not change the
@@ -128,26 +150,10 @@ func TestGitSource(t *testing.T) {
 // Rule H10: a large file of one member quarantines that member, with the file and the limit; it is
 // not even fetched, and the others go on.
 func TestLargeFileQuarantinesItsMember(t *testing.T) {
-	bare := filepath.Join(t.TempDir(), "fleet.git")
-	w := work{t, t.TempDir()}
-	w.git("init", "-q", "--bare", bare)
-	w.git("init", "-q")
-	w.git("remote", "add", "origin", bare)
-	w.push(repository(nil))
-	s := start(t, func(o *server.Options) {
-		var err error
-		if o.Source, err = location.Open(git.Options{Location: "file://" + bare, StateDir: t.TempDir(), Interval: time.Hour}); err != nil {
-			t.Fatal(err)
-		}
-	})
-	s.until("serving", refresh.Status.Ready)
+	w, s := servingGit(t)
 	w.push(map[string]string{"addons/tenants/retail/clusters/a/addons/dns/values.yaml": "text: " + strings.Repeat("x", 2<<20) + "\n"})
 	commit := w.push(map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 7\n"})
-	if r := s.do(s.request("POST", "/api/v1/webhook", "{}")); r.code != 202 {
-		t.Fatalf("%d %s", r.code, r.body)
-	}
-	s.until("serving "+commit, func(st refresh.Status) bool { return st.Revision == commit && len(st.Refused) == 0 })
-	st := s.Refresher().Status()
+	st := s.arrives(commit)
 	if len(st.Quarantined) != 1 || st.Quarantined[0].Member != "a" || !strings.Contains(st.Quarantined[0].Problem, "clusters/a/addons/dns/values.yaml: file of more than 1048576 bytes") {
 		t.Fatalf("%+v", st.Quarantined)
 	}
@@ -155,6 +161,29 @@ func TestLargeFileQuarantinesItsMember(t *testing.T) {
 	if sets := setsIn(t, r.body); sets["dns-b"]["helmValues"] == nil || !strings.Contains(sets["dns-b"]["helmValues"].(string), "replicas: 7") ||
 		strings.Contains(sets["dns-a"]["helmValues"].(string), "replicas: 7") {
 		t.Errorf("%s", r.body)
+	}
+}
+
+// Rule H10: links of one member's folder that lead to 2^30 files quarantine that member alone, and
+// the platform's next commit reaches the others.
+func TestEndlessFolderQuarantinesItsReaders(t *testing.T) {
+	w, s := servingGit(t)
+	const folder = "addons/tenants/retail/clusters/a"
+	links := map[string]string{folder + "/0/x.yaml": "x: 1\n", folder + "/addons/dns": "-> ../30"}
+	for i := 1; i <= 30; i++ {
+		links[fmt.Sprintf("%s/%d/l", folder, i)], links[fmt.Sprintf("%s/%d/m", folder, i)] = fmt.Sprintf("-> ../%d", i-1), fmt.Sprintf("-> ../%d", i-1)
+	}
+	w.push(links)
+	commit := w.push(map[string]string{dnsValues: "replicas: 7\n"})
+	st := s.arrives(commit)
+	if len(st.Quarantined) != 1 || st.Quarantined[0].Member != "a" || !strings.Contains(st.Quarantined[0].Problem, folder+"/addons/dns: folder with 3221225470 files; expected at most 100000 in the repository") {
+		t.Fatalf("%+v", st.Quarantined)
+	}
+	sets := s.sets(`{"view":"components","group":"addons","component":"dns"}`)
+	for name, want := range map[string]bool{"dns-a": false, "dns-b": true} {
+		if values, _ := sets[name]["helmValues"].(string); strings.Contains(values, "replicas: 7") != want {
+			t.Errorf("%s: %v", name, sets[name])
+		}
 	}
 }
 

@@ -9,6 +9,8 @@
 //     as a File with Err set.
 //  4. Files over the size limit are kept without content, with Err set (rule H10): a reader of
 //     such a file gets the error, other readers do not.
+//  5. A folder beyond a limit is one File with Folder and Err set. Whatever path below it a reader
+//     asks for, File returns the error, never nil: what is not known is not absent (G1).
 package snapshot
 
 import (
@@ -39,6 +41,8 @@ type File struct {
 	// Err says why the content cannot be read (too large, a link out of the repository), nil for a
 	// good file.
 	Err error
+	// Folder marks the entry of a folder that cannot be read (rule 5).
+	Folder bool
 }
 
 // Snapshot is a repository at one revision. The zero value is an empty repository.
@@ -49,6 +53,8 @@ type Snapshot struct {
 	files map[string]*File
 	paths []string // sorted
 	list  []*File  // in the order of paths
+	// folders are those that cannot be read, in the order of paths.
+	folders []*File
 
 	beside Beside
 }
@@ -88,14 +94,14 @@ func New(revision string, files map[string]*File) *Snapshot {
 	for i, p := range paths {
 		list[i] = files[p]
 	}
-	return &Snapshot{Revision: revision, files: files, paths: paths, list: list}
+	return &Snapshot{Revision: revision, files: files, paths: paths, list: list, folders: brokenFolders(list)}
 }
 
 // Of builds a snapshot of files with distinct paths, its revision being a digest of all paths and
 // contents: that of a folder that has no commit. The slice is taken over.
 func Of(list []*File) *Snapshot {
 	slices.SortFunc(list, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
-	s := &Snapshot{files: make(map[string]*File, len(list)), paths: make([]string, len(list)), list: list}
+	s := &Snapshot{files: make(map[string]*File, len(list)), paths: make([]string, len(list)), list: list, folders: brokenFolders(list)}
 	h := sha256.New()
 	var line []byte
 	for i, f := range list {
@@ -156,7 +162,13 @@ func (s *Snapshot) File(p string) *File {
 	if s == nil {
 		return nil
 	}
-	return s.files[p]
+	f := s.files[p]
+	if f == nil && len(s.folders) > 0 {
+		if folder := s.BrokenFolder(p); folder != nil {
+			return folder.Below(p)
+		}
+	}
+	return f
 }
 
 // Len is the number of files.

@@ -25,9 +25,10 @@
 //     that has a name of rule 4. A folder that is itself a symbolic link is followed at each poll
 //     (git-sync swaps such a link). Names beginning with ".." are no part of the repository, but
 //     links may lead to them (Kubernetes mounts ConfigMaps that way).
-//  6. A file over the size limit becomes an entry with an error, without being read. The number of
-//     entries and files and the sum of bytes are bounded; an error states the limit and the actual
-//     number (H10).
+//  6. A file over the size limit becomes an entry with an error, without being read. So does one
+//     without the permission to read it. The number of entries and files and the sum of bytes are
+//     bounded: folders that have too much become entries with an error, which states the limit and
+//     the actual number (H10). What is beside them is read as ever.
 //  7. Errors are short, and the same failure has the same text each time: no temporary paths, no
 //     times, no ports (G5). They never hold credentials. Their reasons (Reason) are stable codes.
 //  8. All methods may be called concurrently.

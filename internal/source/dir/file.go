@@ -1,6 +1,7 @@
 package dir
 
 import (
+	"errors"
 	"io/fs"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -17,7 +18,27 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 		}
 	}
 	if w.bytes > f.limits.Bytes {
-		return nil, source.LimitError(f.name, "bytes of all files", w.bytes, f.limits.Bytes)
+		kept, heavy, err := w.tree.Spare(files, func(p tree.Placed) int64 {
+			if size := w.found[p.Path].stat.size; size <= f.limits.FileSize {
+				return size
+			}
+			return 0
+		})
+		if err != nil {
+			return nil, err
+		}
+		files, broken = kept, append(broken, heavy...)
+	}
+	w.bytes, w.placed = 0, true
+	seen := make(map[string]readFile, len(files))
+	for _, p := range files {
+		if w.found[p.Path].file == nil && w.failed.err == nil { // beyond a limit, when it was visited
+			w.visit(p, w.root, p.Node.Path)
+		}
+		seen[p.Path] = w.found[p.Path]
+		if w.failed.err == nil && seen[p.Path].file == nil {
+			w.failed.note(p.Node.Path, fs.ErrNotExist) // it has grown meanwhile
+		}
 	}
 	if w.failed.err != nil {
 		return nil, source.FileError(f.name, w.failed.path, w.failed.err)
@@ -25,7 +46,7 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 	out := make([]*snapshot.File, 0, len(files)+len(broken))
 	changed := f.last == nil
 	for _, p := range files {
-		file := w.found[p.Path].file
+		file := seen[p.Path].file
 		changed = changed || file != f.seen[p.Path].file
 		out = append(out, file)
 	}
@@ -34,7 +55,7 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 		changed = changed || old == nil || old.Digest != b.Digest
 		out = append(out, b)
 	}
-	f.seen = w.found
+	f.seen = seen
 	if !changed && len(out) == f.last.Len() {
 		return f.last, nil
 	}
@@ -44,6 +65,12 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 // visit records a file as it is now. Below is its path from the open folder.
 func (w *walk) visit(p tree.Placed, at handle, below string) {
 	file, err := w.file(p, at, below)
+	if errors.Is(err, fs.ErrPermission) {
+		file, err = readFile{racy: true, file: snapshot.Unreadable(p.Path, false, fs.ErrPermission)}, nil
+		if old := w.seen[p.Path].file; old != nil && old.Digest == file.file.Digest {
+			file.file = old
+		}
+	}
 	if err != nil {
 		w.failed.note(p.Node.Path, err)
 	}
@@ -71,8 +98,8 @@ func (w *walk) file(p tree.Placed, at handle, below string) (readFile, error) {
 	if !mode.IsRegular() {
 		return readFile{}, fs.ErrNotExist // something else has taken its place
 	}
-	if w.count(stat.size) || len(w.found) > w.limits.Files {
-		return readFile{}, nil // there will be no snapshot
+	if w.count(stat.size) || !w.placed && len(w.found) > w.limits.Files {
+		return readFile{stat: stat}, nil // it may be left out
 	}
 	content, err := w.content(p.Path, file, stat.size)
 	if err != nil {

@@ -38,27 +38,42 @@ func asNobody(t *testing.T, f func()) {
 	<-done
 }
 
-// G4, G5: what must not be read is an error for the whole look, never a snapshot without it.
-func TestUnreadableFolderKeepsLastSnapshot(t *testing.T) {
-	for p, read := range map[string]string{"a.yaml": "a.yaml", "b": "b", "": ""} {
-		t.Run("at "+p, func(t *testing.T) {
+// G1: what must not be read is an error for its readers, never taken for absent. A folder of which
+// nothing can be read is an error for the whole poll (G4, G5).
+func TestUnreadableFileBreaksItsReaders(t *testing.T) {
+	for _, c := range []struct{ at, reads, want string }{
+		{"a.yaml", "a.yaml", "a.yaml: file cannot be read: permission denied"},
+		{"b", "b/c.yaml", "b: folder cannot be read: permission denied"},
+		{"b", "b/not/there.yaml", "b: folder cannot be read: permission denied"},
+		{"b", "l/c.yaml", `l: symbolic link to "b" leads into a folder that cannot be read`},
+		{"", "", ""},
+	} {
+		t.Run("at "+c.at+" reading "+c.reads, func(t *testing.T) {
 			base := t.TempDir()
 			sourcetest.Check(t, os.Chmod(filepath.Dir(base), 0o755)) // made for this user alone
 			dir := filepath.Join(base, "repo")
-			sourcetest.Write(t, dir, map[string]string{"a.yaml": "a: 1\n", "b/c.yaml": "c: 1\n", "d.yaml": "d: 1\n"})
+			sourcetest.Write(t, dir, map[string]string{"a.yaml": "a: 1\n", "b/c.yaml": "c: 1\n", "d.yaml": "d: 1\n", "l": "-> b"})
 			f := openFolder(t, dir)
-			sourcetest.Check(t, os.Chmod(filepath.Join(dir, p), 0))
-			t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, p), 0o755) })
-			want := fmt.Sprintf("folder %q: read %q: permission denied", dir, read)
-			if p == "" {
-				want = fmt.Sprintf("folder %q: permission denied", dir)
-			}
+			sourcetest.Check(t, os.Chmod(filepath.Join(dir, c.at), 0))
+			t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, c.at), 0o755) })
 			asNobody(t, func() {
-				for range 2 {
-					s, err := f.Snapshot(sourcetest.Context(t))
+				s, err := f.Snapshot(sourcetest.Context(t))
+				if c.at == "" {
+					want := fmt.Sprintf("folder %q: permission denied", dir)
 					if s != nil || !errors.Is(err, source.Unreadable) || !errors.Is(err, fs.ErrPermission) || err.Error() != want {
 						t.Errorf("got %v, %v, want %s", s, err, want)
 					}
+					return
+				}
+				sourcetest.Check(t, err)
+				if file := s.File(c.reads); file == nil || !strings.HasPrefix(sourcetest.ErrorText(file.Err), c.want) {
+					t.Errorf("%s is %+v, want %s", c.reads, file, c.want)
+				}
+				if d := s.File("d.yaml"); d == nil || d.Err != nil {
+					t.Errorf("d.yaml is %+v", d)
+				}
+				if again, err := f.Snapshot(sourcetest.Context(t)); again != s || err != nil {
+					t.Errorf("nothing has changed, and there is another snapshot: %v", err)
 				}
 			})
 		})

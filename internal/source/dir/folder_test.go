@@ -155,7 +155,7 @@ func TestFolderBeyondLimitsIsAnError(t *testing.T) {
 		limits source.Limits
 		want   string
 	}{
-		{source.Limits{Files: 2}, "files: 3, at most 2"},
+		{source.Limits{Files: 1}, "files: 3, at most 1"}, // the root has two itself
 		{source.Limits{Bytes: 20}, "bytes of all files: 31, at most 20"},
 	} {
 		f, err := New(dir, c.limits)

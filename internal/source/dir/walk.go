@@ -3,12 +3,14 @@ package dir
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/tree"
 )
@@ -26,6 +28,7 @@ type walk struct {
 	found    map[string]readFile // by path in the snapshot
 	failed   firstFailure
 	bytes    int64  // of all files
+	placed   bool   // which files are read is known
 	buffer   []byte // for listing folders
 }
 
@@ -49,6 +52,9 @@ func (w *walk) dir(rel string, at handle, below string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
+	if w.tree.LeavesOut(rel) {
+		return nil
+	}
 	// Files of the folder are opened from the folder while it is open, else from the root.
 	from, to := w.root, rel
 	l, known, err := w.cached(rel)
@@ -64,6 +70,10 @@ func (w *walk) dir(rel string, at handle, below string) error {
 			}
 		}
 	}
+	if rel != "" && errors.Is(err, fs.ErrPermission) {
+		w.tree.LeaveOut(snapshot.Unreadable(rel, true, fs.ErrPermission))
+		return nil
+	}
 	if err != nil {
 		return source.FileError(w.name, rel, err)
 	}
@@ -72,6 +82,9 @@ func (w *walk) dir(rel string, at handle, below string) error {
 		n := &l.nodes[i]
 		if err := w.tree.Add(n); err != nil {
 			return err
+		}
+		if w.tree.LeavesOut(n.Path) {
+			break
 		}
 		if !n.Link && !tree.Hidden(n.Path) && w.limits.Wanted(n.Path) {
 			w.visit(tree.Placed{Path: n.Path, Node: n}, from, join(to, path.Base(n.Path)))
@@ -109,6 +122,8 @@ func (w *walk) list(rel string, here handle) (listing, error) {
 	if rel != "" && w.clone && slices.ContainsFunc(entries, func(e entry) bool { return e.name == ".git" }) {
 		entries = nil // a submodule, or a clone in a clone: another repository's
 	}
+	// In order, so that the same folder gives the same snapshot beyond a limit, too (G6).
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	l := listing{stat: stat, racy: stat.youngerThan(w.fresh), nodes: make([]tree.Node, 0, len(entries))}
 	for _, e := range entries {
 		n := tree.Node{Path: join(rel, e.name)}

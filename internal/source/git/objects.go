@@ -39,6 +39,13 @@ func (r *Repository) load(ctx context.Context, commit string) (*snapshot.Snapsho
 	if len(files) == 0 {
 		return nil, source.EmptyError(r.name)
 	}
+	if r.bytesOf(files) > r.limits.Bytes {
+		var heavy []*snapshot.File
+		if files, heavy, err = tree.Spare(files, r.sizeOnce()); err != nil {
+			return nil, err
+		}
+		broken = append(broken, heavy...)
+	}
 	s, err := r.read(ctx, commit, files, broken)
 	if err != nil {
 		return nil, err
@@ -49,6 +56,9 @@ func (r *Repository) load(ctx context.Context, commit string) (*snapshot.Snapsho
 // tree is all that a commit has, with where its links lead.
 func (r *Repository) tree(ctx context.Context, commit string) (*tree.Tree, error) {
 	t, err := r.listTree(ctx, commit)
+	if errors.Is(err, errCrowded) {
+		t, err = r.listCrowded(ctx, commit)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +130,9 @@ func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, e
 				if n.Size == snapshot.UnknownSize {
 					missing = append(missing, n.ID)
 				}
+				if t.IsFull() {
+					return errCrowded
+				}
 				if err := t.Add(n); err != nil {
 					return err
 				}
@@ -175,7 +188,7 @@ func (r *Repository) readLinks(ctx context.Context, t *tree.Tree) error {
 			ask = append(ask, n.ID)
 		}
 	}
-	if err := r.readBlobs(ctx, ask, maxTarget, func(id string, data []byte) { targets[id] = string(data) }); err != nil {
+	if err := r.readObjects(ctx, "blob", ask, maxTarget, func(id string, data []byte) { targets[id] = string(data) }); err != nil {
 		return err
 	}
 	for _, n := range links {
@@ -186,32 +199,48 @@ func (r *Repository) readLinks(ctx context.Context, t *tree.Tree) error {
 	return nil
 }
 
+// sizeOnce says how many bytes of a file are read, the first time that it is asked for a blob.
+func (r *Repository) sizeOnce() func(tree.Placed) int64 {
+	counted := map[string]bool{}
+	return func(p tree.Placed) int64 {
+		if p.Node.Size > r.limits.FileSize || counted[p.Node.ID] {
+			return 0
+		}
+		counted[p.Node.ID] = true
+		return p.Node.Size
+	}
+}
+
+// bytesOf are the bytes of all files.
+func (r *Repository) bytesOf(files []tree.Placed) (total int64) {
+	size := r.sizeOnce()
+	for _, p := range files {
+		total += size(p)
+	}
+	return total
+}
+
 // readContents reads the blobs that the previous snapshot did not have.
 func (r *Repository) readContents(ctx context.Context, files []tree.Placed) (map[string][]byte, error) {
 	contents := map[string][]byte{}
 	counted := make(map[string]bool, len(files))
 	var ask []string
-	var total int64
 	for _, p := range files {
 		id := p.Node.ID
 		if p.Node.Size > r.limits.FileSize || counted[id] {
 			continue
 		}
 		counted[id] = true
-		total += p.Node.Size
 		if r.blobs[id] == nil {
 			ask = append(ask, id)
 		}
 	}
-	if total > r.limits.Bytes {
-		return nil, source.LimitError(r.name, "bytes of all files", total, r.limits.Bytes)
-	}
-	err := r.readBlobs(ctx, ask, r.limits.FileSize, func(id string, data []byte) { contents[id] = data })
+	err := r.readObjects(ctx, "blob", ask, r.limits.FileSize, func(id string, data []byte) { contents[id] = data })
 	return contents, err
 }
 
-// readBlobs reads blobs of the mirror, in one go.
-func (r *Repository) readBlobs(ctx context.Context, ids []string, limit int64, got func(id string, data []byte)) error {
+// readObjects reads objects of a kind from the mirror, in one go.
+func (r *Repository) readObjects(ctx context.Context, kind string, ids []string, limit int64, got func(id string, data []byte)) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -225,9 +254,9 @@ func (r *Repository) readBlobs(ctx context.Context, ids []string, limit int64, g
 				if err != nil {
 					return errCorrupt
 				}
-				// "id blob size", or "id missing"
+				// "id kind size", or "id missing"
 				fields := strings.Fields(head)
-				if len(fields) != 3 || fields[0] != id || fields[1] != "blob" {
+				if len(fields) != 3 || fields[0] != id || fields[1] != kind {
 					return errCorrupt
 				}
 				size, err := strconv.ParseInt(fields[2], 10, 64)

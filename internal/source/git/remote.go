@@ -118,6 +118,9 @@ func (r *Remote) part(ctx context.Context, at string) (*snapshot.Snapshot, error
 	case len(files)+len(broken) == 0:
 		return nil, &source.Error{Reason: source.Empty, Source: r.repository.name, Detail: fmt.Sprintf("path %q is not there at revision %s (%.7s)", at, r.revision, r.commit), Hint: t.Nearest(at)}
 	}
+	if n := r.repository.bytesOf(files); n > r.repository.limits.Bytes {
+		return nil, source.LimitError(r.repository.name, "bytes of all files", n, r.repository.limits.Bytes)
+	}
 	return r.repository.read(ctx, r.commit, files, broken)
 }
 

@@ -241,8 +241,8 @@ func TestRepositoryBeyondLimitsIsAnError(t *testing.T) {
 		t.Errorf("%v, %d blobs read", err, g.reads)
 	}
 	for want, limits := range map[string]source.Limits{
-		"files: 4, at most 3":                {Files: 3},
-		"bytes of all files: 31, at most 30": {Bytes: 30}, // equal contents count once
+		"files: 4, at most 1":                {Files: 1},  // the root has two itself
+		"bytes of all files: 31, at most 20": {Bytes: 20}, // equal contents count once
 	} {
 		_, err := openGit(t, Options{Location: r.URL(), Limits: limits}).Snapshot(sourcetest.Context(t))
 		if want := fmt.Sprintf("git %q: %s", r.URL(), want); !errors.Is(err, source.LimitExceeded) || err.Error() != want {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -32,9 +31,14 @@ func (r *Repository) acceptMissing(ids []string) error {
 		return err
 	}
 	listed := strings.Fields(string(data))
+	known := make(map[string]bool, len(listed))
+	for _, id := range listed {
+		known[id] = true
+	}
 	var more []string
 	for _, id := range ids {
-		if !slices.Contains(listed, id) {
+		if !known[id] {
+			known[id] = true
 			more = append(more, id)
 		}
 	}

@@ -70,7 +70,14 @@ func NewRepo(t testing.TB) *Repo {
 // Git runs git in the repository and returns its output.
 func (r *Repo) Git(args ...string) string {
 	r.T.Helper()
+	return r.GitInput("", args...)
+}
+
+// GitInput is Git with an input.
+func (r *Repo) GitInput(input string, args ...string) string {
+	r.T.Helper()
 	cmd := exec.Command("git", args...)
+	cmd.Stdin = strings.NewReader(input)
 	cmd.Dir = r.Dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=c", "GIT_COMMITTER_EMAIL=c@example.com")

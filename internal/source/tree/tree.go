@@ -1,19 +1,13 @@
 package tree
 
 import (
-	"errors"
-	"path"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 )
-
-// maxLinks is how many symbolic links one path may lead through (Linux: MAXSYMLINKS, 40).
-const maxLinks = 40
 
 // Node is a file or symbolic link of a repository, before links are followed.
 type Node struct {
@@ -34,23 +28,79 @@ type Tree struct {
 	limits source.Limits
 	nodes  map[string]*Node
 
-	dirs    map[string]bool // filled by index
-	paths   []string        // sorted, filled by index
-	visited int
+	dirs  map[string]bool // filled by index
+	paths []string        // sorted, filled by index
+	links []string        // those of paths that are symbolic links
+
+	targets map[string]target // by the path of a link
+	weights map[string]int64  // by the folder that a link leads to
+	// leftOut are the entries of folders of which nothing is known.
+	leftOut map[string]*snapshot.File
 }
 
 // New makes an empty tree with room for size nodes.
 func New(source string, limits source.Limits, size int) *Tree {
-	return &Tree{source: source, limits: limits, nodes: make(map[string]*Node, size)}
+	return &Tree{
+		source: source, limits: limits, nodes: make(map[string]*Node, size),
+		targets: map[string]target{}, weights: map[string]int64{}, leftOut: map[string]*snapshot.File{},
+	}
 }
 
-// Add adds a node. The error is that of the limit of entries.
+// Add adds a node. Beyond the limit of entries, the folders with the most are left out. The error
+// means that there is no such folder.
 func (t *Tree) Add(n *Node) error {
-	t.nodes[n.Path] = n
-	if len(t.nodes) > t.limits.Entries() {
-		return source.LimitError(t.source, "entries", int64(len(t.nodes)), int64(t.limits.Entries()))
+	if t.LeavesOut(n.Path) {
+		return nil
 	}
+	t.nodes[n.Path] = n
+	if len(t.nodes) <= t.limits.Entries() {
+		return nil
+	}
+	weight := &Weight{}
+	for p := range t.nodes {
+		weight.AddBelow(parent(p), 1)
+	}
+	return t.leaveOutExcess(weight, int64(t.limits.Entries())*3/4) // with room for those still to come
+}
+
+// LeaveOutExcess leaves out the folders that have too many entries, by a weight in entries. The
+// error means that there is no such folder.
+func (t *Tree) LeaveOutExcess(weight *Weight) error {
+	return t.leaveOutExcess(weight, int64(t.limits.Entries()))
+}
+
+func (t *Tree) leaveOutExcess(weight *Weight, limit int64) error {
+	excess := weight.Excess(limit)
+	if _, whole := excess[""]; whole {
+		return source.LimitError(t.source, "entries", weight.total, int64(t.limits.Entries()))
+	}
+	for _, entry := range tooHeavy(excess, "entries", int64(t.limits.Entries())) {
+		t.LeaveOut(entry)
+	}
+	maps.DeleteFunc(t.nodes, func(p string, _ *Node) bool { return IsIn(p, excess) })
 	return nil
+}
+
+// IsFull reports whether the tree has as many entries as it may have.
+func (t *Tree) IsFull() bool { return len(t.nodes) >= t.limits.Entries() }
+
+// LeaveOut leaves out a folder that has too many entries, or that cannot be read.
+func (t *Tree) LeaveOut(entry *snapshot.File) { t.leftOut[entry.Path] = entry }
+
+// LeavesOut reports whether a path is in a folder that is left out.
+func (t *Tree) LeavesOut(p string) bool { return IsIn(p, t.leftOut) }
+
+// IsIn reports whether a path is one of the folders, or below one.
+func IsIn[V any](p string, folders map[string]V) bool {
+	if len(folders) == 0 {
+		return false
+	}
+	for ; p != ""; p = parent(p) {
+		if _, is := folders[p]; is {
+			return true
+		}
+	}
+	return false
 }
 
 // Links returns the symbolic links, sorted by path.
@@ -71,30 +121,56 @@ type Placed struct {
 	Node *Node
 }
 
-// Place follows all links and returns the files of a snapshot by path, and the entries of links
-// that lead nowhere or out of the repository.
+// Place follows all links and returns the files of a snapshot by path, and the entries of what
+// cannot be read: links that lead nowhere or out of the repository, and folders that have more than
+// their share of the limits.
 func (t *Tree) Place() (files []Placed, broken []*snapshot.File, err error) {
-	files = make([]Placed, 0, len(t.nodes))
+	weight := &Weight{}
 	for p, n := range t.nodes {
 		if !n.Link && !Hidden(p) && t.limits.Wanted(p) {
+			weight.AddBelow(parent(p), 1)
+		}
+	}
+	links := t.Links()
+	if len(links) > 0 {
+		t.index()
+		for _, n := range links {
+			t.addLink(weight, n)
+		}
+	}
+	limit := int64(t.limits.Files)
+	excess := weight.Excess(limit)
+	if _, whole := excess[""]; whole {
+		return nil, nil, source.LimitError(t.source, "files", weight.total, limit)
+	}
+	files = make([]Placed, 0, min(weight.total, limit))
+	for p, n := range t.nodes {
+		if !n.Link && !Hidden(p) && t.limits.Wanted(p) && !IsIn(p, excess) {
 			files = append(files, Placed{p, n})
 		}
 	}
-	if links := t.Links(); len(links) > 0 {
-		t.index()
-		for _, n := range links {
-			if Hidden(n.Path) {
-				continue
-			}
-			if files, broken, err = t.placeLink(files, broken, n.Path, n, nil); err != nil {
-				return nil, nil, err
-			}
+	broken = slices.AppendSeq(tooHeavy(excess, "files", limit), maps.Values(t.leftOut))
+	for _, n := range links {
+		if !Hidden(n.Path) && !IsIn(n.Path, excess) {
+			files, broken = t.placeLink(files, broken, n.Path, n)
 		}
 	}
-	if n := len(files) + len(broken); n > t.limits.Files {
-		return nil, nil, source.LimitError(t.source, "files", int64(n), int64(t.limits.Files))
-	}
 	return files, broken, nil
+}
+
+// Spare leaves out those files of a snapshot that are beyond the limit of bytes, by the folders
+// with the most. It asks for the sizes in the order of paths.
+func (t *Tree) Spare(files []Placed, size func(Placed) int64) (kept []Placed, broken []*snapshot.File, err error) {
+	weight := &Weight{}
+	for _, p := range slices.SortedFunc(slices.Values(files), func(a, b Placed) int { return strings.Compare(a.Path, b.Path) }) {
+		weight.AddBelow(parent(p.Path), size(p))
+	}
+	excess := weight.Excess(t.limits.Bytes)
+	if _, whole := excess[""]; whole {
+		return nil, nil, source.LimitError(t.source, "bytes of all files", weight.total, t.limits.Bytes)
+	}
+	kept = slices.DeleteFunc(slices.Clone(files), func(p Placed) bool { return IsIn(p.Path, excess) })
+	return kept, tooHeavy(excess, "bytes of files", t.limits.Bytes), nil
 }
 
 // Beside lists what the repository has besides the files that Place returns. Charts and folders are
@@ -117,7 +193,7 @@ func (t *Tree) Beside() (b snapshot.Beside) {
 }
 
 func (t *Tree) leadsToFolder(p string) bool {
-	final, err := t.follow(p)
+	final, err := t.target(p)
 	return err == nil && t.nodes[final] == nil
 }
 
@@ -131,118 +207,11 @@ func (t *Tree) index() {
 		}
 	}
 	slices.Sort(t.paths)
-}
-
-// placeLink adds the file, or the files of the folder, that a link leads to, at the path of the
-// link. Within are the folders being placed; a link into one of them adds nothing.
-func (t *Tree) placeLink(files []Placed, broken []*snapshot.File, at string, link *Node, within []string) ([]Placed, []*snapshot.File, error) {
-	final, err := t.follow(link.Path)
-	switch {
-	case errors.Is(err, errOutside):
-		return files, append(broken, snapshot.Outside(at, link.Target)), nil
-	case err != nil:
-		if t.limits.Wanted(at) {
-			broken = append(broken, brokenLink(at, link.Target, err))
-		}
-		return files, broken, nil
-	}
-	if n := t.nodes[final]; n != nil {
-		if t.limits.Wanted(at) {
-			files = append(files, Placed{at, n})
-		}
-		return files, broken, nil
-	}
-	if final == "" || strings.HasPrefix(link.Path, final+"/") || slices.Contains(within, final) {
-		return files, broken, nil // a folder inside itself: its files are in the snapshot already
-	}
-	within = append(slices.Clip(within), final)
-	for _, p := range t.under(final) {
-		if t.visited++; t.visited > t.limits.Files {
-			return nil, nil, source.LimitError(t.source, "entries through symbolic links", int64(t.visited), int64(t.limits.Files))
-		}
-		rest := strings.TrimPrefix(p, final)
-		n, place := t.nodes[p], at+rest
-		switch {
-		case Hidden(rest[1:]):
-		case n.Link:
-			if files, broken, err = t.placeLink(files, broken, place, n, within); err != nil {
-				return nil, nil, err
-			}
-		case t.limits.Wanted(place):
-			files = append(files, Placed{place, n})
+	for _, p := range t.paths {
+		if t.nodes[p].Link {
+			t.links = append(t.links, p)
 		}
 	}
-	return files, broken, nil
-}
-
-var (
-	errOutside = errors.New("leads out of the repository")
-	errLoop    = errors.New("leads in a circle")
-	errMissing = errors.New("leads to nothing")
-)
-
-// follow resolves a path: the file or folder it leads to, by way of any links.
-func (t *Tree) follow(p string) (string, error) {
-	at, rest, hops := "", strings.Split(p, "/"), 0
-	for len(rest) > 0 {
-		part := rest[0]
-		rest = rest[1:]
-		if !t.dirs[at] {
-			return "", errMissing // a part of the way is a file
-		}
-		if part == "" || part == "." {
-			continue
-		}
-		if part == ".." {
-			if at == "" {
-				return "", errOutside
-			}
-			at = parent(at)
-			continue
-		}
-		next := path.Join(at, part)
-		n := t.nodes[next]
-		if n == nil || !n.Link {
-			at = next
-			if n == nil && !t.dirs[at] {
-				// What is missing may still be known to be outside: a/../../x from a link in the
-				// root.
-				if climbs(at, rest) {
-					return "", errOutside
-				}
-				return "", errMissing
-			}
-			continue
-		}
-		if n.Outside {
-			return "", errOutside
-		}
-		if hops++; hops > maxLinks {
-			return "", errLoop
-		}
-		if strings.HasPrefix(n.Target, "/") {
-			at = ""
-		}
-		rest = append(strings.Split(n.Target, "/"), rest...)
-	}
-	return at, nil
-}
-
-// climbs reports whether the rest of a path leads above the root, seen from at, by its letters
-// alone.
-func climbs(at string, rest []string) bool {
-	return strings.HasPrefix(path.Join(append([]string{at}, rest...)...), "..")
-}
-
-// under are the paths of all nodes below a folder.
-func (t *Tree) under(dir string) []string {
-	prefix := dir + "/"
-	from := sort.SearchStrings(t.paths, prefix)
-	to := from
-	for to < len(t.paths) && strings.HasPrefix(t.paths[to], prefix) {
-		to++
-	}
-	return t.paths[from:to]
 }
 
 func parent(p string) string {
@@ -250,14 +219,6 @@ func parent(p string) string {
 		return p[:i]
 	}
 	return ""
-}
-
-// brokenLink is the entry of a link to nothing or in a circle.
-func brokenLink(p, target string, err error) *snapshot.File {
-	return &snapshot.File{Path: p, Digest: "broken-link:" + target, Err: problem.Problem{
-		Reason: problem.MissingFile, Severity: problem.Error, Pos: problem.Pos{File: p},
-		Found: `symbolic link to "` + target + `" ` + err.Error(), Expected: "a file inside the repository",
-	}}
 }
 
 // Hidden reports whether a path has a part beginning with ".." (rule 5).

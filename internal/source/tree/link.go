@@ -1,0 +1,183 @@
+package tree
+
+import (
+	"errors"
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// maxLinks is how many symbolic links one path may lead through (Linux: MAXSYMLINKS, 40).
+const maxLinks = 40
+
+var (
+	errOutside = errors.New("leads out of the repository")
+	errLoop    = errors.New("leads in a circle")
+	errMissing = errors.New("leads to nothing")
+	errLeftOut = errors.New("leads into a folder that cannot be read")
+)
+
+// target is the file or folder that a link leads to.
+type target struct {
+	path string
+	err  error
+}
+
+// target follows a link, once.
+func (t *Tree) target(link string) (string, error) {
+	known, ok := t.targets[link]
+	if !ok {
+		known.path, known.err = t.follow(link)
+		t.targets[link] = known
+	}
+	return known.path, known.err
+}
+
+// addLink adds what a link places to the weight of its folder.
+func (t *Tree) addLink(weight *Weight, link *Node) {
+	if Hidden(link.Path) {
+		return
+	}
+	if final, err := t.target(link.Path); err == nil && t.nodes[final] == nil {
+		weight.AddBelow(link.Path, t.weighLink(link))
+	} else if t.limits.Wanted(link.Path) || errors.Is(err, errOutside) {
+		weight.AddBelow(parent(link.Path), 1)
+	}
+}
+
+// weighLink counts the entries of the folder that a link leads to, with those that further links in
+// it lead to; 0 for another link.
+func (t *Tree) weighLink(link *Node) int64 {
+	final, err := t.target(link.Path)
+	if err != nil || t.nodes[final] != nil || contains(final, link.Path) {
+		return 0
+	}
+	if known, ok := t.weights[final]; ok {
+		return known
+	}
+	t.weights[final] = Endless // while it is counted: a link in it that leads back has no end
+	count := int64(len(below(t.paths, final)))
+	for _, p := range below(t.links, final) {
+		count = plus(count, t.weighLink(t.nodes[p]))
+	}
+	t.weights[final] = count
+	return count
+}
+
+// contains reports whether a link is below the folder that it leads to: it adds nothing, because
+// the snapshot has the folder's files already.
+func contains(final, link string) bool { return final == "" || strings.HasPrefix(link, final+"/") }
+
+// placeLink adds the file, or the files of the folder, that a link leads to, at a path.
+func (t *Tree) placeLink(files []Placed, broken []*snapshot.File, at string, link *Node) ([]Placed, []*snapshot.File) {
+	final, err := t.target(link.Path)
+	switch {
+	case errors.Is(err, errOutside):
+		return files, append(broken, snapshot.Outside(at, link.Target))
+	case errors.Is(err, errLeftOut):
+		entry := brokenLink(at, link.Target, err)
+		entry.Folder = true
+		return files, append(broken, entry)
+	case err != nil:
+		if t.limits.Wanted(at) {
+			broken = append(broken, brokenLink(at, link.Target, err))
+		}
+		return files, broken
+	}
+	if n := t.nodes[final]; n != nil {
+		if t.limits.Wanted(at) {
+			files = append(files, Placed{at, n})
+		}
+		return files, broken
+	}
+	if contains(final, link.Path) {
+		return files, broken
+	}
+	for _, p := range below(t.paths, final) {
+		rest := strings.TrimPrefix(p, final)
+		n, place := t.nodes[p], at+rest
+		switch {
+		case Hidden(rest[1:]):
+		case n.Link:
+			files, broken = t.placeLink(files, broken, place, n)
+		case t.limits.Wanted(place):
+			files = append(files, Placed{place, n})
+		}
+	}
+	return files, broken
+}
+
+// follow resolves a path: the file or folder it leads to, by way of any links.
+func (t *Tree) follow(p string) (string, error) {
+	at, rest, hops := "", strings.Split(p, "/"), 0
+	for len(rest) > 0 {
+		part := rest[0]
+		rest = rest[1:]
+		if !t.dirs[at] {
+			return "", errMissing // a part of the way is a file
+		}
+		if part == "" || part == "." {
+			continue
+		}
+		if part == ".." {
+			if at == "" {
+				return "", errOutside
+			}
+			at = parent(at)
+			continue
+		}
+		next := path.Join(at, part)
+		n := t.nodes[next]
+		if n == nil || !n.Link {
+			at = next
+			if n == nil && !t.dirs[at] {
+				switch {
+				case t.LeavesOut(at):
+					return "", errLeftOut
+				case climbs(at, rest):
+					// It is missing, and may still be known to be outside: a/../../x from a link in
+					// the root.
+					return "", errOutside
+				}
+				return "", errMissing
+			}
+			continue
+		}
+		if n.Outside {
+			return "", errOutside
+		}
+		if hops++; hops > maxLinks {
+			return "", errLoop
+		}
+		if strings.HasPrefix(n.Target, "/") {
+			at = ""
+		}
+		rest = append(strings.Split(n.Target, "/"), rest...)
+	}
+	return at, nil
+}
+
+// climbs reports whether the rest of a path leads above the root, seen from at, by its letters
+// alone.
+func climbs(at string, rest []string) bool {
+	return strings.HasPrefix(path.Join(append([]string{at}, rest...)...), "..")
+}
+
+// below are those of sorted paths that are below a folder.
+func below(paths []string, folder string) []string {
+	prefix := folder + "/"
+	from := sort.SearchStrings(paths, prefix)
+	to := from + sort.Search(len(paths)-from, func(i int) bool { return !strings.HasPrefix(paths[from+i], prefix) })
+	return paths[from:to]
+}
+
+// brokenLink is the entry of a link to nothing or in a circle.
+func brokenLink(p, target string, err error) *snapshot.File {
+	return &snapshot.File{Path: p, Digest: "broken-link:" + target, Err: problem.Problem{
+		Reason: problem.MissingFile, Severity: problem.Error, Pos: problem.Pos{File: p},
+		Found: `symbolic link to "` + target + `" ` + err.Error(), Expected: "a file inside the repository",
+	}}
+}
