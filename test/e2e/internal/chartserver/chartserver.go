@@ -93,6 +93,15 @@ func (s *Server) Add(charts ...Chart) error {
 	return s.publish(packages)
 }
 
+// Put serves a chart's own package, in place of what is served under its name and version.
+func (s *Server) Put(chart Chart, archive []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	packages := maps.Clone(s.packages)
+	packages[chart] = archive
+	return s.publish(packages)
+}
+
 // publish serves packages in place of those before; the caller has the lock.
 func (s *Server) publish(packages map[Chart][]byte) error {
 	index, err := index(packages)
