@@ -49,6 +49,11 @@ func (f *flags) state(o *server.Options) error {
 			return err
 		}
 		o.Store = state.New(objects, keys...)
+		if f.stateDir != "" { // who can write ConfigMaps cannot write there
+			if err := o.Store.Anchor(filepath.Join(f.stateDir, "generations-"+f.own()+".json")); err != nil {
+				o.StoreProblems = append(o.StoreProblems, err.Error()+"; delete the file")
+			}
+		}
 	case f.stateDir != "":
 		folder, err := state.NewFolder(filepath.Join(f.stateDir, "records-"+f.own()))
 		if err != nil {

@@ -25,4 +25,7 @@
 //     without one, or with that of another key, is damaged.
 //  7. A Document is read as it was written, or not at all: a value that encodes to other bytes is
 //     damaged. A JSON decoder would skip what it does not know, and fill in what is missing.
+//  8. A store with keys takes no Document of an earlier generation than it has seen: it is damaged.
+//     So nobody who can write the objects puts an older record back under a process that runs, nor
+//     after a restart that has the file of Anchor. A store without that file takes what it finds.
 package state

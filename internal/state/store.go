@@ -33,11 +33,15 @@ type Store struct {
 	objects Objects
 	keys    [][]byte
 	limit   int
+
+	generations generations
 }
 
 // New makes a store. With keys, the first one authenticates what it writes, and any of them what it
 // reads (rule 6).
-func New(o Objects, keys ...[]byte) *Store { return &Store{o, keys, maxRecord} }
+func New(o Objects, keys ...[]byte) *Store {
+	return &Store{objects: o, keys: keys, limit: maxRecord}
+}
 
 // String names the place of the records.
 func (s *Store) String() string { return s.objects.String() }
@@ -86,12 +90,20 @@ func (s *Store) parseHead(name string, data []byte) (head, []byte, error) {
 // Read returns a record and its version, by which it can be replaced, a damaged one, too. It starts
 // anew when another process replaces the record meanwhile, and signs one of an older key again.
 func (s *Store) Read(ctx context.Context, name string) (data []byte, version string, err error) {
+	return s.read(ctx, name, func(int) error { return nil })
+}
+
+// read is Read of a record whose generation passes a check.
+func (s *Store) read(ctx context.Context, name string, check func(generation int) error) (data []byte, version string, err error) {
 	for range attempts {
 		data, version, err = s.objects.Get(ctx, name)
 		if err != nil {
 			return nil, version, err
 		}
 		h, packed, err := s.parseHead(name, data)
+		if err == nil {
+			err = check(h.Generation)
+		}
 		if err != nil {
 			return nil, version, err
 		}
@@ -164,16 +176,22 @@ func pack(data []byte) ([]byte, error) {
 // Write replaces a record of a version, "" for a new one, and returns the new version. It writes
 // the chunks, then the head, and then removes the chunks of earlier generations.
 func (s *Store) Write(ctx context.Context, name string, data []byte, version string) (string, error) {
+	next, _, err := s.write(ctx, name, data, version)
+	return next, err
+}
+
+// write is Write, and returns the generation, too.
+func (s *Store) write(ctx context.Context, name string, data []byte, version string) (string, int, error) {
 	packed, err := pack(data)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	if len(packed) > s.limit {
-		return "", fmt.Errorf("record %q has %d bytes; the limit is %d", name, len(packed), s.limit)
+		return "", 0, fmt.Errorf("record %q has %d bytes; the limit is %d", name, len(packed), s.limit)
 	}
 	h := head{Format: recordFormat, Size: len(packed), Sum: checksum(packed)}
 	if h.Generation, err = s.nextGeneration(ctx, name, version); err != nil {
-		return "", err
+		return "", 0, err
 	}
 	if len(s.keys) > 0 {
 		h.MAC = h.mac(s.keys[0], name)
@@ -182,7 +200,7 @@ func (s *Store) Write(ctx context.Context, name string, data []byte, version str
 		for part := range slices.Chunk(packed, room) {
 			_, err := s.objects.Put(ctx, h.chunk(name, h.Chunks), part, "")
 			if err != nil && !errors.Is(err, ErrConflict) { // a replica has written the same chunk
-				return "", err
+				return "", 0, err
 			}
 			h.Chunks++
 		}
@@ -190,13 +208,13 @@ func (s *Store) Write(ctx context.Context, name string, data []byte, version str
 	}
 	line, err := json.Marshal(h)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	if version, err = s.objects.Put(ctx, name, slices.Concat(line, []byte{'\n'}, packed), version); err != nil {
-		return "", err
+		return "", 0, err
 	}
 	_ = s.removeChunks(ctx, name, h.Generation) // the next Write removes what is left
-	return version, nil
+	return version, h.Generation, nil
 }
 
 // nextGeneration returns the generation after that of a version. A damaged record leaves no chunks.
@@ -210,9 +228,9 @@ func (s *Store) nextGeneration(ctx context.Context, name, version string) (int, 
 	}
 	h, _, err := s.parseHead(name, data)
 	if err != nil {
-		return 1, s.removeChunks(ctx, name, math.MaxInt)
+		return s.generations.highest(name) + 1, s.removeChunks(ctx, name, math.MaxInt)
 	}
-	return h.Generation + 1, nil
+	return max(h.Generation, s.generations.highest(name)) + 1, nil
 }
 
 // removeChunks removes the chunks of the generations of a record before one. Those of a later one

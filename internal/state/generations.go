@@ -1,0 +1,70 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/atomicfile"
+)
+
+// generations are the highest generations of records that this process has read or written (rule
+// 8). With a file, the process after a restart knows them, too.
+type generations struct {
+	mu   sync.Mutex
+	path string
+	seen map[string]int
+}
+
+// Anchor remembers the generations of documents in a file, which should be where others cannot
+// write than those who write the objects. An error is of a file that cannot be read: the store then
+// knows what this process sees.
+func (s *Store) Anchor(path string) error {
+	g := &s.generations
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.path = path
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &g.seen)
+	}
+	if err != nil {
+		g.seen = nil
+		return fmt.Errorf("generations of records: %w", err)
+	}
+	return nil
+}
+
+// check refuses a generation of a record before the highest one, and remembers a higher one.
+func (g *generations) check(name string, generation int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch highest := g.seen[name]; {
+	case generation < highest:
+		return &Damaged{name, fmt.Sprintf("it has generation %d, and there was generation %d: somebody has put an older record back, or deleted a newer one", generation, highest)}
+	case generation == highest:
+		return nil
+	}
+	if g.seen == nil {
+		g.seen = map[string]int{}
+	}
+	g.seen[name] = generation
+	if g.path != "" {
+		if data, err := json.Marshal(g.seen); err == nil {
+			_ = atomicfile.Write(g.path, ".generations-", data) // an older file protects less, and refuses nothing good
+		}
+	}
+	return nil
+}
+
+func (g *generations) highest(name string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.seen[name]
+}
