@@ -253,3 +253,32 @@ func TestDeletedMemberOfATenantIsNotHeld(t *testing.T) {
 		t.Errorf("quarantined %+v, refused %+v", ready.Quarantined, ready.RefusedRemovals)
 	}
 }
+
+// TestTenantsOwnDoingDoesNotCountForTheHub: a tenant that lets labels deselect what its members run
+// is held as one that deletes files, and what another tenant may remove in the same commit goes on,
+// although both together are beyond the hub's budget. (G10, G11)
+func TestTenantsOwnDoingDoesNotCountForTheHub(t *testing.T) {
+	t.Parallel()
+	a := newSmallArgoCD(t, false)
+	running := maps.Clone(a.apps)
+	files := exampleFleet(t)
+	const labels = "addons/tenants/retail/defaults/fleet/fleet-secret/values.yaml"
+	files[labels] = strings.Replace(files[labels], `enable_ingress_nginx: "true"`, `enable_ingress_nginx: "false"`, 1)
+	files["addons/tenants/payments/clusters/payments-dev-eu-1/application-sets/addons.yaml"] = "components: {cert-manager: {enabled: false}}\n"
+	a.say(files)
+	for range 2 {
+		a.reconcile()
+	}
+	if lost := a.lost(running); !slices.Equal(lost, []string{"cert-manager-payments-dev-eu-1"}) {
+		t.Errorf("lost %q", lost)
+	}
+	_, ready := a.readiness()
+	if len(ready.Quarantined) != 4 || len(ready.RefusedRemovals) != 0 {
+		t.Errorf("quarantined %+v, refused %+v", ready.Quarantined, ready.RefusedRemovals)
+	}
+	for _, q := range ready.Quarantined {
+		if !strings.HasPrefix(q.Member, "retail-") || q.Reason != "removal-refused" {
+			t.Errorf("%+v", q)
+		}
+	}
+}
