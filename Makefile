@@ -16,6 +16,10 @@ GOLANGCI_LINT_VERSION := v2.6.2
 ACTIONLINT_VERSION    := v1.7.7
 GOLANGCI_LINT_DIR     := $(CACHE)/tools/golangci-lint-$(GOLANGCI_LINT_VERSION)-$(shell $(GO) env GOVERSION)
 GOLANGCI_LINT         := $(GOLANGCI_LINT_DIR)/golangci-lint
+COSIGN_VERSION        := v2.6.5
+COSIGN                := $(CACHE)/tools/cosign-$(COSIGN_VERSION)-$(shell $(GO) env GOVERSION)/cosign
+GOVULNCHECK_VERSION   := v1.9.0
+GOVULNCHECK           := $(CACHE)/tools/govulncheck-$(GOVULNCHECK_VERSION)-$(shell $(GO) env GOVERSION)/govulncheck
 
 # What `make run` serves; for example: make run HUB=hub-us LISTEN=127.0.0.1:8080
 SOURCE ?= .
@@ -84,6 +88,7 @@ e2e: build bin/hub $(if $(IMAGE),image-root) ## Run the flows on a whole hub of 
 MIRROR ?= http://deb.debian.org
 DEBS   ?=
 RELEASE = bin/release -version '$(VERSION)' -revision '$(REVISION)' -cache '$(CACHE)' -mirror '$(MIRROR)' -debs '$(DEBS)'
+NEEDS_DEBS = $(RELEASE) debs || { test $$? = 75 && echo '$@: skipped: the pinned packages are not to be had here' && exit 0; exit 1; }
 
 .PHONY: bin/release
 bin/release:
@@ -100,8 +105,7 @@ image-root: bin/release ## Unpack the service's image into dist/image-root
 
 .PHONY: image-check
 image-check: bin/release ## Build the images twice, compare, and serve a commit from the service's; passes where no Debian archive is
-	@$(RELEASE) debs || { test $$? = 75 && echo 'image-check: skipped: the pinned packages are not to be had here' && exit 0; exit 1; } && \
-		$(MAKE) --no-print-directory image-twice
+	@$(NEEDS_DEBS) && $(MAKE) --no-print-directory image-twice
 
 .PHONY: image-twice
 image-twice: image
@@ -113,13 +117,54 @@ image-twice: image
 	bin/release unpack dist/image/generator-plugin dist/image-root
 	cd hack/release && $(GO) test -count=1 -v -run TestServiceRunsFromImageFiles .
 
+# What signs a release: a private key (KEY=cosign.key), or none, and then cosign asks who you are.
+KEY      ?=
+REGISTRY ?= ghcr.io/argosy-hub
+# The platforms of the archives.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+RELEASE_SIGN = $(RELEASE) -cosign '$(COSIGN)' -key '$(KEY)'
+
+.PHONY: release
+release: bin/release ## Write archives, images, charts, SBOMs and checksums into dist/release: make release VERSION=v0.1.0
+	$(RELEASE) -platforms '$(PLATFORMS)' release
+
+.PHONY: release-dry
+release-dry: bin/release $(COSIGN) ## Make a release of the newest version in CHANGELOG.md for Linux, sign it with a new key, and verify it
+	@$(NEEDS_DEBS) && hack/release-dry.sh '$(COSIGN)'
+
+.PHONY: release-sign
+release-sign: bin/release $(COSIGN) ## Sign the checksums in dist/release and their provenance (KEY=FILE; without, keyless)
+	$(RELEASE_SIGN) sign
+
+.PHONY: release-push
+release-push: bin/release $(COSIGN) ## Push the images and charts of dist/release to REGISTRY, and sign them
+	$(RELEASE_SIGN) push '$(REGISTRY)'
+
+$(COSIGN):
+	GOBIN='$(@D)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' github.com/sigstore/cosign/v2/cmd/cosign@$(COSIGN_VERSION)
+
 .PHONY: pins
 pins: bin/release ## Pin today's versions of the Debian packages in the images
 	$(RELEASE) pins
 
+# The database of vulnerabilities, and the statements on those that do not concern us.
+DB  ?= https://vuln.go.dev
+VEX := .vex/argosy.openvex.json
+
+.PHONY: vulncheck
+vulncheck: bin/release $(GOVULNCHECK) ## Look for known vulnerabilities in both programs; each is fixed or argued in .vex
+	$(RELEASE) vulncheck '$(GOVULNCHECK)' '$(DB)' $(VEX)
+
+.PHONY: licenses
+licenses: bin/release ## Look for licences that are not allowed in what both programs are made of
+	$(RELEASE) licenses
+
+$(GOVULNCHECK):
+	GOBIN='$(@D)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+
 .PHONY: release-test
-release-test: ## Test the tools that make releases
-	cd hack/release && $(GO) vet ./... && $(GO) test ./...
+release-test: $(COSIGN) ## Test the tools that make releases; cosign verifies what they sign
+	cd hack/release && $(GO) vet ./... && COSIGN='$(COSIGN)' $(GO) test ./...
 
 # How many accidents `make chaos` has happen, and the seed that they come from.
 ACCIDENTS ?= 1000

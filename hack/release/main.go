@@ -21,6 +21,8 @@ const exitUnavailable = 75
 // options are those of all commands.
 type options struct {
 	version, revision, dist, cache, mirror, local, pins string
+	platforms, cosignProgram, key                       string
+	insecure                                            bool
 	arguments                                           []string
 }
 
@@ -28,10 +30,15 @@ var commands = map[string]struct {
 	help string
 	run  func(context.Context, options) error
 }{
-	"image":  {"write the images as OCI layouts into dist", images},
-	"unpack": {"write an image's files of this architecture: unpack LAYOUT FOLDER", unpack},
-	"debs":   {"download the pinned Debian packages; status 75 says that they are not to be had", fetch},
-	"pins":   {"pin today's versions of the Debian packages", updatePins},
+	"image":     {"write the images as OCI layouts into dist", images},
+	"unpack":    {"write an image's files of this architecture: unpack LAYOUT FOLDER", unpack},
+	"debs":      {"download the pinned Debian packages; status 75 says that they are not to be had", fetch},
+	"pins":      {"pin today's versions of the Debian packages", updatePins},
+	"release":   {"write archives, images, charts, SBOMs and checksums of a version into dist", release},
+	"sign":      {"sign the checksums of a release, and its provenance", signRelease},
+	"push":      {"push images and charts, and sign them: push REGISTRY", push},
+	"licenses":  {"look for licences that are not allowed in what both programs are made of", licenses},
+	"vulncheck": {"compare what govulncheck finds with an OpenVEX document: vulncheck GOVULNCHECK DATABASE STATEMENTS", vulncheck},
 }
 
 func main() {
@@ -58,6 +65,10 @@ func run(ctx context.Context, arguments []string) error {
 	flags.StringVar(&o.mirror, "mirror", "http://deb.debian.org", "Debian's archive")
 	flags.StringVar(&o.local, "debs", "", "folder of .deb files to take instead of downloading")
 	flags.StringVar(&o.pins, "pins", filepath.Join("hack", "release", "debs.txt"), "file of the pinned packages")
+	flags.StringVar(&o.platforms, "platforms", "", "platforms of the archives, for example \"linux/amd64 darwin/arm64\"")
+	flags.StringVar(&o.cosignProgram, "cosign", "cosign", "the cosign command")
+	flags.StringVar(&o.key, "key", "", "private key to sign with; none is keyless")
+	flags.BoolVar(&o.insecure, "insecure", false, "the registry speaks HTTP")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
