@@ -70,6 +70,8 @@ func TestFigures(t *testing.T) {
 	for _, b.clusters = range all {
 		b.measure()
 	}
+	b.clusters = all[0]
+	b.hostiles()
 	if smallest, largest := all[0], all[len(all)-1]; largest > smallest {
 		for what, took := range map[string]map[int]float64{"a commit of one cluster's file": b.oneCommit, "a commit of one cluster's file, the state alone": b.oneState} {
 			b.add(figure{
