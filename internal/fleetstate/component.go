@@ -226,8 +226,10 @@ func (b *Resolver) EnabledByHierarchy(g *Group) (out []string, problems []proble
 	}
 	for _, component := range g.Components() {
 		r, faults := b.MergeEntry(catalogs, component)
-		problems = append(problems, faults...)
-		if r.Known && len(faults) == 0 && r.Entry.Enabled {
+		if !g.HasCatalog() { // else the build has judged the entry as a whole: a part may lack what a key needs
+			problems = append(problems, faults...)
+		}
+		if r.Entry != nil && r.Entry.Enabled && (g.HasCatalog() || len(faults) == 0) {
 			out = append(out, component)
 		}
 	}

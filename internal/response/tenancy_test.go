@@ -181,3 +181,19 @@ func TestTemplatesOfAMemberHaveABudget(t *testing.T) {
 		t.Errorf("another tenant's sets change:\n%s", diff)
 	}
 }
+
+// TestPartOfAnEntryRefusesNoRelease: an entry of a tenant's level may have a key that counts only
+// with what the layout's catalog says of the component. The releases of all tenants go on. (W1, R7)
+func TestPartOfAnEntryRefusesNoRelease(t *testing.T) {
+	files := twoTenants().With(fleettest.Tree{
+		"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups: {addons: {root: addons, catalog: catalog.yaml}}\n",
+		"catalog.yaml":      "folder: {enabled: true, kind: manifests, chart: {repoURL: https://git.example/m, path: m, version: main}}\n",
+	})
+	want := querytest.Column(t, querytest.NoProblems(t, querytest.Build(t, files)), querytest.Query(t, `{"view":"releases","group":"addons"}`), "helmValues")
+	files["addons/tenants/red/clusters/red-0/application-sets/addons.yaml"] = "folder: {substitute: true}\n"
+	st := querytest.Build(t, files)
+	got := querytest.Column(t, st, querytest.Query(t, `{"view":"releases","group":"addons"}`), "helmValues")
+	if got != want {
+		t.Errorf("releases have %s; expected %s", got, want)
+	}
+}
