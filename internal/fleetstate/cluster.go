@@ -27,6 +27,8 @@ type Cluster struct {
 	templateFacts       templateFacts   // with the full labels
 	Registration        *hierarchy.Tree
 	Groups              map[string]*Group
+	// rendered is what templates of its registration and its catalogs have written, in bytes.
+	rendered int
 	// broken are problems that make every answer about the cluster impossible.
 	Broken    []problem.Problem
 	placement *placement
@@ -168,6 +170,7 @@ func (b *Resolver) labels(c *Cluster) {
 			c.Broken = append(c.Broken, problems...)
 			return
 		}
+		c.rendered += rendered(layers)
 		c.Registration = b.Merge(layers, FleetGroup, Registration)
 		c.Broken = append(c.Broken, b.tenantValues(c, FleetGroup, Registration, layers)...)
 		c.Broken = append(c.Broken, b.forbiddenSecrets(c)...)
@@ -217,7 +220,10 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 		return c.Broken
 	}
 	var out []problem.Problem
-	written := 0
+	written := c.rendered
+	if written > maxRendered {
+		return c.overBudget(FleetGroup, Registration, written)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)

@@ -103,8 +103,8 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 	if problems := b.tenantValues(c, g.Name, component, files); len(problems) > 0 {
 		return out, problems
 	}
-	for _, l := range files {
-		out.Rendered += l.Rendered
+	if out.Rendered += rendered(files); out.Rendered > maxRendered { // by a request's entry, which check has not seen
+		return out, c.overBudget(g.Name, component, out.Rendered)
 	}
 	layers = append(layers, files...)
 	if e.Kind == catalog.KindManifests {

@@ -49,6 +49,7 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 	if err != nil {
 		fail(err)
 	}
+	c.rendered += rendered(layers)
 	for _, l := range layers {
 		if !l.Missing() {
 			g.Catalogs = append(g.Catalogs, l)

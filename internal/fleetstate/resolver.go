@@ -27,6 +27,10 @@ type Resolver struct {
 	onHub     map[string]*tenantschema.Schema // by "group/component": what tenants may set there
 }
 
+// maxRemembered bounds what is kept of what clusters have in common, in bytes. Beyond, it is
+// computed anew.
+const maxRemembered = 512 << 20
+
 // maxQueried bounds what is kept of queries' own catalog entries, in bytes: a requester may send as
 // many different entries as they like.
 const maxQueried = 128 << 20
@@ -56,7 +60,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
 		g.memo, g.queried, g.names = previous.memo.Succeed(), previous.queried.Succeed(), previous.names
 	} else {
-		g.memo, g.queried, g.names = memo.New(0), memo.New(maxQueried), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
+		g.memo, g.queried, g.names = memo.New(maxRemembered), memo.New(maxQueried), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
 	}
 	if err := g.loadCatalogs(); err != nil {
 		return nil, err

@@ -27,7 +27,14 @@ type documents struct {
 	docs      map[cacheKey]parsed
 	templates map[cacheKey]compiled
 	rendered  map[cacheKey]parsed
+	// bytes is an estimate of what the rendered documents take, limit its bound.
+	bytes, limit int
 }
+
+// maxRendered bounds the documents that templates have written, in bytes: a tenant's templates may
+// write others for each of its clusters, and at each commit. A full cache is emptied, which costs
+// time and nothing else.
+const maxRendered = 128 << 20
 
 type cacheKey struct{ path, digest string }
 
@@ -43,7 +50,7 @@ type compiled struct {
 
 // NewCache makes an empty cache.
 func NewCache() *Cache {
-	return &Cache{documents: &documents{docs: map[cacheKey]parsed{}, templates: map[cacheKey]compiled{}, rendered: map[cacheKey]parsed{}}}
+	return &Cache{documents: &documents{docs: map[cacheKey]parsed{}, templates: map[cacheKey]compiled{}, rendered: map[cacheKey]parsed{}, limit: maxRendered}}
 }
 
 // Lenient returns the Cache with the same documents that accepts duplicate keys or does not. The
@@ -55,12 +62,12 @@ func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
 	if f.Err != nil {
 		return nil, f.Err
 	}
-	return c.parse(c.docs, cacheKey{f.Path, f.Digest}, f.Data, nil)
+	return c.parse(c.docs, cacheKey{f.Path, f.Digest}, f.Data, nil, false)
 }
 
 // parse parses a file's content, or takes the document from the cache. Lines are those of
 // yamldoc.ParseLines.
-func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines []int) (*yamldoc.Doc, error) {
+func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines []int, rendered bool) (*yamldoc.Doc, error) {
 	c.mu.RLock()
 	p, ok := in[key]
 	c.mu.RUnlock()
@@ -69,6 +76,8 @@ func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines [
 		c.mu.Lock()
 		if first, ok := in[key]; ok {
 			p = first // documents are compared by identity: all callers get the same one
+		} else if rendered {
+			c.spend(len(data) + p.memory())
 		}
 		in[key] = p
 		c.mu.Unlock()
@@ -80,6 +89,22 @@ func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines [
 		return nil, p.err
 	}
 	return p.doc, nil
+}
+
+// memory estimates what a document takes, in bytes.
+func (p parsed) memory() int {
+	if p.doc == nil {
+		return yamldoc.NodeMemory // of the error
+	}
+	return p.doc.Root.Memory()
+}
+
+// spend counts the bytes of a rendered document before it is remembered. The caller holds the lock.
+func (c *Cache) spend(bytes int) {
+	if c.bytes += bytes; c.bytes > c.limit {
+		clear(c.rendered)
+		c.bytes = bytes
+	}
 }
 
 // Rendered executes a template file with the facts and parses the result; it also returns the size
@@ -106,7 +131,7 @@ func (c *Cache) Rendered(f *snapshot.File, facts any) (_ *yamldoc.Doc, size int,
 		return nil, 0, err
 	}
 	sum := sha256.Sum256(fmt.Append([]byte(text), lines))
-	doc, err := c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(text), lines)
+	doc, err := c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(text), lines, true)
 	return doc, len(text), err
 }
 
@@ -131,8 +156,5 @@ func (c *Cache) Trim(s *snapshot.Snapshot) {
 				delete(c.templates, k)
 			}
 		}
-	}
-	if len(c.rendered) > 100_000 {
-		clear(c.rendered)
 	}
 }

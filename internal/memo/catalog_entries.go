@@ -37,7 +37,7 @@ func (m *Memo) EntryLayers(catalogs []hierarchy.Layer, component string) (entrie
 // Entry remembers a merged catalog entry.
 func (m *Memo) Entry(t *hierarchy.Tree) *catalog.Entry {
 	e, _ := Remember(&m.mu, m.entries, t, func() (*catalog.Entry, error) {
-		m.spend(nodeCost(t.Root))
+		m.spend(t.Root.Memory())
 		return catalog.ReadEntry(t.Root), nil
 	})
 	return e

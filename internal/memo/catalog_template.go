@@ -1,9 +1,11 @@
 package memo
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/tmpl"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -15,14 +17,23 @@ func (m *Memo) Render(n *yamldoc.Node, facts func() any) (*yamldoc.Node, error) 
 	if !m.IsDynamic(n) {
 		return n, nil
 	}
-	var results []string
+	var results texts
 	if err := m.renderStrings(n, facts(), &results); err != nil {
 		return nil, err
 	}
-	return Remember(&m.mu, m.rendered, renderKey{n, keyOf(results)}, func() (*yamldoc.Node, error) {
-		m.spend(nodeCost(n) + textCost(results))
-		return replaceStrings(n, &results), nil
+	return Remember(&m.mu, m.rendered, renderKey{n, keyOf(results.list)}, func() (*yamldoc.Node, error) {
+		m.spend(n.Memory() + textCost(results.list))
+		return replaceStrings(n, &results.list), nil
 	})
+}
+
+// MaxRendered bounds what the templates of one entry write for one cluster, in bytes (H10).
+const MaxRendered = 4 << 20
+
+// texts are what templates have written.
+type texts struct {
+	list []string
+	size int
 }
 
 // textCost is what texts take.
@@ -50,7 +61,7 @@ func keyOf(texts []string) string {
 
 // renderStrings executes a node's templates, in the order in which replaceStrings puts the results
 // back.
-func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *[]string) error {
+func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *texts) error {
 	switch n.Kind {
 	case yamldoc.String:
 		if !strings.Contains(n.Text, "{{") {
@@ -67,7 +78,13 @@ func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *[]string) erro
 		if err != nil {
 			return err
 		}
-		*results = append(*results, out)
+		if results.size += len(out); results.size > MaxRendered {
+			return problem.Problem{
+				Reason: problem.LimitExceeded, Severity: problem.Error, Pos: n.Pos(), Subject: "templates of a catalog's entry",
+				Found: fmt.Sprintf("write %d bytes and more", results.size), Expected: fmt.Sprintf("at most %d bytes", MaxRendered),
+			}
+		}
+		results.list = append(results.list, out)
 	case yamldoc.Map:
 		for _, f := range n.Fields {
 			if err := m.renderStrings(f.Value, facts, results); err != nil {

@@ -116,24 +116,9 @@ func (m *Memo) spend(bytes int) {
 
 // Estimates of what values take in memory, in bytes.
 const (
-	costNode  = 160 // a node, its field, and its place in a map of the memo
-	costParse = 40  // each byte of a template, parsed
+	costNode  = yamldoc.NodeMemory // a node, its field, and its place in a map of the memo
+	costParse = 40                 // each byte of a template, parsed
 )
-
-// nodeCost estimates what a node takes, with all that is in it.
-func nodeCost(n *yamldoc.Node) int {
-	if n == nil {
-		return 0
-	}
-	cost := costNode + len(n.Text)
-	for _, f := range n.Fields {
-		cost += len(f.Key) + nodeCost(f.Value)
-	}
-	for _, item := range n.Items {
-		cost += nodeCost(item)
-	}
-	return cost
-}
 
 // Remember returns the map's value for a key, computing it when it is not there. The first value
 // stays: callers rely on the identity of what they get.
@@ -202,7 +187,7 @@ func (m *Memo) Base(doc *yamldoc.Doc, v any) (*yamldoc.Node, error) {
 	}
 	return Remember(&m.mu, m.bases, doc.File+"\x00"+string(text), func() (*yamldoc.Node, error) {
 		n := yamldoc.FromAny(doc, v)
-		m.spend(nodeCost(n) + len(text))
+		m.spend(n.Memory() + len(text))
 		return n, nil
 	})
 }

@@ -156,6 +156,31 @@ secretNames:
 	}
 }
 
+// TestTemplatesOfRegistrationAndCatalogsCount: what templates write into the values that register a
+// member, into its catalog files, and into the strings of a query's own entry counts, too. (H10)
+func TestTemplatesOfRegistrationAndCatalogsCount(t *testing.T) {
+	const large = `# {{ repeat 1000000 "x" }}` + "\n"
+	for name, file := range map[string]string{"registration": "fleet/fleet-secret/values.yaml.gotmpl", "catalog": "application-sets/addons.yaml.gotmpl"} {
+		t.Run(name, func(t *testing.T) {
+			files := twoTenants()
+			for _, level := range []string{"defaults", "environments/dev", "clusters/red-0"} {
+				files["addons/tenants/red/"+level+"/"+file] = large
+				files["addons/tenants/red/"+level+"/addons/dns/values.yaml.gotmpl"] = large
+			}
+			got := querytest.Problems(querytest.Build(t, files).Problems)
+			if !strings.Contains(got, "at most 4194304 bytes for a member") || strings.Contains(got, "blue") {
+				t.Errorf("%.600s", got)
+			}
+		})
+	}
+	st := querytest.NoProblems(t, querytest.Build(t, twoTenants()))
+	values := strings.Repeat(`"{{ repeat 100000 .cluster }}",`, 8)
+	_, err := response.Bytes(st, querytest.Query(t, `{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"r","name":"n","version":"1"},"values":{"a":[`+values+`"x"]}}}`))
+	if err == nil || !strings.Contains(err.Error(), "at most 4194304 bytes") {
+		t.Errorf("%.600v", err)
+	}
+}
+
 // TestTemplatesOfAMemberHaveABudget: many small templates, each within its limits, write too much
 // for one member in all. That member alone cannot be computed, and others go on. (H10)
 func TestTemplatesOfAMemberHaveABudget(t *testing.T) {

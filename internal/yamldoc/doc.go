@@ -141,6 +141,24 @@ func (n *Node) KeyPos(key string) problem.Pos {
 	return n.Pos()
 }
 
+// NodeMemory is about what a node without a text takes in memory, in bytes.
+const NodeMemory = 160
+
+// Memory estimates what a node takes with all that is in it, in bytes.
+func (n *Node) Memory() int {
+	if n == nil {
+		return 0
+	}
+	bytes := NodeMemory + len(n.Text)
+	for _, f := range n.Fields {
+		bytes += len(f.Key) + f.Value.Memory()
+	}
+	for _, item := range n.Items {
+		bytes += item.Memory()
+	}
+	return bytes
+}
+
 // WithoutNulls removes the keys of maps that are null. In a merged value such a key has removed the
 // values of lower layers (H2) and has no value of its own: a decoder must not read it as empty.
 func (n *Node) WithoutNulls() *Node {
