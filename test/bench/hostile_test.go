@@ -23,7 +23,8 @@ import (
 )
 
 // The memory that programs have to live with on hostile repositories: a pod's and a CI job's. The
-// service has it as GOMEMLIMIT and its resident memory is compared; commands have it as RLIMIT_DATA.
+// service has it as GOMEMLIMIT, and its resident memory is compared. Commands have it as
+// RLIMIT_DATA.
 const (
 	serviceMiB = 512
 	commandMiB = 1024
