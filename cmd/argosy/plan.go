@@ -23,8 +23,7 @@ func newPlan(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan --base REV",
 		Short: "Show what changes between two revisions, per cluster and Application",
-		Long: `Plan shows what a change does to every cluster: which Applications are created, changed, moved or
-removed, and why (docs/reference/cli.md#plan). Exit status: 0, 1 if it lacks something, 2 without one.`,
+		Long:  `Plan shows each cluster's changes, and why (docs/reference/cli.md#plan). Exit 1: incomplete; 2: no plan.`,
 		Example: `  argosy plan --base origin/main                    # the folder as it is, before a commit
   argosy plan --base v1.4.0 --head v1.5.0 --render -o markdown`,
 		Args: cobra.NoArgs,

@@ -22,7 +22,7 @@ import (
 const (
 	token    = "the-token-of-a-campaign"
 	patience = time.Minute
-	poll     = 5 * time.Millisecond
+	poll     = 20 * time.Millisecond
 )
 
 // serving is what the program says when it has something to serve.
@@ -40,7 +40,7 @@ type service struct {
 // build compiles the program, as `make build` does.
 func build(dir string) (string, error) {
 	binary := filepath.Join(dir, "generator-plugin")
-	out, err := exec.Command("go", "build", "-o", binary, "../../cmd/generator-plugin").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "../../cmd/generator-plugin").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}

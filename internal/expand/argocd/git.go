@@ -3,9 +3,7 @@ package argocd
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -15,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/checkout"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -96,76 +95,10 @@ func (r *repositories) GetDirectories(_ context.Context, repoURL, revision strin
 	}
 	known, ok := r.folders[s]
 	if !ok {
-		known = folders(s)
+		known = checkout.Folders(s)
 		r.folders[s] = known
 	}
 	return known, nil
-}
-
-func folders(s *snapshot.Snapshot) []string {
-	found := map[string]bool{".": true}
-	var out []string
-	var add func(dir string) bool // whether it is not hidden
-	add = func(dir string) bool {
-		shown, known := found[dir]
-		if !known {
-			shown = add(path.Dir(dir)) && !strings.HasPrefix(path.Base(dir), ".")
-			found[dir] = shown
-			if shown {
-				out = append(out, dir)
-			}
-		}
-		return shown
-	}
-	for p := range tracked(s, ".") {
-		add(path.Dir(p))
-	}
-	slices.SortFunc(out, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) })
-	return out
-}
-
-// tracked are the paths at or below one that `git ls-files` lists: files and symbolic links, which
-// are not followed.
-func tracked(s *snapshot.Snapshot, at string) iter.Seq[string] {
-	beside := s.Beside()
-	throughLink := func(p string) bool {
-		return slices.ContainsFunc(beside.LinkedFolders, func(dir string) bool { return strings.HasPrefix(p, dir+"/") })
-	}
-	return func(yield func(string) bool) {
-		if s.File(at) != nil && !throughLink(at) && !yield(at) {
-			return
-		}
-		for _, p := range s.Under(at) {
-			if !throughLink(p) && !yield(p) {
-				return
-			}
-		}
-		for _, paths := range [][]string{beside.Unread, beside.LinkedFolders} {
-			for p := range within(paths, at) {
-				if !yield(p) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// within are those of sorted paths that are at or below one.
-func within(paths []string, at string) iter.Seq[string] {
-	if at == "." {
-		return slices.Values(paths)
-	}
-	return func(yield func(string) bool) {
-		if _, is := slices.BinarySearch(paths, at); is && !yield(at) {
-			return
-		}
-		from, _ := slices.BinarySearch(paths, at+"/")
-		for _, p := range paths[from:] {
-			if !strings.HasPrefix(p, at+"/") || !yield(p) {
-				return
-			}
-		}
-	}
 }
 
 // GetFiles are the files that a pattern of git's names, as `git ls-files` has it by default: *
@@ -175,23 +108,23 @@ func (r *repositories) GetFiles(_ context.Context, repoURL, revision, pattern st
 	if err != nil {
 		return nil, err
 	}
-	only, err := pathspec(pattern)
+	only, err := checkout.Parse(pattern)
 	if err != nil {
 		return nil, err
 	}
-	var excluded []spec
+	var excluded []checkout.Pattern
 	for _, pattern := range r.excluded {
-		not, err := pathspec(pattern)
+		not, err := checkout.Parse(pattern)
 		if err != nil {
 			return nil, err
 		}
 		excluded = append(excluded, not)
 	}
 	out := map[string][]byte{}
-	for p := range tracked(s, only.within()) {
+	for p := range checkout.Files(s, only.Within()) {
 		file := s.File(p)
 		switch {
-		case !only.matches(p) || slices.ContainsFunc(excluded, func(s spec) bool { return s.matches(p) }):
+		case !only.Matches(p) || slices.ContainsFunc(excluded, func(not checkout.Pattern) bool { return not.Matches(p) }):
 		case file == nil && slices.Contains(s.Beside().LinkedFolders, p):
 			return nil, fmt.Errorf("%s is a symbolic link to a folder, and no file", p)
 		case file == nil:

@@ -1,4 +1,4 @@
-package argocd
+package checkout
 
 import (
 	"fmt"
@@ -8,13 +8,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
-// spec is a pattern of git's, without magic: "" is everything, and one that ends in a slash what is
+// Pattern is a pattern of git's, without magic: "" is everything, and one that ends in a slash what is
 // in that folder.
 //
 // Source: git 2.47, dir.c, match_pathspec_item.
-type spec string
+type Pattern string
 
-func pathspec(pattern string) (spec, error) {
+// Parse reads a pattern, as `git ls-files` has it by default: * takes slashes, too, and the name of a
+// folder stands for all that is in it.
+func Parse(pattern string) (Pattern, error) {
 	clean := path.Clean(pattern)
 	switch {
 	case strings.HasPrefix(pattern, ":"):
@@ -28,11 +30,11 @@ func pathspec(pattern string) (spec, error) {
 	case "", ".", "..":
 		clean += "/"
 	}
-	return spec(clean), nil
+	return Pattern(clean), nil
 }
 
-// within is the folder or file that all that matches is at or below.
-func (s spec) within() string {
+// Within is the folder or file that all that matches is at or below.
+func (s Pattern) Within() string {
 	i := strings.IndexAny(string(s), `*?[\`)
 	if i < 0 {
 		return path.Clean(string(s))
@@ -40,8 +42,8 @@ func (s spec) within() string {
 	return path.Dir(string(s[:i]) + "x")
 }
 
-// matches reports whether a path does.
-func (s spec) matches(p string) bool {
+// Matches reports whether a path does.
+func (s Pattern) Matches(p string) bool {
 	rest, below := strings.CutPrefix(p, string(s))
 	return below && (s == "" || rest == "" || strings.HasSuffix(string(s), "/") || rest[0] == '/') || wildmatch(string(s), p)
 }

@@ -1,13 +1,20 @@
-package argocd
+package expand_test
 
 import (
 	"encoding/json"
+	"io"
 	"testing"
+	"time"
 
+	"github.com/argoproj/argo-cd/v2/applicationset/controllers/template"
+	"github.com/argoproj/argo-cd/v2/applicationset/generators"
 	"github.com/argoproj/argo-cd/v2/applicationset/utils"
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 )
 
@@ -44,17 +51,24 @@ func TestRendererIsArgoCDs(t *testing.T) {
 		for options, option := range map[string][]string{"strict": {"missingkey=error"}, "": nil} {
 			for policy, sync := range map[string]*v1alpha1.ApplicationSetSyncPolicy{"": nil, "preserved": {PreserveResourcesOnDeletion: true}} {
 				for _, goTemplate := range []bool{true, false} {
-					var of v1alpha1.Application
-					if err := json.Unmarshal([]byte(spec), &of); err != nil {
+					set := v1alpha1.ApplicationSet{Spec: v1alpha1.ApplicationSetSpec{
+						GoTemplate: goTemplate, GoTemplateOptions: option, SyncPolicy: sync,
+						Generators: []v1alpha1.ApplicationSetGenerator{{List: &v1alpha1.ListGenerator{}}},
+					}}
+					if err := json.Unmarshal([]byte(spec), &set.Spec.Template); err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}
-					want, wantErr := result((&utils.Render{}).RenderTemplateParams(of.DeepCopy(), sync, params, goTemplate, option))
-					before := of.DeepCopy()
-					got, gotErr := result((&renderer{}).RenderTemplateParams(&of, sync, params, goTemplate, option))
+					want, wantErr := argoCDs(t, *set.DeepCopy(), params)
+					before := set.DeepCopy()
+					got, err := tools().ApplicationSets.Application(expand.Parameters{Values: params, Template: &set})
+					gotErr := ""
+					if err != nil {
+						gotErr = err.Error()
+					}
 					if diff := cmp.Diff(want, got); diff != "" || wantErr != gotErr {
 						t.Errorf("%s %s %s %v: %q, Argo CD's own: %q\n(-Argo CD's own +this)\n%s", name, options, policy, goTemplate, gotErr, wantErr, diff)
 					}
-					if !cmp.Equal(text(t, before), text(t, &of)) {
+					if !cmp.Equal(jsonOf(t, before), jsonOf(t, &set)) {
 						t.Errorf("%s: the template has changed", name)
 					}
 				}
@@ -63,20 +77,46 @@ func TestRendererIsArgoCDs(t *testing.T) {
 	}
 }
 
-func result(app *v1alpha1.Application, err error) (manifest.Tree, string) {
+// argoCDs is the Application that Argo CD's own renderer makes of a parameter set, or its error.
+func argoCDs(t *testing.T, set v1alpha1.ApplicationSet, params map[string]any) (tree manifest.Tree, failure string) {
+	t.Helper()
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard)
+	known := map[string]generators.Generator{"List": one{params}}
+	apps, _, err := template.GenerateApplications(logrus.NewEntry(quiet), set, known, &utils.Render{}, nil)
 	if err != nil {
 		return nil, err.Error()
 	}
-	tree, err := encode(app)
-	if err != nil {
-		return nil, err.Error()
+	if len(apps) != 1 {
+		t.Fatalf("%d Applications of one parameter set", len(apps))
+	}
+	apps[0].APIVersion, apps[0].Kind = "argoproj.io/v1alpha1", "Application"
+	if err := json.Unmarshal([]byte(jsonOf(t, &apps[0])), &tree); err != nil {
+		t.Fatal(err)
+	}
+	delete(tree, "status")
+	if metadata, ok := tree["metadata"].(manifest.Tree); ok {
+		delete(metadata, "creationTimestamp")
 	}
 	return tree, ""
 }
 
-func text(t *testing.T, app *v1alpha1.Application) string {
+// one is a generator of one parameter set.
+type one struct{ params map[string]any }
+
+func (g one) GenerateParams(*v1alpha1.ApplicationSetGenerator, *v1alpha1.ApplicationSet, client.Client) ([]map[string]any, error) {
+	return []map[string]any{g.params}, nil
+}
+
+func (one) GetRequeueAfter(*v1alpha1.ApplicationSetGenerator) time.Duration { return 0 }
+
+func (one) GetTemplate(*v1alpha1.ApplicationSetGenerator) *v1alpha1.ApplicationSetTemplate {
+	return &v1alpha1.ApplicationSetTemplate{}
+}
+
+func jsonOf(t *testing.T, v any) string {
 	t.Helper()
-	data, err := json.Marshal(app)
+	data, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package argocd
+package checkout
 
 import (
 	"cmp"
@@ -103,7 +103,7 @@ func TestFilesAreGits(t *testing.T) {
 	all := slices.Concat(slices.Collect(maps.Keys(treeFiles)), slices.Collect(maps.Keys(treeLinks)))
 	for _, pattern := range patterns {
 		listed, ok := runGit(t, dir, "ls-files", "--full-name", "-z", "--", cmp.Or(pattern, "."))
-		spec, err := pathspec(pattern)
+		spec, err := Parse(pattern)
 		if ok != (err == nil) {
 			t.Errorf("%q: %v, git: %v", pattern, err, ok)
 			continue
@@ -114,7 +114,7 @@ func TestFilesAreGits(t *testing.T) {
 		want := strings.FieldsFunc(listed, func(r rune) bool { return r == 0 })
 		var got []string
 		for _, p := range all {
-			if spec.matches(p) {
+			if spec.Matches(p) {
 				got = append(got, p)
 			}
 		}
@@ -123,7 +123,7 @@ func TestFilesAreGits(t *testing.T) {
 			t.Errorf("%q (-git +this):\n%s", pattern, diff)
 		}
 		for name, s := range snapshots {
-			found := slices.Sorted(tracked(s, spec.within()))
+			found := slices.Sorted(Files(s, spec.Within()))
 			if missing := slices.DeleteFunc(slices.Clone(want), func(p string) bool { return slices.Contains(found, p) }); len(missing) > 0 {
 				t.Errorf("%q: %s: %v are not looked at", pattern, name, missing)
 			}
@@ -131,7 +131,7 @@ func TestFilesAreGits(t *testing.T) {
 	}
 	for name, s := range snapshots {
 		listed, _ := runGit(t, dir, "ls-files", "-z")
-		if diff := gocmp.Diff(strings.FieldsFunc(listed, func(r rune) bool { return r == 0 }), slices.Sorted(tracked(s, "."))); diff != "" {
+		if diff := gocmp.Diff(strings.FieldsFunc(listed, func(r rune) bool { return r == 0 }), slices.Sorted(Files(s, "."))); diff != "" {
 			t.Errorf("%s (-git +this):\n%s", name, diff)
 		}
 	}
@@ -157,7 +157,7 @@ func TestFoldersAreThoseOfACheckout(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range snapshots {
-		if diff := gocmp.Diff(want, folders(s)); diff != "" {
+		if diff := gocmp.Diff(want, Folders(s)); diff != "" {
 			t.Errorf("%s (-checkout +this):\n%s", name, diff)
 		}
 	}
