@@ -2,8 +2,11 @@ package lifecycle_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/querytest"
@@ -48,5 +51,20 @@ func TestRemovalHasAReason(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestRemovalOfAnInvalidMemberNamesItsError: the hub has Applications of a member that has no last
+// known good. Their removal would be due to the error in its file. (G2)
+func TestRemovalOfAnInvalidMemberNamesItsError(t *testing.T) {
+	t.Parallel()
+	files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "tenannt: x\n")})
+	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"))
+	removals, err := lifecycle.RemovalsOf(querytest.Next(t, nil, fleettest.Snapshot("rev", files), known), querytest.Query(t, querytest.Addons))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := removals.Of("one", "dns"); r.Reason != lifecycle.Lost || r.Deletion != fleet.Orphan || !strings.Contains(r.Detail, "tenannt") || r.Pos.Line != 4 {
+		t.Errorf("got %s, %s; expected lost for the key in line 4, orphan", r, r.Deletion)
 	}
 }

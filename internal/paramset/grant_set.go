@@ -26,7 +26,7 @@ func grantSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Problem)
 	clusters, problems := queriedClusters(st, q)
 	var sets []Set
 	for _, c := range clusters {
-		if !c.Registered || !c.Member.Remote || c.Member.IsHub {
+		if !c.Registered || !c.Member.Remote {
 			continue
 		}
 		for _, group := range st.Groups() {

@@ -41,13 +41,11 @@ func NewMemberSet(st *fleetstate.State, c *fleetstate.Cluster, deletion string) 
 	}, nil
 }
 
-// files are the paths of the layers that are there, in order.
+// files are the paths of layers, in order.
 func files(layers []hierarchy.Layer) []string {
 	out := []string{}
 	for _, l := range layers {
-		if !l.Missing() {
-			out = append(out, l.Path)
-		}
+		out = append(out, l.Path)
 	}
 	return out
 }

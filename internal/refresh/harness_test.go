@@ -139,7 +139,7 @@ func (h *harness) say(s *snapshot.Snapshot, err error) {
 // until waits for a status.
 func (h *harness) until(what string, ok func(refresh.Status) bool) refresh.Status {
 	h.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		changed := h.r.Changed()
 		st := h.r.Status()
