@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
-// TestMemberSetListsItsValueFiles: the value files of a registration are those that there are: levels
-// without a file are not listed. (L1)
+// TestMemberSetListsItsValueFiles: the value files of a registration are those that there are.
+// Levels without a file are not listed. (L1)
 func TestMemberSetListsItsValueFiles(t *testing.T) {
 	const system = "addons/defaults/fleet/fleet-secret/values.yaml"
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{system: "a: 1\n"})))

@@ -1,5 +1,5 @@
-// Package checkout says what a checkout of a snapshot has: the files that Git lists, by a pattern of
-// Git's, and the folders.
+// Package checkout says what a checkout of a snapshot has: the files that Git lists, by a pattern
+// of Git's, and the folders.
 package checkout
 
 import (

@@ -8,14 +8,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
-// Pattern is a pattern of git's, without magic: "" is everything, and one that ends in a slash what is
-// in that folder.
+// Pattern is a pattern of git's, without magic: "" is everything, and one that ends in a slash what
+// is in that folder.
 //
 // Source: git 2.47, dir.c, match_pathspec_item.
 type Pattern string
 
-// Parse reads a pattern, as `git ls-files` has it by default: * takes slashes, too, and the name of a
-// folder stands for all that is in it.
+// Parse reads a pattern, as `git ls-files` has it by default: * takes slashes, too, and the name of
+// a folder stands for all that is in it.
 func Parse(pattern string) (Pattern, error) {
 	clean := path.Clean(pattern)
 	switch {
