@@ -76,7 +76,11 @@ func queriesOf(st *fleetstate.State) (q queries) {
 			for _, owner := range owners {
 				for i, more := range []query.Query{
 					{},
-					{Component: "dns"}, {Component: "own"}, {Component: "dns", Base: base}, {Component: "new", Base: base}, {Release: "canary"},
+					{Component: "dns"},
+					{Component: "own"},
+					{Component: "dns", Base: base},
+					{Component: "new", Base: base},
+					{Release: "canary"},
 					{Selector: map[string]any{"matchLabels": map[string]any{"tenant": tenanttest.Blue}}},
 				} {
 					more.View, more.Hub, more.Group, more.Owner = query.View(view), tenanttest.Hub, group, owner
