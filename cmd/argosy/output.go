@@ -74,10 +74,21 @@ func pagerOf(w io.Writer) string {
 
 // columns are what a table shows of parameter sets: a title, and the key or the path of keys.
 var columns = []struct{ title, key string }{
-	{"CLUSTER", "name"}, {"TENANT", "tenant"}, {"ENVIRONMENT", "environment"}, {"MODEL", "model"}, {"ENGINE", "engine"},
-	{"APPLICATION", "applicationName"}, {"RELEASE", "release"}, {"RELEASE", "release.type"},
-	{"CHART", "chart.name"}, {"PATH", "chart.path"}, {"VERSION", "chart.version"},
-	{"SOURCE", "source.path"}, {"SOURCE", "source.chart"}, {"REVISION", "source.targetRevision"}, {"DELETION", "deletion"},
+	{"CLUSTER", "name"},
+	{"TENANT", "tenant"},
+	{"ENVIRONMENT", "environment"},
+	{"MODEL", "model"},
+	{"ENGINE", "engine"},
+	{"APPLICATION", "applicationName"},
+	{"RELEASE", "release"},
+	{"RELEASE", "release.type"},
+	{"CHART", "chart.name"},
+	{"PATH", "chart.path"},
+	{"VERSION", "chart.version"},
+	{"SOURCE", "source.path"},
+	{"SOURCE", "source.chart"},
+	{"REVISION", "source.targetRevision"},
+	{"DELETION", "deletion"},
 }
 
 // writeParams writes a response: as it is, as YAML, or as a table of its parameter sets.

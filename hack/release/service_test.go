@@ -99,7 +99,8 @@ func fleet(t *testing.T) string {
 		}
 	}
 	for _, arguments := range [][]string{
-		{"init", "-q", "-b", "main"}, {"add", "-A"},
+		{"init", "-q", "-b", "main"},
+		{"add", "-A"},
 		{"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "fleet"},
 	} {
 		cmd := exec.CommandContext(t.Context(), "git", arguments...)

@@ -50,6 +50,7 @@ func (w work) push(files map[string]string) string {
 
 // servingGit is a service of a Git repository, and a clone of that.
 func servingGit(t *testing.T) (work, *service) {
+	t.Helper()
 	bare := filepath.Join(t.TempDir(), "fleet.git")
 	w := work{t, t.TempDir()}
 	w.git("init", "-q", "--bare", bare)

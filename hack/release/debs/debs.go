@@ -209,7 +209,7 @@ func (a Archive) apt(ctx context.Context, dir, program string, arguments ...stri
 }
 
 func run(ctx context.Context, dir, program string, arguments ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, program, arguments...) //nolint:gosec // apt's programs, with pinned names
+	cmd := exec.CommandContext(ctx, program, arguments...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -76,7 +76,11 @@ func Build(c Config, platforms []Platform) (v1.ImageIndex, error) {
 			MediaType: types.OCIManifestSchema1, Platform: &v1.Platform{OS: "linux", Architecture: p.Arch},
 		}})
 	}
-	return mutate.Annotations(index, c.Labels).(v1.ImageIndex), nil
+	annotated, ok := mutate.Annotations(index, c.Labels).(v1.ImageIndex)
+	if !ok {
+		return nil, fmt.Errorf("image %s: annotating an index gives no index", c.Name)
+	}
+	return annotated, nil
 }
 
 func build(c Config, p Platform) (v1.Image, error) {
