@@ -82,8 +82,8 @@ func parseAddress(location string) (address, string) {
 
 // credentials are the files of a credentials folder that are there.
 type credentials struct {
-	dir                                      string
-	username, password, identity, knownHosts bool
+	dir                                           string
+	username, password, identity, knownHosts, app bool
 }
 
 func findCredentials(dir string) (credentials, error) {
@@ -95,7 +95,7 @@ func findCredentials(dir string) (credentials, error) {
 		return credentials{}, err
 	}
 	c := credentials{dir: abs}
-	for name, there := range map[string]*bool{"username": &c.username, "password": &c.password, "identity": &c.identity, "known_hosts": &c.knownHosts} {
+	for name, there := range map[string]*bool{"username": &c.username, "password": &c.password, "identity": &c.identity, "known_hosts": &c.knownHosts, appKey: &c.app} {
 		if info, err := os.Stat(filepath.Join(abs, name)); err == nil {
 			*there = info.Mode().IsRegular()
 		} else if !os.IsNotExist(err) {
@@ -109,7 +109,7 @@ func findCredentials(dir string) (credentials, error) {
 func (c credentials) check(a address) string {
 	switch {
 	case c.dir == "":
-	case a.scope != "" && !c.password:
+	case a.scope != "" && !c.password && !c.app:
 		return "the credentials folder has no file password"
 	case a.ssh && !c.identity:
 		return "the credentials folder has no file identity"
@@ -130,7 +130,7 @@ func (c credentials) helper(a address) string {
 		return `!f() { test "$1" = get || exit 0; d=$ARGOSY_GIT_CREDENTIALS; ` +
 			`u=git; if test -e "$d/username"; then IFS= read -r u <"$d/username"; fi; IFS= read -r p <"$d/password"; ` +
 			`printf 'username=%s\npassword=%s\n' "$u" "$p"; }; f`
-	case a.username != "" || a.password != "":
+	case c.app, a.username != "" || a.password != "":
 		return `!f() { test "$1" = get || exit 0; ` +
 			`printf 'username=%s\npassword=%s\n' "$ARGOSY_GIT_USERNAME" "$ARGOSY_GIT_PASSWORD"; }; f`
 	}

@@ -64,6 +64,8 @@ func gitEnv(base, config string, a address, c credentials, users bool) []string 
 	case a.scope == "":
 	case c.password:
 		env = append(env, "ARGOSY_GIT_CREDENTIALS="+c.dir)
+	case c.app:
+		env = append(env, "ARGOSY_GIT_USERNAME="+appUser) // and its token, by each command
 	default:
 		env = append(env, "ARGOSY_GIT_USERNAME="+a.username, "ARGOSY_GIT_PASSWORD="+a.password)
 	}
@@ -155,6 +157,9 @@ const stderrLimit = 16 << 10
 func (r *Repository) run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, r.program, c.args...) //nolint:gosec // git, with arguments that are checked
 	cmd.Dir, cmd.Env, cmd.Stdin = r.base, r.env, c.stdin
+	if r.app != nil {
+		cmd.Env = append(slices.Clip(cmd.Env), "ARGOSY_GIT_PASSWORD="+r.app.token)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// SIGTERM lets git remove its lock files; its children (ssh, git-remote-https) get it too.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

@@ -134,6 +134,9 @@ func (r *Repository) secrets() []string {
 	} else if r.address.username != "" {
 		out = append(out, r.address.username) // a token in the place of a name
 	}
+	if r.app != nil && r.app.token != "" {
+		out = append(out, r.app.token)
+	}
 	if r.credentials.password {
 		if data, err := os.ReadFile(filepath.Join(r.credentials.dir, "password")); err == nil {
 			if s := strings.TrimSpace(string(data)); s != "" {

@@ -27,8 +27,8 @@ type Options struct {
 	// StateDir keeps the mirror across restarts. Without it, the mirror is temporary.
 	StateDir string
 	// Credentials is a folder with the files username and password (or password alone, for tokens),
-	// or identity and known_hosts for ssh; a mounted Secret. The files are read anew each time they
-	// are needed.
+	// githubAppID, githubAppInstallationID and githubAppPrivateKey, or identity and known_hosts for
+	// ssh; a mounted Secret. The files are read anew each time they are needed.
 	Credentials string
 	// Signers is a file of allowed signers (ssh-keygen(1)): only commits that one of them has
 	// signed are served. Without it, any commit is.

@@ -44,6 +44,7 @@ type Repository struct {
 	maxFetch    int64  // bytes of one fetch, 0 for any number
 	maxMemory   int64  // bytes of memory of a git process, 0 for any number
 	credentials credentials
+	app         *githubApp // nil without one
 	limits      source.Limits
 	timeout     time.Duration
 	program     string
@@ -101,7 +102,11 @@ func newRepository(o Options, userConfig bool) (*Repository, error) {
 		return invalid("the credentials folder cannot be read", "")
 	}
 	if wrong := g.credentials.check(a); wrong != "" {
-		return invalid(wrong, "put username and password, or identity and known_hosts there")
+		return invalid(wrong, "put username and password, a GitHub App's keys, or identity and known_hosts there")
+	}
+	if g.credentials.app && !g.credentials.password && a.scope != "" {
+		_, host, _ := strings.Cut(a.scope, "://")
+		g.app = &githubApp{dir: g.credentials.dir, host: host}
 	}
 	if o.Signers != "" {
 		if g.signers, err = filepath.Abs(o.Signers); err == nil {
@@ -218,6 +223,9 @@ func (r *Repository) lastGood(ctx context.Context) *snapshot.Snapshot {
 
 // poll is one poll of the repository, with a second try on a new mirror if the mirror is damaged.
 func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
+	if err := r.renewToken(ctx); err != nil {
+		return nil, err
+	}
 	target, err := r.resolve(ctx)
 	if err != nil {
 		return nil, err

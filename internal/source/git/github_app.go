@@ -1,0 +1,127 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// The files of a GitHub App in a credentials folder are named as the keys of Argo CD's repository
+// Secrets, so that one Secret serves both. The last one is optional.
+const (
+	appID           = "githubAppID"
+	appInstallation = "githubAppInstallationID"
+	appKey          = "githubAppPrivateKey"
+	appURL          = "githubAppEnterpriseBaseUrl"
+)
+
+// appUser is the user that GitHub expects with an installation's token.
+const appUser = "x-access-token"
+
+// appTimeout bounds a request for a token.
+const appTimeout = 15 * time.Second
+
+// githubApp has the tokens by which an installation of a GitHub App reads a repository. A token
+// lasts for an hour; one is asked for a minute before the last one ends.
+type githubApp struct {
+	dir, host string
+	files     [4]string // that transport was made of
+	transport *ghinstallation.Transport
+	token     string // of this poll
+}
+
+// renew has a token that is good for this poll. The files may have changed since the last one.
+func (a *githubApp) renew(ctx context.Context) error {
+	var files [4]string
+	for i, name := range []string{appID, appInstallation, appKey, appURL} {
+		data, err := os.ReadFile(filepath.Join(a.dir, name))
+		if err != nil && (name != appURL || !errors.Is(err, os.ErrNotExist)) {
+			return fmt.Errorf("the file %s cannot be read", name)
+		}
+		files[i] = strings.TrimSpace(string(data))
+	}
+	if a.transport == nil || files != a.files {
+		transport, err := newTransport(files, a.host)
+		if err != nil {
+			return err
+		}
+		a.files, a.transport = files, transport
+	}
+	ctx, cancel := context.WithTimeout(ctx, appTimeout)
+	defer cancel()
+	token, err := a.transport.Token(ctx)
+	if err != nil {
+		return tokenError(err)
+	}
+	a.token = token
+	return nil
+}
+
+func newTransport(files [4]string, host string) (*ghinstallation.Transport, error) {
+	var numbers [2]int64
+	for i, name := range []string{appID, appInstallation} {
+		n, err := strconv.ParseInt(files[i], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the file %s has no number", name)
+		}
+		numbers[i] = n
+	}
+	base := cmp.Or(files[3], apiOf(host))
+	if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "https" && u.Hostname() != "127.0.0.1" {
+		return nil, fmt.Errorf("the file %s has no https URL", appURL)
+	}
+	transport, err := ghinstallation.New(http.DefaultTransport, numbers[0], numbers[1], []byte(files[2]))
+	if err != nil {
+		return nil, fmt.Errorf("the file %s has no private key (PEM, RSA)", appKey)
+	}
+	transport.BaseURL = base
+	return transport, nil
+}
+
+// apiOf is the address of GitHub's API for the repositories of a host. (docs.github.com, "Getting
+// started with the REST API" of GitHub.com and of GitHub Enterprise Server)
+func apiOf(host string) string {
+	switch {
+	case host == "github.com":
+		return "https://api.github.com"
+	case strings.HasSuffix(host, ".ghe.com"):
+		return "https://api." + host
+	}
+	return "https://" + host + "/api/v3"
+}
+
+// tokenError says why there is no token, without the request's text.
+func tokenError(err error) error {
+	var refused *ghinstallation.HTTPError
+	if errors.As(err, &refused) && refused.Response != nil {
+		_ = refused.Response.Body.Close()
+		return fmt.Errorf("GitHub gives the App no token: %s for installation %d", refused.Response.Status, refused.InstallationID)
+	}
+	return errors.New("GitHub's API cannot be reached for a token")
+}
+
+// renewToken gets a token for this poll, where a GitHub App reads the repository.
+func (r *Repository) renewToken(ctx context.Context) error {
+	if r.app == nil {
+		return nil
+	}
+	if err := r.app.renew(ctx); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", r.name, ctx.Err())
+		}
+		return &source.Error{Reason: source.Authentication, Source: r.name, Detail: err.Error(), Hint: "check the GitHub App's files in the credentials folder"}
+	}
+	return nil
+}
