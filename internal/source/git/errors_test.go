@@ -117,9 +117,9 @@ func TestNewRefusesInvalidOptions(t *testing.T) {
 		{Options{Location: "ext::sh -c touch% x"}, `git "?": remote helpers (helper::address) are not supported`},
 		{Options{Location: "ssh::https://example.com/x"}, `git "?": remote helpers (helper::address) are not supported`},
 		{Options{Location: "-oProxyCommand=x:y"}, `git "?": an address cannot begin with a dash`},
-		{Options{Location: "https://host/x", Credentials: empty}, `git "https://host/x": the credentials folder has no file password; put username and password, or identity and known_hosts there`},
-		{Options{Location: "git@host:x", Credentials: empty}, `git "git@host:x": the credentials folder has no file identity; put username and password, or identity and known_hosts there`},
-		{Options{Location: "git@host:x", Credentials: key}, `git "git@host:x": the credentials folder has no file known_hosts, so that the server cannot be verified; put username and password, or identity and known_hosts there`},
+		{Options{Location: "https://host/x", Credentials: empty}, `git "https://host/x": the credentials folder has no file password; put username and password, a GitHub App's keys, or identity and known_hosts there`},
+		{Options{Location: "git@host:x", Credentials: empty}, `git "git@host:x": the credentials folder has no file identity; put username and password, a GitHub App's keys, or identity and known_hosts there`},
+		{Options{Location: "git@host:x", Credentials: key}, `git "git@host:x": the credentials folder has no file known_hosts, so that the server cannot be verified; put username and password, a GitHub App's keys, or identity and known_hosts there`},
 	} {
 		s, err := New(c.o)
 		if s != nil || !errors.Is(err, source.InvalidOptions) || err.Error() != c.want {
