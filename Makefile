@@ -84,8 +84,8 @@ e2e: build bin/hub $(if $(IMAGE),image-root) ## Run the flows on a whole hub of 
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
 	cd test/e2e && ARGOCD=$(ARGOCD) $(GO) test -count=1 -timeout 60m -v $(TESTFLAGS) .
 
-# Where images get Debian's packages from: its archive, or a folder of .deb files (DEBS=FOLDER).
-MIRROR ?= http://deb.debian.org
+# Where images get Debian's packages from: the archive of this machine's apt, or a folder of .deb files (DEBS=FOLDER).
+MIRROR ?= $(shell apt-get indextargets --format '$$(REPO_URI)' 2>/dev/null | sed -n 's|/debian/$$||p' | head -1)
 DEBS   ?=
 RELEASE = bin/release -version '$(VERSION)' -revision '$(REVISION)' -cache '$(CACHE)' -mirror '$(MIRROR)' -debs '$(DEBS)'
 NEEDS_DEBS = $(RELEASE) debs || { test $$? = 75 && echo '$@: skipped: the pinned packages are not to be had here' && exit 0; exit 1; }

@@ -62,7 +62,7 @@ func run(ctx context.Context, arguments []string) error {
 	flags.StringVar(&o.revision, "revision", "", "commit of the checkout")
 	flags.StringVar(&o.dist, "dist", "dist", "folder of the results")
 	flags.StringVar(&o.cache, "cache", "", "folder for downloads")
-	flags.StringVar(&o.mirror, "mirror", "http://deb.debian.org", "Debian's archive")
+	flags.StringVar(&o.mirror, "mirror", "", "Debian's archive: the URL that /debian and /debian-security are below")
 	flags.StringVar(&o.local, "debs", "", "folder of .deb files to take instead of downloading")
 	flags.StringVar(&o.pins, "pins", filepath.Join("hack", "release", "debs.txt"), "file of the pinned packages")
 	flags.StringVar(&o.platforms, "platforms", "", "platforms of the archives, for example \"linux/amd64 darwin/arm64\"")

@@ -58,7 +58,7 @@ func ReadPins(file string) (pins []Pin, err error) {
 // Archive downloads packages into a cache.
 type Archive struct {
 	Cache  string // a folder
-	Mirror string // for example http://deb.debian.org
+	Mirror string // the URL that /debian and /debian-security are below
 	Local  string // a folder of .deb files that is looked into first; may be empty
 }
 
