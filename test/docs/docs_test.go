@@ -123,7 +123,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// pages are all Markdown files, without those of tests.
+// pages are all Markdown files, without those of tests and of a release that was built.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -131,7 +131,7 @@ func pages(t *testing.T) map[string]string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && p != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+		if d.IsDir() && p != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "dist") {
 			return fs.SkipDir
 		}
 		if d.IsDir() || path.Ext(p) != ".md" {
