@@ -7,9 +7,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/hack/release/debs"
@@ -75,8 +77,8 @@ func run(ctx context.Context, arguments []string) error {
 	command, is := commands[flags.Arg(0)]
 	if !is {
 		var help strings.Builder
-		for name, c := range commands {
-			fmt.Fprintf(&help, "\n  %s: %s", name, c.help)
+		for _, name := range slices.Sorted(maps.Keys(commands)) {
+			fmt.Fprintf(&help, "\n  %s: %s", name, commands[name].help)
 		}
 		return fmt.Errorf("command %q: expected one of%s", flags.Arg(0), help.String())
 	}

@@ -70,12 +70,12 @@ func push(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		reference, err := chart.Push(content, registry+"/charts", options, names...)
+		reference, err := chart.Push(content, registry+"/charts", o.insecure)
 		if err != nil {
 			return fmt.Errorf("push %s: %w", filepath.Base(file), err)
 		}
 		fmt.Println(reference)
-		if err := o.cosign().Reference(ctx, reference.String(), map[string]string{"slsaprovenance1": provenance}); err != nil {
+		if err := o.cosign().Reference(ctx, reference, map[string]string{"slsaprovenance1": provenance}); err != nil {
 			return err
 		}
 	}

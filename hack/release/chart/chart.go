@@ -4,19 +4,14 @@ package chart
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"io"
 	"path"
 	"regexp"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/static"
-	"github.com/google/go-containerregistry/pkg/v1/types"
-	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/registry"
 
 	"github.com/argosy-hub/argosy/hack/release/archive"
 )
@@ -50,71 +45,26 @@ func Package(dir, version string, at time.Time) (name string, content []byte, er
 	return c.Name(), content, packaged.Validate()
 }
 
-// manifest is one as it is stored.
-type manifest []byte
-
-func (m manifest) RawManifest() ([]byte, error)      { return m, nil }
-func (manifest) MediaType() (types.MediaType, error) { return types.OCIManifestSchema1, nil }
-
-// Push pushes a packaged chart as Helm does (helm.sh/docs/topics/registries).
-func Push(content []byte, repository string, options []remote.Option, insecure ...name.Option) (name.Digest, error) {
+// Push pushes a packaged chart with Helm's own client, and returns its reference by digest. It logs
+// in with the credentials of Helm and Docker.
+func Push(content []byte, repository string, plainHTTP bool) (reference string, err error) {
 	c, err := loader.LoadArchive(bytes.NewReader(content))
 	if err != nil {
-		return name.Digest{}, err
+		return "", err
 	}
-	config, err := json.Marshal(c.Metadata)
+	options := []registry.ClientOption{registry.ClientOptWriter(io.Discard)}
+	if plainHTTP {
+		options = append(options, registry.ClientOptPlainHTTP())
+	}
+	client, err := registry.NewClient(options...)
 	if err != nil {
-		return name.Digest{}, err
+		return "", err
 	}
-	tag, err := name.NewTag(repository+"/"+c.Name()+":"+c.Metadata.Version, insecure...)
+	name := repository + "/" + c.Name()
+	// Without a time of its own, the same chart would have another manifest each time.
+	pushed, err := client.Push(content, name+":"+c.Metadata.Version, registry.PushOptCreationTime(time.Unix(0, 0).UTC().Format(time.RFC3339)))
 	if err != nil {
-		return name.Digest{}, err
+		return "", err
 	}
-	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Annotations: annotations(c.Metadata)}
-	for i, layer := range []v1.Layer{
-		static.NewLayer(config, "application/vnd.cncf.helm.config.v1+json"),
-		static.NewLayer(content, "application/vnd.cncf.helm.chart.content.v1.tar+gzip"),
-	} {
-		if err := remote.WriteLayer(tag.Repository, layer, options...); err != nil {
-			return name.Digest{}, err
-		}
-		d, err := descriptor(layer)
-		if err != nil {
-			return name.Digest{}, err
-		}
-		if i == 0 {
-			m.Config = d
-		} else {
-			m.Layers = append(m.Layers, d)
-		}
-	}
-	raw, err := json.Marshal(m)
-	if err != nil {
-		return name.Digest{}, err
-	}
-	digest, _, err := v1.SHA256(bytes.NewReader(raw))
-	if err != nil {
-		return name.Digest{}, err
-	}
-	return tag.Context().Digest(digest.String()), remote.Put(tag, manifest(raw), options...)
-}
-
-func descriptor(layer v1.Layer) (d v1.Descriptor, err error) {
-	if d.MediaType, err = layer.MediaType(); err != nil {
-		return d, err
-	}
-	if d.Size, err = layer.Size(); err != nil {
-		return d, err
-	}
-	d.Digest, err = layer.Digest()
-	return d, err
-}
-
-func annotations(m *chart.Metadata) map[string]string {
-	return map[string]string{
-		"org.opencontainers.image.title":       m.Name,
-		"org.opencontainers.image.version":     m.Version,
-		"org.opencontainers.image.description": m.Description,
-		"org.opencontainers.image.source":      "https://github.com/argosy-hub/argosy",
-	}
+	return name + "@" + pushed.Manifest.Digest, nil
 }

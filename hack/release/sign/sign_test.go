@@ -107,12 +107,12 @@ func TestCosignVerifiesImagesAndCharts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hub, err := chart.Push(content, host+"/charts", nil)
+	hub, err := chart.Push(content, host+"/charts", true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	insecure := []string{"--allow-http-registry", "--allow-insecure-registry"}
-	for _, reference := range []string{tool, hub.String()} {
+	for _, reference := range []string{tool, hub} {
 		if err := c.Reference(t.Context(), reference, map[string]string{"slsaprovenance1": provenance}); err != nil {
 			t.Fatal(err)
 		}
