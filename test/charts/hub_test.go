@@ -204,6 +204,8 @@ func TestHubRefusesWhatCannotWork(t *testing.T) {
 		"secretStore.aws.region is required":        newHub + "secretStore: {provider: aws}\n",
 		"secretStore.vault.auth is required":        newHub + "secretStore: {provider: vault, vault: {server: 'https://v'}}\n",
 		"projects.tenants.platform":                 newHub + "projects: {tenants: {platform: {}}}\n",
+		"reaches shop-eu, too":                      newHub + "projects: {tenants: {shop: {}, shop-eu: {clusters: [a]}}}\n",
+		"reaches hub-eu, too":                       newHub + "projects: {tenants: {hub: {}}}\n",
 		"additional properties 'secretStores' not":  newHub + "secretStores: {}\n",
 		"service.argocd.namespace: argo is not the": "service: {hub: hub, argocd: {namespace: argo}, source: {git: {url: https://x/y}}}\n",
 	} {

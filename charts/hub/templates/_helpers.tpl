@@ -80,6 +80,15 @@ metadata:
 {{- if hasKey $v.projects.tenants $v.projects.platform -}}
 {{- fail (printf "projects.tenants.%s: projects.platform is the tenant of the hub itself, and has a project already" $v.projects.platform) -}}
 {{- end -}}
+{{- range $tenant, $project := $v.projects.tenants -}}
+{{- if not (get ($project | default dict) "clusters") -}}
+{{- range $other := concat (list $v.service.hub) (keys $v.projects.tenants | sortAlpha) -}}
+{{- if hasPrefix (printf "%s-" $tenant) $other -}}
+{{- fail (printf "projects.tenants.%s.clusters is required: the default, %s-*, reaches %s, too" $tenant $tenant $other) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- $store := $v.secretStore -}}
 {{- range $provider, $keys := dict "aws" (list "region") "vault" (list "server" "auth") "gcp" (list "projectID") "azure" (list "vaultUrl") -}}
 {{- range $key := $keys -}}
