@@ -27,7 +27,7 @@ func Unreadable(p string, folder bool, err error) *File {
 	if folder {
 		kind = "folder"
 	}
-	return &File{Path: p, Folder: folder, Digest: "unreadable:" + err.Error(), Err: problem.Problem{
+	return &File{Path: p, Folder: folder, Digest: "unreadable:" + kind + ":" + err.Error(), Err: problem.Problem{
 		Reason: problem.MissingFile, Severity: problem.Error, Pos: problem.Pos{File: p},
 		Found: kind + " cannot be read: " + err.Error(), Expected: "a " + kind + " that the service may read",
 	}}

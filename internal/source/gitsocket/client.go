@@ -87,15 +87,15 @@ func (c *Client) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 
 // errorOf is a conversation's error as one of a source.
 func (c *Client) errorOf(ctx context.Context, err error) error {
-	var told *source.Error
+	var polled *source.Error
 	var wrong nonsense
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", c.o.Name, ctx.Err())
-	case errors.As(err, &told):
-		return told
+	case errors.As(err, &polled):
+		return polled
 	case errors.As(err, &wrong):
 		return &source.Error{Reason: source.GitRefused, Source: c.o.Name, Detail: subject + "sends no valid snapshot: " + text(wrong.Error()), Hint: hint}
 	case isTimeout(err):

@@ -100,7 +100,10 @@ func (r *receiver) content(in io.Reader, p string, f *file) (*snapshot.File, err
 		if err != nil {
 			return nil, err
 		}
-		return &snapshot.File{Path: p, Digest: fmt.Sprintf("fault:%x", sha256.Sum256(line)), Err: f.Fault.problem(p)}, nil
+		return &snapshot.File{Path: p, Folder: f.Folder, Digest: fmt.Sprintf("fault:%t:%x", f.Folder, sha256.Sum256(line)), Err: f.Fault.problem(p)}, nil
+	}
+	if f.Folder {
+		return nil, invalid("a folder without a fault: %q", problem.Truncate(p, 100))
 	}
 	if f.Size < 0 || f.Size > r.limits.FileSize {
 		return nil, invalid("%q has %d bytes; at most %d", problem.Truncate(p, 100), f.Size, r.limits.FileSize)

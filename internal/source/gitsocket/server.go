@@ -184,7 +184,11 @@ func (s *Server) send(out *bufio.Writer, have string, snap *snapshot.Snapshot, e
 		return err
 	}
 	for _, path := range snapshot.Changed(base, snap) {
-		if err := sendFile(out, path, snap.File(path)); err != nil {
+		f := snap.File(path)
+		if folder := snap.BrokenFolder(path); folder != nil && folder.Path != path {
+			f = nil // the folder's own entry stands for it
+		}
+		if err := sendFile(out, path, f); err != nil {
 			return err
 		}
 	}
@@ -202,7 +206,7 @@ func sendFile(out *bufio.Writer, path string, f *snapshot.File) error {
 	case f == nil:
 		return writeLine(out, frame{Gone: []byte(path)})
 	case f.Err != nil:
-		return writeLine(out, frame{File: &file{Path: []byte(path), Fault: faultOf(f.Err)}})
+		return writeLine(out, frame{File: &file{Path: []byte(path), Folder: f.Folder, Fault: faultOf(f.Err)}})
 	}
 	if err := writeLine(out, frame{File: &file{Path: []byte(path), Size: int64(len(f.Data))}}); err != nil {
 		return err

@@ -3,6 +3,7 @@ package gitsocket
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -96,6 +97,38 @@ func TestSnapshotsAreThoseOfOneProcess(t *testing.T) {
 	defer serve(t, g, socket)()
 	if third := same(); third.File("empty.json") != second.File("empty.json") || third.File("a.yaml") == second.File("a.yaml") {
 		t.Error("another process of Git has changed the unchanged files, or not the changed one")
+	}
+}
+
+// G1: a folder that has too much is unknown on the other side of the socket, too, and not absent.
+func TestFolderLeftOutIsUnknownToTheService(t *testing.T) {
+	r := sourcetest.NewRepo(t)
+	r.Commit(map[string]string{"heavy/values.yaml": "a: 1\n", "light/values.yaml": "a: 1\n"})
+	socket := filepath.Join(shortDir(t), "socket")
+	g, err := git.New(git.Options{Location: r.URL(), StateDir: t.TempDir(), Limits: source.Limits{Files: 10}})
+	sourcetest.Check(t, err)
+	defer func() { _ = g.Close() }()
+	defer serve(t, g, socket)()
+	early := client(g, socket) // has the folder's files before
+	sourcetest.Snapshot(t, early)
+	files := map[string]string{"link": "-> heavy"}
+	for i := range 20 {
+		files[fmt.Sprintf("heavy/%d.yaml", i)] = "a: 1\n"
+	}
+	r.Commit(files)
+	for name, c := range map[string]*Client{"early": early, "late": client(g, socket)} {
+		s, want := sourcetest.Snapshot(t, c), sourcetest.Snapshot(t, g)
+		if diff := cmp.Diff(sourcetest.Contents(want), sourcetest.Contents(s)); diff != "" || len(want.BrokenFolders()) != 2 {
+			t.Errorf("%s: %s", name, diff)
+		}
+		for _, path := range []string{"heavy/values.yaml", "heavy/never/there.yaml", "link/0.yaml"} {
+			if f := s.File(path); f == nil || f.Err == nil {
+				t.Errorf("%s: %s is %v", name, path, f)
+			}
+		}
+		if f := s.File("light/values.yaml"); f == nil || f.Err != nil {
+			t.Errorf("%s: light is %v", name, f)
+		}
 	}
 }
 
@@ -228,6 +261,7 @@ func TestHostileResponsesAreRefused(t *testing.T) {
 		"nothing in it":          {begin + end, "no file"},
 		"size below zero":        {begin + file(path+`,"size":-1`), `"a.yaml" has -1 bytes; at most 1048576`},
 		"size of the moon":       {begin + file(path+`,"size":9223372036854775807`), `"a.yaml" has 9223372036854775807 bytes; at most 1048576`},
+		"folder without fault":   {begin + file(path+`,"folder":true`), `a folder without a fault: "a.yaml"`},
 		"upwards":                {named("Li4vYS55YW1s"), `a path that no snapshot has: "../a.yaml"`},
 		"absolute":               {named("L2EueWFtbA=="), `a path that no snapshot has: "/a.yaml"`},
 		"not clean":              {named("Li9hLnlhbWw="), `a path that no snapshot has: "./a.yaml"`},

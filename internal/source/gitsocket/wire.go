@@ -67,12 +67,13 @@ type failure struct {
 	Hint   string        `json:"hint,omitempty"`
 }
 
-// file is a file of the snapshot; Size bytes follow the frame. One with a fault has no content. A
-// path is bytes: Git's may be of any encoding.
+// file is a file of the snapshot; Size bytes follow the frame. One with a fault has no content, and
+// may stand for a whole folder that cannot be read. A path is bytes: Git's may be of any encoding.
 type file struct {
-	Path  []byte `json:"path"`
-	Size  int64  `json:"size,omitempty"`
-	Fault *fault `json:"fault,omitempty"`
+	Path   []byte `json:"path"`
+	Size   int64  `json:"size,omitempty"`
+	Folder bool   `json:"folder,omitempty"`
+	Fault  *fault `json:"fault,omitempty"`
 }
 
 // fault is why a file has no content: what of a problem.Problem its source says.

@@ -176,7 +176,7 @@ func below(paths []string, folder string) []string {
 
 // brokenLink is the entry of a link to nothing or in a circle.
 func brokenLink(p, target string, err error) *snapshot.File {
-	return &snapshot.File{Path: p, Digest: "broken-link:" + target, Err: problem.Problem{
+	return &snapshot.File{Path: p, Digest: "broken-link:" + err.Error() + ":" + target, Err: problem.Problem{
 		Reason: problem.MissingFile, Severity: problem.Error, Pos: problem.Pos{File: p},
 		Found: `symbolic link to "` + target + `" ` + err.Error(), Expected: "a file inside the repository",
 	}}
