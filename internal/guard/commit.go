@@ -126,7 +126,7 @@ type spent struct {
 
 // judgeCommit compares what a state gives the members of a hub with what the last accepted one did.
 // Without one there is nothing to compare with. Previous is the state that is served until now, nil
-// if the judged one is: then no tenant is told apart by its own doing.
+// if the judged one is: then the tenants cannot be distinguished.
 func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
 	after := holdingsOf(st, hub, before)
 	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}}
@@ -183,7 +183,7 @@ func (c *commit) judgeTenants() {
 	for tenant, n := range losing {
 		if allowed := c.budget(all[tenant]); n > allowed && tenant != "" && c.tenants[tenant] == "" {
 			_, now := c.byTenant(clustersOf(c.unapproved))
-			c.tenants[tenant] = fmt.Sprintf("%d of the %d members of tenant %q would lose something%s; %s may without approval", n, all[tenant], tenant, lately(n-now[tenant]), atMost(allowed))
+			c.tenants[tenant] = fmt.Sprintf("%d of the %d members of tenant %q would lose something%s; %s may without approval", n, all[tenant], tenant, recent(n-now[tenant]), atMost(allowed))
 		}
 	}
 	if len(c.tenants) == 0 {
@@ -241,12 +241,12 @@ func (c *commit) judgeHub() {
 	losing := c.losingMembers(counts)
 	c.losing, c.members = len(losing), len(c.before.byCluster)
 	if c.allowed = c.budget(c.members); c.isOverBudget() {
-		c.whole = fmt.Sprintf("%d of the hub's %d members would lose something%s; %s may without approval", c.losing, c.members, lately(c.losing-len(now)), atMost(c.allowed))
+		c.whole = fmt.Sprintf("%d of the hub's %d members would lose something%s; %s may without approval", c.losing, c.members, recent(c.losing-len(now)), atMost(c.allowed))
 	}
 }
 
-// lately counts those that lose nothing now, but have within the window.
-func lately(n int) string {
+// recent says how many lost something within the window and nothing now.
+func recent(n int) string {
 	if n == 0 {
 		return ""
 	}

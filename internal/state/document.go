@@ -46,7 +46,7 @@ func (d *Document[T]) Read(ctx context.Context) (value *T, changed bool, err err
 }
 
 // check refuses a record that is older than one that was there before (rule 8). Without keys,
-// whoever can put an older one back can write any.
+// a user who can put an older one back can write any.
 func (d *Document[T]) check(generation int) error {
 	if len(d.store.keys) == 0 {
 		return nil

@@ -24,11 +24,11 @@ type argoCD struct {
 	service *service
 	sets    map[string]parameters // ApplicationSets, by name
 	// catalogs are those of the chart's revision, by group: ApplicationSets send their entries.
-	catalogs map[string]map[string]any
-	apps     map[string]app
-	asked    int
-	refused  int
-	lately   int // refused of those that were asked last
+	catalogs    map[string]map[string]any
+	apps        map[string]app
+	asked       int
+	refused     int
+	lastRefused int // refused of those that were asked last
 	// refusals are the errors of those, by ApplicationSet.
 	refusals map[string]string
 }
@@ -77,7 +77,7 @@ func newArgoCD(s *service, hub string, groups []string) (*argoCD, error) {
 func (a *argoCD) Reconcile() ([]accidents.Loss, error) {
 	refused := a.refused
 	clear(a.refusals)
-	defer func() { a.lately = a.refused - refused }()
+	defer func() { a.lastRefused = a.refused - refused }()
 	before := maps.Clone(a.apps)
 	deleted := map[string]accidents.Loss{}
 	for range 2 {
@@ -184,7 +184,7 @@ func (a *argoCD) Consider(commit string, nothing bool) error {
 }
 
 // Refused is how many of the requests of the last Reconcile were refused.
-func (a *argoCD) Refused() int { return a.lately }
+func (a *argoCD) Refused() int { return a.lastRefused }
 
 // Applications are the names of all, sorted.
 func (a *argoCD) Applications() ([]string, error) { return slices.Sorted(maps.Keys(a.apps)), nil }
