@@ -13,26 +13,75 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// TestUpToDate: README.md of every chart is what the chart's files say (rule 5).
+// TestUpToDate: README.md and values.schema.json of every chart are what the chart's files say
+// (rule 5).
 func TestUpToDate(t *testing.T) {
 	charts, err := Charts("../../charts")
 	if err != nil || len(charts) == 0 {
 		t.Fatalf("charts %v, error %v", charts, err)
 	}
 	for _, chart := range charts {
-		t.Run(filepath.Base(chart), func(t *testing.T) {
-			want, err := Render(chart)
+		for name, generate := range map[string]func(string) ([]byte, error){ReadmeFile: Render, SchemaFile: Schema} {
+			want, err := generate(chart)
 			if err != nil {
-				t.Fatal(err)
+				t.Error(err)
+				continue
 			}
-			got, err := os.ReadFile(filepath.Join(chart, ReadmeFile))
+			got, err := os.ReadFile(filepath.Join(chart, name))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(got, want) {
-				t.Errorf("%s is out of date: go generate ./internal/chartdoc", filepath.Join(chart, ReadmeFile))
+				t.Errorf("%s is out of date: go generate ./internal/chartdoc", filepath.Join(chart, name))
 			}
-		})
+		}
+	}
+}
+
+// TestSchemaHasTheCommentsOfValues: descriptions come from values.yaml, all else is as it was (rule
+// 6).
+func TestSchemaHasTheCommentsOfValues(t *testing.T) {
+	write := func(dir, name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	write(dir, valuesFile, "# Header of a section.\n# -- A <number>\nb: 1\n# A map\nm:\n  # -- Inside\n  x: {}\n# Free\nfree:\n  # Named by the user\n  any: 1\n")
+	write(dir, SchemaFile, `{"properties": {"m": {"properties": {"x": {"enum": [], "description": "old"}}}, "b": {"maximum": 1e3}, "free": {"default": {}}, "z": {"description": "by hand"}}}`)
+	got, err := Schema(dir)
+	want := `{
+  "properties": {
+    "m": {
+      "description": "A map",
+      "properties": {
+        "x": {
+          "enum": [],
+          "description": "Inside"
+        }
+      }
+    },
+    "b": {
+      "description": "A <number>",
+      "maximum": 1e3
+    },
+    "free": {
+      "description": "Free",
+      "default": {}
+    },
+    "z": {
+      "description": "by hand"
+    }
+  }
+}
+`
+	if err != nil || string(got) != want {
+		t.Errorf("got:\n%s\nwant:\n%s\nerror: %v", got, want, err)
+	}
+	write(dir, valuesFile, "m:\n  # New\n  y: 1\n")
+	if _, err := Schema(dir); err == nil || !strings.Contains(err.Error(), `no property "m.y"; expected one, as values.yaml:3 has the key`) {
+		t.Errorf("a key without a property: %v", err)
 	}
 }
 

@@ -1,10 +1,12 @@
 package charts_test
 
 import (
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -14,17 +16,24 @@ func TestPodsTakeWhatPlatformsAdd(t *testing.T) {
 	objects := rendering{Name: "service"}.objects(t, generatorPlugin, onHub, `
 hostAliases: [{ip: 10.0.0.1, hostnames: [git.internal]}]
 dnsPolicy: None
+strategy: {type: Recreate}
+tls: {enabled: true, secretName: tls}
 dnsConfig: {nameservers: [10.0.0.2]}
 initContainers: [{name: wait, image: "example.com/wait:1"}]
 serviceMonitor:
   enabled: true
   relabelings: [{targetLabel: hub, replacement: hub-eu}]
+  tlsConfig: {caFile: /ca.crt}
   metricRelabelings: [{action: drop, sourceLabels: [__name__], regex: go_.*}]
 extraObjects:
   - {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .Release.Name }}-more"}}
 `)
 	one[*corev1.ConfigMap](t, objects, "service-more")
-	pod := one[*appsv1.Deployment](t, objects, "service-generator-plugin").Spec.Template.Spec
+	deployment := one[*appsv1.Deployment](t, objects, "service-generator-plugin").Spec
+	if deployment.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		t.Errorf("strategy %v", deployment.Strategy)
+	}
+	pod := deployment.Template.Spec
 	if len(pod.HostAliases) != 1 || pod.DNSPolicy != corev1.DNSNone || pod.DNSConfig == nil || len(pod.DNSConfig.Nameservers) != 1 {
 		t.Errorf("aliases %v, DNS %s %v", pod.HostAliases, pod.DNSPolicy, pod.DNSConfig)
 	}
@@ -40,7 +49,33 @@ extraObjects:
 		if endpoint["relabelings"] == nil || endpoint["metricRelabelings"] == nil {
 			t.Errorf("endpoint %v", endpoint)
 		}
+		tls, _, _ := unstructured.NestedStringMap(endpoint, "tlsConfig")
+		if tls["caFile"] != "/ca.crt" || tls["serverName"] != "service-generator-plugin.argocd.svc" {
+			t.Errorf("TLS of scrapes: %v", tls)
+		}
 		return
 	}
 	t.Error("no ServiceMonitor")
+}
+
+// TestThePolicyLetsTheServiceMonitorScrape: with a ServiceMonitor the default NetworkPolicy admits
+// the pods of the Prometheus Operator, unless the values name others; without one it admits nobody.
+func TestThePolicyLetsTheServiceMonitorScrape(t *testing.T) {
+	for values, want := range map[string]int{
+		"serviceMonitor: {enabled: false}\n": 2, // Argo CD's two callers
+		"serviceMonitor: {enabled: true}\n":  3,
+		"serviceMonitor: {enabled: true}\nnetworkPolicy: {metricsFrom: [{podSelector: {matchLabels: {app: prometheus}}}]}\n": 3,
+	} {
+		policy := one[*networkingv1.NetworkPolicy](t, rendering{}.objects(t, generatorPlugin, onHub, values), "")
+		from := policy.Spec.Ingress[0].From
+		if len(from) != want {
+			t.Errorf("%s: %d peers, want %d", values, len(from), want)
+			continue
+		}
+		last := from[len(from)-1].PodSelector.MatchLabels
+		byDefault := last["app.kubernetes.io/name"] == "prometheus" && last["app.kubernetes.io/managed-by"] == "prometheus-operator"
+		if byDefault != strings.HasSuffix(values, "{enabled: true}\n") {
+			t.Errorf("%s: the last peer is %v", values, last)
+		}
+	}
 }

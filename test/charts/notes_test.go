@@ -28,8 +28,9 @@ func TestEveryChartHasNotes(t *testing.T) {
 	}
 }
 
-// TestNotesNameScrapesThatThePolicyRefuses: a ServiceMonitor without a peer for Prometheus is said.
-func TestNotesNameScrapesThatThePolicyRefuses(t *testing.T) {
+// TestNotesNameScrapesThatThePolicyAdmits: the notes report the peers of a ServiceMonitor that no
+// value names.
+func TestNotesNameScrapesThatThePolicyAdmits(t *testing.T) {
 	const message = "networkPolicy.metricsFrom"
 	for values, want := range map[string]bool{
 		"serviceMonitor: {enabled: true}\n":                                  true,

@@ -1,4 +1,5 @@
-// Command gen writes the README.md of every chart, or with -check says which are out of date.
+// Command gen writes the README.md and the values.schema.json of every chart. With -check it lists
+// those that are out of date.
 package main
 
 import (
@@ -13,7 +14,7 @@ import (
 
 func main() {
 	dir := flag.String("charts", "charts", "folder of the charts")
-	check := flag.Bool("check", false, "write nothing; fail if a README.md is out of date")
+	check := flag.Bool("check", false, "write nothing; fail if a file is out of date")
 	flag.Parse()
 	stale, err := run(*dir, *check)
 	if err != nil {
@@ -36,18 +37,23 @@ func run(dir string, check bool) ([]string, error) {
 	}
 	var stale []string
 	for _, chart := range charts {
-		text, err := chartdoc.Render(chart)
-		if err != nil {
-			return nil, err
-		}
-		path := filepath.Join(chart, chartdoc.ReadmeFile)
-		if current, err := os.ReadFile(path); err == nil && bytes.Equal(current, text) {
-			continue
-		}
-		stale = append(stale, path)
-		if !check {
-			if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // a file of the repository, for everyone to read
+		for _, file := range []struct {
+			name string
+			make func(dir string) ([]byte, error)
+		}{{chartdoc.ReadmeFile, chartdoc.Render}, {chartdoc.SchemaFile, chartdoc.Schema}} {
+			text, err := file.make(chart)
+			if err != nil {
 				return nil, err
+			}
+			path := filepath.Join(chart, file.name)
+			if current, err := os.ReadFile(path); err == nil && bytes.Equal(current, text) {
+				continue
+			}
+			stale = append(stale, path)
+			if !check {
+				if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // a file of the repository, for everyone to read
+					return nil, err
+				}
 			}
 		}
 	}
