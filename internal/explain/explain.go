@@ -137,7 +137,12 @@ func (x *explainer) component() error {
 	x.entry(r)
 	x.Release.Source = releaseSource(g.Release)
 	x.Release.Unlisted = !listed
+	own := x.st.Fleet.Layout.Groups[x.Group].OwnCatalogs // of this revision, whatever the release's
+	if len(x.Catalog) > 0 && x.Catalog[0].Level == catalog.Level && !own {
+		x.Release.Catalog = x.Catalog[0].Path
+	}
 	if found := released.Catalog; found != nil {
+		x.Release.Catalog = found.Path()
 		x.Release.CatalogRevision, x.Release.CatalogMissing = found.Commit, found.Missing
 	}
 	return nil
@@ -164,9 +169,6 @@ func (x *explainer) setState(enabled, selected, unlisted bool) {
 func (x *explainer) entry(r fleetstate.Component) {
 	entry := r.EntryTree
 	x.Catalog = layers(entry.Layers())
-	if len(x.Catalog) > 0 && x.Catalog[0].Level == catalog.Level {
-		x.Release.Catalog = x.Catalog[0].Path
-	}
 	x.Source = setting(entry, catalog.KindName(r.Entry.Kind), catalog.KeyKind)
 	x.DependsOn = setting(entry, "", catalog.KeyDependsOn)
 	x.Substitute = setting(entry, "", catalog.KeySubstitute)

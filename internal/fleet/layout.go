@@ -35,9 +35,12 @@ type Group struct {
 	Name string
 	// Root is the folder that holds the group's levels.
 	Root string
-	// Catalog is the file that queries without a base start from; empty when there is none.
-	Catalog string
-	Pos     problem.Pos
+	// Catalogs are the files that queries without a base start from, the later wins.
+	Catalogs []string
+	// OwnCatalogs says that the layout lists them: the fleet's own catalogs, beside that of
+	// charts/application-sets. The releases view hands their entries to the chart.
+	OwnCatalogs bool
+	Pos         problem.Pos
 }
 
 // Layout says where the files of a repository are.
@@ -207,17 +210,38 @@ func (p layoutParser) groups(l *Layout) {
 		if g.Has("root") {
 			group.Root = p.path(g, "root")
 		}
-		if g.Has("catalog") {
-			group.Catalog = p.path(g, "catalog")
-			if hierarchy.IsTemplate(group.Catalog) {
-				p.r.Add(problem.InvalidLayout, g.Node().Get("catalog"), `key "catalog"`, fmt.Sprintf("%q is a template", group.Catalog),
-					"a plain file: its strings are templates over the facts")
-			}
-		}
+		p.catalogs(g, &group)
 		l.Groups[f.Key] = group
 	}
 	if len(l.Groups) == 0 {
 		p.r.AddAt(problem.InvalidLayout, p.root.KeyPos("groups"), `key "groups"`, "names no group", "at least one")
+	}
+}
+
+// catalogs reads one path or a list of paths.
+func (p layoutParser) catalogs(g *yamldoc.MapReader, group *Group) {
+	declared := g.Node().Get("catalog")
+	nodes := []*yamldoc.Node{declared}
+	switch {
+	case declared.IsNull():
+		return
+	case declared.Kind == yamldoc.List:
+		nodes, group.OwnCatalogs = g.List("catalog"), true
+	}
+	for _, n := range nodes {
+		file, err := snapshot.CleanPath(n.Text)
+		switch {
+		case n.Kind != yamldoc.String:
+			p.r.Add(problem.InvalidLayout, n, `key "catalog"`, "is a "+n.Kind.String(), "a path, or a list of paths")
+		case err != nil:
+			p.fail(n, `key "catalog"`, err)
+		case hierarchy.IsTemplate(file):
+			p.r.Add(problem.InvalidLayout, n, `key "catalog"`, fmt.Sprintf("%q is a template", file), "a plain file: its strings are templates over the facts")
+		case slices.Contains(group.Catalogs, file):
+			p.r.Add(problem.InvalidLayout, n, `key "catalog"`, fmt.Sprintf("%q is given again", file), "each file once")
+		default:
+			group.Catalogs = append(group.Catalogs, file)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"strings"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,7 +95,7 @@ guard: {maxRemovals: 5}
 	if diff := cmp.Diff([]string{"addons", "apps", "fleet", "resources"}, l.GroupNames()); diff != "" {
 		t.Error(diff)
 	}
-	if l.Groups["apps"].Root != "apps" || l.Groups["addons"].Root != "addons" || l.Groups["addons"].Catalog != "charts/catalogs/addons.yaml" {
+	if l.Groups["apps"].Root != "apps" || l.Groups["addons"].Root != "addons" || !slices.Equal(l.Groups["addons"].Catalogs, []string{"charts/catalogs/addons.yaml"}) {
 		t.Error(l.Groups)
 	}
 	if got := dirsOf(t, l, &Member{}); got != "all=addons/all ring=addons/rings/R" {

@@ -146,11 +146,9 @@ func (b *Resolver) MergeEntry(catalogs []hierarchy.Layer, component string) (out
 	return out, out.Entry.Problems
 }
 
-// withBase puts the request's entry in the place of the layout's catalog.
+// withBase puts the request's entry in the place of the layout's catalogs.
 func withBase(catalogs []hierarchy.Layer, component string, base *yamldoc.Node) []hierarchy.Layer {
-	if len(catalogs) > 0 && catalogs[0].Level == catalog.Level {
-		catalogs = catalogs[1:]
-	}
+	catalogs = catalogs[len(layoutCatalogs(catalogs)):]
 	root := yamldoc.NewMap(base.Doc, yamldoc.Field{Key: component, Value: base})
 	return append([]hierarchy.Layer{{Level: catalog.Level, Path: basePath, Root: root}}, catalogs...)
 }
@@ -220,10 +218,7 @@ func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierar
 // the catalog's own default is (R7). An entry that cannot be read is a problem: it must not look
 // like one that is switched off (G1).
 func (b *Resolver) EnabledByHierarchy(g *Group) (out []string, problems []problem.Problem) {
-	catalogs := g.Catalogs
-	if g.HasCatalog() {
-		catalogs = catalogs[1:]
-	}
+	catalogs := g.Catalogs[len(layoutCatalogs(g.Catalogs)):]
 	for _, component := range g.Components() {
 		r, faults := b.MergeEntry(catalogs, component)
 		if !g.HasCatalog() { // else the build has judged the entry as a whole: a part may lack what a key needs

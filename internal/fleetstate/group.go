@@ -14,7 +14,7 @@ import (
 type Group struct {
 	Name, Root string
 	Folders    []hierarchy.Folder
-	// catalogs are the layout's catalog and the hierarchy's, least specific first; only those that
+	// Catalogs are the layout's catalogs and the hierarchy's, least specific first; only those that
 	// are there.
 	Catalogs []hierarchy.Layer
 	Release  release.Release
@@ -24,9 +24,7 @@ type Group struct {
 
 // group reads a group's catalogs and chooses its release.
 func (b *Resolver) group(c *Cluster, g *Group) {
-	if l, ok := b.Catalogs[g.Name]; ok {
-		g.Catalogs = append(g.Catalogs, l)
-	}
+	g.Catalogs = append(g.Catalogs, b.Catalogs[g.Name]...)
 	fail := func(err error) {
 		g.Errors = append(g.Errors, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))...)
 	}
@@ -80,12 +78,19 @@ func (g *Group) Has(component string) bool {
 }
 
 // HasCatalog reports whether the layout has a catalog for the group.
-func (g *Group) HasCatalog() bool {
-	return len(g.Catalogs) > 0 && g.Catalogs[0].Level == catalog.Level
+func (g *Group) HasCatalog() bool { return len(layoutCatalogs(g.Catalogs)) > 0 }
+
+// layoutCatalogs are the first of a group's catalogs: the layout's, or a query's base.
+func layoutCatalogs(all []hierarchy.Layer) []hierarchy.Layer {
+	n := slices.IndexFunc(all, func(l hierarchy.Layer) bool { return l.Level != catalog.Level })
+	if n < 0 {
+		n = len(all)
+	}
+	return all[:n]
 }
 
 // InCatalog reports whether the catalog has a component, which levels of the hierarchy may have
 // without.
 func (g *Group) InCatalog(component string) bool {
-	return g.HasCatalog() && catalog.Entries(g.Catalogs[0].Root).Get(component) != nil
+	return slices.ContainsFunc(layoutCatalogs(g.Catalogs), func(l hierarchy.Layer) bool { return catalog.Entries(l.Root).Get(component) != nil })
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -67,8 +68,9 @@ func (st *State) changedEverywhere(previous *State) bool {
 	if previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets {
 		return true
 	}
+	same := func(a, b hierarchy.Layer) bool { return a.Root == b.Root }
 	for g, c := range st.resolver.Catalogs {
-		if previous.resolver.Catalogs[g].Root != c.Root {
+		if !slices.EqualFunc(previous.resolver.Catalogs[g], c, same) {
 			return true
 		}
 	}

@@ -23,12 +23,20 @@ type ReleaseCatalog struct {
 	// Name is the revision as the release names it, and Commit the snapshot's; empty where it
 	// cannot be read.
 	Name, Commit string
-	// File is the catalog's path, the same as in the layout.
+	// File is the path of the chart's catalog, the same as in the layout.
 	File string
 	// Missing says why it cannot be read: then the layout's is taken for it.
 	Missing string
 
 	layer hierarchy.Layer
+}
+
+// Path is where its entries are: COMMIT:File, or File where it cannot be read.
+func (c *ReleaseCatalog) Path() string {
+	if c.Missing != "" {
+		return c.File
+	}
+	return c.layer.Path
 }
 
 // FindReleaseCatalog finds the catalog of a group that a release has in the ApplicationSets of a
@@ -133,7 +141,11 @@ func (st *State) GroupAsReleased(c *Cluster, g *Group) ReleasedGroup {
 	}
 	with := *g
 	with.Catalogs = slices.Clone(g.Catalogs)
-	with.Catalogs[0] = out.Catalog.layer
+	for i, l := range layoutCatalogs(with.Catalogs) {
+		if l.Path == out.Catalog.File {
+			with.Catalogs[i] = out.Catalog.layer
+		}
+	}
 	out.released = &with
 	return out
 }

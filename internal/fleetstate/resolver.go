@@ -21,7 +21,7 @@ type Resolver struct {
 	Documents *hierarchy.Cache
 	memo      *memo.Memo
 	queried   *memo.Memo                 // of queries' own catalog entries
-	Catalogs  map[string]hierarchy.Layer // by group: the layout's catalog
+	Catalogs  map[string][]hierarchy.Layer // by group: the layout's catalogs, the later wins
 	names     *layoutNames
 	index     *hierarchy.Index
 	onHub     map[string]*tenantschema.Schema // by "group/component": what tenants may set there
@@ -81,27 +81,26 @@ func (st *State) ResolverOf(c *Cluster) *Resolver {
 
 // loadCatalogs reads the files that the layout names as groups' catalogs.
 func (b *Resolver) loadCatalogs() error {
-	b.Catalogs = map[string]hierarchy.Layer{}
+	b.Catalogs = map[string][]hierarchy.Layer{}
 	var problems problem.List
 	for _, name := range b.Fleet.Layout.GroupNames() {
 		group := b.Fleet.Layout.Groups[name]
-		if group.Catalog == "" {
-			continue
+		for _, path := range group.Catalogs {
+			file := b.Snapshot.File(path)
+			if file == nil {
+				problems = append(problems, problem.Problem{
+					Reason: problem.MissingFile, Severity: problem.Error, Pos: group.Pos, Subject: "catalog of group " + name,
+					Found: "no file " + path, Expected: "a catalog, as the layout says",
+				})
+				continue
+			}
+			doc, err := b.Documents.Doc(file)
+			if err != nil {
+				problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: path})...)
+				continue
+			}
+			b.Catalogs[name] = append(b.Catalogs[name], hierarchy.Layer{Level: catalog.Level, Path: path, Root: doc.Root})
 		}
-		file := b.Snapshot.File(group.Catalog)
-		if file == nil {
-			problems = append(problems, problem.Problem{
-				Reason: problem.MissingFile, Severity: problem.Error, Pos: group.Pos, Subject: "catalog of group " + name,
-				Found: "no file " + group.Catalog, Expected: "a catalog, as the layout says",
-			})
-			continue
-		}
-		doc, err := b.Documents.Doc(file)
-		if err != nil {
-			problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: group.Catalog})...)
-			continue
-		}
-		b.Catalogs[name] = hierarchy.Layer{Level: catalog.Level, Path: group.Catalog, Root: doc.Root}
 	}
 	if len(problems) > 0 {
 		return problems

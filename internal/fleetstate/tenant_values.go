@@ -34,14 +34,16 @@ var inDestination = regexp.MustCompile(`\bdestination["']?\s*:`)
 // loadTenantSchemas finds the components that land on the hub.
 func (b *Resolver) loadTenantSchemas() error {
 	b.onHub = map[string]*tenantschema.Schema{}
-	for name, l := range b.Catalogs {
-		entries := catalog.Entries(l.Root)
-		if entries == nil {
-			continue
-		}
-		for _, f := range entries.Fields {
-			if isElsewhere(f.Value.Get(keyTemplatePatch)) {
-				b.onHub[name+"/"+f.Key] = tenantschema.Nothing()
+	for name, catalogs := range b.Catalogs {
+		for _, l := range catalogs {
+			entries := catalog.Entries(l.Root)
+			if entries == nil {
+				continue
+			}
+			for _, f := range entries.Fields {
+				if isElsewhere(f.Value.Get(keyTemplatePatch)) {
+					b.onHub[name+"/"+f.Key] = tenantschema.Nothing()
+				}
 			}
 		}
 	}

@@ -36,8 +36,10 @@ func Run(st *fleetstate.State) []problem.Problem {
 	for _, p := range st.Resolver().Snapshot.Under(st.Fleet.Layout.Guard.Approvals) {
 		l.reach(p)
 	}
-	for _, c := range st.Resolver().Catalogs {
-		l.reach(c.Path)
+	for _, catalogs := range st.Resolver().Catalogs {
+		for _, c := range catalogs {
+			l.reach(c.Path)
+		}
 	}
 	l.tenants()
 	l.mergeRules()
@@ -136,7 +138,7 @@ func (l *linter) listed(c *fleetstate.Cluster, g *fleetstate.Group, component st
 	}
 	l.problems = append(l.problems, problem.Problem{
 		Reason: problem.NoEffect, Severity: problem.Warning, Pos: r.EntryTree.Root.Pos(), Subject: fmt.Sprintf("component %q of group %q", component, g.Name),
-		Found: "has no effect: the group's catalog lacks it, so that Argo CD has no ApplicationSet for it", Expected: "an entry in " + g.Catalogs[0].Path,
+		Found: "has no effect: the group's catalog lacks it, so that Argo CD has no ApplicationSet for it", Expected: "an entry in " + strings.Join(l.st.Fleet.Layout.Groups[g.Name].Catalogs, " or "),
 		Hub: c.Member.Hub, Cluster: c.Member.Name,
 	})
 }

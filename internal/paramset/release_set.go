@@ -97,7 +97,9 @@ func releaseSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Proble
 		u := uses[name]
 		components := map[string]any{}
 		for component := range u.Enabled {
-			components[component] = map[string]any{catalog.KeyEnabled: true}
+			entry := st.Resolver().OwnEntry(q.Group, component, u.Release.Source.Path)
+			entry[catalog.KeyEnabled] = true
+			components[component] = entry
 		}
 		owner := q.Requester
 		text, err := yamldoc.FromAny(nil, map[string]any{

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand"
@@ -16,10 +17,12 @@ import (
 func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) fleetstate.FindReleaseCatalog {
 	hubs := map[string]*expand.Hub{}
 	return func(hub, group string, source release.Source) *fleetstate.ReleaseCatalog {
-		file := st.Fleet.Layout.Groups[group].Catalog
-		if !strings.HasPrefix(file, strings.Trim(source.Path, "/")+"/") {
+		catalogs := st.Fleet.Layout.Groups[group].Catalogs
+		i := slices.IndexFunc(catalogs, func(file string) bool { return strings.HasPrefix(file, strings.Trim(source.Path, "/")+"/") })
+		if i < 0 {
 			return nil
 		}
+		file := catalogs[i]
 		if hubs[hub] == nil {
 			hubs[hub] = p.hub(st, s, hub, nil, nil)
 		}

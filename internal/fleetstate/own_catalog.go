@@ -1,0 +1,35 @@
+package fleetstate
+
+import (
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+)
+
+// OwnEntry is a component's entry in the fleet's own catalogs, those that the layout lists beside
+// the one in the chart's folder. The releases view hands it to the chart, which has no entry of it.
+// It is an empty map where there is none.
+func (b *Resolver) OwnEntry(group, component, chart string) map[string]any {
+	out := map[string]any{}
+	if !b.Fleet.Layout.Groups[group].OwnCatalogs {
+		return out
+	}
+	var own []hierarchy.Layer
+	for _, l := range b.Catalogs[group] {
+		if chart == "" || !strings.HasPrefix(l.Path, strings.Trim(chart, "/")+"/") {
+			own = append(own, l)
+		}
+	}
+	entries, values := b.memo.EntryLayers(own, component)
+	if len(entries) == 0 {
+		return out
+	}
+	if entry, ok := b.memo.Merge(entries, nil, "").Root.Any().(map[string]any); ok {
+		out = entry
+	}
+	if len(values) > 0 {
+		out[catalog.KeyValues] = b.memo.Merge(values, nil, "").Root.Any()
+	}
+	return out
+}
