@@ -142,7 +142,9 @@ func (x *explainer) component() error {
 		x.Release.Catalog = x.Catalog[0].Path
 	}
 	if found := released.Catalog; found != nil {
-		x.Release.Catalog = found.Path()
+		if listed {
+			x.Release.Catalog = found.Path()
+		}
 		x.Release.CatalogRevision, x.Release.CatalogMissing = found.Commit, found.Missing
 	}
 	return nil
