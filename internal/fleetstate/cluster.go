@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/tenancy"
 )
 
 // Cluster is a member with all that is the same for every component: labels, levels' folders,
@@ -172,8 +173,8 @@ func (b *Resolver) labels(c *Cluster) {
 		}
 		c.rendered += rendered(layers)
 		c.Registration = b.Merge(layers, FleetGroup, Registration)
-		c.Broken = append(c.Broken, b.tenantValues(c, FleetGroup, Registration, layers)...)
-		c.Broken = append(c.Broken, b.forbiddenSecrets(c)...)
+		c.Broken = append(c.Broken, b.forbiddenValues(c, FleetGroup, Registration, layers)...)
+		c.Broken = append(c.Broken, c.Attribute(tenancy.ForbiddenSecrets(b.Fleet.Layout, m, c.Registration))...)
 		secret := c.Registration.At([]string{"externalSecret"})
 		var problemsL, problemsA []problem.Problem
 		declaredLabels, problemsL = labels.FromNode(labels.Label, secret.Get("labels"))

@@ -55,8 +55,10 @@ func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hie
 // Base is the request's catalog entry, nil for the layout's catalog. Problems are the cluster's
 // own.
 func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
-	if problems := b.tenantEntries(c, g, component); len(problems) > 0 {
-		return Component{}, problems
+	if !c.Member.IsHub {
+		if problems := b.onHub.ForbiddenEntries(b.Fleet.Layout, g.Name, component, g.Catalogs); len(problems) > 0 {
+			return Component{}, c.Attribute(problems)
+		}
 	}
 	catalogs := g.Catalogs
 	if base != nil {
@@ -100,7 +102,7 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 	if len(problems) > 0 {
 		return out, problems
 	}
-	if problems := b.tenantValues(c, g.Name, component, files); len(problems) > 0 {
+	if problems := b.forbiddenValues(c, g.Name, component, files); len(problems) > 0 {
 		return out, problems
 	}
 	if out.Rendered += rendered(files); out.Rendered > maxRendered { // by a request's entry, which check has not seen
@@ -114,6 +116,14 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 	}
 	out.Values = m.Merge(layers, b.rulesFor(g.Name, component), g.Name+"/"+component)
 	return out, nil
+}
+
+// forbiddenValues are the values of a tenant's levels that its chart does not allow there (W1).
+func (b *Resolver) forbiddenValues(c *Cluster, group, component string, layers []hierarchy.Layer) []problem.Problem {
+	if c.Member.IsHub {
+		return nil
+	}
+	return c.Attribute(b.onHub.ForbiddenValues(b.memo, b.Fleet.Layout, group, component, layers))
 }
 
 // MergeEntry merges what catalogs say of a component: its entry, without chart coordinates and

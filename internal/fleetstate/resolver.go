@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/tenantschema"
+	"github.com/argosy-hub/argosy/internal/tenancy"
 )
 
 // Resolver is a snapshot, and what has been read of it and is the same for all facts and requests:
@@ -24,7 +24,7 @@ type Resolver struct {
 	Catalogs  map[string][]hierarchy.Layer // by group: the layout's catalogs, the later wins
 	names     *layoutNames
 	index     *hierarchy.Index
-	onHub     map[string]*tenantschema.Schema // by "group/component": what tenants may set there
+	onHub     tenancy.Schemas
 }
 
 // maxRemembered bounds what is kept of what clusters have in common, in bytes. Beyond, it is
@@ -65,7 +65,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	if err := g.loadCatalogs(); err != nil {
 		return nil, err
 	}
-	if err := g.loadTenantSchemas(); err != nil {
+	if g.onHub, err = tenancy.LoadSchemas(g.Fleet.Layout, g.Catalogs, s, FleetGroup+"/"+Registration); err != nil {
 		return nil, err
 	}
 	return g, nil

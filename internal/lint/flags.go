@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/registration"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/tenancy"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -211,10 +212,10 @@ func repositories(c *fleetstate.Cluster) []repository {
 	if pos, asked := registration.AsksForGitHub(c); asked {
 		out = append(out, repository{"githubSecret", text(c.Registration.At([]string{"github"}), "url"), pos})
 	}
-	if all := c.Registration.At([]string{fleetstate.GitCredentials}); all.IsMap() {
+	if all := c.Registration.At([]string{tenancy.GitCredentials}); all.IsMap() {
 		for _, f := range all.Fields {
 			if f.Value.IsMap() && !saysFalse(f.Value.Get(catalog.KeyEnabled)) {
-				out = append(out, repository{fleetstate.GitCredentials + "." + f.Key, text(f.Value, "url"), all.KeyPos(f.Key)})
+				out = append(out, repository{tenancy.GitCredentials + "." + f.Key, text(f.Value, "url"), all.KeyPos(f.Key)})
 			}
 		}
 	}

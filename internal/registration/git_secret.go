@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/tenancy"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -51,7 +52,7 @@ func GitSecrets(c *fleetstate.Cluster) []GitSecret {
 			out = append(out, s)
 		}
 	}
-	if all := c.Registration.At([]string{fleetstate.GitCredentials}); all.IsMap() {
+	if all := c.Registration.At([]string{tenancy.GitCredentials}); all.IsMap() {
 		for _, f := range all.Fields {
 			add(f.Key, f.Value, "")
 		}

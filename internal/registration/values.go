@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/tenancy"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -54,7 +55,7 @@ func HubValues(st *fleetstate.State, c *fleetstate.Cluster) *yamldoc.Node {
 		if push {
 			notHere = map[string]any{keyLocal: false}
 		}
-		computed[fleetstate.GitCredentials] = map[string]any{FleetCredentials: notHere}
+		computed[tenancy.GitCredentials] = map[string]any{FleetCredentials: notHere}
 	}
 	if _, asks := AsksForGitHub(c); asks && !hubReads(st, c) {
 		if push {
@@ -66,8 +67,8 @@ func HubValues(st *fleetstate.State, c *fleetstate.Cluster) *yamldoc.Node {
 	if push {
 		computed[keyPush] = pushValues(c)
 	}
-	if st.IsFluxHub(c.Member.Hub) && c.Registration.At([]string{fleetstate.KeyKubeconfig, catalog.KeyEnabled}).IsNull() {
-		computed[fleetstate.KeyKubeconfig] = map[string]any{catalog.KeyEnabled: true}
+	if st.IsFluxHub(c.Member.Hub) && c.Registration.At([]string{tenancy.KeyKubeconfig, catalog.KeyEnabled}).IsNull() {
+		computed[tenancy.KeyKubeconfig] = map[string]any{catalog.KeyEnabled: true}
 	}
 	return computedOver(c, computed)
 }
@@ -148,7 +149,7 @@ func AgentCredentialValues(c *fleetstate.Cluster) *yamldoc.Node {
 	computed := credentials(c, pulls)
 	computed["externalSecret"] = map[string]any{catalog.KeyEnabled: false}
 	if !pulls {
-		computed[fleetstate.GitCredentials] = nil
+		computed[tenancy.GitCredentials] = nil
 		computed[keyGitHubSecret] = false
 		computed["ecr"] = map[string]any{"registries": []any{}}
 		store := c.Member.Name // the chart wants a name for a store that it does not create
@@ -157,7 +158,7 @@ func AgentCredentialValues(c *fleetstate.Cluster) *yamldoc.Node {
 		}
 		computed["secretStore"] = map[string]any{"create": false, "name": store}
 	}
-	return computedOver(c, computed, fleetstate.KeyKubeconfig, keyPush) // how the hub reaches the member is the hub's matter
+	return computedOver(c, computed, tenancy.KeyKubeconfig, keyPush) // how the hub reaches the member is the hub's matter
 }
 
 // credentials are the cluster's name, its secret (whose ARN names the store's region) and the
@@ -184,7 +185,7 @@ func credentials(c *fleetstate.Cluster, pulls bool) map[string]any {
 // FleetCredentials are the credentials of the fleet's repository that the hierarchy declares for
 // the member, nil for none.
 func fleetCredentials(c *fleetstate.Cluster) *yamldoc.Node {
-	n := c.Registration.At([]string{fleetstate.GitCredentials, FleetCredentials})
+	n := c.Registration.At([]string{tenancy.GitCredentials, FleetCredentials})
 	if enabled, ok := n.Get(catalog.KeyEnabled).Truth(); n.IsNull() || ok && !enabled {
 		return nil
 	}

@@ -1,7 +1,8 @@
-package fleetstate
+package tenancy
 
 import (
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -12,17 +13,17 @@ const (
 	KeyKubeconfig  = "kubeconfig"
 )
 
-// forbiddenSecrets are names of secrets in the registration chart's values that come from a
-// tenant's own files and are not among those that the tenant may name. What stands at a level that
-// all tenants share is the platform's.
-func (b *Resolver) forbiddenSecrets(c *Cluster) []problem.Problem {
-	names := b.Fleet.Layout.SecretNames
-	if c.Member.IsHub || len(names) == 0 {
+// ForbiddenSecrets are names of secrets in the registration chart's values that come from a
+// tenant's own files and are not among those that the tenant may name. What is at a level that all
+// tenants share is the platform's.
+func ForbiddenSecrets(layout *fleet.Layout, m *fleet.Member, registration *hierarchy.Tree) []problem.Problem {
+	names := layout.SecretNames
+	if m.IsHub || len(names) == 0 {
 		return nil
 	}
 	own := map[string]bool{}
-	for _, l := range c.Registration.Layers() {
-		if b.Fleet.Layout.OfTenant(l.Level) {
+	for _, l := range registration.Layers() {
+		if layout.OfTenant(l.Level) {
 			own[l.Path] = true
 		}
 	}
@@ -31,13 +32,13 @@ func (b *Resolver) forbiddenSecrets(c *Cluster) []problem.Problem {
 		if n.IsNull() || n.Doc == nil || !own[n.Doc.File] {
 			return
 		}
-		if expected, ok := names.Check(kind, c.Member, n.Text); !ok {
+		if expected, ok := names.Check(kind, m, n.Text); !ok {
 			p := problem.Problem{Reason: problem.ForbiddenSecret, Severity: problem.Error, Pos: n.Pos()}
 			p.Subject, p.Found, p.Expected, p.Hints = fleet.Forbidden(key, n.Text, expected)
 			out = append(out, p)
 		}
 	}
-	at := func(path ...string) *yamldoc.Node { return c.Registration.At(path) }
+	at := func(path ...string) *yamldoc.Node { return registration.At(path) }
 	check(fleet.ClusterSecrets, "secretManagerSecretName", at("secretManagerSecretName"))
 	check(fleet.ClusterSecrets, KeyKubeconfig+".secretName", at(KeyKubeconfig, "secretName"))
 	check(fleet.GitSecrets, "githubSecretName", at("githubSecretName"))
@@ -46,5 +47,5 @@ func (b *Resolver) forbiddenSecrets(c *Cluster) []problem.Problem {
 			check(fleet.GitSecrets, GitCredentials+"."+f.Key+".secretName", f.Value.Get("secretName"))
 		}
 	}
-	return c.Attribute(out)
+	return out
 }

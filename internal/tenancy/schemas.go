@@ -1,4 +1,4 @@
-package fleetstate
+package tenancy
 
 import (
 	"fmt"
@@ -6,8 +6,11 @@ import (
 
 	"github.com/argosy-hub/argosy/charts"
 	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/tenantschema"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -31,27 +34,32 @@ const keyTemplatePatch = "templatePatch"
 
 var inDestination = regexp.MustCompile(`\bdestination["']?\s*:`)
 
-// loadTenantSchemas finds the components that land on the hub.
-func (b *Resolver) loadTenantSchemas() error {
-	b.onHub = map[string]*tenantschema.Schema{}
-	for name, catalogs := range b.Catalogs {
-		for _, l := range catalogs {
+// Schemas are the components that land on the hub, by "group/component", with the schema of what a
+// tenant's level may set there.
+type Schemas map[string]*tenantschema.Schema
+
+// LoadSchemas finds the components that land on the hub. Catalogs are the layout's, by group.
+// Registration is the component that registers a member. The error is a problem.List.
+func LoadSchemas(layout *fleet.Layout, catalogs map[string][]hierarchy.Layer, s *snapshot.Snapshot, registration string) (Schemas, error) {
+	out := Schemas{}
+	for name, layers := range catalogs {
+		for _, l := range layers {
 			entries := catalog.Entries(l.Root)
 			if entries == nil {
 				continue
 			}
 			for _, f := range entries.Fields {
 				if isElsewhere(f.Value.Get(keyTemplatePatch)) {
-					b.onHub[name+"/"+f.Key] = tenantschema.Nothing()
+					out[name+"/"+f.Key] = tenantschema.Nothing()
 				}
 			}
 		}
 	}
-	b.onHub[FleetGroup+"/"+Registration] = registrationSchema
+	out[registration] = registrationSchema
 	var problems problem.List
-	for component, file := range b.Fleet.Layout.TenantSchemas {
+	for component, file := range layout.TenantSchemas {
 		if file.Path == "" {
-			b.onHub[component] = tenantschema.Nothing()
+			out[component] = tenantschema.Nothing()
 			continue
 		}
 		fail := func(found string) {
@@ -60,7 +68,7 @@ func (b *Resolver) loadTenantSchemas() error {
 				Found: found, Expected: "a JSON Schema of this repository",
 			})
 		}
-		f := b.Snapshot.File(file.Path)
+		f := s.File(file.Path)
 		if f == nil {
 			fail("no file " + file.Path)
 			continue
@@ -69,17 +77,17 @@ func (b *Resolver) loadTenantSchemas() error {
 			fail(f.Err.Error())
 			continue
 		}
-		s, err := tenantschema.Parse(file.Path, f.Data)
+		schema, err := tenantschema.Parse(file.Path, f.Data)
 		if err != nil {
 			fail(err.Error())
 			continue
 		}
-		b.onHub[component] = s
+		out[component] = schema
 	}
 	if len(problems) > 0 {
-		return problems
+		return nil, problems
 	}
-	return nil
+	return out, nil
 }
 
 // isElsewhere reports whether a patch of an Application may change its destination.
@@ -93,39 +101,40 @@ func isElsewhere(patch *yamldoc.Node) bool {
 	return patch.Get("spec").Get("destination") != nil
 }
 
-// tenantValues are the values of a tenant's levels that its chart does not allow there.
-func (b *Resolver) tenantValues(c *Cluster, group, component string, layers []hierarchy.Layer) []problem.Problem {
-	schema := b.onHub[group+"/"+component]
-	if schema == nil || c.Member.IsHub {
+// ForbiddenValues are the values of a tenant's levels that the component's schema does not allow
+// there. The memo remembers what a schema finds in a file.
+func (s Schemas) ForbiddenValues(remembered *memo.Memo, layout *fleet.Layout, group, component string, layers []hierarchy.Layer) []problem.Problem {
+	schema := s[group+"/"+component]
+	if schema == nil {
 		return nil
 	}
 	var out []problem.Problem
 	for _, l := range layers {
-		if l.Root.IsNull() || !b.Fleet.Layout.OfTenant(l.Level) {
+		if l.Root.IsNull() || !layout.OfTenant(l.Level) {
 			continue
 		}
-		out = append(out, b.memo.Forbidden(schema, l.Root, fmt.Sprintf("component %q of group %q", component, group))...)
+		out = append(out, remembered.Forbidden(schema, l.Root, fmt.Sprintf("component %q of group %q", component, group))...)
 	}
-	return c.Attribute(out)
+	return out
 }
 
-// tenantEntries are the entries of a component that lands on the hub in catalogs of a tenant's
+// ForbiddenEntries are the entries of a component that lands on the hub in catalogs of a tenant's
 // levels: they would choose its chart, its version and its namespace.
-func (b *Resolver) tenantEntries(c *Cluster, g *Group, component string) []problem.Problem {
-	if b.onHub[g.Name+"/"+component] == nil || c.Member.IsHub {
+func (s Schemas) ForbiddenEntries(layout *fleet.Layout, group, component string, catalogs []hierarchy.Layer) []problem.Problem {
+	if s[group+"/"+component] == nil {
 		return nil
 	}
 	var out []problem.Problem
-	for _, l := range g.Catalogs {
+	for _, l := range catalogs {
 		e := catalog.Entries(l.Root).Get(component)
-		if e == nil || !b.Fleet.Layout.OfTenant(l.Level) {
+		if e == nil || !layout.OfTenant(l.Level) {
 			continue
 		}
 		out = append(out, problem.Problem{
 			Reason: problem.ForbiddenValue, Severity: problem.Error, Pos: catalog.Entries(l.Root).KeyPos(component),
-			Subject: fmt.Sprintf("component %q of group %q", component, g.Name), Found: "is in a tenant's catalog",
+			Subject: fmt.Sprintf("component %q of group %q", component, group), Found: "is in a tenant's catalog",
 			Expected: "no entry: it lands on the hub", Hints: []string{"set it at a level of the platform"},
 		})
 	}
-	return c.Attribute(out)
+	return out
 }
