@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -28,8 +29,8 @@ type Cluster struct {
 	templateFacts       templateFacts   // with the full labels
 	Registration        *hierarchy.Tree
 	Groups              map[string]*Group
-	// rendered is what templates of its registration and its catalogs have written, in bytes.
-	rendered int
+	// account is what computing it has cost.
+	account *budget.Account
 	// broken are problems that make every answer about the cluster impossible.
 	Broken    []problem.Problem
 	placement *placement
@@ -43,6 +44,8 @@ type Cluster struct {
 	desired       *Cluster
 	LastKnownGood *Resolver
 	Quarantine    string
+	// isOverBudget reports that its tenant takes more than its budget: it has not been computed.
+	isOverBudget bool
 	// isHeld reports that the guard holds the member, although it can be computed (rule 8).
 	isHeld bool
 	// newcomer tells a member that cannot be computed, and never could since the service knows it.
@@ -61,7 +64,7 @@ type placement struct {
 // NewCluster computes a member, whose placement may be known already (else it is nil). It never
 // fails: what is wrong is kept where it belongs.
 func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *Cluster {
-	c := &Cluster{Member: m, Groups: map[string]*Group{}, placement: known}
+	c := &Cluster{Member: m, Groups: map[string]*Group{}, placement: known, account: budget.NewAccount(m.Name)}
 	c.Facts, c.Registered = f.Of(m.Name)
 	c.Broken = problem.Errors(m.Problems)
 	if len(c.Broken) > 0 {
@@ -82,8 +85,8 @@ func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *C
 		b.labels(c)
 	}
 	if len(c.Broken) == 0 {
-		for _, g := range c.Groups {
-			b.group(c, g)
+		for _, name := range slices.Sorted(maps.Keys(c.Groups)) { // the account is charged in this order
+			b.group(c, c.Groups[name])
 		}
 	}
 	c.Broken = c.Attribute(c.Broken)
@@ -166,12 +169,15 @@ func (b *Resolver) labels(c *Cluster) {
 	m := c.Member
 	var declaredLabels, declaredAnnotations []labels.Entry
 	if g := c.Groups[FleetGroup]; g != nil {
-		layers, problems := b.ValueLayers(c, g, Registration)
+		layers, problems := b.valueLayers(c, g, Registration, c.account)
 		if len(problems) > 0 {
 			c.Broken = append(c.Broken, problems...)
 			return
 		}
-		c.rendered += rendered(layers)
+		if err := b.chargeKept(c, layers); err != nil {
+			c.Broken = append(c.Broken, problem.From(err, problem.LimitExceeded, m.Pos)...)
+			return
+		}
 		c.Registration = b.Merge(layers, FleetGroup, Registration)
 		c.Broken = append(c.Broken, b.forbiddenValues(c, FleetGroup, Registration, layers)...)
 		c.Broken = append(c.Broken, c.Attribute(tenancy.ForbiddenSecrets(b.Fleet.Layout, m, c.Registration))...)
@@ -220,11 +226,10 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 	if len(c.Broken) > 0 {
 		return c.Broken
 	}
-	var out []problem.Problem
-	written := c.rendered
-	if written > maxRendered {
-		return c.overBudget(FleetGroup, Registration, written)
+	if err := c.account.Exceeded(); err != nil { // by its catalogs
+		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
+	var out []problem.Problem
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)
@@ -237,11 +242,11 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			if !labels.IsName(component) && !g.InCatalog(component) {
 				continue // reported where a level names it
 			}
-			r, problems := b.Resolve(c, g, component, nil)
-			out = append(out, problems...)
-			if written += r.Rendered; written > maxRendered {
-				return append(out, c.overBudget(name, component, written)...) // it stops here: the rest is work, too
+			if c.account.Exceeded() != nil {
+				return out // reported; the rest is work, too
 			}
+			_, problems := b.resolve(c, g, component, nil, c.account)
+			out = append(out, problems...)
 		}
 	}
 	choose := b.Fleet.FleetSecrets.ChooseSource

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
@@ -31,9 +32,6 @@ type Component struct {
 	// Values is the merged tree; only computed when the component is enabled, or by Complete.
 	Values *hierarchy.Tree
 
-	// Rendered is the size of what templates have written for it, in bytes.
-	Rendered int
-
 	catalogs      []hierarchy.Layer // all that have an entry, also where a level above removes it
 	catalogValues []hierarchy.Layer // the catalogs' values, not yet rendered
 }
@@ -55,6 +53,11 @@ func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hie
 // Base is the request's catalog entry, nil for the layout's catalog. Problems are the cluster's
 // own.
 func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
+	return b.resolve(c, g, component, base, budget.NewAccount(c.Member.Name))
+}
+
+// resolve is Resolve that charges an account.
+func (b *Resolver) resolve(c *Cluster, g *Group, component string, base *yamldoc.Node, account *budget.Account) (Component, []problem.Problem) {
 	if !c.Member.IsHub {
 		if problems := b.onHub.ForbiddenEntries(b.Fleet.Layout, g.Name, component, g.Catalogs); len(problems) > 0 {
 			return Component{}, c.Attribute(problems)
@@ -72,41 +75,40 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 	if !out.Enabled {
 		return out, nil // what its templates need may be there only for the clusters that the selector selects
 	}
-	return b.Complete(c, g, component, base, out)
+	return b.complete(c, g, component, base, out, account)
 }
 
 // Complete computes what is left of a component when its entry is known: chart coordinates and
 // values.
 func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldoc.Node, out Component) (Component, []problem.Problem) {
+	return b.complete(c, g, component, base, out, budget.NewAccount(c.Member.Name))
+}
+
+// complete is Complete that charges an account.
+func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldoc.Node, out Component, account *budget.Account) (Component, []problem.Problem) {
 	facts := c.templateFacts.lazy(g, component)
 	e, m := out.Entry, b.memoOf(out.catalogs)
 	if problems := b.kindFaults(c, g, component, e, out.EntryTree); len(problems) > 0 {
 		return out, problems
 	}
-	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out); len(problems) > 0 {
+	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out, account); len(problems) > 0 {
 		return out, problems
 	}
 	layers := make([]hierarchy.Layer, 0, len(out.catalogValues)+len(g.Folders))
 	for _, l := range out.catalogValues {
-		root, err := m.Render(l.Root, facts)
+		root, err := m.Render(l.Root, facts, account)
 		if err != nil {
 			return out, c.Attribute(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
-		}
-		if root != l.Root {
-			out.Rendered += textSize(root)
 		}
 		l.Root = root
 		layers = append(layers, l)
 	}
-	files, problems := b.ValueLayers(c, g, component)
+	files, problems := b.valueLayers(c, g, component, account)
 	if len(problems) > 0 {
 		return out, problems
 	}
 	if problems := b.forbiddenValues(c, g.Name, component, files); len(problems) > 0 {
 		return out, problems
-	}
-	if out.Rendered += rendered(files); out.Rendered > maxRendered { // by a request's entry, which check has not seen
-		return out, c.overBudget(g.Name, component, out.Rendered)
 	}
 	layers = append(layers, files...)
 	if e.Kind == catalog.KindManifests {
@@ -168,7 +170,7 @@ const basePath = "base"
 
 // coordinates executes the templates of an entry's own keys and checks that the chart can be
 // deployed.
-func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalog.Entry, facts func() any, based bool, out *Component) []problem.Problem {
+func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalog.Entry, facts func() any, based bool, out *Component, account *budget.Account) []problem.Problem {
 	m := b.memoOf(out.catalogs)
 	out.Chart, out.Namespace, out.ReleaseName = e.Chart, e.Namespace, e.ReleaseName
 	for _, field := range []struct {
@@ -186,7 +188,7 @@ func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalo
 		if !m.IsDynamic(n) {
 			continue
 		}
-		rendered, err := m.Render(n, facts)
+		rendered, err := m.Render(n, facts, account)
 		if err != nil {
 			return c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
 		}
@@ -212,12 +214,17 @@ func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalo
 
 // ValueLayers are the value files of a component, level by level. Problems are the cluster's own.
 func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierarchy.Layer, []problem.Problem) {
+	return b.valueLayers(c, g, component, budget.NewAccount(c.Member.Name))
+}
+
+// valueLayers is ValueLayers that charges an account.
+func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *budget.Account) ([]hierarchy.Layer, []problem.Problem) {
 	facts := c.templateFacts.lazy(g, component)
 	file, err := b.file(b.Fleet.Layout.Values, g.Name, component, facts)
 	if err != nil {
 		return nil, c.Attribute(problem.From(err, problem.TemplateFailed, c.Member.Pos))
 	}
-	layers, err := hierarchy.Resolve(g.Folders, b.Documents, file, facts)
+	layers, err := hierarchy.Resolve(g.Folders, b.Documents, file, facts, account)
 	if err != nil {
 		return nil, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))
 	}

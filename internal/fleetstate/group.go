@@ -43,11 +43,13 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 			optional[i].Required = false
 		}
 	}
-	layers, err := hierarchy.Resolve(optional, b.Documents, file, facts)
+	layers, err := hierarchy.Resolve(optional, b.Documents, file, facts, c.account)
 	if err != nil {
 		fail(err)
 	}
-	c.rendered += rendered(layers)
+	if err := b.chargeKept(c, layers); err != nil {
+		fail(err)
+	}
 	for _, l := range layers {
 		if !l.Missing() {
 			g.Catalogs = append(g.Catalogs, l)

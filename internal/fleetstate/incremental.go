@@ -41,7 +41,7 @@ func (st *State) takeOver(previous *State) []anew {
 		}
 	}
 	for _, x := range previous.exceptions {
-		if x.cluster.isHeld { // whether it stays so is decided anew
+		if x.cluster.isHeld || x.cluster.Desired().isOverBudget { // whether it stays so is decided anew
 			t.due(x.member, true)
 		}
 	}
@@ -68,19 +68,24 @@ func (st *State) changedEverywhere(previous *State) bool {
 	if previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets {
 		return true
 	}
-	same := func(a, b hierarchy.Layer) bool { return a.Root == b.Root }
+	same := func(a, b hierarchy.Layer) bool { return a.Path == b.Path && sameFile(previous, st, a.Path) }
 	for g, c := range st.resolver.Catalogs {
 		if !slices.EqualFunc(previous.resolver.Catalogs[g], c, same) {
 			return true
 		}
 	}
 	for _, file := range st.Fleet.Layout.TenantSchemas {
-		before, now := previous.resolver.Snapshot.File(file.Path), st.resolver.Snapshot.File(file.Path)
-		if (before == nil) != (now == nil) || now != nil && before.Digest != now.Digest {
+		if !sameFile(previous, st, file.Path) {
 			return true
 		}
 	}
 	return false
+}
+
+// sameFile reports whether two states' snapshots have the same file at a path, or none.
+func sameFile(before, now *State, path string) bool {
+	a, b := before.resolver.Snapshot.File(path), now.resolver.Snapshot.File(path)
+	return (a == nil) == (b == nil) && (b == nil || a.Digest == b.Digest)
 }
 
 // sameFolders reports whether the same folders cannot be read. One that cannot concerns all levels

@@ -1,6 +1,7 @@
 package fleetstate
 
 import (
+	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/parallel"
@@ -40,6 +41,8 @@ type State struct {
 	unresolved map[string]bool
 	// moves are the hubs that members' files have moved to, by what they were before.
 	moved map[ID]string
+	// tenants are the ledgers of tenants, by name.
+	tenants map[string]*budget.Ledger
 	// holds are the tenants whose members are held (rule 8).
 	holds []Hold
 	// released are the catalogs of releases, nil where nobody asks for them (ReadCatalogs).
@@ -85,12 +88,18 @@ func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes LastKnow
 func (st *State) buildClusters(previous *State, p *history) {
 	st.hubProblems = p.hubFaults()
 	anew := st.takeOver(previous)
+	tenants := st.openTenants(anew)
 	parallel.Each(len(anew), func(i int) {
 		d := anew[i]
+		if tenants.areDecided(d.member) {
+			return
+		}
 		c := st.resolver.NewCluster(d.member, d.place, st.facts)
 		c.Problems = problem.Cut(st.resolver.check(c), problem.OfCluster)
+		tenants.enter(c)
 		st.clusters[d.member.Hub][d.at] = p.settle(c)
 	})
+	anew = st.closeTenants(tenants, p, anew)
 	st.indexFolders(previous, anew)
 	st.findExceptions(previous, anew)
 	st.collectProblems()

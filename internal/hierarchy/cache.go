@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/tmpl"
@@ -24,23 +25,30 @@ type Cache struct {
 // documents are what a Cache and its lenient twin share.
 type documents struct {
 	mu        sync.RWMutex
-	docs      map[cacheKey]parsed
-	templates map[cacheKey]compiled
-	rendered  map[cacheKey]parsed
-	// bytes is an estimate of what the rendered documents take, limit its bound.
-	bytes, limit int
+	docs      *bounded[parsed]
+	templates *bounded[compiled]
+	rendered  *bounded[parsed]
 }
 
-// maxRendered bounds the documents that templates have written, in bytes: a tenant's templates may
-// write others for each of its clusters, and at each commit. A full cache is emptied, which costs
-// time and nothing else.
-const maxRendered = 128 << 20
+// Limits of what is remembered, in bytes. A tenant's files may be many, parsed they take up to a
+// hundred times their size, and templates may write others for each of its clusters at each commit.
+const (
+	maxDocs      = 512 << 20
+	maxTemplates = 64 << 20
+	maxRendered  = 128 << 20
+)
+
+// memoryOfTemplate is what each byte of a parsed template takes, about.
+const memoryOfTemplate = 40
 
 type cacheKey struct{ path, digest string }
 
+// parsed is a document, or why it cannot be read, with the number of its values and the bytes of
+// their texts.
 type parsed struct {
-	doc *yamldoc.Doc
-	err error
+	doc         *yamldoc.Doc
+	err         error
+	nodes, text int
 }
 
 type compiled struct {
@@ -50,7 +58,11 @@ type compiled struct {
 
 // NewCache makes an empty cache.
 func NewCache() *Cache {
-	return &Cache{documents: &documents{docs: map[cacheKey]parsed{}, templates: map[cacheKey]compiled{}, rendered: map[cacheKey]parsed{}, limit: maxRendered}}
+	return &Cache{documents: &documents{
+		docs:      newBounded[parsed](budget.CacheBytes(maxDocs, 10)),
+		templates: newBounded[compiled](budget.CacheBytes(maxTemplates, 5)),
+		rendered:  newBounded[parsed](budget.CacheBytes(maxRendered, 5)),
+	}}
 }
 
 // Lenient returns the Cache with the same documents that accepts duplicate keys or does not. The
@@ -59,102 +71,96 @@ func (c *Cache) Lenient(on bool) *Cache { return &Cache{documents: c.documents, 
 
 // Doc parses the file's content. Errors are those of yamldoc.Parse and of the file itself.
 func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
+	p, err := c.read(f)
+	return p.doc, err
+}
+
+// read is Doc with the document's size.
+func (c *Cache) read(f *snapshot.File) (parsed, error) {
 	if f.Err != nil {
-		return nil, f.Err
+		return parsed{}, f.Err
 	}
-	return c.parse(c.docs, cacheKey{f.Path, f.Digest}, f.Data, nil, false)
+	return c.parse(c.docs, cacheKey{f.Path, f.Digest}, f.Data, nil)
 }
 
 // parse parses a file's content, or takes the document from the cache. Lines are those of
-// yamldoc.ParseLines.
-func (c *Cache) parse(in map[cacheKey]parsed, key cacheKey, data []byte, lines []int, rendered bool) (*yamldoc.Doc, error) {
+// yamldoc.ParseLines. Without a document its size is that of none.
+func (c *Cache) parse(in *bounded[parsed], key cacheKey, data []byte, lines []int) (parsed, error) {
 	c.mu.RLock()
-	p, ok := in[key]
+	known, ok := in.entries[key]
 	c.mu.RUnlock()
+	p := known.value
 	if !ok {
-		p.doc, p.err = yamldoc.ParseLenient(key.path, data, lines)
-		c.mu.Lock()
-		if first, ok := in[key]; ok {
-			p = first // documents are compared by identity: all callers get the same one
-		} else if rendered {
-			c.spend(len(data) + p.memory())
+		if p.doc, p.err = yamldoc.ParseLenient(key.path, data, lines); p.doc != nil {
+			p.nodes, p.text = p.doc.Root.Size()
 		}
-		in[key] = p
+		c.mu.Lock()
+		if first, ok := in.entries[key]; ok {
+			p = first.value // documents are compared by identity: all callers get the same one
+		} else {
+			in.put(key, p, (1+p.nodes)*yamldoc.NodeMemory+p.text+len(data))
+		}
 		c.mu.Unlock()
 	}
 	if p.err == nil && !c.lenient {
 		p.err = p.doc.DuplicateErrors()
 	}
 	if p.err != nil {
-		return nil, p.err
+		return parsed{}, p.err
 	}
-	return p.doc, nil
+	return p, nil
 }
 
-// memory estimates what a document takes, in bytes.
-func (p parsed) memory() int {
-	if p.doc == nil {
-		return yamldoc.NodeMemory // of the error
-	}
-	return p.doc.Root.Memory()
-}
+// cost is what reading a document costs.
+func (p parsed) cost() budget.Cost { return budget.Cost{budget.Steps: p.nodes, budget.Text: p.text} }
 
-// spend counts the bytes of a rendered document before it is remembered. The caller holds the lock.
-func (c *Cache) spend(bytes int) {
-	if c.bytes += bytes; c.bytes > c.limit {
-		clear(c.rendered)
-		c.bytes = bytes
-	}
-}
-
-// Rendered executes a template file with the facts and parses the result; it also returns the size
-// of the text in bytes. Places in the document are lines of the template.
-func (c *Cache) Rendered(f *snapshot.File, facts any) (_ *yamldoc.Doc, size int, _ error) {
+// render executes a template file with the facts and parses the result. It also returns what that
+// costs, be it an error. Places in the document are lines of the template.
+func (c *Cache) render(f *snapshot.File, facts any) (_ parsed, cost budget.Cost, _ error) {
 	if f.Err != nil {
-		return nil, 0, f.Err
+		return parsed{}, cost, f.Err
 	}
+	t := c.template(f)
+	if t.err != nil {
+		return parsed{}, cost, t.err
+	}
+	out, err := t.t.ExecuteLines(facts)
+	cost[budget.Steps] = out.Steps
+	if err != nil {
+		return parsed{}, cost, err
+	}
+	cost[budget.Written] = len(out.Text)
+	sum := sha256.Sum256(fmt.Append([]byte(out.Text), out.Lines))
+	p, err := c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(out.Text), out.Lines)
+	cost[budget.Steps] += p.nodes
+	cost[budget.Text] = p.text
+	return p, cost, err
+}
+
+// template parses a template file, or takes it from the cache.
+func (c *Cache) template(f *snapshot.File) compiled {
 	key := cacheKey{f.Path, f.Digest}
 	c.mu.RLock()
-	t, ok := c.templates[key]
+	known, ok := c.templates.entries[key]
 	c.mu.RUnlock()
-	if !ok {
-		t.t, t.err = tmpl.Parse(problem.Pos{File: f.Path}, string(f.Data))
-		c.mu.Lock()
-		c.templates[key] = t
-		c.mu.Unlock()
+	if ok {
+		return known.value
 	}
-	if t.err != nil {
-		return nil, 0, t.err
+	var t compiled
+	t.t, t.err = tmpl.Parse(problem.Pos{File: f.Path}, string(f.Data))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if first, ok := c.templates.entries[key]; ok {
+		return first.value
 	}
-	text, lines, err := t.t.ExecuteLines(facts)
-	if err != nil {
-		return nil, 0, err
-	}
-	sum := sha256.Sum256(fmt.Append([]byte(text), lines))
-	doc, err := c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(text), lines, true)
-	return doc, len(text), err
+	c.templates.put(key, t, memoryOfTemplate*len(f.Data))
+	return t
 }
 
 // Trim forgets files that are not in the snapshot, once they are the larger part of the cache.
 func (c *Cache) Trim(s *snapshot.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	keep := func(k cacheKey) bool {
-		f := s.File(k.path)
-		return f != nil && f.Digest == k.digest
-	}
-	if len(c.docs) > 2*s.Len()+1000 {
-		for k := range c.docs {
-			if !keep(k) {
-				delete(c.docs, k)
-			}
-		}
-	}
-	if len(c.templates) > 2*s.Len()+1000 {
-		for k := range c.templates {
-			if !keep(k) {
-				delete(c.templates, k)
-			}
-		}
-	}
+	c.docs.trim(s)
+	c.templates.trim(s)
 }

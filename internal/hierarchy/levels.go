@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/tmpl"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // TemplateSuffix is the suffix of files that are Go templates (H5).
@@ -220,8 +220,9 @@ func (x *Index) trim() {
 
 // Resolve finds the layers of one file, given by its path inside each level's folder. A level has
 // the plain file and, after it, the template of the same name; with neither it has one missing
-// layer. Only templates need the facts. The error is a problem.List of all problems.
-func Resolve(folders []Folder, cache *Cache, file string, facts func() any) ([]Layer, error) {
+// layer. Only templates need the facts. What it takes is charged to the account, which may be nil.
+// The error is a problem.List of all problems, or that of the account.
+func Resolve(folders []Folder, cache *Cache, file string, facts func() any, account *budget.Account) ([]Layer, error) {
 	layers := make([]Layer, 0, len(folders))
 	var problems problem.List
 	plainFile, templateFile := file, file+TemplateSuffix
@@ -238,15 +239,19 @@ func Resolve(folders []Folder, cache *Cache, file string, facts func() any) ([]L
 			continue
 		}
 		if plain != nil {
-			doc, err := cache.Doc(plain)
+			doc, err := cache.read(plain)
 			problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: plain.Path})...)
 			layers = appendLayer(layers, d, plain, doc)
+			if err := account.Charge(problem.Pos{File: plain.Path}, doc.cost()); err != nil {
+				return nil, err
+			}
 		}
 		if template != nil {
-			doc, size, err := cache.Rendered(template, facts())
+			doc, cost, err := cache.render(template, facts())
 			problems = append(problems, problem.From(err, problem.TemplateFailed, problem.Pos{File: template.Path})...)
-			if layers = appendLayer(layers, d, template, doc); doc != nil {
-				layers[len(layers)-1].Rendered = size
+			layers = appendLayer(layers, d, template, doc)
+			if err := account.Charge(problem.Pos{File: template.Path}, cost); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -261,11 +266,11 @@ func Resolve(folders []Folder, cache *Cache, file string, facts func() any) ([]L
 	return layers, nil
 }
 
-func appendLayer(layers []Layer, d Folder, file *snapshot.File, doc *yamldoc.Doc) []Layer {
-	if doc == nil {
+func appendLayer(layers []Layer, d Folder, file *snapshot.File, p parsed) []Layer {
+	if p.doc == nil {
 		return layers // unreadable: reported
 	}
-	return append(layers, Layer{Level: d.Level, Path: file.Path, Root: doc.Root})
+	return append(layers, Layer{Level: d.Level, Path: file.Path, Root: p.doc.Root, Nodes: p.nodes})
 }
 
 func missing(d Folder, file string) problem.Problem {

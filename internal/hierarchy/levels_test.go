@@ -29,7 +29,7 @@ func resolveText(t *testing.T, files map[string]string, required bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layers, err := Resolve(NewIndex(snapshot.FromMap(files)).Folders(dirs), NewCache(), "x/values.yaml", func() any { return map[string]any{"cluster": "prod"} })
+	layers, err := Resolve(NewIndex(snapshot.FromMap(files)).Folders(dirs), NewCache(), "x/values.yaml", func() any { return map[string]any{"cluster": "prod"} }, nil)
 	var out []string
 	for _, l := range layers {
 		line := fmt.Sprintf("%s %s", l.Level, l.Path)
@@ -163,10 +163,10 @@ func TestCache(t *testing.T) {
 		t.Errorf("%v, then %v", first, again)
 	}
 	template := file("t.gotmpl", "x: {{ .v }}\n")
-	one, _, err1 := c.Rendered(template, map[string]any{"v": 1})
-	same, _, err2 := c.Rendered(template, map[string]any{"v": 1})
-	two, _, err3 := c.Rendered(template, map[string]any{"v": 2})
-	if err := errors.Join(err1, err2, err3); err != nil || one != same || one == two || two.Root.Get("x").Text != "2" {
+	one, _, err1 := c.render(template, map[string]any{"v": 1})
+	same, _, err2 := c.render(template, map[string]any{"v": 1})
+	two, _, err3 := c.render(template, map[string]any{"v": 2})
+	if err := errors.Join(err1, err2, err3); err != nil || one.doc != same.doc || one.doc == two.doc || two.doc.Root.Get("x").Text != "2" {
 		t.Errorf("%v %v %v %v", one, same, two, err)
 	}
 	s := snapshot.FromMap(map[string]string{"keep": "k: 1\n"})
@@ -175,8 +175,8 @@ func TestCache(t *testing.T) {
 		get(file("a", fmt.Sprintf("x: %d\n", i)))
 	}
 	c.Trim(s)
-	if len(c.docs) != 1 || get(s.File("keep")) != kept {
-		t.Errorf("%d documents are left", len(c.docs))
+	if len(c.docs.entries) != 1 || get(s.File("keep")) != kept {
+		t.Errorf("%d documents are left", len(c.docs.entries))
 	}
 	if _, err := c.Doc(snapshot.Outside("l", "/etc")); err == nil {
 		t.Error("a link out of the repository is read")

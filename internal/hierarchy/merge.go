@@ -18,8 +18,8 @@ type Layer struct {
 	Path string
 	// Root holds the values, a Map or Null; nil when the layer is missing.
 	Root *yamldoc.Node
-	// Rendered is the size of the text that a template has written, in bytes; 0 for a plain file.
-	Rendered int
+	// Nodes is the number of values in the file.
+	Nodes int
 }
 
 // Missing reports whether the level has no file here.

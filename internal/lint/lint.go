@@ -42,6 +42,7 @@ func Run(st *fleetstate.State) []problem.Problem {
 		}
 	}
 	l.tenants()
+	l.problems = append(l.problems, st.TenantProblems()...)
 	l.mergeRules()
 	l.roots()
 	l.strayMembers()

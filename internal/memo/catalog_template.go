@@ -1,24 +1,23 @@
 package memo
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/tmpl"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Render executes the templates in a catalog's strings (rule H5). Results stay strings, at the
 // places of the templates. Equal results are one node, so that the clusters that share them share
-// what is merged from them.
-func (m *Memo) Render(n *yamldoc.Node, facts func() any) (*yamldoc.Node, error) {
+// what is merged from them. What it takes is charged to the account.
+func (m *Memo) Render(n *yamldoc.Node, facts func() any, account *budget.Account) (*yamldoc.Node, error) {
 	if !m.IsDynamic(n) {
 		return n, nil
 	}
 	var results texts
-	if err := m.renderStrings(n, facts(), &results); err != nil {
+	if err := m.renderStrings(n, facts(), &results, account); err != nil {
 		return nil, err
 	}
 	return Remember(&m.mu, m.rendered, renderKey{n, keyOf(results.list)}, func() (*yamldoc.Node, error) {
@@ -27,14 +26,8 @@ func (m *Memo) Render(n *yamldoc.Node, facts func() any) (*yamldoc.Node, error) 
 	})
 }
 
-// MaxRendered bounds what the templates of one entry write for one cluster, in bytes (H10).
-const MaxRendered = 4 << 20
-
 // texts are what templates have written.
-type texts struct {
-	list []string
-	size int
-}
+type texts struct{ list []string }
 
 // textCost is what texts take.
 func textCost(texts []string) int {
@@ -61,7 +54,7 @@ func keyOf(texts []string) string {
 
 // renderStrings executes a node's templates, in the order in which replaceStrings puts the results
 // back.
-func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *texts) error {
+func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *texts, account *budget.Account) error {
 	switch n.Kind {
 	case yamldoc.String:
 		if !strings.Contains(n.Text, "{{") {
@@ -74,26 +67,23 @@ func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *texts) error {
 		if err != nil {
 			return err
 		}
-		out, err := t.Execute(facts)
+		out, err := t.ExecuteCounted(facts)
+		if over := account.Charge(n.Pos(), budget.Cost{budget.Steps: out.Steps, budget.Written: len(out.Text), budget.Text: len(out.Text)}); over != nil {
+			return over
+		}
 		if err != nil {
 			return err
 		}
-		if results.size += len(out); results.size > MaxRendered {
-			return problem.Problem{
-				Reason: problem.LimitExceeded, Severity: problem.Error, Pos: n.Pos(), Subject: "templates of a catalog's entry",
-				Found: fmt.Sprintf("write %d bytes and more", results.size), Expected: fmt.Sprintf("at most %d bytes", MaxRendered),
-			}
-		}
-		results.list = append(results.list, out)
+		results.list = append(results.list, out.Text)
 	case yamldoc.Map:
 		for _, f := range n.Fields {
-			if err := m.renderStrings(f.Value, facts, results); err != nil {
+			if err := m.renderStrings(f.Value, facts, results, account); err != nil {
 				return err
 			}
 		}
 	case yamldoc.List:
 		for _, item := range n.Items {
-			if err := m.renderStrings(item, facts, results); err != nil {
+			if err := m.renderStrings(item, facts, results, account); err != nil {
 				return err
 			}
 		}

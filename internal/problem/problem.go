@@ -104,6 +104,7 @@ const (
 	ReservedLabel      Reason = "reserved-label"
 	ReservedName       Reason = "reserved-name"
 	TemplateFailed     Reason = "template-failed"
+	TenantBudget       Reason = "tenant-budget"
 	TypeConflict       Reason = "type-conflict"
 	UnknownKey         Reason = "unknown-key"
 	UnknownRelease     Reason = "unknown-release"

@@ -168,7 +168,7 @@ func TestTemplatesOfRegistrationAndCatalogsCount(t *testing.T) {
 				files["addons/tenants/red/"+level+"/addons/dns/values.yaml.gotmpl"] = large
 			}
 			got := querytest.Problems(querytest.Build(t, files).Problems)
-			if !strings.Contains(got, "at most 4194304 bytes for a member") || strings.Contains(got, "blue") {
+			if !strings.Contains(got, "at most 4194304 bytes of text by templates for a member") || strings.Contains(got, "blue") {
 				t.Errorf("%.600s", got)
 			}
 		})
@@ -192,7 +192,7 @@ func TestTemplatesOfAMemberHaveABudget(t *testing.T) {
 	}
 	files["addons/tenants/red/defaults/application-sets/addons.yaml"] += catalog
 	st := querytest.Build(t, files)
-	if got := querytest.Problems(st.Problems); !strings.Contains(got, `limit-exceeded fleet/fleet-members/hub/red-0.yaml`) || !strings.Contains(got, "at most 4194304 bytes for a member") {
+	if got := querytest.Problems(st.Problems); !strings.Contains(got, `limit-exceeded addons/tenants/red/defaults/addons/bomb-0/values.yaml.gotmpl`) || !strings.Contains(got, "at most 4194304 bytes of text by templates for a member") {
 		t.Errorf("%.600s", got)
 	}
 	for _, p := range st.Problems {
@@ -204,6 +204,88 @@ func TestTemplatesOfAMemberHaveABudget(t *testing.T) {
 	next := querytest.Next(t, good, fleettest.Snapshot("2", files), facts.NewSet(false))
 	if diff := cmp.Diff(tenantSets(t, good, "blue"), tenantSets(t, next, "blue")); diff != "" {
 		t.Errorf("another tenant's sets change:\n%s", diff)
+	}
+}
+
+// bombs are files of red that write 4 MB for each of its members, which is below a member's limit.
+func bombs(members int) fleettest.Tree {
+	out := fleettest.Tree{}
+	catalog := ""
+	for i := range 4 {
+		catalog += fmt.Sprintf("bomb-%d: {enabled: true, chart: {repoURL: r, name: n, version: '1'}}\n", i)
+		out[fmt.Sprintf("addons/tenants/red/defaults/addons/bomb-%d/values.yaml.gotmpl", i)] = `# {{ repeat 1000000 "x" }}` + "\n"
+	}
+	out["addons/tenants/red/defaults/application-sets/addons.yaml"] = "web: {enabled: true}\n" + catalog
+	for i := 3; i < members; i++ {
+		out[fleettest.Member(fmt.Sprintf("red-%d", i))] = fmt.Sprintf("clusterName: red-%d\ntenant: red\nenvironment: dev\nsecretManagerSecretName: hub/red-%d\n", i, i)
+	}
+	return out
+}
+
+// TestTenantHasABudget: templates whose work multiplies over a tenant's members, each within its
+// limits, take the whole tenant and no other to its last known good snapshot. What is computed,
+// reused or restored makes no difference, and the files back end it. (W2, G2, G6)
+func TestTenantHasABudget(t *testing.T) {
+	before := querytest.NoProblems(t, querytest.Build(t, twoTenants()))
+	over := fleettest.Snapshot("2", twoTenants().With(bombs(6)))
+	st := querytest.Next(t, before, over, facts.NewSet(false))
+	if diff := cmp.Diff(tenantSets(t, before, "blue"), tenantSets(t, st, "blue")); diff != "" {
+		t.Errorf("another tenant's sets change:\n%s", diff)
+	}
+	const want = `tenant-budget addons/tenants/red/defaults/addons/bomb-0/values.yaml.gotmpl: tenant "red": its members up to "red-4" take 20000`
+	if got := querytest.Problems(st.Problems); strings.Count(got, want) != 6 || strings.Contains(got, "blue") {
+		t.Errorf("%.1500s", got)
+	}
+	for _, q := range st.Quarantined("hub") {
+		if known := q.Name < "red-3"; (q.Standing == fleetstate.Kept) != known {
+			t.Errorf("%s is %s", q.Name, q.Standing)
+		}
+	}
+	for name, set := range tenantSets(t, st, "red") {
+		if !strings.Contains(set, "tenant-budget: addons/tenants/red/defaults/addons/bomb-0/values.yaml.gotmpl") {
+			t.Errorf("%s is not quarantined: %.300s", name, set)
+		}
+	}
+
+	restored, err := fleetstate.Restore(over, facts.NewSet(false), st.LastKnownGood())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := twoTenants().With(bombs(6))
+	files["addons/tenants/blue/clusters/blue-0/addons/dns/values.yaml"] = "from: elsewhere\n"
+	after := querytest.Next(t, st, fleettest.Snapshot("3", files), facts.NewSet(false))
+	for name, other := range map[string]*fleetstate.State{"restored": restored, "the next commit of blue": after} {
+		if diff := cmp.Diff(tenantSets(t, st, "red"), tenantSets(t, other, "red")); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if got, want := querytest.Problems(other.Problems), querytest.Problems(st.Problems); got != want {
+			t.Errorf("%s: %s", name, cmp.Diff(want, got))
+		}
+	}
+	if cmp.Equal(tenantSets(t, st, "blue"), tenantSets(t, after, "blue")) {
+		t.Error("blue's commit is not taken")
+	}
+
+	fixed := querytest.NoProblems(t, querytest.Next(t, after, fleettest.Snapshot("4", twoTenants()), facts.NewSet(false)))
+	if diff := cmp.Diff(tenantSets(t, before, "red"), tenantSets(t, fixed, "red")); diff != "" {
+		t.Errorf("the files are back, and red differs:\n%s", diff)
+	}
+}
+
+// TestMemberTakesTheTenantBeyondItsBudget: a State that reuses all other members of the tenant
+// finds the same as one that is built anew. (W2, G6)
+func TestMemberTakesTheTenantBeyondItsBudget(t *testing.T) {
+	st := querytest.NoProblems(t, querytest.Build(t, twoTenants().With(bombs(4))))
+	for members := 5; members <= 7; members++ {
+		s := fleettest.Snapshot(fmt.Sprint(members), twoTenants().With(bombs(members)))
+		st = querytest.Next(t, st, s, facts.NewSet(false))
+		built, err := fleetstate.Build(nil, s, facts.NewSet(false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := querytest.Problems(st.Problems), querytest.Problems(built.Problems); got != want || strings.Count(want, "tenant-budget") != members {
+			t.Errorf("%d members: %s", members, cmp.Diff(want, got))
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ const (
 	maxSteps = 1_000_000
 	// maxWork bounds the bytes that functions read and make.
 	maxWork = 64 << 20
+	// workOfStep is how many bytes that functions read and make count as a step.
+	workOfStep = 64
 	// maxNesting bounds the depth of the values that functions read.
 	maxNesting = 100
 )

@@ -27,7 +27,7 @@ func BenchmarkExecute(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := t.ExecuteLines(facts); err != nil {
+				if _, err := t.ExecuteLines(facts); err != nil {
 					b.Fatal(err)
 				}
 			}

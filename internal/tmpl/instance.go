@@ -72,10 +72,12 @@ func assemble(trees map[string]*parse.Tree, f template.FuncMap) *template.Templa
 	return t
 }
 
-// execute runs the template with a fresh account.
-func (p *program) execute(w io.Writer, data any) error {
+// execute runs the template with a fresh account, and tells how many bytes its functions have read
+// and made.
+func (p *program) execute(w io.Writer, data any) (work int, _ error) {
 	i := p.instances.Get().(*instance) //nolint:errcheck // the pool holds nothing else
 	defer p.instances.Put(i)
 	i.account.work = 0
-	return i.t.Execute(w, data)
+	err := i.t.Execute(w, data)
+	return i.account.work, err
 }

@@ -27,10 +27,11 @@ func TestExecuteLines(t *testing.T) {
 				t.Fatal(err)
 			}
 			data := map[string]any{"x": "value", "many": "two\ntwo"}
-			out, lines, err := tt.ExecuteLines(data)
+			written, err := tt.ExecuteLines(data)
 			if err != nil {
 				t.Fatal(err)
 			}
+			out, lines := written.Text, written.Lines
 			plain, err := tt.Execute(data)
 			if err != nil || plain != out {
 				t.Errorf("Execute gives %q, %v; ExecuteLines %q", plain, err, out)

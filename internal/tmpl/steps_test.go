@@ -26,7 +26,7 @@ func TestStepsAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = tt.Execute(nil)
-			_, _, errLines := tt.ExecuteLines(nil)
+			_, errLines := tt.ExecuteLines(nil)
 			for _, err := range []error{err, errLines} {
 				var p problem.Problem
 				if !errors.As(err, &p) || p.Reason != problem.LimitExceeded || !want.MatchString(p.Error()) {

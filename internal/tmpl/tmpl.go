@@ -3,7 +3,6 @@ package tmpl
 import (
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -61,38 +60,51 @@ var builtins = map[string]any{
 	"and": true, "or": true, "not": true, "len": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
 }
 
+// Output is what an execution has written, and what it took.
+type Output struct {
+	Text string
+	// Lines are, for each line of the text, the line of the template that it comes from, counted
+	// from 1; nil when they are the same.
+	Lines []int
+	// Steps are what the execution took, also when it failed: executed parts, and one for each 64
+	// bytes that functions have read and made.
+	Steps int
+}
+
 // Execute runs the template; errors are problem.Problem with reason template-failed or
 // limit-exceeded.
 func (t *Template) Execute(data any) (string, error) {
-	if t.pure {
-		return t.text, nil
-	}
-	out := limited{marks: t.steps}
-	if err := t.run(&out, data); err != nil {
-		return "", err
-	}
-	return out.String(), nil
+	out, err := t.ExecuteCounted(data)
+	return out.Text, err
 }
 
-// ExecuteLines is Execute that also tells, for each line of the output, the line of the template
-// that it comes from (counted from 1; nil when they are the same).
-func (t *Template) ExecuteLines(data any) (text string, lines []int, err error) {
+// ExecuteCounted is Execute that also tells the number of steps.
+func (t *Template) ExecuteCounted(data any) (Output, error) {
 	if t.pure {
-		return t.text, nil, nil
+		return Output{Text: t.text}, nil
 	}
-	out := newLineWriter(t.lines, t.steps)
-	if err := t.run(out, data); err != nil {
-		return "", nil, err
-	}
-	return out.String(), out.lines, nil
+	w := limited{marks: t.steps}
+	work, err := t.program.execute(&w, data)
+	return t.output(&w, work, nil, err)
 }
 
-// run executes the template into a writer.
-func (t *Template) run(w io.Writer, data any) error {
-	if err := t.program.execute(w, data); err != nil {
-		return failure(t.pos, err)
+// ExecuteLines is ExecuteCounted that also tells the lines.
+func (t *Template) ExecuteLines(data any) (Output, error) {
+	if t.pure {
+		return Output{Text: t.text}, nil
 	}
-	return nil
+	w := newLineWriter(t.lines, t.steps)
+	work, err := t.program.execute(w, data)
+	return t.output(&w.limited, work, w.lines, err)
+}
+
+// output is what an execution has written. The text of a failed one is empty.
+func (t *Template) output(w *limited, work int, lines []int, err error) (Output, error) {
+	steps := w.steps + work/workOfStep
+	if err != nil {
+		return Output{Steps: steps}, failure(t.pos, err)
+	}
+	return Output{w.String(), lines, steps}, nil
 }
 
 // limited writes the output and ends the execution at the limits of bytes and steps.

@@ -146,17 +146,26 @@ const NodeMemory = 160
 
 // Memory estimates what a node takes with all that is in it, in bytes.
 func (n *Node) Memory() int {
+	nodes, text := n.Size()
+	return nodes*NodeMemory + text
+}
+
+// Size is the number of nodes, and the bytes of their texts and keys. Aliases count as often as
+// they are used.
+func (n *Node) Size() (nodes, text int) {
 	if n == nil {
-		return 0
+		return 0, 0
 	}
-	bytes := NodeMemory + len(n.Text)
+	nodes, text = 1, len(n.Text)
 	for _, f := range n.Fields {
-		bytes += len(f.Key) + f.Value.Memory()
+		below, t := f.Value.Size()
+		nodes, text = nodes+below, text+len(f.Key)+t
 	}
 	for _, item := range n.Items {
-		bytes += item.Memory()
+		below, t := item.Size()
+		nodes, text = nodes+below, text+t
 	}
-	return bytes
+	return nodes, text
 }
 
 // WithoutNulls removes the keys of maps that are null. In a merged value such a key has removed the

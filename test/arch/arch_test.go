@@ -10,7 +10,7 @@ import (
 // layers are the packages below internal/, lowest first (rule 1).
 var layers = [][]string{
 	{"atomicfile", "parallel", "problem", "reload", "trigger"},
-	{"failure", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
+	{"budget", "failure", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
 	{"audit", "facts", "hierarchy", "labels", "release", "tenantschema", "tlsreload", "webhook"},
 	{"catalog", "fleet"},
 	{"hub", "memo", "source"},
@@ -29,7 +29,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "memo", "tenancy", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "memo", "tenancy", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.

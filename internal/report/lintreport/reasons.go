@@ -47,6 +47,7 @@ var summaries = map[problem.Reason]string{
 	problem.ReservedLabel:      "A reserved label is declared with another value.",
 	problem.ReservedName:       "A name collides with one that the hierarchy or the engine needs.",
 	problem.TemplateFailed:     "A template cannot be parsed or executed.",
+	problem.TenantBudget:       "A tenant's members take more than their budget in all, or are near to it.",
 	problem.TypeConflict:       "A map replaces a non-map, or the other way round.",
 	problem.UnknownKey:         "A key that nobody reads.",
 	problem.UnknownRelease:     "A cluster is on a release that the versions file does not have.",
