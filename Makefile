@@ -26,6 +26,7 @@ SOURCE ?= .
 HUB    ?= hub-eu
 FACTS  ?= examples/facts.yaml
 LISTEN ?= 127.0.0.1:4355
+WEB    ?= 127.0.0.1:4356
 
 # Which Argo CD `make hub` and `make e2e` run: v2 (2.14) or v3 (3.2).
 ARGOCD ?= v2
@@ -40,8 +41,8 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z0-9-]*:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
-run: bin/generator-plugin bin/summary ## Serve this repository's own fleet on 127.0.0.1:4355 and print a curl that works
-	@SOURCE='$(SOURCE)' HUB='$(HUB)' FACTS='$(FACTS)' LISTEN='$(LISTEN)' CACHE='$(CACHE)' exec hack/run.sh
+run: bin/generator-plugin bin/summary ## Serve this repository's own fleet with its pages, and print where they are
+	@SOURCE='$(SOURCE)' HUB='$(HUB)' FACTS='$(FACTS)' LISTEN='$(LISTEN)' WEB='$(WEB)' CACHE='$(CACHE)' exec hack/run.sh
 
 .PHONY: build
 build: ## Build bin/generator-plugin and bin/argosy

@@ -10,6 +10,7 @@ SOURCE=${SOURCE:-.}
 HUB=${HUB:-hub-eu}
 FACTS=${FACTS:-examples/facts.yaml}
 LISTEN=${LISTEN:-127.0.0.1:4355}
+WEB=${WEB:-127.0.0.1:4356}
 CACHE=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/argosy}
 
 # The token is made once, and readable by its owner alone.
@@ -20,6 +21,6 @@ if [ ! -s "$token" ]; then
 fi
 chmod 600 "$token"
 
-(bin/summary --address "$LISTEN" --token-file "$token" --server-pid $$ &)
+(bin/summary --address "$LISTEN" --web "$WEB" --token-file "$token" --server-pid $$ &)
 
-exec bin/generator-plugin --source "$SOURCE" --hub "$HUB" --facts "$FACTS" --listen "$LISTEN" --token-file "$token"
+exec bin/generator-plugin --source "$SOURCE" --hub "$HUB" --facts "$FACTS" --listen "$LISTEN" --web-addr "$WEB" --token-file "$token"

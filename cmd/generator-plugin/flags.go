@@ -37,6 +37,7 @@ type flags struct {
 	pluginConfigMap                              string
 	log                                          logFlags
 	auditLog                                     string
+	web                                          webFlags
 }
 
 // newCommand makes the command. It validates the flags before serve opens anything.
@@ -114,6 +115,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.DrainDelay, "drain-delay", f.DrainDelay, "how long to serve after a signal, while /readyz already says 503")
 	f.log.register(fs)
 	fs.StringVar(&f.auditLog, "audit-log", "", "`file` that gets one line of JSON for each request, rotated secret and used approval; - is standard output; default: none")
+	f.web.register(fs)
 	fs.Bool("version", false, "print the version and exit") // cobra looks it up
 }
 
@@ -185,8 +187,8 @@ var captured sync.Once
 func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 	log := f.log.logger(stderr)
 	captured.Do(func() { hub.CaptureLogs(log) })
+	f.Logger = log
 	o := f.Options
-	o.Logger = log
 	var err error
 	if o.Audit, err = openAudit(f.auditLog, stdout); err != nil {
 		return o, err

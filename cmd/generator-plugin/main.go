@@ -4,10 +4,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/argosy-hub/argosy/internal/server"
@@ -35,7 +37,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err != nil {
 			return err
 		}
-		return server.Run(ctx, options, func(s *server.Server) { go announce(ctx, stderr, s) })
+		return f.serve(ctx, stderr, options)
 	})
 	g := &gitFlags{}
 	cmd.AddCommand(newGitCommand(g, func(ctx context.Context) error {
@@ -54,6 +56,27 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "run generator-plugin --help for all flags")
 	}
 	return exitUsage
+}
+
+// serve serves responses, and pages where there is an address for them, until the context ends.
+func (f *flags) serve(ctx context.Context, stderr io.Writer, options server.Options) error {
+	pages, err := f.web.listen(ctx)
+	if err != nil {
+		return errors.Join(err, options.Source.Close())
+	}
+	if pages != nil {
+		defer pages.Close()
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	return server.Run(ctx, options, func(s *server.Server) {
+		go announce(ctx, stderr, s)
+		if pages != nil {
+			running.Go(func() { f.serveWeb(ctx, stderr, pages, s) })
+		}
+	})
 }
 
 // announce prints one line when a state is served; until then, the log says what the service waits

@@ -22,10 +22,11 @@ const deadline = time.Minute
 
 func main() {
 	address := flag.String("address", "127.0.0.1:4355", "address of the server")
+	web := flag.String("web", "", "address of the pages; without it, there are none")
 	tokenFile := flag.String("token-file", "", "file with the bearer token")
 	pid := flag.Int("server-pid", 0, "process of the server: when it ends, there is nothing to wait for")
 	flag.Parse()
-	c := client{base: "http://" + *address, tokenFile: *tokenFile, pid: *pid}
+	c := client{base: "http://" + *address, tokenFile: *tokenFile, pid: *pid, web: *web}
 	if err := c.run(context.Background(), os.Stdout); err != nil && c.serverLives() {
 		fmt.Fprintln(os.Stderr, "summary:", err)
 		os.Exit(1)
@@ -35,6 +36,7 @@ func main() {
 type client struct {
 	base, tokenFile string
 	pid             int
+	web             string
 }
 
 // fleet is what is used of GET /api/v1/fleet.
@@ -76,6 +78,9 @@ func (c client) run(ctx context.Context, w io.Writer) error {
 	}
 	if !c.serverLives() {
 		return errors.New("another server answers at this address")
+	}
+	if c.web != "" {
+		fmt.Fprintf(w, "\nOpen http://%s and sign in with the text of %s\n", c.web, short(c.tokenFile))
 	}
 	_, err = fmt.Fprintf(w, "\nArgosy serves %s on %s\n\n%s\nAsk for the members of %s (%d parameter sets):\n\n%s\n\n",
 		hub, c.base, f.text(), hub, len(answer.Output.Parameters), c.curl())

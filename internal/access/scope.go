@@ -19,10 +19,11 @@ const (
 	FleetRoute = "fleet"
 	Explain    = "explain"
 	Webhook    = "webhook"
+	Web        = "web"
 )
 
 // Routes are all routes, in the order that the documentation has.
-var Routes = []string{GetParams, FluxInputs, Registry, FleetRoute, Explain, Webhook}
+var Routes = []string{GetParams, FluxInputs, Registry, FleetRoute, Explain, Webhook, Web}
 
 // Scope is what a bearer token may query. Nil lists other than Routes allow all.
 type Scope struct {
@@ -120,6 +121,14 @@ func (b *Bearer) Sees(hub, cluster, tenant string) bool {
 	s := b.scope
 	return allows(s.Hubs, hub) && allows(s.Tenants, tenant) && (allows(s.Owners, fleet.OwnerHub) || slices.Contains(s.Owners, cluster))
 }
+
+// SeesGroup reports whether the scope shows a group.
+func (b *Bearer) SeesGroup(group string) bool {
+	return b != nil && (b.scope == nil || allows(b.scope.Groups, group))
+}
+
+// SeesAllGroups reports whether the scope shows all groups.
+func (b *Bearer) SeesAllGroups() bool { return b != nil && (b.scope == nil || b.scope.Groups == nil) }
 
 // Cluster returns the hub of a cluster that the bearer may query. Where several hubs have a cluster
 // of that name, only those in the scope count (rule 4).

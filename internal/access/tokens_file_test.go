@@ -99,7 +99,7 @@ func TestTokensFileIsStrict(t *testing.T) {
 		{"absolute", head + entry("a", "/etc/passwd"), `key "files": "/etc/passwd"; expected a path inside --tokens-dir`},
 		{"no text", head + entry("a", "[b]"), `key "files": ""; expected a path inside --tokens-dir`},
 		{"file twice", head + entry("a", "a") + entry("b", "a"), `file "a": listed twice, first at `},
-		{"no allow", head + "- {name: a, files: [a]}\n", `token "a": no allow.routes; expected at least one of getparams, flux-inputs, registry, fleet, explain, webhook`},
+		{"no allow", head + "- {name: a, files: [a]}\n", `token "a": no allow.routes; expected at least one of getparams, flux-inputs, registry, fleet, explain, webhook, web`},
 		{"no routes", head + "- {name: a, files: [a], allow: {views: [members]}}\n", `token "a": no allow.routes`},
 		{"empty routes", head + "- {name: a, files: [a], allow: {routes: []}}\n", `key "routes": nothing that is allowed; expected at least one; leave the key out to allow all`},
 		{"null tenants", head + entry("a", "a", "tenants: null"), `key "tenants": nothing that is allowed; expected at least one`},

@@ -58,6 +58,27 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 
 // resolve is Resolve that charges an account.
 func (b *Resolver) resolve(c *Cluster, g *Group, component string, base *yamldoc.Node, account *budget.Account) (Component, []problem.Problem) {
+	out, problems := b.entry(c, g, component, base)
+	if !out.Enabled || len(problems) > 0 {
+		return out, problems // what its templates need may be there only for the clusters that the selector selects
+	}
+	return b.complete(c, g, component, base, out, account)
+}
+
+// ResolveCoordinates is Resolve without the values: the merged catalog entry and, of an enabled
+// component, its chart, namespace and release name.
+func (b *Resolver) ResolveCoordinates(c *Cluster, g *Group, component string) (Component, []problem.Problem) {
+	out, problems := b.entry(c, g, component, nil)
+	if !out.Enabled || len(problems) > 0 {
+		return out, problems
+	}
+	facts := c.templateFacts.lazy(g, component)
+	problems = b.coordinates(c, g, component, out.Entry, facts, false, &out, budget.NewAccount(c.Member.Name))
+	return out, problems
+}
+
+// entry merges a component's catalog entry, and reports whether the cluster enables it.
+func (b *Resolver) entry(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
 	if !c.Member.IsHub {
 		if problems := b.onHub.ForbiddenEntries(b.Fleet.Layout, g.Name, component, g.Catalogs); len(problems) > 0 {
 			return Component{}, c.Attribute(problems)
@@ -72,10 +93,7 @@ func (b *Resolver) resolve(c *Cluster, g *Group, component string, base *yamldoc
 		return out, c.Attribute(problems)
 	}
 	out.Enabled = out.Entry.Enabled && out.Entry.Selector.Matches(c.Labels.All)
-	if !out.Enabled {
-		return out, nil // what its templates need may be there only for the clusters that the selector selects
-	}
-	return b.complete(c, g, component, base, out, account)
+	return out, nil
 }
 
 // Complete computes what is left of a component when its entry is known: chart coordinates and

@@ -89,6 +89,8 @@ type RefusedRemoval struct {
 	Allowed int `json:"allowed"`
 	// Removals are the first without approval, by cluster.
 	Removals []lifecycle.Removal `json:"losses,omitempty"`
+	// Pending reports that nothing is lost: what moves waits for the new owner's response.
+	Pending bool `json:"-"`
 
 	queried time.Time
 }
@@ -102,7 +104,7 @@ func (g *Guard) report(p proposal, r *Refusal) {
 		Group: q.Group, Component: q.Component, Release: q.Release,
 		Message: r.message, Revision: r.revision, Since: now.UTC().Truncate(time.Millisecond),
 		Members: r.found.members, Losing: r.found.losing, Allowed: r.found.allowed,
-		Removals: all[:min(len(all), maxRemovals)], queried: now,
+		Removals: all[:min(len(all), maxRemovals)], Pending: r.pending, queried: now,
 	}
 	g.mu.Lock()
 	last := g.refusals[r.key]

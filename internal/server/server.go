@@ -202,6 +202,12 @@ func (s *Server) Addr() string {
 // Refresher keeps the served state up to date.
 func (s *Server) Refresher() *refresh.Refresher { return s.refresher }
 
+// Tokens are those that requests are admitted by.
+func (s *Server) Tokens() *access.Tokens { return s.tokens }
+
+// RefusedRemovals are the responses that are beyond the removal budget, with their removals.
+func (s *Server) RefusedRemovals() []guard.RefusedRemoval { return s.refusedRemovals(true) }
+
 // state returns the served state; 503 before there is one (G4).
 func (s *Server) state() (*fleetstate.State, *failure) {
 	if st := s.refresher.State(); st != nil {

@@ -24,8 +24,8 @@ var layers = [][]string{
 	{"expand", "factsfile", "lint", "memberfile"},
 	{"plan"},
 	{"access", "appsets", "guard", "ociregistry", "refresh"},
-	{"report"},
-	{"planner", "server"},
+	{"overview", "report"},
+	{"planner", "server", "web"},
 }
 
 // engine are the packages of rule 2.

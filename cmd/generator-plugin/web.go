@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/spf13/pflag"
+
+	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/tlsreload"
+	"github.com/argosy-hub/argosy/internal/web"
+)
+
+// webFlags configure the pages.
+type webFlags struct{ address, sourceURL string }
+
+func (w *webFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&w.address, "web-addr", "", "`address` to serve the pages on that show the fleet; without it, there are none")
+	fs.StringVar(&w.sourceURL, "web-source-url", "", "`URL` of a line in the repository, for links in the pages, with {file}, {line} and {revision}; default: that of GitHub, GitLab, Gitea, Forgejo or Bitbucket, by --source")
+}
+
+// listen opens the listener of the pages, nil without --web-addr.
+func (w *webFlags) listen(ctx context.Context) (net.Listener, error) {
+	if w.address == "" {
+		return nil, nil
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", w.address)
+	if err != nil {
+		return nil, fmt.Errorf("--web-addr: %w", err)
+	}
+	return listener, nil
+}
+
+// site makes the pages of a server. They are read-only, and know what the server serves.
+func (f *flags) site(s *server.Server) (*web.Site, error) {
+	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, SourceURL: f.web.sourceURL, Logger: f.Logger}
+	if o.SourceURL == "" {
+		o.SourceURL = f.repository.Location
+	}
+	if f.TLSCert != "" {
+		t := tlsreload.Options{Cert: f.TLSCert, Key: f.TLSKey, Log: f.Logger}
+		var err error
+		if f.TLSClientCA != "" {
+			if t.Clients, err = tlsreload.OpenAuthorities(f.TLSClientCA, f.Logger, func(string) {}); err != nil {
+				return nil, err
+			}
+			o.VerifyClient = t.Clients.Verify
+		}
+		if o.TLS, err = tlsreload.New(t); err != nil {
+			return nil, err
+		}
+	}
+	return web.New(o)
+}
+
+// serveWeb serves the pages until the context ends. A failure ends them alone: responses to engines
+// go on.
+func (f *flags) serveWeb(ctx context.Context, stderr io.Writer, listener net.Listener, s *server.Server) {
+	site, err := f.site(s)
+	if err == nil {
+		scheme := "http"
+		if f.TLSCert != "" {
+			scheme = "https"
+		}
+		fmt.Fprintf(stderr, "generator-plugin: pages at %s://%s\n", scheme, listener.Addr())
+		err = site.Serve(ctx, listener)
+	}
+	if err != nil {
+		f.Logger.Error("the pages are not served", "error", err)
+	}
+}

@@ -1,0 +1,138 @@
+package overview_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/querytest"
+)
+
+// everything is a scope without limits.
+type everything struct{}
+
+func (everything) Sees(string, string, string) bool { return true }
+func (everything) SeesGroup(string) bool            { return true }
+
+// fleet is a fleet with components that are switched off and not selected, an agent and a retired
+// member.
+func fleet() fleettest.Tree {
+	return fleettest.Small().With(fleettest.Tree{
+		fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\noff: {enabled: false, " + fleettest.DNSChart + "}\n" +
+			"gold: {enabled: true, " + fleettest.DNSChart + ", selector: {matchLabels: {tier: gold}}}\n",
+		fleettest.OneCatalog:         "dns: {chart: {version: 1.1.0}}\n",
+		fleettest.Member("argo"):     fleettest.Spoke("argo", "use_remote_argo: true\nenable_remote_addons: true\nlabels: {tier: gold}\n"),
+		fleettest.Member("gone"):     fleettest.Spoke("gone", "lifecycle: retired\n"),
+		fleettest.Member("draining"): fleettest.Spoke("draining", "lifecycle: draining\n"),
+	})
+}
+
+// Each cell equals what explain and the responses say.
+func TestMatrixEqualsExplainAndResponses(t *testing.T) {
+	t.Parallel()
+	st := querytest.NoProblems(t, querytest.Build(t, fleet()))
+	m := new(overview.Cache).Of(st).Matrix(everything{}, overview.Live{}, overview.Filter{}, "", 1)
+	shown, answered := map[string]string{}, map[string]string{}
+	for _, r := range m.Rows {
+		for i, c := range r.Cells {
+			of := m.Columns[i]
+			e, err := explain.Component(st, explain.Target{Hub: r.Hub, Cluster: r.Name, Group: of.Group, Component: of.Name}, nil)
+			if err != nil || e.State != c.State {
+				t.Errorf("%s %s: %q, explained as %q, %v", r.Name, of.Name, c.State, e.State, err)
+			}
+			if c.Deployed() {
+				shown[r.Name+" "+of.Name] = c.Version
+			}
+		}
+	}
+	inv := inventory.Of(st)[0]
+	for _, name := range inv.Names() {
+		for _, a := range inv.Applications(name) {
+			if a.View == query.Components {
+				answered[a.Cluster+" "+a.Component] = a.Chart.Version
+			}
+		}
+	}
+	if d := cmp.Diff(answered, shown); d != "" {
+		t.Errorf("responses (-) and matrix (+): %s", d)
+	}
+	if shown["one dns"] != "1.1.0" || len(shown) != 6 {
+		t.Errorf("%v", shown)
+	}
+}
+
+// The index of the next state is the same as one from nothing.
+func TestIndexFollowsTheState(t *testing.T) {
+	t.Parallel()
+	files := fleet()
+	var cache overview.Cache
+	var st *fleetstate.State
+	for i, change := range []fleettest.Tree{
+		{}, {fleettest.OneCatalog: "dns: {chart: {version: 2.0.0}}\n"}, {fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\n"},
+		{fleettest.Member("two"): ""}, {fleettest.Member("three"): fleettest.Spoke("three", "")},
+		{fleettest.Member("three"): fleettest.Spoke("three", "broken: {")},
+	} {
+		files = files.With(change)
+		st = querytest.Next(t, st, fleettest.Snapshot(string(rune('a'+i)), files), facts.NewSet(false))
+		got := cache.Of(st).Matrix(everything{}, overview.Live{}, overview.Filter{}, "", 1)
+		want := new(overview.Cache).Of(st).Matrix(everything{}, overview.Live{}, overview.Filter{}, "", 1)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("after change %d: from nothing (-) and from the last one (+): %s", i, d)
+		}
+	}
+}
+
+// Filters, searches and groups select what they say.
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	x := new(overview.Cache).Of(querytest.NoProblems(t, querytest.Build(t, fleet())))
+	for want, f := range map[string]overview.Filter{
+		"argo draining gone hub one two": {},
+		"argo draining gone hub one":     {Environment: "prod"},
+		"hub":                            {Tenant: "platform"},
+		"argo":                           {Label: "tier=gold"},
+		"one":                            {Search: "on", Environment: "prod", Tenant: "retail", Label: "tenant"},
+		"two":                            {Label: "addonsRelease", Hub: "hub"},
+		"":                               {Hub: "elsewhere"},
+	} {
+		var names []string
+		m := x.Matrix(everything{}, overview.Live{}, f, "environment", 1)
+		for _, r := range m.Rows {
+			names = append(names, r.Name)
+		}
+		slices.Sort(names)
+		if want == "one" { // "gone" has it in its name, too
+			names = slices.DeleteFunc(names, func(n string) bool { return n == "gone" })
+		}
+		if got := join(names); got != want {
+			t.Errorf("%+v: %q, want %q", f, got, want)
+		}
+	}
+	v, err := x.Versions(everything{}, overview.Filter{Group: "addons", Component: "dns"})
+	counts := map[string]int{}
+	for _, version := range v.Versions {
+		counts[version.Version] = version.Count
+	}
+	if err != nil || !maps.Equal(counts, map[string]int{"1.0.0": 4, "1.1.0": 1}) || len(v.Without) != 1 || v.Without[0].State != explain.Retired {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+func join(names []string) (out string) {
+	for i, n := range names {
+		if i > 0 {
+			out += " "
+		}
+		out += n
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package overview
+
+import (
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+)
+
+// Status is what an engine reports of one component on one cluster.
+type Status struct {
+	Version string
+	// Sync and Health are the engine's words: Synced, OutOfSync, Unknown; Healthy, Degraded, ...
+	Sync, Health string
+}
+
+// Live is what is known of the running components. Its zero value knows nothing.
+type Live struct {
+	// Status returns the status of an Application, or of the HelmRelease or Kustomization of that
+	// name; false where there is none. It is nil where nobody watches them.
+	Status func(application string) (Status, bool)
+	// Silent is why what was seen last does not count any more, and Since when; empty while all is
+	// current.
+	Silent string
+	Since  time.Time
+}
+
+// The states of Running.
+const (
+	// RunningUnknown means that nobody reports it to this service.
+	RunningUnknown = "unknown"
+	// RunningAbsent means that the engine has nothing of it.
+	RunningAbsent = "absent"
+	// RunningPresent means that the engine has it; Sync and Health say more, where they are known.
+	RunningPresent = "present"
+	// RunningRemoved means that it is being removed with its workloads.
+	RunningRemoved = "being-removed"
+)
+
+// Running is what an engine has of one component on one cluster.
+type Running struct {
+	State   string `json:"state"`
+	Version string `json:"version,omitempty"`
+	Sync    string `json:"sync,omitempty"`
+	Health  string `json:"health,omitempty"`
+	// Detail says why the state is unknown.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Good reports whether the engine says that all is well.
+func (r Running) Good() bool {
+	return r.State == RunningPresent && r.Sync == "Synced" && r.Health == "Healthy"
+}
+
+// Bad reports whether the engine says that something is wrong.
+func (r Running) Bad() bool {
+	return r.State == RunningPresent && (r.Health == "Degraded" || r.Health == "Missing")
+}
+
+// running is what is known of a component on a cluster (rule 5).
+func running(st *fleetstate.State, live Live, c *fleetstate.Cluster, group, component string) Running {
+	if c.Member.Owner(group) != fleet.OwnerHub {
+		return Running{State: RunningUnknown, Detail: "the member's own engine runs it, and does not report to this service"}
+	}
+	if live.Silent != "" {
+		return Running{State: RunningUnknown, Detail: live.Silent}
+	}
+	f, name := st.Facts(), catalog.ApplicationName(component, c.Member.Name)
+	_, known := f.Applications()
+	a, there := f.Application(name)
+	if st.HubEngine(c.Member.Hub) == fleet.EngineFlux {
+		if _, known = f.HelmReleases(); known {
+			a, there = helmRelease(f, c.Member.Name, name)
+		}
+	}
+	switch {
+	case !known:
+		return Running{State: RunningUnknown, Detail: unwatched}
+	case !there || a.Cluster != c.Member.Name:
+		return Running{State: RunningAbsent}
+	case a.Cascade && a.Owner != "":
+		return Running{State: RunningRemoved}
+	}
+	out := Running{State: RunningPresent}
+	if live.Status == nil {
+		return out
+	}
+	if s, ok := live.Status(name); ok {
+		out.Version, out.Sync, out.Health = s.Version, s.Sync, s.Health
+	}
+	if out.Sync == "Unknown" || out.Health == "Unknown" {
+		out.State, out.Detail = RunningUnknown, "the engine cannot see the cluster, or cannot compare it with Git"
+	}
+	return out
+}
+
+// unwatched is why nothing is known of what runs.
+const unwatched = "the service does not watch what runs; it does with --facts kubernetes"
+
+// watched reports whether anything is known of what runs.
+func (x *Index) watched() bool {
+	_, releases := x.st.Facts().HelmReleases()
+	return releases || x.st.KnowsApplications()
+}
+
+// helmRelease is a HelmRelease or Kustomization of a cluster by name.
+func helmRelease(f facts.Set, cluster, name string) (facts.Application, bool) {
+	all, _ := f.HelmReleases()
+	for _, a := range all {
+		if a.Cluster == cluster && a.Name == name {
+			return a, true
+		}
+	}
+	return facts.Application{}, false
+}

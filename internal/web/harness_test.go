@@ -1,0 +1,169 @@
+package web_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/web"
+)
+
+const (
+	secret = "correct-horse-battery"
+	retail = "token-of-the-retail-team"
+	hubTwo = "token-of-the-second-hub"
+	addons = "token-of-the-addons-team"
+	nobody = "token-without-the-pages"
+)
+
+// now is the clock of all tests.
+var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// fleet is a state with its status.
+type fleet struct {
+	state  *fleetstate.State
+	status refresh.Status
+}
+
+func (f *fleet) State() *fleetstate.State { return f.state }
+func (f *fleet) Status() refresh.Status   { return f.status }
+func (f *fleet) Changed() <-chan struct{} { return nil }
+
+// serve makes the state that the fleet shows from files, and from the state before.
+func (f *fleet) serve(t testing.TB, revision string, files fleettest.Tree, known facts.Set) {
+	t.Helper()
+	st, err := fleetstate.Build(f.state, fleettest.Snapshot(revision, files), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.state = st
+	f.status = refresh.Status{Source: "folder \"fleet\"", Revision: revision, Since: now, LastSuccess: now}
+	for _, q := range st.Quarantined("") {
+		f.status.Quarantined = append(f.status.Quarantined, refresh.Quarantined{Hub: q.Hub, Member: q.Name, Since: now.Add(-time.Hour)})
+	}
+}
+
+// wide is a fleet of two hubs and three tenants, in which cluster two of retail is quarantined and
+// cluster laboratory of science drains.
+func wide(t testing.TB) *fleet {
+	t.Helper()
+	const hubTwoFile = "fleet/fleet-members/hub-2/"
+	files := fleettest.Small().With(fleettest.Tree{
+		fleettest.Member("three"):                                    fleettest.Spoke("three", ""),
+		fleettest.Member("four"):                                     fleettest.Spoke("four", ""),
+		fleettest.Member("secretive"):                                "{clusterName: secretive, tenant: bank, environment: prod}\n",
+		hubTwoFile + "hub-2.yaml":                                    "{clusterName: hub-2, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
+		hubTwoFile + "laboratory.yaml":                               "{clusterName: laboratory, tenant: science, environment: prod}\n",
+		"addons/tenants/retail/clusters/four/addons/dns/values.yaml": "from: \"four <b>&\"\nreplicas: 3\n",
+		fleettest.OneCatalog:                                         "dns: {chart: {version: 0.9.0}}\n",
+	})
+	f := &fleet{}
+	f.serve(t, "1111111111111111111111111111111111111111", files, facts.Set{})
+	f.serve(t, "2222222222222222222222222222222222222222", files.With(fleettest.Tree{
+		fleettest.Member("two"):        "{clusterName: two, tenant: retail, environment: dev, tenannt: x}\n",
+		hubTwoFile + "laboratory.yaml": "{clusterName: laboratory, tenant: science, environment: prod, lifecycle: draining}\n",
+		"addons/unreachable.yaml":      "a: b\n",
+	}), facts.NewSet(false).WithApplications(facts.Application{Name: "dns-three", Cluster: "three", Group: "addons", Component: "dns"}))
+	return f
+}
+
+// site serves a fleet's pages by HTTP, with tokens of several scopes.
+func site(t testing.TB, f *fleet, change ...func(*web.Options)) *httptest.Server {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, text := range map[string]string{"retail": retail, "hub-two": hubTwo, "addons": addons, "nobody": nobody} {
+		write(name, text)
+	}
+	tokens, err := access.Open(access.Options{
+		TokenFile: write("token", secret), TokensDir: dir, Reload: time.Hour, Rate: 1e6, Burst: 1e6,
+		TokensFile: write("tokens.yaml", `apiVersion: argosy.dev/v1alpha1
+kind: Tokens
+tokens:
+- {name: retail, files: [retail], allow: {routes: [web], tenants: [retail]}}
+- {name: hub-two, files: [hub-two], allow: {routes: [web], hubs: [hub-2]}}
+- {name: addons, files: [addons], allow: {routes: [web], groups: [addons]}}
+- {name: nobody, files: [nobody], allow: {routes: [explain]}}
+`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := web.Options{Fleet: f, Tokens: tokens, Now: func() time.Time { return now }, SourceURL: "https://github.com/example/fleet.git"}
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := web.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// reply is a response that has been read whole.
+type reply struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+// get asks for a page with a token; redirects are not followed.
+func get(t testing.TB, server *httptest.Server, token, path string) reply {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, server.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return do(t, r)
+}
+
+func do(t testing.TB, r *http.Request) reply {
+	t.Helper()
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{resp.StatusCode, resp.Header, string(body)}
+}
+
+// post sends a form as a browser does that is on the page itself.
+func post(t testing.TB, server *httptest.Server, path string, form url.Values, headers ...string) reply {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, server.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return do(t, r)
+}

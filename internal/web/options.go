@@ -1,0 +1,107 @@
+package web
+
+import (
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+// Fleet is what the pages show: the state that the service serves.
+type Fleet interface {
+	// State is nil before there is one.
+	State() *fleetstate.State
+	Status() refresh.Status
+	// Changed is closed when State or Status have changed.
+	Changed() <-chan struct{}
+}
+
+// Options are what the pages need. Fleet and Tokens are required.
+type Options struct {
+	Fleet  Fleet
+	Tokens *access.Tokens
+	// Refused returns the responses beyond the removal budget; default none.
+	Refused func() []guard.RefusedRemoval
+	// Live returns what is known of the running components; default nothing.
+	Live func() overview.Live
+	// SourceURL is the address of a place in a file: a URL with {file}, {line} and {revision}, or
+	// the repository's own URL, of which GitHub, GitLab, Gitea and Bitbucket are known; empty for
+	// none.
+	SourceURL string
+	// Stale is how long nothing may be heard of the repository before its state counts as unknown.
+	Stale time.Duration
+	// TLS makes the listener speak HTTPS; default plain HTTP.
+	TLS *tls.Config
+	// VerifyClient is nil for a connection with a good client certificate; default: none is needed.
+	VerifyClient func(*tls.ConnectionState) error
+
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// DefaultStale is the default of Options.Stale.
+const DefaultStale = 10 * time.Minute
+
+// Limits of one replica.
+const (
+	maxAtOnce      = 16               // requests that are worked on
+	maxWait        = 5 * time.Second  // for one of them
+	maxForm        = 4 << 10          // bytes of a form
+	maxToken       = 1 << 10          // bytes of a token
+	sessionAge     = 12 * time.Hour   // of a cookie
+	failureRate    = 1                // failed attempts a second from one address
+	failureBurst   = 30               // of them at once
+	readTimeout    = 10 * time.Second // of a request
+	writeTimeout   = 30 * time.Second // of a response
+	idleTimeout    = 2 * time.Minute  // of a connection
+	maxHeaderBytes = 16 << 10
+)
+
+// Site serves the pages.
+type Site struct {
+	o        Options
+	index    overview.Cache
+	source   sourceLinks
+	attempts *access.Attempts
+	slots    chan struct{}
+	handler  http.Handler
+}
+
+// New makes a Site.
+func New(o Options) (*Site, error) {
+	if o.Fleet == nil || o.Tokens == nil {
+		return nil, errors.New("no fleet, or no tokens: nothing to show")
+	}
+	source, err := newSourceLinks(o.SourceURL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Refused == nil {
+		o.Refused = func() []guard.RefusedRemoval { return nil }
+	}
+	if o.Live == nil {
+		o.Live = func() overview.Live { return overview.Live{} }
+	}
+	if o.Stale == 0 {
+		o.Stale = DefaultStale
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Site{o: o, source: source, attempts: access.NewAttempts(failureRate, failureBurst), slots: make(chan struct{}, maxAtOnce)}
+	s.handler = s.routes()
+	return s, nil
+}
+
+// ServeHTTP answers a request.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }

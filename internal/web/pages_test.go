@@ -1,0 +1,204 @@
+package web_test
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+// A new user sees which clusters run which version, which one differs, and why, by file and line.
+func TestWhyHasPlaces(t *testing.T) {
+	t.Parallel()
+	server := site(t, wide(t))
+	matrix := get(t, server, secret, "/").body
+	for _, want := range []string{">0.9.0<", "differs: most of prod has 1.0.0", "quarantined", "draining", "2 versions"} {
+		if !strings.Contains(matrix, want) {
+			t.Errorf("the matrix lacks %q", want)
+		}
+	}
+	why := get(t, server, secret, "/why?cluster=four&group=addons&component=dns").body
+	for _, want := range []string{
+		"four &lt;b&gt;&amp;", "https://github.com/example/fleet/blob/2222222222222222222222222222222222222222/addons/tenants/retail/clusters/four/addons/dns/values.yaml#L1",
+		"addons/defaults/addons/dns/values.yaml:1",
+	} {
+		if !strings.Contains(why, want) {
+			t.Errorf("the page lacks %q: %s", want, why)
+		}
+	}
+	held := get(t, server, secret, "/held").body
+	for _, want := range []string{"fleet/fleet-members/hub/two.yaml:1", "a commit that fixes this place", "2026-11-23T11:00:00Z", "lifecycle: active, or retired", "fleet/fleet-members/hub-2/laboratory.yaml:1"} {
+		if !strings.Contains(held, want) {
+			t.Errorf("held back lacks %q: %s", want, held)
+		}
+	}
+}
+
+// What is not heard any more is called unknown, with the time, on every page.
+func TestSilenceIsUnknown(t *testing.T) {
+	t.Parallel()
+	since := now.Add(-5 * time.Minute)
+	for name, c := range map[string]struct {
+		change func(*refresh.Status)
+		want   []string
+	}{
+		"current": {func(*refresh.Status) {}, []string{`data-state="current"`, `class="run there"`}},
+		"source": {func(s *refresh.Status) {
+			s.Refused = []refresh.Refusal{{Cause: refresh.Source, Since: since, Problem: "no route"}}
+		}, []string{
+			`data-state="unknown"`, "cannot be read since 2026-11-23 11:55:00 UTC",
+		}},
+		"commit": {func(s *refresh.Status) {
+			s.Refused = []refresh.Refusal{{Cause: refresh.Commit, Since: since, Problem: "broken"}}
+		}, []string{`data-state="behind"`, "refused since 2026-11-23 11:55:00 UTC"}},
+		"facts": {func(s *refresh.Status) {
+			s.Refused = []refresh.Refusal{{Cause: refresh.Facts, Since: since, Problem: "API server"}}
+		}, []string{
+			`data-state="unknown"`, `title="what runs cannot be read since 2026-11-23 11:55:00 UTC"`,
+		}},
+		"nothing": {func(s *refresh.Status) { s.LastSuccess = now.Add(-time.Hour) }, []string{`data-state="unknown"`, "nothing heard of the repository"}},
+	} {
+		f := wide(t)
+		c.change(&f.status)
+		server := site(t, f)
+		body := get(t, server, secret, "/").body
+		for _, want := range c.want {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: the page lacks %q", name, want)
+			}
+		}
+		if strings.Contains(body, `data-state="current"`) != (name == "current") {
+			t.Errorf("%s: current", name)
+		}
+		if text := get(t, server, retail, "/held").body; strings.Contains(text, "no route") || strings.Contains(text, "API server") {
+			t.Errorf("%s: a restricted token sees the text", name)
+		}
+	}
+	empty := site(t, &fleet{})
+	if r := get(t, empty, secret, "/"); r.code != http.StatusServiceUnavailable || !strings.Contains(r.body, "no state of the repository yet") {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}
+
+// Each text colour of both themes has a contrast of at least 4.5:1 on each ground (WCAG 2.2, AA).
+func TestPaletteHasContrast(t *testing.T) {
+	t.Parallel()
+	css, err := os.ReadFile("assets/argosy.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	colour := regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`)
+	light, dark, _ := strings.Cut(string(css), "prefers-color-scheme: dark")
+	for theme, text := range map[string]string{"light": light, "dark": dark} {
+		palette := map[string]float64{}
+		for _, m := range colour.FindAllStringSubmatch(text, -1) {
+			palette[m[1]] = luminance(t, m[2])
+		}
+		check := func(text, ground string) {
+			a, b := palette[text]+.05, palette[ground]+.05
+			if ratio := math.Max(a, b) / math.Min(a, b); ratio < 4.5 || math.IsNaN(ratio) {
+				t.Errorf("%s: --%s on --%s has %.2f:1", theme, text, ground, ratio)
+			}
+		}
+		for _, ground := range []string{"ground", "panel", "raised"} {
+			for _, text := range []string{"text", "muted", "link", "good", "warn", "bad"} {
+				check(text, ground)
+			}
+		}
+		check("on-accent", "accent")
+		check("panel", "warn")
+	}
+}
+
+func luminance(t *testing.T, hex string) (out float64) {
+	t.Helper()
+	for i, weight := range []float64{.2126, .7152, .0722} {
+		n, err := strconv.ParseUint(hex[1+2*i:3+2*i], 16, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := float64(n) / 255
+		if c <= .04045 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+.055)/1.055, 2.4)
+		}
+		out += weight * c
+	}
+	return out
+}
+
+// The page of a large fleet has at most a page of clusters, and links to the others.
+func TestMatrixHasPages(t *testing.T) {
+	t.Parallel()
+	f := &fleet{}
+	f.serve(t, "1", fleettest.Files(fleettest.Options{Clusters: 120, Components: 20, Tenants: 5, Overrides: 1, Seed: 1}), facts.Set{})
+	server := site(t, f)
+	first, third := get(t, server, secret, "/").body, get(t, server, secret, "/?page=3&by=tenant").body
+	if n := strings.Count(first, `<th scope="row">`); n != 50 || !strings.Contains(first, "Page 1 of 3") || !strings.Contains(first, `href="?page=2"`) {
+		t.Errorf("%d rows", n)
+	}
+	if n := strings.Count(third, `<th scope="row">`); n != 21 || !strings.Contains(third, `href="?by=tenant&amp;page=2"`) {
+		t.Errorf("%d rows", n)
+	}
+	if r := get(t, server, secret, "/?q=cluster-00077"); strings.Count(r.body, `<th scope="row">`) != 1 {
+		t.Error("the search finds something else")
+	}
+	for _, bad := range []string{"/?nosuch=1", "/?q=a&q=b", "/cluster?cluster=cluster-0007", "/why?cluster=cluster-00077&group=addons&component=component-00", "/component?group=addons&component=x", "/nosuch", "/assets/nosuch"} {
+		if r := get(t, server, secret, bad); r.code != 404 && r.code != 400 || !strings.Contains(r.body, "<h1>") {
+			t.Errorf("%s: %d %s", bad, r.code, r.body)
+		}
+	}
+}
+
+// Values from a fleet's files are text wherever they stand: the elements of a page do not depend on
+// them.
+func FuzzMarkup(f *testing.F) {
+	for _, s := range []string{"plain", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "'--></title></style></textarea>", "{{.}}", "javascript:alert(1)", "\x00\xff", "a\nb", "&lt;"} {
+		f.Add(s)
+	}
+	plain := elements(f, "plain")
+	f.Fuzz(func(t *testing.T, s string) {
+		if got := elements(t, s); got != plain {
+			t.Errorf("%q changes the elements of a page", s)
+		}
+	})
+}
+
+// elements are the elements and attributes of a page on which a text is a value.
+func elements(t testing.TB, s string) string {
+	t.Helper()
+	text := strconv.QuoteToASCII(strings.ToValidUTF8(s, "?"))
+	text = regexp.MustCompile(`\\x([0-9a-f]{2})`).ReplaceAllString(text, `\u00$1`)
+	st := &fleet{}
+	st.serve(t, "1", fleettest.Small().With(fleettest.Tree{
+		"addons/tenants/retail/clusters/one/addons/dns/values.yaml": fmt.Sprintf("value: %s\nmap: {k: [%s]}\n", text, text),
+	}), facts.Set{})
+	server := site(t, st)
+	defer server.Close()
+	var b strings.Builder
+	for _, path := range []string{"/why?cluster=one&group=addons&component=dns"} {
+		z := html.NewTokenizer(strings.NewReader(get(t, server, secret, path).body))
+		for z.Next() != html.ErrorToken {
+			if token := z.Token(); token.Type == html.StartTagToken || token.Type == html.EndTagToken {
+				b.WriteString(token.Data)
+				for _, a := range token.Attr {
+					b.WriteString(" " + a.Key)
+				}
+				b.WriteString("\n")
+			}
+		}
+	}
+	return b.String()
+}

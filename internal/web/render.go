@@ -1,0 +1,292 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+//go:embed assets/*
+var assetFiles embed.FS
+
+// page is what a template shows.
+type page struct {
+	Title     string
+	Name      string // of the view
+	Freshness Freshness
+	// Token is the name of the reader's token, and Restricted tells that it does not see all.
+	Token      string
+	Restricted bool
+	Held       int
+	Query      url.Values
+	JSON       string // the address of the twin
+	Model      any
+
+	source   sourceLinks
+	revision string
+}
+
+// Link is the address of a place in the repository at the revision of the page; empty for none.
+func (p page) Link(pos problem.Pos) string { return p.source.of(pos, p.revision) }
+
+// PageLink is the page's query with another page number.
+func (p page) PageLink(number int) string {
+	q := url.Values{}
+	for k, v := range p.Query {
+		q[k] = v
+	}
+	q.Set("page", strconv.Itoa(number))
+	return "?" + q.Encode()
+}
+
+// newPage fills in what every page shows.
+func (s *Site) newPage(r *http.Request, q *request, p page) page {
+	p.Freshness, p.Token, p.Query = s.freshness(q.status), q.bearer.Label(), q.Values
+	p.Restricted = !q.complete()
+	p.source, p.revision = s.source, q.status.Revision
+	if q.index != nil {
+		p.Held = q.index.Held(q.bearer, q.complete(), q.status, s.o.Refused()).Total
+	}
+	if w, ok := p.Model.(overview.Why); ok {
+		p.revision = w.Explanation.Revision
+	}
+	return p
+}
+
+// page serves a view as HTML.
+func (s *Site) page(v view) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q, model, title, f := s.compute(r, v)
+		if f != nil {
+			s.writeFailure(w, r, q, f)
+			return
+		}
+		p := s.newPage(r, q, page{Title: title, Name: v.name, Model: model})
+		p.JSON = v.api
+		if r.URL.RawQuery != "" {
+			p.JSON += "?" + q.Encode()
+		}
+		s.writePage(w, r, http.StatusOK, v.name, p)
+	}
+}
+
+// api serves a view as JSON.
+func (s *Site) api(v view) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q, model, _, f := s.compute(r, v)
+		if f != nil {
+			s.writeFailure(w, r, q, f)
+			return
+		}
+		s.writeJSON(w, r, http.StatusOK, struct {
+			APIVersion string    `json:"apiVersion"`
+			Kind       string    `json:"kind"`
+			Freshness  Freshness `json:"freshness"`
+			View       any       `json:"view"`
+		}{"argosy.dev/v1alpha1", strings.ToUpper(v.name[:1]) + v.name[1:], s.freshness(q.status), model})
+	}
+}
+
+// writePage renders a template. It is whole before the first byte is written.
+func (s *Site) writePage(w http.ResponseWriter, r *http.Request, code int, name string, p page) {
+	var b bytes.Buffer
+	if err := templates[name].ExecuteTemplate(&b, "page", p); err != nil {
+		s.o.Logger.Error("page", "page", r.URL.Path, "error", err)
+		http.Error(w, "internal error; see the service's log", http.StatusInternalServerError)
+		return
+	}
+	write(w, r, code, "text/html; charset=utf-8", b.Bytes())
+}
+
+func (s *Site) writeJSON(w http.ResponseWriter, r *http.Request, code int, v any) {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		s.o.Logger.Error("page", "page", r.URL.Path, "error", err)
+		code, text = http.StatusInternalServerError, []byte(`{"message": "internal error; see the service's log"}`)
+	}
+	write(w, r, code, "application/json", append(text, '\n'))
+}
+
+// minCompressed is the size from which a response is compressed.
+const minCompressed = 1 << 10
+
+// write sends a whole response. No response has a secret that its compressed size could betray.
+func write(w http.ResponseWriter, r *http.Request, code int, kind string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Add("Vary", "Accept-Encoding, Authorization, Cookie")
+	if len(body) >= minCompressed && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		var b bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // a level that there is
+		_, _ = z.Write(body)                            // into memory
+		_ = z.Close()
+		h.Set("Content-Encoding", "gzip")
+		body = b.Bytes()
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(code)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+}
+
+// assetVersion changes with the assets, so that browsers may keep them.
+var assetVersion = func() string {
+	sum := sha256.New()
+	for _, name := range assetNames() {
+		data, _ := assetFiles.ReadFile("assets/" + name)
+		sum.Write(data)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:6])
+}()
+
+func assetNames() (out []string) {
+	all, _ := assetFiles.ReadDir("assets")
+	for _, e := range all {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// asset serves an embedded file.
+func (s *Site) asset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("file")
+	if !slices.Contains(assetNames(), name) {
+		s.writeFailure(w, r, nil, &failure{code: http.StatusNotFound, message: "no such file"})
+		return
+	}
+	data, _ := assetFiles.ReadFile("assets/" + name)
+	kinds := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+	w.Header().Set("Cache-Control", "public, max-age=86400")
+	write(w, r, http.StatusOK, kinds[path.Ext(name)], data)
+}
+
+// templates are the pages by name, each with the layout.
+var templates = func() map[string]*template.Template {
+	out := map[string]*template.Template{}
+	files, _ := templateFiles.ReadDir("templates")
+	for _, f := range files {
+		name, _ := strings.CutSuffix(f.Name(), ".html")
+		if name != "layout" {
+			out[name] = template.Must(template.New("layout").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/"+f.Name()))
+		}
+	}
+	return out
+}()
+
+// functions are those of the templates.
+var functions = template.FuncMap{
+	"asset": func(name string) string { return "/assets/" + name + "?v=" + assetVersion },
+	"short": shortRevision,
+	"time":  func(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" },
+	"rfc":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"value": valueText,
+	"words": func(s string) string { return strings.ReplaceAll(s, "-", " ") },
+	"plural": func(n int, one string) string {
+		switch {
+		case n == 1:
+			return "1 " + one
+		case strings.HasSuffix(one, "y"):
+			return strconv.Itoa(n) + " " + strings.TrimSuffix(one, "y") + "ies"
+		}
+		return strconv.Itoa(n) + " " + one + "s"
+	},
+	"add":      func(a, b int) int { return a + b },
+	"minus":    func(a int) int { return -a },
+	"settings": settings,
+	"query":    query,
+	"option":   func(value, chosen string) optionData { return optionData{value, value == chosen} },
+	"place":    func(p page, pos problem.Pos) placeData { return placeData{pos, p.Link(pos)} },
+}
+
+type (
+	optionData struct {
+		Value    string
+		Selected bool
+	}
+	placeData struct {
+		Pos  problem.Pos
+		Link string
+	}
+)
+
+// named is a setting of a catalog entry with its key.
+type named struct {
+	Name    string
+	Setting *explain.Setting
+}
+
+// settings are all settings of a component that are set.
+func settings(e explain.Explanation) []named {
+	all := []named{
+		{"enabled", e.Enabled}, {"selector", e.Selector}, {"kind", e.Source}, {"chart.repoURL", e.Chart.RepoURL}, {"chart.name", e.Chart.Name},
+		{"chart.path", e.Chart.Path}, {"chart.version", e.Chart.Version}, {"namespace", e.Namespace}, {"releaseName", e.ReleaseName},
+		{"dependsOn", e.DependsOn}, {"substitute", e.Substitute},
+	}
+	return slices.DeleteFunc(all, func(n named) bool { return n.Setting == nil })
+}
+
+// query makes a query string of names and values; empty values are left out.
+func query(pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return "?" + q.Encode()
+}
+
+// shortRevision is a revision as people know it.
+func shortRevision(s string) string {
+	if kind, sum, ok := strings.Cut(s, ":"); ok {
+		return kind + ":" + sum[:min(len(sum), 8)]
+	}
+	return s[:min(len(s), 10)]
+}
+
+// maxValue bounds the text of a value in a page.
+const maxValue = 400
+
+// valueText is a value as YAML would have it in one line.
+func valueText(v any) string {
+	if s, ok := v.(*string); ok {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	if s, ok := v.(string); ok && !looksOtherwise(s) {
+		return problem.Truncate(s, maxValue)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return problem.Truncate(string(text), maxValue)
+}
+
+// looksOtherwise reports whether a text without quotes looks like no text.
+func looksOtherwise(s string) bool {
+	var other any
+	return s == "" || strings.TrimSpace(s) != s || json.Unmarshal([]byte(s), &other) == nil
+}

@@ -1,0 +1,165 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/refresh"
+)
+
+// view is a page and its twin in JSON.
+type view struct {
+	path, api, name string
+	// parameters are those of the URL.
+	parameters []string
+	model      func(*request) (model any, title string, err error)
+}
+
+// request is what a view is computed from.
+type request struct {
+	url.Values
+	bearer *access.Bearer
+	state  *fleetstate.State
+	status refresh.Status
+	index  *overview.Index
+	live   overview.Live
+	site   *Site
+}
+
+// complete reports whether the reader sees everything.
+func (q *request) complete() bool { return q.bearer.Restricted() == nil && q.bearer.SeesAllGroups() }
+
+var filters = []string{"hub", "tenant", "environment", "group", "component", "label", "q"}
+
+// views are all pages but the form that signs in.
+var views = []view{
+	{"/{$}", "/api/v1/matrix", "matrix", append([]string{"by", "page"}, filters...), matrix},
+	{"/component", "/api/v1/component", "component", filters, component},
+	{"/cluster", "/api/v1/cluster", "cluster", []string{"hub", "cluster"}, cluster},
+	{"/why", "/api/v1/why", "why", []string{"hub", "cluster", "group", "component", "path"}, why},
+	{"/held", "/api/v1/held", "held", nil, held},
+}
+
+// routes routes all requests.
+func (s *Site) routes() http.Handler {
+	mux := http.NewServeMux()
+	for _, v := range views {
+		mux.Handle("GET "+v.path, s.page(v))
+		mux.Handle("GET "+v.api, s.api(v))
+	}
+	mux.Handle("GET /assets/{file}", http.HandlerFunc(s.asset))
+	mux.Handle("GET /signin", http.HandlerFunc(s.signInPage))
+	mux.Handle("POST /signin", http.HandlerFunc(s.signIn))
+	mux.Handle("POST /signout", http.HandlerFunc(s.signOut))
+	mux.Handle("GET /api/v1/freshness", http.HandlerFunc(s.freshnessAPI))
+	mux.Handle("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.writeFailure(w, r, nil, &failure{code: http.StatusNotFound, message: "no such page", hint: "The matrix shows all clusters and components."})
+	}))
+	return s.secured(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// secured sets the headers of every response, bounds requests, and turns a panic into an error.
+func (s *Site) secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself, by its documentation
+				s.o.Logger.Error("panic", "page", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a connection off
+		}()
+		if verify := s.o.VerifyClient; verify != nil {
+			if err := verify(r.TLS); err != nil {
+				http.Error(w, err.Error(), http.StatusForbidden)
+				return
+			}
+		}
+		timer := time.NewTimer(maxWait)
+		defer timer.Stop()
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+			next.ServeHTTP(w, r)
+		case <-timer.C:
+			h.Set("Retry-After", "5")
+			http.Error(w, "too many requests at once; try again in a moment", http.StatusTooManyRequests)
+		case <-r.Context().Done():
+		}
+	})
+}
+
+// prepare authenticates a request and takes the state that it is answered from.
+func (s *Site) prepare(r *http.Request, v view) (*request, *failure) {
+	bearer, f := s.authenticate(r)
+	if f != nil {
+		return nil, f
+	}
+	q := &request{Values: r.URL.Query(), bearer: bearer, status: s.o.Fleet.Status(), state: s.o.Fleet.State(), site: s}
+	for name, values := range q.Values {
+		if !slices.Contains(v.parameters, name) || len(values) > 1 {
+			return q, &failure{code: http.StatusBadRequest, message: fmt.Sprintf("query parameter %q is not known here, or is there twice", cut(name)), hint: "Open the page from the menu."}
+		}
+	}
+	if q.state == nil {
+		message := "not ready"
+		if err := q.status.Err(); err != nil && bearer.Restricted() == nil {
+			message = err.Error()
+		}
+		return q, &failure{code: http.StatusServiceUnavailable, message: message, hint: "The service has no state of the repository yet. This page is there as soon as it has read one."}
+	}
+	q.index, q.live = s.index.Of(q.state), s.o.Live()
+	for _, refused := range q.status.Refused {
+		if refused.Cause == refresh.Facts && q.live.Silent == "" {
+			q.live.Silent, q.live.Since = "what runs cannot be read since "+refused.Since.UTC().Format(time.DateTime)+" UTC", refused.Since
+		}
+	}
+	return q, nil
+}
+
+// compute is a view's model.
+func (s *Site) compute(r *http.Request, v view) (q *request, model any, title string, f *failure) {
+	if q, f = s.prepare(r, v); f != nil {
+		return q, nil, "", f
+	}
+	model, title, err := v.model(q)
+	if err != nil {
+		return q, nil, "", q.failure(err)
+	}
+	return q, model, title, nil
+}
+
+// failure makes a failure of a view's error.
+func (q *request) failure(err error) *failure {
+	var missing *explain.PathError
+	var e *queryerr.Error
+	switch {
+	case errors.As(err, &missing):
+		return &failure{code: http.StatusNotFound, message: missing.Error(), hint: "Leave the path empty to see all values."}
+	case errors.As(err, &e) && e.Kind == queryerr.KindUnavailable:
+		f := &failure{code: http.StatusServiceUnavailable, message: e.Error(), hint: "Held back says what has to be fixed, and where."}
+		if q.bearer.Withholds(e.Problems, q.state.Fleet) {
+			f.message = "the fleet cannot be computed, for a reason outside of what this token may see"
+		}
+		return f
+	}
+	return &failure{code: http.StatusNotFound, message: err.Error(), hint: "Look for it in the matrix."}
+}

@@ -1,0 +1,168 @@
+package web
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/access"
+)
+
+// The cookie of a session. With TLS its name makes browsers insist on Secure and on this host.
+const (
+	plainCookie  = "argosy-session"
+	secureCookie = "__Host-argosy-session"
+)
+
+func (s *Site) cookieName() string {
+	if s.o.TLS != nil {
+		return secureCookie
+	}
+	return plainCookie
+}
+
+// seal is the cipher of sessions. Its key follows from the token file, so that every replica has it
+// and a new token ends all sessions.
+func (s *Site) seal() (cipher.AEAD, error) {
+	secrets, _ := s.o.Tokens.Signing()
+	key := sha256.Sum256(append([]byte("argosy web session\x00"), secrets[0]...))
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// newSession is the cookie of a session with a token.
+func (s *Site) newSession(token string) (*http.Cookie, error) {
+	aead, err := s.seal()
+	if err != nil {
+		return nil, err
+	}
+	plain := binary.BigEndian.AppendUint64(nil, uint64(s.o.Now().Add(sessionAge).Unix())) //nolint:gosec // not before 1970
+	sealed := aead.Seal(nil, nil, append(plain, token...), nil)
+	return s.cookie(base64.RawURLEncoding.EncodeToString(sealed)), nil
+}
+
+// cookie is the session's cookie with a value; an empty one removes it.
+func (s *Site) cookie(value string) *http.Cookie {
+	c := &http.Cookie{Name: s.cookieName(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.o.TLS != nil}
+	if value == "" {
+		c.MaxAge = -1
+	}
+	return c
+}
+
+// sessionToken is the token of a request's session, empty without a good one.
+func (s *Site) sessionToken(r *http.Request) string {
+	c, err := r.Cookie(s.cookieName())
+	if err != nil {
+		return ""
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(c.Value)
+	if err != nil {
+		return ""
+	}
+	aead, err := s.seal()
+	if err != nil {
+		return ""
+	}
+	plain, err := aead.Open(nil, nil, sealed, nil)
+	if err != nil || len(plain) <= 8 {
+		return ""
+	}
+	ends := time.Unix(int64(binary.BigEndian.Uint64(plain)), 0) //nolint:gosec // newSession wrote it
+	if !s.o.Now().Before(ends) {
+		return ""
+	}
+	return string(plain[8:])
+}
+
+// authenticate finds who sends a request (rule 4). A header counts, then the session.
+func (s *Site) authenticate(r *http.Request) (*access.Bearer, *failure) {
+	token, presented := "", false
+	if scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+		token, presented = strings.TrimSpace(value), true
+	} else {
+		token = s.sessionToken(r)
+	}
+	if token == "" {
+		return nil, &failure{code: http.StatusUnauthorized, message: "no token: sign in, or send the header \"Authorization: Bearer <token>\""}
+	}
+	bearer := s.o.Tokens.Find(token)
+	if bearer == nil {
+		f := &failure{code: http.StatusUnauthorized, message: "the token is wrong, or has been revoked"}
+		if presented {
+			return nil, s.failed(r, f)
+		}
+		return nil, f
+	}
+	if _, ok := bearer.Pace(r.Context(), maxWait); !ok {
+		return nil, &failure{code: http.StatusTooManyRequests, message: "too many requests with this token; try again in a moment"}
+	}
+	if err := bearer.Route(access.Web); err != nil {
+		return nil, &failure{code: http.StatusForbidden, message: err.Error(), hint: "A token for these pages has the route \"web\" in the tokens file."}
+	}
+	return bearer, nil
+}
+
+// failed counts a failed attempt of an address, which gets 429 beyond its limit.
+func (s *Site) failed(r *http.Request, f *failure) *failure {
+	if _, tooMany := s.attempts.Failed(r.RemoteAddr); tooMany {
+		return &failure{code: http.StatusTooManyRequests, message: "too many failed attempts from this address; try again in a minute"}
+	}
+	return f
+}
+
+// signInPage shows the form. What it was asked for first is shown after signing in.
+func (s *Site) signInPage(w http.ResponseWriter, r *http.Request) {
+	s.writePage(w, r, http.StatusOK, "signin", page{Title: "Sign in", Model: signIn{Next: local(r.URL.Query().Get("next"))}})
+}
+
+// signIn is the model of the form.
+type signIn struct{ Next, Message string }
+
+// signIn begins a session with the token of the form.
+func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	model := signIn{Next: local(r.PostFormValue("next"))}
+	token := strings.TrimSpace(r.PostFormValue("token"))
+	code := http.StatusUnauthorized
+	bearer := s.o.Tokens.Find(token)
+	switch {
+	case token == "" || len(token) > maxToken:
+		code, model.Message = http.StatusBadRequest, "Enter a token."
+	case bearer == nil:
+		f := s.failed(r, &failure{code: code, message: "This token is not known. Check that you copied all of it, or ask the platform team for a new one."})
+		code, model.Message = f.code, f.message
+	case bearer.Route(access.Web) != nil:
+		code, model.Message = http.StatusForbidden, bearer.Route(access.Web).Error()+". Ask the platform team for a token with this route."
+	default:
+		if cookie, err := s.newSession(token); err == nil {
+			http.SetCookie(w, cookie)
+			http.Redirect(w, r, model.Next, http.StatusSeeOther)
+			return
+		}
+		code, model.Message = http.StatusInternalServerError, "The session cannot be made."
+	}
+	s.writePage(w, r, code, "signin", page{Title: "Sign in", Model: model})
+}
+
+// signOut ends the session.
+func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, s.cookie(""))
+	http.Redirect(w, r, "/signin", http.StatusSeeOther)
+}
+
+// local is a path on this site; the first page for everything else.
+func local(next string) string {
+	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
+		return "/"
+	}
+	return next
+}

@@ -1,0 +1,47 @@
+package web
+
+import (
+	"strconv"
+
+	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+)
+
+// filter reads the parameters that select clusters and components.
+func (q *request) filter() overview.Filter {
+	return overview.Filter{
+		Hub: q.Get("hub"), Tenant: q.Get("tenant"), Environment: q.Get("environment"), Group: q.Get("group"),
+		Component: q.Get("component"), Label: q.Get("label"), Search: q.Get("q"),
+	}
+}
+
+func matrix(q *request) (any, string, error) {
+	page, _ := strconv.Atoi(q.Get("page"))
+	return q.index.Matrix(q.bearer, q.live, q.filter(), q.Get("by"), page), "Matrix", nil
+}
+
+func component(q *request) (any, string, error) {
+	m, err := q.index.Versions(q.bearer, q.filter())
+	return m, m.Name, err
+}
+
+func cluster(q *request) (any, string, error) {
+	m, err := q.index.Cluster(q.bearer, q.complete(), q.live, q.Get("hub"), q.Get("cluster"))
+	return m, m.Name, err
+}
+
+func why(q *request) (any, string, error) {
+	path, err := hierarchy.ParsePath(q.Get("path"))
+	if err != nil {
+		return nil, "", queryerr.BadRequest("%v", err)
+	}
+	t := explain.Target{Hub: q.Get("hub"), Cluster: q.Get("cluster"), Group: q.Get("group"), Component: q.Get("component")}
+	m, err := q.index.Why(q.bearer, q.live, t, path)
+	return m, t.Component + " on " + t.Cluster, err
+}
+
+func held(q *request) (any, string, error) {
+	return q.index.Held(q.bearer, q.complete(), q.status, q.site.o.Refused()), "Held back", nil
+}
