@@ -79,3 +79,26 @@ func TestThePolicyLetsTheServiceMonitorScrape(t *testing.T) {
 		}
 	}
 }
+
+// The pages have a port of their own, which the NetworkPolicy opens for the named peers alone.
+func TestPagesHaveAPortOfTheirOwn(t *testing.T) {
+	for _, from := range []string{"", "from: [{podSelector: {matchLabels: {app: proxy}}}]"} {
+		objects := rendering{Name: "service"}.objects(t, generatorPlugin, onHub, "web: {enabled: true, port: 5000, sourceURL: 'https://git.example.com/{revision}/{file}', "+from+"}\n")
+		container := one[*appsv1.Deployment](t, objects, "service-generator-plugin").Spec.Template.Spec.Containers[0]
+		args := strings.Join(container.Args, " ")
+		if !strings.Contains(args, "--web-addr=:5000 --web-source-url=https://git.example.com/{revision}/{file}") {
+			t.Errorf("arguments %s", args)
+		}
+		if ports := one[*corev1.Service](t, objects, "service-generator-plugin").Spec.Ports; len(ports) != 2 || ports[1].Name != "web" || ports[1].Port != 5000 {
+			t.Errorf("ports %v", ports)
+		}
+		rules := one[*networkingv1.NetworkPolicy](t, objects, "service-generator-plugin").Spec.Ingress
+		if len(rules) != 1 && from == "" || from != "" && (len(rules) != 2 || len(rules[1].From) != 1 || rules[1].Ports[0].Port.StrVal != "web") {
+			t.Errorf("from %q: %v", from, rules)
+		}
+	}
+	objects := rendering{Name: "service"}.objects(t, generatorPlugin, onHub)
+	if ports := one[*corev1.Service](t, objects, "service-generator-plugin").Spec.Ports; len(ports) != 1 {
+		t.Errorf("without pages: ports %v", ports)
+	}
+}
