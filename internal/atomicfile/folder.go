@@ -42,7 +42,52 @@ func WriteFolder(dir string, files map[string][]byte) (err error) {
 	if err != nil {
 		return err
 	}
+	listed := maps.Clone(files)
+	listed[listName] = []byte(strings.Join(slices.Sorted(maps.Keys(files)), "\n") + "\n")
+	return errors.Join(w.replace(dir, listed), w.end(dir))
+}
+
+// ErrNotEmpty refuses a folder that has something in it.
+var ErrNotEmpty = errors.New("the folder is not empty")
+
+// CreateFolder writes a new folder of files, all of it or nothing, as WriteFolder does. Its error
+// wraps ErrNotEmpty where the folder has something in it.
+func CreateFolder(dir string, files map[string][]byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", dir, err)
+		}
+	}()
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	if err := CheckEmpty(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // as any folder of a repository
+		return err
+	}
+	if err := removeLeftovers(dir); err != nil {
+		return err
+	}
+	w, err := newWorkFolder(dir)
+	if err != nil {
+		return err
+	}
 	return errors.Join(w.replace(dir, files), w.end(dir))
+}
+
+// CheckEmpty refuses a folder that CreateFolder would refuse.
+func CheckEmpty(dir string) error {
+	switch entries, err := os.ReadDir(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case len(entries) > 0:
+		return ErrNotEmpty
+	}
+	return nil
 }
 
 // replace fills the new folder and renames it to its place.
@@ -79,10 +124,7 @@ func fill(dir string, files map[string][]byte) error {
 		}
 		writes.Go(func() error { return writeSynced(root, name, files[name]) })
 	}
-	if err := errors.Join(writes.Wait(), err); err != nil {
-		return err
-	}
-	return writeSynced(root, listName, []byte(strings.Join(names, "\n")+"\n"))
+	return errors.Join(writes.Wait(), err)
 }
 
 // replaceable refuses a folder with a file that WriteFolder has not written.

@@ -18,6 +18,14 @@ type Open func(repoURL, revision string) (*snapshot.Snapshot, error)
 type Inputs struct {
 	Plugin Query
 	Git    Open
+	// Clusters are those that the cluster generator lists; nil where it is not followed.
+	Clusters []Cluster
+}
+
+// Cluster is one that Argo CD knows, as its cluster Secret says, without credentials.
+type Cluster struct {
+	Name, Server, Project string
+	Labels, Annotations   map[string]string
 }
 
 // Parameters is one parameter set that a generator yields.
@@ -35,6 +43,8 @@ type ApplicationSets interface {
 	Parameters(set manifest.Tree, in Inputs) ([]Parameters, error)
 	// Application is what the ApplicationSet's template makes of one of them.
 	Application(p Parameters) (manifest.Tree, error)
+	// Normalize is an Application in the form in which Argo CD compares it with another.
+	Normalize(application manifest.Tree) (manifest.Tree, error)
 }
 
 // Tools are the libraries that expand does not link. All but Remote are required: without it,

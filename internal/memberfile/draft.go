@@ -49,7 +49,7 @@ func New(ctx context.Context, folder string, m Member, findings func(*fleetstate
 	if err := m.checkGroups(layout); err != nil {
 		return Draft{}, err
 	}
-	d := Draft{Text: m.text()}
+	d := Draft{Text: m.Text()}
 	if d.Path, err = m.path(layout); err != nil {
 		return Draft{}, err
 	}

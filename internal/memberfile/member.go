@@ -82,8 +82,8 @@ func (m Member) path(l *fleet.Layout) (string, error) {
 	return path, nil
 }
 
-// text returns the file, with comments where its keys do not explain themselves.
-func (m Member) text() string {
+// Text returns the file, with comments where its keys do not explain themselves.
+func (m Member) Text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# Registers this cluster with %s.", m.Hub)

@@ -98,6 +98,7 @@ const (
 	NoEffect           Reason = "no-effect"
 	NoMembers          Reason = "no-members"
 	NotExpanded        Reason = "not-expanded"
+	NotImported        Reason = "not-imported"
 	OutsideRepository  Reason = "outside-repository"
 	PlaintextSecret    Reason = "plaintext-secret"
 	RemovalRefused     Reason = "removal-refused"

@@ -49,6 +49,9 @@ func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) ([]ex
 	known := map[string]generators.Generator{
 		"Plugin": &plugin{query: in.Plugin, name: set.Name}, "List": generators.NewListGenerator(), "Git": newGit(in.Git),
 	}
+	if in.Clusters != nil {
+		known["Clusters"] = newClusters(in.Clusters)
+	}
 	nested := maps.Clone(known)
 	nested["Matrix"], nested["Merge"] = generators.NewMatrixGenerator(maps.Clone(known)), generators.NewMergeGenerator(maps.Clone(known))
 	known["Matrix"], known["Merge"] = generators.NewMatrixGenerator(nested), generators.NewMergeGenerator(nested)
@@ -92,15 +95,20 @@ func (a *ApplicationSets) Application(p expand.Parameters) (manifest.Tree, error
 
 // decode reads an ApplicationSet as the API server has it: unknown keys are dropped.
 func decode(tree manifest.Tree) (*v1alpha1.ApplicationSet, error) {
-	data, err := json.Marshal(withExclusions(tree))
-	if err != nil {
-		return nil, err
-	}
 	var set v1alpha1.ApplicationSet
-	if err := json.Unmarshal(data, &set); err != nil {
+	if err := convert(withExclusions(tree), &set); err != nil {
 		return nil, fmt.Errorf("not an ApplicationSet: %w", err)
 	}
 	return &set, nil
+}
+
+// convert reads a tree as one of Argo CD's types.
+func convert(tree, to any) error {
+	data, err := json.Marshal(tree)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, to)
 }
 
 // encode is an Application without what the API server and controllers fill in.

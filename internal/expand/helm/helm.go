@@ -145,21 +145,26 @@ func merged(own *chart.Chart, c source.Chart) (map[string]any, error) {
 		}
 		out = merge(out, values)
 	}
+	return out, SetParameters(out, c.Parameters)
+}
+
+// SetParameters sets `--set` and then `--set-string` in values, as Argo CD has Helm do it.
+func SetParameters(values map[string]any, parameters []source.Parameter) error {
 	for _, forced := range []bool{false, true} {
 		parse := strvals.ParseInto
 		if forced {
 			parse = strvals.ParseIntoString
 		}
-		for _, p := range c.Parameters {
+		for _, p := range parameters {
 			if p.ForceString != forced {
 				continue
 			}
-			if err := parse(p.Name+"="+escaped(p.Value), out); err != nil {
-				return nil, fmt.Errorf("parameter %s: %w", p.Name, err)
+			if err := parse(p.Name+"="+escaped(p.Value), values); err != nil {
+				return fmt.Errorf("parameter %s: %w", p.Name, err)
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // escaped is a parameter's value as Argo CD has it for Helm: a comma in it does not begin another

@@ -41,6 +41,7 @@ var summaries = map[problem.Reason]string{
 	problem.NoEffect:           "A key of a member file that means nothing as the others are.",
 	problem.NoMembers:          "The repository has no member file.",
 	problem.NotExpanded:        "An object is not followed any further: what is below it is not known here.",
+	problem.NotImported:        "What an import cannot express, or what differs after it.",
 	problem.OutsideRepository:  "A path or symbolic link leads out of the repository.",
 	problem.PlaintextSecret:    "A values file holds what looks like a secret in plain text.",
 	problem.RemovalRefused:     "A tenant's members would lose more than the removal budget allows.",

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/atomicfile"
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/factsfile"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/hub"
+	"github.com/argosy-hub/argosy/internal/importer"
+	"github.com/argosy-hub/argosy/internal/planner"
+	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// importFlags are those by which import and verify find what is imported.
+type importFlags struct {
+	from, ref, url                string
+	repositories, applicationSets []string
+	clusters, facts               []string
+	context, kubeconfig, argocd   string
+}
+
+func (f *importFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "", "the repository of the ApplicationSets and their value files: a folder, or a Git `URL`")
+	flags.StringVar(&f.ref, "from-ref", "", "of a Git URL: branch, tag or commit; default: main")
+	flags.StringVar(&f.url, "from-url", "", "the `URL` by which ApplicationSets name the repository of --from; default: the one that they name")
+	flags.StringArrayVar(&f.repositories, "repository", nil, "another repository that is read: `URL=DIR`; may be repeated")
+	flags.StringArrayVar(&f.clusters, "clusters", nil, "a `file` of cluster Secrets (kubectl get secrets -o yaml), of which the credentials are not read; may be repeated")
+	factsFlag(cmd, &f.facts)
+	flags.StringVar(&f.context, "context", "", "the kubeconfig's context of a live hub, for its cluster Secrets")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "with --context: the `file`; default: KUBECONFIG, or ~/.kube/config")
+	flags.StringVarP(&f.argocd, "namespace", "n", "argocd", "with --context: the `namespace` of Argo CD")
+}
+
+func newImport(o *options) *cobra.Command {
+	var f importFlags
+	var hubName, group, out, generated string
+	cmd := &cobra.Command{
+		Use:   "import --from DIR --hub HUB --out DIR",
+		Short: "Make a fleet of what runs on ApplicationSets",
+		Long: `Import runs the ApplicationSets of a repository by Argo CD's own code, and writes a fleet that makes the
+same Applications: members, a catalog, and values that stand once at the level that they hold for. It
+changes nothing that it reads.
+
+Before it writes, it compares the fleet's Applications with the original ones. It reports each
+difference, and what cannot be expressed, with the line of the ApplicationSet (docs/reference/import.md).
+
+Exit status 0: all Applications are equal in spec. 1: the fleet is written, and something is reported.
+2: nothing is written.`,
+		Example: `  argosy import --from . --clusters secrets.yaml --hub hub-eu --out ../fleet
+  argosy import --from . --context hub-eu --hub hub-eu --out ../fleet
+  argosy import --from . --facts facts.yaml --applicationsets live.yaml --hub hub-eu --out ../fleet`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for flag, value := range map[string]string{"from": f.from, "hub": hubName, "out": out} {
+				if value == "" {
+					return failure.Usage([]string{"for example argosy import --from . --hub hub-eu --out ../fleet"}, "no --%s given", flag)
+				}
+			}
+			if err := atomicfile.CheckEmpty(out); err != nil {
+				return failure.Usage([]string{"--out names a new folder", "nothing was written"}, "--out %s: %w", out, err)
+			}
+			options, err := f.options(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			options.Hub, options.Group = hubName, group
+			if options.Generated, err = readGenerated(generated); err != nil {
+				return err
+			}
+			if options.ApplicationSets, err = readFiles("applicationsets", f.applicationSets); err != nil {
+				return err
+			}
+			result, err := importer.Import(options)
+			if err != nil {
+				return err
+			}
+			if err := atomicfile.CreateFolder(out, result.Files); err != nil {
+				return failure.Usage([]string{"nothing was written"}, "%w", err)
+			}
+			if err := report.WriteFindings(cmd.ErrOrStderr(), result.Problems, styleOf(cmd.ErrOrStderr())); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, `%s: %s, %s, %s
+%d of %d Applications are equal in spec
+%d lines of values, which were %d
+`, out, counted(result.Members, "member"), counted(result.Components, "component"), counted(len(result.Files), "file"), result.Equal, result.Applications, result.LinesAfter, result.LinesBefore)
+			if err == nil && len(result.Problems) > 0 {
+				return &quiet{exitFindings}
+			}
+			return err
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&hubName, "hub", "", "the `name` of the hub, whose Argo CD runs the ApplicationSets (required)")
+	cmd.Flags().StringVar(&group, "group", "addons", "the `name` of the group that the components are in")
+	cmd.Flags().StringVar(&out, "out", "", "the new `folder` of the fleet (required)")
+	cmd.Flags().StringArrayVar(&f.applicationSets, "applicationsets", nil, "a `file` of ApplicationSets to read instead of those in the repository (kubectl get applicationsets -o yaml); may be repeated")
+	cmd.Flags().StringVar(&generated, "generated", "", "a `file` with the parameter sets of generators that need a service: a map with a list for each ApplicationSet")
+	return cmd
+}
+
+// options reads what is imported, but for what import alone has.
+func (f *importFlags) options(ctx context.Context, o *options) (importer.Options, error) {
+	var out importer.Options
+	var err error
+	from := planner.Repository{Location: f.from, Ref: f.ref}
+	if out.Snapshot, err = from.Snapshot(ctx, source.Limits{Charts: true, AnyName: true}); err != nil {
+		return out, err
+	}
+	switch {
+	case f.url != "":
+		out.URLs = []string{f.url}
+	case git.IsURL(f.from):
+		out.URLs = []string{f.from}
+	}
+	if _, err := os.Stat(filepath.Join(f.from, ".git")); err == nil {
+		out.At = f.revisions(ctx)
+	}
+	for _, pair := range f.repositories {
+		url, dir, ok := strings.Cut(pair, "=")
+		if !ok || url == "" || dir == "" {
+			return out, failure.Usage([]string{"for example --repository https://git.example.com/apps.git=../apps"}, "--repository %q: expected URL=DIR", pair)
+		}
+		s, err := planner.Repository{Location: dir}.Snapshot(ctx, source.Limits{Charts: true, AnyName: true})
+		if err != nil {
+			return out, err
+		}
+		out.Repositories = append(out.Repositories, importer.Repository{URL: url, Snapshot: s})
+	}
+	out.Tools, out.SetParameters, out.Charts, out.ChartsVersion = o.tools(), helm.SetParameters, argosyCharts, chartsVersion
+	out.Clusters, err = f.readClusters(ctx)
+	return out, err
+}
+
+// revisions reads revisions of a clone: the branch that is checked out is the folder as it is.
+func (f *importFlags) revisions(ctx context.Context) func(string) (*snapshot.Snapshot, error) {
+	known := map[string]*snapshot.Snapshot{}
+	return func(revision string) (*snapshot.Snapshot, error) {
+		if s := known[revision]; s != nil {
+			return s, nil
+		}
+		limits := source.Limits{Charts: true, AnyName: true}
+		s, err := git.Revision(ctx, f.from, "origin/"+revision, limits)
+		if err != nil {
+			s, err = git.Revision(ctx, f.from, revision, limits)
+		}
+		if err != nil {
+			return nil, &importer.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err), Hint: "git fetch origin " + revision}
+		}
+		known[revision] = s
+		return s, nil
+	}
+}
+
+// readClusters are those of files of Secrets, of facts, or of a live hub; nil if none are given.
+func (f *importFlags) readClusters(ctx context.Context) ([]expand.Cluster, error) {
+	files, err := readFiles("clusters", f.clusters)
+	if err != nil {
+		return nil, err
+	}
+	var out []expand.Cluster
+	for _, file := range files {
+		found, err := importer.Secrets(file)
+		if err != nil {
+			return nil, failure.Usage(nil, "--clusters: %w", err)
+		}
+		if len(found) == 0 {
+			return nil, failure.Usage([]string{"kubectl get secrets -n argocd -l argocd.argoproj.io/secret-type=cluster -o yaml"}, "--clusters %s: no cluster Secret in it", file.Path)
+		}
+		out = append(out, found...)
+	}
+	if len(f.facts) > 0 {
+		known, err := factsfile.Read(f.facts)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, importer.FromFacts(known)...)
+	}
+	if f.context == "" {
+		return out, nil
+	}
+	config, err := hub.LoadContext(f.kubeconfig, f.context)
+	if err != nil {
+		return nil, failure.Usage([]string{"nothing was written"}, "%w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	known, _, err := hub.List(ctx, hub.Options{Config: config, Namespace: f.argocd}, hub.Also{})
+	if err != nil {
+		return nil, failure.Usage([]string{"--context and --namespace say where Argo CD is", "nothing was written"}, "%w", err)
+	}
+	return append(out, importer.FromFacts(known)...), nil
+}
+
+// readFiles reads files that a flag names.
+func readFiles(flag string, names []string) ([]*snapshot.File, error) {
+	var out []*snapshot.File
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, failure.Usage(nil, "--%s: %w", flag, err)
+		}
+		out = append(out, snapshot.NewFile(filepath.ToSlash(name), data, 64<<20))
+	}
+	return out, nil
+}
+
+// readGenerated reads parameter sets by ApplicationSet.
+func readGenerated(name string) (map[string][]any, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, failure.Usage(nil, "--generated: %w", err)
+	}
+	doc, err := yamldoc.Parse(name, data)
+	if err != nil {
+		return nil, failure.Usage(nil, "--generated: %w", err)
+	}
+	sets, ok := doc.Root.Any().(map[string]any)
+	out := map[string][]any{}
+	for set, elements := range sets {
+		list, isList := elements.([]any)
+		ok = ok && isList
+		out[set] = list
+	}
+	if !ok {
+		return nil, failure.Usage([]string{"my-applicationset: [{organization: acme, repository: shop, url: ...}]"}, "--generated %s: expected a list of parameter sets for each ApplicationSet", name)
+	}
+	return out, nil
+}
+
+// counted is a number of things.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// argosyCharts and chartsVersion are where Argosy's charts are, for the versions files.
+const (
+	argosyCharts  = "ghcr.io/argosy-hub/charts"
+	chartsVersion = "0.1.0"
+)

@@ -1,0 +1,167 @@
+package importer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/labels"
+)
+
+// entries are a component's catalog entries by cluster: where its chart is, and how it is
+// installed. Texts that differ become templates over the facts, where there is one.
+func (m *importer) entries(apps []*application) map[string]tree {
+	out := map[string]tree{}
+	set := func(path []string, of func(*application) string) {
+		texts := map[string]string{}
+		for _, a := range apps {
+			if v := of(a); v != "" {
+				texts[a.Cluster] = v
+			}
+		}
+		phrase, ok := m.phrase(texts)
+		for cluster, text := range texts {
+			if text = escaped(text); ok {
+				text = phrase
+			}
+			for i := len(path) - 1; i > 0; i-- {
+				out[cluster] = overlay(out[cluster], tree{path[i-1]: tree{path[i]: text}})
+			}
+			if len(path) == 1 {
+				out[cluster] = overlay(out[cluster], tree{path[0]: text})
+			}
+		}
+	}
+	source := func(key string) func(*application) string {
+		return func(a *application) string { return manifest.Text(a.source(), key) }
+	}
+	set([]string{"chart", "repoURL"}, source("repoURL"))
+	set([]string{"chart", "name"}, source("chart"))
+	set([]string{"chart", "path"}, source("path"))
+	set([]string{"chart", "version"}, source("targetRevision"))
+	if hasNamespaces(apps) {
+		set([]string{"namespace"}, func(a *application) string { return manifest.Text(a.Spec, "destination", "namespace") })
+	}
+	set([]string{"releaseName"}, func(a *application) string { return manifest.Text(a.source(), "helm", "releaseName") })
+	if !apps[0].isChart() {
+		set([]string{"kind"}, func(*application) string { return "manifests" })
+	}
+	return out
+}
+
+// catalogs are the catalog entries of all components by folder. The folder of the least specific
+// level stands for the group's catalog.
+func (m *importer) catalogs(components map[string][]*application) map[string]tree {
+	places := m.places()
+	out := map[string]tree{}
+	for _, name := range slices.Sorted(maps.Keys(components)) {
+		apps := components[name]
+		byFolder := factor(places, m.entries(apps))
+		base := places[0].folders[0]
+		if byFolder[base] == nil {
+			byFolder[base] = tree{}
+		}
+		byFolder[base]["enabled"] = false
+		if selector := m.selector(apps); selector != nil {
+			byFolder[base]["enabled"], byFolder[base]["selector"] = true, selector
+		} else {
+			runs := map[string]tree{}
+			for cluster := range m.members {
+				runs[cluster] = tree{}
+			}
+			for _, a := range apps {
+				runs[a.Cluster] = tree{"enabled": true}
+			}
+			for folder, enabled := range factor(places, runs) {
+				byFolder[folder] = overlay(byFolder[folder], enabled)
+			}
+		}
+		for folder, entry := range byFolder {
+			out[folder] = overlay(out[folder], tree{"components": tree{name: entry}})
+		}
+	}
+	return out
+}
+
+// selector is the selector of a component's cluster generators, where it alone says which members
+// run the component; nil where it does not.
+func (m *importer) selector(apps []*application) tree {
+	var found tree
+	for _, a := range apps {
+		of := selectorsOf(manifest.At(a.set.tree, "spec", "generators"))
+		if len(of) != 1 || found != nil && string(manifest.Canonical(found)) != string(manifest.Canonical(of[0])) {
+			return nil
+		}
+		found = of[0]
+	}
+	if found = withoutSecretType(found); len(found) == 0 {
+		return nil
+	}
+	selector, err := labels.ParseSelector(found)
+	if err != nil {
+		return nil
+	}
+	runs := map[string]bool{}
+	for _, a := range apps {
+		runs[a.Cluster] = true
+	}
+	for cluster, member := range m.members {
+		own := map[string]string{"tenant": member.Tenant, "environment": member.Environment, "fleet_member": "spoke"}
+		for _, c := range m.known {
+			if c.Name == cluster {
+				maps.Copy(own, c.Labels)
+			}
+		}
+		if selector.Matches(own) != runs[cluster] {
+			return nil
+		}
+	}
+	return found
+}
+
+// selectorsOf are the selectors of cluster generators.
+func selectorsOf(generators any) []tree {
+	list, _ := generators.([]any)
+	var out []tree
+	for _, g := range list {
+		if s, ok := manifest.At(g, "clusters", "selector").(tree); ok {
+			out = append(out, s)
+		}
+		for _, kind := range []string{"matrix", "merge"} {
+			out = append(out, selectorsOf(manifest.At(g, kind, "generators"))...)
+		}
+	}
+	return out
+}
+
+// withoutSecretType leaves out what all cluster Secrets have.
+func withoutSecretType(selector tree) tree {
+	out := maps.Clone(selector)
+	if match, ok := out["matchLabels"].(tree); ok {
+		match = maps.Clone(match)
+		delete(match, labels.SecretType)
+		if out["matchLabels"] = match; len(match) == 0 {
+			delete(out, "matchLabels")
+		}
+	}
+	return out
+}
+
+// values are the value files of all components by path.
+func (m *importer) values(components map[string][]*application) map[string]tree {
+	out := map[string]tree{}
+	for name, apps := range components {
+		if !apps[0].isChart() {
+			continue
+		}
+		of := map[string]tree{}
+		for _, a := range apps {
+			of[a.Cluster] = a.values()
+		}
+		for folder, values := range factor(m.places(), of) {
+			out[fmt.Sprintf("%s/%s/%s/values.yaml", folder, m.o.Group, name)] = values
+		}
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package importer
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/secretscan"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// Secrets are the clusters of a file of cluster Secrets, as kubectl get secrets -o yaml writes it.
+// Of a Secret's data it reads the cluster's name, server and project, never the credentials.
+func Secrets(f *snapshot.File) ([]expand.Cluster, error) {
+	docs, err := manifest.Documents(f)
+	if err != nil {
+		return nil, err
+	}
+	var out []expand.Cluster
+	for _, doc := range docs {
+		root, _ := doc.Root.Any().(tree)
+		for _, t := range objects(root) {
+			if c, ok := clusterOf(t); ok {
+				out = append(out, c)
+			}
+		}
+	}
+	return out, nil
+}
+
+// objects are those of a document: itself, or the items of a list.
+func objects(root tree) []tree {
+	if items, list := manifest.Items(root); list {
+		return items
+	}
+	return []tree{root}
+}
+
+// clusterOf is the cluster of a cluster Secret.
+func clusterOf(t tree) (expand.Cluster, bool) {
+	metadata, _ := t["metadata"].(tree)
+	if manifest.Text(t, "kind") != "Secret" || manifest.Text(metadata, "labels", labels.SecretType) != labels.SecretTypeValue {
+		return expand.Cluster{}, false
+	}
+	text := func(key string) string {
+		if plain := manifest.Text(t, "stringData", key); plain != "" {
+			return plain
+		}
+		data, err := base64.StdEncoding.DecodeString(manifest.Text(t, "data", key))
+		if err != nil {
+			return ""
+		}
+		return string(data)
+	}
+	c := expand.Cluster{Server: text("server"), Project: text("project"), Labels: manifest.Texts(metadata["labels"]), Annotations: manifest.Texts(metadata["annotations"])}
+	c.Name = cmp.Or(text("name"), c.Annotations["cluster_name"], c.Labels["cluster_name"], manifest.Text(metadata, "name"))
+	maps.DeleteFunc(c.Annotations, func(key, _ string) bool { return strings.Contains(key, "last-applied") })
+	return c, true
+}
+
+// FromFacts are the clusters of facts.
+func FromFacts(f facts.Set) []expand.Cluster {
+	var out []expand.Cluster
+	for _, name := range f.Names() {
+		c, _ := f.Of(name)
+		out = append(out, expand.Cluster{Name: name, Server: c.Server, Labels: maps.Clone(c.Labels), Annotations: c.Annotations})
+	}
+	return out
+}
+
+// unknownServer stands for a server that nobody knows: metadata does not have it.
+func unknownServer(name string) string { return "https://" + name + ".server.unknown" }
+
+// clusters are those given, else those whose Secrets are in the repository. Their order is that of
+// their names.
+func (m *importer) clusters() error {
+	all := m.o.Clusters
+	from := "the clusters"
+	if all == nil {
+		from = "the repository's cluster Secrets"
+		for _, p := range m.o.Snapshot.Paths() {
+			if f := m.o.Snapshot.File(p); manifest.IsFile(p) && strings.Contains(string(f.Data), labels.SecretType) {
+				found, err := Secrets(f)
+				if err != nil {
+					continue // a template, or no manifest
+				}
+				all = append(all, found...)
+			}
+		}
+	}
+	byName, byServer := map[string]bool{}, map[string]string{}
+	for _, c := range all {
+		c.Name = strings.TrimSpace(c.Name)
+		if byName[c.Name] {
+			return fmt.Errorf("%s have two clusters of the name %q", from, c.Name)
+		}
+		byName[c.Name] = true
+		if c.Server == "" {
+			c.Server = unknownServer(c.Name)
+		}
+		if other := byServer[c.Server]; other != "" {
+			return fmt.Errorf("%s have two clusters with the server %s: %q and %q", from, c.Server, other, c.Name)
+		}
+		byServer[c.Server] = c.Name
+		c.Annotations = m.withoutSecrets(c.Name, c.Annotations)
+		m.known = append(m.known, c)
+	}
+	slices.SortFunc(m.known, func(a, b expand.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// withoutSecrets removes annotations that look like secrets, and names them.
+func (m *importer) withoutSecrets(cluster string, from map[string]string) map[string]string {
+	out := maps.Clone(from)
+	for _, key := range slices.Sorted(maps.Keys(from)) {
+		if looks := secretscan.Classify(key, from[key]); looks != "" {
+			delete(out, key)
+			m.report(problem.Pos{}, fmt.Sprintf("cluster %q: annotation %q", cluster, key), "looks like "+looks+" and is left out")
+		}
+	}
+	return out
+}

@@ -1,0 +1,185 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/memberfile"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/verify"
+)
+
+// Options say what to import. Hub, Group, Snapshot, Tools and SetParameters are required.
+type Options struct {
+	// Hub is the name of the cluster that Argo CD runs on, Group that of the components' group.
+	Hub, Group string
+	// Charts and ChartsVersion are the registry and the version of Argosy's charts.
+	Charts, ChartsVersion string
+	// Snapshot is the repository, and URLs are its addresses; without any, the one that
+	// ApplicationSets name.
+	Snapshot *snapshot.Snapshot
+	URLs     []string
+	// At reads another revision of it; nil where there is one revision alone.
+	At func(revision string) (*snapshot.Snapshot, error)
+	// Repositories are others that ApplicationSets read.
+	Repositories []Repository
+	// ApplicationSets are files to read instead of those in the repository.
+	ApplicationSets []*snapshot.File
+	// Clusters are those that Argo CD knows; nil for the cluster Secrets in the repository.
+	Clusters []expand.Cluster
+	// Generated are the parameter sets of generators that cannot be run, by ApplicationSet.
+	Generated map[string][]any
+	Tools     expand.Tools
+	// SetParameters is Helm's.
+	SetParameters func(values map[string]any, parameters []source.Parameter) error
+}
+
+// Result is the fleet.
+type Result struct {
+	// Files are those of the fleet's repository.
+	Files map[string][]byte
+	// Members, Components and Applications count what was found; Equal are the Applications that
+	// the fleet makes with an equal spec.
+	Members, Components, Applications, Equal int
+	// Lines count the lines of values: of the value files and texts that the Applications are made
+	// of, each once, and of the fleet's value files.
+	LinesBefore, LinesAfter int
+	// Names are the fleet's names of Applications by those of the ApplicationSets.
+	Names map[string]string
+	// Problems are what could not be imported, and what differs.
+	Problems []problem.Problem
+}
+
+type importer struct {
+	o            Options
+	repositories *repositories
+	reader       *verify.Reader
+	known        []expand.Cluster
+	members      map[string]*memberfile.Member // by the cluster's name in Argo CD
+	environments map[string]bool
+	all          int
+	problems     []problem.Problem
+}
+
+// Import makes a fleet. Its error is one that leaves no fleet; what is wrong with single
+// ApplicationSets is in the result.
+func Import(o Options) (*Result, error) {
+	if !labels.IsName(o.Hub) || !labels.IsName(o.Group) {
+		return nil, failure.Usage(nil, "hub %q and group %q have to be names: lower case letters, digits and inner hyphens, at most 63", o.Hub, o.Group)
+	}
+	m := &importer{o: o, members: map[string]*memberfile.Member{}, environments: map[string]bool{}}
+	m.repositories = &repositories{others: o.Repositories, own: o.Snapshot, urls: o.URLs, at: o.At}
+	if err := m.clusters(); err != nil {
+		return nil, failure.Usage(nil, "%w", err)
+	}
+	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: m.repositories.open, Clusters: m.known, Hub: o.Hub}
+	sets := m.applicationSets()
+	if len(sets) == 0 {
+		return nil, &failure.Error{
+			Err: errors.New("no ApplicationSet found"), Problems: m.problems,
+			Hints: []string{"--from names the repository that has them, --applicationsets a file (kubectl get applicationsets -o yaml)"},
+		}
+	}
+	var apps []*application
+	for i := range sets {
+		made, err := m.run(&sets[i])
+		if err != nil {
+			return nil, err
+		}
+		apps = append(apps, made...)
+	}
+	if len(apps) == 0 {
+		return nil, &failure.Error{Err: errors.New("no Application can be imported"), Problems: m.problems, Hints: []string{"--clusters or --facts name the clusters that generators list"}}
+	}
+	if err := m.makeMembers(apps); err != nil {
+		return nil, failure.Usage(nil, "%w", err)
+	}
+	components, err := m.components(sets, apps)
+	if err != nil {
+		return nil, err
+	}
+	return m.fleet(components, apps)
+}
+
+// fail is an error at a place, which ends the import.
+func (m *importer) fail(pos problem.Pos, subject, found string, hints ...string) error {
+	p := problemAt(pos, subject, found, hints...)
+	p.Severity = problem.Error
+	return &failure.Error{Err: p, Problems: []problem.Problem{p}, Hints: []string{"nothing was written"}}
+}
+
+// components are the Applications by component.
+func (m *importer) components(sets []applicationSet, apps []*application) (map[string][]*application, error) {
+	for i := range sets {
+		var own []*application
+		for _, a := range apps {
+			if a.set == &sets[i] {
+				own = append(own, a)
+			}
+		}
+		if len(own) > 0 {
+			m.nameComponents(&sets[i], own)
+		}
+	}
+	if err := m.distinguish(apps); err != nil {
+		return nil, err
+	}
+	out := map[string][]*application{}
+	for _, a := range apps {
+		out[a.component] = append(out[a.component], a)
+	}
+	for _, name := range slices.Sorted(maps.Keys(out)) {
+		var charts, folders []*application
+		for _, a := range out[name] {
+			if a.isChart() {
+				charts = append(charts, a)
+			} else {
+				folders = append(folders, a)
+			}
+		}
+		if len(charts) > 0 && len(folders) > 0 {
+			other := name + "-manifests"
+			if len(out[other]) > 0 {
+				return nil, m.fail(folders[0].set.pos, fmt.Sprintf("component %q", name), "is a chart on some clusters and a folder of manifests on others", "give the two ApplicationSets other names")
+			}
+			for _, a := range folders {
+				a.component = other
+			}
+			out[name], out[other] = charts, folders
+		}
+	}
+	return out, nil
+}
+
+// fleet writes the files, and checks them.
+func (m *importer) fleet(components map[string][]*application, apps []*application) (*Result, error) {
+	files, err := m.files(components)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Files: files, Members: len(m.members), Components: len(components), Applications: len(apps), Names: map[string]string{}}
+	texts := map[string]int{}
+	for _, a := range apps {
+		r.Names[a.Name] = catalog.ApplicationName(a.component, m.members[a.Cluster].Name)
+		maps.Copy(texts, a.Lines)
+	}
+	for _, n := range texts {
+		r.LinesBefore += n
+	}
+	for _, values := range m.values(components) {
+		r.LinesAfter += lines(values)
+	}
+	if r.Equal, err = m.check(files, apps); err != nil {
+		return nil, err
+	}
+	r.Problems = problem.Sorted(m.problems)
+	return r, nil
+}

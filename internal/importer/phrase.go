@@ -1,0 +1,169 @@
+package importer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// escaped is a text that a Go template gives back as it is.
+func escaped(text string) string { return strings.ReplaceAll(text, "{{", "{{`{{`}}") }
+
+// escapedAll escapes all texts of a value.
+func escapedAll(v any) any {
+	switch v := v.(type) {
+	case string:
+		return escaped(v)
+	case tree:
+		out := make(tree, len(v))
+		for key, below := range v {
+			out[key] = escapedAll(below)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = escapedAll(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+// phrase is one template over a member's facts for the texts of several clusters; not ok where
+// there is none. A text of one cluster alone that has its name becomes a template, too: the next
+// cluster has another name.
+func (m *importer) phrase(texts map[string]string) (out string, ok bool) {
+	combinations := []string{"", "n", "e", "t", "ne", "nt", "et", "net"}
+	if len(texts) == 1 {
+		combinations = []string{"n"}
+	}
+	for _, facts := range combinations {
+		seen := map[string]bool{}
+		for cluster, text := range texts {
+			member := m.members[cluster]
+			text = escaped(text)
+			for _, fact := range []struct{ letter, word, template string }{
+				{"n", member.Name, "{{ .name }}"}, {"e", member.Environment, "{{ .environment }}"}, {"t", member.Tenant, "{{ .tenant }}"},
+			} {
+				if strings.Contains(facts, fact.letter) {
+					text = replaceWord(text, fact.word, fact.template)
+				}
+			}
+			seen[text] = true
+		}
+		if len(seen) == 1 {
+			return slices.Collect(maps.Keys(seen))[0], true
+		}
+	}
+	return "", false
+}
+
+// replaceWord replaces a word that stands by itself: between hyphens, slashes, or the ends.
+func replaceWord(text, word, by string) string {
+	var b strings.Builder
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 || word == "" {
+			b.WriteString(text[from:])
+			return b.String()
+		}
+		i += from
+		end := i + len(word)
+		if i > 0 && isAlphanumeric(text[i-1]) || end < len(text) && isAlphanumeric(text[end]) {
+			b.WriteString(text[from:end])
+		} else {
+			b.WriteString(text[from:i] + by)
+		}
+		from = end
+	}
+}
+
+func isAlphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// condition is the condition of a template that holds for some of the clusters, and not for the
+// others.
+func (m *importer) condition(some, others []string) string {
+	for _, fact := range []struct {
+		name string
+		of   func(cluster string) string
+	}{
+		{".environment", func(c string) string { return m.members[c].Environment }},
+		{".tenant", func(c string) string { return m.members[c].Tenant }},
+		{".name", func(c string) string { return m.members[c].Name }},
+	} {
+		values := map[string]bool{}
+		for _, c := range some {
+			values[fact.of(c)] = true
+		}
+		if slices.ContainsFunc(others, func(c string) bool { return values[fact.of(c)] }) {
+			continue
+		}
+		sorted := slices.Sorted(maps.Keys(values))
+		if len(sorted) == 1 {
+			return fmt.Sprintf("eq %s %q", fact.name, sorted[0])
+		}
+		return fmt.Sprintf("has %s (list %s)", fact.name, quoted(sorted))
+	}
+	return "false" // no cluster is two: the names tell them apart
+}
+
+func quoted(all []string) string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = fmt.Sprintf("%q", s)
+	}
+	return strings.Join(out, " ")
+}
+
+// variant are the clusters that have one text.
+type variant struct {
+	text     string
+	clusters []string
+}
+
+// variants are the clusters by their texts, the most clusters last.
+func variants(texts map[string]string) []variant {
+	by := map[string][]string{}
+	for _, cluster := range slices.Sorted(maps.Keys(texts)) {
+		by[texts[cluster]] = append(by[texts[cluster]], cluster)
+	}
+	var out []variant
+	for _, text := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, variant{text, by[text]})
+	}
+	slices.SortStableFunc(out, func(a, b variant) int { return len(a.clusters) - len(b.clusters) })
+	return out
+}
+
+// conditional is the template of texts that no phrase has: with a condition for each of them but
+// that of the most clusters.
+func (m *importer) conditional(texts map[string]string, separate func(string) string) string {
+	all := variants(texts)
+	var b strings.Builder
+	for i, v := range all {
+		switch {
+		case len(all) == 1:
+		case i == len(all)-1:
+			b.WriteString(separate("{{ else }}"))
+		default:
+			var others []string
+			for _, other := range all[i+1:] {
+				others = append(others, other.clusters...)
+			}
+			word := "if"
+			if i > 0 {
+				word = "else if"
+			}
+			b.WriteString(separate("{{ " + word + " " + m.condition(v.clusters, others) + " }}"))
+		}
+		b.WriteString(v.text)
+	}
+	if len(all) > 1 {
+		b.WriteString(separate("{{ end }}"))
+	}
+	return b.String()
+}

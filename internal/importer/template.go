@@ -1,0 +1,251 @@
+package importer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// blueprint is what the ApplicationSet of a component has: components with the same one share it.
+type blueprint struct {
+	template tree
+	patch    string
+	policy   tree // of the ApplicationSet itself
+}
+
+// cascade is the patch that gives an Application the cascading finalizer while its parameter set
+// says so.
+const cascade = `{{- if eq .deletion "cascade" }}
+metadata:
+  finalizers:
+    - resources-finalizer.argocd.argoproj.io
+{{- end }}
+`
+
+// blueprintOf writes the template of a component: what all of its Applications have in common, and
+// a patch for what they have not.
+func (m *importer) blueprintOf(apps []*application) (blueprint, error) {
+	namespaced := hasNamespaces(apps)
+	trees := map[string]any{}
+	for _, a := range apps {
+		trees[a.Cluster] = m.templateOf(a, namespaced)
+	}
+	shared, rest := m.unify(nil, trees)
+	out := blueprint{policy: policyOf(apps[0].set.tree)}
+	out.template, _ = shared.(tree)
+	patches := map[string]string{}
+	for cluster, left := range rest {
+		t, _ := left.(tree)
+		if metadata, ok := t["metadata"]; ok {
+			m.report(apps[0].set.pos, fmt.Sprintf("component %q", apps[0].component), "labels or annotations that only some of its Applications have are left out: "+oneLine(string(manifest.Canonical(metadata))))
+			t = maps.Clone(t)
+			delete(t, "metadata")
+		}
+		patches[cluster] = ""
+		if len(t) > 0 {
+			text, err := yamldoc.FromAny(nil, t).YAML()
+			if err != nil {
+				return blueprint{}, err
+			}
+			patches[cluster] = string(text)
+		}
+	}
+	if len(patches) > 0 {
+		for _, a := range apps {
+			if _, ok := patches[a.Cluster]; !ok {
+				patches[a.Cluster] = ""
+			}
+		}
+		out.patch = m.conditional(patches, func(condition string) string { return "{{-" + strings.TrimPrefix(condition, "{{") + "\n" })
+	}
+	if out.patch != "" {
+		out.patch = strings.TrimSuffix(out.patch, "\n") + "\n"
+	}
+	out.patch += cascade
+	return out, nil
+}
+
+// hasNamespaces reports whether all of a component's Applications name a namespace.
+func hasNamespaces(apps []*application) bool {
+	return !slices.ContainsFunc(apps, func(a *application) bool { return manifest.Text(a.Spec, "destination", "namespace") == "" })
+}
+
+// templateOf is the template of one Application: the facts of its parameter set in the place of
+// what the catalog and the hierarchy have, and all else as it is.
+func (m *importer) templateOf(a *application, namespaced bool) tree {
+	spec, _ := escapedAll(a.Spec).(tree)
+	destination := manifest.Copy(spec["destination"])
+	destination["name"] = m.destinationName()
+	if namespaced {
+		destination["namespace"] = "{{ .namespace }}"
+	}
+	spec["destination"] = destination
+	list, _ := spec["sources"].([]any)
+	list = slices.Clone(list)
+	main := manifest.Copy(list[a.main])
+	for key, text := range map[string]string{"repoURL": "{{ .chart.repoURL }}", "path": "{{ .chart.path }}", "targetRevision": "{{ .chart.version }}"} {
+		main[key] = text
+	}
+	delete(main, "chart")
+	if a.isChart() {
+		helm := manifest.Copy(main["helm"])
+		helm["releaseName"], helm["values"] = "{{ .releaseName }}", "{{ .helmValues }}"
+		main["helm"], main["chart"] = helm, "{{ .chart.name }}"
+	}
+	list[a.main] = main
+	delete(spec, "sources")
+	if len(list) == 1 {
+		spec["source"] = main
+	} else {
+		spec["sources"] = list
+	}
+	metadata, _ := escapedAll(a.metadata).(tree)
+	metadata = manifest.Copy(metadata)
+	labels := manifest.Copy(metadata["labels"])
+	for key, fact := range map[string]string{"cluster": ".name", "component": ".component", "environment": ".environment", "group": ".group", "release": ".release", "tenant": ".tenant"} {
+		labels["argosy.dev/"+key] = "{{ " + fact + " }}"
+	}
+	metadata["labels"], metadata["name"] = labels, "{{ .applicationName }}"
+	return tree{"metadata": metadata, "spec": spec}
+}
+
+// destinationName is the template of a cluster's name in Argo CD: the member's, but for clusters
+// whose name no member can have.
+func (m *importer) destinationName() string {
+	texts := map[string]string{}
+	for _, cluster := range slices.Sorted(maps.Keys(m.members)) {
+		if texts[cluster] = "{{ .name }}"; m.members[cluster].Name != cluster {
+			texts[cluster] = escaped(cluster)
+		}
+	}
+	return m.conditional(texts, func(s string) string { return s })
+}
+
+// unify is what the values of clusters at a path have in common, and what is left of each. Texts
+// that differ become templates, where there is one.
+func (m *importer) unify(at []string, of map[string]any) (shared any, rest map[string]any) {
+	clusters := slices.Sorted(maps.Keys(of))
+	first := of[clusters[0]]
+	texts, trees, lists := map[string]string{}, map[string]tree{}, map[string][]any{}
+	same := true
+	for _, c := range clusters {
+		same = same && string(manifest.Canonical(of[c])) == string(manifest.Canonical(first))
+		switch v := of[c].(type) {
+		case string:
+			texts[c] = v
+		case tree:
+			trees[c] = v
+		case []any:
+			lists[c] = v
+		}
+	}
+	switch {
+	case same:
+		return first, nil
+	case len(texts) == len(clusters):
+		if text, ok := m.unescapedPhrase(texts); ok {
+			return text, nil
+		}
+		if len(at) == 2 && at[1] == "project" || len(at) > 1 && at[0] == "metadata" { // what a patch may not set
+			return m.conditional(texts, func(s string) string { return s }), nil
+		}
+	case len(trees) == len(clusters):
+		return m.unifyTrees(at, clusters, trees)
+	case len(lists) == len(clusters):
+		if items, ok := m.unifyLists(at, clusters, lists); ok {
+			return items, nil
+		}
+	}
+	return nil, of
+}
+
+// unescapedPhrase is a phrase of texts that are escaped already.
+func (m *importer) unescapedPhrase(texts map[string]string) (string, bool) {
+	for _, text := range texts {
+		if strings.Contains(text, "{{") {
+			return "", false
+		}
+	}
+	return m.phrase(texts)
+}
+
+func (m *importer) unifyTrees(at, clusters []string, trees map[string]tree) (shared any, rest map[string]any) {
+	out, left := tree{}, map[string]tree{}
+	keys := map[string]bool{}
+	for _, t := range trees {
+		for key := range t {
+			keys[key] = true
+		}
+	}
+	leave := func(cluster, key string, v any) {
+		if left[cluster] == nil {
+			left[cluster] = tree{}
+		}
+		left[cluster][key] = v
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		below := map[string]any{}
+		for _, c := range clusters {
+			if v, ok := trees[c][key]; ok {
+				below[c] = v
+			}
+		}
+		if len(below) < len(clusters) {
+			for c, v := range below {
+				leave(c, key, v)
+			}
+			continue
+		}
+		v, more := m.unify(append(slices.Clip(at), key), below)
+		if v != nil {
+			out[key] = v
+		}
+		for c, v := range more {
+			leave(c, key, v)
+		}
+	}
+	rest = map[string]any{}
+	for c, t := range left {
+		rest[c] = t
+	}
+	return out, rest
+}
+
+// unifyLists unifies lists item by item; a patch could replace them as a whole alone.
+func (m *importer) unifyLists(at, clusters []string, lists map[string][]any) ([]any, bool) {
+	var out []any
+	for i := range lists[clusters[0]] {
+		below := map[string]any{}
+		for _, c := range clusters {
+			if len(lists[c]) != len(lists[clusters[0]]) {
+				return nil, false
+			}
+			below[c] = lists[c][i]
+		}
+		v, rest := m.unify(append(slices.Clip(at), "-"), below)
+		if len(rest) > 0 {
+			return nil, false
+		}
+		out = append(out, v)
+	}
+	return out, true
+}
+
+// policyOf is what an ApplicationSet says besides its generators and template.
+func policyOf(set tree) tree {
+	spec, _ := set["spec"].(tree)
+	out := tree{}
+	for _, key := range []string{"strategy", "ignoreApplicationDifferences"} {
+		if v, ok := spec[key]; ok {
+			out[key] = v
+		}
+	}
+	policy := manifest.Copy(spec["syncPolicy"])
+	policy["preserveResourcesOnDeletion"] = true
+	out["syncPolicy"] = policy
+	return out
+}

@@ -1,0 +1,169 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
+)
+
+// InCluster is the address by which Argo CD reaches the cluster that it runs on, and InClusterName
+// the name of that cluster where no Secret names it.
+const (
+	InCluster     = "https://kubernetes.default.svc"
+	InClusterName = "in-cluster"
+)
+
+// Application is one in its normal form.
+type Application struct {
+	Name string
+	// Cluster is the destination's name; the hub's own for the cluster that Argo CD runs on.
+	Cluster string
+	// Spec is the normal form (rule 2).
+	Spec manifest.Tree
+	// Lines are the lines of each value file, and of each other text of values, that it is made of.
+	Lines map[string]int
+}
+
+// Reader reads Applications. All fields but Clusters are required.
+type Reader struct {
+	// Normalize is Argo CD's (expand.ApplicationSets).
+	Normalize func(manifest.Tree) (manifest.Tree, error)
+	// SetParameters is Helm's.
+	SetParameters func(values map[string]any, parameters []source.Parameter) error
+	// Open is a Git repository at a revision.
+	Open expand.Open
+	// Clusters are those with a known server.
+	Clusters []expand.Cluster
+	// Hub is the name of the cluster that Argo CD runs on.
+	Hub string
+}
+
+// Unreadable is why an Application has no normal form. Hint may be empty.
+type Unreadable struct{ Text, Hint string }
+
+func (u *Unreadable) Error() string { return u.Text }
+
+// Read is the normal form of an Application (rules 2 to 6).
+func (r *Reader) Read(tree manifest.Tree) (Application, error) {
+	normal, err := r.Normalize(tree)
+	if err != nil {
+		return Application{}, err
+	}
+	a := Application{Name: manifest.Text(tree, "metadata", "name"), Lines: map[string]int{}}
+	a.Spec, _ = normal["spec"].(manifest.Tree)
+	if a.Spec == nil {
+		return Application{}, &Unreadable{Text: "has no spec"}
+	}
+	destination := manifest.Copy(a.Spec["destination"])
+	if a.Cluster, err = r.cluster(destination); err != nil {
+		return Application{}, err
+	}
+	delete(destination, "server")
+	destination["name"] = a.Cluster
+	a.Spec["destination"] = destination
+	if a.Spec["sources"], err = r.sources(&a); err != nil {
+		return Application{}, err
+	}
+	delete(a.Spec, "source")
+	return a, nil
+}
+
+// cluster is the name of a destination's cluster.
+func (r *Reader) cluster(destination manifest.Tree) (string, error) {
+	name, server := manifest.Text(destination, "name"), manifest.Text(destination, "server")
+	if name == "" && server == "" {
+		return "", &Unreadable{Text: "has no destination"}
+	}
+	for _, c := range r.Clusters {
+		if name == c.Name || name == "" && server == c.Server {
+			if c.Server == InCluster {
+				return r.Hub, nil
+			}
+			return c.Name, nil
+		}
+	}
+	switch {
+	case server == InCluster || name == InClusterName:
+		return r.Hub, nil
+	case name == "":
+		return "", &Unreadable{
+			Text: fmt.Sprintf("deploys to %s, and no cluster is known to have that server", source.Shown(server)),
+			Hint: "--clusters takes the exported cluster Secrets, with their names and servers",
+		}
+	}
+	return name, nil
+}
+
+// sources are those of an Application in their normal form (rules 3 to 5).
+func (r *Reader) sources(a *Application) ([]any, error) {
+	all := source.Of(manifest.Tree{"spec": a.Spec})
+	list, _ := a.Spec["sources"].([]any)
+	if len(list) == 0 {
+		list = []any{a.Spec["source"]}
+	}
+	var out []any
+	for i, s := range all {
+		tree := manifest.Copy(list[i])
+		if manifest.Text(tree, "targetRevision") == "" {
+			tree["targetRevision"] = "HEAD"
+		}
+		isChart, err := r.isChart(a.Name, s)
+		if err != nil {
+			return nil, err
+		}
+		if isChart {
+			if tree["helm"], err = r.helm(a, s, all); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, tree)
+	}
+	return withoutReferences(out), nil
+}
+
+// isChart reports whether Helm renders a source. Argo CD looks into the folder of one without
+// options.
+func (r *Reader) isChart(application string, s source.Source) (bool, error) {
+	switch {
+	case s.Chart != "" || s.Helm != nil:
+		return true, nil
+	case len(s.Explicit) > 0 || s.Path == "":
+		return false, nil
+	}
+	snap, err := r.Open(s.RepoURL, s.Revision)
+	if err != nil {
+		return false, err
+	}
+	if own := path.Join(s.Path, ".argocd-source-"+application+".yaml"); snap.File(own) != nil {
+		return false, &Unreadable{Text: own + " is for an Application of this name alone", Hint: "move what it sets into the Application's source"}
+	}
+	return snap.File(path.Join(s.Path, "Chart.yaml")) != nil, nil
+}
+
+// withoutReferences leaves out sources that no value file names any more, and their names.
+func withoutReferences(all []any) []any {
+	named := func(ref string) bool {
+		return slices.ContainsFunc(all, func(s any) bool {
+			return strings.Contains(string(manifest.Canonical(manifest.At(s, "helm"))), `"$`+ref+"/")
+		})
+	}
+	out := []any{}
+	for _, s := range all {
+		tree, _ := s.(manifest.Tree)
+		if ref := manifest.Text(tree, "ref"); ref != "" && !named(ref) {
+			tree = maps.Clone(tree)
+			delete(tree, "ref")
+			if tree["path"] == nil && tree["chart"] == nil && len(all) > 1 {
+				continue
+			}
+		}
+		out = append(out, tree)
+	}
+	return out
+}

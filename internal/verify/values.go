@@ -1,0 +1,158 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// helm are the options of a chart's source, with one tree of values (rule 3).
+func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (manifest.Tree, error) {
+	out := maps.Clone(s.Helm)
+	if out == nil {
+		out = manifest.Tree{}
+	}
+	for _, key := range []string{"values", "valuesObject", "parameters", "valueFiles", "ignoreMissingValueFiles"} {
+		delete(out, key)
+	}
+	if manifest.Text(out, "releaseName") == "" {
+		out["releaseName"] = a.Name
+	}
+	var layers []hierarchy.Layer
+	var unread []any
+	optional, _ := s.Helm["ignoreMissingValueFiles"].(bool)
+	for i, name := range manifest.Strings(s.Helm["valueFiles"]) {
+		file, remote, err := r.valueFile(s, all, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case remote && len(layers) > 0:
+			return nil, &Unreadable{
+				Text: fmt.Sprintf("value file %s is in the remote chart, and comes after a file of a repository", name),
+				Hint: "the values of Argosy come after all files of the chart; name the chart's own files first",
+			}
+		case remote:
+			unread = append(unread, name)
+		case file == nil && !optional:
+			return nil, &Unreadable{Text: fmt.Sprintf("value file %s is not there: Argo CD fails, too", name)}
+		case file == nil, i == 0 && s.Chart == "" && file.Path == path.Join(s.Path, "values.yaml"): // the chart's defaults
+		default:
+			layer, err := layerOf(file.Path, file.Data)
+			if err != nil {
+				return nil, err
+			}
+			layers = append(layers, layer)
+			a.Lines[file.Path] = linesOf(string(file.Data))
+		}
+	}
+	if len(unread) > 0 {
+		out["valueFiles"] = unread
+		if optional {
+			out["ignoreMissingValueFiles"] = true
+		}
+	}
+	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok && len(object) > 0 { // Argo CD: it wins over values as a whole
+		root := yamldoc.FromAny(nil, exact(object))
+		text, _ := root.YAML()
+		layers = append(layers, hierarchy.Layer{Level: "valuesObject", Root: root})
+		a.Lines[string(text)] = linesOf(string(text))
+	} else if text := manifest.Text(s.Helm, "values"); text != "" {
+		layer, err := layerOf("values of the Application", []byte(text))
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, layer)
+		a.Lines[text] = linesOf(text)
+	}
+	values := map[string]any{}
+	if merged := hierarchy.Merge(layers, nil); merged != nil && merged.Root.IsMap() {
+		values, _ = merged.Root.Any().(map[string]any)
+	}
+	if err := r.SetParameters(values, parameters(s.Helm)); err != nil {
+		return nil, &Unreadable{Text: err.Error()}
+	}
+	for _, p := range parameters(s.Helm) {
+		a.Lines[p.Name+"="+p.Value] = 1
+	}
+	if len(values) > 0 {
+		out["values"] = exact(values)
+	}
+	return out, nil
+}
+
+// layerOf reads values; a file without any is an empty layer.
+func layerOf(name string, data []byte) (hierarchy.Layer, error) {
+	doc, err := yamldoc.ParseLenient(name, data, nil)
+	if err != nil {
+		return hierarchy.Layer{}, &Unreadable{Text: err.Error()}
+	}
+	return hierarchy.Layer{Level: name, Path: name, Root: doc.Root}, nil
+}
+
+// parameters are those of a source.
+func parameters(helm manifest.Tree) []source.Parameter {
+	list, _ := helm["parameters"].([]any)
+	var out []source.Parameter
+	for _, p := range list {
+		forced, _ := manifest.At(p, "forceString").(bool)
+		out = append(out, source.Parameter{Name: manifest.Text(p, "name"), Value: manifest.Text(p, "value"), ForceString: forced})
+	}
+	return out
+}
+
+// exact is a value with the types of encoding/json, its numbers as they are written.
+func exact(v any) any {
+	dec := json.NewDecoder(bytes.NewReader(manifest.Canonical(v)))
+	dec.UseNumber()
+	var out any
+	if dec.Decode(&out) != nil {
+		return v
+	}
+	return out
+}
+
+// valueFile finds a value file: nil where it is not there, remote where it is in a remote chart or
+// at a URL.
+func (r *Reader) valueFile(s source.Source, all []source.Source, name string) (file *snapshot.File, remote bool, err error) {
+	of, p := s, path.Join(s.Path, name)
+	switch {
+	case strings.Contains(name, "://"):
+		return nil, true, nil
+	case strings.HasPrefix(name, "$"):
+		ref, rest, _ := strings.Cut(name[1:], "/")
+		i := slices.IndexFunc(all, func(s source.Source) bool { return s.Ref != "" && s.Ref == ref })
+		if i < 0 {
+			return nil, false, &Unreadable{Text: fmt.Sprintf("value file %s: no source has ref %s", name, ref)}
+		}
+		of, p = all[i], rest
+	case s.Chart != "":
+		return nil, true, nil
+	case strings.HasPrefix(name, "/"):
+		p = strings.TrimPrefix(name, "/")
+	}
+	clean, err := snapshot.CleanPath(path.Clean(p))
+	if err != nil {
+		return nil, false, &Unreadable{Text: fmt.Sprintf("value file %s: %v", name, err)}
+	}
+	snap, err := r.Open(of.RepoURL, of.Revision)
+	if err != nil {
+		return nil, false, err
+	}
+	if file = snap.File(clean); file != nil && file.Err != nil {
+		return nil, false, &Unreadable{Text: file.Err.Error()}
+	}
+	return file, false, nil
+}
+
+// linesOf counts the lines of a text.
+func linesOf(text string) int { return strings.Count(strings.TrimSuffix(text, "\n")+"\n", "\n") }
