@@ -21,6 +21,9 @@ COSIGN                := $(CACHE)/tools/cosign-$(COSIGN_VERSION)-$(shell $(GO) e
 GOVULNCHECK_VERSION   := v1.9.0
 GOVULNCHECK           := $(CACHE)/tools/govulncheck-$(GOVULNCHECK_VERSION)-$(shell $(GO) env GOVERSION)/govulncheck
 
+# promtool of the PATH, or of Debian's package, which is not installed: its service would listen.
+PROMTOOL := $(or $(shell command -v promtool),$(CACHE)/tools/promtool)
+
 # What `make run` serves; for example: make run HUB=hub-us LISTEN=127.0.0.1:8080
 SOURCE ?= .
 HUB    ?= hub-eu
@@ -79,7 +82,8 @@ test: ## Run every test but e2e, and go vet (CASES=20: twenty times as many gene
 
 .PHONY: e2e
 e2e: export GENERATOR_PLUGIN = $(if $(IMAGE),$(CURDIR)/hack/image-run.sh)
-e2e: build bin/hub $(if $(IMAGE),image-root) ## Run the flows on a whole hub of real components (IMAGE=1: the service from its image)
+e2e: export PROMTOOL := $(PROMTOOL)
+e2e: build bin/hub $(PROMTOOL) $(if $(IMAGE),image-root) ## Run the flows on a whole hub of real components (IMAGE=1: the service from its image)
 	bin/hub --build --argocd $(ARGOCD)
 	cd test/kustomizations && $(GO) vet ./... && $(GO) test ./...
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
@@ -238,9 +242,6 @@ $(GOLANGCI_LINT):
 .PHONY: docs
 docs: ## Write the references of the commands again
 	$(GO) test ./cmd/... -run 'DocIsUpToDate$$' -update
-
-# promtool of the PATH, or of Debian's package, which is not installed: its service would listen.
-PROMTOOL := $(or $(shell command -v promtool),$(CACHE)/tools/promtool)
 
 .PHONY: alerts
 alerts: $(PROMTOOL) ## Test the alerts of charts/generator-plugin with promtool

@@ -51,15 +51,24 @@ type replica struct {
 }
 
 // servingAt is what the service says when it serves.
-var servingAt = regexp.MustCompile(`^generator-plugin: serving .* at (http://[^,]+),`)
+var servingAt = regexp.MustCompile(`^generator-plugin: serving .* at (https?://[^,]+),`)
 
 // replica starts a service and waits until it serves.
 func startReplica(t *testing.T, repository, kubeconfig, token string) *replica {
 	t.Helper()
+	return startService(t, servingAt, "--source", repository, "--token-file", token, "--kubeconfig", kubeconfig, "--state", "kubernetes", "--state-namespace", stateNamespace)
+}
+
+// listeningAt is what the service logs when it listens, with or without something to serve.
+var listeningAt = regexp.MustCompile(` msg=listening address=(\S+) `)
+
+// startService starts a service of the hub with further arguments, and waits until it prints its
+// address.
+func startService(t *testing.T, prints *regexp.Regexp, args ...string) *replica {
+	t.Helper()
 	binary, err := filepath.Abs(filepath.Join("..", "..", "bin", "generator-plugin"))
 	must(t, err)
-	r := &replica{read: make(chan struct{}), command: exec.CommandContext(t.Context(), binary, "--source", repository, "--hub", "hub", "--listen", "127.0.0.1:0",
-		"--token-file", token, "--kubeconfig", kubeconfig, "--state", "kubernetes", "--state-namespace", stateNamespace)}
+	r := &replica{read: make(chan struct{}), command: exec.CommandContext(t.Context(), binary, append([]string{"--hub", "hub", "--listen", "127.0.0.1:0"}, args...)...)}
 	stderr, err := r.command.StderrPipe()
 	must(t, err)
 	must(t, r.command.Start())
@@ -70,7 +79,7 @@ func startReplica(t *testing.T, repository, kubeconfig, token string) *replica {
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
 			t.Log(lines.Text())
-			if m := servingAt.FindStringSubmatch(lines.Text()); m != nil {
+			if m := prints.FindStringSubmatch(lines.Text()); m != nil {
 				found <- m[1]
 			}
 		}
@@ -78,7 +87,7 @@ func startReplica(t *testing.T, repository, kubeconfig, token string) *replica {
 	select {
 	case r.url = <-found:
 	case <-time.After(time.Minute):
-		t.Fatal("the service does not serve")
+		t.Fatalf("the service does not print %s", prints)
 	}
 	return r
 }
@@ -107,11 +116,10 @@ func (r *replica) ask(t *testing.T) string {
 
 const stateToken = "0123456789abcdef"
 
-// TestState: with the permissions that the chart gives, on a real API server, replicas keep a state
-// that takes several ConfigMaps, answer the same bytes while a member is broken, and so does one
-// that starts when all others were killed.
-func TestState(t *testing.T) {
-	cluster := testcluster.Start(t)
+// sharedState: with the permissions that the chart gives, on a real API server, replicas keep a
+// state that takes several ConfigMaps and answer the same bytes while a member is broken. So does
+// one that starts when all others were killed.
+func sharedState(t *testing.T, cluster *testcluster.Cluster) {
 	must(t, cluster.Client.Namespace(t.Context(), stateNamespace))
 	must(t, cluster.Client.Apply(t.Context(), "", []byte(stateAccess)))
 	kubeconfig, token := filepath.Join(t.TempDir(), "kubeconfig"), filepath.Join(t.TempDir(), "token")

@@ -267,6 +267,9 @@ func (p *Plugin) Follow(ctx context.Context) {
 	})
 }
 
+// Sync has the volumes follow their Secrets and ConfigMaps once.
+func (p *Plugin) Sync(ctx context.Context) error { return p.pod.mount(ctx, p.o.Client) }
+
 // Labels are those of the Deployment's pods, by which a Service finds them.
 func (p *Plugin) Labels() map[string]string { return p.pod.labels }
 
