@@ -63,7 +63,7 @@ func links(t *testing.T, page string) (out []string) {
 func TestEveryPageAndLink(t *testing.T) {
 	t.Parallel()
 	server := site(t, wide(t))
-	seen := crawl(t, server, secret, "/", "/?by=tenant", "/?q=thr", "/?q=nothing-has-this-name", "/?label=tenant%3Dretail", "/signin")
+	seen := crawl(t, server, secret, "/", "/?by=tenant", "/?q=thr", "/?q=nothing-has-this-name", "/?label=tenant%3Dretail", "/signin", "/compare?a=hub/one&b=four", "/find?path=from")
 	views := map[string]bool{}
 	for path, r := range seen {
 		if r.code != 200 {
@@ -90,7 +90,7 @@ func TestEveryPageAndLink(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"/", "/component", "/cluster", "/why", "/held", "/api/v1/matrix", "/api/v1/component", "/api/v1/cluster", "/api/v1/why", "/api/v1/held"} {
+	for _, name := range []string{"/", "/component", "/cluster", "/why", "/held", "/compare", "/outliers", "/find", "/api/v1/compare", "/api/v1/outliers", "/api/v1/find", "/api/v1/matrix", "/api/v1/component", "/api/v1/cluster", "/api/v1/why", "/api/v1/held"} {
 		if !views[name] {
 			t.Errorf("no link leads to %s", name)
 		}
@@ -100,7 +100,7 @@ func TestEveryPageAndLink(t *testing.T) {
 // invalid are the faults of a page: elements that are not closed in order, markup that a
 // Content-Security-Policy refuses, two elements of one id, fields and pictures without a name.
 func invalid(page string) (problems []string) {
-	void := []string{"meta", "link", "img", "input", "br", "hr"}
+	void := []string{"meta", "link", "img", "input", "br", "hr", "wbr"}
 	var open []string
 	ids := map[string]bool{}
 	inLabel := false
@@ -166,7 +166,7 @@ func TestScopeHidesOtherClusters(t *testing.T) {
 		hubTwo: {"secretive", "three", "four", "retail", "bank"},
 	}
 	for token, names := range foreign {
-		from := []string{"/", "/?by=hub", "/?q=secretive", "/?q=laboratory", "/held"}
+		from := []string{"/", "/?by=hub", "/?q=secretive", "/?q=laboratory", "/held", "/outliers", "/find?path=from", "/compare?a=one&b=secretive", "/compare?a=hub-2/laboratory&b=one"}
 		for _, cluster := range []string{"one", "two", "three", "laboratory", "secretive", "nobody", "hub", "hub-2"} {
 			for _, hub := range []string{"", "hub-2"} {
 				q := url.Values{"cluster": {cluster}, "hub": {hub}, "group": {"addons"}, "component": {"dns"}}

@@ -68,6 +68,7 @@ func wide(t testing.TB) *fleet {
 		"addons/tenants/retail/clusters/four/addons/dns/values.yaml": "from: \"four <b>&\"\nreplicas: 3\n",
 		fleettest.OneCatalog:                                         "dns: {chart: {version: 0.9.0}}\n",
 	})
+	files["versions/applicationSets.yaml"] += "    - {type: edge, chartRepoRevision: v3}\n"
 	f := &fleet{}
 	f.serve(t, "1111111111111111111111111111111111111111", files, facts.Set{})
 	f.serve(t, "2222222222222222222222222222222222222222", files.With(fleettest.Tree{

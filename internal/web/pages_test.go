@@ -28,7 +28,7 @@ func TestWhyHasPlaces(t *testing.T) {
 			t.Errorf("the matrix lacks %q", want)
 		}
 	}
-	why := get(t, server, secret, "/why?cluster=four&group=addons&component=dns").body
+	why := strings.ReplaceAll(get(t, server, secret, "/why?cluster=four&group=addons&component=dns").body, "<wbr>", "")
 	for _, want := range []string{
 		"four &lt;b&gt;&amp;", "https://github.com/example/fleet/blob/2222222222222222222222222222222222222222/addons/tenants/retail/clusters/four/addons/dns/values.yaml#L1",
 		"addons/defaults/addons/dns/values.yaml:1",
@@ -37,11 +37,38 @@ func TestWhyHasPlaces(t *testing.T) {
 			t.Errorf("the page lacks %q: %s", want, why)
 		}
 	}
-	held := get(t, server, secret, "/held").body
+	held := strings.ReplaceAll(get(t, server, secret, "/held").body, "<wbr>", "")
 	for _, want := range []string{"fleet/fleet-members/hub/two.yaml:1", "a commit that fixes this place", "2026-11-23T11:00:00Z", "lifecycle: active, or retired", "fleet/fleet-members/hub-2/laboratory.yaml:1"} {
 		if !strings.Contains(held, want) {
 			t.Errorf("held back lacks %q: %s", want, held)
 		}
+	}
+}
+
+// Two clusters, the outliers and a search each say what differs, with both places.
+func TestDifferencesHavePlaces(t *testing.T) {
+	t.Parallel()
+	server := site(t, wide(t))
+	const own, system = "addons/tenants/retail/clusters/four/addons/dns/values.yaml", "addons/defaults/addons/dns/values.yaml"
+	for path, want := range map[string][]string{
+		"/compare?a=one&b=hub/four":     {"0.9.0", "1.0.0", "from", "replicas", "not set", own, system},
+		"/compare?a=hub/three&b=three":  {"No difference"},
+		"/outliers":                     {"0.9.0", "6 of 7 in prod", "<b>edge</b> of addons"},
+		"/outliers?tenant=bank":         {"Every cluster has the version of its environment"},
+		"/find?path=from":               {own, system, ">system<", "this is it"},
+		"/find?path=replicas":           {">3<", own},
+		"/find?path=nosuch":             {"Nobody sets it"},
+		"/find?path=from&environment=x": {"Nobody sets it"},
+	} {
+		body := strings.ReplaceAll(get(t, server, secret, path).body, "<wbr>", "")
+		for _, text := range want {
+			if !strings.Contains(body, text) {
+				t.Errorf("%s lacks %q: %s", path, text, body)
+			}
+		}
+	}
+	if r := get(t, server, retail, "/outliers"); strings.Contains(r.body, "edge") {
+		t.Error("a token of a tenant cannot know that no cluster has a release")
 	}
 }
 

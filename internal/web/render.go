@@ -196,6 +196,7 @@ var templates = func() map[string]*template.Template {
 // functions are those of the templates.
 var functions = template.FuncMap{
 	"asset": func(name string) string { return "/assets/" + name + "?v=" + assetVersion },
+	"parts": func(path string) []string { return strings.SplitAfter(path, "/") },
 	"short": shortRevision,
 	"time":  func(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" },
 	"rfc":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },

@@ -48,6 +48,9 @@ var views = []view{
 	{"/cluster", "/api/v1/cluster", "cluster", []string{"hub", "cluster"}, cluster},
 	{"/why", "/api/v1/why", "why", []string{"hub", "cluster", "group", "component", "path"}, why},
 	{"/held", "/api/v1/held", "held", nil, held},
+	{"/outliers", "/api/v1/outliers", "outliers", filters, outliers},
+	{"/compare", "/api/v1/compare", "compare", []string{"a", "b"}, compare},
+	{"/find", "/api/v1/find", "find", append([]string{"path"}, filters...), find},
 }
 
 // routes routes all requests.

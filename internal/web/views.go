@@ -45,3 +45,17 @@ func why(q *request) (any, string, error) {
 func held(q *request) (any, string, error) {
 	return q.index.Held(q.bearer, q.complete(), q.status, q.site.o.Refused()), "Held back", nil
 }
+
+func outliers(q *request) (any, string, error) {
+	return q.index.Outliers(q.bearer, q.complete(), q.filter()), "Outliers", nil
+}
+
+func compare(q *request) (any, string, error) {
+	m, err := q.index.Compare(q.bearer, q.Get("a"), q.Get("b"))
+	return m, "Compare", err
+}
+
+func find(q *request) (any, string, error) {
+	m, err := q.index.Find(q.bearer, q.filter(), q.Get("path"))
+	return m, "Find a value", err
+}
