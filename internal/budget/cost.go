@@ -15,7 +15,7 @@ const (
 	Steps Kind = iota
 	// Written are the bytes that templates write.
 	Written
-	// Text is the text of all values that are read, in bytes.
+	// Text are the bytes that all values that are read take when they are written.
 	Text
 	// Kept are the values in catalogs and registrations of a tenant's levels, which the service
 	// keeps in memory for each member.
@@ -31,7 +31,7 @@ var limits = [kinds]struct {
 }{
 	Steps:   {"steps", 4_000_000, 16_000_000, 200_000},
 	Written: {"bytes of text by templates", 4 << 20, 16 << 20, 128 << 10},
-	Text:    {"bytes of values", 16 << 20, 32 << 20, 1 << 20},
+	Text:    {"bytes of values", 4 << 20, 16 << 20, 384 << 10},
 	Kept:    {"values in catalogs and registrations", 500_000, 500_000, 2_000},
 }
 

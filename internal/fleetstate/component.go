@@ -29,6 +29,8 @@ type Component struct {
 	// where no catalog has one.
 	EntryTree *hierarchy.Tree
 	Entry     *catalog.Entry
+	// Quarantine tells why a tenant's part of the entry is left out: it does not fit the query's.
+	Quarantine string
 	// Values is the merged tree; only computed when the component is enabled, or by Complete.
 	Values *hierarchy.Tree
 
@@ -53,7 +55,18 @@ func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hie
 // Base is the request's catalog entry, nil for the layout's catalog. Problems are the cluster's
 // own.
 func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
-	return b.resolve(c, g, component, base, budget.NewAccount(c.Member.Name))
+	account := budget.NewAccount(c.Member.Name)
+	out, problems := b.resolve(c, g, component, base, account)
+	if base == nil || len(problems) == 0 {
+		return out, problems
+	}
+	for _, form := range tenantForms {
+		if r, faults := b.resolve(c, b.withoutForm(g, component, form), component, base, account); len(faults) == 0 && r.Enabled == out.Enabled {
+			r.Quarantine = quarantineText(problems[0])
+			return r, nil
+		}
+	}
+	return out, problems
 }
 
 // resolve is Resolve that charges an account.
@@ -89,10 +102,10 @@ func (b *Resolver) entry(c *Cluster, g *Group, component string, base *yamldoc.N
 		catalogs = withBase(catalogs, component, base)
 	}
 	out, problems := b.MergeEntry(catalogs, component)
+	out.Enabled = out.Entry != nil && out.Entry.Enabled && out.Entry.Selector.Matches(c.Labels.All)
 	if !out.Known || len(problems) > 0 {
 		return out, c.Attribute(problems)
 	}
-	out.Enabled = out.Entry.Enabled && out.Entry.Selector.Matches(c.Labels.All)
 	return out, nil
 }
 
@@ -118,6 +131,11 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 		if err != nil {
 			return out, c.Attribute(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
 		}
+		if root != l.Root {
+			if err := account.Charge(l.Root.Pos(), budget.Cost{budget.Text: root.WrittenSize()}); err != nil {
+				return out, c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
+			}
+		}
 		l.Root = root
 		layers = append(layers, l)
 	}
@@ -131,7 +149,10 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	layers = append(layers, files...)
 	if e.Kind == catalog.KindManifests {
 		if problems := c.valueless(component, layers); len(problems) > 0 {
-			return out, problems
+			if base == nil || len(c.valueless(component, b.platformLayers(layers))) > 0 {
+				return out, problems
+			}
+			layers, out.Quarantine = nil, quarantineText(problems[0])
 		}
 	}
 	out.Values = m.Merge(layers, b.rulesFor(g.Name, component), g.Name+"/"+component)

@@ -21,7 +21,7 @@ type Resolver struct {
 	Snapshot  *snapshot.Snapshot
 	Documents *hierarchy.Cache
 	memo      *memo.Memo
-	queried   *memo.Memo                 // of queries' own catalog entries
+	queried   *memo.Memo                   // of queries' own catalog entries
 	Catalogs  map[string][]hierarchy.Layer // by group: the layout's catalogs, the later wins
 	names     *layoutNames
 	index     *hierarchy.Index

@@ -43,12 +43,13 @@ const memoryOfTemplate = 40
 
 type cacheKey struct{ path, digest string }
 
-// parsed is a document, or why it cannot be read, with the number of its values and the bytes of
-// their texts.
+// parsed is a document, or why it cannot be read, with the number of its values, the bytes of their
+// texts, and those of all as YAML.
 type parsed struct {
 	doc         *yamldoc.Doc
 	err         error
 	nodes, text int
+	written     int
 }
 
 type compiled struct {
@@ -93,6 +94,7 @@ func (c *Cache) parse(in *bounded[parsed], key cacheKey, data []byte, lines []in
 	if !ok {
 		if p.doc, p.err = yamldoc.ParseLenient(key.path, data, lines); p.doc != nil {
 			p.nodes, p.text = p.doc.Root.Size()
+			p.written = p.doc.Root.WrittenSize()
 		}
 		c.mu.Lock()
 		if first, ok := in.entries[key]; ok {
@@ -112,7 +114,7 @@ func (c *Cache) parse(in *bounded[parsed], key cacheKey, data []byte, lines []in
 }
 
 // cost is what reading a document costs.
-func (p parsed) cost() budget.Cost { return budget.Cost{budget.Steps: p.nodes, budget.Text: p.text} }
+func (p parsed) cost() budget.Cost { return budget.Cost{budget.Steps: p.nodes, budget.Text: p.written} }
 
 // render executes a template file with the facts and parses the result. It also returns what that
 // costs, be it an error. Places in the document are lines of the template.
@@ -133,7 +135,7 @@ func (c *Cache) render(f *snapshot.File, facts any) (_ parsed, cost budget.Cost,
 	sum := sha256.Sum256(fmt.Append([]byte(out.Text), out.Lines))
 	p, err := c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(out.Text), out.Lines)
 	cost[budget.Steps] += p.nodes
-	cost[budget.Text] = p.text
+	cost[budget.Text] = p.written
 	return p, cost, err
 }
 

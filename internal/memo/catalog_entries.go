@@ -1,6 +1,9 @@
 package memo
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -32,6 +35,45 @@ func (m *Memo) EntryLayers(catalogs []hierarchy.Layer, component string) (entrie
 		entries = append(entries, hierarchy.Layer{Level: c.Level, Path: c.Path, Root: short})
 	}
 	return entries, values
+}
+
+// Without is a catalog with an entry that lacks some keys, or keys of its chart. An entry that is
+// null switches the component off instead.
+func (m *Memo) Without(e *yamldoc.Node, component string, keys []string) *yamldoc.Node {
+	out, _ := Remember(&m.mu, m.without, withoutKey{e, strings.Join(keys, " ")}, func() (*yamldoc.Node, error) {
+		m.spend(costNode * (4 + 2*len(e.Fields)))
+		var fields []yamldoc.Field
+		if e.IsMap() {
+			fields = omit(catalog.LongForm(e).Fields, keys)
+			if v := e.Get(catalog.KeyValues); v != nil {
+				fields = append(fields, yamldoc.Field{Key: catalog.KeyValues, Value: v})
+			}
+		} else {
+			fields = []yamldoc.Field{{Key: catalog.KeyEnabled, Value: yamldoc.FromAny(e.Doc, false)}}
+		}
+		entry := yamldoc.NewMap(e.Doc, fields...)
+		return yamldoc.NewMap(e.Doc, yamldoc.Field{Key: component, Value: entry}), nil
+	})
+	return out
+}
+
+type withoutKey struct {
+	entry *yamldoc.Node
+	keys  string
+}
+
+// omit is fields without those of some keys, and a chart without them.
+func omit(fields []yamldoc.Field, keys []string) (out []yamldoc.Field) {
+	for _, f := range fields {
+		switch {
+		case slices.Contains(keys, f.Key):
+			continue
+		case f.Key == catalog.KeyChart && f.Value.IsMap():
+			f.Value = yamldoc.NewMap(f.Value.Doc, omit(f.Value.Fields, keys)...)
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // Entry remembers a merged catalog entry.

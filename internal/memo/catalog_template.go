@@ -68,7 +68,7 @@ func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *texts, account
 			return err
 		}
 		out, err := t.ExecuteCounted(facts)
-		if over := account.Charge(n.Pos(), budget.Cost{budget.Steps: out.Steps, budget.Written: len(out.Text), budget.Text: len(out.Text)}); over != nil {
+		if over := account.Charge(n.Pos(), budget.Cost{budget.Steps: out.Steps, budget.Written: len(out.Text)}); over != nil {
 			return over
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package paramset
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
@@ -89,9 +90,10 @@ func NewComponentSet(b *fleetstate.Resolver, c *fleetstate.Cluster, g *fleetstat
 			Reason: problem.InvalidValue, Severity: problem.Error, Pos: c.Member.Pos, Subject: fmt.Sprintf("component %q", component), Found: err.Error(),
 		}})
 	}
-	e := r.Entry
+	e, common := r.Entry, commonOf(c, catalog.ApplicationName(component, c.Member.Name))
+	common.Quarantine = cmp.Or(common.Quarantine, r.Quarantine)
 	return &ComponentSet{
-		Common: commonOf(c, catalog.ApplicationName(component, c.Member.Name)), Component: component, Group: g.Name, Release: g.Release.Type,
+		Common: common, Component: component, Group: g.Name, Release: g.Release.Type,
 		Chart: r.Chart, Namespace: r.Namespace, ReleaseName: r.ReleaseName, HelmValues: text, ValueFiles: valueFiles(r.Values), Deletion: deletion,
 		Kind: e.Kind, DependsOn: e.DependsOn, Substitute: e.Substitute,
 	}, nil

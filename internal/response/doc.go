@@ -11,5 +11,6 @@
 //     the same. A response whose query depends on none of the Applications that changed is reused
 //     whole.
 //  3. Inputs are for engines that remove workloads with what was left out, as Flux does: removals
-//     are left out at once. An id is the set's applicationName; two sets with one id are an error.
+//     are left out at once. An id is the set's applicationName. Of two sets with one id the one
+//     that runs, or the platform's, is there; between equals it is an error.
 package response

@@ -2,8 +2,10 @@ package response
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/query"
@@ -19,7 +21,7 @@ func Inputs(st *fleetstate.State, r query.Query) (*Response, error) {
 	if failure != nil {
 		return nil, failure
 	}
-	if failure := distinct(sets); failure != nil {
+	if sets, failure = distinct(st, sets); failure != nil {
 		return nil, failure
 	}
 	all, failure := encodeCluster(paramset.ClusterSets{Sets: sets})
@@ -36,16 +38,47 @@ func Inputs(st *fleetstate.State, r query.Query) (*Response, error) {
 	return newResponse(st, `{"inputs":[`, []*part{newPart(nil, []*encodedCluster{all})}, "]}\n"), nil
 }
 
-// distinct says which sets have one name, as those of component a-b on c and of a on b-c do.
-func distinct(sets []paramset.Set) *queryerr.Error {
-	clusters := make(map[string]string, len(sets))
+// distinct leaves one of the sets that have one name, as those of component a-b on c and of a on
+// b-c do: a tenant's component must not take another's name, nor hold up the others. What runs
+// under the name stays; otherwise the platform's component comes before a tenant's own. Between
+// equals there is no response.
+func distinct(st *fleetstate.State, sets []paramset.Set) ([]paramset.Set, *queryerr.Error) {
+	places := make(map[string]int, len(sets))
+	out := sets[:0:0]
 	for _, s := range sets {
-		c := s.Shared()
-		if other, is := clusters[c.ApplicationName]; is {
-			return &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("id %q is that of two sets, of clusters %q and %q; expected ids that are unique: "+
-				"rename a component or a cluster, or ask for one component", c.ApplicationName, other, c.Name)}
+		name := s.Shared().ApplicationName
+		at, is := places[name]
+		if !is {
+			places[name] = len(out)
+			out = append(out, s)
+			continue
 		}
-		clusters[c.ApplicationName] = c.Name
+		first, second := rank(st, out[at]), rank(st, s)
+		if first == second {
+			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("id %q is that of two sets, of clusters %q and %q; expected ids that are unique: "+
+				"rename a component or a cluster, or ask for one component", name, out[at].Shared().Name, s.Shared().Name)}
+		}
+		if second > first {
+			out[at] = s
+		}
 	}
-	return nil
+	return out, nil
+}
+
+// rank is a set's claim to its name.
+func rank(st *fleetstate.State, s paramset.Set) int {
+	c, ok := s.(*paramset.ComponentSet)
+	if !ok {
+		return 0
+	}
+	running := func(a facts.Application) bool { return a.Cluster == c.Name && a.Component == c.Component }
+	releases, _ := st.Facts().HelmReleases()
+	cluster := st.Cluster(c.Hub, c.Name)
+	switch {
+	case slices.ContainsFunc(st.Facts().ApplicationsOf(c.Name), running), slices.ContainsFunc(releases, running):
+		return 2
+	case cluster != nil && st.IsOfPlatform(cluster, c.Group, c.Component):
+		return 1
+	}
+	return 0
 }

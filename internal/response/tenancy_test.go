@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/querytest"
 	"github.com/argosy-hub/argosy/internal/response"
 )
@@ -287,6 +288,126 @@ func TestMemberTakesTheTenantBeyondItsBudget(t *testing.T) {
 			t.Errorf("%d members: %s", members, cmp.Diff(want, got))
 		}
 	}
+}
+
+// TestEntryThatFitsNoBaseRefusesNobody: what a tenant's level says of a component may not fit the
+// entry that an ApplicationSet sends. No build can know it where the layout names no catalog. The
+// tenant's member is answered without that part, flagged, and all others byte for byte as before.
+// (W1, G2)
+func TestEntryThatFitsNoBaseRefusesNobody(t *testing.T) {
+	chart := `{"enabled":true,"chart":{"repoURL":"https://charts.example","name":"ext","version":"1.0.0"}}`
+	manifests := `{"enabled":true,"kind":"manifests","chart":{"repoURL":"https://git.example/m","path":"m","version":"main"}}`
+	const entries = "addons/tenants/red/clusters/red-0/application-sets/addons.yaml"
+	for name, c := range map[string]struct{ base, file, content string }{
+		"path beside name":    {chart, entries, "ext: {chart: {path: p}}\n"},
+		"no version":          {chart, entries, "ext: {chart: {version: null}}\n"},
+		"no chart":            {chart, entries, "ext: {chart: null}\n"},
+		"another kind":        {chart, entries, "ext: {kind: manifests}\n"},
+		"name of manifests":   {manifests, entries, "ext: {chart: {name: n}}\n"},
+		"values of manifests": {manifests, "addons/tenants/red/clusters/red-0/addons/ext/values.yaml", "a: 1\n"},
+		"values in the entry": {manifests, entries, "ext: {values: {a: 1}}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := querytest.Query(t, `{"view":"components","group":"addons","component":"ext","base":`+c.base+`}`)
+			before := querytest.NoProblems(t, querytest.Build(t, twoTenants()))
+			want := setsByName(t, before, q)
+			next := querytest.NoProblems(t, querytest.Next(t, before, fleettest.Snapshot("2", twoTenants().With(fleettest.Tree{c.file: c.content})), facts.NewSet(false)))
+			got := setsByName(t, next, q)
+			if red := got["ext-red-0"]; !strings.Contains(red, `"quarantine":"`) || !strings.Contains(red, c.file) {
+				t.Errorf("the tenant's member: %s", red)
+			}
+			for _, key := range []string{`"chart":`, `"helmValues":`} {
+				if cut(got["ext-red-0"], key) != cut(want["ext-red-0"], key) {
+					t.Errorf("%s becomes %s", key, cut(got["ext-red-0"], key))
+				}
+			}
+			delete(got, "ext-red-0")
+			delete(want, "ext-red-0")
+			if diff := cmp.Diff(want, got); diff != "" || len(got) < 3 {
+				t.Errorf("others: %s", diff)
+			}
+		})
+	}
+}
+
+// TestTenantsComponentTakesNobodysID: where clusters' names nest, a tenant's own component may have
+// the id of another tenant's set for Flux Operator. What runs under the name stays, otherwise the
+// platform's; the tenant's own is left out, and nobody else notices. (W1)
+func TestTenantsComponentTakesNobodysID(t *testing.T) {
+	files := twoTenants().With(fleettest.Tree{
+		fleettest.Member("0"): "clusterName: \"0\"\ntenant: red\nenvironment: dev\nsecretManagerSecretName: hub/0\n",
+	})
+	q := querytest.Query(t, `{"view":"components","group":"addons"}`)
+	inputs := func(st *fleetstate.State) map[string]string {
+		r, err := response.Inputs(st, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all struct{ Inputs []map[string]any }
+		if err := json.Unmarshal(r.Bytes(), &all); err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]string{}
+		for _, in := range all.Inputs {
+			delete(in, "revision")
+			text, err := json.Marshal(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[in["id"].(string)] = string(text)
+		}
+		return out
+	}
+	want := inputs(querytest.NoProblems(t, querytest.Build(t, files)))
+	chart := ": {enabled: true, chart: {repoURL: https://charts.example, name: own, version: 1.0.0}}\n"
+	attack := files.With(fleettest.Tree{"addons/tenants/red/clusters/0/application-sets/addons.yaml": "dns-blue" + chart})
+	if diff := cmp.Diff(want, inputs(querytest.NoProblems(t, querytest.Build(t, attack)))); diff != "" {
+		t.Errorf("dns-blue on 0 takes dns on blue-0's id: %s", diff)
+	}
+
+	// Both are components of tenants alone: what runs stays.
+	own := files.With(fleettest.Tree{"addons/tenants/blue/clusters/blue-0/application-sets/addons.yaml": "own" + chart})
+	running := facts.NewSet(false).WithApplications(facts.Application{Name: "own-blue-0", Cluster: "blue-0", Group: "addons", Component: "own"})
+	before := querytest.Next(t, nil, fleettest.Snapshot("1", own), running)
+	attack = own.With(fleettest.Tree{"addons/tenants/red/clusters/0/application-sets/addons.yaml": "own-blue" + chart})
+	if diff := cmp.Diff(inputs(before), inputs(querytest.Next(t, before, fleettest.Snapshot("2", attack), running))); diff != "" {
+		t.Errorf("own-blue on 0 takes the id of own on blue-0: %s", diff)
+	}
+}
+
+// cut is a text from a key on to the next comma or brace.
+func cut(text, key string) string {
+	_, after, _ := strings.Cut(text, key)
+	if i := strings.IndexAny(after, "}"); i >= 0 {
+		return after[:i]
+	}
+	return after
+}
+
+// setsByName are the sets of a response by the name of their Application, without the revision.
+func setsByName(t *testing.T, st *fleetstate.State, q query.Query) map[string]string {
+	t.Helper()
+	b, err := response.Bytes(st, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		Output struct{ Parameters []map[string]any }
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, set := range r.Output.Parameters {
+		delete(set, "revision")
+		delete(set, "digest")
+		text, err := json.Marshal(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[set["applicationName"].(string)] = string(text)
+	}
+	return out
 }
 
 // TestPartOfAnEntryRefusesNoRelease: an entry of a tenant's level may have a key that counts only

@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/tenanttest"
@@ -35,6 +36,7 @@ var routes = map[string]func(reach, *fleetstate.State, queries) error{
 	access.Registry:   reach.artifacts,
 	access.FleetRoute: reach.summaries,
 	access.Explain:    reach.explanations,
+	access.Web:        reach.pages,
 	access.Webhook:    func(reach, *fleetstate.State, queries) error { return nil }, // it says nothing
 }
 
@@ -413,6 +415,29 @@ func (r reach) explanations(st *fleetstate.State, _ queries) error {
 			}
 			r["explain "+of.String()] = string(text)
 		}
+	}
+	return nil
+}
+
+// notRed is who sees all but tenant Red.
+type notRed struct{}
+
+func (notRed) Sees(_, cluster, _ string) bool { return !tenanttest.IsRed(cluster) }
+func (notRed) SeesGroup(string) bool          { return true }
+
+// pages are the matrix, and the versions of a component, as everybody but tenant Red sees them.
+func (r reach) pages(st *fleetstate.State, _ queries) error {
+	x := new(overview.Cache).Of(st)
+	versions, err := x.Versions(notRed{}, overview.Filter{Group: "addons", Component: "dns"})
+	if err != nil {
+		return err
+	}
+	for what, page := range map[string]any{"matrix": x.Matrix(notRed{}, overview.Live{}, overview.Filter{}, "", 1), "versions": versions} {
+		text, err := json.Marshal(page)
+		if err != nil {
+			return err
+		}
+		r["page "+what] = string(text)
 	}
 	return nil
 }

@@ -168,6 +168,34 @@ func (n *Node) Size() (nodes, text int) {
 	return nodes, text
 }
 
+// WrittenSize estimates how many bytes the node takes as block YAML in a JSON string, from above.
+// Each line is indented by its depth: a short file may be deep, and long when it is written.
+func (n *Node) WrittenSize() int { return n.writtenAt(0) }
+
+func (n *Node) writtenAt(depth int) int {
+	if n == nil {
+		return 0
+	}
+	const line = 4 // a dash or a colon, a space, and the line's end as JSON has it
+	indented := 2*depth + line
+	size := indented + len(n.Text)
+	for i := range len(n.Text) {
+		switch c := n.Text[i]; {
+		case c == '\n':
+			size += indented
+		case c < ' ' || c == '"' || c == '\\' || c == 0x7f:
+			size += line
+		}
+	}
+	for _, f := range n.Fields {
+		size += len(f.Key) + f.Value.writtenAt(depth+1)
+	}
+	for _, item := range n.Items {
+		size += item.writtenAt(depth + 1)
+	}
+	return size
+}
+
 // WithoutNulls removes the keys of maps that are null. In a merged value such a key has removed the
 // values of lower layers (H2) and has no value of its own: a decoder must not read it as empty.
 func (n *Node) WithoutNulls() *Node {
