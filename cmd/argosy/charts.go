@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/fetch"
 	"github.com/argosy-hub/argosy/internal/expand/helm"
 	"github.com/argosy-hub/argosy/internal/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/externalsecrets"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/planner"
 )
@@ -51,7 +52,9 @@ func (r *renderedCharts) check() error {
 
 // pipelines are those of a planner with these charts, until done is called.
 func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string) (p *planner.Pipelines, done func(), err error) {
-	o := planner.Options{Repository: shared.repo, Tools: shared.tools(), KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead}
+	o := planner.Options{
+		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Reader{}, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead,
+	}
 	done = func() {}
 	if r.render {
 		dir := r.cache

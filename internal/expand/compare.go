@@ -19,6 +19,9 @@ type Pair struct {
 	// Left tells that nobody makes the object any more, and that it stays: its Application does not
 	// prune. What it makes goes on being made.
 	Left bool
+	// Implied tells that the object comes or goes with its Application: Compare visits only those
+	// of External Secrets.
+	Implied bool
 }
 
 // Any is the object after, or the removed one before.
@@ -53,6 +56,9 @@ type comparison struct {
 	// gone and come are what one parent has no more, and another one may have.
 	removed, added map[object.Key]lazyObject
 	seen           map[object.Key]bool
+	// silent is the base without problems: for what removed Applications read, of which whatever
+	// fails is no fault of the change.
+	silent *Hub
 }
 
 // lazyObject makes an object anew: a moved release removes and adds too many to hold them.
@@ -245,9 +251,9 @@ func (c *comparison) finish() {
 				c.visit(Pair{Before: o, Left: true})
 				c.objects(o, o)
 			case hasBeen:
-				c.single(c.before, was.make(), c.removed, func(o *object.Object) { c.visit(Pair{Before: o}) })
+				c.single(c.before, was.make(), c.removed, func(o *object.Object, implied bool) { c.visit(Pair{Before: o, Implied: implied}) })
 			default:
-				c.single(c.after, is.make(), c.added, func(o *object.Object) { c.visit(Pair{After: o}) })
+				c.single(c.after, is.make(), c.added, func(o *object.Object, implied bool) { c.visit(Pair{After: o, Implied: implied}) })
 			}
 		}
 	}
@@ -274,14 +280,14 @@ func cascades(o *object.Object) bool {
 
 // single visits an object of one revision. Objects below it may have another parent in the other
 // revision.
-func (c *comparison) single(h *Hub, o *object.Object, below map[object.Key]lazyObject, visit func(*object.Object)) {
+func (c *comparison) single(h *Hub, o *object.Object, below map[object.Key]lazyObject, visit func(o *object.Object, implied bool)) {
 	if o == nil || c.seen[o.Key()] {
 		return
 	}
 	if follows(o) {
 		c.seen[o.Key()] = true
 	}
-	visit(o)
+	visit(o, false)
 	switch owner := flux.ArtifactOwner(o); {
 	case o.ApplicationSet():
 		sets, _ := h.sets(o)
@@ -291,12 +297,18 @@ func (c *comparison) single(h *Hub, o *object.Object, below map[object.Key]lazyO
 	case o.Deploys():
 		for _, p := range h.parts(o) {
 			if !p.lives() && h == c.before {
+				for _, x := range c.removedSecrets(o, p) {
+					visit(x, true)
+				}
 				continue
 			}
 			objects, _ := h.objects(o, p) // what fails is named, of what is new whatever it makes
 			for _, x := range objects {
-				if follows(x) {
+				switch {
+				case follows(x):
 					below[x.Key()] = lazyObject{func() *object.Object { return x }, h == c.before && !cascades(o)}
+				case OfExternalSecrets(x) && (h == c.after || cascades(o)):
+					visit(x, true)
 				}
 			}
 		}

@@ -120,6 +120,11 @@ func TestCompareFindsAll(t *testing.T) {
 				for p := range expand.Compare(revision(t, st, base, hub, cache), revision(t, next, head, hub, cache)) {
 					what := changed
 					switch {
+					case p.Implied: // it comes or goes with its Application
+						if !expand.OfExternalSecrets(p.Any()) {
+							t.Errorf("%s is visited though it comes or goes with its Application", p.Any().Key())
+						}
+						continue
 					case p.Left:
 						what, left[p.Any().Key()] = gone, true
 					case p.Before == nil:

@@ -136,6 +136,9 @@ func (h *Hub) Problems() []problem.Problem {
 	return problem.Sorted(slices.Clone(h.problems))
 }
 
+// Report adds a problem of the hub that somebody else has found, once.
+func (h *Hub) Report(p problem.Problem) { h.report(p) }
+
 // report adds a problem once.
 func (h *Hub) report(p problem.Problem) {
 	if p.Hub == "" {

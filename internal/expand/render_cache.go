@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
 // Limits of what is remembered: an Application with its values is a few kilobytes; what a chart
@@ -19,7 +20,8 @@ type RenderCache struct {
 	mu           sync.Mutex
 	applications map[string]manifest.Tree
 	charts       map[string][]manifest.Manifest
-	text         int // of charts, in bytes
+	text         int             // of charts, in bytes
+	secrets      map[string]bool // by a packed chart's digest, whether it names the API of External Secrets
 	// Rendered counts Applications, and Templated charts, that were not remembered.
 	rendered, templated int
 }
@@ -51,6 +53,11 @@ func (m *RenderCache) chart(key string, render func() ([]manifest.Manifest, erro
 			m.charts, m.text = nil, size
 		}
 	})
+}
+
+// namesSecrets reports whether a packed chart may make objects of External Secrets.
+func (m *RenderCache) namesSecrets(a source.Archive) (bool, error) {
+	return cached(m, &m.secrets, a.Digest, a.NamesSecrets, func(bool) {})
 }
 
 // cached returns the value of a key, or finds it; it does not cache failures. If two goroutines

@@ -29,6 +29,10 @@ type traversal struct {
 	visit   func(*object.Object) bool
 	stopped bool
 	seen    map[object.Key]*object.Object
+	// only, if not nil, are the clusters whose Applications are visited, and wanted the further
+	// parts that are.
+	only   map[string]bool
+	wanted func(o *object.Object, p part) bool
 }
 
 func (w *traversal) object(o *object.Object) {
@@ -50,6 +54,7 @@ func (w *traversal) object(o *object.Object) {
 	switch owner := flux.ArtifactOwner(o); {
 	case o.ApplicationSet():
 		sets, _ := w.h.sets(o)
+		sets = slices.DeleteFunc(sets, w.skips)
 		for some := range slices.Chunk(sets, batch) {
 			for _, a := range w.h.applications(o, some) {
 				if a != nil {
@@ -59,12 +64,13 @@ func (w *traversal) object(o *object.Object) {
 		}
 	case o.Deploys():
 		for _, p := range w.h.parts(o) {
-			if !w.all && !p.lives() {
+			wanted := w.all || w.wanted != nil && w.wanted(o, p)
+			if !wanted && !p.lives() {
 				continue
 			}
 			objects, _ := w.h.objects(o, p)
 			for _, x := range objects {
-				if w.all || follows(x) {
+				if wanted || follows(x) {
 					w.object(x)
 				}
 			}
@@ -74,6 +80,12 @@ func (w *traversal) object(o *object.Object) {
 			w.object(x)
 		}
 	}
+}
+
+// skips reports whether a parameter set is of a cluster that the traversal leaves out.
+func (w *traversal) skips(s set) bool {
+	cluster := object.EntryOf(s.parameters.Values).Cluster
+	return w.only != nil && cluster != "" && !w.only[cluster]
 }
 
 // applications renders several sets in parallel; a failed one is nil.

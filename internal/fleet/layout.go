@@ -63,6 +63,8 @@ type Layout struct {
 	Guard Guard
 	// SecretNames are the secrets that tenants may name.
 	SecretNames SecretNames
+	// SecretStores are ClusterSecretStores that exist although no object of the fleet makes them.
+	SecretStores []string
 	// Shape is the same for two layouts that find the same files for the same members.
 	Shape string
 	// TenantSchemas are the files that say what a tenant's level may set of components that land on
@@ -126,7 +128,7 @@ type layoutParser struct {
 }
 
 func (p layoutParser) parse() *Layout {
-	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas", "duplicateKeys")
+	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas", "duplicateKeys", "secretStores")
 	p.root.Const("apiVersion", APIVersion)
 	p.root.Const("kind", layoutKind)
 	versions := p.root.Map("versions")
@@ -147,6 +149,7 @@ func (p layoutParser) parse() *Layout {
 	l.Merge = p.merge()
 	l.DuplicateKeys = p.duplicateKeys()
 	l.Guard = p.guard()
+	l.SecretStores = p.secretStores()
 	l.reserved = reservedNames(slices.Concat(dirs, hubDirs))
 	l.SecretNames = p.secretNames()
 	l.Shape = p.shape()

@@ -25,6 +25,8 @@
 //     asks for it only then. When a new catalog drops a component, its Application stays.
 //  8. With rendered remote charts (Expand), the plan lists the first differences of each object. It
 //     hides the content of Secrets, and shows of a long text the first line that differs.
+//     It names what the clusters newly read and write by External Secrets, and no longer: of
+//     changed, new and removed objects, by cluster, namespace, store and remote name.
 //  9. A draining member keeps its parameter sets. What the head would change is listed as waiting.
 //  10. Plans are deterministic: sorted by hub, cluster, then Application.
 package plan

@@ -43,10 +43,18 @@ type Object struct {
 	Counted bool `json:"-"`
 }
 
+// ExpandOptions say how to follow a hub's pipeline. Each may be nil.
+type ExpandOptions struct {
+	// Secrets reads the objects of External Secrets.
+	Secrets SecretReader
+	// Progress is called with the number of objects compared so far.
+	Progress func(objects int)
+}
+
 // Expand adds the objects at the end of a hub's pipeline that change although its parameter sets do
-// not: a root, a chart of this repository or a release has changed. The expanded hub's Problems say
-// what it does not follow.
-func (p *Plan) Expand(before, after *expand.Hub, progress func(objects int)) {
+// not: a root, a chart of this repository or a release has changed. It also adds the secrets that
+// are newly read and written. The expanded hub's Problems say what it does not follow.
+func (p *Plan) Expand(before, after *expand.Hub, with ExpandOptions) {
 	i := slices.IndexFunc(p.Hubs, func(h Hub) bool { return h.Name == after.Name() })
 	if i < 0 {
 		return
@@ -54,17 +62,20 @@ func (p *Plan) Expand(before, after *expand.Hub, progress func(objects int)) {
 	hub := &p.Hubs[i]
 	x := &objects{before: before, after: after, changes: changesOf(*hub)}
 	steps, visited := rollouts{}, 0
+	secrets := newSecretComparison(with.Secrets, x)
 	for pair := range expand.Compare(before, after) {
 		steps.add(pair.After)
 		visited++
-		if o, ok := x.object(pair); ok {
+		secrets.pair(pair)
+		if o, ok := x.object(pair); ok && !pair.Implied {
 			hub.Objects = append(hub.Objects, o)
 		}
-		if progress != nil {
-			progress(visited)
+		if with.Progress != nil {
+			with.Progress(visited)
 		}
 	}
 	hub.Rollouts = steps.sorted()
+	hub.Secrets = secrets.accesses()
 	slices.SortFunc(hub.Objects, func(a, b Object) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.Owner, b.Owner), strings.Compare(a.Namespace, b.Namespace))
 	})

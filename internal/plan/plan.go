@@ -64,6 +64,9 @@ type Hub struct {
 	// Objects are what else changes at the end of the pipeline, by kind and name; absent if there
 	// are none.
 	Objects []Object `json:"objects,omitempty"`
+	// Secrets are what the clusters newly read and write by External Secrets, and no longer; absent
+	// if there are none.
+	Secrets []SecretAccess `json:"secrets,omitempty"`
 	// Rollouts are the orders in which ApplicationSets with steps sync what changes; absent if
 	// there are none.
 	Rollouts []Rollout `json:"rollouts,omitempty"`

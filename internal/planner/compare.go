@@ -118,11 +118,11 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 		if len(was.Roots())+len(is.Roots()) == 0 {
 			continue // the fleet is bootstrapped from another repository: a plan knows its responses alone
 		}
-		c.plan.Expand(was, is, func(objects int) {
+		c.plan.Expand(was, is, plan.ExpandOptions{Secrets: p.o.Secrets, Progress: func(objects int) {
 			if q.Progress != nil {
 				q.Progress(hub, objects)
 			}
-		})
+		}})
 		c.base, c.head = append(c.base, was.Problems()...), append(c.head, is.Problems()...)
 	}
 	return c, nil

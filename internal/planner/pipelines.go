@@ -27,6 +27,8 @@ type Options struct {
 	Tools      expand.Tools
 	// Remotes, if not nil, fetches remote charts, folders and value files.
 	Remotes Remotes
+	// Secrets, if not nil, reads the objects of External Secrets for a plan.
+	Secrets plan.SecretReader
 	// KubeVersion and APIVersions are what charts are rendered for; default Helm's own.
 	KubeVersion string
 	APIVersions []string

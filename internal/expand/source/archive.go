@@ -144,3 +144,35 @@ func (c *counted) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// NamesSecrets reports whether a chart may make objects of External Secrets: one of its files names
+// their API, or is packed itself.
+func (a Archive) NamesSecrets() (bool, error) {
+	data, err := a.Open()
+	if err != nil {
+		return false, err
+	}
+	zipped, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return false, errors.New("it is no packed chart")
+	}
+	in := tar.NewReader(zipped)
+	for {
+		head, err := in.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("it cannot be unpacked: %w", err)
+		case isPackedChart(entryName(head.Name)):
+			return true, nil
+		}
+		text, err := io.ReadAll(io.LimitReader(in, maxUnpacked))
+		if err != nil {
+			return false, fmt.Errorf("it cannot be unpacked: %w", err)
+		}
+		if NamesSecrets(text) {
+			return true, nil
+		}
+	}
+}

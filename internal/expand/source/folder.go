@@ -22,7 +22,9 @@ type Folder struct {
 	helm, kustomize bool
 	// lives tells that its text names kinds that expansion follows.
 	Followed bool
-	Exists   bool
+	// Secrets tells that its text names the API of External Secrets.
+	Secrets bool
+	Exists  bool
 }
 
 type folderKey struct {
@@ -54,7 +56,10 @@ func (x *Folders) Folder(snap *snapshot.Snapshot, dir string) *Folder {
 		digests = append(digests, relative, file.Digest)
 		f.helm = f.helm || relative == "Chart.yaml"
 		f.kustomize = f.kustomize || slices.Contains(KustomizationFiles, relative)
-		f.Followed = f.Followed || !strings.HasSuffix(p, ".md") && IsFollowed(file.Data)
+		if !strings.HasSuffix(p, ".md") {
+			f.Followed = f.Followed || IsFollowed(file.Data)
+			f.Secrets = f.Secrets || NamesSecrets(file.Data) || isPackedChart(p)
+		}
 	}
 	f.Digest = manifest.Digest(digests...)
 	f.Exists = len(f.Files) > 0 || slices.ContainsFunc(snap.Beside().Unread, func(p string) bool { return strings.HasPrefix(p, dir+"/") })
@@ -96,6 +101,12 @@ func Relative(dir, p string) string {
 func IsFollowed(text []byte) bool {
 	return bytes.Contains(text, []byte("argoproj.io/v1")) || bytes.Contains(text, []byte(".toolkit.fluxcd.io/v"))
 }
+
+// secretsAPI is the group of External Secrets in an apiVersion.
+const secretsAPI = "external-secrets.io/v1"
+
+// NamesSecrets reports whether a text may make objects of External Secrets: it names their API.
+func NamesSecrets(text []byte) bool { return bytes.Contains(text, []byte(secretsAPI)) }
 
 // ChartFiles are a folder's files by paths relative to it.
 func ChartFiles(f *Folder) ([]*snapshot.File, error) {

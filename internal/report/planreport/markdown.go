@@ -102,7 +102,7 @@ func condense(lines []planLine) []condensed {
 	var out []condensed
 	at := map[string]int{}
 	for _, l := range lines {
-		key := fmt.Sprint(l.action, " ", l.cause, " ", l.deletion)
+		key := fmt.Sprint(l.action, " ", l.cause, " ", l.deletion, " ", l.secret)
 		if i, ok := at[key]; ok && len(l.differences) == 0 && l.rank() > 0 {
 			out[i].titles = append(out[i].titles, l.titles...)
 			out[i].about, out[i].detail, out[i].position = "", "", ""
@@ -128,7 +128,7 @@ func condense(lines []planLine) []condensed {
 func row(l condensed, clusters []string) string {
 	what := codes(l.titles)
 	if n := len(l.parts); n > 0 {
-		what = report.Count(n, "Application") + ": " + what
+		what = report.Count(n, l.parts[0].unit()) + ": " + what
 	}
 	for _, note := range l.notes() {
 		what += "<br>" + escape(note)

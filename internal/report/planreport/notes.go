@@ -79,7 +79,11 @@ func (p Plan) notKnown() []string {
 	hints := map[string][]string{}
 	var order []string
 	for _, x := range p.Problems {
-		if x.Severity == problem.Error {
+		switch {
+		case x.Severity == problem.Error:
+			continue
+		case x.Reason == problem.UnknownStore:
+			out = append(out, "warning: "+x.line())
 			continue
 		}
 		if warned[x.Found] == nil {

@@ -34,7 +34,8 @@ type planLine struct {
 	titles      []string
 	about       string
 	differences []plan.Difference
-	more        int // further differences
+	more        int  // further differences
+	secret      bool // an access to a secret, which is no Application
 }
 
 // clusterTitle stands for a cluster itself; no Application's title is without a slash or hyphen but
@@ -70,6 +71,9 @@ func sections(h plan.Hub) []section {
 	lines, clusters := objectLines(h)
 	for i, line := range lines {
 		add(line, clusters[i])
+	}
+	for _, a := range h.Secrets {
+		add(secretLine(a), a.Cluster)
 	}
 	byClusters := map[string]int{}
 	var out []section
@@ -118,9 +122,12 @@ func joinTitles(lines []planLine) []planLine {
 	return out
 }
 
-// rank puts a cluster's own change before those of its Applications.
+// rank puts a cluster's own change first, then those of its Applications, and its secrets last.
 func (l planLine) rank() int {
-	if l.titles[0] == clusterTitle {
+	switch {
+	case l.secret:
+		return 2
+	case l.titles[0] == clusterTitle:
 		return 0
 	}
 	return 1

@@ -18,6 +18,9 @@ type Summary struct {
 	// Objects is how many further objects change at the end of the pipeline, beside the
 	// Applications above; absent if there are none.
 	Objects int `json:"objects,omitempty"`
+	// Secrets counts what clusters newly read and write by External Secrets, and no longer; absent
+	// if that is nothing.
+	Secrets Accesses `json:"secrets,omitzero"`
 	// NotFollowed is how many Problems say what the plan does not follow; absent if there are none.
 	NotFollowed int `json:"notFollowed,omitempty"`
 }
@@ -50,6 +53,9 @@ func summaryOf(hubs []plan.Hub) Summary {
 			} else {
 				s.Objects++
 			}
+		}
+		for _, a := range hub.Secrets {
+			s.Secrets.add(a)
 		}
 		s.Clusters.Unchanged += hub.UnchangedClusters
 		s.Applications.Unchanged += hub.UnchangedApplications
@@ -119,7 +125,7 @@ func (s Summary) String() string {
 	if s.Objects > 0 {
 		out += "; " + report.Count(s.Objects, "other object")
 	}
-	return out + s.notFollowed()
+	return out + s.Secrets.String() + s.notFollowed()
 }
 
 // notFollowed ends a sum that is of what is followed alone.
