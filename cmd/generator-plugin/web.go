@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-hub/argosy/internal/hub"
+	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/tlsreload"
 	"github.com/argosy-hub/argosy/internal/web"
@@ -35,32 +39,72 @@ func (w *webFlags) listen(ctx context.Context) (net.Listener, error) {
 }
 
 // site makes the pages of a server. They are read-only, and know what the server serves.
-func (f *flags) site(s *server.Server) (*web.Site, error) {
+func (f *flags) site(s *server.Server) (*web.Site, *hub.Statuses, error) {
 	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, SourceURL: f.web.sourceURL, Logger: f.Logger}
+	statuses, err := f.statuses()
+	if err != nil {
+		return nil, nil, err
+	}
+	if statuses != nil {
+		o.Live = func() overview.Live { return live(statuses) }
+	}
 	if o.SourceURL == "" {
 		o.SourceURL = f.repository.Location
 	}
 	if f.TLSCert != "" {
 		t := tlsreload.Options{Cert: f.TLSCert, Key: f.TLSKey, Log: f.Logger}
-		var err error
 		if f.TLSClientCA != "" {
 			if t.Clients, err = tlsreload.OpenAuthorities(f.TLSClientCA, f.Logger, func(string) {}); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			o.VerifyClient = t.Clients.Verify
 		}
 		if o.TLS, err = tlsreload.New(t); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return web.New(o)
+	site, err := web.New(o)
+	return site, statuses, err
+}
+
+// statuses watches what the hub's engine reports; nil where the facts do not come from it.
+func (f *flags) statuses() (*hub.Statuses, error) {
+	argoCD := f.facts == kubernetesFacts
+	if !argoCD && f.fluxNamespace == "" {
+		return nil, nil
+	}
+	config, err := hub.LoadConfig(f.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	if f.fluxNamespace != "" {
+		return hub.NewFluxStatuses(hub.Options{Config: config, Namespace: f.fluxNamespace, Log: f.Logger})
+	}
+	return hub.NewApplicationStatuses(hub.Options{Config: config, Namespace: f.namespace, Log: f.Logger})
+}
+
+// live is what statuses say now.
+func live(statuses *hub.Statuses) overview.Live {
+	out := overview.Live{Status: func(name string) (overview.Status, bool) {
+		s, ok := statuses.Of(name)
+		return overview.Status(s), ok
+	}}
+	if err, since := statuses.Silent(); err != nil {
+		out.Silent, out.Since = fmt.Sprintf("not reported since %s UTC: %v", since.UTC().Format(time.DateTime), err), since
+	}
+	return out
 }
 
 // serveWeb serves the pages until the context ends. A failure ends them alone: responses to engines
 // go on.
 func (f *flags) serveWeb(ctx context.Context, stderr io.Writer, listener net.Listener, s *server.Server) {
-	site, err := f.site(s)
+	site, statuses, err := f.site(s)
 	if err == nil {
+		if statuses != nil {
+			var running sync.WaitGroup
+			defer running.Wait()
+			running.Go(func() { statuses.Run(ctx) })
+		}
 		scheme := "http"
 		if f.TLSCert != "" {
 			scheme = "https"

@@ -41,4 +41,8 @@
 //     that on each grant that is not being deleted, and takes it off one that is once its user
 //     reports that the engine has nothing of the group any more. A client of its own reaches the
 //     ConfigMaps of the namespace and nothing else. Without the permission no grant is ever known.
+//  14. Statuses watches the columns that kubectl prints of Applications, HelmReleases and
+//     Kustomizations: name, version, sync and health. The API server makes them (Table, without
+//     the objects), so no values enter the process. A client of its own reads one collection in
+//     this form and nothing else. What was seen last does not count while the API server is silent.
 package hub

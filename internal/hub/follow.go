@@ -111,7 +111,7 @@ func (f *follower) report(err error) {
 	short := f.short(err, f.permission)
 	f.mu.Lock()
 	changed := textOf(short) != textOf(f.err)
-	f.err, f.denied = short, apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
+	f.err, f.denied = short, isDenied(err)
 	f.mu.Unlock()
 	if !changed {
 		return
@@ -121,6 +121,9 @@ func (f *follower) report(err error) {
 	}
 	f.changed()
 }
+
+// isDenied reports whether only the permission or the resource is missing.
+func isDenied(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) }
 
 func textOf(err error) string {
 	if err == nil {

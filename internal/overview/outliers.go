@@ -108,8 +108,11 @@ func isPinned(d desired) bool {
 	if _, err := semver.NewVersion(v); err == nil {
 		return strings.Count(v, ".") >= 2
 	}
-	return len(v) == 40 && strings.Trim(v, "0123456789abcdef") == ""
+	return isCommit(v)
 }
+
+// isCommit reports whether a version is the hash of a commit.
+func isCommit(v string) bool { return len(v) == 40 && strings.Trim(v, "0123456789abcdef") == "" }
 
 // unused are the releases of the versions file that no cluster has.
 func (x *Index) unused(f Filter) []UnusedRelease {

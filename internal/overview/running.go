@@ -45,6 +45,8 @@ type Running struct {
 	Version string `json:"version,omitempty"`
 	Sync    string `json:"sync,omitempty"`
 	Health  string `json:"health,omitempty"`
+	// Other reports that the running version is not the desired one.
+	Other bool `json:"otherVersion,omitempty"`
 	// Detail says why the state is unknown.
 	Detail string `json:"detail,omitempty"`
 }
@@ -89,6 +91,9 @@ func running(st *fleetstate.State, live Live, c *fleetstate.Cluster, group, comp
 	}
 	if s, ok := live.Status(name); ok {
 		out.Version, out.Sync, out.Health = s.Version, s.Sync, s.Health
+	}
+	if isCommit(out.Version) {
+		out.Version = short(out.Version)
 	}
 	if out.Sync == "Unknown" || out.Health == "Unknown" {
 		out.State, out.Detail = RunningUnknown, "the engine cannot see the cluster, or cannot compare it with Git"

@@ -15,7 +15,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/web"
 )
 
 // A new user sees which clusters run which version, which one differs, and why, by file and line.
@@ -41,6 +43,32 @@ func TestWhyHasPlaces(t *testing.T) {
 	for _, want := range []string{"fleet/fleet-members/hub/two.yaml:1", "a commit that fixes this place", "2026-11-23T11:00:00Z", "lifecycle: active, or retired", "fleet/fleet-members/hub-2/laboratory.yaml:1"} {
 		if !strings.Contains(held, want) {
 			t.Errorf("held back lacks %q: %s", want, held)
+		}
+	}
+}
+
+// Version, sync and health are those that the engine reports now. What it reported once is not
+// shown while nobody reports.
+func TestRunningIsWhatTheEngineReports(t *testing.T) {
+	t.Parallel()
+	f, live := wide(t), overview.Live{}
+	server := site(t, f, func(o *web.Options) { o.Live = func() overview.Live { return live } })
+	for want, status := range map[string]overview.Status{
+		`class="run good"`:                    {Version: "1.0.0", Sync: "Synced", Health: "Healthy"},
+		`</span>runs 0.8.0, Healthy`:          {Version: "0.8.0", Sync: "Synced", Health: "Healthy"},
+		`class="run bad"`:                     {Version: "1.0.0", Sync: "OutOfSync", Health: "Degraded"},
+		`</span>Progressing, OutOfSync`:       {Version: "1.0.0", Sync: "OutOfSync", Health: "Progressing"},
+		`title="the engine cannot see the`:    {Version: "1.0.0", Sync: "Unknown", Health: "Healthy"},
+		`title="not reported since yesterday`: {Version: "1.0.0", Sync: "Synced", Health: "Healthy"},
+	} {
+		live = overview.Live{Status: func(name string) (overview.Status, bool) { return status, name == "dns-three" }}
+		if strings.Contains(want, "yesterday") {
+			live.Silent = "not reported since yesterday"
+		}
+		body := get(t, server, secret, "/?q=three").body
+		row, _, _ := strings.Cut(body, "</tbody>")
+		if !strings.Contains(row, want) || strings.Contains(row, `class="run good"`) != (want == `class="run good"`) {
+			t.Errorf("%+v: the row lacks %q: %s", status, want, row)
 		}
 	}
 }

@@ -1,0 +1,319 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+)
+
+// Status is what an engine reports of one Application, HelmRelease or Kustomization.
+type Status struct{ Version, Sync, Health string }
+
+// Statuses watches the printed columns of the engines' objects (rule 14).
+type Statuses struct{ all []*statusTable }
+
+// statusTable is the columns of one resource. It keeps the status alone, each different one once.
+type statusTable struct {
+	follower // for its texts
+	client   *rest.RESTClient
+	resource schema.GroupVersionResource
+	read     func(cells map[string]string) Status
+	stop     context.CancelFunc
+	requests context.Context //nolint:containedctx // list and watch functions of client-go have none
+
+	mu      sync.RWMutex
+	columns []string
+	byName  map[string]*Status
+	shared  map[Status]*Status
+	synced  bool
+	denied  bool
+	failed  error
+	since   time.Time
+}
+
+// NewApplicationStatuses watches Argo CD's Applications.
+func NewApplicationStatuses(o Options) (*Statuses, error) {
+	t, err := newStatusTable(o, applications, clusterLabel, applicationStatus)
+	return &Statuses{[]*statusTable{t}}, err
+}
+
+// NewFluxStatuses watches Flux's HelmReleases and Kustomizations.
+func NewFluxStatuses(o Options) (*Statuses, error) {
+	releases, err := newStatusTable(o, helmReleases, facts.OwnerLabel, helmReleaseStatus)
+	folders, failed := newStatusTable(o, kustomizations, facts.OwnerLabel, kustomizationStatus)
+	return &Statuses{[]*statusTable{releases, folders}}, errors.Join(err, failed)
+}
+
+func newStatusTable(o Options, of schema.GroupVersionResource, selector string, read func(map[string]string) Status) (*statusTable, error) {
+	if err := o.defaults(); err != nil {
+		return nil, err
+	}
+	t := &statusTable{resource: of, read: read, byName: map[string]*Status{}, shared: map[Status]*Status{}}
+	t.followed = followed{what: "status of " + of.Resource, namespace: o.Namespace, selector: selector, log: o.Log}
+	config := columnsOnly(o.Config, path.Join("/apis", of.Group, of.Version, "namespaces", o.Namespace, of.Resource))
+	config.GroupVersion, config.APIPath = &schema.GroupVersion{Group: of.Group, Version: of.Version}, "/apis"
+	config.ContentType, config.AcceptContentTypes = "application/json", tableType
+	config.NegotiatedSerializer = metainternalversionscheme.Codecs.WithoutConversion()
+	var err error
+	t.client, err = rest.RESTClientFor(config)
+	t.requests, t.stop = context.WithCancel(context.Background())
+	return t, err
+}
+
+// tableType asks the API server for the columns that kubectl prints.
+const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+// columnsOnly is a configuration whose requests bring the printed columns of one collection alone.
+func columnsOnly(c *rest.Config, collection string) *rest.Config {
+	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return columns{collection, next} })
+}
+
+type columns struct {
+	collection string
+	next       http.RoundTripper
+}
+
+func (c columns) RoundTrip(q *http.Request) (*http.Response, error) {
+	if q.Method != http.MethodGet || !strings.HasSuffix(q.URL.Path, c.collection) || q.Header.Get("Accept") != tableType || q.URL.Query().Get("includeObject") != string(metav1.IncludeNone) {
+		return nil, fmt.Errorf("requests are not made here but for the columns of %s: %s %s", path.Base(c.collection), q.Method, q.URL.Path)
+	}
+	return c.next.RoundTrip(q)
+}
+
+// Run watches until the context ends. It may be called once.
+func (s *Statuses) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, t := range s.all {
+		wg.Go(func() { t.run(ctx) })
+	}
+}
+
+// Of returns the status of an Application, or of Flux's object of that name; false for none.
+func (s *Statuses) Of(name string) (Status, bool) {
+	for _, t := range s.all {
+		t.mu.RLock()
+		found := t.byName[name]
+		t.mu.RUnlock()
+		if found != nil {
+			return *found, true
+		}
+	}
+	return Status{}, false
+}
+
+// Silent is why the API server does not report statuses now, and since when; nil if it does. A
+// missing permission or resource is no silence.
+func (s *Statuses) Silent() (error, time.Time) { //nolint:revive // the error is the answer
+	for _, t := range s.all {
+		t.mu.RLock()
+		err, since, denied := t.failed, t.since, t.denied
+		t.mu.RUnlock()
+		if err != nil && !denied {
+			return err, since
+		}
+	}
+	return nil, time.Time{}
+}
+
+// run follows until the context ends.
+func (t *statusTable) run(ctx context.Context) {
+	defer context.AfterFunc(ctx, t.stop)()
+	r := cache.NewReflectorWithOptions(&cache.ListWatch{ListFunc: t.list, WatchFunc: t.watch}, &metav1.PartialObjectMetadata{}, statusStore{t}, cache.ReflectorOptions{Name: t.what})
+	r.WatchListPageSize = 500 // a list of all at once takes memory that nobody gives back
+	r.Run(ctx.Done())
+}
+
+func (t *statusTable) request(o metav1.ListOptions) *rest.Request {
+	o.LabelSelector, o.AllowWatchBookmarks = t.selector, false // a bookmark is no table
+	return t.client.Get().Namespace(t.namespace).Resource(t.resource.Resource).
+		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Param("includeObject", string(metav1.IncludeNone))
+}
+
+func (t *statusTable) list(o metav1.ListOptions) (runtime.Object, error) {
+	table := &metav1.Table{}
+	err := t.request(o).Do(t.requests).Into(table)
+	if t.report(err); err != nil {
+		return nil, err
+	}
+	t.learn(table)
+	out := &metav1.PartialObjectMetadataList{ListMeta: table.ListMeta}
+	for i := range table.Rows {
+		out.Items = append(out.Items, *t.object(&table.Rows[i], ""))
+	}
+	return out, nil
+}
+
+func (t *statusTable) watch(o metav1.ListOptions) (watch.Interface, error) {
+	o.Watch = true
+	w, err := t.request(o).Watch(t.requests)
+	if t.report(err); err != nil {
+		return nil, err
+	}
+	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
+		if table, is := e.Object.(*metav1.Table); is {
+			t.learn(table)
+			if len(table.Rows) != 1 {
+				return e, false
+			}
+			e.Object = t.object(&table.Rows[0], table.ResourceVersion)
+		}
+		return e, true
+	}), nil
+}
+
+// learn remembers the names of the columns, which only the first table of a watch has.
+func (t *statusTable) learn(table *metav1.Table) {
+	if len(table.ColumnDefinitions) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.columns = t.columns[:0]
+	for _, c := range table.ColumnDefinitions {
+		t.columns = append(t.columns, c.Name)
+	}
+}
+
+// object is a row with its columns as annotations.
+func (t *statusTable) object(row *metav1.TableRow, version string) *metav1.PartialObjectMetadata {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	cells := map[string]string{}
+	for i, c := range row.Cells {
+		if text, is := c.(string); is && i < len(t.columns) {
+			cells[t.columns[i]] = text
+		}
+	}
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: cells["Name"], Namespace: t.namespace, ResourceVersion: version, Annotations: cells}}
+}
+
+// report notes how the last request went.
+func (t *statusTable) report(err error) {
+	if errors.Is(err, context.Canceled) { // we are being stopped
+		return
+	}
+	failed := t.short(err, "list and watch on "+t.resource.GroupResource().String())
+	t.mu.Lock()
+	changed := textOf(failed) != textOf(t.failed)
+	if failed != nil && t.failed == nil {
+		t.since = time.Now()
+	}
+	t.failed, t.denied = failed, !t.synced && isDenied(err)
+	t.mu.Unlock()
+	if changed && failed != nil {
+		t.log.LogAttrs(t.requests, slog.LevelWarn, "kubernetes cannot be asked", slog.Any("problem", failed), slog.Any("error", err))
+	}
+}
+
+// applicationStatus reads the columns of an Application (argo-cd v2.14 and v3.2,
+// pkg/apis/application/v1alpha1/types.go, printcolumn).
+func applicationStatus(cells map[string]string) Status {
+	return Status{Version: cells["Revision"], Sync: cells["Sync Status"], Health: cells["Health Status"]}
+}
+
+// helmReleaseStatus reads the columns of a HelmRelease (helm-controller v1.4,
+// api/v2/helmrelease_types.go): the message of Ready ends in CHART@VERSION.
+func helmReleaseStatus(cells map[string]string) Status {
+	s := readiness(cells)
+	for word := range strings.FieldsSeq(cells["Status"]) {
+		if _, version, ok := strings.Cut(word, "@"); ok {
+			s.Version = version
+		}
+	}
+	return s
+}
+
+// kustomizationStatus reads the columns of a Kustomization.
+func kustomizationStatus(cells map[string]string) Status { return readiness(cells) }
+
+func readiness(cells map[string]string) Status {
+	switch cells["Ready"] {
+	case "True":
+		return Status{Sync: "Synced", Health: "Healthy"}
+	case "False":
+		return Status{Sync: "OutOfSync", Health: "Degraded"}
+	}
+	return Status{Sync: "OutOfSync", Health: "Progressing"}
+}
+
+// statusStore makes a store for client-go of a table.
+type statusStore struct{ *statusTable }
+
+func (s statusStore) put(o any) {
+	m, is := o.(*metav1.PartialObjectMetadata)
+	if !is || m.Name == "" {
+		return
+	}
+	status := s.read(m.Annotations)
+	shared := s.shared[status]
+	if shared == nil {
+		if len(s.shared) > maxStatuses { // of versions that are gone by now
+			clear(s.shared)
+		}
+		status.Version, status.Sync, status.Health = strings.Clone(status.Version), strings.Clone(status.Sync), strings.Clone(status.Health)
+		shared = &status
+		s.shared[status] = shared
+	}
+	s.byName[m.Name] = shared
+}
+
+// maxStatuses bounds the different statuses that are remembered.
+const maxStatuses = 10_000
+
+// Add keeps a status.
+func (s statusStore) Add(o any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(o)
+	return nil
+}
+
+// Update keeps a status.
+func (s statusStore) Update(o any) error { return s.Add(o) }
+
+// Delete forgets a status.
+func (s statusStore) Delete(o any) error {
+	if m, is := o.(*metav1.PartialObjectMetadata); is {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.byName, m.Name)
+	}
+	return nil
+}
+
+// Replace keeps these statuses and no others.
+func (s statusStore) Replace(all []any, _ string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byName, s.synced = make(map[string]*Status, len(all)), true
+	for _, o := range all {
+		s.put(o)
+	}
+	return nil
+}
+
+// Resync does nothing: there is nothing behind the store.
+func (statusStore) Resync() error { return nil }
+
+// List, ListKeys, Get and GetByKey are for indexers: a reflector does not call them.
+func (statusStore) List() []any                        { return nil }
+func (statusStore) ListKeys() []string                 { return nil }
+func (statusStore) Get(any) (any, bool, error)         { return nil, false, nil }
+func (statusStore) GetByKey(string) (any, bool, error) { return nil, false, nil }

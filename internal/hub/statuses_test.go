@@ -1,0 +1,157 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// tables answers as an API server does that is asked for columns without objects (apiextensions
+// v0.31, tableconvertor.go): the first table has the definitions, and each has a resource version.
+type tables struct {
+	t      *testing.T
+	mu     sync.Mutex
+	code   int
+	events chan string // rows of the watch, as "TYPE name sync health revision"
+}
+
+func (a *tables) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Accept") != tableType || r.URL.Query().Get("includeObject") != "None" || r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications") {
+		a.t.Errorf("a request for more than columns: %s %s, Accept %s", r.Method, r.URL, r.Header.Get("Accept"))
+	}
+	a.mu.Lock()
+	code := a.code
+	a.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	table := func(version string, definitions bool, rows ...string) map[string]any {
+		out := map[string]any{"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": map[string]any{"resourceVersion": version}}
+		if definitions {
+			var all []map[string]any
+			for _, name := range []string{"Name", "Sync Status", "Health Status", "Revision", "Project"} {
+				all = append(all, map[string]any{"name": name, "type": "string"})
+			}
+			out["columnDefinitions"] = all
+		}
+		var cells []map[string]any
+		for _, row := range rows {
+			var values []any
+			for v := range strings.FieldsSeq(row) {
+				values = append(values, v)
+			}
+			cells = append(cells, map[string]any{"cells": append(values, nil), "object": nil})
+		}
+		out["rows"] = cells
+		return out
+	}
+	switch {
+	case code != 0:
+		w.WriteHeader(code)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q}`, code, map[int]string{403: "Forbidden"}[code])
+	case r.URL.Query().Get("watch") == "":
+		_ = json.NewEncoder(w).Encode(table("5", true, "dns-one Synced Healthy 1.0.0", "dns-two OutOfSync Degraded 0.9.0"))
+	default:
+		w.(http.Flusher).Flush()
+		for n := 6; ; n++ {
+			select {
+			case <-r.Context().Done():
+				return
+			case row, open := <-a.events:
+				if !open {
+					return
+				}
+				kind, rest, _ := strings.Cut(row, " ")
+				_ = json.NewEncoder(w).Encode(map[string]any{"type": kind, "object": table(fmt.Sprint(n), n == 6, rest)})
+				w.(http.Flusher).Flush()
+			}
+		}
+	}
+}
+
+// Statuses are followed by their columns alone; an API server that fails is silence, and a missing
+// permission is none.
+func TestStatusesAreColumns(t *testing.T) {
+	a := &tables{t: t, events: make(chan string, 10)}
+	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s, err := NewApplicationStatuses(Options{Config: &rest.Config{Host: server.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("never %s", what)
+			}
+		}
+	}
+	has := func(name string, want Status) func() bool {
+		return func() bool { got, ok := s.Of(name); return got == want && ok == (want != Status{}) }
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); s.Run(ctx) }()
+	until("listed", has("dns-two", Status{"0.9.0", "OutOfSync", "Degraded"}))
+	until("listed", has("dns-one", Status{"1.0.0", "Synced", "Healthy"}))
+	a.events <- "MODIFIED dns-two Synced Healthy 1.0.0"
+	until("changed", has("dns-two", Status{"1.0.0", "Synced", "Healthy"}))
+	a.events <- "DELETED dns-one Synced Healthy 1.0.0"
+	until("deleted", has("dns-one", Status{}))
+	if err, _ := s.Silent(); err != nil {
+		t.Error(err)
+	}
+	a.mu.Lock()
+	a.code = http.StatusInternalServerError
+	a.mu.Unlock()
+	close(a.events)
+	until("silent", func() bool { err, since := s.Silent(); return err != nil && !since.IsZero() })
+	cancel()
+	<-done
+
+	a.code = http.StatusForbidden
+	refused, err := NewApplicationStatuses(Options{Config: &rest.Config{Host: server.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); refused.Run(ctx) }()
+	until("denied", func() bool {
+		table := refused.all[0]
+		table.mu.RLock()
+		defer table.mu.RUnlock()
+		return table.denied
+	})
+	if err, _ := refused.Silent(); err != nil {
+		t.Errorf("a missing permission is silence: %v", err)
+	}
+	cancel()
+	<-ended
+}
+
+// The columns of each engine's objects become the same words.
+func TestStatusOfColumns(t *testing.T) {
+	for _, c := range []struct {
+		read  func(map[string]string) Status
+		cells map[string]string
+		want  Status
+	}{
+		{applicationStatus, map[string]string{"Sync Status": "Synced", "Health Status": "Healthy", "Revision": "1.2.3"}, Status{"1.2.3", "Synced", "Healthy"}},
+		{helmReleaseStatus, map[string]string{"Ready": "True", "Status": "Helm upgrade succeeded for release dns/dns.v2 with chart external-dns@1.20.0"}, Status{"1.20.0", "Synced", "Healthy"}},
+		{helmReleaseStatus, map[string]string{"Ready": "False", "Status": "install retries exhausted"}, Status{"", "OutOfSync", "Degraded"}},
+		{kustomizationStatus, map[string]string{"Ready": "Unknown", "Status": "Reconciliation in progress"}, Status{"", "OutOfSync", "Progressing"}},
+	} {
+		if got := c.read(c.cells); got != c.want {
+			t.Errorf("%v: %+v, want %+v", c.cells, got, c.want)
+		}
+	}
+}
