@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/atomicfile"
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/factsfile"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/hub"
@@ -22,6 +23,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/verify"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -49,6 +51,7 @@ func (f *importFlags) add(cmd *cobra.Command) {
 func newImport(o *options) *cobra.Command {
 	var f importFlags
 	var hubName, group, out, generated string
+	var live bool
 	cmd := &cobra.Command{
 		Use:   "import --from DIR --hub HUB --out DIR",
 		Short: "Make a fleet of what runs on ApplicationSets",
@@ -82,7 +85,7 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			if options.Generated, err = readGenerated(generated); err != nil {
 				return err
 			}
-			if options.ApplicationSets, err = readFiles("applicationsets", f.applicationSets); err != nil {
+			if options.ApplicationSets, err = f.readApplicationSets(cmd.Context(), live); err != nil {
 				return err
 			}
 			result, err := importer.Import(options)
@@ -110,41 +113,53 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 	cmd.Flags().StringVar(&group, "group", "addons", "the `name` of the group that the components are in")
 	cmd.Flags().StringVar(&out, "out", "", "the new `folder` of the fleet (required)")
 	cmd.Flags().StringArrayVar(&f.applicationSets, "applicationsets", nil, "a `file` of ApplicationSets to read instead of those in the repository (kubectl get applicationsets -o yaml); may be repeated")
+	cmd.Flags().BoolVar(&live, "live", false, "with --context: read the hub's ApplicationSets instead of those in the repository")
 	cmd.Flags().StringVar(&generated, "generated", "", "a `file` with the parameter sets of generators that need a service: a map with a list for each ApplicationSet")
 	return cmd
 }
 
 // options reads what is imported, but for what import alone has.
 func (f *importFlags) options(ctx context.Context, o *options) (importer.Options, error) {
-	var out importer.Options
+	out := importer.Options{Tools: o.tools(), SetParameters: helm.SetParameters, Charts: argosyCharts, ChartsVersion: chartsVersion}
 	var err error
-	from := planner.Repository{Location: f.from, Ref: f.ref}
-	if out.Snapshot, err = from.Snapshot(ctx, source.Limits{Charts: true, AnyName: true}); err != nil {
+	if out.Repositories, err = f.openRepositories(ctx); err != nil {
 		return out, err
 	}
-	switch {
-	case f.url != "":
-		out.URLs = []string{f.url}
-	case git.IsURL(f.from):
-		out.URLs = []string{f.from}
-	}
-	if _, err := os.Stat(filepath.Join(f.from, ".git")); err == nil {
-		out.At = f.revisions(ctx)
+	out.Clusters, err = f.readClusters(ctx)
+	return out, err
+}
+
+// openRepositories reads the repositories that flags name.
+func (f *importFlags) openRepositories(ctx context.Context) (*verify.Repositories, error) {
+	out := &verify.Repositories{}
+	var err error
+	if f.from != "" {
+		from := planner.Repository{Location: f.from, Ref: f.ref}
+		if out.Own, err = from.Snapshot(ctx, source.Limits{Charts: true, AnyName: true}); err != nil {
+			return nil, err
+		}
+		switch {
+		case f.url != "":
+			out.URLs = []string{f.url}
+		case git.IsURL(f.from):
+			out.URLs = []string{f.from}
+		}
+		if _, err := os.Stat(filepath.Join(f.from, ".git")); err == nil {
+			out.At = f.revisions(ctx)
+		}
 	}
 	for _, pair := range f.repositories {
 		url, dir, ok := strings.Cut(pair, "=")
 		if !ok || url == "" || dir == "" {
-			return out, failure.Usage([]string{"for example --repository https://git.example.com/apps.git=../apps"}, "--repository %q: expected URL=DIR", pair)
+			return nil, failure.Usage([]string{"for example --repository https://git.example.com/apps.git=../apps"}, "--repository %q: expected URL=DIR", pair)
 		}
 		s, err := planner.Repository{Location: dir}.Snapshot(ctx, source.Limits{Charts: true, AnyName: true})
 		if err != nil {
-			return out, err
+			return nil, err
 		}
-		out.Repositories = append(out.Repositories, importer.Repository{URL: url, Snapshot: s})
+		out.Others = append(out.Others, verify.Repository{URL: url, Snapshot: s})
 	}
-	out.Tools, out.SetParameters, out.Charts, out.ChartsVersion = o.tools(), helm.SetParameters, argosyCharts, chartsVersion
-	out.Clusters, err = f.readClusters(ctx)
-	return out, err
+	return out, nil
 }
 
 // revisions reads revisions of a clone: the branch that is checked out is the folder as it is.
@@ -160,7 +175,7 @@ func (f *importFlags) revisions(ctx context.Context) func(string) (*snapshot.Sna
 			s, err = git.Revision(ctx, f.from, revision, limits)
 		}
 		if err != nil {
-			return nil, &importer.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err), Hint: "git fetch origin " + revision}
+			return nil, &verify.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err), Hint: "git fetch origin " + revision}
 		}
 		known[revision] = s
 		return s, nil
@@ -205,6 +220,26 @@ func (f *importFlags) readClusters(ctx context.Context) ([]expand.Cluster, error
 		return nil, failure.Usage([]string{"--context and --namespace say where Argo CD is", "nothing was written"}, "%w", err)
 	}
 	return append(out, importer.FromFacts(known)...), nil
+}
+
+// readApplicationSets reads those of files, and of the live hub; none for those in the repository.
+func (f *importFlags) readApplicationSets(ctx context.Context, live bool) ([]*snapshot.File, error) {
+	out, err := readFiles("applicationsets", f.applicationSets)
+	switch {
+	case err != nil || !live:
+		return out, err
+	case f.context == "":
+		return nil, failure.Usage([]string{"--context names the hub"}, "--live without --context")
+	}
+	objects, err := f.liveObjects(ctx, hub.ApplicationSetsOf)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		name := f.context + "/" + manifest.Text(o.Tree, "metadata", "name") + ".json"
+		out = append(out, snapshot.NewFile(name, manifest.Canonical(o.Tree), snapshot.MaxFileSize))
+	}
+	return out, nil
 }
 
 // readFiles reads files that a flag names.

@@ -22,6 +22,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/importer"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/verify"
 )
 
 // corpusTools are those of the command, without the processes that render charts.
@@ -32,7 +33,7 @@ func corpusTools() expand.Tools {
 // importShape imports a shape of the corpus: the files below repo/, clusters.yaml, generated.yaml.
 func importShape(a *txtar.Archive) (*importer.Result, error) {
 	files := map[string]string{}
-	o := importer.Options{Hub: "hub", Group: "addons", Charts: argosyCharts, ChartsVersion: chartsVersion, Tools: corpusTools(), SetParameters: helm.SetParameters}
+	o := importer.Options{Hub: "hub", Group: "addons", Charts: argosyCharts, ChartsVersion: chartsVersion, Repositories: &verify.Repositories{}, Tools: corpusTools(), SetParameters: helm.SetParameters}
 	other := map[string]string{}
 	for _, f := range a.Files {
 		switch name, inRepository := strings.CutPrefix(f.Name, "repo/"); {
@@ -49,9 +50,9 @@ func importShape(a *txtar.Archive) (*importer.Result, error) {
 		}
 	}
 	if len(other) > 0 {
-		o.Repositories = []importer.Repository{{URL: "https://git.example.com/other.git", Snapshot: snapshot.FromMap(other)}}
+		o.Repositories.Others = []verify.Repository{{URL: "https://git.example.com/other.git", Snapshot: snapshot.FromMap(other)}}
 	}
-	o.Snapshot = snapshot.FromMap(files)
+	o.Repositories.Own = snapshot.FromMap(files)
 	return importer.Import(o)
 }
 
@@ -159,4 +160,3 @@ func summaryOf(r *importer.Result) string {
 func indented(data []byte) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(string(data), "\n"), "\n", "\n  ") + "\n"
 }
-

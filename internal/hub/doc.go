@@ -2,10 +2,10 @@
 // Applications and of Flux's HelmReleases, triggers a refresh of ApplicationSets, holds ownership
 // grants, and stores state in ConfigMaps. Its rules:
 //
-//  1. Requests for Secrets and Applications accept nothing but PartialObjectMetadata, so the data
-//     of a Secret never enters the process. Their client sends nothing but GET. Annotations that
-//     repeat an object's content (last-applied-configuration) are dropped before anything is
-//     stored.
+//  1. Requests for Secrets and Applications accept nothing but PartialObjectMetadata (but for rule
+//     15), so the data of a Secret never enters the process. Their client sends nothing but GET.
+//     Annotations that repeat an object's content (last-applied-configuration) are dropped before
+//     anything is stored.
 //  2. A cluster has the name in the Secret's annotation cluster_name, else in its label
 //     cluster_name, else the Secret's own.
 //  3. Facts of Secrets are sticky: a cluster whose Secret has gone keeps its facts for the life of
@@ -45,4 +45,6 @@
 //     Kustomizations: name, version, sync and health. The API server makes them (Table, without
 //     the objects), so no values enter the process. A client of its own reads one collection in
 //     this form and nothing else. What was seen last does not count while the API server is silent.
+//  15. Objects lists whole Applications or ApplicationSets once, for the command line. It sends GET
+//     requests for those two resources and nothing else.
 package hub

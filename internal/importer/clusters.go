@@ -86,8 +86,8 @@ func (m *importer) clusters() error {
 	from := "the clusters"
 	if all == nil {
 		from = "the repository's cluster Secrets"
-		for _, p := range m.o.Snapshot.Paths() {
-			if f := m.o.Snapshot.File(p); manifest.IsFile(p) && strings.Contains(string(f.Data), labels.SecretType) {
+		for _, p := range m.o.Repositories.Own.Paths() {
+			if f := m.o.Repositories.Own.File(p); manifest.IsFile(p) && strings.Contains(string(f.Data), labels.SecretType) {
 				found, err := Secrets(f)
 				if err != nil {
 					continue // a template, or no manifest

@@ -91,8 +91,8 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 		s.tree = manifest.Copy(s.tree)
 		s.tree["spec"] = spec
 	}
-	sets, err := m.o.Tools.ApplicationSets.Parameters(s.tree, expand.Inputs{Git: m.repositories.open, Clusters: m.known})
-	var away *Away
+	sets, err := m.o.Tools.ApplicationSets.Parameters(s.tree, expand.Inputs{Git: m.o.Repositories.Open, Clusters: m.known})
+	var away *verify.Away
 	switch {
 	case errors.As(err, &away):
 		return nil, m.fail(s.pos, subject, away.Text, away.Hint)

@@ -17,20 +17,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/verify"
 )
 
-// Options say what to import. Hub, Group, Snapshot, Tools and SetParameters are required.
+// Options say what to import. Hub, Group, Repositories, Tools and SetParameters are required.
 type Options struct {
 	// Hub is the name of the cluster that Argo CD runs on, Group that of the components' group.
 	Hub, Group string
 	// Charts and ChartsVersion are the registry and the version of Argosy's charts.
 	Charts, ChartsVersion string
-	// Snapshot is the repository, and URLs are its addresses; without any, the one that
-	// ApplicationSets name.
-	Snapshot *snapshot.Snapshot
-	URLs     []string
-	// At reads another revision of it; nil where there is one revision alone.
-	At func(revision string) (*snapshot.Snapshot, error)
-	// Repositories are others that ApplicationSets read.
-	Repositories []Repository
+	// Repositories are those that ApplicationSets read. They are in its Own, which is required.
+	Repositories *verify.Repositories
 	// ApplicationSets are files to read instead of those in the repository.
 	ApplicationSets []*snapshot.File
 	// Clusters are those that Argo CD knows; nil for the cluster Secrets in the repository.
@@ -60,7 +54,6 @@ type Result struct {
 
 type importer struct {
 	o            Options
-	repositories *repositories
 	reader       *verify.Reader
 	known        []expand.Cluster
 	members      map[string]*memberfile.Member // by the cluster's name in Argo CD
@@ -76,11 +69,10 @@ func Import(o Options) (*Result, error) {
 		return nil, failure.Usage(nil, "hub %q and group %q have to be names: lower case letters, digits and inner hyphens, at most 63", o.Hub, o.Group)
 	}
 	m := &importer{o: o, members: map[string]*memberfile.Member{}, environments: map[string]bool{}}
-	m.repositories = &repositories{others: o.Repositories, own: o.Snapshot, urls: o.URLs, at: o.At}
 	if err := m.clusters(); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}
-	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: m.repositories.open, Clusters: m.known, Hub: o.Hub}
+	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: o.Repositories.Open, Clusters: m.known, Hub: o.Hub}
 	sets := m.applicationSets()
 	if len(sets) == 0 {
 		return nil, &failure.Error{

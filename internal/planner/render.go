@@ -38,40 +38,49 @@ type RenderQuestion struct {
 // Render returns the objects that a hub's pipeline makes, as files by path. It reads the folder as
 // it is. A fleet with errors has no files.
 func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]byte, error) {
-	const nothing = "nothing was written"
-	snap, err := p.o.Repository.Snapshot(ctx, Charts)
+	_, found, err := p.Objects(ctx, q, "nothing was written")
 	if err != nil {
 		return nil, err
+	}
+	return manifests(found, q.Form == FormPipeline)
+}
+
+// Objects returns what Render writes, and the state that it is made from. The hints are those of
+// its errors.
+func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...string) (*fleetstate.State, []*object.Object, error) {
+	snap, err := p.o.Repository.Snapshot(ctx, Charts)
+	if err != nil {
+		return nil, nil, err
 	}
 	st, err := fleetstate.Build(nil, snap, q.Facts)
 	if err == nil && len(st.Problems) > 0 {
 		err = problem.List(st.Problems)
 	}
 	if err != nil {
-		return nil, failure.Findings(err, problem.InvalidLayout, problem.Pos{}, nothing)
+		return nil, nil, failure.Findings(err, problem.InvalidLayout, problem.Pos{}, hints...)
 	}
 	if q.Hub == "" {
 		if q.Hub, err = OnlyHub(st); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if !slices.Contains(st.Fleet.Hubs(), q.Hub) {
-		return nil, failure.Usage(problem.Nearest(q.Hub, st.Fleet.Hubs()), "--hub: no member files of hub %q", q.Hub)
+		return nil, nil, failure.Usage(problem.Nearest(q.Hub, st.Fleet.Hubs()), "--hub: no member files of hub %q", q.Hub)
 	}
 	if q.Owner != fleet.OwnerHub && st.Fleet.Member(q.Hub, q.Owner) == nil {
 		var names []string
 		for _, m := range st.Fleet.Members(q.Hub) {
 			names = append(names, m.Name)
 		}
-		return nil, failure.Usage(problem.Nearest(q.Owner, names), "--owner: hub %q has no member %q", q.Hub, q.Owner)
+		return nil, nil, failure.Usage(problem.Nearest(q.Owner, names), "--owner: hub %q has no member %q", q.Hub, q.Owner)
 	}
 	h := p.hub(st, snap, q.Hub, &expand.RenderCache{}, nil)
 	objects := map[string]func(string) []*object.Object{FormApplications: h.Static, FormLists: h.Lists, FormPipeline: h.Pipeline}
 	found := objects[q.Form](q.Owner)
 	if problems := h.Problems(); len(problems) > 0 {
-		return nil, &failure.Error{Findings: true, Err: problems[0], Problems: problems, Hints: []string{nothing}}
+		return nil, nil, &failure.Error{Findings: true, Err: problems[0], Problems: problems, Hints: hints}
 	}
-	return manifests(found, q.Form == FormPipeline)
+	return st, found, nil
 }
 
 // OnlyHub is the fleet's hub where there is one alone.

@@ -7,64 +7,8 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
-	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
-
-// Repository is a Git repository that can be read.
-type Repository struct {
-	URL      string
-	Snapshot *snapshot.Snapshot
-}
-
-// Away is a repository, or a revision of it, that cannot be read.
-type Away struct{ Text, Hint string }
-
-func (a *Away) Error() string { return a.Text }
-
-// repositories are those that ApplicationSets may read. A folder is read as it is, for the one
-// revision that is named of it; a second revision is another content, which the folder has not.
-type repositories struct {
-	others   []Repository
-	own      *snapshot.Snapshot
-	urls     []string // the own repository's addresses; without any, the first that is named
-	guessed  string
-	at       func(revision string) (*snapshot.Snapshot, error)
-	revision string // the one that the folder stands for
-}
-
-// open reads a repository at a revision.
-func (r *repositories) open(repoURL, revision string) (*snapshot.Snapshot, error) {
-	address := source.Address(repoURL)
-	for _, other := range r.others {
-		if source.Address(other.URL) == address {
-			return other.Snapshot, nil
-		}
-	}
-	if len(r.urls) == 0 && r.guessed == "" {
-		r.guessed = repoURL
-	}
-	if !slices.ContainsFunc(append(r.urls, r.guessed), func(u string) bool { return source.Address(u) == address }) {
-		return nil, &Away{
-			Text: fmt.Sprintf("repository %s is not %s", source.Shown(repoURL), source.Shown(strings.Join(append(r.urls, r.guessed), ""))),
-			Hint: fmt.Sprintf("--repository %s=DIR names a clone of it", source.Shown(repoURL)),
-		}
-	}
-	switch {
-	case revision == "" || revision == "HEAD" || revision == r.revision:
-		return r.own, nil
-	case r.at != nil:
-		return r.at(revision)
-	case r.revision == "":
-		r.revision = revision
-		return r.own, nil
-	}
-	return nil, &Away{
-		Text: fmt.Sprintf("repository %s is read at the revisions %s and %s, and a folder has one", source.Shown(repoURL), r.revision, revision),
-		Hint: "--from takes a clone, which has both",
-	}
-}
 
 // applicationSet is one of the repository.
 type applicationSet struct {
@@ -79,8 +23,8 @@ func (m *importer) applicationSets() []applicationSet {
 	seen := map[string]problem.Pos{}
 	files := slices.Clone(m.o.ApplicationSets)
 	if len(files) == 0 {
-		for _, p := range m.o.Snapshot.Paths() {
-			files = append(files, m.o.Snapshot.File(p))
+		for _, p := range m.o.Repositories.Own.Paths() {
+			files = append(files, m.o.Repositories.Own.File(p))
 		}
 	}
 	for _, f := range files {

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/factsfile"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hub"
+	"github.com/argosy-hub/argosy/internal/planner"
+	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/verify"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+func newVerify(o *options) *cobra.Command {
+	f := importFlags{}
+	var hubName, against, names, output string
+	var ignore []string
+	cmd := &cobra.Command{
+		Use:   "verify --against FILE | --context HUB",
+		Short: "Compare the Applications that Argosy makes with those that live",
+		Long: `Verify compares, field by field, the Applications that a hub's pipeline makes with those that live: in a
+file or folder of exported ones, or on a live hub. It compares what Argo CD deploys: value files, values
+and parameters count as the values that Helm merges of them. Names, labels and annotations do not count.
+
+Applications belong together by --names, by their name, or by their cluster and chart. Each difference has
+the file and line that cause it.
+
+Exit status 0: all are equal. 1: something differs. 2: nothing could be compared.`,
+		Example: `  kubectl get applications -n argocd -o yaml > live.yaml
+  argosy verify --against live.yaml --from ../old-repository --clusters secrets.yaml
+  argosy verify --context hub-eu --from ../old-repository --ignore root -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := failure.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
+				return err
+			}
+			if (against == "") == (f.context == "") {
+				return failure.Usage([]string{"for example --against live.yaml (kubectl get applications -n argocd -o yaml)"}, "give one of --against and --context: where the live Applications are")
+			}
+			q := verify.Question{Ignore: ignore}
+			var err error
+			if q.Live, err = f.live(cmd.Context(), against); err != nil {
+				return err
+			}
+			if q.Names, err = readNames(names); err != nil {
+				return err
+			}
+			if q.Reader, err = f.reader(cmd.Context(), o); err != nil {
+				return err
+			}
+			known, err := factsfile.Read(f.facts)
+			if err != nil {
+				return err
+			}
+			pipelines, err := planner.New(cmd.Context(), planner.Options{Repository: o.repo, Tools: o.tools()})
+			if err != nil {
+				return err
+			}
+			shown := newProgress(cmd.ErrOrStderr())
+			defer shown.done()
+			q.State, q.Argosy, err = pipelines.Objects(cmd.Context(), planner.RenderQuestion{Hub: hubName, Owner: fleet.OwnerHub, Form: planner.FormApplications, Facts: known}, "nothing was compared")
+			if err != nil {
+				return err
+			}
+			if q.Hub = hubName; q.Hub == "" {
+				if q.Hub, err = planner.OnlyHub(q.State); err != nil {
+					return err
+				}
+			}
+			q.Reader.Hub = q.Hub
+			v, err := verify.Verify(q)
+			if err != nil {
+				return failure.Usage(nil, "%w", err)
+			}
+			if output == "text" {
+				err = paged(cmd, func(w io.Writer, _ report.Style) error { return v.WriteText(report.PrintableWriter{W: w}) })
+			} else {
+				err = writeData(cmd.OutOrStdout(), output, v)
+			}
+			if err == nil && !v.IsEqual() {
+				return &quiet{exitFindings}
+			}
+			return err
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&hubName, "hub", "", "the hub; the default is the fleet's only one")
+	cmd.Flags().StringVar(&against, "against", "", "a `file` or folder of exported Applications (kubectl get applications -o yaml)")
+	cmd.Flags().StringVar(&names, "names", "", "a `file` that maps names of live Applications to those of Argosy")
+	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, "the `name` of a live Application that is not compared; may be repeated")
+	outputFlag(cmd, &output, "text", "json", "yaml")
+	o.completeFleet(cmd, "hub", hubs)
+	return cmd
+}
+
+// reader reads Applications of both sides.
+func (f *importFlags) reader(ctx context.Context, o *options) (*verify.Reader, error) {
+	repositories, err := f.openRepositories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := f.readClusters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &verify.Reader{Normalize: o.tools().ApplicationSets.Normalize, SetParameters: helm.SetParameters, Open: repositories.Open, Clusters: clusters}, nil
+}
+
+// live reads the Applications that live.
+func (f *importFlags) live(ctx context.Context, against string) ([]verify.Live, error) {
+	var files []*snapshot.File
+	switch info, err := os.Stat(against); {
+	case against == "":
+		return f.liveObjects(ctx, hub.ApplicationsOf)
+	case err != nil:
+		return nil, failure.Usage(nil, "--against: %w", err)
+	case info.IsDir():
+		s, err := planner.Repository{Location: against}.Snapshot(ctx, planner.Charts)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range s.Paths() {
+			if manifest.IsFile(p) {
+				files = append(files, s.File(p))
+			}
+		}
+	default:
+		if files, err = readFiles("against", []string{against}); err != nil {
+			return nil, err
+		}
+	}
+	var out []verify.Live
+	for _, file := range files {
+		found, err := verify.ReadApplications(file)
+		if err != nil {
+			return nil, failure.Usage(nil, "--against: %w", err)
+		}
+		out = append(out, found...)
+	}
+	if len(out) == 0 {
+		return nil, failure.Usage([]string{"kubectl get applications -n argocd -o yaml"}, "--against %s: no Application in it", against)
+	}
+	return out, nil
+}
+
+// liveObjects lists objects of Argo CD on a live hub.
+func (f *importFlags) liveObjects(ctx context.Context, resource string) ([]verify.Live, error) {
+	config, err := hub.LoadContext(f.kubeconfig, f.context)
+	if err != nil {
+		return nil, failure.Usage(nil, "%w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	objects, err := hub.Objects(ctx, hub.Options{Config: config, Namespace: f.argocd}, resource)
+	if err != nil {
+		return nil, failure.Usage([]string{"--context and --namespace say where Argo CD is"}, "%w", err)
+	}
+	var out []verify.Live
+	for _, data := range objects {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.UseNumber()
+		var tree manifest.Tree
+		if err := dec.Decode(&tree); err != nil {
+			return nil, failure.Usage(nil, "%s: %w", resource, err)
+		}
+		out = append(out, verify.Live{Tree: tree})
+	}
+	return out, nil
+}
+
+// readNames reads names of Applications by names.
+func readNames(name string) (map[string]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, failure.Usage(nil, "--names: %w", err)
+	}
+	doc, err := yamldoc.Parse(filepath.ToSlash(name), data)
+	if err != nil {
+		return nil, failure.Usage(nil, "--names: %w", err)
+	}
+	r := yamldoc.NewReader(doc)
+	out := map[string]string{}
+	m := r.Map(doc.Root, "the file of names")
+	for _, field := range m.Node().Fields {
+		out[field.Key] = m.String(field.Key)
+	}
+	if err := r.Err(); err != nil {
+		return nil, failure.Usage([]string{"live-name: name-of-argosy"}, "--names: %w", err)
+	}
+	return out, nil
+}

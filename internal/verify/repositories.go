@@ -1,0 +1,74 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// Repository is a Git repository that can be read.
+type Repository struct {
+	URL      string
+	Snapshot *snapshot.Snapshot
+}
+
+// Away is a repository, or a revision of it, that cannot be read.
+type Away struct{ Text, Hint string }
+
+func (a *Away) Error() string { return a.Text }
+
+// Repositories are those that Applications may read. A folder is read as it is, for the one
+// revision that is named of it; a second revision is another content, which the folder has not.
+type Repositories struct {
+	Others []Repository
+	// Own is the repository itself; nil for none. URLs are its addresses: without any, it is the
+	// first that is named.
+	Own  *snapshot.Snapshot
+	URLs []string
+	// At reads another revision of it; nil where there is one revision alone.
+	At func(revision string) (*snapshot.Snapshot, error)
+
+	guessed  string
+	revision string // the one that the folder stands for
+}
+
+// Open reads a repository at a revision.
+func (r *Repositories) Open(repoURL, revision string) (*snapshot.Snapshot, error) {
+	address := source.Address(repoURL)
+	for _, other := range r.Others {
+		if source.Address(other.URL) == address {
+			return other.Snapshot, nil
+		}
+	}
+	if r.Own == nil {
+		return nil, &Away{
+			Text: fmt.Sprintf("repository %s is not given", source.Shown(repoURL)),
+			Hint: fmt.Sprintf("--from DIR names a clone of it, as --repository %s=DIR does", source.Shown(repoURL)),
+		}
+	}
+	if len(r.URLs) == 0 && r.guessed == "" {
+		r.guessed = repoURL
+	}
+	if !slices.ContainsFunc(append(r.URLs, r.guessed), func(u string) bool { return source.Address(u) == address }) {
+		return nil, &Away{
+			Text: fmt.Sprintf("repository %s is not %s", source.Shown(repoURL), source.Shown(strings.Join(append(r.URLs, r.guessed), ""))),
+			Hint: fmt.Sprintf("--repository %s=DIR names a clone of it", source.Shown(repoURL)),
+		}
+	}
+	switch {
+	case revision == "" || revision == "HEAD" || revision == r.revision:
+		return r.Own, nil
+	case r.At != nil:
+		return r.At(revision)
+	case r.revision == "":
+		r.revision = revision
+		return r.Own, nil
+	}
+	return nil, &Away{
+		Text: fmt.Sprintf("repository %s is read at the revisions %s and %s, and a folder has one", source.Shown(repoURL), r.revision, revision),
+		Hint: "--from takes a clone, which has both",
+	}
+}
