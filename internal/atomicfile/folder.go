@@ -92,7 +92,9 @@ func CheckEmpty(dir string) error {
 
 // replace fills the new folder and renames it to its place.
 func (w *workFolder) replace(dir string, files map[string][]byte) error {
-	if err := fill(w.fresh(), files); err != nil {
+	all := maps.Clone(files)
+	all[listName] = []byte(strings.Join(slices.Sorted(maps.Keys(files)), "\n") + "\n")
+	if err := fill(w.fresh(), all); err != nil {
 		return err
 	}
 	if err := os.Rename(dir, w.old()); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -44,7 +44,7 @@ func newWorkFolder(dir string) (*workFolder, error) {
 }
 
 // errTaken means that another process uses the work folder, or has removed it.
-var errTaken = errors.New("another argosy render writes it")
+var errTaken = errors.New("another argosy writes it")
 
 // take takes the lock. Without locks in the file system there is an error, and the file open all
 // the same.
@@ -94,6 +94,11 @@ func (w *workFolder) end(dir string) error {
 
 // removeLeftovers removes the work folders of killed processes that wrote the same folder.
 func removeLeftovers(dir string) error {
+	return eachLeftover(dir, func(w *workFolder) error { return w.end(dir) })
+}
+
+// eachLeftover calls end, which removes it, for each work folder of a killed process.
+func eachLeftover(dir string, end func(*workFolder) error) error {
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil {
 		return err
@@ -110,8 +115,8 @@ func removeLeftovers(dir string) error {
 			}
 			continue
 		}
-		if err := w.end(dir); err != nil {
-			return fmt.Errorf("remove what a render has left that was killed: %w", err)
+		if err := end(w); err != nil {
+			return fmt.Errorf("remove what a killed argosy has left: %w", err)
 		}
 	}
 	return nil

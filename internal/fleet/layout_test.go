@@ -1,8 +1,8 @@
 package fleet
 
 import (
-	"strings"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
