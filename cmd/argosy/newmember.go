@@ -13,13 +13,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/memberfile"
+	"github.com/argosy-hub/argosy/internal/scaffold"
 	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
 func newMember(o *options) *cobra.Command {
-	var m memberfile.Member
+	var m scaffold.Member
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "member --hub HUB --name NAME --tenant TENANT --environment ENVIRONMENT",
@@ -50,7 +50,7 @@ Afterwards it names the components that the cluster would get.`,
 			}
 			switch err := atomicfile.Create(o.repo.Location, d.Path, []byte(d.Text)); {
 			case errors.Is(err, fs.ErrExist):
-				return memberfile.ErrExists(d.Path)
+				return scaffold.ErrExists(d.Path)
 			case err != nil:
 				return failure.Usage([]string{"nothing was written"}, "%w", err)
 			}
@@ -74,7 +74,7 @@ Afterwards it names the components that the cluster would get.`,
 	for _, name := range []string{"hub", "name", "tenant", "environment"} {
 		_ = cmd.MarkFlagRequired(name)
 	}
-	complete(cmd, "agent", func() []string { return memberfile.Engines })
+	complete(cmd, "agent", func() []string { return scaffold.Engines })
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "enable-remote", groups)
 	o.completeFleet(cmd, "tenant", func(st *fleetstate.State) []string {
@@ -98,12 +98,12 @@ func identities(st *fleetstate.State, of func(*fleet.Member) string) []string {
 }
 
 // draft makes the member's file in the folder of --repo.
-func (o *options) draft(cmd *cobra.Command, m memberfile.Member) (memberfile.Draft, error) {
+func (o *options) draft(cmd *cobra.Command, m scaffold.Member) (scaffold.Draft, error) {
 	if ref, err := o.repo.Revision(); err != nil {
-		return memberfile.Draft{}, err
+		return scaffold.Draft{}, err
 	} else if ref != "" {
-		return memberfile.Draft{}, failure.Usage([]string{"--repo takes the folder of a clone"}, "%q has no folder to write a file to", o.repo.Location)
+		return scaffold.Draft{}, failure.Usage([]string{"--repo takes the folder of a clone"}, "%q has no folder to write a file to", o.repo.Location)
 	}
-	d, err := memberfile.New(cmd.Context(), o.repo.Location, m, findings)
+	d, err := scaffold.New(cmd.Context(), o.repo.Location, m, findings)
 	return d, planner.ReadError(err)
 }

@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"paramset"},
 	{"response"},
 	{"explain", "flux", "inventory", "secretscan"},
-	{"expand", "factsfile", "lint", "memberfile"},
+	{"expand", "factsfile", "lint", "scaffold"},
 	{"plan", "verify"},
 	{"access", "appsets", "externalsecrets", "guard", "ociregistry", "refresh"},
 	{"overview", "report"},

@@ -1,4 +1,4 @@
-package memberfile
+package scaffold
 
 import (
 	"context"
