@@ -1,15 +1,75 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/planner"
+	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/scaffold"
+)
 
 func newNew(o *options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "new",
-		Short:   "Write a new file of the repository",
-		Example: "  argosy new member --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1",
-		Args:    noCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:   "new",
+		Short: "Write new files of the repository",
+		Example: `  argosy new member --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1
+  argosy new tenant --hub hub-eu --name logistics
+  argosy new component --name podinfo --repo-url https://stefanprodan.github.io/podinfo --version 6.9.0`,
+		Args: noCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newMember(o))
+	cmd.AddCommand(newHub(o), newMember(o), newTenant(o), newComponent(o))
 	return cmd
+}
+
+// dryRunFlag adds --dry-run.
+func dryRunFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "dry-run", false, "print the files instead of writing them")
+}
+
+// write makes a draft in the folder of --repo and writes it, or with dryRun prints it.
+func (o *options) write(cmd *cobra.Command, dryRun bool, draft func(scaffold.Repository) (*scaffold.Draft, error)) error {
+	if ref, err := o.repo.Revision(); err != nil {
+		return err
+	} else if ref != "" {
+		return failure.Usage([]string{"--repo takes the folder of a clone"}, "%q has no folder to write a file to", o.repo.Location)
+	}
+	d, err := draft(scaffold.Repository{Folder: o.repo.Location, Findings: findings})
+	if err != nil {
+		return planner.ReadError(err)
+	}
+	_ = report.WriteFindings(cmd.ErrOrStderr(), d.Warnings, styleOf(cmd.ErrOrStderr()))
+	if dryRun {
+		return printDraft(cmd.OutOrStdout(), d)
+	}
+	if err := d.Write(); err != nil {
+		return err
+	}
+	_, err = io.WriteString(report.PrintableWriter{W: cmd.OutOrStdout()}, d.Report())
+	return err
+}
+
+// printDraft prints the files; several with their paths.
+func printDraft(w io.Writer, d *scaffold.Draft) error {
+	files := maps.Clone(d.Files)
+	if d.Changed != "" {
+		files = map[string]string{d.Changed: d.Is}
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if len(files) > 1 {
+			if _, err := fmt.Fprintf(w, "--- %s\n", path); err != nil {
+				return err
+			}
+		}
+		if _, err := io.WriteString(w, files[path]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

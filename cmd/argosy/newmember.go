@@ -1,21 +1,13 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/atomicfile"
-	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/scaffold"
-	"github.com/argosy-hub/argosy/internal/planner"
-	"github.com/argosy-hub/argosy/internal/report"
 )
 
 func newMember(o *options) *cobra.Command {
@@ -36,26 +28,7 @@ Afterwards it names the components that the cluster would get.`,
   argosy new member --hub hub-eu --name try --tenant retail --environment dev --label region=eu-west-1 --dry-run`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := m.Check(); err != nil {
-				return err
-			}
-			d, err := o.draft(cmd, m)
-			if err != nil {
-				return err
-			}
-			_ = report.WriteFindings(cmd.ErrOrStderr(), d.Warnings, styleOf(cmd.ErrOrStderr()))
-			if dryRun {
-				_, err := io.WriteString(cmd.OutOrStdout(), d.Text)
-				return err
-			}
-			switch err := atomicfile.Create(o.repo.Location, d.Path, []byte(d.Text)); {
-			case errors.Is(err, fs.ErrExist):
-				return scaffold.ErrExists(d.Path)
-			case err != nil:
-				return failure.Usage([]string{"nothing was written"}, "%w", err)
-			}
-			_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "wrote %s\n%s", d.Path, d.Summary)
-			return err
+			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewMember(cmd.Context(), r, m) })
 		},
 	}
 	flags := cmd.Flags()
@@ -70,7 +43,7 @@ Afterwards it names the components that the cluster would get.`,
 	flags.StringArrayVar(&m.Labels, "label", nil, "a label of the cluster, `key=value`; may be repeated")
 	flags.StringArrayVar(&m.Annotations, "annotation", nil, "an annotation of the cluster, `key=value`; may be repeated")
 	flags.StringVar(&m.GitHubSecret, "github-secret", "", "`name` of the repository credentials in the secret store")
-	flags.BoolVar(&dryRun, "dry-run", false, "print the file instead of writing it")
+	dryRunFlag(cmd, &dryRun)
 	for _, name := range []string{"hub", "name", "tenant", "environment"} {
 		_ = cmd.MarkFlagRequired(name)
 	}
@@ -95,15 +68,4 @@ func identities(st *fleetstate.State, of func(*fleet.Member) string) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// draft makes the member's file in the folder of --repo.
-func (o *options) draft(cmd *cobra.Command, m scaffold.Member) (scaffold.Draft, error) {
-	if ref, err := o.repo.Revision(); err != nil {
-		return scaffold.Draft{}, err
-	} else if ref != "" {
-		return scaffold.Draft{}, failure.Usage([]string{"--repo takes the folder of a clone"}, "%q has no folder to write a file to", o.repo.Location)
-	}
-	d, err := scaffold.New(cmd.Context(), o.repo.Location, m, findings)
-	return d, planner.ReadError(err)
 }

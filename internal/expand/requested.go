@@ -6,6 +6,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/roots"
 )
 
 // Requests are the queries to the plugin that a hub's roots lead to.
@@ -41,8 +42,16 @@ func (h *Hub) requests(r *Requests, o *object.Object, depth int) {
 		if !h.deploysToEngine(o) {
 			return
 		}
-		parts := h.parts(o)
-		r.unknown = r.unknown || len(parts) < len(o.Sources()) || depth == maxNested
+		parts, charts := h.parts(o), 0
+		for _, c := range roots.ChartsOf(o.Tree) { // remote, and its values say what it makes
+			if !c.Open() {
+				charts++
+			}
+			for _, q := range c.Queries() {
+				r.query(query.View(q.View), q.Group)
+			}
+		}
+		r.unknown = r.unknown || len(parts)+charts < len(o.Sources()) || depth == maxNested
 		for _, p := range parts {
 			below, ok := h.objects(o, p)
 			r.unknown = r.unknown || !ok
@@ -57,6 +66,14 @@ func (h *Hub) requests(r *Requests, o *object.Object, depth int) {
 	}
 }
 
+// query notes a query.
+func (r *Requests) query(view query.View, group string) {
+	if r.groups[view] == nil {
+		r.groups[view] = map[string]bool{}
+	}
+	r.groups[view][group] = true
+}
+
 // add notes the queries of generators, and reports whether there are any.
 func (r *Requests) add(generators any) (found bool) {
 	all, _ := generators.([]any)
@@ -69,10 +86,7 @@ func (r *Requests) add(generators any) (found bool) {
 			if strings.Contains(group, "{{") {
 				group = anyGroup
 			}
-			if r.groups[view] == nil {
-				r.groups[view] = map[string]bool{}
-			}
-			r.groups[view][group] = true
+			r.query(view, group)
 			found = true
 		}
 		for _, combined := range []string{"matrix", "merge"} {

@@ -119,6 +119,12 @@ func (f *Fleet) loadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previou
 
 func (f *Fleet) loadVersions(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
 	read := func(path string, keep func(*Fleet), parse func(*yamldoc.Doc) []problem.Problem) {
+		if path == "" { // every cluster is on release "default"
+			if previous != nil && previous.Layout == f.Layout {
+				keep(previous)
+			}
+			return
+		}
 		file, same := f.input(s, path, previous)
 		if same && previous.Layout == f.Layout {
 			keep(previous)

@@ -47,7 +47,7 @@ type Group struct {
 type Layout struct {
 	// Members is the path of member files.
 	Members *Pattern
-	// ApplicationSets and FleetSecrets are the versions files.
+	// ApplicationSets and FleetSecrets are the versions files; empty where the layout has none.
 	ApplicationSets, FleetSecrets string
 	// Groups by name.
 	Groups map[string]Group
@@ -138,8 +138,12 @@ func (p layoutParser) parse() *Layout {
 
 	l := &Layout{Groups: map[string]Group{}}
 	l.Members = p.members()
-	l.ApplicationSets = p.path(versions, "applicationSets")
-	l.FleetSecrets = p.path(versions, "fleetSecrets")
+	if versions.Has("applicationSets") { // null: a fleet without releases
+		l.ApplicationSets = p.path(versions, "applicationSets")
+	}
+	if versions.Has("fleetSecrets") {
+		l.FleetSecrets = p.path(versions, "fleetSecrets")
+	}
 	p.groups(l)
 	l.Values = p.file(files, "values", "group", "component")
 	l.Catalog = p.file(files, "catalog", "group")

@@ -99,7 +99,7 @@ func (b *Resolver) entry(c *Cluster, g *Group, component string, base *yamldoc.N
 	}
 	catalogs := g.Catalogs
 	if base != nil {
-		catalogs = withBase(catalogs, component, base)
+		catalogs = b.withBase(g, component, base)
 	}
 	out, problems := b.MergeEntry(catalogs, component)
 	out.Enabled = out.Entry != nil && out.Entry.Enabled && out.Entry.Selector.Matches(c.Labels.All)
@@ -197,11 +197,10 @@ func (b *Resolver) MergeEntry(catalogs []hierarchy.Layer, component string) (out
 	return out, out.Entry.Problems
 }
 
-// withBase puts the request's entry in the place of the layout's catalogs.
-func withBase(catalogs []hierarchy.Layer, component string, base *yamldoc.Node) []hierarchy.Layer {
-	catalogs = catalogs[len(layoutCatalogs(catalogs)):]
+// withBase puts the request's entry in the place of the catalogs that the chart of a release has.
+func (b *Resolver) withBase(g *Group, component string, base *yamldoc.Node) []hierarchy.Layer {
 	root := yamldoc.NewMap(base.Doc, yamldoc.Field{Key: component, Value: base})
-	return append([]hierarchy.Layer{{Level: catalog.Level, Path: basePath, Root: root}}, catalogs...)
+	return append([]hierarchy.Layer{{Level: catalog.Level, Path: basePath, Root: root}}, b.decided(g)...)
 }
 
 // basePath stands for the request's base where a file is named.
@@ -274,7 +273,7 @@ func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *
 // the catalog's own default is (R7). An entry that cannot be read is a problem: it must not look
 // like one that is switched off (G1).
 func (b *Resolver) EnabledByHierarchy(g *Group) (out []string, problems []problem.Problem) {
-	catalogs := g.Catalogs[len(layoutCatalogs(g.Catalogs)):]
+	catalogs := b.decided(g)
 	for _, component := range g.Components() {
 		r, faults := b.MergeEntry(catalogs, component)
 		if !g.HasCatalog() { // else the build has judged the entry as a whole: a part may lack what a key needs

@@ -7,21 +7,32 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// OwnEntry is a component's entry in the fleet's own catalogs, those that the layout lists beside
-// the one in the chart's folder. The releases view hands it to the chart, which has no entry of it.
-// It is an empty map where there is none.
-func (b *Resolver) OwnEntry(group, component, chart string) map[string]any {
-	out := map[string]any{}
+// decided are the catalogs by which the fleet decides, whatever the chart of a release has: the
+// fleet's own, then the levels'.
+func (b *Resolver) decided(g *Group) []hierarchy.Layer {
+	levels := g.Catalogs[len(layoutCatalogs(g.Catalogs)):]
+	return append(b.ownCatalogs(g.Name, g.Release.Source.Path), levels...)
+}
+
+// ownCatalogs are a group's catalogs that are not in the folder of a release's chart.
+func (b *Resolver) ownCatalogs(group, chart string) (own []hierarchy.Layer) {
 	if !b.Fleet.Layout.Groups[group].OwnCatalogs {
-		return out
+		return nil
 	}
-	var own []hierarchy.Layer
 	for _, l := range b.Catalogs[group] {
 		if chart == "" || !strings.HasPrefix(l.Path, strings.Trim(chart, "/")+"/") {
 			own = append(own, l)
 		}
 	}
-	entries, values := b.memo.EntryLayers(own, component)
+	return own
+}
+
+// OwnEntry is a component's entry in the fleet's own catalogs, those that the layout lists beside
+// the one in the chart's folder. The releases view hands it to the chart, which has no entry of it.
+// It is an empty map where there is none.
+func (b *Resolver) OwnEntry(group, component, chart string) map[string]any {
+	out := map[string]any{}
+	entries, values := b.memo.EntryLayers(b.ownCatalogs(group, chart), component)
 	if len(entries) == 0 {
 		return out
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/memberfile"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/scaffold"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/verify"
 )
@@ -56,7 +56,7 @@ type importer struct {
 	o            Options
 	reader       *verify.Reader
 	known        []expand.Cluster
-	members      map[string]*memberfile.Member // by the cluster's name in Argo CD
+	members      map[string]*scaffold.Member // by the cluster's name in Argo CD
 	environments map[string]bool
 	all          int
 	problems     []problem.Problem
@@ -68,7 +68,7 @@ func Import(o Options) (*Result, error) {
 	if !labels.IsName(o.Hub) || !labels.IsName(o.Group) {
 		return nil, failure.Usage(nil, "hub %q and group %q have to be names: lower case letters, digits and inner hyphens, at most 63", o.Hub, o.Group)
 	}
-	m := &importer{o: o, members: map[string]*memberfile.Member{}, environments: map[string]bool{}}
+	m := &importer{o: o, members: map[string]*scaffold.Member{}, environments: map[string]bool{}}
 	if err := m.clusters(); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand"
-	"github.com/argosy-hub/argosy/internal/memberfile"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/scaffold"
 	"github.com/argosy-hub/argosy/internal/verify"
 )
 
@@ -72,7 +72,7 @@ func (m *importer) makeMembers(apps []*application) error {
 	taken := map[string]string{}
 	for _, cluster := range slices.Sorted(maps.Keys(known)) {
 		c := known[cluster]
-		member := &memberfile.Member{Hub: m.o.Hub, Name: nameOf(cluster), HubCluster: cluster == m.o.Hub}
+		member := &scaffold.Member{Hub: m.o.Hub, Name: nameOf(cluster), HubCluster: cluster == m.o.Hub}
 		if member.Name == "" {
 			return fmt.Errorf("cluster %q: no name of a member can be made of it", cluster)
 		}

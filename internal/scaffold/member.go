@@ -1,14 +1,16 @@
 package scaffold
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Engines are those that an agent may run.
@@ -53,6 +55,57 @@ func (m Member) Check() error {
 		}
 	}
 	return nil
+}
+
+// NewMember makes the file of a member.
+func NewMember(ctx context.Context, r Repository, m Member) (*Draft, error) {
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	before, layout, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checkGroups(layout); err != nil {
+		return nil, err
+	}
+	path, err := m.path(layout)
+	if err != nil {
+		return nil, err
+	}
+	d := &Draft{Files: map[string]string{path: m.Text()}}
+	st, err := r.try(before, d)
+	if err != nil {
+		return nil, err
+	}
+	d.Summary = components(st, m)
+	return d, nil
+}
+
+// components names the components that the cluster would get.
+func components(st *fleetstate.State, m Member) string {
+	var b strings.Builder
+	for _, group := range st.Fleet.Layout.GroupNames() {
+		var names []string
+		for _, component := range st.ComponentsOf(m.Hub, m.Name, group) {
+			t := explain.Target{Hub: m.Hub, Cluster: m.Name, Group: group, Component: component}
+			if e, err := explain.Component(st, t, nil); err == nil && e.IsSelected() {
+				names = append(names, component)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		owner := "the hub"
+		if member := st.Fleet.Member(m.Hub, m.Name); member.Owner(group) != fleet.OwnerHub {
+			owner = "its own engine"
+		}
+		fmt.Fprintf(&b, "%s (from %s): %s\n", group, owner, strings.Join(names, ", "))
+	}
+	if b.Len() == 0 {
+		return "it would get no component yet: the hierarchy enables none for it\n"
+	}
+	return b.String()
 }
 
 func (m Member) checkGroups(l *fleet.Layout) error {
@@ -140,14 +193,4 @@ func (m Member) writeAgent(line func(string, ...any)) {
 	for _, g := range slices.Compact(groups) {
 		line("enable_remote_%s: %q", g, "true")
 	}
-}
-
-// scalar returns a text as YAML, in quotes where YAML would read another type.
-func scalar(text string) string {
-	node := yamldoc.FromAny(nil, map[string]any{"k": text})
-	out, err := node.YAML()
-	if err != nil || strings.Contains(text, "\n") {
-		return fmt.Sprintf("%q", text)
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(string(out), "k: "), "\n")
 }

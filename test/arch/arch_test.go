@@ -12,7 +12,7 @@ var layers = [][]string{
 	{"atomicfile", "parallel", "problem", "reload", "trigger"},
 	{"budget", "failure", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
 	{"audit", "facts", "hierarchy", "labels", "release", "tenantschema", "tlsreload", "webhook"},
-	{"catalog", "fleet"},
+	{"catalog", "fleet", "roots"},
 	{"hub", "memo", "source"},
 	{"tenancy"},
 	{"fleetstate"},
@@ -21,15 +21,15 @@ var layers = [][]string{
 	{"paramset"},
 	{"response"},
 	{"explain", "flux", "inventory", "secretscan"},
-	{"expand", "factsfile", "lint", "scaffold"},
-	{"plan", "verify"},
+	{"expand", "factsfile", "lint"},
+	{"plan", "scaffold", "verify"},
 	{"access", "appsets", "externalsecrets", "guard", "ociregistry", "refresh"},
 	{"overview", "report"},
 	{"importer", "planner", "server", "web"},
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "memo", "tenancy", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "tenancy", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.

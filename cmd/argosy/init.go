@@ -1,0 +1,73 @@
+package main
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/charts"
+	"github.com/argosy-hub/argosy/internal/scaffold"
+)
+
+func newInit(o *options) *cobra.Command {
+	var f scaffold.Fleet
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "init --hub NAME --repo-url URL",
+		Short: "Write a fleet to begin with into an empty repository",
+		Long: `Init writes a fleet that works into an empty folder or a Git repository without files: the layout, a hub,
+one tenant with one cluster, the hub's own installation, and one component. Every URL is your own. It pins
+Argosy's charts to the version of this program.
+
+With --minimal it writes the shortest fleet: one catalog, one ApplicationSet, and clusters that Argo CD has
+already. It needs neither External Secrets nor releases.
+
+Init builds and lints the fleet first. It writes all files or none, and says what to do next.`,
+		Example: `  argosy init --hub hub --repo-url https://git.example.com/platform/fleet.git
+  argosy init --hub hub --repo-url https://git.example.com/platform/fleet.git --minimal
+  argosy init --hub hub-eu --repo-url git@git.example.com:platform/fleet.git --tenant retail --member retail-prod-eu-1 --environment prod`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("repo") { // an empty folder is no fleet's, whatever is around it
+				o.repo.Location = "."
+			}
+			f.Member = cmp.Or(f.Member, f.Tenant+"-"+f.Environment+"-1")
+			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewFleet(cmd.Context(), r, f) })
+		},
+	}
+	hubFlags(cmd, &f.Installation, "hub", "main")
+	cmd.Flags().BoolVar(&f.Minimal, "minimal", false, "the shortest fleet, for clusters that Argo CD has already")
+	cmd.Flags().StringVar(&f.Tenant, "tenant", "shop", "whose cluster the first one is")
+	cmd.Flags().StringVar(&f.Member, "member", "", "the first cluster's `name` (default TENANT-ENVIRONMENT-1)")
+	cmd.Flags().StringVar(&f.Environment, "environment", "dev", "the first cluster's environment")
+	dryRunFlag(cmd, &dryRun)
+	_ = cmd.MarkFlagRequired("repo-url")
+	return cmd
+}
+
+// hubFlags adds what describes a hub and its repository.
+func hubFlags(cmd *cobra.Command, h *scaffold.Installation, name, revision string) {
+	flags := cmd.Flags()
+	flags.StringVar(&h.Hub, name, "", "the hub's name")
+	flags.StringVar(&h.RepoURL, "repo-url", "", "`URL` at which Argo CD and the service read this repository")
+	flags.StringVar(&h.Revision, "revision", revision, "branch, tag or commit of it")
+	flags.StringVar(&h.Platform, "platform", scaffold.Platform, "the hub's own tenant")
+	flags.StringVar(&h.HubEnvironment, "hub-environment", "prod", "the hub's environment")
+	flags.StringVar(&h.Charts, "charts", scaffold.Charts, "registry or Helm `repository` of Argosy's charts")
+	flags.StringVar(&h.Version, "charts-version", releasedVersion(), "their version")
+	_ = cmd.MarkFlagRequired(name)
+}
+
+// release is the version of a release, not of a commit.
+var release = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[a-z]+\.\d+)?$`)
+
+// releasedVersion is the version of the charts that belong to this program: its own, or where it is
+// built from a commit that of the charts beside it.
+func releasedVersion() string {
+	if v := programVersion(); release.MatchString(v) {
+		return strings.TrimPrefix(v, "v")
+	}
+	return charts.Version()
+}

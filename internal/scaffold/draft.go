@@ -1,0 +1,207 @@
+package scaffold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/atomicfile"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/dir"
+)
+
+// nothingWritten is the hint of what fails.
+const nothingWritten = "nothing was written"
+
+// Findings lists all findings of a state.
+type Findings func(*fleetstate.State) []problem.Problem
+
+// Repository is the folder of a fleet repository. Both fields are required.
+type Repository struct {
+	Folder   string
+	Findings Findings
+}
+
+// Draft are files with which the fleet has been built.
+type Draft struct {
+	// Files are new files, by path.
+	Files map[string]string
+	// Changed is a file that gets another content, if any: its path, and both contents.
+	Changed, Was, Is string
+	// Warnings are findings that the fleet does not have without the files.
+	Warnings []problem.Problem
+	// Summary says what the files do, and Next what to do next, a line each.
+	Summary string
+	Next    []string
+
+	folder string
+}
+
+// read is the fleet as it is, which may be empty, and its layout.
+func (r Repository) read(ctx context.Context) (*snapshot.Snapshot, *fleet.Layout, error) {
+	src, err := dir.New(r.Folder, source.Limits{})
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := src.Snapshot(ctx)
+	switch {
+	case errors.Is(err, source.Empty): // the fleet's first file
+		s = snapshot.FromMap(nil)
+	case err != nil:
+		return nil, nil, err
+	}
+	layout, err := layoutOf(s)
+	if err != nil {
+		return nil, nil, failure.Findings(err, problem.InvalidLayout, problem.Pos{File: fleet.LayoutFile})
+	}
+	return s, layout, nil
+}
+
+func layoutOf(s *snapshot.Snapshot) (*fleet.Layout, error) {
+	file := s.File(fleet.LayoutFile)
+	if file == nil {
+		return fleet.DefaultLayout(), nil
+	}
+	doc, err := hierarchy.NewCache().Doc(file)
+	if err != nil {
+		return nil, err
+	}
+	return fleet.ParseLayout(doc)
+}
+
+// state is the fleet as it is. The error holds the findings that leave it without a state.
+func (r Repository) state(s *snapshot.Snapshot) (*fleetstate.State, error) {
+	st, err := fleetstate.Build(nil, s, facts.Set{})
+	if err != nil {
+		return nil, failure.Findings(err, problem.InvalidLayout, problem.Pos{}, nothingWritten)
+	}
+	return st, nil
+}
+
+// try builds the fleet with a draft's files and sets its Warnings. The error holds the findings
+// that keep them from being written.
+func (r Repository) try(before *snapshot.Snapshot, d *Draft) (*fleetstate.State, error) {
+	d.folder = r.Folder
+	for _, path := range slices.Sorted(maps.Keys(d.Files)) {
+		if before.File(path) != nil {
+			return nil, errExists(path)
+		}
+	}
+	known, _ := r.build(before)
+	after, st := r.build(with(before, d))
+	fresh := slices.DeleteFunc(after, func(p problem.Problem) bool {
+		return slices.ContainsFunc(known, func(q problem.Problem) bool { return problem.Compare(p, q) == 0 })
+	})
+	if errs := problem.Errors(fresh); len(errs) > 0 {
+		return nil, &failure.Error{
+			Findings: true, Err: problem.List(errs), Problems: errs, Hints: []string{nothingWritten + ": fix these, then try again"},
+		}
+	}
+	if st == nil {
+		return nil, &failure.Error{
+			Findings: true, Err: problem.List(after), Problems: problem.Errors(after),
+			Hints: []string{nothingWritten + ": the repository has these problems without the new file"},
+		}
+	}
+	d.Warnings = fresh
+	return st, nil
+}
+
+// build returns all findings about a snapshot, and its state if it has one.
+func (r Repository) build(s *snapshot.Snapshot) ([]problem.Problem, *fleetstate.State) {
+	st, err := fleetstate.Build(nil, s, facts.Set{})
+	if err != nil {
+		return problem.From(err, problem.InvalidLayout, problem.Pos{}), nil
+	}
+	return r.Findings(st), st
+}
+
+// with is a snapshot with a draft's files.
+func with(s *snapshot.Snapshot, d *Draft) *snapshot.Snapshot {
+	var files []*snapshot.File
+	add := func(path, text string) {
+		files = append(files, snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize))
+	}
+	for path, text := range d.Files {
+		add(path, text)
+	}
+	if d.Changed != "" {
+		add(d.Changed, d.Is)
+	}
+	for _, f := range s.FilesUnder("") {
+		if _, is := d.Files[f.Path]; !is && f.Path != d.Changed {
+			files = append(files, f)
+		}
+	}
+	return snapshot.Of(files)
+}
+
+// errExists refuses to overwrite files.
+func errExists(paths ...string) error {
+	verb := "is"
+	if len(paths) > 1 {
+		verb = "are"
+	}
+	return failure.Usage([]string{"edit what is there, or choose another name"}, "%s %s there already; %s", strings.Join(paths, ", "), verb, nothingWritten)
+}
+
+// Write writes the files, all of them or none.
+func (d *Draft) Write() error {
+	files := map[string][]byte{}
+	for path, text := range d.Files {
+		files[path] = []byte(text)
+	}
+	var err error
+	switch {
+	case d.Changed != "":
+		err = atomicfile.Change(d.folder, d.Changed, []byte(d.Was), []byte(d.Is))
+	default:
+		err = atomicfile.CreateAll(d.folder, files)
+	}
+	var taken []string
+	for _, path := range d.paths() {
+		if errors.Is(err, fs.ErrExist) && strings.Contains(err.Error(), path) {
+			taken = append(taken, path)
+		}
+	}
+	switch {
+	case len(taken) > 0:
+		return errExists(taken...)
+	case err != nil:
+		return failure.Usage([]string{nothingWritten}, "%w", err)
+	}
+	return nil
+}
+
+// paths are the files that are new, sorted.
+func (d *Draft) paths() []string { return slices.Sorted(maps.Keys(d.Files)) }
+
+// Report says what has been written, and what to do next.
+func (d *Draft) Report() string {
+	var b strings.Builder
+	for _, path := range d.paths() {
+		fmt.Fprintf(&b, "wrote %s\n", path)
+	}
+	if d.Changed != "" {
+		fmt.Fprintf(&b, "changed %s\n", d.Changed)
+	}
+	b.WriteString(d.Summary)
+	for i, line := range d.Next {
+		if i == 0 {
+			b.WriteString("next:\n")
+		}
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	return b.String()
+}

@@ -1,0 +1,73 @@
+package scaffold
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/roots"
+)
+
+// Tenant describes a new tenant of a hub: its project in Argo CD.
+type Tenant struct {
+	Hub, Tenant string
+	// ClusterPatterns are the names of its clusters, with *; default <tenant>-*.
+	ClusterPatterns []string
+}
+
+// NewTenant makes the Argo CD project of a tenant.
+func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
+	if err := checkNames(named{"name", t.Tenant}); err != nil {
+		return nil, err
+	}
+	before, _, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st, err := r.state(before)
+	if err != nil {
+		return nil, err
+	}
+	if hubs := st.Fleet.Hubs(); t.Hub == "" && len(hubs) == 1 {
+		t.Hub = hubs[0]
+	} else if !slices.Contains(hubs, t.Hub) {
+		return nil, failure.Usage(append(problem.Nearest(t.Hub, hubs), nothingWritten), "--hub: %q is none of the hubs %s", t.Hub, strings.Join(hubs, ", "))
+	}
+	if t.Tenant == "default" {
+		return nil, failure.Usage([]string{nothingWritten}, "--name: %q is Argo CD's own project, which permits everything", t.Tenant)
+	}
+	if pos, there := roots.Read(before, t.Hub).Projects[t.Tenant]; there {
+		return nil, failure.Usage([]string{nothingWritten}, "tenant %q is there already: hub %s has its project at %s", t.Tenant, t.Hub, pos)
+	}
+	if len(t.ClusterPatterns) == 0 {
+		t.ClusterPatterns = []string{t.Tenant + "-*"}
+	}
+	for _, m := range st.Fleet.Members(t.Hub) {
+		for _, p := range t.ClusterPatterns {
+			reaches, err := path.Match(p, m.Name)
+			switch {
+			case err != nil || p == "" || strings.ContainsAny(p, "/\\ "):
+				return nil, failure.Usage([]string{nothingWritten}, "--cluster: %q is no name of clusters, with * for any text", p)
+			case reaches && m.Tenant != t.Tenant:
+				return nil, failure.Usage([]string{"give its clusters by name: --cluster NAME; " + nothingWritten}, "--cluster: %q reaches %s, which is a cluster of the tenant %s", p, m.Name, m.Tenant)
+			}
+		}
+	}
+	d := &Draft{Files: map[string]string{}}
+	if err := d.texts(t, map[string]string{path.Join(expand.Bootstrap, t.Hub, "project-"+t.Tenant+".yaml"): "project.yaml"}); err != nil {
+		return nil, err
+	}
+	if _, err := r.try(before, d); err != nil {
+		return nil, err
+	}
+	d.Next = []string{
+		"git add . && git commit -m \"Add the tenant " + t.Tenant + "\" && git push",
+		fmt.Sprintf("argosy new member --hub %s --name %s --tenant %s --environment ENVIRONMENT", t.Hub, strings.ReplaceAll(t.ClusterPatterns[0], "*", "NAME"), t.Tenant),
+	}
+	return d, nil
+}
