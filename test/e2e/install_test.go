@@ -14,10 +14,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/argocd"
@@ -25,7 +21,6 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/externalsecrets"
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitserver"
-	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/plugin"
 	"github.com/argosy-hub/argosy/test/e2e/internal/services"
@@ -39,7 +34,9 @@ const (
 
 	newHub, newMember = "hub", "shop-dev-1"
 
-	installDocument = "docs/how-to/install-a-hub.md"
+	installDocument   = "docs/how-to/install-a-hub.md"
+	upgradeDocument   = "docs/how-to/upgrade-a-hub.md"
+	uninstallDocument = "docs/how-to/uninstall-a-hub.md"
 )
 
 // installed versions of the charts: the first, and those that the hub is upgraded to.
@@ -55,20 +52,27 @@ type installation struct {
 	repository  string              // its URL
 	environment string              // a values file: what is particular here
 	hubProxy    *services.Proxy
+	argocd      *argocd.ArgoCD
 }
 
 // TestInstall: on a cluster with Argo CD and nothing else, the commands of README.md and of
 // docs/how-to/install-a-hub.md make a hub. Argo CD has the installed service's responses, the hub
 // is registered, its own component and its member's are deployed, and no file is edited that is
-// not the user's. `helm upgrade` and a commit upgrade it, and nothing is made anew.
+// not the user's. `helm upgrade` and a commit upgrade it, helm and a revert go back, and nothing is
+// made anew. Uninstalled, the hub keeps the Applications.
 func TestInstall(t *testing.T) {
 	i := newInstallation(t)
 	began := time.Now()
 	i.run(t, i.dir, i.localised(command(t, i.checkout, "README.md", "helm install argosy"), "0.1.0"))
 	installed := i.identities(t)
-	i.run(t, i.dir, i.localised(command(t, i.checkout, installDocument, "helm upgrade argosy"), "0.1.1"))
+	i.run(t, i.dir, i.localised(command(t, i.checkout, upgradeDocument, "helm upgrade argosy"), "0.1.1"))
 	i.same(t, installed, "helm upgrade")
-	t.Logf("%5.1fs  installed, and upgraded with helm", time.Since(began).Seconds())
+	i.run(t, i.dir, command(t, i.checkout, upgradeDocument, "helm rollback argosy"))
+	i.same(t, installed, "helm rollback")
+	if chart := i.chart(t); chart != "hub-0.1.0" {
+		t.Errorf("after helm rollback the roots are those of %s", chart)
+	}
+	t.Logf("%5.1fs  installed, upgraded and rolled back with helm", time.Since(began).Seconds())
 
 	fleet := i.pushFleet(t)
 	i.startService(t)
@@ -85,18 +89,15 @@ func TestInstall(t *testing.T) {
 	i.same(t, installed, "taking over by the hub's own Application")
 
 	applications := i.applications(t)
-	file := filepath.Join(fleet, "fleet/bootstrap", newHub, "argosy.yaml")
-	must(t, replaceIn(file, "targetRevision: 0.1.1", "targetRevision: 0.1.2"))
-	i.run(t, fleet, "git commit --quiet --all --message 'Upgrade the hub' && git push --quiet URL main")
-	i.until(t, "the upgrade by a commit", func() string {
-		chart := i.get(t, i.hub, kube.ApplicationSets, argocd.Namespace, "members").GetLabels()["helm.sh/chart"]
-		if chart != "hub-0.1.2" {
-			return "the roots are those of " + chart
-		}
-		return i.unsettled(t)
-	})
+	i.kubectl(t, command(t, i.checkout, upgradeDocument, "kubectl --namespace argocd delete secrets"))
+	i.run(t, fleet, command(t, i.checkout, upgradeDocument, "sed -i")+" && "+command(t, i.checkout, upgradeDocument, "git commit"))
+	i.untilChart(t, "hub-0.1.2")
 	t.Logf("%5.1fs  upgraded by a commit", time.Since(began).Seconds())
 	i.same(t, installed, "the upgrade by a commit")
+	i.run(t, fleet, command(t, i.checkout, upgradeDocument, "git revert"))
+	i.untilChart(t, "hub-0.1.1")
+	t.Logf("%5.1fs  rolled back by a commit", time.Since(began).Seconds())
+	i.same(t, installed, "the rollback by a commit")
 	if list := i.listed(t); len(list) != len(applications) {
 		t.Errorf("%s lists %d Applications; there are %d", installDocument, len(list), len(applications))
 	}
@@ -106,6 +107,8 @@ func TestInstall(t *testing.T) {
 			t.Errorf("Application %s was made anew by the upgrade", name)
 		}
 	}
+	i.uninstall(t, now)
+	t.Logf("%5.1fs  uninstalled", time.Since(began).Seconds())
 }
 
 // newInstallation starts what a user has before the first command.
@@ -130,7 +133,7 @@ func newInstallation(t *testing.T) *installation {
 	must(t, err)
 	port, err := strconv.Atoi(address.Port())
 	must(t, err)
-	_, err = argocd.Start(t.Context(), argocd.Options{
+	i.argocd, err = argocd.Start(t.Context(), argocd.Options{
 		Binaries: i.hub.Binaries, Group: i.hub.Group, Version: argoCD(), Cluster: i.hub.Cluster, Forward: []int{port},
 		Dir: filepath.Join(i.hub.Dir, "argocd"), HTTPProxy: proxy.URL,
 	})
@@ -187,53 +190,6 @@ func (i *installation) serveCharts(t *testing.T) {
 	}
 }
 
-// command is a command of a document's console blocks, by what it begins with, with its continued
-// lines.
-func command(t *testing.T, checkout, document, begins string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(checkout, document))
-	must(t, err)
-	_, rest, found := strings.Cut(string(text), "$ "+begins)
-	if !found {
-		t.Fatalf("%s has no command %q", document, begins)
-	}
-	out := begins
-	for line := range strings.Lines(rest) {
-		part, continued := strings.CutSuffix(strings.TrimSpace(line), `\`)
-		out += " " + part
-		if !continued {
-			break
-		}
-	}
-	return out
-}
-
-// localised is a documented command of helm with the charts and the values of this environment.
-func (i *installation) localised(helm, version string) string {
-	helm = strings.ReplaceAll(helm, "--version VERSION", "")
-	helm = strings.ReplaceAll(helm, "oci://"+documentedCharts+"/hub", fmt.Sprintf("hub --repo %s --version %s", i.charts.URL(), version))
-	return strings.ReplaceAll(helm, documentedURL, i.repository) + " --values " + i.environment
-}
-
-// run runs a documented command as a shell does, URL being the user's own.
-func (i *installation) run(t *testing.T, dir, script string) string {
-	t.Helper()
-	helm, err := i.hub.Binaries.Find("helm")
-	must(t, err)
-	sh := exec.CommandContext(t.Context(), "sh", "-euc", strings.ReplaceAll(script, "URL", i.repository))
-	sh.Dir = dir
-	sh.Env = []string{
-		"HOME=" + i.dir, "KUBECONFIG=" + i.hub.Kubeconfig, "PATH=" + strings.Join([]string{filepath.Join(i.checkout, "bin"), filepath.Dir(helm), os.Getenv("PATH")}, ":"),
-		"GIT_AUTHOR_NAME=user", "GIT_AUTHOR_EMAIL=user@example.com", "GIT_COMMITTER_NAME=user", "GIT_COMMITTER_EMAIL=user@example.com",
-	}
-	out, err := sh.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, out)
-	}
-	t.Logf("$ %s\n%s", script, out)
-	return string(out)
-}
-
 // pushFleet follows the document's step 2: a fleet to begin with, with the user's URL. Addresses of
 // charts are this environment's, as nothing here reaches the network.
 func (i *installation) pushFleet(t *testing.T) (folder string) {
@@ -283,136 +239,4 @@ func (i *installation) registerMember(t *testing.T) {
 	})
 	must(t, err)
 	must(t, i.hub.Client.Apply(t.Context(), "", secret))
-}
-
-// listed are the Applications that the document's step 4 shows as synced and healthy.
-func (i *installation) listed(t *testing.T) (names []string) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(i.checkout, installDocument))
-	must(t, err)
-	_, rest, _ := strings.Cut(string(text), "$ kubectl --namespace argocd get applications\n")
-	block, _, _ := strings.Cut(rest, "```")
-	for line := range strings.Lines(block) {
-		if f := strings.Fields(line); len(f) == 3 && f[1] == "Synced" && f[2] == "Healthy" {
-			names = append(names, f[0])
-		}
-	}
-	if len(names) == 0 {
-		t.Fatalf("%s lists no Applications", installDocument)
-	}
-	return names
-}
-
-// unsettled names what is missing or not yet synced and healthy.
-func (i *installation) unsettled(t *testing.T) string {
-	t.Helper()
-	apps, err := i.hub.Client.List(t.Context(), kube.Applications, argocd.Namespace, "")
-	must(t, err)
-	var out []string
-	for _, name := range i.listed(t) {
-		if s := state(apps[name]); s != good {
-			out = append(out, name+" "+s)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-// applications are the UIDs of the Applications by name.
-func (i *installation) applications(t *testing.T) map[string]string {
-	t.Helper()
-	apps, err := i.hub.Client.List(t.Context(), kube.Applications, argocd.Namespace, "")
-	must(t, err)
-	out := map[string]string{}
-	for name, app := range apps {
-		out[name] = string(app.GetUID())
-	}
-	return out
-}
-
-var clusterSecretStores = schema.GroupVersionResource{Group: "external-secrets.io", Version: "v1", Resource: "clustersecretstores"}
-
-// identities are the UIDs of what the chart installs, and the service's token.
-func (i *installation) identities(t *testing.T) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	for _, o := range []struct {
-		resource        schema.GroupVersionResource
-		namespace, name string
-	}{
-		{kube.Deployments, argocd.Namespace, "generator-plugin"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "services"}, argocd.Namespace, "generator-plugin"},
-		{kube.ConfigMaps, argocd.Namespace, "generator-plugin"},
-		{kube.Secrets, argocd.Namespace, "generator-plugin-token"},
-		{kube.Secrets, argocd.Namespace, "hub-cluster"},
-		{kube.ApplicationSets, argocd.Namespace, "members"},
-		{kube.ApplicationSets, argocd.Namespace, "addons"},
-		{kube.Applications, argocd.Namespace, hub.Root},
-		{kube.AppProjects, argocd.Namespace, "platform"},
-		{clusterSecretStores, "", "fleet-secrets"},
-	} {
-		object := i.get(t, i.hub, o.resource, o.namespace, o.name)
-		if object == nil {
-			t.Fatalf("the chart installs no %s %s", o.resource.Resource, o.name)
-		}
-		out[o.resource.Resource+" "+o.name] = string(object.GetUID())
-		if o.name == "generator-plugin-token" {
-			out["the token"], _, _ = unstructured.NestedString(object.Object, "data", "token")
-		}
-	}
-	return out
-}
-
-// same fails where something was made anew.
-func (i *installation) same(t *testing.T, before map[string]string, after string) {
-	t.Helper()
-	for what, uid := range i.identities(t) {
-		if before[what] != uid {
-			t.Errorf("%s is another one after %s", what, after)
-		}
-	}
-}
-
-func (i *installation) get(t *testing.T, c *testcluster.Cluster, r schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
-	t.Helper()
-	o, err := c.Client.Get(t.Context(), r, namespace, name)
-	must(t, err)
-	return o
-}
-
-// until waits until pending has nothing to say any more, and says what Argo CD says if it never is.
-func (i *installation) until(t *testing.T, what string, pending func() string) {
-	t.Helper()
-	last := ""
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second, 2*patience, true, func(context.Context) (bool, error) {
-		last = pending()
-		return last == "", nil
-	})
-	if err == nil {
-		return
-	}
-	for _, r := range []schema.GroupVersionResource{kube.Applications, kube.ApplicationSets, kube.ExternalSecrets} {
-		list, err := i.hub.Client.Dynamic.Resource(r).List(context.WithoutCancel(t.Context()), metav1.ListOptions{})
-		if err != nil {
-			t.Log(err)
-			continue
-		}
-		for _, o := range list.Items {
-			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-			operation, _, _ := unstructured.NestedString(o.Object, "status", "operationState", "message")
-			t.Logf("%s %s: %s %v", o.GetKind(), o.GetName(), operation, conditions)
-		}
-	}
-	t.Fatalf("%s: not within %s: %s", what, 2*patience, last)
-}
-
-// replaceIn replaces a text that a file has.
-func replaceIn(file, old, with string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	if !strings.Contains(string(text), old) {
-		return fmt.Errorf("%s has no %q", file, old)
-	}
-	return os.WriteFile(file, []byte(strings.ReplaceAll(string(text), old, with)), 0o600)
 }

@@ -26,14 +26,16 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
-// TestOperate runs what is about the service alone on one control plane: its state, its alerts, and
-// its upgrades.
+// TestOperate runs what is about the service alone on one control plane: its state, its alerts, its
+// upgrades, a lost state, and its way to Git.
 func TestOperate(t *testing.T) {
 	cluster := testcluster.Start(t, "argocd-"+argoCD())
 	t.Run("state", func(t *testing.T) { sharedState(t, cluster) })
 	o := newOperated(t, cluster)
 	t.Run("alerts", func(t *testing.T) { alerts(t, o) })
 	t.Run("upgrade", func(t *testing.T) { rollingUpgrade(t, o) })
+	t.Run("restore", func(t *testing.T) { restored(t, o) })
+	t.Run("network", func(t *testing.T) { network(t, o) })
 }
 
 const (
@@ -93,7 +95,7 @@ func newOperated(t *testing.T, cluster *testcluster.Cluster) *operated {
 		must(t, client.Apply(t.Context(), argocd.Namespace, clusterSecret(name, "first")))
 	}
 	must(t, client.Apply(t.Context(), argocd.Namespace, []byte(operatedObjects)))
-	o.install(t)
+	o.install(t, o.values())
 	return o
 }
 
@@ -146,12 +148,12 @@ stringData: {name: %[1]s, server: "https://%[1]s.example", config: "{}"}
 }
 
 // install applies what the chart renders, but for the Prometheus Operator's kinds.
-func (o *operated) install(t *testing.T) {
+func (o *operated) install(t *testing.T, text string) {
 	t.Helper()
 	helm, err := o.cluster.Binaries.Find("helm")
 	must(t, err)
 	values := filepath.Join(o.dir, "values.yaml")
-	must(t, os.WriteFile(values, fmt.Appendf(nil, operateValues, o.git.URL("fleet")), 0o600))
+	must(t, os.WriteFile(values, []byte(text), 0o600))
 	template := exec.CommandContext(t.Context(), helm, "template", "generator-plugin", filepath.Join(o.checkout, "charts/generator-plugin"),
 		"--namespace", argocd.Namespace, "--values", values, "--kube-version", "1.33.0")
 	template.Stderr = os.Stderr
@@ -165,6 +167,8 @@ func (o *operated) install(t *testing.T) {
 		}
 	}
 }
+
+func (o *operated) values() string { return fmt.Sprintf(operateValues, o.git.URL("fleet")) }
 
 // rendered is the one object of a kind that the chart renders, by its name's end.
 func (o *operated) rendered(t *testing.T, kind, suffix string) *unstructured.Unstructured {
