@@ -24,6 +24,9 @@ GOVULNCHECK           := $(CACHE)/tools/govulncheck-$(GOVULNCHECK_VERSION)-$(she
 # promtool of the PATH, or of Debian's package, which is not installed: its service would listen.
 PROMTOOL := $(or $(shell command -v promtool),$(CACHE)/tools/promtool)
 
+# Hugo of the PATH, or of Debian's packages, unpacked with the libraries that it needs.
+HUGO := $(or $(shell command -v hugo),$(CACHE)/tools/hugo/hugo)
+
 # What `make run` serves; for example: make run HUB=hub-us LISTEN=127.0.0.1:8080
 SOURCE ?= .
 HUB    ?= hub-eu
@@ -242,6 +245,18 @@ $(GOLANGCI_LINT):
 .PHONY: docs
 docs: ## Write the references of the commands again
 	$(GO) test ./cmd/... -run 'DocIsUpToDate$$' -update
+
+.PHONY: docs-site
+docs-site: $(HUGO) ## Write the documentation as a site that needs no network into dist/site; a dead link fails
+	hack/docs-site.sh '$(HUGO)'
+
+$(CACHE)/tools/hugo/hugo:
+	@mkdir -p $(@D)
+	set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; cd "$$dir"; \
+		apt-get download -q hugo libsass1 libwebp7 2>/dev/null || { apt-get update -q && apt-get download -q hugo libsass1 libwebp7; }; \
+		for deb in *.deb; do dpkg-deb --fsys-tarfile "$$deb" | tar -x; done; \
+		cp -P usr/bin/hugo $(@D)/program; cp usr/lib/*/lib*.so.? $(@D)/; \
+		printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s/program "$$@"\n' '$(@D)' '$(@D)' >$@; chmod +x $@
 
 .PHONY: alerts
 alerts: $(PROMTOOL) ## Test the alerts of charts/generator-plugin with promtool
