@@ -92,6 +92,15 @@ e2e: build bin/hub $(PROMTOOL) $(if $(IMAGE),image-root) ## Run the flows on a w
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
 	cd test/e2e && ARGOCD=$(ARGOCD) $(GO) test -count=1 -timeout 60m -v $(TESTFLAGS) .
 
+.PHONY: browser
+browser: bin/generator-plugin ## Drive Chromium through the pages of the service
+	cd test/browser && $(GO) vet ./... && $(GO) test -count=1 -timeout 5m $(TESTFLAGS) .
+
+.PHONY: screenshots
+screenshots: bin/generator-plugin ## Write the pictures of the documentation (docs/images)
+	mkdir -p docs/images
+	cd test/browser && $(GO) test -count=1 -run TestScreenshots . -screenshots $(CURDIR)/docs/images
+
 # Where images get Debian's packages from: the archive of this machine's apt, or a folder of .deb files (DEBS=FOLDER).
 MIRROR ?= $(shell apt-get indextargets --format '$$(REPO_URI)' 2>/dev/null | sed -n 's|/debian/$$||p' | head -1)
 DEBS   ?=
