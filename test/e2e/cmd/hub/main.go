@@ -14,9 +14,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
+	"github.com/argosy-hub/argosy/test/e2e/internal/argocd"
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
@@ -41,7 +43,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("hub", flag.ContinueOnError)
 	checkout := flags.String("checkout", ".", "the repository's checkout, with bin/generator-plugin built")
-	argoCD := flags.String("argocd", "v2", "which Argo CD: v2 (2.14) or v3 (3.2)")
+	argoCD := flags.String("argocd", "v2", "which Argo CD: v2 (2.14), v3 (3.2) or v3.5")
 	build := flags.Bool("build", false, "build what the hub and the tests need and the cache lacks, and leave")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -49,8 +51,8 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	switch {
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case *argoCD != "v2" && *argoCD != "v3":
-		return fmt.Errorf("--argocd %q; expected v2 or v3", *argoCD)
+	case !slices.Contains(argocd.Versions(), *argoCD):
+		return fmt.Errorf("--argocd %q; expected one of %s", *argoCD, strings.Join(argocd.Versions(), ", "))
 	}
 	root, err := filepath.Abs(*checkout)
 	if err != nil {

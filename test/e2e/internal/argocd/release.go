@@ -9,7 +9,7 @@ import (
 
 // A release is where a release of Argo CD needs other treatment than the rest. What is not here is
 // the same in all of them (compared: cmd/*, common, controller, reposerver, util of v2.14.21 and
-// v3.2.11).
+// v3.2.11 and v3.5.7).
 type release struct {
 	component string // that it was built as
 
@@ -26,13 +26,17 @@ var releases = map[string]release{
 			"ARGOCD_CLUSTER_CACHE_BATCH_EVENTS_PROCESSING=true", // v3's default
 		},
 	},
-	"v3": {component: "argocd-v3"},
+	"v3":   {component: "argocd-v3"},
+	"v3.5": {component: "argocd-v3.5"},
 }
+
+// Versions are the names of the releases that there are.
+func Versions() []string { return slices.Sorted(maps.Keys(releases)) }
 
 func releaseOf(version string) (release, error) {
 	r, ok := releases[version]
 	if !ok {
-		return release{}, fmt.Errorf("version %q: expected one of %s", version, strings.Join(slices.Sorted(maps.Keys(releases)), ", "))
+		return release{}, fmt.Errorf("version %q: expected one of %s", version, strings.Join(Versions(), ", "))
 	}
 	return r, nil
 }

@@ -53,8 +53,9 @@ var recipes = map[string]recipe{
 	"kyverno": { // releases tell their version by their images' tags
 		Files: []files{{Module: "github.com/kyverno/kyverno", Glob: "config/crds/*/*.yaml", To: "crds"}},
 	},
-	"argocd-v2": argocd("v2"),
-	"argocd-v3": argocd("v3"),
+	"argocd-v2":   argocd("v2", "v3"),
+	"argocd-v3":   argocd("v3", "v3"),
+	"argocd-v3.5": argocd("v3", "v4"), // the first that has no Helm 3
 	"external-secrets": {
 		Files: []files{{
 			Module: "github.com/external-secrets/external-secrets",
@@ -75,14 +76,15 @@ func flux(controller string) recipe {
 	}}}
 }
 
-func argocd(major string) recipe {
-	module := "github.com/argoproj/argo-cd/" + major
+// argocd is a release of Argo CD with the helm command that its repo-server calls.
+func argocd(major, helmMajor string) recipe {
+	module, helm := "github.com/argoproj/argo-cd/"+major, "helm.sh/helm/"+helmMajor
 	return recipe{
 		Rename: map[string]string{"cmd": "argocd"},
 		Files:  []files{{Module: module, Glob: "manifests/crds/*.yaml", Exclude: "kustomization.yaml", To: "crds"}},
 		Version: []stamp{
 			{Module: module, Variables: map[string]string{module + "/common.version": "{bare}"}},
-			{Module: "helm.sh/helm/v3", Variables: map[string]string{"helm.sh/helm/v3/internal/version.version": "{version}"}},
+			{Module: helm, Variables: map[string]string{helm + "/internal/version.version": "{version}"}},
 		},
 	}
 }
