@@ -34,7 +34,7 @@ FACTS  ?= examples/facts.yaml
 LISTEN ?= 127.0.0.1:4355
 WEB    ?= 127.0.0.1:4356
 
-# Which Argo CD `make hub` and `make e2e` run: v2 (2.14) or v3 (3.2).
+# Which Argo CD `make hub` and `make e2e` run: v2 (2.14), v3 (3.2) or v3.5.
 ARGOCD ?= v2
 
 # Arguments for go test, for example: make test TESTFLAGS='-run TestGolden -update'
@@ -82,6 +82,10 @@ test: ## Run every test but e2e, and go vet (CASES=20: twenty times as many gene
 	$(GO) vet -tags bench ./...
 	cd test/accidents && $(GO) vet ./...
 	$(GO) test -vet=off $(TESTFLAGS) ./...
+
+.PHONY: helm4
+helm4: ## Compare Helm 4 with the Helm 3 that argosy renders with, and with the merge of values
+	cd test/helm4 && $(GO) vet ./... && $(GO) test ./...
 
 .PHONY: e2e
 e2e: export GENERATOR_PLUGIN = $(if $(IMAGE),$(CURDIR)/hack/image-run.sh)
@@ -242,6 +246,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters (.golangci.yml); the first time builds
 	cd test/accidents && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 	cd hack/release && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 	cd test/kustomizations && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
+	cd test/helm4 && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code

@@ -151,29 +151,31 @@ func TestHelmAgrees(t *testing.T) { //nolint:tparallel // quiet changes the log 
 	}
 }
 
-// TestHelmAgreesOnWrittenCases are the cases that people ask about.
+// writtenCases are the cases that people ask about.
+var writtenCases = map[string][]string{
+	"null removes and stays null":  {"a: {b: 1, c: 2}\n", "a: {b: null}\n"},
+	"null removes a map":           {"a: {b: 1}\n", "a: null\n"},
+	"null then a map":              {"a: {b: 1}\n", "a:\n", "a: {c: 2}\n"},
+	"null then a scalar":           {"a: {b: 1}\n", "a: ~\n", "a: x\n"},
+	"null of nothing":              {"a: {}\n", "a: {x: null}\n"},
+	"lists replace":                {"a: [1, 2, 3]\n", "a: [4]\n"},
+	"empty list replaces":          {"a: [1]\n", "a: []\n"},
+	"empty map changes nothing":    {"a: {b: 1}\n", "a: {}\n"},
+	"map over scalar":              {"a: x\n", "a: {b: 1}\n"},
+	"scalar over map":              {"a: {b: 1}\n", "a: x\n"},
+	"list over map":                {"a: {b: 1}\n", "a: [b]\n"},
+	"map over list":                {"a: [b]\n", "a: {b: 1}\n"},
+	"empty text over map":          {"a: {b: 1}\n", "a: \"\"\n"},
+	"false over true":              {"a: true\n", "a: false\n"},
+	"keys of other types":          {"1: a\nyes: b\n", "\"1\": c\n\"true\": d\n"},
+	"merge key over layers":        {"x: &x {k: 1, l: 1}\na: {<<: *x}\n", "a: {l: 2}\n"},
+	"only comments between":        {"a: 1\n", "# nothing\n", "b: 2\n"},
+	"no file has anything":         {"", "{}\n", "null\n"},
+	"null in the most general one": {"a: {b: null}\nonly: null\n", "a: {c: 1}\n"},
+}
+
 func TestHelmAgreesOnWrittenCases(t *testing.T) {
-	for name, files := range map[string][]string{
-		"null removes and stays null":  {"a: {b: 1, c: 2}\n", "a: {b: null}\n"},
-		"null removes a map":           {"a: {b: 1}\n", "a: null\n"},
-		"null then a map":              {"a: {b: 1}\n", "a:\n", "a: {c: 2}\n"},
-		"null then a scalar":           {"a: {b: 1}\n", "a: ~\n", "a: x\n"},
-		"null of nothing":              {"a: {}\n", "a: {x: null}\n"},
-		"lists replace":                {"a: [1, 2, 3]\n", "a: [4]\n"},
-		"empty list replaces":          {"a: [1]\n", "a: []\n"},
-		"empty map changes nothing":    {"a: {b: 1}\n", "a: {}\n"},
-		"map over scalar":              {"a: x\n", "a: {b: 1}\n"},
-		"scalar over map":              {"a: {b: 1}\n", "a: x\n"},
-		"list over map":                {"a: {b: 1}\n", "a: [b]\n"},
-		"map over list":                {"a: [b]\n", "a: {b: 1}\n"},
-		"empty text over map":          {"a: {b: 1}\n", "a: \"\"\n"},
-		"false over true":              {"a: true\n", "a: false\n"},
-		"keys of other types":          {"1: a\nyes: b\n", "\"1\": c\n\"true\": d\n"},
-		"merge key over layers":        {"x: &x {k: 1, l: 1}\na: {<<: *x}\n", "a: {l: 2}\n"},
-		"only comments between":        {"a: 1\n", "# nothing\n", "b: 2\n"},
-		"no file has anything":         {"", "{}\n", "null\n"},
-		"null in the most general one": {"a: {b: null}\nonly: null\n", "a: {c: 1}\n"},
-	} {
+	for name, files := range writtenCases {
 		quiet(t)
 		t.Run(name, func(t *testing.T) { checkAgainstHelm(t, t.TempDir(), files, true) })
 	}

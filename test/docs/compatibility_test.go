@@ -14,6 +14,7 @@ func TestCompatibilityNamesTheVersionsThatRun(t *testing.T) {
 	for row, at := range map[string][2]string{
 		"Argo CD 2":                     {components + "argocd-v2", "github.com/argoproj/argo-cd/v2"},
 		"Argo CD 3":                     {components + "argocd-v3", "github.com/argoproj/argo-cd/v3"},
+		"Argo CD 3.5":                   {components + "argocd-v3.5", "github.com/argoproj/argo-cd/v3"},
 		"Flux: source-controller":       {components + "flux-source-controller", "github.com/fluxcd/source-controller"},
 		"Flux: kustomize-controller":    {components + "flux-kustomize-controller", "github.com/fluxcd/kustomize-controller"},
 		"Flux: helm-controller":         {components + "flux-helm-controller", "github.com/fluxcd/helm-controller"},
@@ -24,6 +25,8 @@ func TestCompatibilityNamesTheVersionsThatRun(t *testing.T) {
 		"Helm, as `argosy` renders":     {".", "helm.sh/helm/v3"},
 		"Helm, as Argo CD 2.14 renders": {components + "argocd-v2", "helm.sh/helm/v3"},
 		"Helm, as Argo CD 3.2 renders":  {components + "argocd-v3", "helm.sh/helm/v3"},
+		"Helm, as Argo CD 3.5 renders":  {components + "argocd-v3.5", "helm.sh/helm/v4"},
+		"Helm 4":                        {"test/helm4", "helm.sh/helm/v4"},
 	} {
 		required := regexp.MustCompile(`(?m)^(?:require|\t)\s*` + regexp.QuoteMeta(at[1]) + ` (v\S+)`).FindStringSubmatch(read(t, at[0]+"/go.mod"))
 		if required == nil {

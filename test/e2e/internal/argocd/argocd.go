@@ -33,9 +33,9 @@ const (
 
 // Options say what to run and where. All up to Dir are required.
 type Options struct {
-	Binaries component.Binaries // with argocd-v2 or argocd-v3
+	Binaries component.Binaries // with the version's component
 	Group    *process.Group
-	Version  string                // "v2" or "v3"
+	Version  string                // one of Versions
 	Cluster  *controlplane.Cluster // the hub
 	Dir      string                // for checkouts, caches and links; not shared with another Argo CD
 

@@ -14,6 +14,7 @@ type release struct {
 	component string // that it was built as
 
 	repoServer, controller []string // environment
+	repoServerFlags        []string
 }
 
 var releases = map[string]release{
@@ -26,8 +27,12 @@ var releases = map[string]release{
 			"ARGOCD_CLUSTER_CACHE_BATCH_EVENTS_PROCESSING=true", // v3's default
 		},
 	},
-	"v3":   {component: "argocd-v3"},
-	"v3.5": {component: "argocd-v3.5"},
+	"v3": {component: "argocd-v3"},
+	"v3.5": {
+		component: "argocd-v3.5",
+		// By default it wants clients' certificates, which it refuses together with --disable-tls.
+		repoServerFlags: []string{"--client-ca-path="},
+	},
 }
 
 // Versions are the names of the releases that there are.

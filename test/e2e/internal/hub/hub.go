@@ -72,7 +72,7 @@ var Members = []string{"payments-dev-eu-1", "retail-dev-eu-1", "retail-prod-eu-1
 type Options struct {
 	Checkout string // this repository, with bin/generator-plugin built
 	Dir      string // for everything that the hub writes; emptied by nobody
-	ArgoCD   string // "v2" or "v3"
+	ArgoCD   string // one of argocd.Versions
 	// Members are the spokes that are registered from the start, Spares those that run and are no
 	// members yet; the defaults are Members and Spare.
 	Members, Spares []string
