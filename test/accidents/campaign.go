@@ -40,6 +40,7 @@ type Report struct {
 	Seed             uint64
 	Kinds            map[string]int // accidents, by what they are
 	Kills, Approvals int
+	Hangs            int      // of the Git server
 	Wrong            []string // wrong deletions, with what led to them
 	Unmended         []string // what was not as it should be once the good files were back
 }
@@ -54,8 +55,8 @@ func (r Report) Accidents() int {
 }
 
 func (r Report) String() string {
-	return fmt.Sprintf("seed %d: %d accidents of %d kinds, %d kills, %d approvals: %d wrong deletions",
-		r.Seed, r.Accidents(), len(r.Kinds), r.Kills, r.Approvals, len(r.Wrong))
+	return fmt.Sprintf("seed %d: %d accidents of %d kinds, %d kills, %d hangs, %d approvals: %d wrong deletions",
+		r.Seed, r.Accidents(), len(r.Kinds), r.Kills, r.Hangs, r.Approvals, len(r.Wrong))
 }
 
 // Campaign is one run of accidents.
@@ -149,6 +150,9 @@ func (c *Campaign) follow(commit string) error {
 		if again, err = c.maybeCrash(); err != nil {
 			return err
 		}
+	}
+	if err := c.maybeHang(); err != nil {
+		return err
 	}
 	return c.reconcile()
 }

@@ -1,6 +1,6 @@
 // Package accidents is a campaign of accidents in the repository of a fleet: files cut short,
 // conflict markers, folders gone, tenants renamed, files exchanged, history rewritten, one commit
-// after another, the service killed and started again among them.
+// after another, the service killed and started again and the Git server hanging among them.
 //
 //  1. Accidents come from a seed: on the same fleet and the same hub, the same seed gives the same
 //     commits. Whatever a Hub throws dice for is its own.

@@ -178,6 +178,11 @@ func (a *argoCD) Crash() error {
 	return a.service.start()
 }
 
+// Hang has the Git server hang while the service reads.
+func (a *argoCD) Hang(meanwhile func() error) error {
+	return accidents.Hang(a.service.repo, a.service.poll, meanwhile)
+}
+
 // Consider waits until the service has decided about a commit.
 func (a *argoCD) Consider(commit string, nothing bool) error {
 	return a.service.considered(commit, nothing)

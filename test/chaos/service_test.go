@@ -172,6 +172,15 @@ func (s *service) considered(commit string, nothing bool) error {
 	}
 }
 
+// poll has the service look for commits.
+func (s *service) poll() error {
+	code, content, err := s.request(http.MethodPost, "/api/v1/webhook", map[string]any{})
+	if err == nil && code != http.StatusAccepted {
+		err = fmt.Errorf("webhook: %d %s", code, content)
+	}
+	return err
+}
+
 // serves is where the program serves; empty as long as it does not.
 func (s *service) serves() string {
 	content, err := os.ReadFile(s.log)
