@@ -60,9 +60,9 @@ type compiled struct {
 // NewCache makes an empty cache.
 func NewCache() *Cache {
 	return &Cache{documents: &documents{
-		docs:      newBounded[parsed](budget.CacheBytes(maxDocs, 10)),
-		templates: newBounded[compiled](budget.CacheBytes(maxTemplates, 5)),
-		rendered:  newBounded[parsed](budget.CacheBytes(maxRendered, 5)),
+		docs:      newBounded[parsed](budget.CacheBytes(maxDocs, 6)),
+		templates: newBounded[compiled](budget.CacheBytes(maxTemplates, 2)),
+		rendered:  newBounded[parsed](budget.CacheBytes(maxRendered, 3)),
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -14,10 +15,9 @@ import (
 
 // Limits of what a generation remembers: responses and fingerprints by number, responses also by
 // bytes.
-const (
-	maxResponses     = 4096
-	maxResponseBytes = 256 << 20
-)
+const maxResponses = 4096
+
+var maxResponseBytes = budget.CacheBytes(256<<20, 6)
 
 // maxGenerations is how many states a Cache knows: the one that is served, and the one before,
 // which requests under way and comparisons are about.

@@ -70,10 +70,13 @@ type encodedCluster struct {
 	tally paramset.Tally // but for the number of sets
 }
 
-func encodeCluster(s paramset.ClusterSets) (*encodedCluster, *queryerr.Error) {
+func encodeCluster(s paramset.ClusterSets, computing *computation) (*encodedCluster, *queryerr.Error) {
 	out := &encodedCluster{tally: paramset.Tally{Live: s.Live, Known: s.Known}}
 	for _, one := range s.Sets {
 		e, failure := encode(one)
+		if failure == nil {
+			failure = computing.take(len(e.text))
+		}
 		if failure != nil {
 			return nil, failure
 		}

@@ -24,7 +24,9 @@ func Inputs(st *fleetstate.State, r query.Query) (*Response, error) {
 	if sets, failure = distinct(st, sets); failure != nil {
 		return nil, failure
 	}
-	all, failure := encodeCluster(paramset.ClusterSets{Sets: sets})
+	now := computing.begin()
+	defer now.end()
+	all, failure := encodeCluster(paramset.ClusterSets{Sets: sets}, now)
 	if failure != nil {
 		return nil, failure
 	}

@@ -2,6 +2,7 @@ package response
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/parallel"
@@ -78,7 +79,9 @@ func onePart(st *fleetstate.State, q query.Checked) ([]*part, *queryerr.Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	all, failure := encodeCluster(paramset.ClusterSets{Sets: sets})
+	now := computing.begin()
+	defer now.end()
+	all, failure := encodeCluster(paramset.ClusterSets{Sets: sets}, now)
 	if failure != nil {
 		return nil, failure
 	}
@@ -95,7 +98,13 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous *Response) (
 	parts := make([]*part, (len(clusters)+partSize-1)/partSize)
 	problems := make([][]problem.Problem, len(parts))
 	errs := make([]*queryerr.Error, len(parts))
+	now := computing.begin()
+	defer now.end()
+	var failed atomic.Bool // the rest need not be computed
 	parallel.Each(len(parts), func(i int) {
+		if failed.Load() {
+			return
+		}
 		of := clusters[i*partSize : min((i+1)*partSize, len(clusters))]
 		if i < len(old) && slices.Equal(old[i].of, of) {
 			parts[i] = old[i]
@@ -108,7 +117,8 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous *Response) (
 			}
 			sets := paramset.OfCluster(st, q, c)
 			problems[i] = append(problems[i], sets.Problems...)
-			if all[j], errs[i] = encodeCluster(sets); errs[i] != nil {
+			if all[j], errs[i] = encodeCluster(sets, now); errs[i] != nil {
+				failed.Store(true)
 				return
 			}
 		}

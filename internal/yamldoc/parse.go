@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -44,8 +45,19 @@ func ParseLenient(file string, data []byte, lines []int) (*Doc, error) {
 	return parseFull(file, data, lines)
 }
 
+// Parsing a large text takes up to a few hundred times its size for a moment. So one is parsed after
+// the other: how much memory that takes does not depend on the number of processors.
+var largeTexts sync.Mutex
+
+// largeText is the size from which on a text is large, in bytes.
+const largeText = 64 << 10
+
 // parseFull is ParseLines with the library, which knows all of YAML.
 func parseFull(file string, data []byte, lines []int) (*Doc, error) {
+	if len(data) > largeText {
+		largeTexts.Lock()
+		defer largeTexts.Unlock()
+	}
 	d := &Doc{File: file}
 	root, extra, err := decode(file, data)
 	places := placesOf(data, lines)

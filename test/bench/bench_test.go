@@ -45,6 +45,16 @@ func (b *bench) rounds() int {
 	return *rounds
 }
 
+// TestHostiles measures what a hostile tenant costs, and nothing else.
+func TestHostiles(t *testing.T) {
+	b := &bench{T: t, oneCommit: map[int]float64{}, oneState: map[int]float64{}}
+	if _, err := fmt.Sscan(*sizes, &b.clusters); err != nil {
+		t.Fatal(err)
+	}
+	b.program = b.build()
+	b.hostiles()
+}
+
 // TestFigures measures everything and prints the table.
 func TestFigures(t *testing.T) {
 	b := &bench{T: t, oneCommit: map[int]float64{}, oneState: map[int]float64{}}
