@@ -8,8 +8,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
-// A query's own entry may be in the set of every cluster: a small request can make a large response.
-// So one response, and all that are computed at a time, have limits in bytes.
+// A query's own entry may be in the set of every cluster: a small request can make a large
+// response. So one response, and all that are computed at a time, have limits in bytes.
 
 // maxComputed bounds one response while it is computed, in bytes.
 var maxComputed = budget.CacheBytes(1<<30, 17)
@@ -40,8 +40,8 @@ func newComputations(limit int) *computations {
 
 func (c *computations) begin() *computation { return &computation{of: c} }
 
-// take counts bytes of a response, and may wait for others. The error means that the response is too
-// large.
+// take counts bytes of a response, and may wait for others. The error means that the response is
+// too large.
 func (t *computation) take(bytes int) *queryerr.Error {
 	c := t.of
 	c.mu.Lock()

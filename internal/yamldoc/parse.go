@@ -45,8 +45,8 @@ func ParseLenient(file string, data []byte, lines []int) (*Doc, error) {
 	return parseFull(file, data, lines)
 }
 
-// Parsing a large text takes up to a few hundred times its size for a moment. So one is parsed after
-// the other: how much memory that takes does not depend on the number of processors.
+// Parsing a large text takes up to a few hundred times its size for a moment. So one is parsed
+// after the other: how much memory that takes does not depend on the number of processors.
 var largeTexts sync.Mutex
 
 // largeText is the size from which on a text is large, in bytes.

@@ -20,6 +20,7 @@ var (
 	against = flag.String("compare", "", "compare with the figures of an earlier run in a `file`, from the repository's root")
 	loadFor = flag.Duration("load", 200*time.Millisecond, "how long clients ask in each round")
 	clock   = flag.String("clock", "cpu", "cpu measures processor time, wall the time that passes; latencies over HTTP are the latter always")
+	enforce = flag.Bool("enforce", false, "have the kernel end the hostile service beyond its memory, by a cgroup (needs root)")
 	hubTook = flag.Float64("hub", 0, "the median of a push to an updated Application that test/e2e prints, in `seconds`")
 )
 

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -74,6 +75,12 @@ func (b *bench) hostileCommits() []hostile {
 		{"templates that multiply", bombs, nil},
 		{"50 files that cannot be read", broken, nil},
 		{"33 links to folders", nil, links},
+		{"values that are large when they are read", short(own, strings.Repeat("- a\n", 250_000)), nil},
+		{"values that are large when they are written", short(own, "a: "+strings.Repeat("[", 90)+strings.Repeat("a,", 100_000)+strings.Repeat("]", 90)+"\n"), nil},
+		{"templates of much work", short(own, "{{ range until 400 }}{{ range until 400 }}{{ end }}{{ end }}a: {{ repeat 900000 .cluster | sha256sum }}\n"), nil},
+		{"catalogs of many values", fleettest.Tree{
+			own + "application-sets/addons.yaml.gotmpl": "components:\n  {{ .cluster }}: {values: {a: [" + strings.Repeat("a,", 100_000) + "{{ .cluster }}]}}\n",
+		}, nil},
 		{"an archive, and a template of a chart", fleettest.Tree{
 			"charts/hostile/Chart.yaml":            "apiVersion: v2\nname: hostile\nversion: 1.0.0\n",
 			"charts/hostile/charts/bomb.tgz":       archive.String(),
@@ -81,6 +88,25 @@ func (b *bench) hostileCommits() []hostile {
 			own + "application-sets/addons.yaml":   "component-000: {chart: {repoURL: https://github.com/argosy-hub/argosy, name: null, version: main, path: charts/hostile}}\n",
 		}, nil},
 	}
+}
+
+// short are files of few bytes, for many components of tenant-0.
+func short(own, values string) fleettest.Tree {
+	catalog, out := "components:\n", fleettest.Tree{}
+	for i := range 40 {
+		suffix := ""
+		if strings.HasPrefix(values, "{{") {
+			suffix = ".gotmpl"
+		}
+		catalog += fmt.Sprintf("  short-%d: {enabled: true, chart: {repoURL: https://charts.example, name: short, version: 1.0.0}}\n", i)
+		text := values
+		if strings.HasPrefix(values, "- ") {
+			text = "a:\n" + values
+		}
+		out[fmt.Sprintf("%saddons/short-%d/values.yaml%s", own, i, suffix)] = text
+	}
+	out[own+"application-sets/addons.yaml"] = catalog
+	return out
 }
 
 // hostiles measures the most memory that the programs have resident on a repository that a tenant
@@ -98,6 +124,9 @@ func (b *bench) hostiles() {
 	commands := map[string][]string{
 		"lint":          {"lint", "--repo", f.dir},
 		"plan --render": {"plan", "--repo", f.dir, "--base", "HEAD~1", "--render"},
+	}
+	if testing.Short() { // the service alone
+		clear(commands)
 	}
 	f.git("-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "--quiet", "--allow-empty", "--message=nothing")
 	calm := map[string]float64{}
@@ -135,6 +164,9 @@ func (b *bench) hostiles() {
 		b.add(*row)
 	}
 	detail := fmt.Sprintf("%.0f MB, before %.0f MB; without distinct entries %.0f MB", s.peak()/1e6, quiet/1e6, commits/1e6)
+	if s.limit != nil && s.limit.killed() > 0 {
+		b.Fatalf("the kernel has killed %d processes beyond %d MiB", s.limit.killed(), serviceMiB)
+	}
 	b.add(figure{what: "peak memory of the service, hostile", fleet: f.name, against: "the same fleet before", goal: atMost(10, "x"), rounds: []float64{s.peak() / quiet}, detail: detail})
 	b.add(figure{what: "peak memory of the service, hostile, in its limit", fleet: f.name, against: "512 MiB", goal: atMost(100, "%"), rounds: []float64{100 * s.peak() / (serviceMiB << 20)}, detail: detail})
 }
@@ -160,6 +192,8 @@ type limitedService struct {
 	url, log string
 	pid      int
 	sets     int
+	// limit is what the kernel enforces, nil without -enforce.
+	limit *memoryLimit
 }
 
 var servingAt = regexp.MustCompile(`(?m)^generator-plugin: serving .* at (http://[^,]+),`)
@@ -180,8 +214,16 @@ func (b *bench) startService(f *fleet) *limitedService {
 		b.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.Command(program, "--source", "file://"+f.dir, "--ref", "main", "--interval", "1h",
-		"--hub", fleettest.Hub, "--listen", "127.0.0.1:0", "--token-file", tokenFile, "--state-dir", filepath.Join(dir, "state"), "--log-level", "warn")
+	args := []string{"--source", "file://" + f.dir, "--ref", "main", "--interval", "1h",
+		"--hub", fleettest.Hub, "--listen", "127.0.0.1:0", "--token-file", tokenFile, "--state-dir", filepath.Join(dir, "state"), "--log-level", "warn"}
+	line := append([]string{program}, args...)
+	if *enforce {
+		if s.limit, err = b.limitMemory(serviceMiB); err != nil {
+			b.Fatal(err)
+		}
+		line = s.limit.command(program, args...)
+	}
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", serviceMiB*8/10)) // as the chart sets it
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
