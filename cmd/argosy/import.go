@@ -102,6 +102,9 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 %d of %d Applications are equal in spec
 %d lines of values, which were %d
 `, out, counted(result.Members, "member"), counted(result.Components, "component"), counted(len(result.Files), "file"), result.Equal, result.Applications, result.LinesAfter, result.LinesBefore)
+			if err == nil && len(result.Left) > 0 {
+				_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "no ApplicationSet makes these, which stay as they are: %s\n", strings.Join(result.Left, ", "))
+			}
 			if err == nil && len(result.Problems) > 0 {
 				return &quiet{exitFindings}
 			}

@@ -146,6 +146,9 @@ func summaryOf(r *importer.Result) string {
 	for _, p := range r.Problems {
 		fmt.Fprintln(&b, p.Error())
 	}
+	for _, left := range r.Left {
+		fmt.Fprintln(&b, "left:", left)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Names)) {
 		fmt.Fprintf(&b, "%s -> %s\n", name, r.Names[name])
 	}

@@ -28,7 +28,7 @@ func (m *importer) applicationSets() []applicationSet {
 		}
 	}
 	for _, f := range files {
-		if !manifest.IsFile(f.Path) || !bytes.Contains(f.Data, []byte("ApplicationSet")) {
+		if !manifest.IsFile(f.Path) || !bytes.Contains(f.Data, []byte("argoproj.io/")) {
 			continue
 		}
 		docs, err := manifest.Documents(f)
@@ -38,7 +38,7 @@ func (m *importer) applicationSets() []applicationSet {
 				s := applicationSet{name: manifest.Text(t, "metadata", "name"), tree: t, pos: doc.Pos(doc.Root)}
 				switch first, twice := seen[s.name]; {
 				case manifest.Text(t, "kind") == "Application" && strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"):
-					m.report(s.pos, fmt.Sprintf("Application %q", s.name), "no ApplicationSet makes it: it stays as it is")
+					m.left = append(m.left, fmt.Sprintf("%s (%s)", s.name, s.pos))
 				case manifest.Text(t, "kind") != "ApplicationSet" || !strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"):
 				case twice:
 					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "is there twice, the first counts: "+first.String())

@@ -13,8 +13,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// nameKeys are parameters that name a component, the likelier first.
-var nameKeys = []string{"component", "app", "appName", "application", "addon", "chart", "chartName", "addonChart", "path.basename", "service", "name"}
+// nameKeys are parameters that name a component, and otherKeys those that may name it or something
+// else, the likelier first.
+var (
+	nameKeys  = []string{"component", "app", "appName", "application", "addon", "chartName", "addonChart", "service"}
+	otherKeys = []string{"chart", "path.basename", "name"}
+)
 
 // nameComponents gives each Application its component. Of an ApplicationSet it takes the first way
 // of naming that tells its Applications on one cluster apart, and has the fewest names for all:
@@ -51,18 +55,21 @@ func (m *importer) nameComponents(s *applicationSet, apps []*application) {
 
 // namings are the ways to name a component, the better first.
 func (m *importer) namings(s *applicationSet) []func(*application) string {
-	out := []func(*application) string{
-		func(a *application) string { return nameOf(manifest.Text(a.source(), "chart")) },
+	out := []func(*application) string{func(a *application) string { return nameOf(manifest.Text(a.source(), "chart")) }}
+	parameters := func(keys []string) {
+		for _, key := range keys {
+			out = append(out, func(a *application) string { return nameOf(parameter(a.parameters, key)) })
+		}
+	}
+	parameters(nameKeys)
+	out = append(out,
 		func(a *application) string { // a set that makes one Application on each cluster is one component
 			if manifest.Text(a.source(), "chart") != "" {
 				return ""
 			}
 			return m.stemOf(s.name)
-		},
-	}
-	for _, key := range nameKeys {
-		out = append(out, func(a *application) string { return nameOf(parameter(a.parameters, key)) })
-	}
+		})
+	parameters(otherKeys)
 	for i := range 6 {
 		out = append(out, func(a *application) string {
 			parts := strings.Split(path.Clean(manifest.Text(a.source(), "path")), "/")

@@ -46,7 +46,7 @@ func factor(places []place, values map[string]tree) map[string]tree {
 			if len(clusters) == 1 && !last {
 				own = clusters[0]
 			}
-			shared := common(all, own, level > 0 && !last)
+			shared := common(all, own, level > 0 && level == levels-2)
 			if len(shared) == 0 {
 				continue
 			}

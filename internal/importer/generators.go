@@ -102,6 +102,7 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 	}
 	trees, failed := make([]tree, len(sets)), make([]error, len(sets))
 	parallel.Each(len(sets), func(i int) { trees[i], failed[i] = m.o.Tools.ApplicationSets.Application(sets[i]) })
+	m.all += len(sets)
 	var out []*application
 	for i, t := range trees {
 		if failed[i] != nil {
@@ -129,7 +130,6 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 			m.report(s.pos, fmt.Sprintf("Application %q", a.Name), err.Error())
 			continue
 		}
-		m.all++
 		out = append(out, a)
 	}
 	return out, nil

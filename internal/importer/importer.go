@@ -40,14 +40,16 @@ type Options struct {
 type Result struct {
 	// Files are those of the fleet's repository.
 	Files map[string][]byte
-	// Members, Components and Applications count what was found; Equal are the Applications that
-	// the fleet makes with an equal spec.
+	// Members, Components and Applications count what was found; the last are all that the
+	// ApplicationSets make. Equal are those that the fleet makes with an equal spec.
 	Members, Components, Applications, Equal int
 	// Lines count the lines of values: of the value files and texts that the Applications are made
 	// of, each once, and of the fleet's value files.
 	LinesBefore, LinesAfter int
 	// Names are the fleet's names of Applications by those of the ApplicationSets.
 	Names map[string]string
+	// Left are Applications that no ApplicationSet makes, with their places: they stay as they are.
+	Left []string
 	// Problems are what could not be imported, and what differs.
 	Problems []problem.Problem
 }
@@ -59,6 +61,7 @@ type importer struct {
 	members      map[string]*scaffold.Member // by the cluster's name in Argo CD
 	environments map[string]bool
 	all          int
+	left         []string
 	problems     []problem.Problem
 }
 
@@ -157,7 +160,7 @@ func (m *importer) fleet(components map[string][]*application, apps []*applicati
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Files: files, Members: len(m.members), Components: len(components), Applications: len(apps), Names: map[string]string{}}
+	r := &Result{Files: files, Members: len(m.members), Components: len(components), Applications: m.all, Left: m.left, Names: map[string]string{}}
 	texts := map[string]int{}
 	for _, a := range apps {
 		r.Names[a.Name] = catalog.ApplicationName(a.component, m.members[a.Cluster].Name)

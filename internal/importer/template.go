@@ -97,6 +97,18 @@ func (m *importer) templateOf(a *application, namespaced bool) tree {
 		main["helm"], main["chart"] = helm, "{{ .chart.name }}"
 	}
 	list[a.main] = main
+	for i := range list {
+		if values, ok := manifest.At(list[i], "helm", "values").(tree); ok { // of another chart
+			text, err := yamldoc.FromAny(nil, exactTree(values)).YAML()
+			if err != nil {
+				text = manifest.Canonical(values)
+			}
+			other := manifest.Copy(list[i])
+			helm := manifest.Copy(other["helm"])
+			helm["values"], list[i] = string(text), other
+			other["helm"] = helm
+		}
+	}
 	delete(spec, "sources")
 	if len(list) == 1 {
 		spec["source"] = main

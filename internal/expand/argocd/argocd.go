@@ -40,8 +40,14 @@ func New() *ApplicationSets {
 	return &ApplicationSets{log: logrus.NewEntry(quiet)}
 }
 
-// Parameters runs an ApplicationSet's generators.
-func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) ([]expand.Parameters, error) {
+// Parameters runs an ApplicationSet's generators. A panic of theirs is an error: Argo CD's merge
+// generator does, where two sets have values of one name and different types.
+func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) (out []expand.Parameters, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, fmt.Errorf("the generators panic: %v", p)
+		}
+	}()
 	set, err := decode(tree)
 	if err != nil {
 		return nil, err
@@ -55,7 +61,6 @@ func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) ([]ex
 	nested := maps.Clone(known)
 	nested["Matrix"], nested["Merge"] = generators.NewMatrixGenerator(maps.Clone(known)), generators.NewMergeGenerator(maps.Clone(known))
 	known["Matrix"], known["Merge"] = generators.NewMatrixGenerator(nested), generators.NewMergeGenerator(nested)
-	var out []expand.Parameters
 	index := 0
 	for _, g := range set.Spec.Generators {
 		results, err := generators.Transform(g, known, set.Spec.Template, set, map[string]any{}, nil)
