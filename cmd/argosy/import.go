@@ -138,7 +138,7 @@ func (f *importFlags) openRepositories(ctx context.Context) (*verify.Repositorie
 	var err error
 	if f.from != "" {
 		from := planner.Repository{Location: f.from, Ref: f.ref}
-		if out.Own, err = from.Snapshot(ctx, source.Limits{Charts: true, AnyName: true}); err != nil {
+		if out.Own, err = from.Snapshot(ctx, importLimits); err != nil {
 			return nil, err
 		}
 		switch {
@@ -156,7 +156,7 @@ func (f *importFlags) openRepositories(ctx context.Context) (*verify.Repositorie
 		if !ok || url == "" || dir == "" {
 			return nil, failure.Usage([]string{"for example --repository https://git.example.com/apps.git=../apps"}, "--repository %q: expected URL=DIR", pair)
 		}
-		s, err := planner.Repository{Location: dir}.Snapshot(ctx, source.Limits{Charts: true, AnyName: true})
+		s, err := planner.Repository{Location: dir}.Snapshot(ctx, importLimits)
 		if err != nil {
 			return nil, err
 		}
@@ -172,10 +172,9 @@ func (f *importFlags) revisions(ctx context.Context) func(string) (*snapshot.Sna
 		if s := known[revision]; s != nil {
 			return s, nil
 		}
-		limits := source.Limits{Charts: true, AnyName: true}
-		s, err := git.Revision(ctx, f.from, "origin/"+revision, limits)
+		s, err := git.Revision(ctx, f.from, "origin/"+revision, importLimits)
 		if err != nil {
-			s, err = git.Revision(ctx, f.from, revision, limits)
+			s, err = git.Revision(ctx, f.from, revision, importLimits)
 		}
 		if err != nil {
 			return nil, &verify.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err), Hint: "git fetch origin " + revision}
@@ -283,6 +282,10 @@ func readGenerated(name string) (map[string][]any, error) {
 	}
 	return out, nil
 }
+
+// importLimits are those of repositories that are imported: of any file, because a generator may
+// read it, and of large ones, because ApplicationSets with long lists are.
+var importLimits = source.Limits{Charts: true, AnyName: true, FileSize: 16 << 20}
 
 // counted is a number of things.
 func counted(n int, what string) string {

@@ -28,6 +28,9 @@ func (m *importer) applicationSets() []applicationSet {
 		}
 	}
 	for _, f := range files {
+		if f.Err != nil && manifest.IsFile(f.Path) {
+			m.report(problem.Pos{File: f.Path}, "the file", "cannot be read: "+oneLine(f.Err.Error()))
+		}
 		if !manifest.IsFile(f.Path) || !bytes.Contains(f.Data, []byte("argoproj.io/")) {
 			continue
 		}

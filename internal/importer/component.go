@@ -29,6 +29,12 @@ func (m *importer) nameComponents(s *applicationSet, apps []*application) {
 		names int
 	}
 	var best *naming
+	if !slices.ContainsFunc(apps, func(a *application) bool { return labelled(a) == "" }) { // Argosy made them
+		for _, a := range apps {
+			a.component = labelled(a)
+		}
+		return
+	}
 	for _, of := range m.namings(s) {
 		names, taken := map[string]bool{}, map[string]bool{}
 		for _, a := range apps {
@@ -52,6 +58,9 @@ func (m *importer) nameComponents(s *applicationSet, apps []*application) {
 		}
 	}
 }
+
+// labelled is the component that the Application's label names.
+func labelled(a *application) string { return manifest.Text(a.metadata, "labels", "argosy.dev/component") }
 
 // namings are the ways to name a component, the better first.
 func (m *importer) namings(s *applicationSet) []func(*application) string {

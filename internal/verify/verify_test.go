@@ -1,0 +1,133 @@
+package verify
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// testReader reads over one repository. Argo CD's and Helm's parts have tests through the command.
+func testReader(files map[string]string) *Reader {
+	r := &Repositories{Own: snapshot.FromMap(files), URLs: []string{"https://git.example.com/fleet.git"}}
+	return &Reader{
+		Normalize: func(t manifest.Tree) (manifest.Tree, error) { return t, nil }, SetParameters: func(map[string]any, []source.Parameter) error { return nil },
+		Open: r.Open, Hub: "hub", Clusters: []expand.Cluster{{Name: "a", Server: "https://a.example.com"}},
+	}
+}
+
+func applicationOf(t *testing.T, spec string) manifest.Tree {
+	t.Helper()
+	doc, err := yamldoc.Parse("application", []byte("kind: Application\nmetadata: {name: x}\nspec: "+spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, _ := doc.Root.Any().(manifest.Tree)
+	return tree
+}
+
+const (
+	otherSource = `{repoURL: git@git.example.com:fleet.git, targetRevision: main, ref: values}`
+	chartOf     = `repoURL: https://charts.example.com, chart: web, targetRevision: 1.0.0`
+)
+
+// Two Applications are equal if Argo CD deploys the same from them (rules 1 to 5), and only then.
+func TestDifferences(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"base.yaml": "replicas: 1\nimage: {tag: a, pull: b}\n", "prod.yaml": "replicas: 3\nimage: {tag: null}\n", "web/Chart.yaml": "name: web\n", "web/values.yaml": "a: 1\n"}
+	tests := []struct {
+		name, a, b string
+		want       string // paths
+	}{
+		{
+			"value files and their merged values",
+			`{destination: {name: a}, sources: [{` + chartOf + `, helm: {releaseName: x, valueFiles: [$values/base.yaml, $values/prod.yaml]}}, ` + otherSource + `]}`,
+			`{destination: {server: 'https://a.example.com'}, source: {` + chartOf + `, helm: {valuesObject: {replicas: 3, image: {tag: null, pull: b}}}}}`, "",
+		},
+		{
+			"null is not nothing: Helm drops the chart's default for null alone",
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'image: {tag: null}'}}}`,
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'image: {}'}}}`, "spec.sources.0.helm.values.image.tag",
+		},
+		{
+			"the order of value files",
+			`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/prod.yaml, $values/base.yaml]}}, ` + otherSource + `]}`,
+			`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/base.yaml, $values/prod.yaml]}}, ` + otherSource + `]}`,
+			"spec.sources.0.helm.values.image.tag spec.sources.0.helm.values.replicas",
+		},
+		{
+			"valuesObject beats values as a whole",
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'b: 1', valuesObject: {a: 1}}}}`,
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'a: 1'}}}`, "",
+		},
+		{
+			"the release's name",
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {releaseName: other}}}`,
+			`{destination: {name: a}, source: {` + chartOf + `}}`, "spec.sources.0.helm.releaseName",
+		},
+		{
+			"the hub by its address and by its name, a folder with a chart, its own values first",
+			`{destination: {server: 'https://kubernetes.default.svc'}, source: {repoURL: 'https://git.example.com/fleet', path: web, helm: {valueFiles: [values.yaml]}}}`,
+			`{destination: {name: hub}, source: {repoURL: 'https://git.example.com/fleet', path: web, targetRevision: HEAD}}`, "",
+		},
+		{
+			"a sync policy that one lacks, and other options of lists",
+			`{destination: {name: a}, source: {` + chartOf + `}, syncPolicy: {automated: {}}}`,
+			`{destination: {name: a}, source: {` + chartOf + `}, ignoreDifferences: [{kind: x}]}`, "spec.ignoreDifferences spec.syncPolicy",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := testReader(files)
+			a, errA := r.Read(applicationOf(t, tt.a))
+			b, errB := r.Read(applicationOf(t, tt.b))
+			if err := errors.Join(errA, errB); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range Differences(a, b) {
+				got = append(got, strings.Join(d.Path, "."))
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What cannot be read is an error, never taken for empty (rule 6).
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		`{destination: {server: 'https://b.example.com'}, source: {` + chartOf + `}}`: "no cluster is known to have that server",
+		`{source: {` + chartOf + `}}`: "has no destination",
+		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/none.yaml]}}, ` + otherSource + `]}`:                                                                    "value file $values/none.yaml is not there",
+		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$other/base.yaml]}}, ` + otherSource + `]}`:                                                                     "no source has ref other",
+		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/base.yaml, own.yaml]}}, ` + otherSource + `]}`:                                                          "comes after a file of a repository",
+		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {ignoreMissingValueFiles: true, valueFiles: [$values/x.yaml]}}, {repoURL: 'https://git.example.com/away.git', ref: values}]}`: "is not git.example.com/fleet",
+		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/away.git', path: x}}`:                                                                                                "--repository",
+		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/../secret]}}, ` + otherSource + `]}`:                                                                    "value file $values/../secret",
+	}
+	for spec, want := range tests {
+		r := testReader(map[string]string{"base.yaml": "a: 1\n"})
+		_, err := r.Read(applicationOf(t, spec))
+		var away *Away
+		text := ""
+		if errors.As(err, &away) {
+			text = away.Text + " " + away.Hint
+		} else if err != nil {
+			text = err.Error()
+		}
+		if !strings.Contains(strings.ReplaceAll(text, "https://git.example.com/fleet.git", "git.example.com/fleet"), want) {
+			t.Errorf("%s: error %q, want %q", spec, text, want)
+		}
+	}
+}
