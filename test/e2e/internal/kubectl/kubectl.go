@@ -9,6 +9,7 @@ package kubectl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -74,7 +75,7 @@ func parse(text string) (command, error) {
 	c := command{namespace: metav1.NamespaceDefault}
 	words := strings.Fields(text)
 	if len(words) == 0 || words[0] != "kubectl" {
-		return c, fmt.Errorf("expected kubectl")
+		return c, errors.New("expected kubectl")
 	}
 	for i := 1; i < len(words); i++ {
 		value := func() string {
@@ -112,19 +113,19 @@ func parse(text string) (command, error) {
 	switch c.verb {
 	case "get":
 		if c.output != "yaml" || c.into == "" {
-			return c, fmt.Errorf("expected --output yaml > FILE")
+			return c, errors.New("expected --output yaml > FILE")
 		}
 	case "delete":
 		if len(c.names) == 0 && c.selector == "" && !c.all {
-			return c, fmt.Errorf("expected names, --selector or --all")
+			return c, errors.New("expected names, --selector or --all")
 		}
 	case "apply":
 		if c.filename == "" {
-			return c, fmt.Errorf("expected --filename")
+			return c, errors.New("expected --filename")
 		}
 	case "create":
 		if !slices.Equal(c.kinds, []string{"namespace"}) || len(c.names) != 1 {
-			return c, fmt.Errorf("expected namespace NAME")
+			return c, errors.New("expected namespace NAME")
 		}
 	default:
 		return c, fmt.Errorf("verb %q is not one of these here", c.verb)
