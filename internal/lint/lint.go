@@ -19,7 +19,7 @@ import (
 // Run returns every finding about a state's snapshot, errors and warnings, in order of position:
 // those of the state, and those that do not change a response but are most likely not meant.
 func Run(st *fleetstate.State) []problem.Problem {
-	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}}
+	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}, deployed: map[string][]deployed{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems)
 	for _, folder := range st.Resolver().Snapshot.BrokenFolders() { // whether anybody reads it or not
 		l.reachable[folder.Path] = true
@@ -42,6 +42,7 @@ func Run(st *fleetstate.State) []problem.Problem {
 		}
 	}
 	l.tenants()
+	l.deployment()
 	l.problems = append(l.problems, st.TenantProblems()...)
 	l.mergeRules()
 	l.roots()
@@ -59,6 +60,7 @@ type linter struct {
 	names     map[nameKey]namedBy
 	problems  []problem.Problem
 	catalogs  map[string]bool          // those of the layout that have been looked at
+	deployed  map[string][]deployed    // by hub
 	trees     map[*hierarchy.Tree]bool // those whose conflicts are among the problems
 }
 
@@ -114,6 +116,7 @@ func (l *linter) member(m *fleet.Member) {
 				l.problems = append(l.problems, r.Values.ConflictsBut(l.trees)...)
 				if r.Enabled && m.Lifecycle != fleet.Retired {
 					l.component(m, name, component)
+					l.deploys(m, name, component, r)
 					l.deployable(component, r)
 					l.dependencies(c, component, r)
 					l.listed(c, g, component, r)

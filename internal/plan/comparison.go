@@ -16,9 +16,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// Requested reports whether an ApplicationSet queries for an Application of a hub; nil means that
-// all are requested.
-type Requested func(hub string, a inventory.Application) bool
+// Requested reports whether an ApplicationSet queries for an Application of a hub, at the base and
+// at the head; nil means that all are requested.
+type Requested func(hub string, a inventory.Application) (base, head bool)
 
 // Compare is the plan of going from base to head. Applications that are not requested are counted
 // apart, because nothing makes them. Members that cannot be computed are Broken. One
@@ -184,17 +184,22 @@ func (c *comparison) hub(name string) Hub {
 	return h
 }
 
-// setApart takes the Applications out of both maps that are not requested, and counts them.
+// setApart takes the Applications out of both maps that are not requested, and counts them. Those
+// that are requested from now on come to exist. Those that are not any more stay: an ApplicationSet
+// that nobody makes goes on querying.
 func (c *comparison) setApart(hub string, old, updated map[key]inventory.Application) map[NotRequested]int {
 	if c.requested == nil {
 		return nil
 	}
 	out := map[NotRequested]int{}
 	for k, a := range merged(old, updated) {
-		if !c.requested(hub, a) {
+		switch base, head := c.requested(hub, a); {
+		case !base && !head:
 			delete(old, k)
 			delete(updated, k)
 			out[NotRequested{View: a.View, Group: a.Group}]++
+		case !base:
+			delete(old, k)
 		}
 	}
 	return out

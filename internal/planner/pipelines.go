@@ -3,7 +3,6 @@ package planner
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -97,16 +96,25 @@ func (p *Pipelines) hubs(st *fleetstate.State, s *snapshot.Snapshot, only string
 
 // requestedBy reports of an Application of a hub's engine whether an ApplicationSet of the hub
 // queries for it, before or after a change.
-func requestedBy(revisions ...map[string]*expand.Hub) plan.Requested {
-	requests := map[string][]expand.Requests{}
-	for _, hubs := range revisions {
-		for name, h := range hubs {
-			requests[name] = append(requests[name], h.Requests())
+func requestedBy(base, head map[string]*expand.Hub) plan.Requested {
+	requests := func(of, other map[string]*expand.Hub) map[string]expand.Requests {
+		out := map[string]expand.Requests{}
+		for name, h := range of {
+			if len(h.Roots()) == 0 && other[name] != nil && len(other[name].Roots()) > 0 {
+				out[name] = expand.Requests{} // the hub's bootstrap is in this repository, and there is none
+				continue
+			}
+			out[name] = h.Requests()
 		}
+		return out
 	}
-	return func(hub string, a inventory.Application) bool {
-		all, known := requests[hub]
-		return !known || a.Owner != fleet.OwnerHub || slices.ContainsFunc(all, func(r expand.Requests) bool { return r.Has(a.View, a.Group) })
+	before, after := requests(base, head), requests(head, base)
+	return func(hub string, a inventory.Application) (bool, bool) {
+		has := func(all map[string]expand.Requests) bool {
+			r, known := all[hub]
+			return !known || a.Owner != fleet.OwnerHub || r.Has(a.View, a.Group)
+		}
+		return has(before), has(after)
 	}
 }
 

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/guard"
@@ -67,6 +69,9 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 	body.LastKnown = []string{}
 	if now := s.refresher.State(); now != nil {
 		all := now.LastKnown(s.o.Hub)
+		if s.o.Hub != "" && len(now.Fleet.Members(s.o.Hub)) == 0 {
+			body.Ready, body.Message = false, fmt.Sprintf("hub %q has no member files; the repository has those of %s", s.o.Hub, strings.Join(now.Fleet.Hubs(), ", "))
+		}
 		body.LastKnownClusters, body.LastKnown = len(all), append(body.LastKnown, all[:min(len(all), maxListed)]...)
 	}
 	if body.Quarantined == nil {

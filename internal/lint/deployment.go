@@ -1,0 +1,273 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/roots"
+)
+
+// deployed is a component that a hub's engine is to deploy.
+type deployed struct {
+	group, component, tenant string
+	pos                      problem.Pos
+	// noChart says what the catalogs lack of its chart, if anything.
+	noChart string
+}
+
+// deploys notes a component of a cluster that the hub's engine is to deploy.
+func (l *linter) deploys(m *fleet.Member, group, component string, r fleetstate.Component) {
+	if m.Owner(group) != fleet.OwnerHub || component == fleetstate.Registration {
+		return
+	}
+	missing, _ := r.Entry.Incomplete(r.Chart, true)
+	l.deployed[m.Hub] = append(l.deployed[m.Hub], deployed{group, component, m.Tenant, r.EntryTree.Root.Pos(), missing})
+}
+
+// deployment reports what of a fleet nobody deploys, as far as the files of its hubs' bootstrap
+// say.
+func (l *linter) deployment() {
+	for _, name := range l.st.Fleet.Hubs() {
+		if l.st.HubEngine(name) == fleet.EngineFlux {
+			continue // it has no roots
+		}
+		h := hubRoots{l: l, hub: name, Roots: roots.Read(l.st.Resolver().Snapshot, name)}
+		if !h.Any {
+			h.withoutRoots()
+			continue
+		}
+		h.queries()
+		h.repositories()
+		h.charts()
+		if h.Open { // package expand sees more
+			continue
+		}
+		h.notDeployed()
+		h.projects()
+	}
+}
+
+// hubRoots are the roots of a hub.
+type hubRoots struct {
+	*roots.Roots
+	l   *linter
+	hub string
+}
+
+func (h hubRoots) warn(p problem.Problem) {
+	p.Severity, p.Hub = problem.Warning, h.hub
+	h.l.problems = append(h.l.problems, p)
+}
+
+// declared is the URL of the fleet repository that the hub's member file declares, and its place.
+func (h hubRoots) declared() (url string, pos problem.Pos) {
+	if m := h.l.st.Fleet.HubMember(h.hub); m != nil {
+		for _, e := range m.RepositoryAnnotations {
+			if e.Key == "fleet_repo_url" {
+				return e.Value, e.Pos
+			}
+		}
+	}
+	return "", problem.Pos{}
+}
+
+// withoutRoots reports a hub that names this repository as its own and gets nothing from it. The
+// bootstrap of other hubs may be elsewhere.
+func (h hubRoots) withoutRoots() {
+	if url, pos := h.declared(); url != "" {
+		file := roots.Folder + "/" + h.hub
+		h.warn(problem.Problem{
+			Reason: problem.MissingRoots, Pos: pos, Subject: fmt.Sprintf("hub %q", h.hub), Found: "has no roots, so that nothing is deployed",
+			Expected: "Applications or ApplicationSets in " + file, Hints: []string{"argosy new hub writes them; charts/hub without a file of this repository makes them, too"},
+		})
+	}
+}
+
+// queries reports what the plugin never answers.
+func (h hubRoots) queries() {
+	hubs, groups := h.l.st.Fleet.Hubs(), h.l.st.Fleet.Layout.GroupNames()
+	for _, q := range h.Queries {
+		check := func(what, name string, known []string) bool {
+			if name == "" || strings.Contains(name, "{{") || slices.Contains(known, name) {
+				return true
+			}
+			h.warn(problem.Problem{
+				Reason: problem.UnknownQuery, Pos: q.Pos, Subject: "query of a root", Found: fmt.Sprintf("%s %q", what, name),
+				Expected: "one of " + strings.Join(known, ", "), Hints: problem.Nearest(name, known),
+			})
+			return false
+		}
+		if check("view", q.View, query.Views) && check("group", q.Group, groups) && check("hub", q.Hub, hubs) &&
+			q.Group == "" && slices.Contains([]string{string(query.Components), string(query.Releases)}, q.View) {
+			h.warn(problem.Problem{
+				Reason: problem.UnknownQuery, Pos: q.Pos, Subject: "query of a root", Found: fmt.Sprintf("view %q without a group", q.View),
+				Expected: "one of " + strings.Join(groups, ", "),
+			})
+		}
+	}
+}
+
+// repositories reports an Application that reads a folder of this repository from another one.
+func (h hubRoots) repositories() {
+	own, declared := h.declared()
+	if own == "" {
+		return
+	}
+	for _, s := range h.Sources {
+		if s.Path == "" || !h.l.st.Resolver().Snapshot.HasDir(s.Path) || sameRepository(s.RepoURL, own) || strings.Contains(s.RepoURL, "{{") {
+			continue
+		}
+		h.warn(problem.Problem{
+			Reason: problem.ForeignRepository, Pos: s.Pos, Subject: "source " + s.Path, Found: "is read from " + s.RepoURL,
+			Expected: own + ", as the hub's member file says", Related: []problem.Pos{declared},
+		})
+	}
+}
+
+// charts reports an installation of charts/hub for another hub.
+func (h hubRoots) charts() {
+	for _, c := range h.Charts {
+		if c.Hub != "" && c.Hub != h.hub {
+			h.warn(problem.Problem{
+				Reason: problem.UnknownQuery, Pos: c.Pos, Subject: "value service.hub of charts/hub", Found: fmt.Sprintf("%q", c.Hub),
+				Expected: fmt.Sprintf("%q, the hub of this folder", h.hub),
+			})
+		}
+	}
+}
+
+// asks reports whether some root queries for a view, and of the groups' for a group and component.
+// Based says that none but those that send a catalog entry do.
+func (h hubRoots) asks(view query.View, group, component string) (asks, based bool) {
+	based = true
+	for _, q := range h.Queries {
+		if q.Hub != "" && q.Hub != h.hub && !strings.Contains(q.Hub, "{{") {
+			continue
+		}
+		fits := func(asked, is string) bool { return asked == "" || asked == is || strings.Contains(asked, "{{") }
+		switch {
+		case strings.Contains(q.View, "{{"):
+			return true, true
+		case q.View == string(view) && fits(q.Group, group) && fits(q.Component, component):
+			asks, based = true, based && q.Based
+		}
+	}
+	return asks, based && asks
+}
+
+// notDeployed reports components, registrations and agents that no root queries for, and components
+// without a chart where the query sends none.
+func (h hubRoots) notDeployed() {
+	report := func(reason problem.Reason, pos problem.Pos, subject, found, expected string) {
+		h.warn(problem.Problem{Reason: reason, Pos: pos, Subject: subject, Found: found, Expected: expected})
+	}
+	byGroup := map[string]deployed{}
+	count := map[string]map[string]bool{}
+	for _, d := range h.l.deployed[h.hub] {
+		if released, _ := h.asks(query.Releases, d.group, ""); released {
+			continue // the chart of the release has its own
+		}
+		asked, based := h.asks(query.Components, d.group, d.component)
+		subject := fmt.Sprintf("component %q of group %q", d.component, d.group)
+		switch {
+		case asked && !based && d.noChart != "":
+			report(problem.MissingChart, d.pos, subject, d.noChart, "chart coordinates in a catalog of the group, because the hub's ApplicationSet sends none")
+		case asked:
+		default:
+			if first, ok := byGroup[d.group]; !ok || d.pos.Compare(first.pos) < 0 {
+				byGroup[d.group] = d
+			}
+			if count[d.group] == nil {
+				count[d.group] = map[string]bool{}
+			}
+			count[d.group][d.component] = true
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
+		names := slices.Sorted(maps.Keys(count[group]))
+		report(problem.NotDeployed, byGroup[group].pos, fmt.Sprintf("group %q", group),
+			fmt.Sprintf("no ApplicationSet of hub %s queries for %s", h.hub, problem.Truncate(strings.Join(names, ", "), 200)),
+			"a root with the view releases or components of the group")
+	}
+	for _, view := range []query.View{query.Members, query.Agents} {
+		if asked, _ := h.asks(view, "", ""); asked {
+			continue
+		}
+		for _, m := range h.l.st.Fleet.Members(h.hub) {
+			switch {
+			case m.Lifecycle == fleet.Retired || m.IsHub:
+			case view == query.Members && m.SecretManagerSecret != "":
+				report(problem.NotDeployed, m.KeyPos("secretManagerSecretName"), fmt.Sprintf("registration of cluster %q", m.Name),
+					"no ApplicationSet of hub "+h.hub+" queries for the view members", "a root with that view, or a member file without the secret's name")
+			case view == query.Agents && m.Remote:
+				report(problem.NotDeployed, m.KeyPos("use_remote_argo"), fmt.Sprintf("agent %q", m.Name),
+					"no ApplicationSet of hub "+h.hub+" queries for the view agents", "a root with that view")
+			}
+		}
+	}
+}
+
+// ofTenant matches the template of a project that is called as the tenant.
+var ofTenant = regexp.MustCompile(`^\{\{-?\s*\.tenant\s*-?\}\}$`)
+
+// argocdProject exists always.
+const argocdProject = "default"
+
+// projects reports projects that an ApplicationSet names and nobody makes.
+func (h hubRoots) projects() {
+	names := slices.Sorted(maps.Keys(h.Projects))
+	seen := map[string]bool{}
+	report := func(name string, use roots.Project) {
+		if _, made := h.Projects[name]; made || name == argocdProject || name == "" || seen[name] {
+			return
+		}
+		seen[name] = true
+		h.warn(problem.Problem{
+			Reason: problem.MissingProject, Pos: use.Pos, Subject: fmt.Sprintf("AppProject %q", name), Found: "nobody makes it, so that Argo CD makes no Application in it",
+			Expected: "one of " + strings.Join(append(names, argocdProject), ", "), Hints: append(problem.Nearest(name, names), "argosy new tenant writes a tenant's project"),
+		})
+	}
+	for _, use := range h.Uses {
+		switch {
+		case ofTenant.MatchString(use.Name) && use.View == string(query.Components):
+			for _, d := range h.l.deployed[h.hub] {
+				if use.Group == "" || use.Group == d.group {
+					report(d.tenant, use)
+				}
+			}
+		case ofTenant.MatchString(use.Name) && use.View == string(query.Agents):
+			for _, m := range h.l.st.Fleet.Members(h.hub) {
+				if m.Remote && m.Lifecycle != fleet.Retired {
+					report(m.Tenant, use)
+				}
+			}
+		case !strings.Contains(use.Name, "{{"):
+			report(use.Name, use)
+		}
+	}
+}
+
+// sameRepository compares the addresses of a Git repository, whatever the protocol.
+func sameRepository(a, b string) bool {
+	plain := func(url string) string {
+		if _, rest, ok := strings.Cut(url, "://"); ok {
+			url = rest
+		} else if host, path, ok := strings.Cut(url, ":"); ok {
+			url = host + "/" + path
+		}
+		host, path, _ := strings.Cut(url, "/")
+		if _, after, ok := strings.Cut(host, "@"); ok {
+			host = after
+		}
+		host, _, _ = strings.Cut(host, ":")
+		return strings.ToLower(host) + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+	}
+	return plain(a) == plain(b)
+}
