@@ -220,9 +220,13 @@ var ofTenant = regexp.MustCompile(`^\{\{-?\s*\.tenant\s*-?\}\}$`)
 // argocdProject exists always.
 const argocdProject = "default"
 
-// projects reports projects that an ApplicationSet names and nobody makes.
+// projects reports projects that an ApplicationSet names and nobody makes. A bootstrap that makes
+// none has them from elsewhere.
 func (h hubRoots) projects() {
 	names := slices.Sorted(maps.Keys(h.Projects))
+	if len(names) == 0 {
+		return
+	}
 	seen := map[string]bool{}
 	report := func(name string, use roots.Project) {
 		if _, made := h.Projects[name]; made || name == argocdProject || name == "" || seen[name] {
