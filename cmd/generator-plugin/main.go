@@ -65,7 +65,7 @@ func (f *flags) serve(ctx context.Context, stderr io.Writer, options server.Opti
 		return errors.Join(err, options.Source.Close())
 	}
 	if pages != nil {
-		defer pages.Close()
+		defer func() { _ = pages.Close() }() // also where nothing serves it
 	}
 	var running sync.WaitGroup
 	defer running.Wait()

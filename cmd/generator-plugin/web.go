@@ -89,7 +89,7 @@ func live(statuses *hub.Statuses) overview.Live {
 		s, ok := statuses.Of(name)
 		return overview.Status(s), ok
 	}}
-	if err, since := statuses.Silent(); err != nil {
+	if since, err := statuses.Silent(); err != nil {
 		out.Silent, out.Since = fmt.Sprintf("not reported since %s UTC: %v", since.UTC().Format(time.DateTime), err), since
 	}
 	return out

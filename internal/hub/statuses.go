@@ -120,16 +120,16 @@ func (s *Statuses) Of(name string) (Status, bool) {
 
 // Silent is why the API server does not report statuses now, and since when; nil if it does. A
 // missing permission or resource is no silence.
-func (s *Statuses) Silent() (error, time.Time) { //nolint:revive // the error is the answer
+func (s *Statuses) Silent() (since time.Time, err error) {
 	for _, t := range s.all {
 		t.mu.RLock()
-		err, since, denied := t.failed, t.since, t.denied
+		since, err, denied := t.since, t.failed, t.denied
 		t.mu.RUnlock()
 		if err != nil && !denied {
-			return err, since
+			return since, err
 		}
 	}
-	return nil, time.Time{}
+	return time.Time{}, nil
 }
 
 // run follows until the context ends.

@@ -106,14 +106,14 @@ func TestStatusesAreColumns(t *testing.T) {
 	until("changed", has("dns-two", Status{"1.0.0", "Synced", "Healthy"}))
 	a.events <- "DELETED dns-one Synced Healthy 1.0.0"
 	until("deleted", has("dns-one", Status{}))
-	if err, _ := s.Silent(); err != nil {
+	if _, err := s.Silent(); err != nil {
 		t.Error(err)
 	}
 	a.mu.Lock()
 	a.code = http.StatusInternalServerError
 	a.mu.Unlock()
 	close(a.events)
-	until("silent", func() bool { err, since := s.Silent(); return err != nil && !since.IsZero() })
+	until("silent", func() bool { since, err := s.Silent(); return err != nil && !since.IsZero() })
 	cancel()
 	<-done
 
@@ -131,7 +131,7 @@ func TestStatusesAreColumns(t *testing.T) {
 		defer table.mu.RUnlock()
 		return table.denied
 	})
-	if err, _ := refused.Silent(); err != nil {
+	if _, err := refused.Silent(); err != nil {
 		t.Errorf("a missing permission is silence: %v", err)
 	}
 	cancel()

@@ -77,8 +77,11 @@ func TestIndexFollowsTheState(t *testing.T) {
 	var cache overview.Cache
 	var st *fleetstate.State
 	for i, change := range []fleettest.Tree{
-		{}, {fleettest.OneCatalog: "dns: {chart: {version: 2.0.0}}\n"}, {fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\n"},
-		{fleettest.Member("two"): ""}, {fleettest.Member("three"): fleettest.Spoke("three", "")},
+		{},
+		{fleettest.OneCatalog: "dns: {chart: {version: 2.0.0}}\n"},
+		{fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\n"},
+		{fleettest.Member("two"): ""},
+		{fleettest.Member("three"): fleettest.Spoke("three", "")},
 		{fleettest.Member("three"): fleettest.Spoke("three", "broken: {")},
 	} {
 		files = files.With(change)

@@ -34,7 +34,7 @@ func (s *Site) writeFailure(w http.ResponseWriter, r *http.Request, q *request, 
 	}
 	p := page{Title: http.StatusText(f.code), Model: f}
 	if q != nil {
-		p = s.newPage(r, q, p)
+		p = s.newPage(q, p)
 	}
 	s.writePage(w, r, f.code, "failure", p)
 }

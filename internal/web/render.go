@@ -59,7 +59,7 @@ func (p page) PageLink(number int) string {
 }
 
 // newPage fills in what every page shows.
-func (s *Site) newPage(r *http.Request, q *request, p page) page {
+func (s *Site) newPage(q *request, p page) page {
 	p.Freshness, p.Token, p.Query = s.freshness(q.status), q.bearer.Label(), q.Values
 	p.Restricted = !q.complete()
 	p.source, p.revision = s.source, q.status.Revision
@@ -80,7 +80,7 @@ func (s *Site) page(v view) http.HandlerFunc {
 			s.writeFailure(w, r, q, f)
 			return
 		}
-		p := s.newPage(r, q, page{Title: title, Name: v.name, Model: model})
+		p := s.newPage(q, page{Title: title, Name: v.name, Model: model})
 		p.JSON = v.api
 		if r.URL.RawQuery != "" {
 			p.JSON += "?" + q.Encode()
@@ -239,9 +239,17 @@ type named struct {
 // settings are all settings of a component that are set.
 func settings(e explain.Explanation) []named {
 	all := []named{
-		{"enabled", e.Enabled}, {"selector", e.Selector}, {"kind", e.Source}, {"chart.repoURL", e.Chart.RepoURL}, {"chart.name", e.Chart.Name},
-		{"chart.path", e.Chart.Path}, {"chart.version", e.Chart.Version}, {"namespace", e.Namespace}, {"releaseName", e.ReleaseName},
-		{"dependsOn", e.DependsOn}, {"substitute", e.Substitute},
+		{"enabled", e.Enabled},
+		{"selector", e.Selector},
+		{"kind", e.Source},
+		{"chart.repoURL", e.Chart.RepoURL},
+		{"chart.name", e.Chart.Name},
+		{"chart.path", e.Chart.Path},
+		{"chart.version", e.Chart.Version},
+		{"namespace", e.Namespace},
+		{"releaseName", e.ReleaseName},
+		{"dependsOn", e.DependsOn},
+		{"substitute", e.Substitute},
 	}
 	return slices.DeleteFunc(all, func(n named) bool { return n.Setting == nil })
 }

@@ -53,7 +53,7 @@ var views = []view{
 	{"/find", "/api/v1/find", "find", append([]string{"path"}, filters...), find},
 }
 
-// routes routes all requests.
+// routes is the handler of all requests.
 func (s *Site) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, v := range views {

@@ -85,7 +85,8 @@ func (s *Site) sessionToken(r *http.Request) string {
 
 // authenticate finds who sends a request (rule 4). A header counts, then the session.
 func (s *Site) authenticate(r *http.Request) (*access.Bearer, *failure) {
-	token, presented := "", false
+	var token string
+	presented := false
 	if scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		token, presented = strings.TrimSpace(value), true
 	} else {
