@@ -54,7 +54,7 @@ func (hostile) Template(c source.Chart) ([]manifest.Manifest, error) {
 			}
 		}
 	case "time":
-		select {}
+		time.Sleep(time.Hour)
 	case "exit":
 		os.Exit(3)
 	case "panic":
