@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/importer"
 	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/scaffold"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
@@ -123,7 +124,7 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 
 // options reads what is imported, but for what import alone has.
 func (f *importFlags) options(ctx context.Context, o *options) (importer.Options, error) {
-	out := importer.Options{Tools: o.tools(), SetParameters: helm.SetParameters, Charts: argosyCharts, ChartsVersion: chartsVersion}
+	out := importer.Options{Tools: o.tools(), SetParameters: helm.SetParameters, Charts: scaffold.Charts, ChartsVersion: releasedVersion()}
 	var err error
 	if out.Repositories, err = f.openRepositories(ctx); err != nil {
 		return out, err
@@ -294,9 +295,3 @@ func counted(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
-
-// argosyCharts and chartsVersion are where Argosy's charts are, for the versions files.
-const (
-	argosyCharts  = "ghcr.io/argosy-hub/charts"
-	chartsVersion = "0.1.0"
-)

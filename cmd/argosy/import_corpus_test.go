@@ -23,6 +23,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/importer"
+	"github.com/argosy-hub/argosy/internal/scaffold"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/verify"
 )
@@ -45,7 +46,7 @@ func importShape(a *txtar.Archive) (*importer.Result, error) {
 // Secrets of clusters.yaml.
 func optionsOf(a *txtar.Archive) (importer.Options, error) {
 	files := map[string]string{}
-	o := importer.Options{Hub: "hub", Group: "addons", Charts: argosyCharts, ChartsVersion: chartsVersion, Repositories: &verify.Repositories{}, Tools: corpusTools(), SetParameters: helm.SetParameters}
+	o := importer.Options{Hub: "hub", Group: "addons", Charts: scaffold.Charts, ChartsVersion: releasedVersion(), Repositories: &verify.Repositories{}, Tools: corpusTools(), SetParameters: helm.SetParameters}
 	other := map[string]string{}
 	for _, f := range a.Files {
 		switch name, inRepository := strings.CutPrefix(f.Name, "repo/"); {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/verify"
 )
 
 // entries are a component's catalog entries by cluster: where its chart is, and how it is
@@ -90,7 +91,7 @@ func (m *importer) selector(apps []*application) tree {
 	var found tree
 	for _, a := range apps {
 		of := selectorsOf(manifest.At(a.set.tree, "spec", "generators"))
-		if len(of) != 1 || found != nil && string(manifest.Canonical(found)) != string(manifest.Canonical(of[0])) {
+		if len(of) != 1 || found != nil && !verify.Equal(found, of[0]) {
 			return nil
 		}
 		found = of[0]

@@ -60,7 +60,9 @@ func (m *importer) nameComponents(s *applicationSet, apps []*application) {
 }
 
 // labelled is the component that the Application's label names.
-func labelled(a *application) string { return manifest.Text(a.metadata, "labels", "argosy.dev/component") }
+func labelled(a *application) string {
+	return manifest.Text(a.metadata, "labels", "argosy.dev/component")
+}
 
 // namings are the ways to name a component, the better first.
 func (m *importer) namings(s *applicationSet) []func(*application) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/verify"
 )
 
 // tree is a map of values as encoding/json decodes it.
@@ -126,7 +127,7 @@ func without(t, shared tree) tree {
 			}
 			continue
 		}
-		if string(manifest.Canonical(v)) != string(manifest.Canonical(s)) {
+		if !verify.Equal(v, s) {
 			out[key] = v
 		}
 	}

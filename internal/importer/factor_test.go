@@ -171,7 +171,7 @@ func randomTree(r *rand.Rand, depth int) tree {
 		case n == 6:
 			v = r.IntN(2) == 0
 		default:
-			v = []string{"one", "two", "prod-1"}[r.IntN(3)]
+			v = fmt.Sprint("value-", r.IntN(3))
 		}
 		out[[]string{"a", "b", "c", "d"}[r.IntN(4)]] = v
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/verify"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -123,7 +124,7 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 			return err
 		}
 		for _, a := range components[name] {
-			if policy := policyOf(a.set.tree); string(manifest.Canonical(policy)) != string(manifest.Canonical(b.policy)) {
+			if policy := policyOf(a.set.tree); !verify.Equal(policy, b.policy) {
 				m.report(a.set.pos, fmt.Sprintf("ApplicationSet %q", a.set.name), fmt.Sprintf("its strategy or policy differs from that of ApplicationSet %q, which counts for component %q", components[name][0].set.name, name))
 				break
 			}

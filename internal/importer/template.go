@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/verify"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -145,7 +146,7 @@ func (m *importer) unify(at []string, of map[string]any) (shared any, rest map[s
 	texts, trees, lists := map[string]string{}, map[string]tree{}, map[string][]any{}
 	same := true
 	for _, c := range clusters {
-		same = same && string(manifest.Canonical(of[c])) == string(manifest.Canonical(first))
+		same = same && verify.Equal(of[c], first)
 		switch v := of[c].(type) {
 		case string:
 			texts[c] = v
