@@ -34,7 +34,7 @@ Init builds and lints the fleet first. It writes all files or none, and says wha
 				o.repo.Location = "."
 			}
 			f.Member = cmp.Or(f.Member, f.Tenant+"-"+f.Environment+"-1")
-			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewFleet(cmd.Context(), r, f) })
+			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewFleet(r, f) })
 		},
 	}
 	hubFlags(cmd, &f.Installation, "hub", "main")

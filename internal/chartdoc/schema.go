@@ -112,7 +112,7 @@ func decode(d *json.Decoder) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			o.members = append(o.members, member{name.(string), value}) //nolint:forcetypeassert // JSON's keys are texts
+			o.members = append(o.members, member{fmt.Sprint(name), value})
 		}
 		_, err = d.Token()
 		return o, err

@@ -96,15 +96,12 @@ func (o *object) use(verb plan.SecretVerb, kind, store, name string, path ...str
 // externalSecret is what an ExternalSecret reads. An entry's own store wins over the object's.
 func externalSecret(spec esv1.ExternalSecretSpec, at ...string) plan.SecretObject {
 	o := &object{at: at}
-	for i, d := range spec.Data {
-		own, generator := spec.SecretStoreRef, (*esv1.GeneratorRef)(nil)
-		if ref := d.SourceRef; ref != nil {
-			if ref.SecretStoreRef.Name != "" {
-				own = ref.SecretStoreRef
-			}
-			generator = ref.GeneratorRef
+	for i, d := range spec.Data { // External Secrets makes nothing of a generator here
+		own := spec.SecretStoreRef
+		if ref := d.SourceRef; ref != nil && ref.SecretStoreRef.Name != "" {
+			own = ref.SecretStoreRef
 		}
-		o.read(own, generator, d.RemoteRef.Key, "data", strconv.Itoa(i))
+		o.read(own, nil, d.RemoteRef.Key, "data", strconv.Itoa(i))
 	}
 	for i, d := range spec.DataFrom {
 		own, generator := spec.SecretStoreRef, (*esv1.GeneratorRef)(nil)

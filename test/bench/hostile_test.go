@@ -214,8 +214,10 @@ func (b *bench) startService(f *fleet) *limitedService {
 		b.Fatal(err)
 	}
 	defer log.Close()
-	args := []string{"--source", "file://" + f.dir, "--ref", "main", "--interval", "1h",
-		"--hub", fleettest.Hub, "--listen", "127.0.0.1:0", "--token-file", tokenFile, "--state-dir", filepath.Join(dir, "state"), "--log-level", "warn"}
+	args := []string{
+		"--source", "file://" + f.dir, "--ref", "main", "--interval", "1h",
+		"--hub", fleettest.Hub, "--listen", "127.0.0.1:0", "--token-file", tokenFile, "--state-dir", filepath.Join(dir, "state"), "--log-level", "warn",
+	}
 	line := append([]string{program}, args...)
 	if *enforce {
 		if s.limit, err = b.limitMemory(serviceMiB); err != nil {
