@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 		}
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	var end context.CancelFunc
-	allocator, end = chromedp.NewContext(ctx)
+	browser, end := chromedp.NewContext(ctx)
+	allocator = browser
 	if err := chromedp.Do(allocator); err != nil {
 		fmt.Fprintln(os.Stderr, "Chromium does not start:", err)
 		os.Exit(1)

@@ -87,7 +87,6 @@ func TestDifferencesOfHelm4(t *testing.T) {
 
 // Charts of this repository render the same by both, with each file of ci/.
 func TestChartsRenderTheSame(t *testing.T) {
-	t.Parallel()
 	charts, err := filepath.Glob("../../charts/*/Chart.yaml")
 	if err != nil || len(charts) == 0 {
 		t.Fatal("no charts", err)

@@ -108,7 +108,7 @@ func prepare(o Options, r release) (setup, error) {
 	}
 	// Argo CD 3.5 verifies each commit, also without GPG, by a script of its image. Of a commit
 	// without signature, as all are here, the script says nothing (hack/git-verify-wrapper.sh).
-	if err := os.WriteFile(filepath.Join(bin, "git-verify-wrapper.sh"), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(bin, "git-verify-wrapper.sh"), []byte("#!/bin/sh\n"), 0o700); err != nil {
 		return setup{}, err
 	}
 	s.env = []string{
