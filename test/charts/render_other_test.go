@@ -201,6 +201,8 @@ var kinds = map[string]func() runtime.Object{
 	"argoproj.io/v1alpha1/ApplicationSet":              func() runtime.Object { return &v1alpha1.ApplicationSet{} },
 	"v1/ConfigMap":                                     func() runtime.Object { return &corev1.ConfigMap{} },
 	"v1/Namespace":                                     func() runtime.Object { return &corev1.Namespace{} },
+	"v1/LimitRange":                                    func() runtime.Object { return &corev1.LimitRange{} },
+	"v1/ResourceQuota":                                 func() runtime.Object { return &corev1.ResourceQuota{} },
 	"v1/PersistentVolumeClaim":                         func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
 	"v1/Secret":                                        func() runtime.Object { return &corev1.Secret{} },
 	"v1/Service":                                       func() runtime.Object { return &corev1.Service{} },

@@ -1,0 +1,140 @@
+package charts_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/cases"
+)
+
+const (
+	teamChart   = repo + "/charts/team"
+	teamProject = repo + "/charts/team-project"
+)
+
+func TestTeamGoldens(t *testing.T) { chartGoldens(t, teamChart) }
+
+func TestTeamProjectGoldens(t *testing.T) { chartGoldens(t, teamProject) }
+
+// projectOf renders a team's project, and checks it as Argo CD's API server does.
+func projectOf(t *testing.T, values string) v1alpha1.AppProject {
+	t.Helper()
+	docs, _, err := rendering{}.render(teamProject, valuesFile(t, values))
+	if err != nil || len(docs) != 1 {
+		t.Fatalf("%d documents: %v", len(docs), err)
+	}
+	validateCustomResource(t, docs[0])
+	var project v1alpha1.AppProject
+	if err := yaml.UnmarshalStrict([]byte(docs[0]), &project); err != nil {
+		t.Fatal(err)
+	}
+	if err := project.ValidateProject(); err != nil {
+		t.Fatal(err)
+	}
+	return project
+}
+
+// TestTeamProjectPermitsTheTeamAlone is T2, judged by Argo CD: names that are another's prefix
+// reach neither its clusters nor its namespaces.
+func TestTeamProjectPermitsTheTeamAlone(t *testing.T) {
+	names := []string{"a", "a-b", "a-b-c", "b", "ab", "b-c"}
+	for seed := range cases.Times(30) {
+		r := rand.New(rand.NewPCG(uint64(seed), 7))
+		team, cluster, namespace := names[r.IntN(6)], names[r.IntN(6)], names[r.IntN(6)]
+		project := projectOf(t, fmt.Sprintf("team: {name: %s, tenant: t, owners: [o], clusters: [%s], namespaces: [{name: %s, preset: small}, {prefix: p-%s-}], repositories: ['https://git/%s/*']}\n", team, cluster, namespace, namespace, team))
+		if project.Name != "team-"+team {
+			t.Errorf("project %s of team %s", project.Name, team)
+		}
+		for _, c := range append(names, "in-cluster", "") {
+			for _, n := range append(names, "argocd", "kube-system", "*", "p-"+namespace+"-x", "p-"+namespace, "p-"+namespace+"y") {
+				want := c == cluster && (n == namespace || n == "p-"+namespace+"-x")
+				if got := reaches(t, project, c, "https://"+c, n); got != want {
+					t.Errorf("cluster %q, namespace %q: project of %s/%s permits %t", c, n, cluster, namespace, got)
+				}
+			}
+		}
+		for _, n := range names {
+			if got := project.IsSourcePermitted(v1alpha1.ApplicationSource{RepoURL: "https://git/" + n + "/app"}); got != (n == team) {
+				t.Errorf("project of %s permits the repository of %s: %t", team, n, got)
+			}
+		}
+	}
+}
+
+// TestTeamProjectDeniesKinds: no kind without a namespace, none that leads out of quotas, network
+// policies and roles, and none that the team's file denies.
+func TestTeamProjectDeniesKinds(t *testing.T) {
+	project := projectOf(t, "team: {name: a, tenant: t, owners: [o], viewers: [v], clusters: [three], namespaces: [{name: one, preset: small}], repositories: ['https://git/a'], deniedKinds: [{group: batch, kind: CronJob}, {group: '', kind: Secret}]}\ndeniedKinds: {rbac.authorization.k8s.io/Role: false}\n")
+	for _, c := range []struct {
+		group, kind string
+		namespaced  bool
+		want        bool
+	}{
+		{"", "Namespace", false, false}, {"rbac.authorization.k8s.io", "ClusterRole", false, false}, {"apiextensions.k8s.io", "CustomResourceDefinition", false, false},
+		{"", "ResourceQuota", true, false}, {"", "LimitRange", true, false}, {"networking.k8s.io", "NetworkPolicy", true, false}, {"rbac.authorization.k8s.io", "RoleBinding", true, false},
+		{"batch", "CronJob", true, false}, {"", "Secret", true, false},
+		{"rbac.authorization.k8s.io", "Role", true, true}, {"apps", "Deployment", true, true}, {"batch", "Job", true, true}, {"", "ConfigMap", true, true}, {"networking.k8s.io", "Ingress", true, true},
+	} {
+		if got := project.IsGroupKindPermitted(schema.GroupKind{Group: c.group, Kind: c.kind}, c.namespaced); got != c.want {
+			t.Errorf("%s/%s: permitted %t", c.group, c.kind, got)
+		}
+	}
+	for _, role := range project.Spec.Roles {
+		for _, policy := range role.Policies {
+			if fields := strings.Split(policy, ", "); len(fields) != 6 || fields[1] != "proj:team-a:"+role.Name || fields[4] != "team-a/*" || fields[5] != "allow" {
+				t.Errorf("policy %q", policy)
+			}
+		}
+	}
+	if len(project.Spec.Roles) != 2 {
+		t.Errorf("%d roles", len(project.Spec.Roles))
+	}
+}
+
+// TestTeamKeepsItsBounds: neither owners nor the deployer may change what bounds them, and what the
+// chart makes is in the team's namespaces alone.
+func TestTeamKeepsItsBounds(t *testing.T) {
+	values := "team: {name: a, tenant: t, owners: [o], viewers: [v], namespaces: [{name: one, preset: small}, {name: two, preset: isolated}, {prefix: p-}]}\n"
+	for _, object := range (rendering{}).objects(t, teamChart, values) {
+		meta := object.(interface {
+			GetName() string
+			GetNamespace() string
+		})
+		switch o := object.(type) {
+		case *corev1.Namespace:
+			if o.Name != "one" && o.Name != "two" {
+				t.Errorf("namespace %s", o.Name)
+			}
+			continue
+		case *rbacv1.Role:
+			for _, rule := range o.Rules {
+				for _, resource := range rule.Resources {
+					for _, group := range rule.APIGroups {
+						bound := resource == "resourcequotas" || resource == "limitranges" || resource == "networkpolicies" || resource == "namespaces" ||
+							group == "rbac.authorization.k8s.io" || group == "*" || (group == "" || group == "networking.k8s.io") && resource == "*"
+						if writes := strings.Trim(strings.Join(rule.Verbs, " "), " ") != "get list watch"; bound && writes {
+							t.Errorf("role %s may change %s of %q", o.Name, resource, group)
+						}
+						if o.Name == "team-viewer" && resource == "secrets" {
+							t.Error("viewers read secrets")
+						}
+					}
+				}
+			}
+		case *corev1.ServiceAccount, *corev1.ResourceQuota, *corev1.LimitRange, *rbacv1.RoleBinding:
+		}
+		if ns := meta.GetNamespace(); ns != "one" && ns != "two" {
+			t.Errorf("%T %s is in namespace %q", object, meta.GetName(), ns)
+		}
+	}
+	rendering{}.fails(t, `no preset "large"; expected one of isolated, small`, teamChart, strings.Replace(values, "preset: small", "preset: large", 1))
+	rendering{}.fails(t, "clusters", teamChart, strings.Replace(values, "name: a,", "name: a, clusters: [x],", 1))
+}
