@@ -87,6 +87,7 @@ func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *C
 	if len(c.Broken) == 0 {
 		for _, name := range slices.Sorted(maps.Keys(c.Groups)) { // the account is charged in this order
 			b.group(c, c.Groups[name])
+			b.addTeams(c, c.Groups[name])
 		}
 	}
 	c.Broken = c.Attribute(c.Broken)
@@ -229,7 +230,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 	if err := c.account.Exceeded(); err != nil { // by its catalogs
 		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
-	var out []problem.Problem
+	out := b.teamProblems(c)
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)
@@ -245,8 +246,9 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			if c.account.Exceeded() != nil {
 				return out // reported; the rest is work, too
 			}
-			_, problems := b.resolve(c, g, component, nil, c.account)
+			r, problems := b.resolve(c, g, component, nil, c.account)
 			out = append(out, problems...)
+			out = append(out, b.takenNamespaces(c, g, component, r)...)
 		}
 	}
 	choose := b.Fleet.FleetSecrets.ChooseSource

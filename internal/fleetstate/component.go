@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/team"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -103,6 +104,9 @@ func (b *Resolver) entry(c *Cluster, g *Group, component string, base *yamldoc.N
 	}
 	out, problems := b.MergeEntry(catalogs, component)
 	out.Enabled = out.Entry != nil && out.Entry.Enabled && out.Entry.Selector.Matches(c.Labels.All)
+	if g.Name == team.Group && b.teams.Has(component) && b.teams.Of(c.Member).Values(component) == nil {
+		out.Enabled = false // whatever a query or a level says: the team's file does not select the cluster (T2)
+	}
 	if !out.Known || len(problems) > 0 {
 		return out, c.Attribute(problems)
 	}
@@ -147,6 +151,11 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 		return out, problems
 	}
 	layers = append(layers, files...)
+	if g.Name == team.Group {
+		if problems := c.Attribute(b.teams.Of(c.Member).Forbidden(component, layers)); len(problems) > 0 {
+			return out, problems
+		}
+	}
 	if e.Kind == catalog.KindManifests {
 		if problems := c.valueless(component, layers); len(problems) > 0 {
 			if base == nil || len(c.valueless(component, b.platformLayers(layers))) > 0 {
@@ -265,6 +274,9 @@ func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *
 	layers, err := hierarchy.Resolve(g.Folders, b.Documents, file, facts, account)
 	if err != nil {
 		return nil, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))
+	}
+	if g.Name == team.Group { // its file wins over every level (T1)
+		layers = append(layers, b.teams.Of(c.Member).Values(component)...)
 	}
 	return layers, nil
 }

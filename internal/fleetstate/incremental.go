@@ -48,6 +48,7 @@ func (st *State) takeOver(previous *State) []anew {
 	if previous.resolver.Snapshot == st.resolver.Snapshot {
 		return t.anew
 	}
+	st.changedTeams(previous, func(m *fleet.Member) { t.due(m, true) })
 	switch changed := snapshot.Changed(previous.resolver.Snapshot, st.resolver.Snapshot); {
 	case len(changed) == 0:
 	case st.changedEverywhere(previous), !sameFolders(previous.resolver.Snapshot, st.resolver.Snapshot):

@@ -5,6 +5,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/team"
 )
 
 // decided are the catalogs by which the fleet decides, whatever the chart of a release has: the
@@ -32,7 +33,11 @@ func (b *Resolver) ownCatalogs(group, chart string) (own []hierarchy.Layer) {
 // It is an empty map where there is none.
 func (b *Resolver) OwnEntry(group, component, chart string) map[string]any {
 	out := map[string]any{}
-	entries, values := b.memo.EntryLayers(b.ownCatalogs(group, chart), component)
+	own := b.ownCatalogs(group, chart)
+	if group == team.Group && b.teams.Has(component) { // no chart has an entry of it
+		own, component = b.Catalogs[group], team.MemberEntry
+	}
+	entries, values := b.memo.EntryLayers(own, component)
 	if len(entries) == 0 {
 		return out
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/team"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -108,7 +109,7 @@ func (st *State) MissingCatalogs() map[[2]string][]*ReleaseCatalog {
 
 // catalogOf is the catalog of a cluster's release, nil for the layout's own.
 func (st *State) catalogOf(c *Cluster, g *Group) *ReleaseCatalog {
-	if st.releaseCatalogs == nil || !g.HasCatalog() {
+	if st.releaseCatalogs == nil || !g.HasCatalog() || g.Name == team.Group { // whose entries the releases view hands out
 		return nil
 	}
 	st.releaseCatalogs.mu.Lock()

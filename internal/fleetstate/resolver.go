@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/team"
 	"github.com/argosy-hub/argosy/internal/tenancy"
 )
 
@@ -26,6 +27,7 @@ type Resolver struct {
 	names     *layoutNames
 	index     *hierarchy.Index
 	onHub     tenancy.Schemas
+	teams     *team.Table // nil without team files
 }
 
 // maxRemembered bounds what is kept of what clusters have in common, in bytes. Beyond, it is
@@ -67,6 +69,9 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 		return nil, err
 	}
 	if g.onHub, err = tenancy.LoadSchemas(g.Fleet.Layout, g.Catalogs, s, FleetGroup+"/"+Registration); err != nil {
+		return nil, err
+	}
+	if err := g.loadTeams(previous); err != nil {
 		return nil, err
 	}
 	return g, nil

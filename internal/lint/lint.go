@@ -41,6 +41,7 @@ func Run(st *fleetstate.State) []problem.Problem {
 			l.reach(c.Path)
 		}
 	}
+	l.teams()
 	l.tenants()
 	l.deployment()
 	l.problems = append(l.problems, st.TenantProblems()...)

@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"audit", "facts", "hierarchy", "labels", "release", "tenantschema", "tlsreload", "webhook"},
 	{"catalog", "fleet", "roots"},
 	{"hub", "memo", "source"},
-	{"tenancy"},
+	{"team", "tenancy"},
 	{"fleetstate"},
 	{"query", "registration"},
 	{"lifecycle"},
@@ -29,7 +29,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "tenancy", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "team", "tenancy", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.

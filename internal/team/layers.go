@@ -1,0 +1,186 @@
+package team
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// The entries of a catalog that speak for every team.
+const (
+	MemberEntry = "team"
+	HubEntry    = "team-project"
+)
+
+// valuesKey is the value of both charts that the team's file gives.
+const valuesKey = "team"
+
+// Level is the name of the layers that come from team files.
+const Level = "team file"
+
+// Catalogs are a member's catalogs of the group, with the entries that speak for every team in the
+// place of each team's own. The layout's come first, then what the team files switch on, then those
+// of the hierarchy's levels.
+func (s *Share) Catalogs(layers []hierarchy.Layer) []hierarchy.Layer {
+	n := slices.IndexFunc(layers, func(l hierarchy.Layer) bool { return l.Level != catalog.Level })
+	if n < 0 {
+		n = len(layers)
+	}
+	var out []hierarchy.Layer
+	for _, l := range layers[:n] { // as the base of queries, which the ApplicationSets of both share
+		out = append(out, s.expand(l, MemberEntry)...)
+	}
+	if s != nil {
+		out = append(out, s.switches(layers[:n])...)
+	}
+	own := MemberEntry
+	if s != nil && s.isHub {
+		own = HubEntry
+	}
+	for _, l := range layers[n:] {
+		out = append(out, s.expand(l, own)...)
+	}
+	return out
+}
+
+// switches are the layers that switch the member's teams on. On a hub they replace the entry, too.
+func (s *Share) switches(catalogs []hierarchy.Layer) (out []hierarchy.Layer) {
+	for _, a := range s.assignments {
+		layer := func(path string, root *yamldoc.Node) {
+			out = append(out, hierarchy.Layer{Level: Level, Path: path, Root: root})
+		}
+		if s.isHub {
+			layer(a.team.Pos.File, a.team.off)
+			for _, l := range catalogs {
+				if e := catalog.Entries(l.Root).Get(HubEntry); e != nil {
+					layer(l.Path, entryOf(a.team, e))
+				}
+			}
+		}
+		layer(a.team.Pos.File, a.team.on)
+	}
+	return out
+}
+
+// entryOf is a catalog with one entry, the team's.
+func entryOf(t *Team, entry *yamldoc.Node) *yamldoc.Node {
+	return at(entry, yamldoc.NewMap(entry.Doc, yamldoc.Field{Key: t.Component(), Value: entry, Line: entry.Line, Column: entry.Column}))
+}
+
+// makeNodes makes what all clusters of the team share.
+func (t *Team) makeNodes() {
+	doc := t.root.Doc
+	t.off = entryOf(t, at(t.root, &yamldoc.Node{Kind: yamldoc.Null, Doc: doc}))
+	enabled := at(t.root.Get("clusters"), yamldoc.FromAny(doc, true))
+	t.on = entryOf(t, at(t.root, yamldoc.NewMap(doc, yamldoc.Field{Key: catalog.KeyEnabled, Value: enabled, Line: enabled.Line, Column: enabled.Column})))
+	t.values = t.chartValues("name", "tenant", "owners", "viewers", "namespaces")
+}
+
+// at gives a node the place of another.
+func at(place, n *yamldoc.Node) *yamldoc.Node {
+	n.Line, n.Column = place.Line, place.Column
+	return n
+}
+
+// expand is a catalog whose entry for every team is that of each team of the member. What the
+// catalog says of one team comes after it. A catalog that says nothing of the member is none.
+func (s *Share) expand(l hierarchy.Layer, key string) []hierarchy.Layer {
+	entries := catalog.Entries(l.Root)
+	if entries == nil || len(entries.Fields) == 0 {
+		return []hierarchy.Layer{l} // reported
+	}
+	var all, own []yamldoc.Field
+	for _, f := range entries.Fields {
+		switch {
+		case f.Key == key && s != nil:
+			for _, a := range s.assignments {
+				of := f
+				of.Key = a.team.Component()
+				all = append(all, of)
+			}
+		case f.Key != MemberEntry && f.Key != HubEntry:
+			own = append(own, f)
+		}
+	}
+	var out []hierarchy.Layer
+	for _, fields := range [][]yamldoc.Field{all, own} {
+		if len(fields) > 0 {
+			with := l
+			with.Root = at(entries, yamldoc.NewMap(entries.Doc, fields...))
+			out = append(out, with)
+		}
+	}
+	return out
+}
+
+// Values are the layer of values that a team file gives its component on the member, nil if the
+// component is no team's there. It is the most specific.
+func (s *Share) Values(component string) []hierarchy.Layer {
+	if s == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.assignments, func(a assignment) bool { return a.team.Component() == component })
+	if i < 0 {
+		return nil
+	}
+	a := s.assignments[i]
+	return []hierarchy.Layer{{Level: Level, Path: a.team.Pos.File, Root: a.values, Nodes: nodes(a.values)}}
+}
+
+func nodes(n *yamldoc.Node) int {
+	count, _ := n.Size()
+	return count
+}
+
+// Forbidden are the values of a team's component that a level or a catalog sets, and that are the
+// team file's alone (T1).
+func (s *Share) Forbidden(component string, layers []hierarchy.Layer) (out []problem.Problem) {
+	if s.Values(component) == nil {
+		return nil
+	}
+	for _, l := range layers {
+		if l.Level != Level && l.Root.Get(valuesKey) != nil {
+			out = append(out, problem.Problem{
+				Reason: problem.ForbiddenValue, Severity: problem.Error, Pos: l.Root.KeyPos(valuesKey), Subject: fmt.Sprintf("key %q of component %q of group %q", valuesKey, component, Group),
+				Found: "is set outside of the team's file", Expected: "the chart's other options: the team's file alone says what the team is and where",
+			})
+		}
+	}
+	return out
+}
+
+// hubValues are the values of charts/team-project.
+func (t *Team) hubValues(clusters []string) *yamldoc.Node {
+	selector := t.root.Get("clusters")
+	list := at(selector, &yamldoc.Node{Kind: yamldoc.List, Doc: t.root.Doc})
+	for _, name := range clusters {
+		list.Items = append(list.Items, at(selector, yamldoc.FromAny(t.root.Doc, name)))
+	}
+	out := t.chartValues("name", "tenant", "owners", "viewers", "namespaces", "repositories", "deniedKinds")
+	inner := out.Fields[0].Value
+	fields := append(slices.Clone(inner.Fields), yamldoc.Field{Key: "clusters", Value: list, Line: selector.Line, Column: selector.Column})
+	out.Fields[0].Value = at(inner, yamldoc.NewMap(inner.Doc, fields...))
+	return out
+}
+
+// chartValues put keys of the file below `team`. A list that the file lacks is empty, so that no
+// level adds to the team.
+func (t *Team) chartValues(keys ...string) *yamldoc.Node {
+	doc := t.root.Doc
+	var fields []yamldoc.Field
+	for _, key := range keys {
+		i := slices.IndexFunc(t.root.Fields, func(f yamldoc.Field) bool { return f.Key == key && !f.Value.IsNull() })
+		if i >= 0 {
+			fields = append(fields, t.root.Fields[i])
+			continue
+		}
+		none := at(t.root, &yamldoc.Node{Kind: yamldoc.List, Doc: doc})
+		fields = append(fields, yamldoc.Field{Key: key, Value: none, Line: none.Line, Column: none.Column})
+	}
+	inner := at(t.root, yamldoc.NewMap(doc, fields...))
+	return at(t.root, yamldoc.NewMap(doc, yamldoc.Field{Key: valuesKey, Value: inner, Line: inner.Line, Column: inner.Column}))
+}
