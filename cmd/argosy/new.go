@@ -20,11 +20,12 @@ func newNew(o *options) *cobra.Command {
 		Short: "Write new files of the repository",
 		Example: `  argosy new member --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1
   argosy new tenant --hub hub-eu --name logistics
+  argosy new team --name checkout --tenant payments --owner payments-checkout --repository https://git.example.com/checkout/app
   argosy new component --name podinfo --repo-url https://stefanprodan.github.io/podinfo --version 6.9.0`,
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newHub(o), newMember(o), newTenant(o), newComponent(o))
+	cmd.AddCommand(newHub(o), newMember(o), newTenant(o), newTeam(o), newComponent(o))
 	return cmd
 }
 
