@@ -138,3 +138,22 @@ func TestTeamKeepsItsBounds(t *testing.T) {
 	rendering{}.fails(t, `no preset "large"; expected one of isolated, small`, teamChart, strings.Replace(values, "preset: small", "preset: large", 1))
 	rendering{}.fails(t, "clusters", teamChart, strings.Replace(values, "name: a,", "name: a, clusters: [x],", 1))
 }
+
+// TestTeamsNeedNoCatalogInTheChart: the entry that the releases view hands out is enough for a
+// team's ApplicationSet, and its query's base leaves it to the team's file where the team is.
+func TestTeamsNeedNoCatalogInTheChart(t *testing.T) {
+	team := entries(t, "teams")["team"]
+	if team.Enabled || entries(t, "teams")["team-project"].Enabled {
+		t.Error("an entry of all teams is on")
+	}
+	sets := renderSets(t, valuesFile(t, fmt.Sprintf("group: teams\nhub: hub\nowner: hub\nrelease: default\ncomponents:\n  team-cart:\n    enabled: true\n    chart: {repoURL: %s, path: %s, version: %s}\n    namespace: %s\n    values: {}\n", team.Chart.RepoURL, team.Chart.Path, team.Chart.Version, team.Namespace)))
+	if len(sets) != 1 || sets[0].Name != "teams-default-team-cart" {
+		t.Fatalf("sets: %v", sets)
+	}
+	if _, ok := baseOf(t, sets[0])["enabled"]; ok {
+		t.Error("base says enabled")
+	}
+	if sets = renderSets(t, catalog("teams"), valuesFile(t, "group: teams\n")); len(sets) != 0 {
+		t.Errorf("an entry of all teams has an ApplicationSet: %v", sets)
+	}
+}
