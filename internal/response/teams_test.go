@@ -1,6 +1,7 @@
 package response_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -233,7 +234,7 @@ func TestReleaseHandsOutTeams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(withBase) != string(without) {
+	if !bytes.Equal(withBase, without) {
 		t.Errorf("with base:\n%s\nwithout:\n%s", withBase, without)
 	}
 }

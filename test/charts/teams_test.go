@@ -78,10 +78,20 @@ func TestTeamProjectDeniesKinds(t *testing.T) {
 		namespaced  bool
 		want        bool
 	}{
-		{"", "Namespace", false, false}, {"rbac.authorization.k8s.io", "ClusterRole", false, false}, {"apiextensions.k8s.io", "CustomResourceDefinition", false, false},
-		{"", "ResourceQuota", true, false}, {"", "LimitRange", true, false}, {"networking.k8s.io", "NetworkPolicy", true, false}, {"rbac.authorization.k8s.io", "RoleBinding", true, false},
-		{"batch", "CronJob", true, false}, {"", "Secret", true, false},
-		{"rbac.authorization.k8s.io", "Role", true, true}, {"apps", "Deployment", true, true}, {"batch", "Job", true, true}, {"", "ConfigMap", true, true}, {"networking.k8s.io", "Ingress", true, true},
+		{"", "Namespace", false, false},
+		{"rbac.authorization.k8s.io", "ClusterRole", false, false},
+		{"apiextensions.k8s.io", "CustomResourceDefinition", false, false},
+		{"", "ResourceQuota", true, false},
+		{"", "LimitRange", true, false},
+		{"networking.k8s.io", "NetworkPolicy", true, false},
+		{"rbac.authorization.k8s.io", "RoleBinding", true, false},
+		{"batch", "CronJob", true, false},
+		{"", "Secret", true, false},
+		{"rbac.authorization.k8s.io", "Role", true, true},
+		{"apps", "Deployment", true, true},
+		{"batch", "Job", true, true},
+		{"", "ConfigMap", true, true},
+		{"networking.k8s.io", "Ingress", true, true},
 	} {
 		if got := project.IsGroupKindPermitted(schema.GroupKind{Group: c.group, Kind: c.kind}, c.namespaced); got != c.want {
 			t.Errorf("%s/%s: permitted %t", c.group, c.kind, got)
