@@ -90,5 +90,5 @@ func (x *Index) Why(scope Scope, live Live, t explain.Target, path []string) (Wh
 	if err != nil {
 		return Why{}, err
 	}
-	return Why{Explanation: e, Running: running(x.st, live, c, t.Group, t.Component), Cluster: x.cluster(c)}, nil
+	return Why{Explanation: e, Running: x.running(live, c, t.Group, t.Component), Cluster: x.cluster(c)}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/parallel"
@@ -54,6 +55,7 @@ type Index struct {
 	all        []desired
 	number     map[desired]uint32
 	rows       []row // by hub and name
+	releases   map[releaseKey]facts.Application
 }
 
 // row is one cluster.
@@ -86,7 +88,7 @@ const maxForgotten = 10_000
 
 // newIndex takes the rows of clusters that did not change from the previous Index, or from nil.
 func newIndex(previous *Index, st *fleetstate.State) *Index {
-	x := &Index{st: st, column: map[Component]uint32{}, number: map[desired]uint32{}}
+	x := &Index{st: st, releases: releasesOf(st), column: map[Component]uint32{}, number: map[desired]uint32{}}
 	known := map[*fleetstate.Cluster][]cell{}
 	if previous != nil && len(previous.all) < maxForgotten+10*len(previous.rows) {
 		x.components, x.column = slices.Clone(previous.components), maps.Clone(previous.column)

@@ -137,7 +137,7 @@ func (x *Index) cell(r row, component uint32, live Live, usual map[place]majorit
 		out.Usual = m.version
 	}
 	name := x.components[component]
-	is := running(x.st, live, r.cluster, name.Group, name.Name)
+	is := x.running(live, r.cluster, name.Group, name.Name)
 	is.Other = is.Version != "" && d.chart.Name != "" && isPinned(d) && is.Version != d.chart.Version
 	out.Running = &is
 	return out

@@ -62,19 +62,19 @@ func (r Running) Bad() bool {
 }
 
 // running is what is known of a component on a cluster (rule 5).
-func running(st *fleetstate.State, live Live, c *fleetstate.Cluster, group, component string) Running {
+func (x *Index) running(live Live, c *fleetstate.Cluster, group, component string) Running {
 	if c.Member.Owner(group) != fleet.OwnerHub {
 		return Running{State: RunningUnknown, Detail: "the member's own engine runs it, and does not report to this service"}
 	}
 	if live.Silent != "" {
 		return Running{State: RunningUnknown, Detail: live.Silent}
 	}
-	f, name := st.Facts(), catalog.ApplicationName(component, c.Member.Name)
+	f, name := x.st.Facts(), catalog.ApplicationName(component, c.Member.Name)
 	_, known := f.Applications()
 	a, there := f.Application(name)
-	if st.HubEngine(c.Member.Hub) == fleet.EngineFlux {
+	if x.st.HubEngine(c.Member.Hub) == fleet.EngineFlux {
 		if _, known = f.HelmReleases(); known {
-			a, there = helmRelease(f, c.Member.Name, name)
+			a, there = x.releases[releaseKey{c.Member.Name, name}]
 		}
 	}
 	switch {
@@ -110,13 +110,15 @@ func (x *Index) watched() bool {
 	return releases || x.st.KnowsApplications()
 }
 
-// helmRelease is a HelmRelease or Kustomization of a cluster by name.
-func helmRelease(f facts.Set, cluster, name string) (facts.Application, bool) {
-	all, _ := f.HelmReleases()
+// releaseKey names a HelmRelease or Kustomization of a cluster.
+type releaseKey struct{ cluster, name string }
+
+// releasesOf are a state's HelmReleases and Kustomizations by cluster and name.
+func releasesOf(st *fleetstate.State) map[releaseKey]facts.Application {
+	all, _ := st.Facts().HelmReleases()
+	out := make(map[releaseKey]facts.Application, len(all))
 	for _, a := range all {
-		if a.Cluster == cluster && a.Name == name {
-			return a, true
-		}
+		out[releaseKey{a.Cluster, a.Name}] = a
 	}
-	return facts.Application{}, false
+	return out
 }
