@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	browser, end := chromedp.NewContext(ctx)
-	allocator = browser
+	allocator = browser //nolint:fatcontext // one browser for all tests
 	if err := chromedp.Do(allocator); err != nil {
 		fmt.Fprintln(os.Stderr, "Chromium does not start:", err)
 		os.Exit(1)
