@@ -13,7 +13,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/server"
-	"github.com/argosy-hub/argosy/internal/tlsreload"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -51,18 +50,7 @@ func (f *flags) site(s *server.Server) (*web.Site, *hub.Statuses, error) {
 	if o.SourceURL == "" {
 		o.SourceURL = f.repository.Location
 	}
-	if f.TLSCert != "" {
-		t := tlsreload.Options{Cert: f.TLSCert, Key: f.TLSKey, Log: f.Logger}
-		if f.TLSClientCA != "" {
-			if t.Clients, err = tlsreload.OpenAuthorities(f.TLSClientCA, f.Logger, func(string) {}); err != nil {
-				return nil, nil, err
-			}
-			o.VerifyClient = t.Clients.Verify
-		}
-		if o.TLS, err = tlsreload.New(t); err != nil {
-			return nil, nil, err
-		}
-	}
+	o.TLS, o.VerifyClient = s.TLS()
 	site, err := web.New(o)
 	return site, statuses, err
 }

@@ -114,20 +114,11 @@ func (s *Server) failureFor(r *http.Request, st *fleetstate.State, err error) *f
 	return f
 }
 
-// bearerToken is the token of the Authorization header, "" without one.
-func bearerToken(r *http.Request) string {
-	scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(value)
-}
-
 // tokenOrPassword takes the token also as the password of any user: Flux Operator sends either, by
 // the keys of its Secret.
 func tokenOrPassword(r *http.Request) string {
 	if _, password, basic := r.BasicAuth(); basic {
 		return strings.TrimSpace(password)
 	}
-	return bearerToken(r)
+	return access.BearerToken(r)
 }

@@ -33,7 +33,7 @@ func (s *Server) registry(w http.ResponseWriter, r *http.Request) {
 // Basic alone: clients that see Bearer look for a token service (go-containerregistry v0.21,
 // pkg/v1/remote/transport; oras-go v2.5, registry/remote/auth).
 func (s *Server) registryAuthorized(r *http.Request) *failure {
-	presented := bearerToken(r)
+	presented := access.BearerToken(r)
 	if _, password, ok := r.BasicAuth(); ok {
 		presented = password
 	}

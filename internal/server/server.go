@@ -117,6 +117,15 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// TLS is the configuration of the listener, nil without a certificate, and what judges a client's
+// certificate, nil where clients need none. Another listener may use both.
+func (s *Server) TLS() (config *tls.Config, verify func(*tls.ConnectionState) error) {
+	if s.clients != nil {
+		verify = s.clients.Verify
+	}
+	return s.tlsConfig.Clone(), verify
+}
+
 // tls configures TLS; nil without a certificate.
 func (s *Server) tls() (config *tls.Config, err error) {
 	if s.o.TLSCert == "" {

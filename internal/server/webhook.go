@@ -42,8 +42,8 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 		return s.admit(r, access.Webhook, t)
 	}
 	signature, signed := webhook.Signature(r.Header)
-	if !signed || bearerToken(r) != "" {
-		return s.admit(r, access.Webhook, bearerToken(r))
+	if !signed || access.BearerToken(r) != "" {
+		return s.admit(r, access.Webhook, access.BearerToken(r))
 	}
 	if f := s.verifyClient(r); f != nil {
 		return s.countFailure(r, f)

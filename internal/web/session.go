@@ -85,11 +85,9 @@ func (s *Site) sessionToken(r *http.Request) string {
 
 // authenticate finds who sends a request (rule 4). A header counts, then the session.
 func (s *Site) authenticate(r *http.Request) (*access.Bearer, *failure) {
-	var token string
-	presented := false
-	if scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
-		token, presented = strings.TrimSpace(value), true
-	} else {
+	token := access.BearerToken(r)
+	presented := token != ""
+	if !presented {
 		token = s.sessionToken(r)
 	}
 	if token == "" {
