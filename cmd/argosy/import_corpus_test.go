@@ -138,7 +138,7 @@ func TestImportCorpus(t *testing.T) {
 	}
 }
 
-// twice are the shapes that are rendered and imported again: those that differ in more than values.
+// twice are the shapes that are rendered and imported again: fleets of different kinds.
 var twice = []string{
 	"argocd-autopilot", "fleet-members-tenants", "gitops-bridge", "kustomize-options", "oci-chart-skip-crds", "project-by-tenant",
 	"remote-value-files", "rolling-sync", "several-helm-sources", "template-patch",

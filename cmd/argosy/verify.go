@@ -30,8 +30,8 @@ func newVerify(o *options) *cobra.Command {
 	var ignore []string
 	cmd := &cobra.Command{
 		Use:   "verify --against FILE | --context HUB",
-		Short: "Compare the Applications that Argosy makes with those that live",
-		Long: `Verify compares, field by field, the Applications that a hub's pipeline makes with those that live: in a
+		Short: "Compare the Applications that Argosy makes with the live ones",
+		Long: `Verify compares, field by field, the Applications that a hub's pipeline makes with the live ones: in a
 file or folder of exported ones, or on a live hub. It compares what Argo CD deploys: value files, values
 and parameters count as the values that Helm merges of them. Names, labels and annotations do not count.
 

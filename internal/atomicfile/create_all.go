@@ -16,8 +16,8 @@ import (
 const allName = "files"
 
 // CreateAll writes several files below dir, all of them or none. None of them may exist: the error
-// names those that do and wraps fs.ErrExist. It writes nothing outside of dir, whatever symbolic
-// links there are (rule H8).
+// names the files that exist and wraps fs.ErrExist. It writes nothing outside of dir, whatever
+// symbolic links there are (rule H8).
 //
 // It fills a work folder in dir and then gives the files their names, one after the other. What a
 // killed process has done of that, the next CreateAll or RemoveUnfinished in dir undoes.
@@ -86,7 +86,7 @@ func RemoveUnfinished(dir string) error {
 	})
 }
 
-// undo removes the work folder, and unless all files have their names, those that have and the
+// undo removes the work folder, and unless all files have their names, the files with names and the
 // folders that were made for them.
 func (w *workFolder) undo(root *os.Root) error {
 	folders := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 type Account struct {
 	member string
 	spent  Cost
-	// top is the place of the dearest single charge, and share its part of the limit.
+	// top is the place of the most expensive single charge, and share its part of the limit.
 	top   problem.Pos
 	share int
 }

@@ -16,7 +16,7 @@ type Ledger struct {
 	limit  Cost
 
 	mu       sync.Mutex
-	accounts []*Account // in the members' order; nil for those that are not computed
+	accounts []*Account // in the members' order; nil for a member that is not computed
 	total    Cost
 }
 
@@ -61,7 +61,7 @@ func (l *Ledger) sum() (at int, sum Cost) {
 }
 
 // Problem is an error when the tenant exceeds its budget, and a warning when it is near to it. It
-// is placed at the dearest charge. All members that are not decided have been entered.
+// is placed at the most expensive charge. All members that are not decided have been entered.
 func (l *Ledger) Problem() (problem.Problem, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,8 @@ func (l *Ledger) Problem() (problem.Problem, bool) {
 	return p, percent >= near
 }
 
-// top is the place of the dearest charge among the members up to one. The caller holds the lock.
+// top is the place of the most expensive charge among the members up to one. The
+// caller holds the lock.
 func (l *Ledger) top(last int) (pos problem.Pos) {
 	share := -1
 	for _, a := range l.accounts[:min(last+1, len(l.accounts))] {

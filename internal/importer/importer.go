@@ -27,7 +27,7 @@ type Options struct {
 	Repositories *verify.Repositories
 	// ApplicationSets are files to read instead of those in the repository.
 	ApplicationSets []*snapshot.File
-	// Clusters are those that Argo CD knows; nil for the cluster Secrets in the repository.
+	// Clusters are the clusters that Argo CD knows; nil for the cluster Secrets in the repository.
 	Clusters []expand.Cluster
 	// Generated are the parameter sets of generators that cannot be run, by ApplicationSet.
 	Generated map[string][]any

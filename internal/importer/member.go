@@ -99,8 +99,8 @@ func (m *importer) makeMembers(apps []*application) error {
 	return nil
 }
 
-// pairs are the labels or annotations that a member file takes over: not those that Argosy, Argo CD
-// and Kubernetes set by themselves.
+// pairs are the labels or annotations that a member file takes over, without the keys that
+// Argosy, Argo CD and Kubernetes set by themselves.
 func pairs(of map[string]string) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(of)) {

@@ -1,4 +1,4 @@
-// Package verify compares Applications: those that Argosy makes with those that live, or with those
+// Package verify compares the Applications that Argosy makes with the live ones, or with the ones
 // that ApplicationSets make.
 //
 //	Application -> Reader -> normal form;  Match(ours, live) -> pairs -> Differences, with positions

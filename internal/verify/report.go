@@ -19,7 +19,7 @@ import (
 // Kind is the kind of a Verification.
 const Kind = "Verification"
 
-// Verification says how the Applications that Argosy makes differ from those that live.
+// Verification says how the Applications that Argosy makes differ from the live ones.
 type Verification struct {
 	APIVersion string `json:"apiVersion" jsonschema:"enum=argosy.dev/v1alpha1"`
 	Kind       string `json:"kind" jsonschema:"enum=Verification"`
@@ -29,7 +29,8 @@ type Verification struct {
 	Equal    int `json:"equal"`
 	// Renamed are pairs of different names.
 	Renamed []Pair `json:"renamed"`
-	// OnlyArgosy are Applications that do not live, and OnlyLive those that Argosy does not make.
+	// OnlyArgosy are Applications that the hub lacks, and OnlyLive are Applications that Argosy
+	// does not make.
 	OnlyArgosy  []string          `json:"onlyArgosy"`
 	OnlyLive    []string          `json:"onlyLive"`
 	Differences []FieldDifference `json:"differences"`
