@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -246,23 +244,11 @@ func (h *chaosHub) round(all bool) error {
 
 // put asks the service as Argo CD does, without the witness.
 func (h *chaosHub) put(ctx context.Context, question []byte) (int, []byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.e.Plugin.URL+"/api/v1/getparams.execute", bytes.NewReader(question))
-	if err != nil {
-		return 0, nil, err
-	}
 	token, err := h.e.Plugin.Token()
 	if err != nil {
 		return 0, nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	return response.StatusCode, answer, err
+	return post(ctx, h.e.Plugin.URL, token, question)
 }
 
 // idle waits until the ApplicationSet controller works on nothing and has nothing waiting.

@@ -247,6 +247,11 @@ func query(ctx context.Context, url, token string, parameters map[string]any) (c
 	if err != nil {
 		return 0, nil, err
 	}
+	return post(ctx, url, token, text)
+}
+
+// post sends a query's text to a service.
+func post(ctx context.Context, url, token string, text []byte) (code int, body []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/v1/getparams.execute", bytes.NewReader(text))
 	if err != nil {
 		return 0, nil, err
