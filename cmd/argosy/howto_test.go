@@ -15,11 +15,16 @@ import (
 
 var console = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// What docs/how-to/import-a-fleet.md shows is what its commands print, run in order over the files
-// of testdata/how-to. (The working directory is the process's: the test is not parallel.)
-func TestHowToImport(t *testing.T) {
-	page := "../../docs/how-to/import-a-fleet.md"
-	page, err := filepath.Abs(page)
+// A page shows what its commands print, run in order over the files of testdata/how-to. (The
+// working directory is the process's: the tests are not parallel.)
+func TestHowTos(t *testing.T) {
+	for _, name := range []string{"eks-managed-argocd", "import-a-fleet"} {
+		t.Run(name, func(t *testing.T) { runHowTo(t, name) })
+	}
+}
+
+func runHowTo(t *testing.T, name string) {
+	page, err := filepath.Abs("../../docs/how-to/" + name + ".md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +32,7 @@ func TestHowToImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := txtar.ParseFile("testdata/how-to/import-a-fleet.txtar")
+	files, err := txtar.ParseFile("testdata/how-to/" + name + ".txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
