@@ -199,7 +199,7 @@ func (b *Resolver) labels(c *Cluster) {
 	})
 	c.Broken = append(c.Broken, problems...)
 	c.templateFacts = c.templateFacts.withLabels(c.Labels.All, c.Annotations.All)
-	c.Metadata = NewMetadata(c.Labels.All, c.Annotations.All)
+	c.Metadata = labels.NewMetadata(c.Labels.All, c.Annotations.All)
 }
 
 // ReleaseProblems is the problem of choosing a release, at the place of the label that chose it, if

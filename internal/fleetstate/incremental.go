@@ -1,6 +1,7 @@
 package fleetstate
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -56,7 +57,7 @@ func (st *State) takeOver(previous *State) []anew {
 			t.due(m, true)
 		}
 	default:
-		for m := range previous.haveFolders(foldersOf(changed)) {
+		for m := range previous.folders.Reading(changed, previous.foldersOf) {
 			t.due(m, true)
 		}
 	}
@@ -148,4 +149,52 @@ func sameFaults(a, b []problem.Problem) bool {
 	return slices.EqualFunc(a, b, func(p, q problem.Problem) bool {
 		return p.Reason == q.Reason && p.Error() == q.Error() && strings.Join(p.Hints, "\n") == strings.Join(q.Hints, "\n")
 	})
+}
+
+// indexFolders carries the previous state's index on, or makes it anew where too many members have
+// been placed anew.
+func (st *State) indexFolders(previous *State, computed []anew) {
+	if previous != nil && previous.Fleet.Layout == st.Fleet.Layout {
+		st.folders = previous.folders.With(func(yield func(*fleet.Member) bool) {
+			for _, d := range computed {
+				if d.place == nil && !yield(d.member) {
+					return
+				}
+			}
+		})
+	}
+	if st.folders == nil {
+		st.folders = fleet.NewFolderIndex(func(yield func(*fleet.Member, iter.Seq[string]) bool) {
+			for m, c := range st.Clusters() {
+				if !yield(m, c.Desired().placement.folders()) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// foldersOf are those of a member's levels, none for a member that the state has not.
+func (st *State) foldersOf(m *fleet.Member) iter.Seq[string] {
+	var p *placement
+	if c := st.ClusterOf(m); c != nil {
+		p = c.Desired().placement
+	}
+	return p.folders()
+}
+
+// folders are those of all levels, some of them more than once.
+func (p *placement) folders() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if p == nil {
+			return
+		}
+		for _, dirs := range p.dirs {
+			for _, d := range dirs {
+				if !yield(d.Path) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -1,81 +1,24 @@
 package fleetstate
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/team"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // A release's catalog is that of the revision which the versions file names: ApplicationSets send
 // its entries as base (design 0002). Answers need nothing else. Explain and plan, which have no
 // base, read it by Catalogs.
 
-// ReleaseCatalog is a group's catalog at the revision that a release names.
-type ReleaseCatalog struct {
-	// Name is the revision as the release names it, and Commit the snapshot's; empty where it
-	// cannot be read.
-	Name, Commit string
-	// File is the path of the chart's catalog, the same as in the layout.
-	File string
-	// Missing says why it cannot be read: then the layout's is taken for it.
-	Missing string
-
-	layer hierarchy.Layer
-}
-
-// Path is where its entries are: COMMIT:File, or File where it cannot be read.
-func (c *ReleaseCatalog) Path() string {
-	if c.Missing != "" {
-		return c.File
-	}
-	return c.layer.Path
-}
-
-// FindReleaseCatalog finds the catalog of a group that a release has in the ApplicationSets of a
-// hub; nil where that is the layout's own, and where nothing is known of it. The same catalog is
-// the same pointer.
-type FindReleaseCatalog func(hub, group string, s release.Source) *ReleaseCatalog
-
-// ReadReleaseCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as
-// `git show` takes them.
-func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string, duplicates problem.Severity) *ReleaseCatalog {
-	out := &ReleaseCatalog{Name: name, File: file}
-	f := s.File(file)
-	if f == nil {
-		out.Missing = fmt.Sprintf("revision %q has no file %s", name, file)
-		return out
-	}
-	at := fmt.Sprintf("%.7s:%s", s.Revision, file)
-	doc, err := &yamldoc.Doc{}, f.Err
-	if err == nil {
-		doc, err = yamldoc.ParseLenient(at, f.Data, nil)
-	}
-	if err == nil && duplicates == problem.Error {
-		err = doc.DuplicateErrors()
-	}
-	if err != nil {
-		out.Missing = problem.From(err, problem.InvalidYAML, problem.Pos{File: at})[0].Error()
-		return out
-	}
-	out.Commit = s.Revision
-	out.layer = hierarchy.Layer{Level: catalog.Level, Path: at, Root: doc.Root}
-	return out
-}
-
 // released remembers what Catalogs have found.
 type releaseCatalogs struct {
-	find  FindReleaseCatalog
+	find  catalog.FindReleaseCatalog
 	mu    sync.Mutex
-	known map[releasedKey]*ReleaseCatalog
+	known map[releasedKey]*catalog.ReleaseCatalog
 }
 
 type releasedKey struct {
@@ -85,22 +28,22 @@ type releasedKey struct {
 
 // WithCatalogs is the state with the catalogs of releases, which GroupAsReleased then uses.
 // Responses stay as they are.
-func (st *State) WithCatalogs(find FindReleaseCatalog) *State {
+func (st *State) WithCatalogs(find catalog.FindReleaseCatalog) *State {
 	out := *st
-	out.releaseCatalogs = &releaseCatalogs{find: find, known: map[releasedKey]*ReleaseCatalog{}}
+	out.releaseCatalogs = &releaseCatalogs{find: find, known: map[releasedKey]*catalog.ReleaseCatalog{}}
 	return &out
 }
 
 // MissingCatalogs are those that have been asked for and cannot be read, by hub and group.
-func (st *State) MissingCatalogs() map[[2]string][]*ReleaseCatalog {
-	out := map[[2]string][]*ReleaseCatalog{}
+func (st *State) MissingCatalogs() map[[2]string][]*catalog.ReleaseCatalog {
+	out := map[[2]string][]*catalog.ReleaseCatalog{}
 	if st.releaseCatalogs == nil {
 		return out
 	}
 	st.releaseCatalogs.mu.Lock()
 	defer st.releaseCatalogs.mu.Unlock()
 	for key, c := range st.releaseCatalogs.known {
-		if at := [2]string{key.hub, key.group}; c != nil && c.Missing != "" && !slices.ContainsFunc(out[at], func(o *ReleaseCatalog) bool { return o.Name == c.Name }) {
+		if at := [2]string{key.hub, key.group}; c != nil && c.Missing != "" && !slices.ContainsFunc(out[at], func(o *catalog.ReleaseCatalog) bool { return o.Name == c.Name }) {
 			out[at] = append(out[at], c)
 		}
 	}
@@ -108,7 +51,7 @@ func (st *State) MissingCatalogs() map[[2]string][]*ReleaseCatalog {
 }
 
 // catalogOf is the catalog of a cluster's release, nil for the layout's own.
-func (st *State) catalogOf(c *Cluster, g *Group) *ReleaseCatalog {
+func (st *State) catalogOf(c *Cluster, g *Group) *catalog.ReleaseCatalog {
 	if st.releaseCatalogs == nil || !g.HasCatalog() || g.Name == team.Group { // whose entries the releases view hands out
 		return nil
 	}
@@ -127,8 +70,8 @@ func (st *State) catalogOf(c *Cluster, g *Group) *ReleaseCatalog {
 type ReleasedGroup struct {
 	*Group   // by the layout's
 	released *Group
-	Catalog  *ReleaseCatalog // nil, or Missing, where they are the same
-	any      bool            // whether a catalog has it or not is not asked
+	Catalog  *catalog.ReleaseCatalog // nil, or Missing, where they are the same
+	any      bool                    // whether a catalog has it or not is not asked
 }
 
 // GroupAsReleased is a group of a cluster by its release's catalog, where WithCatalogs finds one.
@@ -144,7 +87,7 @@ func (st *State) GroupAsReleased(c *Cluster, g *Group) ReleasedGroup {
 	with.Catalogs = slices.Clone(g.Catalogs)
 	for i, l := range layoutCatalogs(with.Catalogs) {
 		if l.Path == out.Catalog.File {
-			with.Catalogs[i] = out.Catalog.layer
+			with.Catalogs[i] = out.Catalog.Layer
 		}
 	}
 	out.released = &with

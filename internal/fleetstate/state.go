@@ -33,7 +33,7 @@ type State struct {
 	// exceptions are the members with problems or a last known good snapshot, and newcomers, by hub
 	// and name. They are few, and found without visiting all members.
 	exceptions  []exception
-	folders     *byFolder
+	folders     *fleet.FolderIndex
 	hubProblems map[string][]problem.Problem // by hub: what is wrong with its own member file
 	hubs        map[string]*fleet.Member     // by hub: its own member, as answers see it
 	groups      []string                     // all that answers know, sorted

@@ -6,12 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // healthTimeout is how long a Kustomization waits for what it has applied; a new revision waits for
@@ -64,7 +62,7 @@ func (r *renderer) variables(c paramset.ComponentSet, own bool) string {
 	name := ClusterInfo + "-" + c.Name
 	file := "clusters/" + c.Name + ".yaml"
 	if _, there := r.shared[file]; !there {
-		var known fleetstate.Metadata
+		var known labels.Metadata
 		_ = json.Unmarshal(c.Metadata, &known) // the engine's own
 		r.shared[file] = r.clusterInfo(name, Identity{
 			Name: c.Name, Tenant: c.Tenant, Environment: c.Environment,

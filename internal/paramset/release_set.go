@@ -7,6 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
@@ -135,7 +136,7 @@ func requesterCommon(st *fleetstate.State, q query.Checked) Common {
 	if c == nil {
 		return Common{
 			Name: q.Hub, NameNormalized: q.Hub, Hub: q.Hub, Model: fleet.Centralized,
-			Metadata: fleetstate.NewMetadata(nil, nil),
+			Metadata: labels.NewMetadata(nil, nil),
 		}
 	}
 	return commonOf(c, "")

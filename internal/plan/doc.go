@@ -20,7 +20,7 @@
 //     one difference. The same value set elsewhere is no difference. Labels and annotations are
 //     differences of the cluster, not of its registration.
 //  7. A release's catalog is the one at the revision that the release names
-//     (fleetstate.FindReleaseCatalog). Without it, a new version of the release is one difference.
+//     (catalog.FindReleaseCatalog). Without it, a new version of the release is one difference.
 //     An Application is planned only if the catalog lists its component, because an ApplicationSet
 //     asks for it only then. When a new catalog drops a component, its Application stays.
 //  8. With rendered remote charts (Expand), the plan lists the first differences of each object. It

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -14,9 +15,9 @@ import (
 
 // catalogsOf finds the catalogs of releases whose chart is in this repository, at the revision that
 // each release names. The layout's catalog is the chart's if it is below the chart's folder.
-func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) fleetstate.FindReleaseCatalog {
+func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) catalog.FindReleaseCatalog {
 	hubs := map[string]*expand.Hub{}
-	return func(hub, group string, source release.Source) *fleetstate.ReleaseCatalog {
+	return func(hub, group string, source release.Source) *catalog.ReleaseCatalog {
 		catalogs := st.Fleet.Layout.Groups[group].Catalogs
 		i := slices.IndexFunc(catalogs, func(file string) bool { return strings.HasPrefix(file, strings.Trim(source.Path, "/")+"/") })
 		if i < 0 {
@@ -28,13 +29,13 @@ func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) fleet
 		}
 		switch other, missing := hubs[hub].At(source.RepoURL, source.TargetRevision, source.Path); {
 		case missing != "":
-			return &fleetstate.ReleaseCatalog{Name: source.TargetRevision, File: file, Missing: missing}
+			return &catalog.ReleaseCatalog{Name: source.TargetRevision, File: file, Missing: missing}
 		case other == nil, other == s:
 			return nil
 		default:
 			key := other.Revision + " " + file
 			if p.catalogs[key] == nil {
-				p.catalogs[key] = fleetstate.ReadReleaseCatalog(other, file, source.TargetRevision, st.Fleet.Layout.DuplicateKeys)
+				p.catalogs[key] = catalog.ReadReleaseCatalog(other, file, source.TargetRevision, st.Fleet.Layout.DuplicateKeys)
 			}
 			return p.catalogs[key]
 		}

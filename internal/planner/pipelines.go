@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/explain"
@@ -51,7 +52,7 @@ type Pipelines struct {
 	cache     expand.RenderCache
 	mu        sync.Mutex
 	revisions map[string]revision
-	catalogs  map[string]*fleetstate.ReleaseCatalog // those of other revisions, by revision and file
+	catalogs  map[string]*catalog.ReleaseCatalog // those of other revisions, by revision and file
 }
 
 // revision is another revision of the repository, or why it cannot be read.
@@ -62,7 +63,7 @@ type revision struct {
 
 // New checks the options. The context bounds everything that the pipelines read.
 func New(ctx context.Context, o Options) (*Pipelines, error) {
-	p := &Pipelines{o: o, context: ctx, instead: map[string]string{}, revisions: map[string]revision{}, catalogs: map[string]*fleetstate.ReleaseCatalog{}}
+	p := &Pipelines{o: o, context: ctx, instead: map[string]string{}, revisions: map[string]revision{}, catalogs: map[string]*catalog.ReleaseCatalog{}}
 	for _, pair := range o.Instead {
 		name, rev, ok := strings.Cut(pair, "=")
 		if !ok || name == "" || rev == "" {

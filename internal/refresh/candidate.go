@@ -41,7 +41,7 @@ func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate
 	if previous != nil {
 		problems := slices.Concat(
 			newProblems(withoutMembers(previous.Errors(r.o.Hub)), withoutMembers(st.Errors(r.o.Hub))),
-			st.Lost(previous, r.o.Hub), st.LostFolders(previous))
+			st.Lost(previous, r.o.Hub), missingFolders(previous, st))
 		if len(problems) > 0 {
 			return nil, problems
 		}

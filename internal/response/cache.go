@@ -143,7 +143,7 @@ func queryKeyOf(r query.Query) (queryKey, error) {
 	if r.View != query.Components || r.Release == "" {
 		r.ApplicationSet = "" // makes no difference
 	}
-	text, err := fleetstate.EncodeJSON(r)
+	text, err := encodeJSON(r)
 	return sha256.Sum256(text), err
 }
 

@@ -1,12 +1,13 @@
 package response
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
@@ -24,16 +25,27 @@ const digestSize = 32
 
 // revisionField is what belongs into holes.
 func revisionField(revision string) []byte {
-	text, err := fleetstate.EncodeJSON(revision)
+	text, err := encodeJSON(revision)
 	if err != nil {
 		panic(err) //nolint:forbidigo // texts can always be written
 	}
 	return slices.Concat([]byte(`"revision":`), text, []byte{','})
 }
 
+// encodeJSON is JSON without HTML escaping and without a newline at the end.
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
 // encode is a set as JSON, followed by its revision and by the digest of all that is before it.
 func encode(s paramset.Set) (encodedSet, *queryerr.Error) {
-	text, err := fleetstate.EncodeJSON(s)
+	text, err := encodeJSON(s)
 	if err != nil {
 		return encodedSet{}, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("cluster %q: %v", s.Shared().Name, err)}
 	}

@@ -1,5 +1,6 @@
 // Package team computes what a fleet runs for its teams from one file a team.
 //
+//	Load     the teams of a snapshot, by Parse and Compute
 //	Parse    fleet/teams/<team>.yaml, with every problem at its place
 //	Compute  the members that each team reaches, and what is wrong where
 //	Share    what one member takes of it: catalog layers and values of the group teams

@@ -1,0 +1,64 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// ReleaseCatalog is a group's catalog at the revision that a release names.
+type ReleaseCatalog struct {
+	// Name is the revision as the release names it, and Commit the snapshot's; empty where it
+	// cannot be read.
+	Name, Commit string
+	// File is the path of the chart's catalog, the same as in the layout.
+	File string
+	// Missing says why it cannot be read: then the layout's is taken for it.
+	Missing string
+
+	// Layer is the catalog itself.
+	Layer hierarchy.Layer
+}
+
+// Path is where its entries are: COMMIT:File, or File where it cannot be read.
+func (c *ReleaseCatalog) Path() string {
+	if c.Missing != "" {
+		return c.File
+	}
+	return c.Layer.Path
+}
+
+// FindReleaseCatalog finds the catalog of a group that a release has in the ApplicationSets of a
+// hub; nil where that is the layout's own, and where nothing is known of it. The same catalog is
+// the same pointer.
+type FindReleaseCatalog func(hub, group string, s release.Source) *ReleaseCatalog
+
+// ReadReleaseCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as
+// `git show` takes them.
+func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string, duplicates problem.Severity) *ReleaseCatalog {
+	out := &ReleaseCatalog{Name: name, File: file}
+	f := s.File(file)
+	if f == nil {
+		out.Missing = fmt.Sprintf("revision %q has no file %s", name, file)
+		return out
+	}
+	at := fmt.Sprintf("%.7s:%s", s.Revision, file)
+	doc, err := &yamldoc.Doc{}, f.Err
+	if err == nil {
+		doc, err = yamldoc.ParseLenient(at, f.Data, nil)
+	}
+	if err == nil && duplicates == problem.Error {
+		err = doc.DuplicateErrors()
+	}
+	if err != nil {
+		out.Missing = problem.From(err, problem.InvalidYAML, problem.Pos{File: at})[0].Error()
+		return out
+	}
+	out.Commit = s.Revision
+	out.Layer = hierarchy.Layer{Level: Level, Path: at, Root: doc.Root}
+	return out
+}

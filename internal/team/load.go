@@ -1,0 +1,77 @@
+package team
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// Previous is an earlier table, and a fleet that has its members. Both may be nil.
+type Previous struct {
+	Fleet *fleet.Fleet
+	Table *Table
+}
+
+// Load reads the team files of a snapshot, where the layout has the group; nil without any. What
+// did not change since the previous table is taken from it. Catalogs are those of the group.
+func Load(s *snapshot.Snapshot, documents *hierarchy.Cache, f *fleet.Fleet, catalogs []hierarchy.Layer, previous Previous) (*Table, error) {
+	if _, ok := f.Layout.Groups[Group]; !ok {
+		return nil, nil
+	}
+	for _, folder := range s.BrokenFolders() {
+		if folder.Path == Folder { // whose teams would look as if they had gone (G1)
+			return nil, problem.List(problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path}))
+		}
+	}
+	var files []*snapshot.File
+	for _, file := range s.FilesUnder(Folder) {
+		if _, ok := Name(file.Path); ok {
+			files = append(files, file)
+		}
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	if err := missingEntries(f.Layout, catalogs); err != nil {
+		return nil, err
+	}
+	known := map[string]*Team{}
+	if previous.Table != nil && previous.Fleet.Layout == f.Layout {
+		for _, t := range previous.Table.Teams {
+			known[t.Pos.File+" "+t.Digest] = t
+		}
+	}
+	teams, isSame := make([]*Team, len(files)), len(known) == len(files)
+	for i, file := range files { // in order of their paths, and so of the teams' names
+		if teams[i] = known[file.Path+" "+file.Digest]; teams[i] == nil {
+			doc, err := documents.Doc(file)
+			teams[i], isSame = Parse(file, doc, err), false
+		}
+	}
+	if isSame && previous.Fleet.HasMembersOf(f) {
+		return previous.Table, nil
+	}
+	return Compute(f, teams), nil
+}
+
+// missingEntries reports the entries that every team needs, where no catalog has them.
+func missingEntries(layout *fleet.Layout, catalogs []hierarchy.Layer) error {
+	var out problem.List
+	for _, entry := range []string{MemberEntry, HubEntry} {
+		if !slices.ContainsFunc(catalogs, func(l hierarchy.Layer) bool { return catalog.Entries(l.Root).Get(entry) != nil }) {
+			out = append(out, problem.Problem{
+				Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: layout.Groups[Group].Pos, Subject: "group " + Group,
+				Found: fmt.Sprintf("has team files, and no catalog with the entry %q", entry), Expected: "catalog: charts/application-sets/catalogs/teams.yaml, or one with this entry",
+			})
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	return nil
+}
