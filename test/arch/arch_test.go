@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -124,6 +125,24 @@ func TestImportsWithOneHome(t *testing.T) {
 					t.Errorf("%s imports %s: that is for tests and %v alone", s.path, imported, folders)
 				}
 			}
+		}
+	}
+}
+
+// TestPackagesAreSmall counts the lines of each folder without its tests: what is larger than that
+// holds more than one thing.
+func TestPackagesAreSmall(t *testing.T) {
+	t.Parallel()
+	const limit = 2500
+	lines := map[string]int{}
+	for _, s := range sources(t) {
+		if !s.test {
+			lines[path.Dir(s.path)] += bytes.Count(read(t, s.path), []byte("\n"))
+		}
+	}
+	for folder, n := range lines {
+		if n > limit {
+			t.Errorf("%s: %d lines without tests; expected at most %d: what can live elsewhere?", folder, n, limit)
 		}
 	}
 }
