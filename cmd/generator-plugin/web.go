@@ -73,7 +73,7 @@ func (f *flags) statuses() (*hub.Statuses, error) {
 
 // live is what statuses say now.
 func live(statuses *hub.Statuses) overview.Live {
-	out := overview.Live{Status: func(name string) (overview.Status, bool) {
+	out := overview.Live{Version: statuses.Version(), Status: func(name string) (overview.Status, bool) {
 		s, ok := statuses.Of(name)
 		return overview.Status(s), ok
 	}}

@@ -40,6 +40,7 @@ type statusTable struct {
 	mu      sync.RWMutex
 	columns []string
 	byName  map[string]*Status
+	changes uint64
 	shared  map[Status]*Status
 	synced  bool
 	denied  bool
@@ -116,6 +117,16 @@ func (s *Statuses) Of(name string) (Status, bool) {
 		}
 	}
 	return Status{}, false
+}
+
+// Version changes with any status.
+func (s *Statuses) Version() (out uint64) {
+	for _, t := range s.all {
+		t.mu.RLock()
+		out += t.changes
+		t.mu.RUnlock()
+	}
+	return out
 }
 
 // Silent is why the API server does not report statuses now, and since when; nil if it does. A
@@ -271,6 +282,9 @@ func (s statusStore) put(o any) {
 		shared = &status
 		s.shared[status] = shared
 	}
+	if s.byName[m.Name] != shared {
+		s.changes++
+	}
 	s.byName[m.Name] = shared
 }
 
@@ -294,6 +308,7 @@ func (s statusStore) Delete(o any) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.byName, m.Name)
+		s.changes++
 	}
 	return nil
 }
@@ -303,6 +318,7 @@ func (s statusStore) Replace(all []any, _ string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.byName, s.synced = make(map[string]*Status, len(all)), true
+	s.changes++
 	for _, o := range all {
 		s.put(o)
 	}

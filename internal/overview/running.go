@@ -21,6 +21,8 @@ type Live struct {
 	// Status returns the status of an Application, or of the HelmRelease or Kustomization of that
 	// name; false where there is none. It is nil where nobody watches them.
 	Status func(application string) (Status, bool)
+	// Version changes with any status.
+	Version uint64
 	// Silent is why what was seen last does not count any more, and Since when; empty while all is
 	// current.
 	Silent string

@@ -8,8 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/facts"
@@ -30,15 +33,36 @@ const (
 // now is the clock of all tests.
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
 // fleet is a state with its status.
 type fleet struct {
-	state  *fleetstate.State
-	status refresh.Status
+	mu      sync.Mutex
+	state   *fleetstate.State
+	status  refresh.Status
+	changed chan struct{}
 }
 
-func (f *fleet) State() *fleetstate.State { return f.state }
-func (f *fleet) Status() refresh.Status   { return f.status }
-func (f *fleet) Changed() <-chan struct{} { return nil }
+func (f *fleet) State() *fleetstate.State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state
+}
+
+func (f *fleet) Status() refresh.Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.status
+}
+
+func (f *fleet) Changed() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.changed == nil {
+		f.changed = make(chan struct{})
+	}
+	return f.changed
+}
 
 // serve makes the state that the fleet shows from files, and from the state before.
 func (f *fleet) serve(t testing.TB, revision string, files fleettest.Tree, known facts.Set) {
@@ -46,6 +70,12 @@ func (f *fleet) serve(t testing.TB, revision string, files fleettest.Tree, known
 	st, err := fleetstate.Build(f.state, fleettest.Snapshot(revision, files), known)
 	if err != nil {
 		t.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.changed != nil {
+		close(f.changed)
+		f.changed = nil
 	}
 	f.state = st
 	f.status = refresh.Status{Source: "folder \"fleet\"", Revision: revision, Since: now, LastSuccess: now}

@@ -37,6 +37,8 @@ type Options struct {
 	SourceURL string
 	// Stale is how long nothing may be heard of the repository before its state counts as unknown.
 	Stale time.Duration
+	// Heartbeat is the time between two events of an open page on which nothing happens.
+	Heartbeat time.Duration
 	// TLS makes the listener speak HTTPS; default plain HTTP.
 	TLS *tls.Config
 	// VerifyClient is nil for a connection with a good client certificate; default: none is needed.
@@ -71,6 +73,8 @@ type Site struct {
 	source   sourceLinks
 	attempts *access.Attempts
 	slots    chan struct{}
+	streams  *streams
+	version  version
 	handler  http.Handler
 }
 
@@ -92,13 +96,16 @@ func New(o Options) (*Site, error) {
 	if o.Stale == 0 {
 		o.Stale = DefaultStale
 	}
+	if o.Heartbeat == 0 {
+		o.Heartbeat = defaultHeartbeat
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Site{o: o, source: source, attempts: access.NewAttempts(failureRate, failureBurst), slots: make(chan struct{}, maxAtOnce)}
+	s := &Site{o: o, source: source, attempts: access.NewAttempts(failureRate, failureBurst), slots: make(chan struct{}, maxAtOnce), streams: newStreams()}
 	s.handler = s.routes()
 	return s, nil
 }

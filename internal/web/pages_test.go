@@ -55,7 +55,7 @@ func TestRunningIsWhatTheEngineReports(t *testing.T) {
 	server := site(t, f, func(o *web.Options) { o.Live = func() overview.Live { return live } })
 	for want, status := range map[string]overview.Status{
 		`class="run good"`:                    {Version: "1.0.0", Sync: "Synced", Health: "Healthy"},
-		`</span>runs 0.8.0, Healthy`:          {Version: "0.8.0", Sync: "Synced", Health: "Healthy"},
+		`</span>runs 0.8.0<`:          {Version: "0.8.0", Sync: "Synced", Health: "Healthy"},
 		`class="run bad"`:                     {Version: "1.0.0", Sync: "OutOfSync", Health: "Degraded"},
 		`</span>Progressing, OutOfSync`:       {Version: "1.0.0", Sync: "OutOfSync", Health: "Progressing"},
 		`title="the engine cannot see the`:    {Version: "1.0.0", Sync: "Unknown", Health: "Healthy"},
@@ -166,7 +166,7 @@ func TestPaletteHasContrast(t *testing.T) {
 				t.Errorf("%s: --%s on --%s has %.2f:1", theme, text, ground, ratio)
 			}
 		}
-		for _, ground := range []string{"ground", "panel", "raised"} {
+		for _, ground := range []string{"ground", "panel", "raised", "tint"} {
 			for _, text := range []string{"text", "muted", "link", "good", "warn", "bad"} {
 				check(text, ground)
 			}

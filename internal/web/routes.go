@@ -68,10 +68,13 @@ func (s *Site) routes() http.Handler {
 	mux.Handle("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.writeFailure(w, r, nil, &failure{code: http.StatusNotFound, message: "no such page", hint: "The matrix shows all clusters and components."})
 	}))
-	return s.secured(http.NewCrossOriginProtection().Handler(mux))
+	all := http.NewServeMux()
+	all.Handle("GET /api/v1/events", http.HandlerFunc(s.events)) // a stream takes no place of a request
+	all.Handle("/", s.bounded(mux))
+	return s.secured(http.NewCrossOriginProtection().Handler(all))
 }
 
-// secured sets the headers of every response, bounds requests, and turns a panic into an error.
+// secured sets the headers of every response, and turns a panic into an error.
 func (s *Site) secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -96,6 +99,13 @@ func (s *Site) secured(next http.Handler) http.Handler {
 				return
 			}
 		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// bounded bounds the requests that are worked on at once.
+func (s *Site) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		timer := time.NewTimer(maxWait)
 		defer timer.Stop()
 		select {
@@ -103,7 +113,7 @@ func (s *Site) secured(next http.Handler) http.Handler {
 			defer func() { <-s.slots }()
 			next.ServeHTTP(w, r)
 		case <-timer.C:
-			h.Set("Retry-After", "5")
+			w.Header().Set("Retry-After", "5")
 			http.Error(w, "too many requests at once; try again in a moment", http.StatusTooManyRequests)
 		case <-r.Context().Done():
 		}

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// maxConnections bounds the open connections: file descriptors are left to the engines.
-const maxConnections = 256
+// maxConnections bounds the open connections: file descriptors are left to the engines. Beside the
+// streams, there is room for requests.
+const maxConnections = maxStreams + 256
 
 // Serve serves the pages on a listener until the context ends.
 func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
@@ -25,6 +26,7 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 		Handler: s, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}
+	server.RegisterOnShutdown(s.streams.close)
 	stop := context.AfterFunc(ctx, func() {
 		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()

@@ -2,8 +2,12 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -38,34 +42,101 @@ var pictures = []struct {
 	{"held-back", "/held", "light", 1280, 620},
 }
 
-// TestScreenshots writes the documentation's pictures (make screenshots).
+// TestScreenshots writes the documentation's pictures (make screenshots), and with -gallery every
+// page in both themes and three widths.
 func TestScreenshots(t *testing.T) {
-	if *screenshots == "" {
+	if *screenshots == "" && *gallery == "" {
 		t.Skip("make screenshots")
 	}
-	s := serve(t, nil)
+	location, push := gitFleet(t)
+	h := busyHub(t)
+	s := serve(t, nil, "--source", location, "--interval", "1h", "--facts", "kubernetes", "--kubeconfig", h.kubeconfig(t))
 	b := open(t, s)
-	b.signIn("/")
+	b.do(chromedp.EmulateViewport(1280, 800))
+	b.signIn("/held")
+	b.shows("Nothing is held back")
 	for name, more := range map[string]string{"payments-dev-eu-1": "tenannt: x\n", "retail-prod-eu-2": "lifecycle: draining\n"} {
 		file := "fleet/fleet-members/hub-eu/" + name + ".yaml"
-		text, err := os.ReadFile(filepath.Join(s.folder, file))
+		text, err := os.ReadFile(filepath.Join("../..", file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.write(t, file, string(text)+more)
+		push(s, file, string(text)+more)
 	}
-	b.visit("/held")
 	b.shows("draining")
 	b.shows("tenannt")
-	for _, p := range pictures {
-		b.do(chromedp.EmulateViewport(p.width, p.height), scheme(p.scheme))
-		b.visit(p.path)
+	picture := func(folder, name, path, theme string, width, height int64) {
+		b.do(chromedp.EmulateViewport(width, height), scheme(theme))
+		b.visit(path)
 		png, err := chromedp.Run(b, chromedp.CaptureScreenshot())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(*screenshots, p.name+".png"), png, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name+".png"), png, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+	if *screenshots != "" {
+		for _, p := range pictures {
+			picture(*screenshots, p.name, p.path, p.scheme, p.width, p.height)
+		}
+	}
+	if *gallery == "" {
+		return
+	}
+	plain := regexp.MustCompile(`[^a-z0-9]+`)
+	for _, path := range append(views, "/find", "/compare", "/?q=nothing-like-this") {
+		for _, theme := range []string{"light", "dark"} {
+			for _, width := range []int64{1280, 800, 390} {
+				picture(*gallery, fmt.Sprintf("%s-%d-%s", plain.ReplaceAllString(path[1:], "-"), width, theme), path, theme, width, 844)
+			}
+		}
+	}
+}
+
+// busyHub is a hub on which nearly everything is as Git wants it: some components are late, or not
+// well.
+func busyHub(t *testing.T) *hub {
+	t.Helper()
+	var m struct {
+		View struct {
+			Columns []struct{ Component string }
+			Rows    []struct {
+				Cluster string
+				Cells   []struct{ State, Version string }
+			}
+		}
+	}
+	r, err := http.NewRequest(http.MethodGet, serve(t, nil).address+"/api/v1/matrix", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&m); err != nil {
+		t.Fatal(err)
+	}
+	var clusters []string
+	applications := map[string]application{}
+	for _, row := range m.View.Rows {
+		clusters = append(clusters, row.Cluster)
+		for i, c := range row.Cells {
+			if c.State == "deployed" {
+				applications[m.View.Columns[i].Component+"-"+row.Cluster] = application{row.Cluster, c.Version, "Synced", "Healthy"}
+			}
+		}
+	}
+	for name, a := range map[string]application{
+		"aws-load-balancer-controller-payments-prod-eu-1": {"payments-prod-eu-1", "1.14.1", "Synced", "Degraded"},
+		"cert-manager-retail-dev-eu-1":                    {"retail-dev-eu-1", "v1.19.1", "OutOfSync", "Healthy"},
+		"karpenter-analytics-prod-eu-1":                   {"analytics-prod-eu-1", "1.12.1", "Synced", "Progressing"},
+		"aws-ebs-csi-driver-payments-staging-eu-1":        {"payments-staging-eu-1", "2.48.0", "Unknown", "Unknown"},
+	} {
+		applications[name] = a
+	}
+	return newHub(t, clusters, applications)
 }

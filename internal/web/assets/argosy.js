@@ -3,14 +3,13 @@
   "use strict";
 
   // A filter applies as soon as it is chosen.
-  document.querySelectorAll("form[data-auto] select").forEach(function (select) {
-    select.addEventListener("change", function () { select.form.requestSubmit(); });
+  document.addEventListener("change", function (event) {
+    if (event.target.matches("form[data-auto] select")) { event.target.form.requestSubmit(); }
   });
   // Empty filters stay out of the address.
-  document.querySelectorAll("form[method=get]").forEach(function (form) {
-    form.addEventListener("submit", function () {
-      form.querySelectorAll("input, select").forEach(function (field) { if (!field.value) { field.disabled = true; } });
-    });
+  document.addEventListener("submit", function (event) {
+    if (event.target.method !== "get") { return; }
+    event.target.querySelectorAll("input, select").forEach(function (field) { if (!field.value) { field.disabled = true; } });
   });
   window.addEventListener("pageshow", function () {
     document.querySelectorAll("form[method=get] :disabled").forEach(function (field) { field.disabled = false; });
@@ -18,8 +17,8 @@
 
   // A slash goes to the search; arrows go from cell to cell.
   document.addEventListener("keydown", function (event) {
-    var typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
+    var field = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+    if (event.key === "/" && !field && !event.ctrlKey && !event.metaKey) {
       var search = document.querySelector("[data-key='/']");
       if (search) { event.preventDefault(); search.focus(); search.select(); }
     }
@@ -51,30 +50,90 @@
   ages();
   window.setInterval(ages, 10000);
 
-  // Is the page still true? A new revision loads it again; silence turns everything unknown.
-  var body = document.body, fresh = document.getElementById("fresh"), heard = Date.now();
-  if (!fresh) { return; }
+  // On a narrow window the menu scrolls to where the reader is.
+  var here = document.querySelector(".top nav [aria-current]");
+  if (here) { here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 24; }
+
+  // Is the page still true? A change shows at once; silence turns everything unknown.
+  var body = document.body;
+  if (!document.getElementById("fresh")) { return; }
+  var heard = Date.now(), version = null, stream = null, streamed = 0, retry = 0, pending = false, loading = false;
+
+  function typing() { return /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName); }
+
+  // Takes the page's newest content over. What a reader has scrolled to, opened or chosen stays.
+  function update() {
+    if (typing() || loading) { pending = true; return; }
+    pending = false;
+    loading = true;
+    fetch(window.location.href, { credentials: "same-origin", headers: { Accept: "text/html" } }).then(function (response) {
+      if (response.redirected || response.status === 401) { window.location.reload(); throw new Error("signed out"); }
+      return response.text();
+    }).then(function (text) {
+      loading = false;
+      if (typing()) { pending = true; return; }
+      var next = new DOMParser().parseFromString(text, "text/html");
+      if (!next.getElementById("fresh")) { window.location.reload(); return; }
+      var active = document.activeElement, href = active && active.getAttribute("href");
+      var within = active && active.closest("main") ? "main " : "";
+      var scrolled = Array.from(document.querySelectorAll(".scroll"), function (e) { return [e.scrollLeft, e.scrollTop]; });
+      var opened = Array.from(document.querySelectorAll("main details"), function (e) { return e.open; });
+      ["main", "nav[aria-label=Pages]", "#fresh", "#banner"].forEach(function (part) {
+        var from = next.querySelector(part), to = document.querySelector(part);
+        if (from && to && from.innerHTML !== to.innerHTML) { to.replaceWith(document.adoptNode(from)); }
+      });
+      body.className = "";
+      body.dataset.revision = next.body.dataset.revision;
+      body.dataset.state = next.body.dataset.state;
+      document.title = next.title;
+      document.querySelectorAll("main details").forEach(function (e, i) { if (i < opened.length) { e.open = opened[i]; } });
+      document.querySelectorAll(".scroll").forEach(function (e, i) { if (scrolled[i]) { e.scrollLeft = scrolled[i][0]; e.scrollTop = scrolled[i][1]; } });
+      if (href && document.activeElement === body) {
+        var again = document.querySelector(within + "[href='" + window.CSS.escape(href) + "']");
+        if (again) { again.focus({ preventScroll: true }); }
+      }
+      ages();
+      if (pending) { update(); }
+    }).catch(function () { loading = false; });
+  }
+  document.addEventListener("focusout", function () { if (pending) { window.setTimeout(function () { if (pending) { update(); } }, 0); } });
+
   function silent() {
+    var fresh = document.getElementById("fresh");
     body.classList.add("silent");
     fresh.className = "fresh unknown";
     fresh.querySelector(".word").textContent = "unknown";
     fresh.title = "the service does not respond";
   }
+  function seen(now) {
+    heard = Date.now();
+    var changed = (now.revision || "") !== body.dataset.revision || now.state !== body.dataset.state || body.classList.contains("silent");
+    if (changed || version && now.version && now.version !== version) { update(); }
+    version = now.version || version;
+    var time = document.querySelector("#fresh time");
+    if (time && now.heard) { time.dateTime = now.heard; ages(); }
+  }
+  function listen() {
+    if (stream || document.hidden || !window.EventSource || Date.now() < retry) { return; }
+    version = null; // another replica may count otherwise
+    stream = new EventSource("/api/v1/events");
+    stream.onmessage = function (event) { streamed = Date.now(); body.dataset.events = "open"; seen(JSON.parse(event.data)); };
+    stream.onerror = function () { hush(); retry = Date.now() + 30000; poll(); };
+  }
+  function hush() { if (stream) { stream.close(); stream = null; streamed = 0; delete body.dataset.events; } }
   function poll() {
-    if (document.hidden) { return; }
     fetch("/api/v1/freshness", { credentials: "same-origin" }).then(function (response) {
       if (response.status === 401) { window.location.reload(); }
       if (!response.ok) { throw new Error(response.status); }
       return response.json();
-    }).then(function (now) {
-      var busy = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName);
-      var changed = (now.revision || "") !== body.dataset.revision || now.state !== body.dataset.state || body.classList.contains("silent");
-      heard = Date.now();
-      if (changed && !busy) { window.location.reload(); }
-      var time = fresh.querySelector("time");
-      if (time && now.heard) { time.dateTime = now.heard; ages(); }
-    }).catch(function () { if (Date.now() - heard > 15000) { silent(); } });
+    }).then(function (now) { seen(now); }).catch(function () { if (Date.now() - heard > 15000) { silent(); } });
   }
-  window.setInterval(poll, 5000);
-  document.addEventListener("visibilitychange", poll);
+  function look() {
+    if (document.hidden) { hush(); return; } // a page that nobody sees costs nothing
+    listen();
+    if (Date.now() - streamed > 20000) { poll(); }
+  }
+  window.setInterval(look, 5000);
+  document.addEventListener("visibilitychange", look);
+  look();
 }());

@@ -1,0 +1,69 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/access"
+)
+
+// Streams are bounded for all tokens together, and a closed one makes room for another.
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newStreams()
+	var remove func()
+	for range maxStreams {
+		var ok bool
+		if remove, ok = s.add(&access.Bearer{}); !ok {
+			t.Fatal("refused below the limit")
+		}
+	}
+	if _, ok := s.add(&access.Bearer{}); ok {
+		t.Error("more than the limit are open")
+	}
+	remove()
+	if _, ok := s.add(&access.Bearer{}); !ok {
+		t.Error("a closed stream makes no room")
+	}
+}
+
+// A service that stops does not wait for open pages.
+func TestStopEndsStreams(t *testing.T) {
+	t.Parallel()
+	s := &Site{streams: newStreams()}
+	opened := make(chan struct{})
+	s.handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		close(opened)
+		<-s.streams.done
+	})
+	s.o.Logger = slog.New(slog.DiscardHandler)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener) }()
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/api/v1/events", nil)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	<-opened
+	stop()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the service waits for an open page")
+	}
+}

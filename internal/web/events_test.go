@@ -1,0 +1,117 @@
+package web_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/web"
+)
+
+// stream opens the events with headers. The function returned reads the next event, and false at
+// the end.
+func stream(t *testing.T, server *httptest.Server, headers ...string) (code int, next func() (event, bool)) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	lines := bufio.NewScanner(resp.Body)
+	return resp.StatusCode, func() (e event, ok bool) {
+		for lines.Scan() {
+			if text, is := strings.CutPrefix(lines.Text(), "data: "); is {
+				if err := json.Unmarshal([]byte(text), &e); err != nil {
+					t.Fatal(err)
+				}
+				e.text = text
+				return e, true
+			}
+		}
+		return e, false
+	}
+}
+
+type event struct{ Revision, State, Version, text string }
+
+// An open page learns of a commit at once, whatever its token may see, and of no cluster.
+func TestEventsFollowTheState(t *testing.T) {
+	t.Parallel()
+	f := wide(t)
+	server := site(t, f, func(o *web.Options) { o.Heartbeat = time.Hour })
+	for _, token := range []string{secret, retail} {
+		code, next := stream(t, server, "Authorization", "Bearer "+token)
+		first, ok := next()
+		if code != http.StatusOK || !ok || first.Revision != f.Status().Revision || first.State != web.Current {
+			t.Fatalf("%d %+v", code, first)
+		}
+		f.serve(t, strings.Repeat(string(rune(token[0])), 40), fleettest.Small(), facts.Set{})
+		second, _ := next()
+		if second.Revision != f.Status().Revision || second.Version == first.Version {
+			t.Errorf("%+v, then %+v", first, second)
+		}
+		if strings.Contains(first.text+second.text, "secretive") || strings.Contains(second.text, "two") {
+			t.Errorf("an event names a cluster: %s %s", first.text, second.text)
+		}
+	}
+	if code, _ := stream(t, server, "Authorization", "Bearer "+nobody); code != http.StatusForbidden {
+		t.Errorf("without the route: %d", code)
+	}
+	if code, _ := stream(t, server); code != http.StatusUnauthorized {
+		t.Errorf("without a token: %d", code)
+	}
+}
+
+// A stream ends with its session: the page that it belongs to asks to sign in.
+func TestEventsEndWithTheSession(t *testing.T) {
+	t.Parallel()
+	var later atomic.Bool
+	server := site(t, wide(t), func(o *web.Options) {
+		o.Heartbeat = time.Millisecond
+		o.Now = func() time.Time {
+			if later.Load() {
+				return now.Add(13 * time.Hour)
+			}
+			return now
+		}
+	})
+	cookie, _, _ := strings.Cut(post(t, server, "/signin", url.Values{"token": {retail}}).header.Get("Set-Cookie"), ";")
+	_, next := stream(t, server, "Cookie", cookie)
+	if _, ok := next(); !ok {
+		t.Fatal("no event")
+	}
+	later.Store(true)
+	for ok := true; ok; {
+		_, ok = next()
+	}
+}
+
+// Open streams take no place of a request, and end when the service stops.
+func TestEventsLeaveRoomForRequests(t *testing.T) {
+	t.Parallel()
+	server := site(t, wide(t), func(o *web.Options) { o.Heartbeat = time.Hour })
+	for range 40 {
+		_, next := stream(t, server, "Authorization", "Bearer "+secret)
+		if _, ok := next(); !ok {
+			t.Fatal("no event")
+		}
+	}
+	if r := get(t, server, secret, "/"); r.code != http.StatusOK {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}

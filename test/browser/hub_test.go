@@ -1,0 +1,150 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// hub is as much of a hub's API server as the service reads: the metadata of cluster Secrets and
+// Applications, and the columns that kubectl prints of Applications.
+type hub struct {
+	server   *httptest.Server
+	clusters []string
+
+	mu           sync.Mutex
+	version      int
+	applications map[string]application
+	changed      chan struct{} // closed at the next change
+	last         string        // the Application that has changed
+}
+
+// application is what the engine reports of one.
+type application struct{ cluster, version, sync, health string }
+
+// newHub serves clusters and Applications.
+func newHub(t *testing.T, clusters []string, applications map[string]application) *hub {
+	t.Helper()
+	h := &hub{clusters: clusters, applications: applications, version: 1, changed: make(chan struct{})}
+	h.server = httptest.NewServer(h)
+	t.Cleanup(func() {
+		h.server.CloseClientConnections()
+		h.server.Close()
+	})
+	return h
+}
+
+// kubeconfig is a file to reach the hub with.
+func (h *hub) kubeconfig(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","clusters":[{"name":"hub","cluster":{"server":%q}}],"contexts":[{"name":"hub","context":{"cluster":"hub","user":"hub"}}],"current-context":"hub","users":[{"name":"hub","user":{}}]}`, h.server.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// set changes what the engine reports of an Application.
+func (h *hub) set(name string, a application) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.version++
+	h.applications[name], h.last = a, name
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+type object = map[string]any
+
+func metadata(name, version string, labels map[string]string) object {
+	return object{"name": name, "namespace": "argocd", "uid": name, "resourceVersion": version, "labels": labels}
+}
+
+// objects are those of a resource, as metadata.
+func (h *hub) objects(resource string) (out []object) {
+	switch resource {
+	case "secrets":
+		for _, c := range h.clusters {
+			out = append(out, object{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata(c, "1", map[string]string{"argocd.argoproj.io/secret-type": "cluster"})})
+		}
+	case "applications":
+		for name, a := range h.applications {
+			out = append(out, object{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata(name, "1", map[string]string{"argosy.dev/cluster": a.cluster})})
+		}
+	}
+	return out
+}
+
+// table has the columns of Applications.
+func (h *hub) table(names ...string) object {
+	rows := []object{}
+	for _, name := range names {
+		a := h.applications[name]
+		rows = append(rows, object{"cells": []string{name, a.sync, a.health, a.version}, "object": nil})
+	}
+	columns := []object{}
+	for _, c := range []string{"Name", "Sync Status", "Health Status", "Revision"} {
+		columns = append(columns, object{"name": c, "type": "string"})
+	}
+	return object{"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": object{"resourceVersion": strconv.Itoa(h.version)}, "columnDefinitions": columns, "rows": rows}
+}
+
+// ServeHTTP answers lists and watches.
+func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, resource, _ := strings.Cut(r.URL.Path, "/namespaces/argocd/")
+	w.Header().Set("Content-Type", "application/json")
+	asTable := strings.Contains(r.Header.Get("Accept"), "as=Table")
+	if r.URL.Query().Get("watch") != "" {
+		h.watch(w, r, asTable)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if asTable {
+		var names []string
+		for name := range h.applications {
+			names = append(names, name)
+		}
+		_ = json.NewEncoder(w).Encode(h.table(names...))
+		return
+	}
+	items := h.objects(resource)
+	if items == nil {
+		items = []object{}
+	}
+	kind, group := "PartialObjectMetadataList", "meta.k8s.io/v1"
+	if resource == "applicationsets" && !strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata") {
+		kind, group = "ApplicationSetList", "argoproj.io/v1alpha1"
+	}
+	_ = json.NewEncoder(w).Encode(object{"kind": kind, "apiVersion": group, "metadata": object{"resourceVersion": "1"}, "items": items})
+}
+
+func (h *hub) watch(w http.ResponseWriter, r *http.Request, asTable bool) {
+	_ = http.NewResponseController(w).Flush()
+	for {
+		h.mu.Lock()
+		changed := h.changed
+		h.mu.Unlock()
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		}
+		if !asTable {
+			continue
+		}
+		h.mu.Lock()
+		text, _ := json.Marshal(object{"type": "MODIFIED", "object": h.table(h.last)})
+		h.mu.Unlock()
+		_, _ = w.Write(append(text, '\n'))
+		_ = http.NewResponseController(w).Flush()
+	}
+}
