@@ -45,7 +45,10 @@ func cutName(full string, limit int) string {
 	return strings.TrimRight(name[:min(len(name), limit-hashLength-1)], "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
+// ReleaseApplicationPrefix begins the names of the Applications of releases.
+const ReleaseApplicationPrefix = "application-sets-"
+
 // ReleaseApplicationName is the name of the Application of a group's release.
 func ReleaseApplicationName(group, release string) string {
-	return ApplicationName("application-sets-"+group, release)
+	return ApplicationName(ReleaseApplicationPrefix+group, release)
 }

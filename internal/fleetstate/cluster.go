@@ -249,6 +249,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			r, problems := b.resolve(c, g, component, nil, c.account)
 			out = append(out, problems...)
 			out = append(out, b.takenNamespaces(c, g, component, r)...)
+			out = append(out, b.forbiddenName(c, g, component)...)
 		}
 	}
 	choose := b.Fleet.FleetSecrets.ChooseSource

@@ -50,6 +50,9 @@ func (st *State) takeOver(previous *State) []anew {
 		return t.anew
 	}
 	st.changedTeams(previous, func(m *fleet.Member) { t.due(m, true) })
+	if !previous.Fleet.HasMembersOf(st.Fleet) {
+		st.changedNames(previous, func(m *fleet.Member) { t.due(m, true) })
+	}
 	switch changed := snapshot.Changed(previous.resolver.Snapshot, st.resolver.Snapshot); {
 	case len(changed) == 0:
 	case st.changedEverywhere(previous), !sameFolders(previous.resolver.Snapshot, st.resolver.Snapshot):

@@ -4,7 +4,11 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/team"
+	"github.com/argosy-hub/argosy/internal/tenancy"
 )
 
 // What a tenant's level says of a component may not fit the entry that a query sends (`base`), such
@@ -40,7 +44,48 @@ func (b *Resolver) platformLayers(layers []hierarchy.Layer) []hierarchy.Layer {
 // IsOfPlatform reports whether a cluster's component is in a catalog that no tenant writes.
 func (st *State) IsOfPlatform(c *Cluster, group, component string) bool {
 	g := c.Groups[group]
-	return g != nil && slices.ContainsFunc(st.ResolverOf(c).platformLayers(g.Catalogs), func(l hierarchy.Layer) bool {
-		return catalog.Entries(l.Root).Get(component) != nil
+	return g != nil && st.ResolverOf(c).isOfPlatform(g, component)
+}
+
+func (b *Resolver) isOfPlatform(g *Group, component string) bool {
+	return slices.ContainsFunc(g.Catalogs, func(l hierarchy.Layer) bool {
+		return !b.Fleet.Layout.OfTenant(l.Level) && catalog.Entries(l.Root).Get(component) != nil
 	})
+}
+
+// forbiddenName is the problem of a tenant's own component with a name that another member may
+// have.
+func (b *Resolver) forbiddenName(c *Cluster, g *Group, component string) []problem.Problem {
+	if g.InCatalog(component) || c.Member.IsHub || g.Name == team.Group || b.isOfPlatform(g, component) {
+		return nil
+	}
+	at := c.Member.Pos
+	for _, l := range g.Catalogs {
+		if entries := catalog.Entries(l.Root); entries.Get(component) != nil {
+			at = entries.KeyPos(component)
+		}
+	}
+	if p := tenancy.ForbiddenName(b.Fleet, c.Member, g.Name, component, at); p != nil {
+		return c.Attribute([]problem.Problem{*p})
+	}
+	return nil
+}
+
+// changedNames goes through the members whose own components may read, or have read, as those of
+// members that came or went.
+func (st *State) changedNames(previous *State, due func(*fleet.Member)) {
+	for hub := range st.clusters {
+		for _, pair := range [2][2]*fleet.Fleet{{previous.Fleet, st.Fleet}, {st.Fleet, previous.Fleet}} {
+			for _, m := range pair[0].Members(hub) {
+				if pair[1].Member(hub, m.Name) != nil {
+					continue
+				}
+				for _, name := range tenancy.NamesBelow(m.Name) {
+					if other := st.Fleet.Member(hub, name); other != nil {
+						due(other)
+					}
+				}
+			}
+		}
+	}
 }

@@ -38,7 +38,7 @@ func (l *linter) deployment() {
 		if l.st.HubEngine(name) == fleet.EngineFlux {
 			continue // it has no roots
 		}
-		h := hubRoots{l: l, hub: name, Roots: roots.Read(l.st.Resolver().Snapshot, name)}
+		h := l.rootsOf(name)
 		if !h.Any {
 			h.withoutRoots()
 			continue
@@ -59,6 +59,16 @@ type hubRoots struct {
 	*roots.Roots
 	l   *linter
 	hub string
+}
+
+// rootsOf reads the roots of a hub, once.
+func (l *linter) rootsOf(hub string) hubRoots {
+	r, known := l.hubRoots[hub]
+	if !known {
+		r = roots.Read(l.st.Resolver().Snapshot, hub)
+		l.hubRoots[hub] = r
+	}
+	return hubRoots{l: l, hub: hub, Roots: r}
 }
 
 func (h hubRoots) warn(p problem.Problem) {

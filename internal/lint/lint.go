@@ -14,12 +14,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/roots"
 )
 
 // Run returns every finding about a state's snapshot, errors and warnings, in order of position:
 // those of the state, and those that do not change a response but are most likely not meant.
 func Run(st *fleetstate.State) []problem.Problem {
-	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}, deployed: map[string][]deployed{}}
+	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}, deployed: map[string][]deployed{}, hubRoots: map[string]*roots.Roots{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems)
 	for _, folder := range st.Resolver().Snapshot.BrokenFolders() { // whether anybody reads it or not
 		l.reachable[folder.Path] = true
@@ -62,6 +64,7 @@ type linter struct {
 	problems  []problem.Problem
 	catalogs  map[string]bool          // those of the layout that have been looked at
 	deployed  map[string][]deployed    // by hub
+	hubRoots  map[string]*roots.Roots
 	trees     map[*hierarchy.Tree]bool // those whose conflicts are among the problems
 }
 
@@ -116,7 +119,7 @@ func (l *linter) member(m *fleet.Member) {
 			if r, problems := l.st.Resolver().Resolve(c, g, component, nil); len(problems) == 0 && len(c.Broken) == 0 {
 				l.problems = append(l.problems, r.Values.ConflictsBut(l.trees)...)
 				if r.Enabled && m.Lifecycle != fleet.Retired {
-					l.component(m, name, component)
+					l.component(c, name, component)
 					l.deploys(m, name, component, r)
 					l.deployable(component, r)
 					l.dependencies(c, component, r)
@@ -136,10 +139,15 @@ func (l *linter) member(m *fleet.Member) {
 }
 
 // listed reports a component that no catalog has, where Argo CD deploys: there is no ApplicationSet
-// for it.
+// for it, unless a root queries for all components of the group.
 func (l *linter) listed(c *fleetstate.Cluster, g *fleetstate.Group, component string, r fleetstate.Component) {
 	if !g.HasCatalog() || g.InCatalog(component) || component == fleetstate.Registration || l.st.Resolver().IsDeployedByFlux(c, g.Name) {
 		return
+	}
+	if m := c.Member; m.Owner(g.Name) == fleet.OwnerHub {
+		if asked, _ := l.rootsOf(m.Hub).asks(query.Components, g.Name, component); asked {
+			return
+		}
 	}
 	l.problems = append(l.problems, problem.Problem{
 		Reason: problem.NoEffect, Severity: problem.Warning, Pos: r.EntryTree.Root.Pos(), Subject: fmt.Sprintf("component %q of group %q", component, g.Name),

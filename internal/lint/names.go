@@ -35,8 +35,13 @@ func (l *linter) name(key nameKey, by namedBy, m *fleet.Member) {
 	}
 }
 
-// component claims the name of a component's Application (view components).
-func (l *linter) component(m *fleet.Member, group, component string) {
+// component claims the name of a component's Application (view components), unless an error says
+// that it may not have it.
+func (l *linter) component(c *fleetstate.Cluster, group, component string) {
+	m := c.Member
+	if slices.ContainsFunc(c.Problems, func(p problem.Problem) bool { return p.Reason == problem.DuplicateName }) {
+		return
+	}
 	what := fmt.Sprintf("component %q of group %q on cluster %q", component, group, m.Name)
 	l.name(nameKey{m.Hub, m.Owner(group), catalog.ApplicationName(component, m.Name)}, namedBy{what, m.Pos}, m)
 }

@@ -3,6 +3,8 @@ package response_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -330,48 +332,73 @@ func TestEntryThatFitsNoBaseRefusesNobody(t *testing.T) {
 	}
 }
 
-// TestTenantsComponentTakesNobodysID: where clusters' names nest, a tenant's own component may have
-// the id of another tenant's set for Flux Operator. What runs under the name stays, otherwise the
-// platform's; the tenant's own is left out, and nobody else notices. (W1)
-func TestTenantsComponentTakesNobodysID(t *testing.T) {
-	files := twoTenants().With(fleettest.Tree{
+// TestTenantsComponentTakesNobodysName: where clusters' names nest, a tenant's own component may
+// read as another member's Application. That tenant's member is quarantined, and nobody else
+// notices: neither Argo CD, which gives a name to the first, nor Flux Operator. (W1, N1)
+func TestTenantsComponentTakesNobodysName(t *testing.T) {
+	const chart = ": {enabled: true, chart: {repoURL: https://charts.example, name: own, version: 1.0.0}}\n"
+	const own = "addons/tenants/red/clusters/0/application-sets/addons.yaml"
+	withRed := twoTenants().With(fleettest.Tree{
 		fleettest.Member("0"): "clusterName: \"0\"\ntenant: red\nenvironment: dev\nsecretManagerSecretName: hub/0\n",
+		"addons/tenants/blue/clusters/blue-0/application-sets/addons.yaml": "own" + chart,
 	})
 	q := querytest.Query(t, `{"view":"components","group":"addons"}`)
-	inputs := func(st *fleetstate.State) map[string]string {
-		r, err := response.Inputs(st, q)
+	// sets are those of all members but red's 0, by what Argo CD and Flux Operator get.
+	sets := func(st *fleetstate.State) string {
+		inputs, err := response.Inputs(st, q)
 		if err != nil {
 			t.Fatal(err)
 		}
+		var out strings.Builder
 		var all struct{ Inputs []map[string]any }
-		if err := json.Unmarshal(r.Bytes(), &all); err != nil {
+		if err := json.Unmarshal(inputs.Bytes(), &all); err != nil {
 			t.Fatal(err)
 		}
-		out := map[string]string{}
-		for _, in := range all.Inputs {
-			delete(in, "revision")
-			text, err := json.Marshal(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out[in["id"].(string)] = string(text)
+		for _, s := range querytest.List(t, st, q) {
+			all.Inputs = append(all.Inputs, s)
 		}
-		return out
+		for _, s := range all.Inputs {
+			if delete(s, "revision"); s["name"] != "0" {
+				fmt.Fprintln(&out, s)
+			}
+		}
+		return out.String()
 	}
-	want := inputs(querytest.NoProblems(t, querytest.Build(t, files)))
-	chart := ": {enabled: true, chart: {repoURL: https://charts.example, name: own, version: 1.0.0}}\n"
-	attack := files.With(fleettest.Tree{"addons/tenants/red/clusters/0/application-sets/addons.yaml": "dns-blue" + chart})
-	if diff := cmp.Diff(want, inputs(querytest.NoProblems(t, querytest.Build(t, attack)))); diff != "" {
-		t.Errorf("dns-blue on 0 takes dns on blue-0's id: %s", diff)
+	running := facts.NewSet(false)
+	before := querytest.Next(t, nil, fleettest.Snapshot("1", withRed), running)
+	querytest.NoProblems(t, before)
+	for component, forbidden := range map[string]bool{
+		"dns-blue": true, "own-blue": true, "a-dns-blue": true, // as the platform's, as blue's own, as one that blue may get
+		"fleet-secret-blue": true, "agent-blue": true, "application-sets-addons": true,
+		"blue": false, "dns-bluer": false, "dns-red-0": false, "own": false,
+	} {
+		attack := withRed.With(fleettest.Tree{own: component + chart})
+		after := querytest.Next(t, before, fleettest.Snapshot("2", attack), running)
+		if diff := cmp.Diff(sets(before), sets(after)); diff != "" {
+			t.Errorf("%s on 0 changes sets of others: %s", component, diff)
+		}
+		names := querytest.Names(t, after, `{"view":"components","group":"addons"}`)
+		problems := querytest.Problems(after.Cluster("hub", "0").Errors())
+		if forbidden != strings.HasPrefix(problems, "duplicate-name") || !forbidden && !strings.Contains(" "+names+" ", " "+component+"-0 ") {
+			t.Errorf("%s on 0: %s\n%s", component, problems, names)
+		}
 	}
 
-	// Both are components of tenants alone: what runs stays.
-	own := files.With(fleettest.Tree{"addons/tenants/blue/clusters/blue-0/application-sets/addons.yaml": "own" + chart})
-	running := facts.NewSet(false).WithApplications(facts.Application{Name: "own-blue-0", Cluster: "blue-0", Group: "addons", Component: "own"})
-	before := querytest.Next(t, nil, fleettest.Snapshot("1", own), running)
-	attack = own.With(fleettest.Tree{"addons/tenants/red/clusters/0/application-sets/addons.yaml": "own-blue" + chart})
-	if diff := cmp.Diff(inputs(before), inputs(querytest.Next(t, before, fleettest.Snapshot("2", attack), running))); diff != "" {
-		t.Errorf("own-blue on 0 takes the id of own on blue-0: %s", diff)
+	// A member that comes later quarantines what reads as its own, and frees it when it goes. What
+	// is computed step by step is what is computed at once (G6).
+	without := maps.Clone(withRed)
+	delete(without, fleettest.Member("blue-0"))
+	without[own] = "own-blue" + chart
+	with := without.With(fleettest.Tree{fleettest.Member("blue-0"): withRed[fleettest.Member("blue-0")]})
+	st := querytest.Next(t, nil, fleettest.Snapshot("1", without), running)
+	for i, step := range []struct {
+		files fleettest.Tree
+		want  bool
+	}{{without, false}, {with, true}, {without, false}} {
+		st = querytest.Next(t, st, fleettest.Snapshot(strconv.Itoa(i+2), step.files), running)
+		if got := len(st.Cluster("hub", "0").Errors()) > 0; got != step.want {
+			t.Errorf("step %d: member 0 is quarantined: %v", i, got)
+		}
 	}
 }
 
