@@ -18,6 +18,9 @@ import (
 // groups are the catalogs of the chart.
 var groups = []string{"addons", "fleet", "monitoring", "resources"} // not teams, whose entries speak for team files
 
+// fleetGroups are the groups of this repository's fleet.
+var fleetGroups = append([]string{"teams"}, groups...)
+
 // entry is what a test reads of a catalog's component.
 type entry struct {
 	Enabled bool `json:"enabled"`

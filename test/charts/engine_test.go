@@ -89,7 +89,7 @@ func TestFleet(t *testing.T) {
 	a := newArgoCD(t, url)
 	for _, hub := range []string{"hub-eu", "hub-us"} {
 		owner := map[string]string{}
-		for _, group := range groups {
+		for _, group := range fleetGroups {
 			t.Run(hub+"/"+group, func(t *testing.T) {
 				got := map[string]deployed{}
 				for _, release := range generate(t, a, rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, group+".yaml"))[0]) {

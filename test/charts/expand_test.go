@@ -84,7 +84,7 @@ func throughThePlugin(t *testing.T, a argocd, hub string) map[string]any {
 			add(engine, releaseApplications(t, a, release, owner[engine])...)
 		}
 	}
-	for _, group := range groups {
+	for _, group := range fleetGroups {
 		groupsOf("hub", rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, group+".yaml"))[0])
 	}
 	for _, file := range []string{"members.yaml", "agents.yaml", "agents-flux.yaml", "grants.yaml", "grants-flux.yaml"} {

@@ -79,7 +79,7 @@ func everything(t *testing.T, st *fleetstate.State) seen {
 			}
 		}
 		for _, owner := range owners {
-			for _, group := range groups {
+			for _, group := range fleetGroups {
 				out.add(t, st, query.Query{View: query.Components, Hub: hub, Group: group, Owner: owner})
 				out.add(t, st, query.Query{View: query.Releases, Hub: hub, Group: group, Owner: owner})
 			}

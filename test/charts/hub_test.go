@@ -26,6 +26,7 @@ func TestHubGoldens(t *testing.T) { chartGoldens(t, hubChart) }
 func TestHubRootsAreThoseOfTheExample(t *testing.T) {
 	rendered := map[string]*v1alpha1.ApplicationSet{}
 	for _, set := range all[*v1alpha1.ApplicationSet](rendering{}.objects(t, hubChart, newHub,
+		"roots: {groups: ["+strings.Join(fleetGroups, ", ")+"]}\n",
 		"charts: {repoURL: https://github.com/argosy-hub/argosy, path: charts, version: main, git: {ref: {branch: main}}}\n")) {
 		rendered[set.Name] = set
 	}

@@ -198,7 +198,7 @@ func TestProjectsPermitTheFleet(t *testing.T) {
 				check(app, tenantOf[app.Spec.Destination.Name])
 			}
 		}
-		for _, group := range groups {
+		for _, group := range fleetGroups {
 			for _, release := range root(group) {
 				check(release, "platform")
 				for _, app := range releaseApplications(t, a, release, map[string]string{}) {
@@ -258,7 +258,7 @@ func TestProjectsPermitTheCatalogs(t *testing.T) {
 	}
 	for _, hub := range []string{"hub-eu", "hub-us"} {
 		for name, project := range projectsOf(t, hub) {
-			for _, group := range groups {
+			for _, group := range fleetGroups {
 				for component, e := range entries(t, group) {
 					if !project.IsSourcePermitted(v1alpha1.ApplicationSource{RepoURL: e.Chart.RepoURL}) {
 						t.Errorf("%s: project %s does not permit %s of %s", hub, name, e.Chart.RepoURL, component)
