@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 const layoutFile = "fleet/layout.yaml"
@@ -120,11 +124,11 @@ func (f fleet) folders(m member) (map[string]bool, error) {
 	if m.isHub() {
 		levels = f.layout.Hubs
 	}
-	labels := maps.Clone(m.Labels)
-	if labels == nil {
-		labels = map[string]any{}
+	own := maps.Clone(m.Labels)
+	if own == nil {
+		own = map[string]any{}
 	}
-	labels["tenant"], labels["environment"], labels["fleet_member"] = m.Tenant, m.Environment, m.FleetMember
+	own["tenant"], own["environment"], own["fleet_member"] = m.Tenant, m.Environment, m.FleetMember
 	folders := map[string]bool{}
 	for name, g := range f.layout.Groups {
 		if g == nil {
@@ -133,7 +137,7 @@ func (f fleet) folders(m member) (map[string]bool, error) {
 		for _, l := range levels {
 			dir, err := render(l.Dir, map[string]any{
 				"root": g.Root, "group": name, "hub": m.hub, "cluster": m.cluster, "name": m.cluster,
-				"tenant": m.Tenant, "environment": m.Environment, "labels": labels,
+				"tenant": m.Tenant, "environment": m.Environment, "labels": own,
 			})
 			if err != nil {
 				return nil, fmt.Errorf("%s: levels: %s of %s: %w", layoutFile, l.Dir, m.path, err)
@@ -175,7 +179,34 @@ func (f fleet) left(keeps func(member) bool) map[string]bool {
 			}
 		}
 	}
+	f.dropTeams(stays, keeps)
 	return stays
+}
+
+// dropTeams drops the files of teams that no member is left for.
+func (f fleet) dropTeams(stays map[string]bool, keeps func(member) bool) {
+	for file := range f.files {
+		if path.Dir(file) != "fleet/teams" {
+			continue
+		}
+		var team struct {
+			Tenant   string               `json:"tenant"`
+			Clusters metav1.LabelSelector `json:"clusters"`
+		}
+		if sigsyaml.Unmarshal(f.files[file], &team) != nil {
+			continue
+		}
+		selector, err := metav1.LabelSelectorAsSelector(&team.Clusters)
+		if err == nil && !slices.ContainsFunc(f.members, func(m member) bool {
+			set := labels.Set{"environment": m.Environment, "cluster": m.cluster, "hub": m.hub}
+			for key, value := range m.Labels {
+				set[key] = fmt.Sprint(value)
+			}
+			return !m.isHub() && keeps(m) && m.Tenant == team.Tenant && selector.Matches(set)
+		}) {
+			delete(stays, file)
+		}
+	}
 }
 
 // render renders a path of the layout.
