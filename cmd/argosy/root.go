@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -122,11 +123,26 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.SetVersionTemplate("argosy {{.Version}}\n")
 	root.PersistentFlags().StringVar(&o.repo.Ref, "ref", "", "of a Git URL or a bare repository: branch, tag or commit; default: main, or HEAD of a bare repository")
 	o.completeRevisions(root, "ref")
+	root.PersistentFlags().StringVar(&o.repo.Layout, "layout", "", "a `file` to read instead of fleet/layout.yaml, of whatever revision; to try a layout before it is committed")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return o.checkLayout(cmd) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return failure.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
 	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newNew(o), newFacts(), newVersion())
 	return root
+}
+
+// checkLayout refuses --layout where no fleet is read, and a file that cannot be read.
+func (o *options) checkLayout(cmd *cobra.Command) error {
+	top := cmd
+	for top.HasParent() && top.Parent().HasParent() {
+		top = top.Parent()
+	}
+	if o.repo.Layout != "" && slices.Contains([]string{"facts", "import", "init", "version"}, top.Name()) {
+		return failure.Usage(nil, "--layout is for commands that read a fleet, which %s does not", cmd.CommandPath())
+	}
+	_, err := o.repo.LayoutFile()
+	return err
 }
 
 // noCommand refuses unknown commands, with a suggestion.

@@ -45,6 +45,8 @@ type Group struct {
 
 // Layout says where the files of a repository are.
 type Layout struct {
+	// File is where the layout stands: LayoutFile, or the file that is read instead.
+	File string
 	// Members is the path of member files.
 	Members *Pattern
 	// ApplicationSets and FleetSecrets are the versions files; empty where the layout has none.
@@ -108,7 +110,9 @@ func ParseLayout(doc *yamldoc.Doc) (*Layout, error) {
 	}
 	layers := []hierarchy.Layer{{Level: "default", Root: base.Root}}
 	r := yamldoc.NewReader(base)
+	file := LayoutFile
 	if doc != nil {
+		file = doc.File
 		r = yamldoc.NewReader(doc)
 		own := r.Map(doc.Root, "the layout")
 		layers = append(layers, hierarchy.Layer{Level: "layout", Root: own.Node()})
@@ -116,6 +120,7 @@ func ParseLayout(doc *yamldoc.Doc) (*Layout, error) {
 	merged := hierarchy.Merge(layers, nil)
 	p := layoutParser{r: r, root: r.Map(merged.Root, "the layout")}
 	l := p.parse()
+	l.File = file
 	if err := r.Err(); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -27,7 +26,7 @@ func (l *linter) roots() {
 			Reason: problem.NoEffect, Severity: problem.Warning, Pos: group.Pos, Subject: fmt.Sprintf("root of group %q", name),
 			Found: fmt.Sprintf("%q has no effect: every member sets %s", group.Root, key), Expected: "the root of some member", Related: []problem.Pos{instead},
 		}
-		if group.Pos.File != fleet.LayoutFile { // the default layout's
+		if group.Pos.File != l.st.Fleet.Layout.File { // the default layout's
 			p.Pos, p.Related = instead, nil
 		}
 		if n := len(l.st.Resolver().Snapshot.Under(group.Root)); n > 0 {

@@ -70,7 +70,7 @@ func (l *linter) unreachable() {
 func (l *linter) openGroups(open map[string]int) {
 	for _, name := range slices.Sorted(maps.Keys(open)) {
 		files, pos := open[name], l.st.Fleet.Layout.Groups[name].Pos
-		declared := pos.File == fleet.LayoutFile
+		declared := pos.File == l.st.Fleet.Layout.File
 		if !declared {
 			pos = problem.Pos{}
 		}

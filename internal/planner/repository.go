@@ -24,7 +24,32 @@ var Charts = source.Limits{Charts: true}
 
 // Repository is the fleet repository: a folder, a bare repository, or a Git URL. Ref is the
 // revision that is read of the latter two.
-type Repository struct{ Location, Ref string }
+type Repository struct {
+	Location, Ref string
+	// Layout is a file that every revision is read with instead of its own layout; empty for none.
+	Layout string
+}
+
+// LayoutFile reads Layout; nil without one.
+func (r Repository) LayoutFile() (*snapshot.File, error) {
+	if r.Layout == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(r.Layout)
+	if err != nil {
+		return nil, failure.Usage([]string{"--layout names a file of this machine, and not of a revision"}, "--layout: %w", err)
+	}
+	return snapshot.NewFile(filepath.ToSlash(r.Layout), data, snapshot.MaxFileSize), nil
+}
+
+// withLayout is a snapshot with Layout instead of its own layout.
+func (r Repository) withLayout(s *snapshot.Snapshot) (*snapshot.Snapshot, error) {
+	file, err := r.LayoutFile()
+	if err != nil || file == nil {
+		return s, err
+	}
+	return s.With(map[string]*snapshot.File{fleet.LayoutFile: file}), nil
+}
 
 // Root is the root of the fleet repository around a folder, as a relative path: the nearest folder,
 // up to the root of the clone, that has a layout or a members folder. Without one it is the folder
@@ -77,7 +102,7 @@ func (r Repository) Snapshot(ctx context.Context, limits source.Limits) (*snapsh
 	if err := errors.Join(err, s.Close()); err != nil {
 		return nil, ReadError(err)
 	}
-	return snap, nil
+	return r.withLayout(snap)
 }
 
 // State reads the repository and builds its state with facts.
@@ -99,7 +124,7 @@ func (r Repository) at(ctx context.Context, flag, revision string) (*snapshot.Sn
 	var e *source.Error
 	switch {
 	case err == nil:
-		return s, nil
+		return r.withLayout(s)
 	case !errors.As(err, &e):
 		return nil, failure.Usage(nil, "%s: %w", flag, err)
 	}

@@ -27,10 +27,12 @@ const nothingWritten = "nothing was written"
 // Findings lists all findings of a state.
 type Findings func(*fleetstate.State) []problem.Problem
 
-// Repository is the folder of a fleet repository. Both fields are required.
+// Repository is the folder of a fleet repository. Folder and Findings are required.
 type Repository struct {
 	Folder   string
 	Findings Findings
+	// Layout is read instead of the repository's own layout, unless it is nil.
+	Layout *snapshot.File
 }
 
 // Draft are files with which the fleet has been built.
@@ -60,6 +62,9 @@ func (r Repository) read(ctx context.Context) (*snapshot.Snapshot, *fleet.Layout
 		s = snapshot.FromMap(nil)
 	case err != nil:
 		return nil, nil, err
+	}
+	if r.Layout != nil {
+		s = s.With(map[string]*snapshot.File{fleet.LayoutFile: r.Layout})
 	}
 	layout, err := layoutOf(s)
 	if err != nil {
@@ -129,22 +134,14 @@ func (r Repository) build(s *snapshot.Snapshot) ([]problem.Problem, *fleetstate.
 
 // with is a snapshot with a draft's files.
 func with(s *snapshot.Snapshot, d *Draft) *snapshot.Snapshot {
-	var files []*snapshot.File
-	add := func(path, text string) {
-		files = append(files, snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize))
-	}
+	files := map[string]*snapshot.File{}
 	for path, text := range d.Files {
-		add(path, text)
+		files[path] = snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize)
 	}
 	if d.Changed != "" {
-		add(d.Changed, d.Is)
+		files[d.Changed] = snapshot.NewFile(d.Changed, []byte(d.Is), snapshot.MaxFileSize)
 	}
-	for _, f := range s.FilesUnder("") {
-		if _, is := d.Files[f.Path]; !is && f.Path != d.Changed {
-			files = append(files, f)
-		}
-	}
-	return snapshot.Of(files)
+	return s.With(files)
 }
 
 // errExists refuses to overwrite files.

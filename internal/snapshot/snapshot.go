@@ -231,6 +231,17 @@ func (s *Snapshot) WithFolders(earlier map[string]*Snapshot) *Snapshot {
 	return New(s.Revision, files)
 }
 
+// With returns the snapshot with other files at some paths. The Path of such a file may name
+// another place: positions then name that one.
+func (s *Snapshot) With(files map[string]*File) *Snapshot {
+	all := maps.Clone(s.files)
+	if all == nil {
+		all = map[string]*File{}
+	}
+	maps.Copy(all, files)
+	return New(s.Revision, all).WithBeside(s.beside)
+}
+
 // Changed are the paths that differ between two snapshots (added, removed or with other content),
 // sorted. A nil old snapshot counts as empty.
 func Changed(old, updated *Snapshot) []string {
