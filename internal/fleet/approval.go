@@ -163,8 +163,10 @@ func names(r *yamldoc.Reader, m *yamldoc.MapReader, one, several string) []strin
 // not have. Clusters and components may be gone already: approvals are for their removal.
 func (f *Fleet) strangers(a Approval) []problem.Problem {
 	tenants, environments := map[string]bool{}, map[string]bool{}
-	for _, m := range f.byPath {
-		tenants[m.Tenant], environments[m.Environment] = true, true
+	for _, h := range f.hubs {
+		for _, m := range h.members {
+			tenants[m.Tenant], environments[m.Environment] = true, true
+		}
 	}
 	var out []problem.Problem
 	for _, item := range a.Removals {

@@ -6,7 +6,8 @@
 //     contract's defaults. Load parses and tries its templates, so that an accepted layout cannot
 //     fail for its form later.
 //  2. A member is one file below the members' path. The path gives the names of the hub and the
-//     cluster, and the file must agree. Unknown keys are problems with a suggestion.
+//     cluster, and the file must agree. Unknown keys are problems with a suggestion. The layout may
+//     declare a hub instead, with the keys of its member file (T0).
 //  3. Names are DNS-1123 labels that do not collide with the hierarchy's own folders (H8).
 //  4. An invalid member file is a problem of that member alone: the member stays in the fleet, with
 //     its problems.

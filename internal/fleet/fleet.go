@@ -49,13 +49,15 @@ func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet
 	f.loadVersions(s, cache, previous)
 	f.loadMembers(s, cache, previous)
 	f.loadApprovals(s, cache)
-	if len(f.byPath) == 0 {
+	if len(f.hubs) == 0 {
 		f.Problems = append(f.Problems, noMembers(s, f.Layout))
 	}
 	if len(problem.Errors(f.ProblemsOf(""))) > 0 {
 		errs := problem.Errors(f.Problems)
-		for _, m := range f.byPath { // so that one report names everything to fix
-			errs = append(errs, problem.Errors(m.Problems)...)
+		for _, h := range f.hubs { // so that one report names everything to fix
+			for _, m := range h.members {
+				errs = append(errs, problem.Errors(m.Problems)...)
+			}
 		}
 		return nil, problem.List(problem.Sorted(errs))
 	}
@@ -106,7 +108,7 @@ func (f *Fleet) loadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previou
 	if file != nil {
 		var err error
 		if doc, err = cache.Lenient(false).Doc(file); err != nil {
-			return problem.List(problem.From(err, problem.InvalidLayout, problem.Pos{File: LayoutFile}))
+			return problem.List(problem.From(err, problem.InvalidLayout, problem.Pos{File: file.Path}))
 		}
 	}
 	layout, err := ParseLayout(doc)
@@ -215,8 +217,12 @@ func (f *Fleet) readMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 		}
 		f.byPath[path] = f.member(s.File(path), hubName, name, cache, previous)
 	}
+	f.addDeclaredHubs()
 	for _, path := range slices.Sorted(maps.Keys(f.byPath)) {
 		m := f.byPath[path]
+		if f.takenByLayout(m) {
+			continue
+		}
 		h := f.hubs[m.Hub]
 		if h == nil {
 			h = &hub{}
@@ -229,6 +235,7 @@ func (f *Fleet) readMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 		switch {
 		case m.IsHub && h.self == nil:
 			h.self = m
+		case m.IsHub && h.self == f.Layout.Hubs[m.Hub]: // the member has the problem
 		case m.IsHub:
 			f.ofHubs = append(f.ofHubs, problem.Problem{
 				Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("hub %q", m.Hub),
@@ -315,7 +322,7 @@ func (f *Fleet) Faulty(hubName string) []*Member {
 	return nil
 }
 
-// HubMember is the member file of the hub itself, nil when there is none.
+// HubMember is the hub's own member, by its file or by the layout; nil when there is none.
 func (f *Fleet) HubMember(hubName string) *Member {
 	if h := f.hubs[hubName]; h != nil {
 		return h.self

@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/tmpl"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -49,6 +46,10 @@ type Layout struct {
 	File string
 	// Members is the path of member files.
 	Members *Pattern
+	// Hub is the hub of all member files, where their path does not name it.
+	Hub string
+	// Hubs are the hubs that the layout declares, by name: they have no member file.
+	Hubs map[string]*Member
 	// ApplicationSets and FleetSecrets are the versions files; empty where the layout has none.
 	ApplicationSets, FleetSecrets string
 	// Groups by name.
@@ -133,7 +134,7 @@ type layoutParser struct {
 }
 
 func (p layoutParser) parse() *Layout {
-	p.root.Known("apiVersion", "kind", "members", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas", "duplicateKeys", "secretStores")
+	p.root.Known("apiVersion", "kind", "members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas", "duplicateKeys", "secretStores")
 	p.root.Const("apiVersion", APIVersion)
 	p.root.Const("kind", layoutKind)
 	versions := p.root.Map("versions")
@@ -142,7 +143,8 @@ func (p layoutParser) parse() *Layout {
 	files.Known("values", "catalog")
 
 	l := &Layout{Groups: map[string]Group{}}
-	l.Members = p.members()
+	l.Hub = p.hub()
+	l.Members = p.members(l.Hub)
 	if versions.Has("applicationSets") { // null: a fleet without releases
 		l.ApplicationSets = p.path(versions, "applicationSets")
 	}
@@ -164,13 +166,16 @@ func (p layoutParser) parse() *Layout {
 	l.Shape = p.shape()
 	l.TenantSchemas = p.tenantSchemas(l.Groups)
 	l.dirs, l.hubDirs, l.tenantLevels = dirs, hubDirs, p.tenantLevels()
+	if l.Members != nil { // else it has been reported
+		l.Hubs = p.hubs(l)
+	}
 	return l
 }
 
 // shape is a digest of the keys that say where files are.
 func (p layoutParser) shape() string {
 	h := sha256.New()
-	for _, key := range []string{"members", "versions", "groups", "levels", "hubLevels", "files"} {
+	for _, key := range []string{"members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files"} {
 		text, err := p.root.Node().Get(key).YAML()
 		fmt.Fprintf(h, "%s %d %v\n%s", key, len(text), err, text)
 	}
@@ -189,9 +194,22 @@ func (p layoutParser) fail(n *yamldoc.Node, subject string, err error) {
 	}
 }
 
-func (p layoutParser) members() *Pattern {
+// hub is the name of the hub that all member files belong to; empty if their path names it.
+func (p layoutParser) hub() string {
+	if !p.root.Has("hub") {
+		return ""
+	}
+	n, name := p.root.Node().Get("hub"), p.root.String("hub")
+	if n.Kind != yamldoc.String || !labels.IsName(name) {
+		p.r.Add(problem.InvalidLayout, n, `key "hub"`, fmt.Sprintf("%q is no DNS-1123 label", n.Text), "a hub's name: lower case letters, digits and inner hyphens")
+		return ""
+	}
+	return name
+}
+
+func (p layoutParser) members(hub string) *Pattern {
 	text := p.root.String("members")
-	pattern, err := NewPattern(text)
+	pattern, err := NewPattern(text, hub)
 	if err != nil {
 		p.fail(p.root.Node().Get("members"), `key "members"`, err)
 	}
@@ -255,41 +273,6 @@ func (p layoutParser) catalogs(g *yamldoc.MapReader, group *Group) {
 			group.Catalogs = append(group.Catalogs, file)
 		}
 	}
-}
-
-// template parses and tries a path template; it must use the named facts, or its results would
-// collide.
-func (p layoutParser) template(m *yamldoc.MapReader, key string, needs ...string) *tmpl.Template {
-	n := m.Node().Get(key)
-	text := m.String(key)
-	t, err := tmpl.Parse(n.Pos(), text)
-	if err != nil {
-		p.fail(n, fmt.Sprintf("key %q", key), err)
-		return nil
-	}
-	out, err := try(t)
-	if err == nil {
-		_, err = snapshot.CleanPath(out)
-	}
-	if err != nil {
-		p.fail(n, fmt.Sprintf("key %q", key), err)
-		return t
-	}
-	for _, need := range needs {
-		if !strings.Contains(out, sentinel(need)) {
-			p.r.Add(problem.InvalidLayout, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q does not use {{ .%s }}", text, need), "a path that differs for each "+need)
-		}
-	}
-	return t
-}
-
-// file is the template of a file's path, which must use the named facts.
-func (p layoutParser) file(m *yamldoc.MapReader, key string, needs ...string) *FileTemplate {
-	t := p.template(m, key, needs...)
-	if t == nil {
-		return nil // reported
-	}
-	return &FileTemplate{t: t, pos: m.Node().Get(key).Pos(), Shared: t.ReadsOnly("group", "component")}
 }
 
 // levels compiles and tries a list of levels. It also returns their folders with sentinels for the
@@ -357,58 +340,4 @@ func (p layoutParser) merge() hierarchy.Rules {
 		p.fail(p.root.Node(), `key "merge"`, err)
 	}
 	return out
-}
-
-// sentinel is the value of a fact when a template is tried: no path contains it otherwise.
-func sentinel(fact string) string { return "<" + fact + ">" }
-
-// inOpenMap matches an expression that reads maps whose keys differ from cluster to cluster.
-var inOpenMap = regexp.MustCompile(`\.(labels|annotations|member)\.`)
-
-var unknownFact = regexp.MustCompile(`no fact "([^"]+)" is known`)
-
-// try executes a path template with sentinels. Labels, annotations and keys of the member file
-// differ from cluster to cluster, so that every key that the template reads exists.
-func try(t *tmpl.Template) (string, error) {
-	sample := map[string]any{}
-	for _, fact := range []string{"hub", "cluster", "tenant", "environment", "group", "component", "root", "name", "server", "model"} {
-		sample[fact] = sentinel(fact)
-	}
-	open := map[string]any{}
-	sample["labels"], sample["annotations"], sample["member"] = open, open, open
-	sample["metadata"] = map[string]any{"labels": open, "annotations": open}
-	for range 100 {
-		out, err := t.Execute(sample)
-		if err == nil {
-			return out, nil
-		}
-		var p problem.Problem
-		m := unknownFact.FindStringSubmatch(err.Error())
-		if m == nil || !errors.As(err, &p) || !inOpenMap.MatchString(p.Subject) {
-			return "", err
-		}
-		open[m[1]] = sentinel(m[1])
-	}
-	return "", fmt.Errorf("more than 100 different facts")
-}
-
-// reservedNames finds, for each fact that names folders, the literal folder names that other levels
-// have in its place. With levels tenants/defaults and tenants/{{ .tenant }}/defaults, no tenant can
-// be called "defaults".
-func reservedNames(dirs [][]string) map[string][]string {
-	reserved := map[string][]string{}
-	for _, a := range dirs {
-		for i, part := range a {
-			fact := strings.TrimSuffix(strings.TrimPrefix(part, "<"), ">")
-			if sentinel(fact) != part {
-				continue
-			}
-			for _, b := range dirs {
-				if i < len(b) && !strings.Contains(b[i], "<") && slices.Equal(a[:i], b[:i]) && !slices.Contains(reserved[fact], b[i]) {
-					reserved[fact] = append(reserved[fact], b[i])
-				}
-			}
-		}
-	}
-	return reserved
 }

@@ -183,7 +183,7 @@ func contains(l []string, s string) bool {
 }
 
 func TestPattern(t *testing.T) {
-	p, err := NewPattern("fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml")
+	p, err := NewPattern("fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestPattern(t *testing.T) {
 			}
 		}
 	}
-	p, err = NewPattern("{{ .cluster }}/in.{{ .hub }}/m.yaml")
+	p, err = NewPattern("{{ .cluster }}/in.{{ .hub }}/m.yaml", "")
 	if err != nil {
 		t.Fatal(err)
 	}

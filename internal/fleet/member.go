@@ -33,14 +33,18 @@ const (
 // OwnerHub is the owner that stands for the hub's engine. Only a hub can have this name.
 const OwnerHub = "hub"
 
-const enableRemote = "enable_remote_"
+const (
+	enableRemote   = "enable_remote_"
+	keyClusterName = "clusterName"
+	keyFleetMember = "fleet_member"
+)
 
 // Flags are the boolean keys of a member file that become labels of their own name (rule L3);
 // enable_remote_<group> comes with each group.
 var Flags = []string{"use_remote_argo", "use_external_secrets", "push_argo_secrets", "githubSecret", "use_fleet_ack", "use_argocd_ingress"}
 
 var identityKeys = []string{
-	"clusterName", "tenant", "environment", "fleet_member", "secretManagerSecretName", "remote_engine",
+	keyClusterName, "tenant", "environment", keyFleetMember, "secretManagerSecretName", "remote_engine",
 	"githubSecretName", "labels", "annotations", "lifecycle", "deletion",
 }
 
@@ -99,7 +103,7 @@ func (m *Member) KeyPos(key string) problem.Pos {
 	if v := m.root.Get(key); v != nil {
 		return v.Pos()
 	}
-	return m.Pos
+	return problem.Pos{File: m.Pos.File}
 }
 
 // Content is the member file's content as templates see it; it must not be changed.
@@ -132,18 +136,30 @@ type memberReader struct {
 
 // readMember reads a member file. The member keeps the file's problems.
 func readMember(layout *Layout, hub, name string, file *snapshot.File, doc *yamldoc.Doc, err error) *Member {
-	out := &Member{Hub: hub, Name: name, Lifecycle: Active, Deletion: Orphan, Engine: EngineArgoCD, Pos: problem.Pos{File: file.Path}, digest: file.Digest}
+	out := newMember(hub, name, problem.Pos{File: file.Path})
+	out.digest = file.Digest
 	if err != nil {
 		out.Problems = problem.From(err, problem.InvalidMember, out.Pos)
 		return out.concerns()
 	}
 	r := yamldoc.NewReader(doc)
 	mr := memberReader{layout: layout, r: r, out: out, m: r.Map(doc.Root, "member file")}
-	mr.read()
-	out.root = mr.m.Node()
-	out.content, _ = out.root.Any().(map[string]any)
-	out.Problems = r.Problems()
+	mr.readAll()
+	out.Problems = append(out.Problems, secondHub(layout, out)...)
 	return out.concerns()
+}
+
+// newMember is a member of which no key has been read.
+func newMember(hub, name string, pos problem.Pos) *Member {
+	return &Member{Hub: hub, Name: name, Lifecycle: Active, Deletion: Orphan, Engine: EngineArgoCD, Pos: pos}
+}
+
+// readAll reads the keys and keeps the problems.
+func (mr *memberReader) readAll() {
+	mr.read()
+	mr.out.root = mr.m.Node()
+	mr.out.content, _ = mr.out.root.Any().(map[string]any)
+	mr.out.Problems = mr.r.Problems()
 }
 
 // concerns attributes the problems to the member.
@@ -178,7 +194,7 @@ func (mr *memberReader) read() {
 
 func (mr *memberReader) identity() {
 	out := mr.out
-	declared := mr.name("clusterName", "cluster")
+	declared := mr.name(keyClusterName, "cluster")
 	out.Tenant, out.Environment = mr.name("tenant", "tenant"), mr.name("environment", "environment")
 	for _, n := range []struct{ what, name string }{{"hub", out.Hub}, {"cluster", out.Name}} {
 		if !labels.IsName(n.name) {
@@ -186,14 +202,14 @@ func (mr *memberReader) identity() {
 		}
 	}
 	if declared != "" && declared != out.Name {
-		mr.r.Add(problem.NameMismatch, mr.m.Node().Get("clusterName"), `key "clusterName"`, fmt.Sprintf("%q", declared), fmt.Sprintf("%q, as the file is named", out.Name))
+		mr.r.Add(problem.NameMismatch, mr.m.Node().Get(keyClusterName), `key "clusterName"`, fmt.Sprintf("%q", declared), fmt.Sprintf("%q, as the file is named", out.Name))
 	}
-	switch kind := mr.m.String("fleet_member"); kind {
+	switch kind := mr.m.String(keyFleetMember); kind {
 	case "", Spoke:
 	case HubCluster:
 		out.IsHub = true
 	default:
-		mr.choice("fleet_member", kind, Spoke, HubCluster)
+		mr.choice(keyFleetMember, kind, Spoke, HubCluster)
 	}
 	if out.Name == OwnerHub && !out.IsHub {
 		mr.r.AddAt(problem.ReservedName, out.Pos, fmt.Sprintf("cluster %q", out.Name), "the name stands for the hub's engine", "another name")

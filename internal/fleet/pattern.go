@@ -11,30 +11,40 @@ import (
 )
 
 // Pattern is the path of member files: a template over .hub, .cluster and optionally .tenant, from
-// which the names can be read back.
+// which the names can be read back. With one hub for all members it has no .hub.
 type Pattern struct {
 	text   string
 	t      *tmpl.Template
 	re     *regexp.Regexp
 	prefix string
+	hub    string // of all members, where the path does not name it
 }
 
 // NewPattern compiles a path such as fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml, with each
 // of the two facts exactly once. With {{ .tenant }} as a third, the folder names the member's
-// tenant too.
-func NewPattern(text string) (*Pattern, error) {
+// tenant too. A hub that is given is that of all members, and the path does not name it.
+func NewPattern(text, hub string) (*Pattern, error) {
 	t, err := tmpl.Parse(problem.Pos{}, text)
 	if err != nil {
 		return nil, err
 	}
-	out, err := t.Execute(map[string]any{"hub": sentinel("hub"), "cluster": sentinel("cluster"), "tenant": sentinel("tenant")})
+	p := &Pattern{text: text, t: t, hub: hub}
+	out, err := p.sample()
 	if err != nil {
 		return nil, err
 	}
 	if _, err := snapshot.CleanPath(out); err != nil {
 		return nil, err
 	}
-	facts := []string{"hub", "cluster"}
+	facts := []string{"cluster"}
+	switch names := strings.Contains(out, sentinel("hub")); {
+	case hub == "" && !names:
+		return nil, fmt.Errorf("%q does not use {{ .hub }}; expected it once, or the key \"hub\" with the name of the only hub", text)
+	case hub != "" && names:
+		return nil, fmt.Errorf("%q uses {{ .hub }}, and the key \"hub\" says that all members belong to %q; expected one of the two", text, hub)
+	case names:
+		facts = []string{"hub", "cluster"}
+	}
 	if strings.Contains(out, sentinel("tenant")) {
 		facts = append(facts, "tenant")
 	}
@@ -59,7 +69,13 @@ func NewPattern(text string) (*Pattern, error) {
 		return nil, err
 	}
 	prefix := out[:strings.IndexByte(out, '<')]
-	return &Pattern{text: text, t: t, re: re, prefix: prefix[:strings.LastIndexByte(prefix, '/')+1]}, nil
+	p.re, p.prefix = re, prefix[:strings.LastIndexByte(prefix, '/')+1]
+	return p, nil
+}
+
+// sample is a path with sentinels for the names.
+func (p *Pattern) sample() (string, error) {
+	return p.Path(sentinel("hub"), sentinel("tenant"), sentinel("cluster"))
 }
 
 func order(a, b int) (int, int) { return min(a, b), max(a, b) }
@@ -84,7 +100,7 @@ func (p *Pattern) Tenant(path string) (string, bool) {
 // tenantAbove is the tenant among whose member files a folder is, "" if the pattern has no tenant
 // or the folder is elsewhere.
 func (p *Pattern) tenantAbove(folder string) string {
-	out, err := p.t.Execute(map[string]any{"hub": sentinel("hub"), "cluster": sentinel("cluster"), "tenant": sentinel("tenant")})
+	out, err := p.sample()
 	if err != nil {
 		return ""
 	}
@@ -111,12 +127,16 @@ func (p *Pattern) Match(path string) (hub, cluster string, ok bool) {
 	if m == nil {
 		return "", "", false
 	}
-	return m[p.re.SubexpIndex("hub")], m[p.re.SubexpIndex("cluster")], true
+	hub = p.hub
+	if hub == "" {
+		hub = m[p.re.SubexpIndex("hub")]
+	}
+	return hub, m[p.re.SubexpIndex("cluster")], true
 }
 
 // MayBeBelow reports whether member files may be in a folder or below it.
 func (p *Pattern) MayBeBelow(folder string) bool {
-	out, err := p.t.Execute(map[string]any{"hub": sentinel("hub"), "cluster": sentinel("cluster"), "tenant": sentinel("tenant")})
+	out, err := p.sample()
 	if err != nil {
 		return true
 	}

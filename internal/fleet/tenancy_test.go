@@ -11,7 +11,7 @@ import (
 // TestTenantInThePath: where the layout has the tenant in the path of member files, the folder says
 // whose member it is.
 func TestTenantInThePath(t *testing.T) {
-	p, err := NewPattern("fleet/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml")
+	p, err := NewPattern("fleet/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestTenantInThePath(t *testing.T) {
 		t.Error("another path has a tenant")
 	}
 	for _, text := range []string{"{{ .hub }}/{{ .tenant }}{{ .cluster }}.yaml", "{{ .tenant }}/{{ .hub }}/{{ .tenant }}/{{ .cluster }}"} {
-		if _, err := NewPattern(text); err == nil {
+		if _, err := NewPattern(text, ""); err == nil {
 			t.Errorf("%s is accepted", text)
 		}
 	}

@@ -125,6 +125,9 @@ func (m Member) checkGroups(l *fleet.Layout) error {
 // path returns the path of the file. It refuses an invalid name, which would be read as another
 // one.
 func (m Member) path(l *fleet.Layout) (string, error) {
+	if l.Hub != "" && m.Hub != l.Hub {
+		return "", failure.Usage([]string{"the key \"hub\" of the layout names the hub of all members"}, "hub %q is not the hub of the layout, %q", m.Hub, l.Hub)
+	}
 	path, err := l.Members.Path(m.Hub, m.Tenant, m.Name)
 	if err != nil {
 		return "", failure.Usage(nil, "%w", err)

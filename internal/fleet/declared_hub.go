@@ -1,0 +1,102 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// A hub without a member file is declared by the layout, with the keys of a member file. It is the
+// member that a file with fleet_member: hub-cluster would make (T0).
+
+// hubs reads the declared hubs, by name. The layout's other keys have been read.
+func (p layoutParser) hubs(l *Layout) map[string]*Member {
+	out := map[string]*Member{}
+	hubs := p.root.Map("hubs")
+	for _, f := range hubs.Node().Fields {
+		subject := fmt.Sprintf("hub %q", f.Key)
+		switch {
+		case !labels.IsName(f.Key):
+			p.r.AddAt(problem.InvalidLayout, hubs.KeyPos(f.Key), subject, "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
+		case l.Hub != "" && f.Key != l.Hub:
+			p.r.AddAt(problem.InvalidLayout, hubs.KeyPos(f.Key), subject, "is not the hub that all members have", fmt.Sprintf("%q, as the key \"hub\" says", l.Hub))
+		default:
+			out[f.Key] = readDeclaredHub(l, f)
+		}
+	}
+	return out
+}
+
+// readDeclaredHub reads one of them. The member keeps its problems, as that of a file does.
+func readDeclaredHub(l *Layout, declared yamldoc.Field) *Member {
+	hub, n := declared.Key, declared.Value
+	out := newMember(hub, hub, problem.Pos{File: n.Doc.File, Line: int(declared.Line), Column: int(declared.Column)})
+	if n.IsMap() || n.IsNull() {
+		fields := slices.Clone(n.Fields)
+		for _, implied := range []struct{ key, value string }{{keyClusterName, hub}, {keyFleetMember, HubCluster}} {
+			if said := n.Get(implied.key); !said.IsNull() {
+				continue
+			}
+			fields = slices.DeleteFunc(fields, func(f yamldoc.Field) bool { return f.Key == implied.key })
+			value := &yamldoc.Node{Kind: yamldoc.String, Text: implied.value, Doc: n.Doc, Line: declared.Line, Column: declared.Column}
+			fields = append(fields, yamldoc.Field{Key: implied.key, Line: declared.Line, Column: declared.Column, Value: value})
+		}
+		made := yamldoc.NewMap(n.Doc, fields...)
+		made.Line, made.Column = n.Line, n.Column
+		n = made
+	}
+	if name := n.Get(keyClusterName); name != nil && name.Text != "" {
+		out.Name = name.Text
+	}
+	r := yamldoc.NewReader(n.Doc)
+	mr := memberReader{layout: l, r: r, out: out, m: r.Map(n, fmt.Sprintf("hub %q", hub))}
+	mr.readAll()
+	if !out.IsHub {
+		out.Problems = append(out.Problems, problem.Problem{
+			Reason: problem.InvalidMember, Severity: problem.Error, Pos: n.Get(keyFleetMember).Pos(), Subject: fmt.Sprintf("key %q", keyFleetMember),
+			Found: "a spoke among the hubs", Expected: HubCluster + ", or no such key",
+		})
+	}
+	return out.concerns()
+}
+
+// addDeclaredHubs adds the hubs that the layout declares, before those of files.
+func (f *Fleet) addDeclaredHubs() {
+	for name, m := range f.Layout.Hubs {
+		h := &hub{self: m, members: []*Member{m}}
+		if len(problem.Errors(m.Problems)) > 0 {
+			h.faulty = []*Member{m}
+		}
+		f.hubs[name] = h
+	}
+}
+
+// takenByLayout reports whether the layout declares the hub as a member of the same name. It is a
+// problem of the hub: which of the two holds is not known.
+func (f *Fleet) takenByLayout(m *Member) bool {
+	declared := f.Layout.Hubs[m.Hub]
+	if declared == nil || declared.Name != m.Name {
+		return false
+	}
+	f.ofHubs = append(f.ofHubs, problem.Problem{
+		Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("member %q of hub %q", m.Name, m.Hub),
+		Found: "declared by a file and by the layout", Expected: "one of the two", Related: []problem.Pos{declared.Pos}, Hub: m.Hub,
+	})
+	return true
+}
+
+// secondHub is the problem of a member file that claims a hub which the layout declares under
+// another name. The layout is the platform's: the file alone is wrong.
+func secondHub(l *Layout, m *Member) []problem.Problem {
+	declared := l.Hubs[m.Hub]
+	if declared == nil || !m.IsHub {
+		return nil
+	}
+	return []problem.Problem{{
+		Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.KeyPos(keyFleetMember), Subject: fmt.Sprintf("hub %q", m.Hub),
+		Found: "a member file with fleet_member: hub-cluster, of a hub that the layout declares", Expected: "one of the two", Related: []problem.Pos{declared.Pos},
+	}}
+}

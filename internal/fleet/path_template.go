@@ -1,0 +1,103 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/tmpl"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// template parses and tries a path template; it must use the named facts, or its results would
+// collide.
+func (p layoutParser) template(m *yamldoc.MapReader, key string, needs ...string) *tmpl.Template {
+	n := m.Node().Get(key)
+	text := m.String(key)
+	t, err := tmpl.Parse(n.Pos(), text)
+	if err != nil {
+		p.fail(n, fmt.Sprintf("key %q", key), err)
+		return nil
+	}
+	out, err := try(t)
+	if err == nil {
+		_, err = snapshot.CleanPath(out)
+	}
+	if err != nil {
+		p.fail(n, fmt.Sprintf("key %q", key), err)
+		return t
+	}
+	for _, need := range needs {
+		if !strings.Contains(out, sentinel(need)) {
+			p.r.Add(problem.InvalidLayout, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q does not use {{ .%s }}", text, need), "a path that differs for each "+need)
+		}
+	}
+	return t
+}
+
+// file is the template of a file's path, which must use the named facts.
+func (p layoutParser) file(m *yamldoc.MapReader, key string, needs ...string) *FileTemplate {
+	t := p.template(m, key, needs...)
+	if t == nil {
+		return nil // reported
+	}
+	return &FileTemplate{t: t, pos: m.Node().Get(key).Pos(), Shared: t.ReadsOnly("group", "component")}
+}
+
+// sentinel is the value of a fact when a template is tried: no path contains it otherwise.
+func sentinel(fact string) string { return "<" + fact + ">" }
+
+// inOpenMap matches an expression that reads maps whose keys differ from cluster to cluster.
+var inOpenMap = regexp.MustCompile(`\.(labels|annotations|member)\.`)
+
+var unknownFact = regexp.MustCompile(`no fact "([^"]+)" is known`)
+
+// try executes a path template with sentinels. Labels, annotations and keys of the member file
+// differ from cluster to cluster, so that every key that the template reads exists.
+func try(t *tmpl.Template) (string, error) {
+	sample := map[string]any{}
+	for _, fact := range []string{"hub", "cluster", "tenant", "environment", "group", "component", "root", "name", "server", "model"} {
+		sample[fact] = sentinel(fact)
+	}
+	open := map[string]any{}
+	sample["labels"], sample["annotations"], sample["member"] = open, open, open
+	sample["metadata"] = map[string]any{"labels": open, "annotations": open}
+	for range 100 {
+		out, err := t.Execute(sample)
+		if err == nil {
+			return out, nil
+		}
+		var p problem.Problem
+		m := unknownFact.FindStringSubmatch(err.Error())
+		if m == nil || !errors.As(err, &p) || !inOpenMap.MatchString(p.Subject) {
+			return "", err
+		}
+		open[m[1]] = sentinel(m[1])
+	}
+	return "", fmt.Errorf("more than 100 different facts")
+}
+
+// reservedNames finds, for each fact that names folders, the literal folder names that other levels
+// have in its place. With levels tenants/defaults and tenants/{{ .tenant }}/defaults, no tenant can
+// be called "defaults".
+func reservedNames(dirs [][]string) map[string][]string {
+	reserved := map[string][]string{}
+	for _, a := range dirs {
+		for i, part := range a {
+			fact := strings.TrimSuffix(strings.TrimPrefix(part, "<"), ">")
+			if sentinel(fact) != part {
+				continue
+			}
+			for _, b := range dirs {
+				if i < len(b) && !strings.Contains(b[i], "<") && slices.Equal(a[:i], b[:i]) && !slices.Contains(reserved[fact], b[i]) {
+					reserved[fact] = append(reserved[fact], b[i])
+				}
+			}
+		}
+	}
+	return reserved
+}
