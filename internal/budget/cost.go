@@ -85,9 +85,9 @@ func (c Cost) exceeds(limit Cost) (Kind, bool) {
 // of is a number of a kind as text.
 func (k Kind) of(n int) string { return fmt.Sprintf("%d %s", n, limits[k].noun) }
 
-// CacheBytes is the limit of a cache: at most a number of bytes, and at most a part in a hundred of
-// the memory that the process may use (GOMEMLIMIT). No response depends on it.
-func CacheBytes(most, percent int) int {
+// MemoryShare is how many bytes something may take: at most a number, and at most a part in a
+// hundred of the memory that the process may use (GOMEMLIMIT).
+func MemoryShare(most, percent int) int {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
 		return most

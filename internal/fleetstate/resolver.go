@@ -63,7 +63,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
 		g.memo, g.queried, g.names = previous.memo.Succeed(), previous.queried.Succeed(), previous.names
 	} else {
-		g.memo, g.queried, g.names = memo.New(budget.CacheBytes(maxRemembered, 10)), memo.New(budget.CacheBytes(maxQueried, 3)), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
+		g.memo, g.queried, g.names = memo.New(budget.MemoryShare(maxRemembered, 10)), memo.New(budget.MemoryShare(maxQueried, 3)), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
 	}
 	if err := g.loadCatalogs(); err != nil {
 		return nil, err

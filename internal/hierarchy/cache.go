@@ -28,6 +28,7 @@ type documents struct {
 	docs      *bounded[parsed]
 	templates *bounded[compiled]
 	rendered  *bounded[parsed]
+	large     sync.Mutex // is held while a large document is parsed
 }
 
 // Limits of what is remembered, in bytes. A tenant's files may be many, parsed they take up to a
@@ -37,6 +38,10 @@ const (
 	maxTemplates = 64 << 20
 	maxRendered  = 128 << 20
 )
+
+// large is the size in bytes from which documents are parsed one after another: while one is parsed
+// it takes up to a hundred and fifty times its size.
+const large = 128 << 10
 
 // memoryOfTemplate is what each byte of a parsed template takes, about.
 const memoryOfTemplate = 40
@@ -60,9 +65,9 @@ type compiled struct {
 // NewCache makes an empty cache.
 func NewCache() *Cache {
 	return &Cache{documents: &documents{
-		docs:      newBounded[parsed](budget.CacheBytes(maxDocs, 6)),
-		templates: newBounded[compiled](budget.CacheBytes(maxTemplates, 2)),
-		rendered:  newBounded[parsed](budget.CacheBytes(maxRendered, 3)),
+		docs:      newBounded[parsed](budget.MemoryShare(maxDocs, 6)),
+		templates: newBounded[compiled](budget.MemoryShare(maxTemplates, 2)),
+		rendered:  newBounded[parsed](budget.MemoryShare(maxRendered, 3)),
 	}}
 }
 
@@ -87,10 +92,12 @@ func (c *Cache) read(f *snapshot.File) (parsed, error) {
 // parse parses a file's content, or takes the document from the cache. Lines are those of
 // yamldoc.ParseLines. Without a document its size is that of none.
 func (c *Cache) parse(in *bounded[parsed], key cacheKey, data []byte, lines []int) (parsed, error) {
-	c.mu.RLock()
-	known, ok := in.entries[key]
-	c.mu.RUnlock()
-	p := known.value
+	p, ok := c.known(in, key)
+	if !ok && len(data) >= large {
+		c.large.Lock()
+		defer c.large.Unlock()
+		p, ok = c.known(in, key)
+	}
 	if !ok {
 		if p.doc, p.err = yamldoc.ParseLenient(key.path, data, lines); p.doc != nil {
 			p.nodes, p.text = p.doc.Root.Size()
@@ -111,6 +118,14 @@ func (c *Cache) parse(in *bounded[parsed], key cacheKey, data []byte, lines []in
 		return parsed{}, p.err
 	}
 	return p, nil
+}
+
+// known is a document from the cache.
+func (c *Cache) known(in *bounded[parsed], key cacheKey) (parsed, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	known, ok := in.entries[key]
+	return known.value, ok
 }
 
 // cost is what reading a document costs.

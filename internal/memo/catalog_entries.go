@@ -30,6 +30,7 @@ func (m *Memo) EntryLayers(catalogs []hierarchy.Layer, component string) (entrie
 		}
 		short, _ := Remember(&m.mu, m.shortened, e, func() (*yamldoc.Node, error) {
 			m.spend(costNode * (2 + len(e.Fields)))
+			m.hold(e)
 			return catalog.LongForm(e), nil
 		})
 		entries = append(entries, hierarchy.Layer{Level: c.Level, Path: c.Path, Root: short})
@@ -42,6 +43,7 @@ func (m *Memo) EntryLayers(catalogs []hierarchy.Layer, component string) (entrie
 func (m *Memo) Without(e *yamldoc.Node, component string, keys []string) *yamldoc.Node {
 	out, _ := Remember(&m.mu, m.without, withoutKey{e, strings.Join(keys, " ")}, func() (*yamldoc.Node, error) {
 		m.spend(costNode * (4 + 2*len(e.Fields)))
+		m.hold(e)
 		var fields []yamldoc.Field
 		if e.IsMap() {
 			fields = omit(catalog.LongForm(e).Fields, keys)

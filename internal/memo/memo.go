@@ -28,6 +28,9 @@ type Memo struct {
 	mu     sync.RWMutex
 	// limit bounds bytes, which are an estimate of what all entries take; 0 stands for none.
 	limit, bytes int
+	// documents are those that entries hold in memory: a key that is one node of a document holds
+	// all of it.
+	documents map[*yamldoc.Doc]struct{}
 
 	trees     map[treeKey]*hierarchy.Tree
 	texts     map[*yamldoc.Node]string
@@ -64,7 +67,7 @@ type renderKey struct {
 // New is an empty memo. Limit bounds what it holds, in bytes; 0 stands for none.
 func New(limit int) *Memo {
 	return &Memo{
-		needed: -1, limit: limit,
+		needed: -1, limit: limit, documents: map[*yamldoc.Doc]struct{}{},
 		trees: map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
 		parsed: map[*yamldoc.Node]*tmpl.Template{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
 		entries: map[*hierarchy.Tree]*catalog.Entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{}, without: map[withoutKey]*yamldoc.Node{},
@@ -105,6 +108,7 @@ func (m *Memo) spend(bytes int) {
 		return
 	}
 	m.bytes = bytes
+	clear(m.documents)
 	clear(m.trees)
 	clear(m.texts)
 	clear(m.rendered)
@@ -114,6 +118,25 @@ func (m *Memo) spend(bytes int) {
 	clear(m.entries)
 	clear(m.shortened)
 	clear(m.without)
+	clear(m.catalogs)
+	clear(m.forbidden)
+}
+
+// hold counts the document of a node, once for all entries. Entries count what they add before.
+func (m *Memo) hold(n *yamldoc.Node) {
+	if m.limit == 0 || n == nil || n.Doc == nil {
+		return
+	}
+	m.mu.RLock()
+	_, isHeld := m.documents[n.Doc]
+	m.mu.RUnlock()
+	if isHeld {
+		return
+	}
+	m.spend(n.Doc.Root.Memory())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.documents[n.Doc] = struct{}{}
 }
 
 // Estimates of what values take in memory, in bytes.
@@ -163,6 +186,7 @@ func (m *Memo) Merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope stri
 		t, _ = Remember(&m.mu, m.trees, treeKey{below, l.Root, l.Level, l.Path, scope}, func() (*hierarchy.Tree, error) {
 			merged := below.With(l, rules)
 			m.spend(costNode * (1 + merged.Written()))
+			m.hold(l.Root)
 			return merged, nil
 		})
 	}
@@ -202,6 +226,7 @@ func (m *Memo) IsDynamic(n *yamldoc.Node) bool {
 	}
 	d, _ := Remember(&m.mu, m.dynamic, n, func() (bool, error) {
 		m.spend(costNode)
+		m.hold(n)
 		return isDynamic(n), nil
 	})
 	return d
@@ -234,6 +259,8 @@ func (m *Memo) CatalogErrors(root *yamldoc.Node) []problem.Problem {
 		return nil
 	}
 	errs, _ := Remember(&m.mu, m.catalogs, root, func() ([]problem.Problem, error) {
+		m.spend(costNode)
+		m.hold(root)
 		return problem.Errors(catalog.Problems(root)), nil
 	})
 	return errs
@@ -243,6 +270,8 @@ func (m *Memo) CatalogErrors(root *yamldoc.Node) []problem.Problem {
 // the schema is about.
 func (m *Memo) Forbidden(schema *tenantschema.Schema, root *yamldoc.Node, subject string) []problem.Problem {
 	found, _ := Remember(&m.mu, m.forbidden, schemaKey{schema, root}, func() ([]problem.Problem, error) {
+		m.spend(costNode)
+		m.hold(root)
 		return schema.Check(root, subject), nil
 	})
 	return found

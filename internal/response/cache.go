@@ -17,7 +17,7 @@ import (
 // bytes.
 const maxResponses = 4096
 
-var maxResponseBytes = budget.CacheBytes(256<<20, 6)
+var maxResponseBytes = budget.MemoryShare(256<<20, 6)
 
 // maxGenerations is how many states a Cache knows: the one that is served, and the one before,
 // which requests under way and comparisons are about.

@@ -12,7 +12,7 @@ import (
 // response. So one response, and all that are computed at a time, have limits in bytes.
 
 // maxComputed bounds one response while it is computed, in bytes.
-var maxComputed = budget.CacheBytes(1<<30, 17)
+var maxComputed = budget.MemoryShare(1<<30, 17)
 
 // computing is what all responses that are being computed take.
 var computing = newComputations(maxComputed)

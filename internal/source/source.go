@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -30,7 +31,7 @@ type Source interface {
 type Limits struct {
 	FileSize int64 // bytes of one file; default snapshot.MaxFileSize
 	Files    int   // files in a snapshot; default 100,000. Ten times as many entries of any kind are listed
-	Bytes    int64 // bytes of all files of a snapshot; default 512 MiB
+	Bytes    int64 // bytes of all files of a snapshot; default 512 MiB, and at most a part of GOMEMLIMIT
 	// Charts adds the further files that charts are rendered from (rule 4).
 	Charts bool
 	// AnyName adds files of any name.
@@ -42,7 +43,7 @@ func (l Limits) WithDefaults() Limits {
 	return Limits{
 		FileSize: cmp.Or(l.FileSize, snapshot.MaxFileSize),
 		Files:    cmp.Or(l.Files, 100_000),
-		Bytes:    cmp.Or(l.Bytes, 512<<20),
+		Bytes:    cmp.Or(l.Bytes, int64(budget.MemoryShare(512<<20, 15))),
 		Charts:   l.Charts,
 		AnyName:  l.AnyName,
 	}

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -240,7 +241,7 @@ func (b *bench) startService(f *fleet) *limitedService {
 		}
 		return s.url != ""
 	})
-	s.sets = s.askOthers("")
+	s.sets = s.askOthers()
 	if s.sets == 0 {
 		b.Fatal("no set of another tenant")
 	}
@@ -269,31 +270,41 @@ func panicOf(log []byte) []byte {
 
 func (s *limitedService) request(method, path, body string) (int, []byte) {
 	s.b.Helper()
+	status, text, err := s.send(method, path, body)
+	if err != nil {
+		log, _ := os.ReadFile(s.log)
+		s.b.Fatalf("%v\n%s\n%.1500s", err, body[:min(len(body), 200)], panicOf(log))
+	}
+	return status, text
+}
+
+func (s *limitedService) send(method, path, body string) (int, []byte, error) {
 	r, err := http.NewRequestWithContext(context.Background(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
-		s.b.Fatal(err)
+		return 0, nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		text, _ := os.ReadFile(s.log)
-		s.b.Fatalf("%v\n%s\n%.1500s", err, body[:min(len(body), 200)], panicOf(text))
+		return 0, nil, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.b.Fatal(err)
-	}
-	return response.StatusCode, text
+	return response.StatusCode, text, err
 }
 
-// askOthers asks for a component of all other tenants, and counts the sets. More are further
+// others is a query for a component of all tenants but the hostile one. More are further
 // parameters.
-func (s *limitedService) askOthers(more string) int {
+func others(more string) string {
+	return `{"applicationSetName":"bench","input":{"parameters":{"view":"components","group":"addons","component":"component-002",` + more +
+		`"selector":{"matchExpressions":[{"key":"tenant","operator":"NotIn","values":["tenant-0"]}]}}}}`
+}
+
+// askOthers asks for a component of all other tenants, and counts the sets.
+func (s *limitedService) askOthers() int {
 	s.b.Helper()
-	status, text := s.request(http.MethodPost, "/api/v1/getparams.execute", `{"applicationSetName":"bench","input":{"parameters":{"view":"components","group":"addons","component":"component-002",`+more+
-		`"selector":{"matchExpressions":[{"key":"tenant","operator":"NotIn","values":["tenant-0"]}]}}}}`)
+	status, text := s.request(http.MethodPost, "/api/v1/getparams.execute", others(""))
 	if status != http.StatusOK {
 		s.b.Fatalf("other tenants have no response: %d %.500s", status, text)
 	}
@@ -309,7 +320,7 @@ func (s *limitedService) follow(what string) {
 	}
 	s.request(http.MethodPost, "/api/v1/webhook", "{}")
 	s.wait(what+" to be considered", func() bool {
-		if n := s.askOthers(""); n != s.sets {
+		if n := s.askOthers(); n != s.sets {
 			s.b.Fatalf("%s: %d sets of other tenants, %d before", what, n, s.sets)
 		}
 		_, text := s.request(http.MethodGet, "/readyz", "")
@@ -318,14 +329,37 @@ func (s *limitedService) follow(what string) {
 	})
 }
 
-// distinctBases asks with many entries that are large and differ.
+// atOnce is how many clients ask with entries of their own: with one more for other tenants they
+// are as many as the service answers at a time.
+const atOnce = 31
+
+// distinctBases asks with 150 entries that are large and differ, many at once. Other tenants have
+// their responses meanwhile.
 func (s *limitedService) distinctBases() {
 	s.b.Helper()
-	for i := range 150 {
-		s.askOthers(fmt.Sprintf(`"base":{"enabled":true,"chart":{"repoURL":"r","name":"n","version":"1"},"values":{"large":%q}},`, strings.Repeat(fmt.Sprint("base ", i, " "), 10_000)))
+	numbers, failed := make(chan int), make(chan string, 150)
+	var clients sync.WaitGroup
+	for range atOnce {
+		clients.Go(func() {
+			for i := range numbers {
+				base := fmt.Sprintf(`"base":{"enabled":true,"chart":{"repoURL":"r","name":"n","version":"1"},"values":{"large":%q}},`, strings.Repeat(fmt.Sprint("base ", i, " "), 10_000))
+				if status, text, err := s.send(http.MethodPost, "/api/v1/getparams.execute", others(base)); err != nil || status != http.StatusOK {
+					failed <- fmt.Sprintf("%d %.500s %v", status, text, err)
+				}
+			}
+		})
 	}
-	if n := s.askOthers(""); n != s.sets {
-		s.b.Fatalf("distinct bases: %d sets of other tenants, %d before", n, s.sets)
+	for i := range 150 {
+		numbers <- i
+		if n := s.askOthers(); n != s.sets {
+			s.b.Fatalf("distinct bases: %d sets of other tenants, %d before", n, s.sets)
+		}
+	}
+	close(numbers)
+	clients.Wait()
+	close(failed)
+	for f := range failed {
+		s.b.Errorf("distinct bases: %s", f)
 	}
 }
 
