@@ -44,6 +44,7 @@ func Run(st *fleetstate.State) []problem.Problem {
 		}
 	}
 	l.teams()
+	l.rollouts()
 	l.tenants()
 	l.deployment()
 	l.problems = append(l.problems, st.TenantProblems()...)

@@ -82,6 +82,7 @@ const (
 	InvalidLabel       Reason = "invalid-label"
 	InvalidLayout      Reason = "invalid-layout"
 	InvalidMember      Reason = "invalid-member"
+	InvalidRollout     Reason = "invalid-rollout"
 	InvalidSecret      Reason = "invalid-secret"
 	InvalidSelector    Reason = "invalid-selector"
 	InvalidTeam        Reason = "invalid-team"

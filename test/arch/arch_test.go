@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"audit", "facts", "hierarchy", "labels", "release", "tenantschema", "tlsreload", "webhook"},
 	{"catalog", "fleet", "roots"},
 	{"hub", "memo", "source"},
-	{"team", "tenancy"},
+	{"rollout", "team", "tenancy"},
 	{"fleetstate"},
 	{"query", "registration"},
 	{"lifecycle"},
@@ -30,7 +30,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "team", "tenancy", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "rollout", "team", "tenancy", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.
@@ -160,7 +160,7 @@ func TestPrograms(t *testing.T) {
 		max     int // packages, the standard library included
 	}{
 		{"./internal/response", append([]string{"k8s.io/client-go", "k8s.io/api", "sigs.k8s.io/controller-runtime"}, oracles...), 340},
-		{"./cmd/generator-plugin", oracles, 490}, // three for the tokens of a GitHub App
+		{"./cmd/generator-plugin", oracles, 500}, // three for the tokens of a GitHub App
 		// The libraries of expand are the command line's alone, not the service's, nor of what the
 		// two share.
 		{"./internal/expand", append([]string{"k8s.io/client-go"}, oracles...), 380},

@@ -25,6 +25,7 @@ var summaries = map[problem.Reason]string{
 	problem.InvalidLabel:       "A label or annotation that Kubernetes would refuse.",
 	problem.InvalidLayout:      "The layout file cannot be used.",
 	problem.InvalidMember:      "A key of a member file is missing or has a value it cannot have.",
+	problem.InvalidRollout:     "A key of a rollout policy is missing or has a value it cannot have.",
 	problem.InvalidSecret:      "External Secrets or the API server refuses an object of External Secrets.",
 	problem.InvalidSelector:    "A catalog entry's selector is no Kubernetes label selector.",
 	problem.InvalidTeam:        "A key of a team file is missing or has a value it cannot have.",

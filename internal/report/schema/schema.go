@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/report/approval"
 	"github.com/argosy-hub/argosy/internal/report/lintreport"
 	"github.com/argosy-hub/argosy/internal/report/planreport"
+	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/verify"
 )
 
@@ -29,12 +30,13 @@ var envelopes = map[string]any{
 	"lint-report.json":      lintreport.Report{},
 	"plan.json":             planreport.Plan{},
 	"removal-approval.json": approval.RemovalApproval{},
+	"rollout.json":          rollout.File{},
 	"verification.json":     verify.Verification{},
 	"version.json":          report.Version{},
 }
 
 // sources are the packages of the envelopes' types, whose comments become descriptions.
-var sources = []string{"problem", "plan", "explain", "report", "verify"}
+var sources = []string{"problem", "plan", "explain", "report", "rollout", "verify"}
 
 // Generate returns the schemas by the names of their files. Internal is the module's folder of that
 // name, relative to this package.

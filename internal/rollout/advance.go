@@ -1,0 +1,296 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// maxBlind is how long nobody may have looked for a soak to go on as if somebody had.
+const maxBlind = time.Minute
+
+// Facts are what Advance goes by.
+type Facts struct {
+	// Newest is the newest accepted revision.
+	Newest string
+	// Health is that of each ring. One that is of another train than the ring's, or is missing,
+	// says nothing.
+	Health map[string]RingHealth
+	// Checks has why a ring's checks do not hold now; "" if they do. A ring without a result waits.
+	Checks map[string]CheckResult
+	// IsThere reports whether the files of a revision are at hand; nil if those of all are.
+	IsThere func(revision string) bool
+}
+
+// RingHealth is the health of a ring's members at a train's revision.
+type RingHealth struct {
+	Revision string
+	Members  []MemberHealth
+}
+
+// CheckResult is the newest result of a ring's checks.
+type CheckResult struct {
+	At time.Time
+	// Why is the first check that does not hold; empty if all do.
+	Why string
+}
+
+// Advance brings a policy's log up to date and says what each ring waits for. The first log of a
+// policy is that of Begin.
+func Advance(p *Policy, log Log, f Facts, now time.Time) (Log, []Wait) {
+	a := advance{policy: p, log: log.clone(), facts: f, now: now, blocks: map[string]Wait{}}
+	a.depart()
+	a.addRings()
+	for i := range p.Rings {
+		a.observe(&p.Rings[i])
+	}
+	for i := len(p.Rings) - 1; i >= 0; i-- { // a later ring first: what it takes frees nobody else
+		a.move(i)
+	}
+	return a.log, a.waits()
+}
+
+type advance struct {
+	policy *Policy
+	log    Log
+	facts  Facts
+	now    time.Time
+	blocks map[string]Wait // why a ring that could take a train does not
+}
+
+// depart makes a train of a new revision.
+func (a *advance) depart() {
+	if a.facts.Newest == "" || a.facts.Newest == a.log.Newest.Revision {
+		return
+	}
+	a.log.Newest = Train{Number: a.log.Newest.Number + 1, Revision: a.facts.Newest}
+	recent := append(a.log.Recent, a.log.Newest)
+	a.log.Recent = recent[max(0, len(recent)-maxRecent):]
+}
+
+// addRings gives a ring that is new in the policy the oldest train of all rings, and forgets the
+// rings that the policy has no more.
+func (a *advance) addRings() {
+	var oldest Record
+	for _, r := range a.log.Rings {
+		if oldest.Train.Number == 0 || r.Train.Number < oldest.Train.Number {
+			oldest = r
+		}
+	}
+	known := map[string]Record{}
+	for _, ring := range a.policy.Rings {
+		r, ok := a.log.Rings[ring.Name]
+		if !ok {
+			r = Record{Train: oldest.Train, Since: a.now, Passed: oldest.Passed}
+		}
+		known[ring.Name] = r
+	}
+	a.log.Rings = known
+}
+
+// observe takes in the health of a ring at its train.
+func (a *advance) observe(ring *Ring) {
+	r := a.log.Rings[ring.Name]
+	health, known := a.facts.Health[ring.Name]
+	if !known || health.Revision != r.Train.Revision {
+		return
+	}
+	members := health.Members
+	allowed := ring.MaxUnavailable.Of(len(members))
+	unavailable, degraded, broken := 0, 0, 0
+	var worst MemberHealth
+	var lastBreak time.Time
+	for _, m := range members {
+		brokeSince := !r.Seen.IsZero() && m.Broken.After(r.Seen)
+		switch {
+		case m.Status != Healthy:
+			unavailable++
+			if worst.Member == "" || severity[m.Status] > severity[worst.Status] {
+				worst = m
+			}
+			if m.Status == Degraded {
+				degraded++
+			}
+		case brokeSince:
+			broken++
+			if m.Broken.After(lastBreak) {
+				lastBreak = m.Broken
+			}
+		}
+	}
+	isHealthy := unavailable <= allowed && a.checksHold(ring, r)
+	switch {
+	case !isHealthy:
+		r.HealthySince = time.Time{}
+	case r.HealthySince.IsZero():
+		r.HealthySince = a.now
+	default:
+		if blind := a.now.Sub(r.Seen); blind > maxBlind {
+			r.HealthySince = r.HealthySince.Add(blind)
+		}
+		if unavailable+broken > allowed && lastBreak.After(r.HealthySince) {
+			r.HealthySince = lastBreak
+		}
+		if r.HealthySince.After(a.now) {
+			r.HealthySince = a.now
+		}
+	}
+	r.Seen = a.now
+	r.Failure = ""
+	switch {
+	case degraded > allowed:
+		r.Failure = fmt.Sprintf("%d of %d members are degraded, such as %s: %s", degraded, len(members), worst.Member, worst.Why)
+	case ring.Deadline > 0 && !isHealthy && !r.hasPassed() && a.now.Sub(r.Since) >= ring.Deadline:
+		r.Failure = fmt.Sprintf("not healthy within the deadline of %s", ring.Deadline)
+	}
+	switch {
+	case r.Failure != "":
+		r = a.fail(ring, r)
+	case isHealthy && !r.hasPassed() && a.now.Sub(r.HealthySince) >= ring.Soak:
+		r = r.pass()
+	}
+	a.log.Rings[ring.Name] = r
+}
+
+// checksHold reports whether all checks of a ring hold, by a result that is newer than its train.
+func (a *advance) checksHold(ring *Ring, r Record) bool {
+	result, ok := a.facts.Checks[ring.Name]
+	return len(ring.Checks) == 0 || ok && result.Why == "" && result.At.After(r.Since)
+}
+
+// fail does what the policy says about a failed ring.
+func (a *advance) fail(ring *Ring, r Record) Record {
+	failed, why := r.Train, r.Failure
+	r = r.withdraw()
+	good := r.passed()
+	if !ring.GoesBack || a.policy.Paused || good.Number == 0 || !a.isThere(good.Revision) {
+		return r
+	}
+	r = r.take(good, a.now)
+	r.Rejected, r.Rejection = failed.Number, why
+	return r
+}
+
+func (a *advance) isThere(revision string) bool {
+	return a.facts.IsThere == nil || a.facts.IsThere(revision)
+}
+
+// move lets a ring take a train, or says why it takes none.
+func (a *advance) move(i int) {
+	ring := &a.policy.Rings[i]
+	r := a.log.Rings[ring.Name]
+	if pin, ok := a.pin(ring.Name); ok {
+		if pin.Number > 0 && pin != r.Train && a.isThere(pin.Revision) {
+			a.log.Rings[ring.Name] = r.take(pin, a.now)
+		}
+		a.block(ring, Wait{Reason: Pinned, Since: r.Since, Train: a.log.Newest})
+		return
+	}
+	if r.Train.Number == 0 {
+		a.block(ring, Wait{Reason: Lost, Train: a.log.Newest})
+		return
+	}
+	if a.policy.Paused {
+		a.block(ring, Wait{Reason: Paused, Train: a.log.Newest})
+		return
+	}
+	if t, ok := a.overtaking(ring.Name, r); ok {
+		a.log.Rings[ring.Name] = r.take(t, a.now)
+		return
+	}
+	t, blocked := a.candidate(i, r)
+	if t.Number <= r.Train.Number || t.Number == r.Rejected {
+		return
+	}
+	if blocked.Reason == "" {
+		blocked = a.obstacle(i, r, t)
+	}
+	if blocked.Reason != "" {
+		blocked.Train = t
+		a.block(ring, blocked)
+		return
+	}
+	a.log.Rings[ring.Name] = r.take(t, a.now)
+}
+
+// candidate is the train that a ring would take next. A ring that needs an approval takes the
+// newest approved one of those that have passed the ring before it.
+func (a *advance) candidate(i int, r Record) (Train, Wait) {
+	passed := a.log.Recent
+	if i > 0 {
+		passed = a.log.Rings[a.policy.Rings[i-1].Name].Passed
+	} else if !slices.Contains(passed, a.log.Newest) {
+		passed = []Train{a.log.Newest}
+	}
+	if len(passed) == 0 {
+		return Train{}, Wait{}
+	}
+	newest := passed[len(passed)-1]
+	ring := &a.policy.Rings[i]
+	if !ring.NeedsApproval {
+		return newest, Wait{}
+	}
+	for _, t := range slices.Backward(passed) {
+		if t.Number > r.Train.Number && a.isApproved(ring.Name, t, false) {
+			return t, Wait{}
+		}
+	}
+	return newest, Wait{Reason: NeedsApproval, Detail: fmt.Sprintf("of ring %q and revision %s", ring.Name, short(newest.Revision))}
+}
+
+// obstacle is why a ring does not take a train now, without a Reason if it does.
+func (a *advance) obstacle(i int, r Record, t Train) Wait {
+	ring := &a.policy.Rings[i]
+	if !r.hasPassed() && r.Failure == "" {
+		return Wait{Reason: Busy, Since: r.Since, Detail: "its own train " + short(r.Train.Revision) + " has neither passed nor failed"}
+	}
+	if i > 0 {
+		before := a.policy.Rings[i-1]
+		if b := a.log.Rings[before.Name]; b.Train.Number == t.Number && b.HealthySince.IsZero() {
+			return a.unhealthy(&a.policy.Rings[i-1], b)
+		}
+	}
+	switch {
+	case ring.freeze(a.now) != nil:
+		return Wait{Reason: Frozen, Since: ring.freeze(a.now).From, Earliest: ring.NextOpen(a.now), Detail: ring.freeze(a.now).Reason}
+	case !ring.IsOpen(a.now):
+		return Wait{Reason: Closed, Earliest: ring.NextOpen(a.now)}
+	case !a.isThere(t.Revision):
+		return Wait{Reason: Missing, Detail: short(t.Revision)}
+	}
+	return Wait{}
+}
+
+// pin is the train that a ring is pinned to; without a number where the service does not know it.
+func (a *advance) pin(ring string) (Train, bool) {
+	for _, p := range slices.Backward(a.policy.Pins) {
+		if p.Ring == ring {
+			t, _ := a.log.find(p.Revision)
+			return t, true
+		}
+	}
+	return Train{}, false
+}
+
+// overtaking is the newest train that an approval lets the ring take at once.
+func (a *advance) overtaking(ring string, r Record) (Train, bool) {
+	for _, t := range slices.Backward(a.log.Recent) {
+		if t.Number > r.Train.Number && t.Number != r.Rejected && a.isApproved(ring, t, true) && a.isThere(t.Revision) {
+			return t, true
+		}
+	}
+	return Train{}, false
+}
+
+func (a *advance) isApproved(ring string, t Train, overtakes bool) bool {
+	return slices.ContainsFunc(a.policy.Approvals, func(x Approval) bool {
+		return x.Ring == ring && names(x.Revision, t.Revision) && x.isValid(a.now) && (x.Overtakes || !overtakes)
+	})
+}
+
+func short(revision string) string {
+	if len(revision) >= 40 {
+		return revision[:10]
+	}
+	return revision
+}

@@ -1,0 +1,42 @@
+package rollout
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Limit is a number of members, or a share of them in percent.
+type Limit struct {
+	Count   int
+	Percent int
+}
+
+// parseLimit reads a Limit: a number, or a percentage.
+func parseLimit(text string) (Limit, error) {
+	digits, isPercent := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 || isPercent && n > 100 {
+		return Limit{}, fmt.Errorf("%q is no number of members", text)
+	}
+	if isPercent {
+		return Limit{Percent: n}, nil
+	}
+	return Limit{Count: n}, nil
+}
+
+// Of is the limit for some members; a share is rounded down.
+func (l Limit) Of(members int) int {
+	if l.Percent > 0 {
+		return members * l.Percent / 100
+	}
+	return l.Count
+}
+
+// String is the limit as a policy has it.
+func (l Limit) String() string {
+	if l.Percent > 0 {
+		return strconv.Itoa(l.Percent) + "%"
+	}
+	return strconv.Itoa(l.Count)
+}

@@ -1,0 +1,137 @@
+package rollout
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Train is a revision that the service has accepted, with its number: the order of acceptance. The
+// zero Train is none.
+type Train struct {
+	Number   int    `json:"number"`
+	Revision string `json:"revision"`
+}
+
+// Record is what is known of one ring.
+type Record struct {
+	// Train is what the ring's members are answered from, and Since when they got it.
+	Train Train     `json:"train"`
+	Since time.Time `json:"since"`
+	// HealthySince is when the soak began; zero while the ring is not healthy. Seen is when that
+	// was looked at last.
+	HealthySince time.Time `json:"healthySince,omitzero"`
+	Seen         time.Time `json:"seen,omitzero"`
+	// Passed are the last trains that passed the ring, the newest last.
+	Passed []Train `json:"passed,omitempty"`
+	// Rejected is the number of the last train that the ring went back from, and Rejection why.
+	Rejected  int    `json:"rejected,omitempty"`
+	Rejection string `json:"rejection,omitempty"`
+	// Failure is why the ring's train failed; empty while it has not.
+	Failure string `json:"failure,omitempty"`
+}
+
+// Log is all that is remembered of one policy on one hub.
+type Log struct {
+	// Newest is the newest train.
+	Newest Train `json:"newest"`
+	// Recent are the last trains, the newest last: approvals name them.
+	Recent []Train           `json:"recent,omitempty"`
+	Rings  map[string]Record `json:"rings"`
+}
+
+// Limits of what a Log remembers.
+const (
+	maxRecent = 8
+	maxPassed = 4
+)
+
+// Begin is the log of a policy whose members are all answered from one revision.
+func Begin(p *Policy, revision string, now time.Time) Log {
+	train := Train{Number: 1, Revision: revision}
+	out := Log{Newest: train, Recent: []Train{train}, Rings: map[string]Record{}}
+	for _, r := range p.Rings {
+		out.Rings[r.Name] = Record{Train: train, Since: now, Passed: []Train{train}}
+	}
+	return out
+}
+
+// clone is a copy that shares nothing that changes.
+func (l Log) clone() Log {
+	l.Recent, l.Rings = slices.Clone(l.Recent), maps.Clone(l.Rings)
+	if l.Rings == nil {
+		l.Rings = map[string]Record{}
+	}
+	return l
+}
+
+// Equal reports whether two logs say the same, but for when they were looked at.
+func (l Log) Equal(other Log) bool {
+	return l.Newest == other.Newest && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
+		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && slices.Equal(a.Passed, b.Passed) &&
+			a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure
+	})
+}
+
+// Revisions are those that the log needs: of all rings, and of the trains that they may take or go
+// back to. Recent trains are kept as long as anybody has them.
+func (l Log) Revisions() map[string]bool {
+	out := map[string]bool{l.Newest.Revision: true}
+	for _, r := range l.Rings {
+		out[r.Train.Revision] = true
+		for _, t := range r.Passed {
+			out[t.Revision] = true
+		}
+	}
+	return out
+}
+
+// find is the newest known train of a revision, as approvals and pins name it.
+func (l Log) find(revision string) (Train, bool) {
+	var found Train
+	look := func(t Train) {
+		if t.Number > found.Number && names(revision, t.Revision) {
+			found = t
+		}
+	}
+	for _, t := range l.Recent {
+		look(t)
+	}
+	for _, r := range l.Rings {
+		look(r.Train)
+		for _, t := range r.Passed {
+			look(t)
+		}
+	}
+	return found, found.Number > 0
+}
+
+// passed is the last train that passed the ring.
+func (r Record) passed() Train {
+	if len(r.Passed) == 0 {
+		return Train{}
+	}
+	return r.Passed[len(r.Passed)-1]
+}
+
+// hasPassed reports whether the ring's own train has.
+func (r Record) hasPassed() bool { return r.passed().Number == r.Train.Number }
+
+// take moves the ring to a train.
+func (r Record) take(t Train, now time.Time) Record {
+	r.Train, r.Since, r.HealthySince, r.Seen, r.Failure = t, now, time.Time{}, time.Time{}, ""
+	return r
+}
+
+// pass notes that the ring's train has passed.
+func (r Record) pass() Record {
+	passed := append(slices.Clone(r.Passed), r.Train)
+	r.Passed = passed[max(0, len(passed)-maxPassed):]
+	return r
+}
+
+// withdraw forgets that the ring's train has passed.
+func (r Record) withdraw() Record {
+	r.Passed = slices.DeleteFunc(slices.Clone(r.Passed), func(t Train) bool { return t.Number == r.Train.Number })
+	return r
+}

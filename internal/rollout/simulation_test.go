@@ -1,0 +1,536 @@
+package rollout
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// world is a fleet with an injected clock: engines that take what they are answered after a while,
+// and replicas of the service that write one log by compare-and-swap.
+type world struct {
+	t       *testing.T
+	policy  *Policy
+	random  *rand.Rand
+	now     time.Time
+	newest  int
+	log     Log
+	version int
+	members map[string]*simulated
+	bad     map[int]bool // revisions that are degraded wherever they run
+	// passed is when a train was healthy in a ring for its soak, as the world knows it: by ring and
+	// revision.
+	passed map[string]map[string]bool
+	// since is when a ring became healthy at its train.
+	since map[string]time.Time
+	moves []string
+	waits []Wait
+}
+
+// simulated is a member's engine.
+type simulated struct {
+	ring              int
+	isDown            bool
+	revision          string // what it runs
+	written, reported time.Time
+	due               time.Time // when it has taken what it is answered
+	healthySince      time.Time
+	broken            time.Time
+	flapped           bool
+}
+
+func newWorld(t *testing.T, seed uint64, text string, perRing int) *world {
+	w := &world{
+		t: t, policy: policy(t, text), random: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC),
+		newest: 1, members: map[string]*simulated{}, bad: map[int]bool{}, passed: map[string]map[string]bool{}, since: map[string]time.Time{},
+	}
+	for i := range w.policy.Rings {
+		for j := range perRing {
+			w.members[fmt.Sprintf("m%d-%02d", i, j)] = &simulated{ring: i, revision: revision(1), written: w.now.Add(-time.Hour), reported: w.now, healthySince: w.now}
+		}
+	}
+	w.log = Begin(w.policy, revision(1), w.now)
+	for _, r := range w.policy.Rings {
+		w.passed[r.Name] = map[string]bool{revision(1): true}
+	}
+	return w
+}
+
+func revision(n int) string { return fmt.Sprintf("revision-%04d", n) }
+
+func (w *world) isBad(rev string) bool {
+	n, _ := strconv.Atoi(strings.TrimPrefix(rev, "revision-"))
+	return w.bad[n]
+}
+
+// tick lets the engines work for a step of time.
+func (w *world) tick(step time.Duration) {
+	w.now = w.now.Add(step)
+	for _, m := range w.members {
+		if m.isDown {
+			m.healthySince = time.Time{}
+			continue
+		}
+		answered := w.log.Rings[w.policy.Rings[m.ring].Name].Train.Revision
+		if m.revision != answered {
+			m.revision, m.written, m.healthySince = answered, w.now, time.Time{}
+			m.due = w.now.Add(time.Duration(w.random.IntN(60)) * time.Second)
+		}
+		if w.now.Before(m.due) {
+			continue // the engine has not reported since: what it says is of before
+		}
+		m.reported = w.now
+		if w.isBad(m.revision) || m.flapped {
+			m.broken, m.healthySince, m.flapped = w.now, time.Time{}, false
+		} else if m.healthySince.IsZero() {
+			m.healthySince = w.now
+		}
+	}
+	for i, r := range w.policy.Rings {
+		train := w.log.Rings[r.Name].Train.Revision
+		healthy, all := 0, 0
+		for _, m := range w.members {
+			if m.ring == i {
+				all++
+				if m.revision == train && !m.healthySince.IsZero() {
+					healthy++
+				}
+			}
+		}
+		switch {
+		case all-healthy > r.MaxUnavailable.Of(all):
+			w.since[r.Name] = time.Time{}
+		case w.since[r.Name].IsZero():
+			w.since[r.Name] = w.now.Add(-step) // at some moment since the last look
+		}
+		if since := w.since[r.Name]; !since.IsZero() && w.now.Sub(since) >= r.Soak {
+			w.passed[r.Name][train] = true
+		}
+	}
+}
+
+// facts are what a replica sees.
+func (w *world) facts() Facts {
+	out := Facts{Newest: revision(w.newest), Health: map[string]RingHealth{}}
+	for i, r := range w.policy.Rings {
+		train := w.log.Rings[r.Name].Train.Revision
+		health := RingHealth{Revision: train, Members: []MemberHealth{}}
+		for name, m := range w.members {
+			if m.ring != i {
+				continue
+			}
+			e := Evidence{Name: name, Answered: train, Live: m.revision, Written: m.written, Reported: m.reported, Sync: "Synced", Health: "Healthy", Broken: m.broken}
+			if w.isBad(m.revision) && m.reported.After(m.written) {
+				e.Health = "Degraded"
+			}
+			if m.isDown {
+				e.Reported = time.Time{}
+			}
+			health.Members = append(health.Members, HealthOf(name, []Evidence{e}))
+		}
+		slices.SortFunc(health.Members, func(a, b MemberHealth) int { return cmpText(a.Member, b.Member) })
+		out.Health[r.Name] = health
+	}
+	return out
+}
+
+func cmpText(a, b string) int {
+	if a < b {
+		return -1
+	}
+	return 1
+}
+
+// advance is one step of a replica. Another one may write in between, or the replica is killed
+// before it writes: then nothing of it counts.
+func (w *world) advance() {
+	read, version := w.log, w.version
+	next, waits := Advance(w.policy, read, w.facts(), w.now)
+	if again, _ := Advance(w.policy, next, w.facts(), w.now); w.random.IntN(20) == 0 && !again.Equal(next) && same(again, next) {
+		w.t.Fatalf("the same facts at the same time change more:\n%+v\n%+v", next, again)
+	}
+	switch w.random.IntN(5) {
+	case 0:
+		return // killed
+	case 1: // another replica has been faster
+		other, _ := Advance(w.policy, w.log, w.facts(), w.now)
+		w.write(other)
+	}
+	if version == w.version {
+		w.write(next)
+		w.waits = waits
+	}
+}
+
+// same reports whether no ring has moved between two logs.
+func same(a, b Log) bool {
+	for name, r := range a.Rings {
+		if r.Train != b.Rings[name].Train {
+			return false
+		}
+	}
+	return true
+}
+
+// write replaces the log, and checks what has moved.
+func (w *world) write(next Log) {
+	for i, r := range w.policy.Rings {
+		before, after := w.log.Rings[r.Name], next.Rings[r.Name]
+		if before.Train == after.Train {
+			continue
+		}
+		w.since[r.Name] = time.Time{}
+		w.moves = append(w.moves, fmt.Sprintf("%s %s", r.Name, after.Train.Revision))
+		if i > 0 && after.Train.Number > before.Train.Number && !w.passed[w.policy.Rings[i-1].Name][after.Train.Revision] && !w.overtakes(r.Name, after.Train) {
+			w.t.Fatalf("at %s ring %s takes %s before it has passed the ring before it", w.now, r.Name, after.Train.Revision)
+		}
+	}
+	w.log = next
+	w.version++
+}
+
+func (w *world) overtakes(ring string, t Train) bool {
+	return slices.ContainsFunc(w.policy.Approvals, func(a Approval) bool { return a.Ring == ring && a.Overtakes && names(a.Revision, t.Revision) }) ||
+		slices.ContainsFunc(w.policy.Pins, func(p Pin) bool { return p.Ring == ring && names(p.Revision, t.Revision) })
+}
+
+// run lets time pass.
+func (w *world) run(d, step time.Duration) {
+	for end := w.now.Add(d); w.now.Before(end); {
+		w.tick(step)
+		w.advance()
+	}
+}
+
+func (w *world) train(ring string) string { return w.log.Rings[ring].Train.Revision }
+
+const fourRings = `
+rings:
+- {name: canary, selector: {}, soak: 5m, onFailure: back}
+- {name: staging, selector: {}, soak: 10m, maxUnavailable: 1}
+- {name: wave, selector: {}, soak: 10m, maxUnavailable: 10%, onFailure: back}
+- {name: prod, selector: {}, soak: 10m}
+`
+
+// TestNoRingBeforeTheGate: 1,000 commits, some of them bad, on 40 members in 4 rings, with replicas
+// that are killed and that overtake each other; members go down, flap and come back. No ring takes
+// what has not passed the ring before it, and the last ring goes on. (G8)
+func TestNoRingBeforeTheGate(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) { // 250 commits each
+		w := newWorld(t, seed, fourRings, 10)
+		for commit := range 250 {
+			w.newest++
+			w.bad[w.newest] = commit%7 == 3
+			for _, m := range w.members {
+				switch w.random.IntN(400) {
+				case 0:
+					m.isDown = true
+				case 1:
+					m.flapped = true
+				case 2, 3, 4, 5:
+					m.isDown = false
+				}
+			}
+			w.run(time.Duration(w.random.IntN(600))*time.Second, 20*time.Second)
+		}
+		for _, m := range w.members {
+			m.isDown = false
+		}
+		w.newest++
+		w.run(4*time.Hour, 20*time.Second)
+		if got := w.train("prod"); got != revision(w.newest) || len(w.waits) > 0 {
+			t.Errorf("seed %d: prod is at %s, want %s: %v", seed, got, revision(w.newest), w.waits)
+		}
+	}
+}
+
+// TestFlapRestartsTheSoak: a member that breaks at 90 % of the soak, between two looks, starts it
+// anew; all replicas away for a while shift its end by that while alone.
+func TestFlapRestartsTheSoak(t *testing.T) {
+	t.Parallel()
+	const text = "rings: [{name: canary, selector: {}, soak: 10m}, {name: prod, selector: {}}]\n"
+	end := func(disturb func(w *world)) time.Duration {
+		w := newWorld(t, 1, text, 3)
+		w.newest++
+		w.run(2*time.Minute, time.Second)
+		start := w.log.Rings["canary"].HealthySince
+		for w.now.Sub(start) < 9*time.Minute {
+			w.run(time.Second, time.Second)
+		}
+		disturb(w)
+		for w.train("prod") != revision(2) {
+			w.run(time.Second, time.Second)
+		}
+		return w.now.Sub(start)
+	}
+	if got := end(func(*world) {}); got < 10*time.Minute || got > 10*time.Minute+10*time.Second {
+		t.Error("undisturbed:", got)
+	}
+	if got := end(func(w *world) {
+		w.members["m0-01"].flapped = true
+		w.tick(time.Second) // nobody looks while it is broken
+		w.tick(time.Second)
+	}); got < 19*time.Minute || got > 19*time.Minute+10*time.Second {
+		t.Error("a flap between two looks:", got)
+	}
+	if got := end(func(w *world) { w.tick(30 * time.Second) }); got > 10*time.Minute+5*time.Second {
+		t.Error("a restart:", got)
+	}
+	if got := end(func(w *world) { w.tick(20 * time.Minute) }); got < 30*time.Minute {
+		t.Error("what nobody watched counts for the soak:", got)
+	}
+}
+
+// TestMembersComeAndGo: five join and five leave in the middle; the train arrives.
+func TestMembersComeAndGo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 4, fourRings, 10)
+	w.newest++
+	w.run(12*time.Minute, 5*time.Second)
+	for i := range 5 {
+		delete(w.members, fmt.Sprintf("m%d-0%d", i%4, i))
+		ring := w.policy.Rings[i%4].Name
+		w.members[fmt.Sprintf("m%d-new%d", i%4, i)] = &simulated{ring: i % 4, revision: w.train(ring), written: w.now, due: w.now.Add(time.Minute)}
+	}
+	w.run(90*time.Minute, 5*time.Second)
+	if got := w.train("prod"); got != revision(2) || len(w.waits) > 0 {
+		t.Error(got, w.waits)
+	}
+}
+
+// TestUnreachableMemberWithinTheBudget: one dead member blocks nobody where one may be unavailable;
+// where none may, the ring says for whom it waits.
+func TestUnreachableMemberWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 5, fourRings, 10)
+	w.members["m1-03"].isDown = true
+	w.newest++
+	w.run(90*time.Minute, 5*time.Second)
+	if got := w.train("prod"); got != revision(2) {
+		t.Error(got, w.waits)
+	}
+	w = newWorld(t, 5, fourRings, 10)
+	w.members["m0-03"].isDown = true
+	w.newest++
+	w.run(90*time.Minute, 5*time.Second)
+	w.advance()
+	if w.train("staging") != revision(1) || len(w.waits) == 0 || w.waits[0].Cluster != "m0-03" || w.waits[0].Reason != Unhealthy {
+		t.Error(w.train("staging"), w.waits)
+	}
+}
+
+// TestLastRingDoesNotStarve: a commit a minute, with a soak of ten; the last ring advances at least
+// every sum of soaks, and a hotfix overtakes.
+func TestLastRingDoesNotStarve(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 7, `
+rings:
+- {name: canary, selector: {}, soak: 10m}
+- {name: staging, selector: {}, soak: 10m}
+- {name: prod, selector: {}, soak: 10m}
+`, 5)
+	last, at, longest := w.train("prod"), w.now, time.Duration(0)
+	for range 600 {
+		w.newest++
+		w.run(time.Minute, 10*time.Second)
+		if now := w.train("prod"); now != last {
+			if last != revision(1) {
+				longest = max(longest, w.now.Sub(at))
+			}
+			last, at = now, w.now
+		}
+	}
+	if longest > 33*time.Minute || longest == 0 {
+		t.Errorf("the last ring waited %s", longest)
+	}
+	w.policy.Approvals = []Approval{{Ring: "prod", Revision: revision(w.newest), Expires: w.now, Overtakes: true}}
+	w.run(time.Minute, 10*time.Second)
+	if got := w.train("prod"); got != revision(w.newest) {
+		t.Errorf("a hotfix does not overtake: %s, newest %d", got, w.newest)
+	}
+	w.run(time.Hour, 10*time.Second)
+	if got := w.train("prod"); got < revision(w.newest) {
+		t.Errorf("what passed before the hotfix replaces it: %s", got)
+	}
+}
+
+// TestFailedRing: back answers the last passed train and takes no rejected one again; hold stays;
+// either lets the next good commit through.
+func TestFailedRing(t *testing.T) {
+	t.Parallel()
+	for onFailure, want := range map[string]string{"back": revision(1), "hold": revision(2)} {
+		w := newWorld(t, 9, "rings: [{name: canary, selector: {}, soak: 5m, onFailure: "+onFailure+"}, {name: prod, selector: {}, soak: 5m}]\n", 3)
+		w.newest, w.bad[2] = 2, true
+		w.run(30*time.Minute, 10*time.Second)
+		w.run(time.Minute, 10*time.Second)
+		if w.train("canary") != want || w.train("prod") != revision(1) {
+			t.Errorf("%s: canary at %s, prod at %s", onFailure, w.train("canary"), w.train("prod"))
+		}
+		if len(w.waits) == 0 || w.waits[0].Reason != Failed {
+			t.Errorf("%s: %v", onFailure, w.waits)
+		}
+		w.newest = 3
+		w.run(30*time.Minute, 10*time.Second)
+		if w.train("prod") != revision(3) {
+			t.Errorf("%s: the fix does not get through: %s", onFailure, w.train("prod"))
+		}
+	}
+}
+
+// TestLateFailureStopsTheNextRing: what passed and then broke is not taken by the next ring, which
+// waited for its window.
+func TestLateFailureStopsTheNextRing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 11, `
+rings:
+- {name: canary, selector: {}, soak: 5m}
+- {name: prod, selector: {}, windows: [{from: "08:00", to: "09:00"}]}
+`, 3)
+	w.newest = 2
+	w.run(time.Hour, 10*time.Second)
+	if r := w.log.Rings["canary"]; !r.hasPassed() || w.train("prod") != revision(1) {
+		t.Fatal(r, w.train("prod"))
+	}
+	if x := w.waits; len(x) != 1 || x[0].Reason != Closed || x[0].Earliest.Hour() != 8 {
+		t.Error(x)
+	}
+	w.bad[2] = true
+	w.run(90*time.Minute, 10*time.Second)
+	if w.train("prod") != revision(1) {
+		t.Error("prod has taken what fails on canary")
+	}
+}
+
+// TestNoWriteOutsideWindows: in a simulated week with a commit an hour no ring starts outside of
+// its window or inside a freeze.
+func TestNoWriteOutsideWindows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 8, `
+rings:
+- {name: canary, selector: {}, soak: 10m}
+- name: prod
+  selector: {}
+  windows: [{days: [mon, tue, wed, thu], from: "09:00", to: "16:00", timeZone: America/New_York}]
+  freezes: [{from: 2026-11-26, to: 2026-11-26, timeZone: America/New_York, reason: holiday}]
+`, 3)
+	zone, _ := time.LoadLocation("America/New_York")
+	moves := 0
+	for range 7 * 24 {
+		w.newest++
+		for range 30 {
+			before := w.train("prod")
+			w.run(2*time.Minute, time.Minute) // no longer: what nobody watches does not count
+			if w.train("prod") == before {
+				continue
+			}
+			moves++
+			if local := w.now.In(zone); local.Hour() < 9 || local.Hour() >= 16 || local.Day() == 26 || local.Weekday() > time.Thursday || local.Weekday() == time.Sunday {
+				t.Errorf("prod moves at %s", local)
+			}
+		}
+	}
+	if moves < 15 {
+		t.Error("only moves:", moves)
+	}
+}
+
+// TestApprovalNamesRingAndRevision: a ring that needs one takes the approved train alone, until it
+// expires.
+func TestApprovalNamesRingAndRevision(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 12, "rings: [{name: canary, selector: {}, soak: 1m}, {name: prod, selector: {}, approval: required}]\n", 2)
+	w.newest = 2
+	w.run(10*time.Minute, 10*time.Second)
+	w.newest = 3
+	w.run(10*time.Minute, 10*time.Second)
+	if w.train("prod") != revision(1) || len(w.waits) != 1 || w.waits[0].Reason != NeedsApproval {
+		t.Error(w.train("prod"), w.waits)
+	}
+	w.policy.Approvals = []Approval{{Ring: "prod", Revision: revision(3), Expires: w.now.AddDate(0, 0, -1)}, {Ring: "canary", Revision: revision(3), Expires: w.now}}
+	w.run(time.Minute, 10*time.Second)
+	if w.train("prod") != revision(1) {
+		t.Error("an expired approval, or that of another ring, counts")
+	}
+	w.policy.Approvals = []Approval{{Ring: "prod", Revision: revision(2), Expires: w.now}}
+	w.run(time.Minute, 10*time.Second)
+	if w.train("prod") != revision(2) {
+		t.Error("the approved train, which has passed, is not taken:", w.train("prod"))
+	}
+}
+
+// TestPausedAndPinned: neither lets a ring move; a pin is taken at once, also backwards.
+func TestPausedAndPinned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 13, "rings: [{name: canary, selector: {}}, {name: prod, selector: {}}]\n", 2)
+	w.policy.Paused = true
+	w.newest = 2
+	w.run(10*time.Minute, 10*time.Second)
+	if w.train("canary") != revision(1) || len(w.waits) != 2 || w.waits[0].Reason != Paused {
+		t.Error(w.train("canary"), w.waits)
+	}
+	w.policy.Paused = false
+	w.run(10*time.Minute, 10*time.Second)
+	w.policy.Pins = []Pin{{Ring: "prod", Revision: revision(1)}}
+	w.newest = 3
+	w.run(10*time.Minute, 10*time.Second)
+	if w.train("prod") != revision(1) || w.train("canary") != revision(3) || len(w.waits) != 1 || w.waits[0].Reason != Pinned {
+		t.Error(w.train("canary"), w.train("prod"), w.waits)
+	}
+}
+
+// TestLostRecordHolds: a log that is gone takes nothing, until a pin says what the ring is to have.
+// (G9)
+func TestLostRecordHolds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 14, "rings: [{name: canary, selector: {}}, {name: prod, selector: {}}]\n", 2)
+	w.log = Log{}
+	w.newest = 5
+	w.run(time.Hour, time.Minute)
+	for _, x := range w.waits {
+		if x.Reason != Lost {
+			t.Error(x)
+		}
+	}
+	if len(w.moves) > 0 || len(w.waits) != 2 {
+		t.Error(w.moves, w.waits)
+	}
+	w.policy.Pins = []Pin{{Ring: "prod", Revision: revision(5)}}
+	w.run(time.Minute, 10*time.Second)
+	if w.train("prod") != revision(5) || w.train("canary") != "" {
+		t.Error(w.train("prod"), w.train("canary"))
+	}
+}
+
+// TestStaleHealthDoesNotCount: what the engine wrote before the digest, in its second, or of
+// another digest says nothing. (G8)
+func TestStaleHealthDoesNotCount(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	good := Evidence{Name: "dns-one", Answered: "b", Live: "b", Written: at, Reported: at.Add(time.Second), Sync: "Synced", Health: "Healthy"}
+	for name, c := range map[string]struct {
+		change func(*Evidence)
+		want   Status
+	}{
+		"at the digest, reported since": {func(*Evidence) {}, Healthy},
+		"reported before the write":     {func(e *Evidence) { e.Reported = at.Add(-time.Hour) }, Unknown},
+		"reported in the same second":   {func(e *Evidence) { e.Reported = at }, Unknown},
+		"of another digest":             {func(e *Evidence) { e.Live = "a" }, Unknown},
+		"without a digest":              {func(e *Evidence) { e.Live = "" }, Unknown},
+		"never written":                 {func(e *Evidence) { e.Written = time.Time{} }, Unknown},
+		"not synced":                    {func(e *Evidence) { e.Sync = "OutOfSync" }, Progressing},
+		"progressing":                   {func(e *Evidence) { e.Health = "Progressing" }, Progressing},
+		"degraded":                      {func(e *Evidence) { e.Health, e.Sync = "Degraded", "OutOfSync" }, Degraded},
+		"degraded by an old report":     {func(e *Evidence) { e.Health, e.Reported = "Degraded", at }, Unknown},
+	} {
+		e := good
+		c.change(&e)
+		if got := HealthOf("one", []Evidence{good, e}); got.Status != c.want {
+			t.Errorf("%s: %s (%s), want %s", name, got.Status, got.Why, c.want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package rollout
+
+import (
+	"slices"
+	"time"
+	_ "time/tzdata" // the image has no time zones
+)
+
+// Window is a time of the week by the clock of a time zone.
+type Window struct {
+	// Days are those on which the window opens; none for every day.
+	Days []time.Weekday
+	// From and To are minutes after midnight by the clock. A window whose To is not after From ends
+	// on the next day.
+	From, To int
+	Zone     *time.Location
+}
+
+// Freeze is a time in which nothing may change, by the clock of a time zone.
+type Freeze struct {
+	// From is the first moment of it, and To the first after it.
+	From, To time.Time
+	Reason   string
+}
+
+// isOpen reports whether a window is open. It goes by the clock on the wall: an hour that the clock
+// skips is no part of it, and an hour that comes twice is open twice.
+func (w Window) isOpen(at time.Time) bool {
+	local := at.In(w.Zone)
+	minute := local.Hour()*60 + local.Minute()
+	if w.From < w.To {
+		return w.opensOn(local.Weekday()) && minute >= w.From && minute < w.To
+	}
+	if minute >= w.From {
+		return w.opensOn(local.Weekday())
+	}
+	return minute < w.To && w.opensOn((local.Weekday()+6)%7)
+}
+
+func (w Window) opensOn(day time.Weekday) bool {
+	return len(w.Days) == 0 || slices.Contains(w.Days, day)
+}
+
+// freeze is the freeze that a moment is in, nil for none.
+func (r *Ring) freeze(at time.Time) *Freeze {
+	for i, f := range r.Freezes {
+		if !at.Before(f.From) && at.Before(f.To) {
+			return &r.Freezes[i]
+		}
+	}
+	return nil
+}
+
+// IsOpen reports whether the ring may take a train at a moment.
+func (r *Ring) IsOpen(at time.Time) bool {
+	return r.freeze(at) == nil && (len(r.Windows) == 0 || slices.ContainsFunc(r.Windows, func(w Window) bool { return w.isOpen(at) }))
+}
+
+// searched is how far NextOpen looks ahead beyond freezes.
+const searched = 15 * 24 * time.Hour
+
+// NextOpen is the first moment from one on at which the ring may take a train, zero if there is
+// none within two weeks.
+func (r *Ring) NextOpen(from time.Time) time.Time {
+	if r.IsOpen(from) {
+		return from
+	}
+	at := from.Truncate(time.Minute).Add(time.Minute)
+	for end := from.Add(searched); at.Before(end); {
+		if f := r.freeze(at); f != nil {
+			end = end.Add(f.To.Sub(at))
+			at = f.To
+			continue
+		}
+		if r.IsOpen(at) {
+			return at
+		}
+		at = at.Add(r.closed(at))
+	}
+	return time.Time{}
+}
+
+// closed is how long at least all windows stay closed, of which none is open: until the first clock
+// shows when its window begins. Where a clock changes before that, it is a minute.
+func (r *Ring) closed(at time.Time) time.Duration {
+	const day = 24 * 60
+	shortest := day * time.Minute
+	for _, w := range r.Windows {
+		local := at.In(w.Zone)
+		minutes := (w.From - local.Hour()*60 - local.Minute() + 2*day) % day
+		if minutes == 0 {
+			minutes = day
+		}
+		until := time.Duration(minutes) * time.Minute
+		_, now := local.Zone()
+		if _, then := local.Add(until).Zone(); now != then {
+			return time.Minute
+		}
+		shortest = min(shortest, until)
+	}
+	return shortest
+}
