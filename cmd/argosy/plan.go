@@ -25,10 +25,10 @@ func newPlan(o *options) *cobra.Command {
 		Short: "Show what changes between two revisions, per cluster and Application",
 		Long:  `Plan shows each cluster's changes, and why (docs/reference/cli.md#plan). Exit 1: incomplete; 2: no plan.`,
 		Example: `  argosy plan --base origin/main                    # the folder as it is, before a commit
-  argosy plan --base v1.4.0 --head v1.5.0 --render -o markdown`,
+  argosy plan --base v1.4.0 --head v1.5.0 --render -o html > plan.html`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json", "yaml", "markdown", "approval"); err != nil {
+			if err := failure.CheckChoice("output", output, "text", "json", "yaml", "markdown", "html", "approval"); err != nil {
 				return err
 			}
 			if short && output != "text" {
@@ -62,6 +62,8 @@ func newPlan(o *options) *cobra.Command {
 				err = writeData(w, output, p)
 			case "markdown":
 				err = planreport.WriteMarkdown(report.PrintableWriter{W: w}, p, planreport.MaxMarkdown)
+			case "html":
+				err = planreport.WriteHTML(w, p)
 			case "approval":
 				if p.Guard.Approval == nil {
 					return &failure.Error{Findings: true, Err: errors.New("nothing to approve: the removals are within the removal budget")}
@@ -85,7 +87,7 @@ func newPlan(o *options) *cobra.Command {
 	charts.flags(cmd)
 	revisionFlag(cmd, &instead, "charts")
 	cmd.Flags().BoolVar(&short, "summary", false, "count what changes on each hub, and do not list it")
-	outputFlag(cmd, &output, "text", "json", "yaml", "markdown", "approval")
+	outputFlag(cmd, &output, "text", "json", "yaml", "markdown", "html", "approval")
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeRevisions(cmd, "base", "head")
 	return cmd

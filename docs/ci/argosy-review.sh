@@ -5,8 +5,8 @@
 #
 # BASE is the commit or branch to merge into; the checked-out commit is the change. The clone has to
 # reach back to where the two parted. The script makes the folder OUT with lint.txt, lint.sarif,
-# plan.md, and comment.md, which fits into a comment of GitHub or GitLab. In a GitHub Action the
-# comment is the job's summary, too.
+# plan.md, plan.html, which is the whole plan as one page, and comment.md, which fits into a comment
+# of GitHub or GitLab. In a GitHub Action the comment is the job's summary, too.
 #
 # Exit status: 0 good, 1 findings, 2 wrong usage or a failure: then OUT has comment.md alone, with the reason.
 #
@@ -28,7 +28,7 @@ out=$2
 argosy=${ARGOSY:-argosy}
 severity=${SEVERITY:-warning}
 mkdir -p "$out"
-rm -f "$out/lint.txt" "$out/lint.sarif" "$out/plan.md" "$out/comment.md"
+rm -f "$out/lint.txt" "$out/lint.sarif" "$out/plan.md" "$out/plan.html" "$out/comment.md"
 
 # quote shows text unchanged, in a fence that the text does not have, without lines that a forge reads
 # as commands. It cuts a long text.
@@ -55,7 +55,7 @@ comment() {
 
 # fail ends a review that cannot be made, with the reason in errors.txt.
 fail() {
-	rm -f "$out/lint.txt" "$out/lint.sarif" "$out/plan.md"
+	rm -f "$out/lint.txt" "$out/lint.sarif" "$out/plan.md" "$out/plan.html"
 	{
 		printf '### No review\n\nSomething failed, and nothing is known of this change:\n\n'
 		quote "$out/errors.txt"
@@ -88,7 +88,10 @@ fi
 run "$out/lint.sarif" "$argosy" lint --severity "$severity" "$@" -o sarif
 run "$out/lint.txt" "$argosy" lint --severity "$severity" "$@"
 findings=$status
-run "$out/plan.md" "$argosy" plan --base "$base" --head HEAD "$@" ${RENDER:+--render --chart-cache "$RENDER"} -o markdown
+set -- plan --base "$base" --head HEAD "$@" ${RENDER:+--render --chart-cache "$RENDER"}
+run "$out/plan.html" "$argosy" "$@" -o html
+[ -s "$out/plan.html" ] || rm -f "$out/plan.html" # one of the revisions has errors
+run "$out/plan.md" "$argosy" "$@" -o markdown
 {
 	if [ "$findings" -ne 0 ]; then
 		printf '### Findings\n\n'

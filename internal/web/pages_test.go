@@ -55,7 +55,7 @@ func TestRunningIsWhatTheEngineReports(t *testing.T) {
 	server := site(t, f, func(o *web.Options) { o.Live = func() overview.Live { return live } })
 	for want, status := range map[string]overview.Status{
 		`class="run good"`:                    {Version: "1.0.0", Sync: "Synced", Health: "Healthy"},
-		`</span>runs 0.8.0<`:          {Version: "0.8.0", Sync: "Synced", Health: "Healthy"},
+		`</span>runs 0.8.0<`:                  {Version: "0.8.0", Sync: "Synced", Health: "Healthy"},
 		`class="run bad"`:                     {Version: "1.0.0", Sync: "OutOfSync", Health: "Degraded"},
 		`</span>Progressing, OutOfSync`:       {Version: "1.0.0", Sync: "OutOfSync", Health: "Progressing"},
 		`title="the engine cannot see the`:    {Version: "1.0.0", Sync: "Unknown", Health: "Healthy"},
@@ -149,7 +149,7 @@ func TestSilenceIsUnknown(t *testing.T) {
 // Each text colour of both themes has a contrast of at least 4.5:1 on each ground (WCAG 2.2, AA).
 func TestPaletteHasContrast(t *testing.T) {
 	t.Parallel()
-	css, err := os.ReadFile("assets/argosy.css")
+	css, err := os.ReadFile("../planpage/argosy.css")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,9 @@ func TestPaletteHasContrast(t *testing.T) {
 			}
 		}
 		check("on-accent", "accent")
-		check("panel", "warn")
+		for _, ground := range []string{"warn", "good", "bad"} {
+			check("panel", ground)
+		}
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,14 +19,22 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/planpage"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-//go:embed assets/*
-var assetFiles embed.FS
+//go:embed assets/argosy.js
+var script string
+
+// assets are the files that pages refer to.
+var assets = map[string]struct{ kind, text string }{
+	"argosy.css": {"text/css; charset=utf-8", planpage.Stylesheet},
+	"argosy.js":  {"text/javascript; charset=utf-8", script},
+	"icon.svg":   {"image/svg+xml", planpage.Icon},
+}
 
 // page is what a template shows.
 type page struct {
@@ -152,32 +160,21 @@ func write(w http.ResponseWriter, r *http.Request, code int, kind string, body [
 // assetVersion changes with the assets, so that browsers may keep them.
 var assetVersion = func() string {
 	sum := sha256.New()
-	for _, name := range assetNames() {
-		data, _ := assetFiles.ReadFile("assets/" + name)
-		sum.Write(data)
+	for _, name := range slices.Sorted(maps.Keys(assets)) {
+		sum.Write([]byte(assets[name].text))
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:6])
 }()
 
-func assetNames() (out []string) {
-	all, _ := assetFiles.ReadDir("assets")
-	for _, e := range all {
-		out = append(out, e.Name())
-	}
-	return out
-}
-
 // asset serves an embedded file.
 func (s *Site) asset(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("file")
-	if !slices.Contains(assetNames(), name) {
+	a, ok := assets[r.PathValue("file")]
+	if !ok {
 		s.writeFailure(w, r, nil, &failure{code: http.StatusNotFound, message: "no such file"})
 		return
 	}
-	data, _ := assetFiles.ReadFile("assets/" + name)
-	kinds := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 	w.Header().Set("Cache-Control", "public, max-age=86400")
-	write(w, r, http.StatusOK, kinds[path.Ext(name)], data)
+	write(w, r, http.StatusOK, a.kind, []byte(a.text))
 }
 
 // templates are the pages by name, each with the layout.
@@ -195,22 +192,14 @@ var templates = func() map[string]*template.Template {
 
 // functions are those of the templates.
 var functions = template.FuncMap{
-	"asset": func(name string) string { return "/assets/" + name + "?v=" + assetVersion },
-	"parts": func(path string) []string { return strings.SplitAfter(path, "/") },
-	"short": shortRevision,
-	"time":  func(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" },
-	"rfc":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"value": valueText,
-	"words": func(s string) string { return strings.ReplaceAll(s, "-", " ") },
-	"plural": func(n int, one string) string {
-		switch {
-		case n == 1:
-			return "1 " + one
-		case strings.HasSuffix(one, "y"):
-			return strconv.Itoa(n) + " " + strings.TrimSuffix(one, "y") + "ies"
-		}
-		return strconv.Itoa(n) + " " + one + "s"
-	},
+	"asset":    func(name string) string { return "/assets/" + name + "?v=" + assetVersion },
+	"parts":    func(path string) []string { return strings.SplitAfter(path, "/") },
+	"short":    shortRevision,
+	"time":     func(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" },
+	"rfc":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"value":    valueText,
+	"words":    func(s string) string { return strings.ReplaceAll(s, "-", " ") },
+	"plural":   planpage.Plural,
 	"add":      func(a, b int) int { return a + b },
 	"minus":    func(a int) int { return -a },
 	"settings": settings,

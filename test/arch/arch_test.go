@@ -11,7 +11,7 @@ import (
 // layers are the packages below internal/, lowest first (rule 1).
 var layers = [][]string{
 	{"atomicfile", "parallel", "problem", "reload", "trigger"},
-	{"budget", "failure", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
+	{"budget", "failure", "planpage", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
 	{"audit", "facts", "hierarchy", "labels", "release", "tenantschema", "tlsreload", "webhook"},
 	{"catalog", "fleet", "roots"},
 	{"hub", "memo", "source"},
