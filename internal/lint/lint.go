@@ -63,8 +63,8 @@ type linter struct {
 	folders   map[string]bool // folders of levels, true if one is there
 	names     map[nameKey]namedBy
 	problems  []problem.Problem
-	catalogs  map[string]bool          // those of the layout that have been looked at
-	deployed  map[string][]deployed    // by hub
+	catalogs  map[string]bool       // those of the layout that have been looked at
+	deployed  map[string][]deployed // by hub
 	hubRoots  map[string]*roots.Roots
 	trees     map[*hierarchy.Tree]bool // those whose conflicts are among the problems
 }
