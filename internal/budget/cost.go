@@ -20,6 +20,8 @@ const (
 	// Kept are the values in catalogs and registrations of a tenant's levels, which the service
 	// keeps in memory for each member.
 	Kept
+	// Own are the components of a tenant's own catalogs, each on each member.
+	Own
 
 	kinds
 )
@@ -33,6 +35,7 @@ var limits = [kinds]struct {
 	Written: {"bytes of text by templates", 4 << 20, 16 << 20, 128 << 10},
 	Text:    {"bytes of values", 4 << 20, 16 << 20, 384 << 10},
 	Kept:    {"values in catalogs and registrations", 500_000, 500_000, 2_000},
+	Own:     {"components of their own catalogs", 1_000, 1_000, 100},
 }
 
 // Cost is what something takes, by kind.

@@ -239,6 +239,13 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 				out = append(out, c.Attribute(b.memo.CatalogErrors(l.Root))...)
 			}
 		}
+		own, err := b.chargeOwn(c, g)
+		if err != nil {
+			return append(out, c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))...)
+		}
+		for _, component := range own {
+			out = append(out, b.forbiddenName(c, g, component)...)
+		}
 		for _, component := range g.Components() {
 			if !labels.IsName(component) && !g.InCatalog(component) {
 				continue // reported where a level names it
@@ -249,7 +256,6 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			r, problems := b.resolve(c, g, component, nil, c.account)
 			out = append(out, problems...)
 			out = append(out, b.takenNamespaces(c, g, component, r)...)
-			out = append(out, b.forbiddenName(c, g, component)...)
 		}
 	}
 	choose := b.Fleet.FleetSecrets.ChooseSource

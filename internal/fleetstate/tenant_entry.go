@@ -3,6 +3,7 @@ package fleetstate
 import (
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
@@ -53,12 +54,28 @@ func (b *Resolver) isOfPlatform(g *Group, component string) bool {
 	})
 }
 
+// ownComponents are those of a group that are in a tenant's catalogs alone. Team files are the
+// platform's.
+func (b *Resolver) ownComponents(c *Cluster, g *Group) []string {
+	if c.Member.IsHub || g.Name == team.Group {
+		return nil
+	}
+	return slices.DeleteFunc(g.Components(), func(component string) bool { return g.InCatalog(component) || b.isOfPlatform(g, component) })
+}
+
+// chargeOwn charges a tenant's own components.
+func (b *Resolver) chargeOwn(c *Cluster, g *Group) ([]string, error) {
+	own := b.ownComponents(c, g)
+	if len(own) == 0 {
+		return nil, nil
+	}
+	at := g.Catalogs[slices.IndexFunc(g.Catalogs, func(l hierarchy.Layer) bool { return catalog.Entries(l.Root).Get(own[0]) != nil })].Path
+	return own, c.account.Charge(problem.Pos{File: at}, budget.Cost{budget.Own: len(own)})
+}
+
 // forbiddenName is the problem of a tenant's own component with a name that another member may
 // have.
 func (b *Resolver) forbiddenName(c *Cluster, g *Group, component string) []problem.Problem {
-	if g.InCatalog(component) || c.Member.IsHub || g.Name == team.Group || b.isOfPlatform(g, component) {
-		return nil
-	}
 	at := c.Member.Pos
 	for _, l := range g.Catalogs {
 		if entries := catalog.Entries(l.Root); entries.Get(component) != nil {

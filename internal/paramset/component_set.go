@@ -35,6 +35,9 @@ func componentSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster)
 		out.Problems = append(out.Problems, problems...)
 		if s != nil {
 			out.Sets = append(out.Sets, s)
+			if !st.IsOfPlatform(c, q.Group, component) {
+				out.Own++
+			}
 		}
 	}
 	return out

@@ -13,7 +13,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
-// MaxSets is the limit of parameter sets in one answer (rule H10).
+// MaxSets is the limit of parameter sets in one response (rule H10), but for those of tenants' own
+// components.
 const MaxSets = 50_000
 
 // Generate computes the parameter sets of a query, sorted by cluster, then component or release.
@@ -52,7 +53,7 @@ func ByCluster[V any](st *fleetstate.State, q query.Checked, of func(ClusterSets
 	out, tallies, problems := make([]V, len(clusters)), make([]Tally, len(clusters)), make([][]problem.Problem, len(clusters))
 	parallel.Each(len(clusters), func(i int) {
 		s := OfCluster(st, q, clusters[i])
-		out[i], tallies[i], problems[i] = of(s), Tally{Sets: len(s.Sets), Live: s.Live, Known: s.Known}, s.Problems
+		out[i], tallies[i], problems[i] = of(s), Tally{Sets: len(s.Sets), Own: s.Own, Live: s.Live, Known: s.Known}, s.Problems
 	})
 	var sum Tally
 	for _, t := range tallies {
@@ -64,6 +65,9 @@ func ByCluster[V any](st *fleetstate.State, q query.Checked, of func(ClusterSets
 // Tally counts what decides whether there is a response.
 type Tally struct {
 	Sets int
+	// Own are those of components of tenants' own catalogs. They have a budget by tenant (W2), and
+	// do not count for the limit of a response, which would refuse it for all.
+	Own int
 	// Live tells that a cluster that the query is about is not retired; Known that a cluster's
 	// catalogs have the component.
 	Live, Known bool
@@ -72,6 +76,7 @@ type Tally struct {
 // Add adds another tally.
 func (t *Tally) Add(other Tally) {
 	t.Sets += other.Sets
+	t.Own += other.Own
 	t.Live, t.Known = t.Live || other.Live, t.Known || other.Known
 }
 
@@ -87,8 +92,8 @@ func judge(st *fleetstate.State, q query.Checked, sum Tally, problems []problem.
 		return unknownComponent(st, q)
 	case len(problems) > 0:
 		return queryerr.Unavailable(problems)
-	case sum.Sets > MaxSets && !q.SubjectsOnly:
-		return &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("the answer has %d parameter sets; the limit is %d: ask per component", sum.Sets, MaxSets)}
+	case sum.Sets-sum.Own > MaxSets && !q.SubjectsOnly:
+		return &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("the response has %d parameter sets; the limit is %d: query per component", sum.Sets-sum.Own, MaxSets)}
 	}
 	return nil
 }
@@ -150,6 +155,7 @@ func Candidates(st *fleetstate.State, q query.Checked) []*fleetstate.Cluster {
 type ClusterSets struct {
 	Sets        []Set
 	Problems    []problem.Problem
+	Own         int  // as in Tally
 	Live, Known bool // as in Tally
 }
 

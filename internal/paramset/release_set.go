@@ -19,7 +19,8 @@ import (
 type ReleaseUse struct {
 	Release  release.Release
 	Clusters []string
-	Enabled  map[string]bool // the components that the hierarchy of any of them switches on, or that are being removed
+	Enabled  map[string]bool            // the components that the hierarchy of any of them switches on, or that are being removed
+	own      map[string]map[string]bool // by tenant: those that only its own catalogs have
 	// A release that only members at home are on is as it was at the home of the first of them.
 	revision, quarantine string
 }
@@ -56,7 +57,11 @@ func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse,
 			enabled, faults := st.ResolverOf(c).EnabledByHierarchy(g)
 			problems = append(problems, c.Attribute(faults)...)
 			for _, component := range enabled {
-				u.Enabled[component] = true
+				if st.IsOfPlatform(c, q.Group, component) {
+					u.Enabled[component] = true
+				} else {
+					u.enableOwn(c.Member.Tenant, component)
+				}
 			}
 			removing = lifecycle.Removing(st, q, c, g, u.Enabled)
 		}
@@ -64,7 +69,36 @@ func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse,
 			u.Enabled[component] = true
 		}
 	}
+	for _, u := range uses {
+		u.admitOwn()
+	}
 	return uses, problems
+}
+
+// maxOwn is the limit of components of one tenant's own catalogs in a release's values, which are
+// those of all tenants: the first by name. A chart has no ApplicationSet for a component that its
+// catalog lacks, so that most of them have no effect.
+const maxOwn = 500
+
+// enableOwn notes a component that a tenant's own catalog switches on.
+func (u *ReleaseUse) enableOwn(tenant, component string) {
+	if u.own == nil {
+		u.own = map[string]map[string]bool{}
+	}
+	if u.own[tenant] == nil {
+		u.own[tenant] = map[string]bool{}
+	}
+	u.own[tenant][component] = true
+}
+
+// admitOwn enables each tenant's own components, up to their limit.
+func (u *ReleaseUse) admitOwn() {
+	for _, components := range u.own {
+		names := slices.Sorted(maps.Keys(components))
+		for _, name := range names[:min(len(names), maxOwn)] {
+			u.Enabled[name] = true
+		}
+	}
 }
 
 // newReleaseUse is the release of a cluster: as the snapshot has it, if it does.

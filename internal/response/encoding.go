@@ -83,7 +83,7 @@ type encodedCluster struct {
 }
 
 func encodeCluster(s paramset.ClusterSets, computing *computation) (*encodedCluster, *queryerr.Error) {
-	out := &encodedCluster{tally: paramset.Tally{Live: s.Live, Known: s.Known}}
+	out := &encodedCluster{tally: paramset.Tally{Own: s.Own, Live: s.Live, Known: s.Known}}
 	for _, one := range s.Sets {
 		e, failure := encode(one)
 		if failure == nil {

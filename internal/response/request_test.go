@@ -201,7 +201,7 @@ func TestTooManySetsAreRefused(t *testing.T) {
 		files[fleettest.Member(fmt.Sprintf("m%d", i))] = fleettest.Spoke(fmt.Sprintf("m%d", i), "")
 	}
 	st := querytest.NoProblems(t, querytest.Build(t, files))
-	if got := querytest.Refused(t, st, querytest.Addons); got != "the answer has 51900 parameter sets; the limit is 50000: ask per component" {
+	if got := querytest.Refused(t, st, querytest.Addons); got != "the response has 51900 parameter sets; the limit is 50000: query per component" {
 		t.Error(got)
 	}
 	if got := len(querytest.Ask(t, st, `{"view":"components","group":"addons","component":"c7"}`)); got != 173 {

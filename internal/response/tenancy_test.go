@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/querytest"
@@ -272,6 +273,46 @@ func TestTenantHasABudget(t *testing.T) {
 	fixed := querytest.NoProblems(t, querytest.Next(t, after, fleettest.Snapshot("4", twoTenants()), facts.NewSet(false)))
 	if diff := cmp.Diff(tenantSets(t, before, "red"), tenantSets(t, fixed, "red")); diff != "" {
 		t.Errorf("the files are back, and red differs:\n%s", diff)
+	}
+}
+
+// TestTenantsOwnComponentsRefuseNobody: a tenant's own components are in the response of all
+// members and in a release's values. Too many of them quarantine the tenant's members; they do not
+// refuse the response, and a release's values have at most 500. (W2, H10)
+func TestTenantsOwnComponentsRefuseNobody(t *testing.T) {
+	catalogs := func(components int, clusters ...string) fleettest.Tree {
+		var text strings.Builder
+		for i := range components {
+			fmt.Fprintf(&text, "own%d: {enabled: true, chart: {repoURL: https://charts.example, name: own, version: 1.0.0}}\n", i)
+		}
+		out := fleettest.Tree{}
+		for _, name := range clusters {
+			out["addons/tenants/red/clusters/"+name+"/application-sets/addons.yaml"] = text.String()
+		}
+		return out
+	}
+	before := querytest.NoProblems(t, querytest.Build(t, twoTenants()))
+	for _, over := range []fleettest.Tree{catalogs(1001, "red-0"), catalogs(700, "red-0", "red-1")} {
+		st := querytest.Next(t, before, fleettest.Snapshot("2", twoTenants().With(over)), facts.NewSet(false))
+		if diff := cmp.Diff(tenantSets(t, before, "blue"), tenantSets(t, st, "blue")); diff != "" {
+			t.Errorf("another tenant's sets change:\n%s", diff)
+		}
+		if got := querytest.Problems(st.Problems); !strings.Contains(got, "components of their own catalogs") || strings.Contains(got, "blue") {
+			t.Errorf("%.1500s", got)
+		}
+	}
+
+	st := querytest.NoProblems(t, querytest.Build(t, twoTenants().With(catalogs(600, "red-0"))))
+	q, failure := query.Check(st, querytest.Query(t, `{"view":"components","group":"addons"}`))
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	if own, others := paramset.OfCluster(st, q, st.Cluster("hub", "red-0")), paramset.OfCluster(st, q, st.Cluster("hub", "blue-0")); own.Own != 600 || others.Own != 0 {
+		t.Errorf("%d and %d sets are of tenants' own components", own.Own, others.Own)
+	}
+	values := querytest.Column(t, st, querytest.Query(t, `{"view":"releases","group":"addons"}`), "helmValues")
+	if got := strings.Count(values, "  own"); got != 500 || !strings.Contains(values, "  dns:") || !strings.Contains(values, "  web:") {
+		t.Errorf("a release's values have %d components of the tenant's own", got)
 	}
 }
 
