@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -24,6 +25,8 @@ type Fleet struct {
 	// files, which stop nothing else.
 	Approvals        []Approval
 	ApprovalProblems []problem.Problem
+	// Rollouts are the rollout policies, sorted by name.
+	Rollouts []*rollout.Policy
 
 	hubs   map[string]*hub
 	byPath map[string]*Member
@@ -49,6 +52,9 @@ func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet
 	f.loadVersions(s, cache, previous)
 	f.loadMembers(s, cache, previous)
 	f.loadApprovals(s, cache)
+	if err := f.loadRollouts(s, cache, previous); err != nil {
+		return nil, err
+	}
 	if len(f.hubs) == 0 {
 		f.Problems = append(f.Problems, noMembers(s, f.Layout))
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/team"
 	"github.com/argosy-hub/argosy/internal/tenancy"
@@ -29,7 +28,6 @@ type Resolver struct {
 	index     *hierarchy.Index
 	onHub     tenancy.Schemas
 	teams     *team.Table // nil without team files
-	rollouts  []*rollout.Policy
 }
 
 // maxRemembered bounds what is kept of what clusters have in common, in bytes. Beyond, it is
@@ -74,9 +72,6 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 		return nil, err
 	}
 	if err := g.loadTeams(previous); err != nil {
-		return nil, err
-	}
-	if err := g.loadRollouts(previous); err != nil {
 		return nil, err
 	}
 	return g, nil

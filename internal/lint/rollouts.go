@@ -8,7 +8,13 @@ import (
 // rollouts reports what is wrong between rollout policies and members, and files in their folder
 // that nobody reads.
 func (l *linter) rollouts() {
-	l.problems = append(l.problems, l.st.RolloutProblems()...)
+	if policies := l.st.Fleet.Rollouts; len(policies) > 0 {
+		var members []rollout.Member
+		for m := range l.st.Clusters() {
+			members = append(members, m.InRollout())
+		}
+		l.problems = append(l.problems, rollout.Coverage(policies, members)...)
+	}
 	for _, file := range l.st.Resolver().Snapshot.Under(rollout.Folder) {
 		l.reachable[file] = true
 		if _, is := rollout.PolicyName(file); !is {

@@ -1,0 +1,62 @@
+package fleet
+
+import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// maxRollouts bounds the policies of a repository (H10).
+const maxRollouts = 50
+
+// loadRollouts reads the rollout policies. What did not change since the previous fleet, which may
+// be nil, is taken from it. An error in any of them makes the snapshot unusable as a whole:
+// nobody could say which ring a change has to wait for.
+func (f *Fleet) loadRollouts(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) error {
+	var problems problem.List
+	for _, folder := range s.BrokenFolders() {
+		if folder.Path == rollout.Folder {
+			return problem.List(problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path}))
+		}
+	}
+	for _, file := range s.FilesUnder(rollout.Folder) {
+		if _, is := rollout.PolicyName(file.Path); !is {
+			continue
+		}
+		var p *rollout.Policy
+		if previous != nil {
+			if i := slices.IndexFunc(previous.Rollouts, func(p *rollout.Policy) bool { return p.IsOf(file) }); i >= 0 {
+				p = previous.Rollouts[i]
+			}
+		}
+		if p == nil {
+			doc, err := cache.Doc(file)
+			var found []problem.Problem
+			p, found = rollout.Parse(file, doc, err)
+			problems = append(problems, problem.Errors(found)...)
+		}
+		if f.Rollouts = append(f.Rollouts, p); len(f.Rollouts) > maxRollouts {
+			problems = append(problems, problem.Problem{Reason: problem.LimitExceeded, Severity: problem.Error, Pos: p.Pos, Found: "more rollout policies than 50", Expected: "at most 50"})
+			break
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return nil
+}
+
+// InRollout is what a rollout policy sees of a member.
+func (m *Member) InRollout() rollout.Member {
+	out := rollout.Member{Hub: m.Hub, Name: m.Name, Tenant: m.Tenant, IsHub: m.IsHub, Labels: map[string]string{}}
+	for _, e := range slices.Concat(m.FlagLabels, m.Labels) {
+		out.Labels[e.Key] = e.Value
+	}
+	out.Labels[labels.Tenant], out.Labels[labels.Environment] = m.Tenant, m.Environment
+	out.Labels["cluster"], out.Labels["hub"] = m.Name, m.Hub
+	return out
+}
