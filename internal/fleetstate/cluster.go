@@ -27,6 +27,7 @@ type Cluster struct {
 	Labels, Annotations labels.Set
 	Metadata            json.RawMessage // both, as parameter sets have them
 	templateFacts       templateFacts   // with the full labels
+	entryFacts          templateFacts   // what a query's entry sees instead; nil for the same
 	Registration        *hierarchy.Tree
 	Groups              map[string]*Group
 	// account is what computing it has cost.
@@ -189,17 +190,23 @@ func (b *Resolver) labels(c *Cluster) {
 		c.Broken = append(c.Broken, slices.Concat(problemsL, problemsA)...)
 	}
 	var problems []problem.Problem
-	c.Labels, problems = labels.Compute(labels.Input{
-		Kind: labels.Label, Live: c.Facts.Labels, Declared: slices.Concat(declaredLabels, m.FlagLabels, m.Labels), Reserved: reserved(m),
-	})
+	c.Labels, c.Annotations, problems = b.compute(c, declaredLabels, declaredAnnotations)
 	c.Broken = append(c.Broken, problems...)
 	c.Broken = append(c.Broken, m.Contradictions(c.Labels)...)
-	c.Annotations, problems = labels.Compute(labels.Input{
-		Kind: labels.Annotation, Live: c.Facts.Annotations, Declared: b.declaredAnnotations(m, declaredAnnotations),
-	})
-	c.Broken = append(c.Broken, problems...)
 	c.templateFacts = c.templateFacts.withLabels(c.Labels.All, c.Annotations.All)
 	c.Metadata = labels.NewMetadata(c.Labels.All, c.Annotations.All)
+}
+
+// compute computes a cluster's labels and annotations from those that the hierarchy declares.
+func (b *Resolver) compute(c *Cluster, declaredLabels, declaredAnnotations []labels.Entry) (l, a labels.Set, problems []problem.Problem) {
+	m := c.Member
+	l, problems = labels.Compute(labels.Input{
+		Kind: labels.Label, Live: c.Facts.Labels, Declared: slices.Concat(declaredLabels, m.FlagLabels, m.Labels), Reserved: reserved(m),
+	})
+	a, more := labels.Compute(labels.Input{
+		Kind: labels.Annotation, Live: c.Facts.Annotations, Declared: b.declaredAnnotations(m, declaredAnnotations),
+	})
+	return l, a, append(problems, more...)
 }
 
 // ReleaseProblems is the problem of choosing a release, at the place of the label that chose it, if

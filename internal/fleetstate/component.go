@@ -56,14 +56,14 @@ func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hie
 // Base is the request's catalog entry, nil for the layout's catalog. Problems are the cluster's
 // own.
 func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
-	account := budget.NewAccount(c.Member.Name)
-	out, problems := b.resolve(c, g, component, base, account)
+	out, problems := b.resolve(c, g, component, base, budget.NewAccount(c.Member.Name))
 	if base == nil || len(problems) == 0 {
 		return out, problems
 	}
-	for _, form := range tenantForms {
-		if r, faults := b.resolve(c, b.withoutForm(g, component, form), component, base, account); len(faults) == 0 && r.Enabled == out.Enabled {
-			r.Quarantine = quarantineText(problems[0])
+	for without := range b.withoutTenant(c, g, component) {
+		r, faults := b.resolve(without.cluster, without.group, component, base, budget.NewAccount(c.Member.Name))
+		if len(faults) == 0 && r.Enabled == out.Enabled {
+			r.Quarantine = quarantineText(without.instead(problems[0]))
 			return r, nil
 		}
 	}
@@ -86,8 +86,7 @@ func (b *Resolver) ResolveCoordinates(c *Cluster, g *Group, component string) (C
 	if !out.Enabled || len(problems) > 0 {
 		return out, problems
 	}
-	facts := c.templateFacts.lazy(g, component)
-	problems = b.coordinates(c, g, component, out.Entry, facts, false, &out, budget.NewAccount(c.Member.Name))
+	problems = b.coordinates(c, g, component, out.Entry, c.factsFor(g, component), false, &out, budget.NewAccount(c.Member.Name))
 	return out, problems
 }
 
@@ -121,7 +120,7 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 
 // complete is Complete that charges an account.
 func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldoc.Node, out Component, account *budget.Account) (Component, []problem.Problem) {
-	facts := c.templateFacts.lazy(g, component)
+	facts := c.factsFor(g, component)
 	e, m := out.Entry, b.memoOf(out.catalogs)
 	if problems := b.kindFaults(c, g, component, e, out.EntryTree); len(problems) > 0 {
 		return out, problems
@@ -131,7 +130,7 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	}
 	layers := make([]hierarchy.Layer, 0, len(out.catalogValues)+len(g.Folders))
 	for _, l := range out.catalogValues {
-		root, err := m.Render(l.Root, facts, account)
+		root, err := m.Render(l.Root, facts(l.Root), account)
 		if err != nil {
 			return out, c.Attribute(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
 		}
@@ -217,7 +216,7 @@ const basePath = "base"
 
 // coordinates executes the templates of an entry's own keys and checks that the chart can be
 // deployed.
-func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalog.Entry, facts func() any, based bool, out *Component, account *budget.Account) []problem.Problem {
+func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalog.Entry, facts factsOf, based bool, out *Component, account *budget.Account) []problem.Problem {
 	m := b.memoOf(out.catalogs)
 	out.Chart, out.Namespace, out.ReleaseName = e.Chart, e.Namespace, e.ReleaseName
 	for _, field := range []struct {
@@ -235,7 +234,7 @@ func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalo
 		if !m.IsDynamic(n) {
 			continue
 		}
-		rendered, err := m.Render(n, facts, account)
+		rendered, err := m.Render(n, facts(n), account)
 		if err != nil {
 			return c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
 		}

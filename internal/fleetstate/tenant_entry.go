@@ -1,26 +1,110 @@
 package fleetstate
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/team"
 	"github.com/argosy-hub/argosy/internal/tenancy"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// What a tenant's level says of a component may not fit the entry that a query sends (`base`), such
-// as chart.path beside chart.name. Where the layout names no catalog, no build can know. Such a
-// part is left out for the tenant's member alone, whose set says so. The query goes on for all
-// others, and nothing is removed.
+// What a tenant's level says may not fit the entry that a query sends (`base`): chart.path beside
+// chart.name, or no label that a template of the entry needs. Where the layout names no catalog, no
+// build can know. Such a part is left out for the tenant's member alone, whose set says so. The
+// query goes on for all others, and nothing is removed.
 
 // tenantForms are the keys that are left out, fewest first.
 var tenantForms = [][]string{
 	{catalog.KeyKind, catalog.KeySubstitute, "name", "path"},
 	{catalog.KeyKind, catalog.KeySubstitute, catalog.KeyChart},
+}
+
+// withoutTenant is a cluster's group without a part of what its tenant's levels say.
+type withoutTenant struct {
+	cluster *Cluster
+	group   *Group
+	// file is the tenant's that is left out, where a problem does not say it.
+	file string
+}
+
+// instead is a problem at the tenant's place.
+func (w withoutTenant) instead(p problem.Problem) problem.Problem {
+	if w.file != "" {
+		p.Pos.File = w.file
+	}
+	return p
+}
+
+// withoutTenant are ways to leave out a part of what a tenant's levels say: of a component's form,
+// of the cluster's labels and annotations as the query's entry sees them, and of both.
+func (b *Resolver) withoutTenant(c *Cluster, g *Group, component string) iter.Seq[withoutTenant] {
+	return func(yield func(withoutTenant) bool) {
+		for _, form := range tenantForms {
+			if !yield(withoutTenant{c, b.withoutForm(g, component, form), ""}) {
+				return
+			}
+		}
+		labelled, file := b.withoutTenantLabels(c)
+		if file == "" || !yield(withoutTenant{labelled, g, file}) {
+			return
+		}
+		for _, form := range tenantForms {
+			if !yield(withoutTenant{labelled, b.withoutForm(g, component, form), file}) {
+				return
+			}
+		}
+	}
+}
+
+// withoutTenantLabels is a cluster of which the entry of a query sees the labels and annotations
+// without those that the tenant's levels declare. The file declares some; it is empty where none
+// does.
+func (b *Resolver) withoutTenantLabels(c *Cluster) (_ *Cluster, file string) {
+	g := c.Groups[FleetGroup]
+	if g == nil || c.Member.IsHub {
+		return c, ""
+	}
+	layers := c.Registration.Layers()
+	for _, l := range layers {
+		if secret := l.Root.Get("externalSecret"); b.Fleet.Layout.OfTenant(l.Level) && (secret.Get("labels") != nil || secret.Get("annotations") != nil) {
+			file = l.Path
+		}
+	}
+	if file == "" {
+		return c, ""
+	}
+	out := *c
+	secret := hierarchy.Merge(b.platformLayers(layers), b.rulesFor(FleetGroup, Registration)).At([]string{"externalSecret"})
+	declaredLabels, _ := labels.FromNode(labels.Label, secret.Get("labels"))
+	declaredAnnotations, _ := labels.FromNode(labels.Annotation, secret.Get("annotations"))
+	l, a, _ := b.compute(c, declaredLabels, declaredAnnotations)
+	out.entryFacts = c.templateFacts.withLabels(l.All, a.All)
+	return &out, file
+}
+
+// factsOf are what the templates of a node see.
+type factsOf func(*yamldoc.Node) func() any
+
+// factsFor are the facts of a component's nodes: a query's own entry may see other labels.
+func (c *Cluster) factsFor(g *Group, component string) factsOf {
+	facts := c.templateFacts.lazy(g, component)
+	if c.entryFacts == nil {
+		return func(*yamldoc.Node) func() any { return facts }
+	}
+	ofEntry := c.entryFacts.lazy(g, component)
+	return func(n *yamldoc.Node) func() any {
+		if n.Doc != nil && n.Doc.File == basePath {
+			return ofEntry
+		}
+		return facts
+	}
 }
 
 // withoutForm is a group whose tenant's levels say nothing of some keys of a component, or of its

@@ -340,21 +340,28 @@ func TestMemberTakesTheTenantBeyondItsBudget(t *testing.T) {
 func TestEntryThatFitsNoBaseRefusesNobody(t *testing.T) {
 	chart := `{"enabled":true,"chart":{"repoURL":"https://charts.example","name":"ext","version":"1.0.0"}}`
 	manifests := `{"enabled":true,"kind":"manifests","chart":{"repoURL":"https://git.example/m","path":"m","version":"main"}}`
+	labelled := `{"enabled":true,"chart":{"repoURL":"https://charts.example","name":"ext","version":"{{ .labels.ring }}"}}`
+	values := `{"enabled":true,"chart":{"repoURL":"https://charts.example","name":"ext","version":"1.0.0"},"values":{"a":"{{ if eq .labels.ring \"x\" }}{{ fail \"x\" }}{{ end }}"}}`
 	const entries = "addons/tenants/red/clusters/red-0/application-sets/addons.yaml"
+	const registration = "addons/tenants/red/clusters/red-0/fleet/fleet-secret/values.yaml"
+	fleetFiles := twoTenants().With(fleettest.Tree{"addons/defaults/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {ring: '1'}}\n"})
 	for name, c := range map[string]struct{ base, file, content string }{
-		"path beside name":    {chart, entries, "ext: {chart: {path: p}}\n"},
-		"no version":          {chart, entries, "ext: {chart: {version: null}}\n"},
-		"no chart":            {chart, entries, "ext: {chart: null}\n"},
-		"another kind":        {chart, entries, "ext: {kind: manifests}\n"},
-		"name of manifests":   {manifests, entries, "ext: {chart: {name: n}}\n"},
-		"values of manifests": {manifests, "addons/tenants/red/clusters/red-0/addons/ext/values.yaml", "a: 1\n"},
-		"values in the entry": {manifests, entries, "ext: {values: {a: 1}}\n"},
+		"path beside name":                       {chart, entries, "ext: {chart: {path: p}}\n"},
+		"no version":                             {chart, entries, "ext: {chart: {version: null}}\n"},
+		"no chart":                               {chart, entries, "ext: {chart: null}\n"},
+		"another kind":                           {chart, entries, "ext: {kind: manifests}\n"},
+		"name of manifests":                      {manifests, entries, "ext: {chart: {name: n}}\n"},
+		"values of manifests":                    {manifests, "addons/tenants/red/clusters/red-0/addons/ext/values.yaml", "a: 1\n"},
+		"values in the entry":                    {manifests, entries, "ext: {values: {a: 1}}\n"},
+		"a label that the entry's version needs": {labelled, registration, "externalSecret: {labels: {ring: null}}\n"},
+		"a label that the entry's version is":    {labelled, registration, "externalSecret: {labels: {ring: ''}}\n"},
+		"a label that the entry's values read":   {values, registration, "externalSecret: {labels: {ring: x}}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := querytest.Query(t, `{"view":"components","group":"addons","component":"ext","base":`+c.base+`}`)
-			before := querytest.NoProblems(t, querytest.Build(t, twoTenants()))
+			before := querytest.NoProblems(t, querytest.Build(t, fleetFiles))
 			want := setsByName(t, before, q)
-			next := querytest.NoProblems(t, querytest.Next(t, before, fleettest.Snapshot("2", twoTenants().With(fleettest.Tree{c.file: c.content})), facts.NewSet(false)))
+			next := querytest.NoProblems(t, querytest.Next(t, before, fleettest.Snapshot("2", fleetFiles.With(fleettest.Tree{c.file: c.content})), facts.NewSet(false)))
 			got := setsByName(t, next, q)
 			if red := got["ext-red-0"]; !strings.Contains(red, `"quarantine":"`) || !strings.Contains(red, c.file) {
 				t.Errorf("the tenant's member: %s", red)
