@@ -234,7 +234,7 @@ func (n *Notifier) arrived(st *fleetstate.State) []string {
 	if n.last == nil {
 		return nil // all are pending
 	}
-	return st.Arrived(n.last)
+	return st.Facts().Arrived(n.last.Facts())
 }
 
 // differs reports whether a state changes a response to an ApplicationSet, or the response deploys

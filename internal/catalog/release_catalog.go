@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -60,5 +62,54 @@ func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string, duplicates prob
 	}
 	out.Commit = s.Revision
 	out.Layer = hierarchy.Layer{Level: Level, Path: at, Root: doc.Root}
+	return out
+}
+
+// ReleaseCatalogs remember what has been found of the catalogs of releases. Nil ones know none.
+type ReleaseCatalogs struct {
+	find  FindReleaseCatalog
+	mu    sync.Mutex
+	known map[releaseKey]*ReleaseCatalog
+}
+
+type releaseKey struct {
+	hub, group string
+	source     release.Source
+}
+
+// NewReleaseCatalogs are those that a function finds.
+func NewReleaseCatalogs(find FindReleaseCatalog) *ReleaseCatalogs {
+	return &ReleaseCatalogs{find: find, known: map[releaseKey]*ReleaseCatalog{}}
+}
+
+// Of is the catalog of a group's release, nil for the layout's own.
+func (r *ReleaseCatalogs) Of(hub, group string, source release.Source) *ReleaseCatalog {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := releaseKey{hub, group, source}
+	found, ok := r.known[key]
+	if !ok {
+		found = r.find(hub, group, source)
+		r.known[key] = found
+	}
+	return found
+}
+
+// Missing are those that have been asked for and cannot be read, by hub and group.
+func (r *ReleaseCatalogs) Missing() map[[2]string][]*ReleaseCatalog {
+	out := map[[2]string][]*ReleaseCatalog{}
+	if r == nil {
+		return out
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, c := range r.known {
+		if at := [2]string{key.hub, key.group}; c != nil && c.Missing != "" && !slices.ContainsFunc(out[at], func(o *ReleaseCatalog) bool { return o.Name == c.Name }) {
+			out[at] = append(out[at], c)
+		}
+	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/tenancy"
+	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
 // Cluster is a member with all that is the same for every component: labels, levels' folders,
@@ -26,8 +27,8 @@ type Cluster struct {
 
 	Labels, Annotations labels.Set
 	Metadata            json.RawMessage // both, as parameter sets have them
-	templateFacts       templateFacts   // with the full labels
-	entryFacts          templateFacts   // what a query's entry sees instead; nil for the same
+	templateFacts       tmpl.Facts      // with the full labels
+	entryFacts          tmpl.Facts      // what a query's entry sees instead; nil for the same
 	Registration        *hierarchy.Tree
 	Groups              map[string]*Group
 	// account is what computing it has cost.
@@ -56,7 +57,7 @@ type Cluster struct {
 // placement is where a cluster's files are: a function of the layout, the member file, the hub's
 // and the facts, so that it outlives changes of other files.
 type placement struct {
-	data   templateFacts // without the hierarchy's labels
+	data   tmpl.Facts // without the hierarchy's labels
 	roots  map[string]string
 	dirs   map[string][]hierarchy.Dir // by group; those of one root may be one slice
 	broken []problem.Problem
@@ -105,9 +106,9 @@ func (c *Cluster) Attribute(ps []problem.Problem) []problem.Problem {
 }
 
 // templateFacts are what templates see, with labels and annotations to be added.
-func (b *Resolver) templateFacts(c *Cluster) templateFacts {
+func (b *Resolver) templateFacts(c *Cluster) tmpl.Facts {
 	m := c.Member
-	return templateFacts{
+	return tmpl.Facts{
 		"name": m.Name, "cluster": m.Name, "hub": m.Hub, "tenant": m.Tenant, "environment": m.Environment,
 		"server": c.Facts.Server, "model": m.Model(), "member": m.Content(),
 	}
@@ -132,7 +133,7 @@ func (b *Resolver) newPlacement(c *Cluster) *placement {
 	})
 	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.Facts.Annotations, Declared: b.declaredAnnotations(c.Member, nil)})
 	p := &placement{
-		data:  b.templateFacts(c).withLabels(l.All, a.All),
+		data:  b.templateFacts(c).WithLabels(l.All, a.All),
 		roots: map[string]string{}, dirs: map[string][]hierarchy.Dir{},
 	}
 	levels := b.Fleet.Layout.LevelsOf(c.Member)
@@ -141,7 +142,7 @@ func (b *Resolver) newPlacement(c *Cluster) *placement {
 	for _, name := range b.Fleet.Layout.GroupNames() {
 		root := b.Fleet.Root(c.Member, name)
 		if byRoot[root] == nil || own {
-			dirs, err := levels.Dirs(p.data.with(name, "", root))
+			dirs, err := levels.Dirs(p.data.With(name, "", root))
 			if err != nil {
 				p.broken = append(p.broken, problem.From(err, problem.TemplateFailed, c.Member.Pos)...)
 				continue
@@ -193,7 +194,7 @@ func (b *Resolver) labels(c *Cluster) {
 	c.Labels, c.Annotations, problems = b.compute(c, declaredLabels, declaredAnnotations)
 	c.Broken = append(c.Broken, problems...)
 	c.Broken = append(c.Broken, m.Contradictions(c.Labels)...)
-	c.templateFacts = c.templateFacts.withLabels(c.Labels.All, c.Annotations.All)
+	c.templateFacts = c.templateFacts.WithLabels(c.Labels.All, c.Annotations.All)
 	c.Metadata = labels.NewMetadata(c.Labels.All, c.Annotations.All)
 }
 

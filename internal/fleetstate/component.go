@@ -265,7 +265,7 @@ func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierar
 
 // valueLayers is ValueLayers that charges an account.
 func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *budget.Account) ([]hierarchy.Layer, []problem.Problem) {
-	facts := c.templateFacts.lazy(g, component)
+	facts := c.templateFacts.Lazy(g.Name, component, g.Root)
 	file, err := b.file(b.Fleet.Layout.Values, g.Name, component, facts)
 	if err != nil {
 		return nil, c.Attribute(problem.From(err, problem.TemplateFailed, c.Member.Pos))

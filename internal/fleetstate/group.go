@@ -28,7 +28,7 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 	fail := func(err error) {
 		g.Errors = append(g.Errors, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))...)
 	}
-	facts := c.templateFacts.lazy(g, "")
+	facts := c.templateFacts.Lazy(g.Name, "", g.Root)
 	file, err := b.file(b.Fleet.Layout.Catalog, g.Name, "", facts)
 	if err != nil {
 		fail(err)

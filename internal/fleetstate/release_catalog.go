@@ -3,10 +3,8 @@ package fleetstate
 import (
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/team"
 )
 
@@ -14,56 +12,25 @@ import (
 // its entries as base (design 0002). Answers need nothing else. Explain and plan, which have no
 // base, read it by Catalogs.
 
-// released remembers what Catalogs have found.
-type releaseCatalogs struct {
-	find  catalog.FindReleaseCatalog
-	mu    sync.Mutex
-	known map[releasedKey]*catalog.ReleaseCatalog
-}
-
-type releasedKey struct {
-	hub, group string
-	source     release.Source
-}
-
 // WithCatalogs is the state with the catalogs of releases, which GroupAsReleased then uses.
 // Responses stay as they are.
 func (st *State) WithCatalogs(find catalog.FindReleaseCatalog) *State {
 	out := *st
-	out.releaseCatalogs = &releaseCatalogs{find: find, known: map[releasedKey]*catalog.ReleaseCatalog{}}
+	out.releaseCatalogs = catalog.NewReleaseCatalogs(find)
 	return &out
 }
 
 // MissingCatalogs are those that have been asked for and cannot be read, by hub and group.
 func (st *State) MissingCatalogs() map[[2]string][]*catalog.ReleaseCatalog {
-	out := map[[2]string][]*catalog.ReleaseCatalog{}
-	if st.releaseCatalogs == nil {
-		return out
-	}
-	st.releaseCatalogs.mu.Lock()
-	defer st.releaseCatalogs.mu.Unlock()
-	for key, c := range st.releaseCatalogs.known {
-		if at := [2]string{key.hub, key.group}; c != nil && c.Missing != "" && !slices.ContainsFunc(out[at], func(o *catalog.ReleaseCatalog) bool { return o.Name == c.Name }) {
-			out[at] = append(out[at], c)
-		}
-	}
-	return out
+	return st.releaseCatalogs.Missing()
 }
 
 // catalogOf is the catalog of a cluster's release, nil for the layout's own.
 func (st *State) catalogOf(c *Cluster, g *Group) *catalog.ReleaseCatalog {
-	if st.releaseCatalogs == nil || !g.HasCatalog() || g.Name == team.Group { // whose entries the releases view hands out
+	if !g.HasCatalog() || g.Name == team.Group { // whose entries the releases view hands out
 		return nil
 	}
-	st.releaseCatalogs.mu.Lock()
-	defer st.releaseCatalogs.mu.Unlock()
-	key := releasedKey{c.Member.Hub, g.Name, g.Release.Source}
-	found, ok := st.releaseCatalogs.known[key]
-	if !ok {
-		found = st.releaseCatalogs.find(key.hub, key.group, key.source)
-		st.releaseCatalogs.known[key] = found
-	}
-	return found
+	return st.releaseCatalogs.Of(c.Member.Hub, g.Name, g.Release.Source)
 }
 
 // ReleasedGroup is a group of a cluster with its release's catalog in the place of the layout's.

@@ -137,7 +137,7 @@ func (b *Resolver) file(t *fleet.FileTemplate, group, component string, facts fu
 
 // FilePath is the path of a layout's file inside the folders of a cluster's group.
 func (b *Resolver) FilePath(t *fleet.FileTemplate, c *Cluster, g *Group, component string) (string, error) {
-	return b.file(t, g.Name, component, c.templateFacts.lazy(g, component))
+	return b.file(t, g.Name, component, c.templateFacts.Lazy(g.Name, component, g.Root))
 }
 
 type fileKey struct {

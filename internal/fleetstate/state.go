@@ -2,6 +2,7 @@ package fleetstate
 
 import (
 	"github.com/argosy-hub/argosy/internal/budget"
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/parallel"
@@ -46,7 +47,7 @@ type State struct {
 	// holds are the tenants whose members are held (rule 8).
 	holds []Hold
 	// released are the catalogs of releases, nil where nobody asks for them (ReadCatalogs).
-	releaseCatalogs *releaseCatalogs
+	releaseCatalogs *catalog.ReleaseCatalogs
 }
 
 // Build computes the state of a snapshot with facts. What did not change since the previous state,

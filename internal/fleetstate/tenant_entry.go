@@ -85,7 +85,7 @@ func (b *Resolver) withoutTenantLabels(c *Cluster) (_ *Cluster, file string) {
 	declaredLabels, _ := labels.FromNode(labels.Label, secret.Get("labels"))
 	declaredAnnotations, _ := labels.FromNode(labels.Annotation, secret.Get("annotations"))
 	l, a, _ := b.compute(c, declaredLabels, declaredAnnotations)
-	out.entryFacts = c.templateFacts.withLabels(l.All, a.All)
+	out.entryFacts = c.templateFacts.WithLabels(l.All, a.All)
 	return &out, file
 }
 
@@ -94,11 +94,11 @@ type factsOf func(*yamldoc.Node) func() any
 
 // factsFor are the facts of a component's nodes: a query's own entry may see other labels.
 func (c *Cluster) factsFor(g *Group, component string) factsOf {
-	facts := c.templateFacts.lazy(g, component)
+	facts := c.templateFacts.Lazy(g.Name, component, g.Root)
 	if c.entryFacts == nil {
 		return func(*yamldoc.Node) func() any { return facts }
 	}
-	ofEntry := c.entryFacts.lazy(g, component)
+	ofEntry := c.entryFacts.Lazy(g.Name, component, g.Root)
 	return func(n *yamldoc.Node) func() any {
 		if n.Doc != nil && n.Doc.File == basePath {
 			return ofEntry
@@ -176,17 +176,8 @@ func (b *Resolver) forbiddenName(c *Cluster, g *Group, component string) []probl
 // members that came or went.
 func (st *State) changedNames(previous *State, due func(*fleet.Member)) {
 	for hub := range st.clusters {
-		for _, pair := range [2][2]*fleet.Fleet{{previous.Fleet, st.Fleet}, {st.Fleet, previous.Fleet}} {
-			for _, m := range pair[0].Members(hub) {
-				if pair[1].Member(hub, m.Name) != nil {
-					continue
-				}
-				for _, name := range tenancy.NamesBelow(m.Name) {
-					if other := st.Fleet.Member(hub, name); other != nil {
-						due(other)
-					}
-				}
-			}
+		for _, m := range tenancy.ConcernedByNames(hub, previous.Fleet, st.Fleet) {
+			due(m)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
 // AgentValues are the values of charts/generator-plugin on the member: who it is, where the fleet's
@@ -26,7 +27,7 @@ func AgentValues(c *fleetstate.Cluster) map[string]any {
 	delete(ownLabels, labels.SecretType) // the chart's own
 	out := map[string]any{
 		"hub": c.Member.Hub, "owner": c.Member.Name, "source": map[string]any{"git": git},
-		"localCluster": map[string]any{"labels": fleetstate.AnyMap(ownLabels), "annotations": fleetstate.AnyMap(c.Annotations.All)},
+		"localCluster": map[string]any{"labels": tmpl.AnyMap(ownLabels), "annotations": tmpl.AnyMap(c.Annotations.All)},
 	}
 	if token := pushedToken(c); token != nil {
 		out["token"] = token

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/tenancy"
+	"github.com/argosy-hub/argosy/internal/tmpl"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -48,7 +49,7 @@ func engineNamespace(m *fleet.Member) string {
 // made to be pushed only.
 func HubValues(st *fleetstate.State, c *fleetstate.Cluster) *yamldoc.Node {
 	computed := credentials(c, true)
-	computed["externalSecret"] = map[string]any{"labels": fleetstate.AnyMap(c.Labels.Declared), "annotations": fleetstate.AnyMap(c.Annotations.Declared)}
+	computed["externalSecret"] = map[string]any{"labels": tmpl.AnyMap(c.Labels.Declared), "annotations": tmpl.AnyMap(c.Annotations.Declared)}
 	push := pushed(c.Member)
 	if fleetCredentials(c) != nil {
 		notHere := map[string]any{catalog.KeyEnabled: false}

@@ -30,7 +30,7 @@ func TestClusterArrivesWithItsSecret(t *testing.T) {
 		"two":     state(secret("one", ""), secret("two", "3")),
 		"new two": state(secret("new", "4"), secret("one", "1"), secret("two", "3")),
 	} {
-		if got := strings.Join(now.Arrived(before), " "); got != want {
+		if got := strings.Join(now.Facts().Arrived(before.Facts()), " "); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -18,7 +18,7 @@ func ForbiddenName(f *fleet.Fleet, m *fleet.Member, group, component string, at 
 		return nil // an engine of the member's own
 	}
 	found := ""
-	for _, end := range NamesBelow(component) {
+	for _, end := range namesBelow(component) {
 		if other := end + "-" + m.Name; f.Member(m.Hub, other) != nil {
 			found = fmt.Sprintf("reads as component %q of cluster %q", strings.TrimSuffix(component, "-"+end), other)
 		}
@@ -37,9 +37,28 @@ func ForbiddenName(f *fleet.Fleet, m *fleet.Member, group, component string, at 
 	}
 }
 
-// NamesBelow are the names of members whose own components may read as those of a member of the
+// ConcernedByNames are the members of a hub whose own components may read as those of members that
+// have come or gone.
+func ConcernedByNames(hub string, before, now *fleet.Fleet) []*fleet.Member {
+	var out []*fleet.Member
+	for _, pair := range [2][2]*fleet.Fleet{{before, now}, {now, before}} {
+		for _, m := range pair[0].Members(hub) {
+			if pair[1].Member(hub, m.Name) != nil {
+				continue
+			}
+			for _, name := range namesBelow(m.Name) {
+				if other := now.Member(hub, name); other != nil {
+					out = append(out, other)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// namesBelow are the names of members whose own components may read as those of a member of the
 // given name: the ends of the name that follow a hyphen.
-func NamesBelow(name string) []string {
+func namesBelow(name string) []string {
 	var out []string
 	for i := range len(name) {
 		if name[i] == '-' {
