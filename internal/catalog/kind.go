@@ -28,8 +28,12 @@ func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
 		r.Add(problem.InvalidValue, m.Node().Get(KeyKind), `key "kind"`, fmt.Sprintf("is %q", kind), kindChart+" or "+KindManifests, problem.Nearest(kind, []string{kindChart, KindManifests})...)
 	}
 	for _, n := range m.List(KeyDependsOn) {
-		if n.Kind != yamldoc.String || !labels.IsName(n.Text) {
-			r.Add(problem.InvalidValue, n, `key "dependsOn"`, "has an element that is no component's name", "names of components, without their groups")
+		group, name, qualified := strings.Cut(n.Text, "/")
+		if !qualified {
+			name = group
+		}
+		if n.Kind != yamldoc.String || !labels.IsName(group) || !labels.IsName(name) {
+			r.Add(problem.InvalidValue, n, `key "dependsOn"`, "has an element that is no component's name", "components of the same cluster, as component or group/component")
 			continue
 		}
 		e.DependsOn = append(e.DependsOn, n.Text)

@@ -21,7 +21,7 @@ func (h *Hub) Static(owner string) []*object.Object {
 			brings[p.Key()] = true
 		}
 		if o.Engine == owner && (o.Application() && o.Parent != nil || flux.OfArtifact(o)) {
-			out = append(out, o.Unsteered())
+			out = append(out, o.Unsteered().WithoutDigest())
 		}
 		return true
 	})

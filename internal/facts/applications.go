@@ -36,7 +36,16 @@ type Application struct {
 	// Grant reports that it has no component, but delivers the ownership grant of Group to Cluster
 	// (package doc, rule 5).
 	Grant bool
+	// Digest is that of the parameter set that made the Application (DigestAnnotation); empty where
+	// its template does not write it.
+	Digest string
+	// Healthy reports that the engine shows the Application as synced and healthy, and has looked
+	// at it since the digest was written.
+	Healthy bool
 }
+
+// DigestAnnotation has the digest of an Application's parameter set.
+const DigestAnnotation = "argosy.dev/digest"
 
 // applications are sorted by cluster, then name.
 type applications struct {
@@ -54,6 +63,16 @@ func (s Set) WithApplications(apps ...Application) Set {
 	s.applications = newApplications(apps)
 	return s
 }
+
+// WithHealth returns the set as one that knows which of its Applications are healthy.
+func (s Set) WithHealth() Set {
+	s.health = true
+	return s
+}
+
+// KnowsHealth reports whether it is known which Applications are healthy: where none is, that is a
+// fact, too.
+func (s Set) KnowsHealth() bool { return s.health && s.applications != nil }
 
 // newApplications sorts them; of several of one kind with one name the last counts.
 func newApplications(apps []Application) *applications {

@@ -47,6 +47,7 @@ type Set struct {
 	applications *applications // Argo CD's; nil when nothing is known of them
 	helmReleases *applications // Flux's; likewise
 	grants       *grants       // nil where nobody watches them
+	health       bool          // Application.Healthy is known
 }
 
 // NewSet makes a set of clusters; closed as in Set.Closed.
@@ -73,13 +74,13 @@ func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.clusters)) }
 // WithClusters is a set of other clusters, with all else as it is.
 func (s Set) WithClusters(clusters ...Cluster) Set {
 	out := NewSet(s.Closed, clusters...)
-	out.applications, out.helmReleases, out.grants = s.applications, s.helmReleases, s.grants
+	out.applications, out.helmReleases, out.grants, out.health = s.applications, s.helmReleases, s.grants, s.health
 	return out
 }
 
 // Equal reports whether two sets say the same.
 func (s Set) Equal(t Set) bool {
-	return s.EqualClusters(t) && s.EqualGrants(t) && s.applications.equal(t.applications) && s.helmReleases.equal(t.helmReleases)
+	return s.health == t.health && s.EqualClusters(t) && s.EqualGrants(t) && s.applications.equal(t.applications) && s.helmReleases.equal(t.helmReleases)
 }
 
 // EqualClusters reports whether two sets say the same of clusters, whatever they say of

@@ -45,7 +45,7 @@ func TestParseErrors(t *testing.T) {
 		"cluster: []\n":                               `f:1:1: key "cluster": not known in the facts file; did you mean "clusters"?`,
 		"applications: [{cluster: x}]\n":              `f:1:16: key "name": missing or empty; expected the application's name`,
 		"applications: [{name: a}, {name: a}]\n":      `f:1:27: application "a": listed twice, first at f:1:16; expected each application once`,
-		"applications: [{name: a, finalizer: x}]\n":   `f:1:26: key "finalizer": not known in application 1; expected one of name, cluster, group, component, release, cascade, controller, grant`,
+		"applications: [{name: a, finalizer: x}]\n":   `f:1:26: key "finalizer": not known in application 1; expected one of name, cluster, group, component, release, cascade, controller, grant, digest, healthy`,
 		"applications: [{name: a, cascade: maybe}]\n": `f:1:35: key "cascade": "maybe"; expected true or false`,
 		"helmReleases: [{name: a}, {name: a}]\n":      `f:1:27: HelmRelease "a": listed twice, first at f:1:16; expected each HelmRelease once`,
 		"helmReleases: [{name: a, controller: x}]\n":  `f:1:26: key "controller": not known in HelmRelease 1; expected one of name, cluster, group, component, release, cascade, owner, suspended`,

@@ -11,7 +11,7 @@ import (
 // Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, closed (only the clusters
 // listed are registered), clusters with name, server, labels and annotations; and, if it is about
 // engines, too, applications with name, cluster, group, component, release,
-// cascade, controller and grant, and helmReleases with name, cluster, group, component, release,
+// cascade, controller, grant, digest and healthy, and helmReleases with name, cluster, group, component, release,
 // owner, cascade and suspended; kustomizations have the same keys. The error
 // is a problem.List of all problems.
 func Parse(file string, data []byte) (Set, error) { return Join(File{file, data}) }
@@ -45,6 +45,7 @@ func Join(files ...File) (Set, error) {
 	set := NewSet(j.closed.value, j.clusters.all...)
 	if j.hasApplications {
 		set = set.WithApplications(j.applications.all...)
+		set.health = j.hasHealth
 	}
 	if j.hasReleases {
 		set = set.WithHelmReleases(append(j.releases.all, j.custom.all...)...)
@@ -57,6 +58,8 @@ type joiner struct {
 	clusters                       itemsOf[Cluster]
 	applications, releases, custom itemsOf[Application]
 	hasApplications, hasReleases   bool
+	// hasHealth reports that an Application says whether it is healthy.
+	hasHealth bool
 	// closed and engines are those of the first file.
 	closed, engines item[bool]
 }
@@ -76,13 +79,16 @@ func (j *joiner) read(file int, f File) error {
 	root.Const("apiVersion", "argosy.dev/v1alpha1")
 	root.Const("kind", "Facts")
 	in := reader{r: r, doc: doc, file: file}
+	for _, node := range root.List("applications") {
+		j.hasHealth = j.hasHealth || node.Get("healthy") != nil
+	}
 	for i, node := range root.List("clusters") {
 		m := r.Map(node, fmt.Sprintf("cluster %d", i+1))
 		m.Known("name", "server", "labels", "annotations")
 		c := Cluster{Name: m.String("name"), Server: m.String("server"), Labels: m.StringMap("labels"), Annotations: m.StringMap("annotations")}
 		add(in, &j.clusters, node, c.Name, c, Cluster.difference)
 	}
-	in.engine(&j.applications, "", root.List("applications"), "controller", "grant")
+	in.engine(&j.applications, "", root.List("applications"), "controller", "grant", "digest", "healthy")
 	in.engine(&j.releases, "", root.List("helmReleases"), "owner", "suspended")
 	in.engine(&j.custom, Kustomization, root.List("kustomizations"), "owner", "suspended")
 	applications, releases := root.Has("applications"), root.Has("helmReleases") || root.Has("kustomizations")
@@ -107,7 +113,7 @@ func (in reader) engine(to *itemsOf[Application], kind string, nodes []*yamldoc.
 		a := Application{
 			Name: m.String("name"), Kind: kind, Cluster: m.String("cluster"), Group: m.String("group"), Component: m.String("component"),
 			Release: m.String("release"), Owner: m.String("owner"), Cascade: m.Bool("cascade", false), Suspended: m.Bool("suspended", false),
-			Controller: m.String("controller"), Grant: m.Bool("grant", false),
+			Controller: m.String("controller"), Grant: m.Bool("grant", false), Digest: m.String("digest"), Healthy: m.Bool("healthy", false),
 		}
 		add(in, to, node, a.Name, a, Application.difference)
 	}

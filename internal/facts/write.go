@@ -30,7 +30,13 @@ func (s Set) File() ([]byte, error) {
 		root["closed"] = true
 	}
 	if s.applications != nil {
-		root["applications"] = items(s.applications.sorted, "")
+		all := items(s.applications.sorted, "")
+		if s.health { // where it is known, each says it
+			for i, a := range s.applications.sorted {
+				all[i].(map[string]any)["healthy"] = a.Healthy //nolint:forcetypeassert // by items
+			}
+		}
+		root["applications"] = all
 	}
 	if s.helmReleases != nil {
 		root["helmReleases"] = items(s.helmReleases.sorted, "")
@@ -53,6 +59,7 @@ func items(all []Application, kind string) []any {
 		item := map[string]any{"name": a.Name}
 		for key, value := range map[string]string{
 			"cluster": a.Cluster, "group": a.Group, "component": a.Component, "release": a.Release, "owner": a.Owner, "controller": a.Controller,
+			"digest": a.Digest,
 		} {
 			if value != "" {
 				item[key] = value

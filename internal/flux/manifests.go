@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -87,8 +88,10 @@ func byName(all []paramset.ComponentSet) components {
 // cluster. Flux knows no other order; what waits for the other kind fails, and is tried again.
 func (all components) dependsOn(c paramset.ComponentSet) []paramset.ComponentSet {
 	var out []paramset.ComponentSet
-	for _, name := range c.DependsOn {
-		if other, runs := all[[2]string{c.Name, name}]; runs && other.Kind == c.Kind && !slices.ContainsFunc(out, func(o paramset.ComponentSet) bool { return o.Component == name }) {
+	for _, text := range c.DependsOn {
+		d := lifecycle.ParseDependency(text)
+		other, runs := all[[2]string{c.Name, d.Component}]
+		if runs && d.Is(other.Group, other.Component) && other.Kind == c.Kind && !slices.ContainsFunc(out, func(o paramset.ComponentSet) bool { return o.Component == d.Component }) {
 			out = append(out, other)
 		}
 	}

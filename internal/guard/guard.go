@@ -34,6 +34,9 @@ type Options struct {
 	Store *state.Store
 	// Responses cache those of states; default a cache of its own.
 	Responses *response.Cache
+	// Compose returns a response as it may be given now: with what waits for something else as it
+	// was. Default: as it is.
+	Compose func(st *fleetstate.State, r query.Query, desired *response.Response) (*response.Response, error)
 	// Approved is called once for each removal of a served state that an approval lets pass, with
 	// the approval's position; default none.
 	Approved func(st *fleetstate.State, hub string, r lifecycle.Removal, approval problem.Pos)
@@ -69,6 +72,11 @@ func New(o Options) (*Guard, error) {
 	if o.Responses == nil {
 		o.Responses = new(response.Cache)
 	}
+	if o.Compose == nil {
+		o.Compose = func(_ *fleetstate.State, _ query.Query, desired *response.Response) (*response.Response, error) {
+			return desired, nil
+		}
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -81,7 +89,7 @@ func New(o Options) (*Guard, error) {
 // Response returns the state's response to a query of Argo CD. The error is the state's own
 // *queryerr.Error, or a *Refusal.
 func (g *Guard) Response(st *fleetstate.State, r query.Query) (*response.Response, error) {
-	response, err := g.o.Responses.Get(st, r)
+	response, err := g.composed(st, r)
 	if err != nil {
 		return nil, err
 	}
@@ -106,14 +114,30 @@ func (g *Guard) Inputs(st *fleetstate.State, r query.Query) ([]byte, error) {
 // Fingerprint returns a text that is the same for two states whose responses to a query differ in
 // the revision alone.
 func (g *Guard) Fingerprint(st *fleetstate.State, r query.Query) string {
-	response, err := g.o.Responses.Get(st, r)
+	desired, err := g.o.Responses.Get(st, r)
 	if err != nil {
 		return g.o.Responses.Fingerprint(st, r)
 	}
-	if v := g.judge(proposal{st, r, response, forArgoCD}); v.err != nil {
+	composed, err := g.o.Compose(st, r, desired)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	if v := g.judge(proposal{st, r, composed, forArgoCD}); v.err != nil {
 		return "error: " + v.err.Error()
 	}
+	if composed != desired {
+		return composed.Fingerprint()
+	}
 	return g.o.Responses.Fingerprint(st, r)
+}
+
+// composed is a response before it is judged.
+func (g *Guard) composed(st *fleetstate.State, r query.Query) (*response.Response, error) {
+	desired, err := g.o.Responses.Get(st, r)
+	if err != nil {
+		return nil, err
+	}
+	return g.o.Compose(st, r, desired)
 }
 
 // allow lets a response be given or refuses it, and remembers which.

@@ -1,8 +1,10 @@
 package hub
 
 import (
+	"bytes"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,6 +39,12 @@ func trimApplication(o any) (any, error) {
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
 		Labels: only(m.Labels, clusterLabel, groupLabel, componentLabel, releaseLabel, facts.GrantLabel),
 	}
+	if digest := m.Annotations[facts.DigestAnnotation]; digest != "" || isLookedAt(m) {
+		out.Annotations = map[string]string{facts.DigestAnnotation: digest}
+		if isLookedAt(m) {
+			out.Annotations[lookedAt] = "true"
+		}
+	}
 	if slices.ContainsFunc(m.Finalizers, isCascading) {
 		out.Finalizers = []string{cascading}
 	}
@@ -45,6 +53,34 @@ func trimApplication(o any) (any, error) {
 		out.OwnerReferences = []metav1.OwnerReference{{APIVersion: applicationSets.GroupVersion().String(), Kind: applicationSetKind, Name: name, Controller: &controls}}
 	}
 	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
+}
+
+// lookedAt marks the metadata of an Application that Argo CD has looked at since its digest was
+// written.
+const lookedAt = "looked-at"
+
+// isLookedAt reports whether Argo CD has written an Application's status after the ApplicationSet
+// controller has written its digest: until then the status is about what was there before. The API
+// server notes when a manager has changed its fields, in seconds. Where it does not say, or where
+// one manager has both, the status counts.
+func isLookedAt(m *metav1.PartialObjectMetadata) bool {
+	var status, digest time.Time
+	for _, f := range m.ManagedFields {
+		if f.FieldsV1 == nil || f.Time == nil {
+			continue
+		}
+		hasStatus, hasDigest := bytes.Contains(f.FieldsV1.Raw, []byte(`"f:status"`)), bytes.Contains(f.FieldsV1.Raw, []byte(`"f:`+facts.DigestAnnotation+`"`))
+		if hasStatus && hasDigest {
+			return true
+		}
+		if hasStatus && f.Time.After(status) {
+			status = f.Time.Time
+		}
+		if hasDigest && f.Time.After(digest) {
+			digest = f.Time.Time
+		}
+	}
+	return digest.IsZero() || status.After(digest)
 }
 
 // controller is the name of the ApplicationSet that controls an Application, "" when none does.
@@ -62,7 +98,8 @@ func isCascading(finalizer string) bool {
 	return finalizer == cascading || strings.HasPrefix(finalizer, cascading+"/")
 }
 
-// application makes a fact of an Application.
+// application makes a fact of an Application. It is healthy if its status counts, and the status is
+// healthy, which readApplications knows.
 func application(o any) (facts.Application, bool) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok || m.Labels[clusterLabel] == "" {
@@ -71,7 +108,7 @@ func application(o any) (facts.Application, bool) {
 	return facts.Application{
 		Name: m.Name, Cluster: m.Labels[clusterLabel], Group: m.Labels[groupLabel], Component: m.Labels[componentLabel],
 		Release: m.Labels[releaseLabel], Cascade: slices.ContainsFunc(m.Finalizers, isCascading), Controller: controller(m),
-		Grant: m.Labels[facts.GrantLabel] != "",
+		Grant: m.Labels[facts.GrantLabel] != "", Digest: m.Annotations[facts.DigestAnnotation], Healthy: m.Annotations[lookedAt] != "",
 	}, true
 }
 
@@ -83,13 +120,18 @@ func sameApplication(old, updated any) bool {
 	return a == b
 }
 
-// readApplications makes facts of all Applications.
-func readApplications(objects []any) []facts.Application {
+// readApplications makes facts of all Applications and their statuses.
+func readApplications(objects []any, isHealthyAt func(name, version string) bool) []facts.Application {
 	out := make([]facts.Application, 0, len(objects))
 	for _, o := range objects {
-		if a, ok := application(o); ok {
-			out = append(out, a)
+		a, ok := application(o)
+		if !ok {
+			continue
 		}
+		if m, is := o.(*metav1.PartialObjectMetadata); is && a.Healthy {
+			a.Healthy = isHealthyAt(a.Name, m.ResourceVersion)
+		}
+		out = append(out, a)
 	}
 	return out
 }

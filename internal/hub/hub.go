@@ -59,6 +59,7 @@ type State struct {
 // Hub watches the cluster Secrets and the Applications of one namespace.
 type Hub struct {
 	secrets, applications *follower
+	statuses              *Statuses
 	dirty                 trigger.Trigger
 
 	state atomic.Pointer[State]
@@ -96,7 +97,12 @@ func New(o Options) (*Hub, error) {
 		what: "applications", permission: "list and watch on applications.argoproj.io", selector: clusterLabel,
 		trim: trimApplication, same: sameApplication,
 	})
-	return h, err
+	o.Log = nil // the follower logs what both lack
+	statuses, failed := NewApplicationStatuses(o)
+	if h.statuses = statuses; failed == nil {
+		h.statuses.all[0].moved = h.dirty.Fire
+	}
+	return h, errors.Join(err, failed)
 }
 
 // defaults fills in missing options.
@@ -109,6 +115,9 @@ func (o *Options) defaults() error {
 	return nil
 }
 
+// Statuses are those of the Applications. Run keeps them up to date.
+func (h *Hub) Statuses() *Statuses { return h.statuses }
+
 // State returns what is known now; its contents must not be changed.
 func (h *Hub) State() State { return *h.state.Load() }
 
@@ -118,6 +127,7 @@ func (h *Hub) Run(ctx context.Context) {
 	defer wg.Wait()
 	wg.Go(func() { h.secrets.run(ctx) })
 	wg.Go(func() { h.applications.run(ctx) })
+	wg.Go(func() { h.statuses.Run(ctx) })
 	for settled(ctx, h.dirty) {
 		h.update()
 	}
@@ -169,7 +179,7 @@ func (h *Hub) update() {
 		maps.Copy(h.known, clusters)
 		set := facts.NewSet(true, slices.Collect(maps.Values(h.known))...)
 		if known {
-			set = set.WithApplications(readApplications(h.applications.objects())...)
+			set = set.WithApplications(readApplications(h.applications.objects(), h.statuses.all[0].isHealthyAt)...).WithHealth()
 		}
 		if !set.Equal(old.Facts) {
 			next.Facts, changed = set, true

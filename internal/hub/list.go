@@ -26,7 +26,7 @@ const (
 )
 
 // List requests once what a Hub and a Flux watch, and makes the same facts of it, from metadata
-// alone (rule 1). What it cannot get is an error.
+// alone (rule 1), without the health of Applications. What it cannot get is an error.
 func List(ctx context.Context, o Options, also Also) (facts.Set, []problem.Problem, error) {
 	if err := o.defaults(); err != nil {
 		return facts.Set{}, nil, err
@@ -47,7 +47,7 @@ func List(ctx context.Context, o Options, also Also) (facts.Set, []problem.Probl
 	if also.Applications {
 		set = set.WithApplications(readApplications(l.list(ctx, applications, followed{
 			what: "applications", permission: "list on applications.argoproj.io", namespace: o.Namespace, selector: clusterLabel, trim: trimApplication,
-		}))...)
+		}), func(string, string) bool { return false })...)
 	}
 	if also.FluxNamespace != "" {
 		flux := func(what string, r schema.GroupVersionResource, kind string) []facts.Application {

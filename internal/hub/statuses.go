@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -37,16 +38,29 @@ type statusTable struct {
 	stop     context.CancelFunc
 	requests context.Context //nolint:containedctx // list and watch functions of client-go have none
 
+	// moved is called, without blocking, when an object has become healthy or has ceased to be.
+	moved func()
+
 	mu      sync.RWMutex
 	columns []string
-	byName  map[string]*Status
+	byName  map[string]seen
 	changes uint64
+	awaited map[string]uint64
 	shared  map[Status]*Status
 	synced  bool
 	denied  bool
 	failed  error
 	since   time.Time
 }
+
+// seen is the status of an object at a version.
+type seen struct {
+	*Status
+	version uint64
+}
+
+// isHealthy reports whether the engine has nothing left to do.
+func (s *Status) isHealthy() bool { return s != nil && s.Sync == "Synced" && s.Health == "Healthy" }
 
 // NewApplicationStatuses watches Argo CD's Applications.
 func NewApplicationStatuses(o Options) (*Statuses, error) {
@@ -65,7 +79,7 @@ func newStatusTable(o Options, of schema.GroupVersionResource, selector string, 
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	t := &statusTable{resource: of, read: read, byName: map[string]*Status{}, shared: map[Status]*Status{}}
+	t := &statusTable{resource: of, read: read, moved: func() {}, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
 	t.followed = followed{what: "status of " + of.Resource, namespace: o.Namespace, selector: selector, log: o.Log}
 	config := columnsOnly(o.Config, path.Join("/apis", of.Group, of.Version, "namespaces", o.Namespace, of.Resource))
 	config.GroupVersion, config.APIPath = &schema.GroupVersion{Group: of.Group, Version: of.Version}, "/apis"
@@ -112,8 +126,8 @@ func (s *Statuses) Of(name string) (Status, bool) {
 		t.mu.RLock()
 		found := t.byName[name]
 		t.mu.RUnlock()
-		if found != nil {
-			return *found, true
+		if found.Status != nil {
+			return *found.Status, true
 		}
 	}
 	return Status{}, false
@@ -143,6 +157,22 @@ func (s *Statuses) Silent() (since time.Time, err error) {
 	return time.Time{}, nil
 }
 
+// isHealthyAt reports whether an object was healthy at a version, or at a later one. A table and
+// the metadata arrive apart: if the table is behind, moved is called when it is not any more.
+func (t *statusTable) isHealthyAt(name, version string) bool {
+	at, err := strconv.ParseUint(version, 10, 64)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil || t.failed != nil {
+		return false
+	}
+	if t.byName[name].version < at {
+		t.awaited[name] = at
+		return false
+	}
+	return t.byName[name].isHealthy()
+}
+
 // run follows until the context ends.
 func (t *statusTable) run(ctx context.Context) {
 	defer context.AfterFunc(ctx, t.stop)()
@@ -166,7 +196,7 @@ func (t *statusTable) list(o metav1.ListOptions) (runtime.Object, error) {
 	t.learn(table)
 	out := &metav1.PartialObjectMetadataList{ListMeta: table.ListMeta}
 	for i := range table.Rows {
-		out.Items = append(out.Items, *t.object(&table.Rows[i], ""))
+		out.Items = append(out.Items, *t.object(&table.Rows[i], table.ResourceVersion))
 	}
 	return out, nil
 }
@@ -228,6 +258,9 @@ func (t *statusTable) report(err error) {
 	}
 	t.failed, t.denied = failed, !t.synced && isDenied(err)
 	t.mu.Unlock()
+	if changed {
+		t.moved()
+	}
 	if changed && failed != nil {
 		t.log.LogAttrs(t.requests, slog.LevelWarn, "kubernetes cannot be asked", slog.Any("problem", failed), slog.Any("error", err))
 	}
@@ -282,10 +315,17 @@ func (s statusStore) put(o any) {
 		shared = &status
 		s.shared[status] = shared
 	}
-	if s.byName[m.Name] != shared {
+	version, _ := strconv.ParseUint(m.ResourceVersion, 10, 64)
+	awaited, is := s.awaited[m.Name]
+	was := s.byName[m.Name]
+	if was.isHealthy() != shared.isHealthy() || is && version >= awaited {
+		delete(s.awaited, m.Name)
+		s.moved()
+	}
+	if was.Status != shared {
 		s.changes++
 	}
-	s.byName[m.Name] = shared
+	s.byName[m.Name] = seen{shared, version}
 }
 
 // maxStatuses bounds the different statuses that are remembered.
@@ -309,6 +349,7 @@ func (s statusStore) Delete(o any) error {
 		defer s.mu.Unlock()
 		delete(s.byName, m.Name)
 		s.changes++
+		delete(s.awaited, m.Name)
 	}
 	return nil
 }
@@ -317,11 +358,13 @@ func (s statusStore) Delete(o any) error {
 func (s statusStore) Replace(all []any, _ string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.byName, s.synced = make(map[string]*Status, len(all)), true
+	s.byName, s.synced = make(map[string]seen, len(all)), true
 	s.changes++
+	clear(s.awaited)
 	for _, o := range all {
 		s.put(o)
 	}
+	s.moved()
 	return nil
 }
 

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -153,5 +155,68 @@ func TestStatusOfColumns(t *testing.T) {
 		if got := c.read(c.cells); got != c.want {
 			t.Errorf("%v: %+v, want %+v", c.cells, got, c.want)
 		}
+	}
+}
+
+// TestHealthCountsAfterTheDigest: a status that Argo CD wrote before the ApplicationSet controller
+// wrote the digest, or in the same second, is about what was there before. (P1)
+func TestHealthCountsAfterTheDigest(t *testing.T) {
+	const (
+		digest = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:spec":{}}`
+		status = `{"f:status":{"f:sync":{}}}`
+		both   = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:status":{}}`
+	)
+	at := func(second int, fields string) metav1.ManagedFieldsEntry {
+		when := metav1.Unix(int64(second), 0)
+		return metav1.ManagedFieldsEntry{Time: &when, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+	}
+	for name, c := range map[string]struct {
+		fields []metav1.ManagedFieldsEntry
+		want   bool
+	}{
+		"before":           {[]metav1.ManagedFieldsEntry{at(5, status), at(6, digest)}, false},
+		"the same second":  {[]metav1.ManagedFieldsEntry{at(6, status), at(6, digest)}, false},
+		"after":            {[]metav1.ManagedFieldsEntry{at(7, status), at(6, digest)}, true},
+		"no status":        {[]metav1.ManagedFieldsEntry{at(6, digest)}, false},
+		"no digest":        {[]metav1.ManagedFieldsEntry{at(5, status)}, true},
+		"one manager":      {[]metav1.ManagedFieldsEntry{at(6, both)}, true},
+		"nothing is known": {nil, true},
+	} {
+		if got := isLookedAt(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.fields}}); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestHealthOfAnOlderVersionDoesNotCount: the columns that are behind the metadata are waited for.
+// (P1)
+func TestHealthOfAnOlderVersionDoesNotCount(t *testing.T) {
+	moved := 0
+	table := &statusTable{read: applicationStatus, moved: func() { moved++ }, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
+	row := func(version, health string) {
+		cells := map[string]string{"Name": "dns-one", "Sync Status": "Synced", "Health Status": health}
+		if err := (statusStore{table}).Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "dns-one", ResourceVersion: version, Annotations: cells}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	row("5", "Healthy")
+	if moved != 1 || !table.isHealthyAt("dns-one", "5") || table.isHealthyAt("dns-one", "7") {
+		t.Fatalf("at 5: %d", moved)
+	}
+	row("6", "Healthy") // is not what is waited for
+	if moved != 1 || table.isHealthyAt("dns-one", "7") {
+		t.Fatalf("at 6: %d", moved)
+	}
+	row("7", "Healthy")
+	if moved != 2 || !table.isHealthyAt("dns-one", "7") {
+		t.Fatalf("at 7: %d", moved)
+	}
+	row("8", "Progressing")
+	if moved != 3 || table.isHealthyAt("dns-one", "7") || table.isHealthyAt("dns-two", "1") {
+		t.Fatalf("at 8: %d", moved)
+	}
+	table.failed = errors.New("away")
+	if row("9", "Healthy"); table.isHealthyAt("dns-one", "9") {
+		t.Error("it counts while the API server is silent")
 	}
 }

@@ -123,7 +123,7 @@ func (l *linter) member(m *fleet.Member) {
 					l.component(c, name, component)
 					l.deploys(m, name, component, r)
 					l.deployable(component, r)
-					l.dependencies(c, component, r)
+					l.dependencies(c, name, component, r)
 					l.listed(c, g, component, r)
 				}
 			}

@@ -126,12 +126,48 @@ func TestConflictsOfSharedLayersAreFoundOnce(t *testing.T) {
 	}
 }
 
+// TestDependencyCycleNamesBothPlaces: components that wait for each other are an error at each of
+// them, over levels and further components, too. (P3)
+func TestDependencyCycleNamesBothPlaces(t *testing.T) {
+	const level = "addons/tenants/retail/defaults/application-sets/addons.yaml"
+	entry := func(name, dependsOn string) string {
+		return name + ": {enabled: true, dependsOn: [" + dependsOn + "], " + fleettest.DNSChart + "}\n"
+	}
+	for name, c := range map[string]struct {
+		files fleettest.Tree
+		want  string
+	}{
+		"itself": {
+			fleettest.Tree{fleettest.SystemCatalog: entry("a", "addons/a")},
+			fleettest.SystemCatalog + `:1:31: dependsOn of component "a": "addons/a" leads back to it: neither would ever be deployed; expected an order`,
+		},
+		"two levels": {
+			fleettest.Tree{fleettest.SystemCatalog: entry("a", "b") + entry("b", ""), level: "b:  {dependsOn: [addons/a]}\n"},
+			fleettest.SystemCatalog + `:1:31: dependsOn of component "a": "b" leads back to it, by dependsOn of component "b" at ` + level + `:1:17: neither would ever be deployed; expected an order` +
+				"\n" + level + `:1:17: dependsOn of component "b": "addons/a" leads back to it, by dependsOn of component "a" at ` + fleettest.SystemCatalog + `:1:31: neither would ever be deployed; expected an order`,
+		},
+		"no cycle": {fleettest.Tree{fleettest.SystemCatalog: entry("a", "b, c") + entry("b", "c") + entry("c", "")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, p := range lint.Run(querytest.Build(t, fleettest.Small().With(c.files))) {
+				if p.Severity == problem.Error {
+					got = append(got, p.Error())
+				}
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // A name of dependsOn that no catalog has is a warning, with a hint.
 func TestLintOfDependencies(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\nquotas: {enabled: true, " + fleettest.DNSChart + ", dependsOn: [dsn, dns]}\n",
 	})))
-	want := `no-effect ` + fleettest.SystemCatalog + `:2:105: dependsOn of component "quotas": names "dsn", which no catalog has; expected components of the same cluster, by their names alone; did you mean "dns"?`
+	want := `no-effect ` + fleettest.SystemCatalog + `:2:105: dependsOn of component "quotas": names "dsn", which no catalog has; expected components of the same cluster, as component or group/component; did you mean "dns"?`
 	if got := querytest.Problems(lint.Run(st)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

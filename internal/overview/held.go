@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/order"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
@@ -24,11 +25,12 @@ const (
 	HeldRemoval     = "refused-removal"
 	HeldQuarantine  = "quarantined"
 	HeldHandover    = "pending-hand-over"
+	HeldDependency  = "waiting"
 	HeldDraining    = "draining"
 	maxHeldClusters = 50
 )
 
-var heldKinds = []string{HeldSource, HeldCommit, HeldFacts, HeldTenant, HeldRemoval, HeldQuarantine, HeldHandover, HeldDraining}
+var heldKinds = []string{HeldSource, HeldCommit, HeldFacts, HeldTenant, HeldRemoval, HeldQuarantine, HeldHandover, HeldDependency, HeldDraining}
 
 // Held lists all that does not follow the newest commit, and what frees it.
 type Held struct {
@@ -72,7 +74,7 @@ const withheld = "the reason names what is outside of this token's scope; the pl
 
 // Held lists what is held back of the clusters that a scope sees. Complete scopes see the texts of
 // the repository as a whole, too.
-func (x *Index) Held(scope Scope, complete bool, status refresh.Status, refused []guard.RefusedRemoval) Held {
+func (x *Index) Held(scope Scope, complete bool, status refresh.Status, refused []guard.RefusedRemoval, waits func(*fleetstate.State) []order.Wait) Held {
 	h := heldList{x: x, scope: scope, complete: complete, since: map[fleetstate.ID]time.Time{}}
 	for _, q := range status.Quarantined {
 		h.since[fleetstate.ID{Hub: q.Hub, Name: q.Member}] = q.Since
@@ -88,6 +90,9 @@ func (x *Index) Held(scope Scope, complete bool, status refresh.Status, refused 
 	}
 	for _, q := range x.st.Quarantined("") {
 		h.quarantine(q)
+	}
+	for _, w := range waits(x.st) {
+		h.dependency(w)
 	}
 	for _, r := range x.rows {
 		if visible(scope, r.cluster) {
@@ -256,6 +261,22 @@ func (h *heldList) handover(c *fleetstate.Cluster) {
 		}
 		h.out = append(h.out, b)
 	}
+}
+
+// dependency is a component that waits for another one.
+func (h *heldList) dependency(w order.Wait) {
+	c := h.x.st.Cluster(w.Hub, w.Cluster)
+	if c == nil || !visible(h.scope, c) || !h.scope.SeesGroup(w.Group) {
+		return
+	}
+	b := HeldBack{
+		Kind: HeldDependency, Hub: w.Hub, Tenant: c.Member.Tenant, Clusters: []string{w.Cluster}, Component: w.Group + "/" + w.Component,
+		Problem: "waits for " + w.For + ": " + w.Reason, Frees: w.For + " is healthy on the cluster with what the newest commit says",
+	}
+	if w.Removal {
+		b.Frees = w.For + " is removed from the cluster"
+	}
+	h.out = append(h.out, b)
 }
 
 func (h *heldList) draining(c *fleetstate.Cluster) {

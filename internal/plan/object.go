@@ -227,7 +227,9 @@ func fieldsOf(b, a *object.Object) []Difference {
 	return out
 }
 
-func fieldTree(o *object.Object) *yamldoc.Node { return yamldoc.FromAny(nil, withValues(o.Tree, "")) }
+func fieldTree(o *object.Object) *yamldoc.Node {
+	return yamldoc.FromAny(nil, withValues(o.WithoutDigest().Tree, ""))
+}
 
 // withValues is a tree with `helm.values` parsed, so that one changed line is one difference.
 func withValues(v any, key string) any {

@@ -62,6 +62,9 @@ func (e encodedSet) total() total {
 	if e.hole > 0 {
 		t.holes = 1
 	}
+	if len(e.subject.dependsOn) > 0 || e.subject.IsRemoval {
+		t.ordered = 1
+	}
 	return t
 }
 

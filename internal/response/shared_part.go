@@ -31,11 +31,13 @@ type total struct {
 	paramset.Tally
 	holes int // sets that lack the revision
 	size  int // in bytes, of all sets without the revision and without what is between them
+	// ordered are the sets of components that depend on others, or that are removed.
+	ordered int
 }
 
 func (t *total) add(other total) {
 	t.Tally.Add(other.Tally)
-	t.holes, t.size = t.holes+other.holes, t.size+other.size
+	t.holes, t.size, t.ordered = t.holes+other.holes, t.size+other.size, t.ordered+other.ordered
 }
 
 // newPart puts a part together.

@@ -15,6 +15,8 @@ type subject struct {
 	lifecycle.Item
 	// clusters are those on the release, in view Releases.
 	clusters []string
+	// dependsOn are those of a component.
+	dependsOn []string
 }
 
 // subjectOf returns the subject of a set.
@@ -24,6 +26,7 @@ func subjectOf(s paramset.Set) subject {
 	switch s := s.(type) {
 	case *paramset.ComponentSet:
 		out.Group, out.Component, out.Release, out.IsRemoval = s.Group, s.Component, s.Release, s.Deletion == fleet.Cascade
+		out.dependsOn = s.DependsOn
 	case *paramset.MemberSet:
 		out.Group, out.Component, out.IsRemoval = fleetstate.FleetGroup, fleetstate.Registration, s.Deletion == fleet.Cascade
 	case *paramset.AgentSet:

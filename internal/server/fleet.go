@@ -7,6 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/order"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -21,6 +22,8 @@ type Fleet struct {
 	Clusters []inventory.Summary `json:"clusters"`
 	// RefusedRemovals are the responses beyond the removal budget, with their removals.
 	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
+	// Waiting are the components that wait for others of their cluster.
+	Waiting []order.Wait `json:"waiting"`
 }
 
 // Restriction is a token's scope; absent keys are not restricted.
@@ -41,7 +44,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denial(bearerOf(r).Hub(hub)); f != nil {
 		return f
 	}
-	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []inventory.Summary{}, RefusedRemovals: []guard.RefusedRemoval{}}
+	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []inventory.Summary{}, RefusedRemovals: []guard.RefusedRemoval{}, Waiting: []order.Wait{}}
 	if only := bearerOf(r).Restricted(); only != nil {
 		body.RestrictedTo = &Restriction{Hubs: only.Hubs, Owners: only.Owners, Tenants: only.Tenants}
 	}
@@ -69,6 +72,12 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 			}
 		}
 		body.RefusedRemovals = append(body.RefusedRemovals, refused)
+	}
+	for _, wait := range s.order.Waits(st) {
+		m := st.Fleet.Member(wait.Hub, wait.Cluster)
+		if (hub == "" || wait.Hub == hub) && m != nil && bearerOf(r).Sees(m.Hub, m.Name, m.Tenant) {
+			body.Waiting = append(body.Waiting, wait)
+		}
 	}
 	respond(w, http.StatusOK, encode(body))
 	return nil

@@ -39,6 +39,24 @@ func requesters(o Options) func() map[string]guard.Queries {
 	}
 }
 
+// orderedQueries returns a function for the queries of all ApplicationSets of this service, by
+// name, nil without ApplicationSets.
+func orderedQueries(o Options) func() map[string][]query.Query {
+	if o.ApplicationSets == nil {
+		return nil
+	}
+	all := requesters(o)
+	return func() map[string][]query.Query {
+		out := map[string][]query.Query{}
+		for name, qs := range all() {
+			if qs.Complete || len(qs.Requests) > 0 {
+				out[name] = qs.Requests
+			}
+		}
+		return out
+	}
+}
+
 // queriesOf returns the queries of an ApplicationSet.
 func queriesOf(o Options, s appsets.ApplicationSet, complete bool) guard.Queries {
 	out := guard.Queries{Complete: complete && !s.Templated}

@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/ociregistry"
+	"github.com/argosy-hub/argosy/internal/order"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/tlsreload"
@@ -30,6 +31,7 @@ type Server struct {
 	refresher      *refresh.Refresher
 	guard          *guard.Guard
 	responses      *response.Cache
+	order          *order.Order
 	notifier       *appsets.Notifier       // nil without ApplicationSets
 	notifying      func()                  // ends the notifier
 	lastKnownFacts *refresh.LastKnownFacts // nil where they are not stored
@@ -79,9 +81,10 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.responses = new(response.Cache)
+	s.order = order.New(order.Options{Desired: s.responses.Get, Queries: orderedQueries(o)})
 	s.guard, err = guard.New(guard.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
-		Approved: s.auditApproval,
+		Approved: s.auditApproval, Compose: s.order.Compose,
 	})
 	if err != nil {
 		return nil, err
@@ -216,6 +219,9 @@ func (s *Server) Tokens() *access.Tokens { return s.tokens }
 
 // RefusedRemovals are the responses that are beyond the removal budget, with their removals.
 func (s *Server) RefusedRemovals() []guard.RefusedRemoval { return s.refusedRemovals(true) }
+
+// Waits are the components of a state that wait for others.
+func (s *Server) Waits(st *fleetstate.State) []order.Wait { return s.order.Waits(st) }
 
 // state returns the served state; 503 before there is one (G4).
 func (s *Server) state() (*fleetstate.State, *failure) {

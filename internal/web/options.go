@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/order"
 	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
@@ -29,6 +30,8 @@ type Options struct {
 	Tokens *access.Tokens
 	// Refused returns the responses beyond the removal budget; default none.
 	Refused func() []guard.RefusedRemoval
+	// Waits returns the components of a state that wait for others; default none.
+	Waits func(*fleetstate.State) []order.Wait
 	// Live returns what is known of the running components; default nothing.
 	Live func() overview.Live
 	// SourceURL is the address of a place in a file: a URL with {file}, {line} and {revision}, or
@@ -89,6 +92,9 @@ func New(o Options) (*Site, error) {
 	}
 	if o.Refused == nil {
 		o.Refused = func() []guard.RefusedRemoval { return nil }
+	}
+	if o.Waits == nil {
+		o.Waits = func(*fleetstate.State) []order.Wait { return nil }
 	}
 	if o.Live == nil {
 		o.Live = func() overview.Live { return overview.Live{} }

@@ -43,7 +43,7 @@ func why(q *request) (any, string, error) {
 }
 
 func held(q *request) (any, string, error) {
-	return q.index.Held(q.bearer, q.complete(), q.status, q.site.o.Refused()), "Held back", nil
+	return q.index.Held(q.bearer, q.complete(), q.status, q.site.o.Refused(), q.site.o.Waits), "Held back", nil
 }
 
 func outliers(q *request) (any, string, error) {

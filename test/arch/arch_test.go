@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"lifecycle"},
 	{"paramset"},
 	{"response"},
-	{"explain", "flux", "inventory", "secretscan"},
+	{"explain", "flux", "inventory", "order", "secretscan"},
 	{"expand", "factsfile", "lint"},
 	{"plan", "scaffold", "verify"},
 	{"access", "appsets", "externalsecrets", "guard", "ociregistry", "refresh"},

@@ -62,6 +62,16 @@ have, of which this release's catalog may know nothing.
 {{- end }}
 
 {{/*
+application-sets.applicationAnnotations: annotations of the Applications. By the digest of the
+parameter set the plugin knows which one an Application has, and whether it is healthy with it.
+*/}}
+{{- define "application-sets.applicationAnnotations" -}}
+{{- $own := ternary (dict "argosy.dev/digest" "{{ .digest }}") dict .plugin -}}
+{{- $all := include "application-sets.merge" (dict "base" $own "over" (.entry.annotations | default dict)) | fromYaml -}}
+{{- with $all }}{{ toYaml . }}{{ end -}}
+{{- end }}
+
+{{/*
 application-sets.metadata: the Application's metadata from its parameter set: `deletion: cascade`
 brings the cascading finalizer (D1), and `quarantine` the reason why its member is quarantined (absent
 from all other sets). Takes the metadata of the component's own patch, nothing if it has none. A key

@@ -39,3 +39,26 @@ func (o *Object) Unsteered() *Object {
 	}
 	return &Object{Engine: o.Engine, Tree: o.Template, Parent: o.Parent, Pos: o.Pos, Parameters: o.Parameters}
 }
+
+// digestAnnotation has the digest of an Application's parameter set (internal/facts).
+const digestAnnotation = "argosy.dev/digest"
+
+// WithoutDigest is an Application without the digest of its parameter set, which repeats what else
+// is in it, and counts where the plugin is asked alone.
+func (o *Object) WithoutDigest() *Object {
+	metadata, _ := o.Tree["metadata"].(manifest.Tree)
+	annotations, _ := metadata["annotations"].(manifest.Tree)
+	if _, has := annotations[digestAnnotation]; !has || !o.Application() {
+		return o
+	}
+	out := *o
+	out.digest, out.Sum = "", nil
+	out.Tree, metadata, annotations = manifest.Copy(o.Tree), manifest.Copy(metadata), manifest.Copy(annotations)
+	if delete(annotations, digestAnnotation); len(annotations) == 0 {
+		delete(metadata, "annotations")
+	} else {
+		metadata["annotations"] = annotations
+	}
+	out.Tree["metadata"] = metadata
+	return &out
+}

@@ -1,0 +1,74 @@
+package lifecycle
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+)
+
+// Dependency is a component of the same cluster that another one waits for (P1).
+type Dependency struct {
+	// Group is empty where the entry names the component alone.
+	Group, Component string
+}
+
+// ParseDependency reads an element of dependsOn: a component, or group/component.
+func ParseDependency(text string) Dependency {
+	group, component, qualified := strings.Cut(text, "/")
+	if !qualified {
+		return Dependency{Component: text}
+	}
+	return Dependency{group, component}
+}
+
+// String is the element of dependsOn.
+func (d Dependency) String() string { return strings.TrimPrefix(d.Group+"/"+d.Component, "/") }
+
+// Is reports whether the dependency names a component of a group.
+func (d Dependency) Is(group, component string) bool {
+	return d.Component == component && cmp.Or(d.Group, group) == group
+}
+
+// IsToRun reports whether the requester deploys a dependency to a cluster, by the catalogs that the
+// repository has. One that it does not deploy is not waited for.
+func (d Dependency) IsToRun(st *fleetstate.State, c *fleetstate.Cluster, requester string) bool {
+	if c.IsRetired() {
+		return false
+	}
+	for name, g := range c.Groups {
+		if d.Is(name, d.Component) && g.Has(d.Component) && MayDeploy(st, c, name, requester) && isEnabled(st, c, g, d.Component) {
+			return true
+		}
+	}
+	return false
+}
+
+func isEnabled(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group, component string) bool {
+	known, _ := st.GroupAsReleased(c, g).Component(component)
+	r, problems := st.ResolverOf(c).MergeEntry(known.Catalogs, component)
+	return len(problems) == 0 && r.Entry != nil && r.Entry.Enabled && r.Entry.Selector.Matches(c.Labels.All)
+}
+
+// RemovedBefore returns the components of a cluster that are removed before a component of a group
+// is: those that depend on it, are removed as well, and still have an Application (P2).
+func RemovedBefore(st *fleetstate.State, c *fleetstate.Cluster, group, component string) []string {
+	var out []string
+	for _, a := range st.Facts().ApplicationsOf(c.Member.Name) {
+		g := c.Groups[a.Group]
+		if g == nil || a.Component == "" || a.Component == component || !c.IsRetired() && isEnabled(st, c, g, a.Component) {
+			continue
+		}
+		known, _ := st.GroupAsReleased(c, g).Component(a.Component)
+		r, problems := st.ResolverOf(c).MergeEntry(known.Catalogs, a.Component)
+		if len(problems) > 0 || r.Entry == nil || a.Name != catalog.ApplicationName(a.Component, c.Member.Name) {
+			continue
+		}
+		if slices.ContainsFunc(r.Entry.DependsOn, func(text string) bool { return ParseDependency(text).Is(group, component) }) {
+			out = append(out, a.Group+"/"+a.Component)
+		}
+	}
+	return out
+}

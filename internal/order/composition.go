@@ -1,0 +1,141 @@
+package order
+
+import (
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
+)
+
+// composition is one response that is composed.
+type composition struct {
+	order *Order
+	st    *fleetstate.State
+	query query.Query
+	given map[string][]response.ParameterSet
+	// desired are the sets that the repository asks for, by the component that is looked for and
+	// by Application.
+	desired map[string]map[string]response.ParameterSet
+	waits   []Wait
+	// lost are waits whose last set is not remembered.
+	lost []Wait
+	// unasked reports that a wait is for a component that no query is known of.
+	unasked bool
+}
+
+// decide says what of a parameter set is in the response.
+func (c *composition) decide(s response.ParameterSet) (response.ParameterSet, bool) {
+	item := s.Item()
+	cluster := c.st.Cluster(c.query.Hub, item.Cluster)
+	if cluster == nil {
+		return s, true
+	}
+	if item.IsRemoval {
+		return c.removal(s, cluster)
+	}
+	wait := c.wait(s, cluster)
+	if wait == nil {
+		return s, true
+	}
+	a, there := c.st.Facts().Application(item.Name)
+	if there && a.Digest == s.Digest() {
+		return s, true // it is what it is to be
+	}
+	given := c.given[item.Name]
+	wait.IsNew = !there && len(given) == 0
+	c.waits = append(c.waits, *wait)
+	switch {
+	case there && a.Digest != "":
+		for _, g := range given {
+			if g.Digest() == a.Digest {
+				return g, true
+			}
+		}
+		c.lost = append(c.lost, *wait)
+		return s, true // there is no response
+	case len(given) > 0:
+		return given[0], true
+	}
+	return s, there
+}
+
+// removal holds back the removal of what others depend on (rule 3).
+func (c *composition) removal(s response.ParameterSet, cluster *fleetstate.Cluster) (response.ParameterSet, bool) {
+	item := s.Item()
+	first := lifecycle.RemovedBefore(c.st, cluster, item.Group, item.Component)
+	if len(first) == 0 {
+		return s, true
+	}
+	c.waits = append(c.waits, Wait{
+		Hub: c.query.Hub, Cluster: item.Cluster, Group: item.Group, Component: item.Component, For: first[0],
+		Reason: "its Application is removed first", Removal: true,
+	})
+	kept, err := s.Kept()
+	if err != nil {
+		return s, true // texts of ours can always be read
+	}
+	return kept, true
+}
+
+// wait returns what a parameter set waits for, nil for nothing.
+func (c *composition) wait(s response.ParameterSet, cluster *fleetstate.Cluster) *Wait {
+	item := s.Item()
+	for _, text := range s.DependsOn() {
+		d := lifecycle.ParseDependency(text)
+		if d.Is(item.Group, item.Component) {
+			continue // lint reports it
+		}
+		if reason := c.missing(d, cluster); reason != "" {
+			return &Wait{Hub: c.query.Hub, Cluster: item.Cluster, Group: item.Group, Component: item.Component, For: text, Reason: reason}
+		}
+	}
+	return nil
+}
+
+// missing says what a dependency lacks on a cluster; empty for nothing.
+func (c *composition) missing(d lifecycle.Dependency, cluster *fleetstate.Cluster) string {
+	name := catalog.ApplicationName(d.Component, cluster.Member.Name)
+	desired, found := c.setsOf(d)[name]
+	if !found {
+		if !d.IsToRun(c.st, cluster, c.st.OwnerName(c.query.Hub, c.query.Owner)) {
+			return ""
+		}
+		c.unasked = true
+		return "no ApplicationSet asks for it"
+	}
+	if desired.Item().IsRemoval {
+		return ""
+	}
+	a, there := c.st.Facts().Application(name)
+	switch {
+	case !there:
+		return "it has no Application yet"
+	case a.Digest != "" && a.Digest != desired.Digest():
+		return "its Application is not the newest"
+	case !a.Healthy:
+		return "its Application is not healthy"
+	}
+	return ""
+}
+
+// setsOf returns the sets of a component that the repository asks for, by Application.
+func (c *composition) setsOf(d lifecycle.Dependency) map[string]response.ParameterSet {
+	if known, is := c.desired[d.String()]; is {
+		return known
+	}
+	out := map[string]response.ParameterSet{}
+	for _, q := range c.order.queries(c.query, d.Component) {
+		r, err := c.order.o.Desired(c.st, q)
+		if err != nil {
+			continue // the component is not asked for as long as it has no response
+		}
+		r.ParameterSets(func(s response.ParameterSet) {
+			if item := s.Item(); d.Is(item.Group, item.Component) {
+				out[item.Name] = s
+			}
+		})
+	}
+	c.desired[d.String()] = out
+	return out
+}

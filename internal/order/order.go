@@ -1,0 +1,254 @@
+package order
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/response"
+)
+
+// maxQueries bounds the queries that are remembered.
+const maxQueries = 4096
+
+// Options configure an Order.
+type Options struct {
+	// Desired returns the response that the repository asks for; required.
+	Desired func(*fleetstate.State, query.Query) (*response.Response, error)
+	// Queries returns those of all known ApplicationSets, by name; default none.
+	Queries func() map[string][]query.Query
+}
+
+// Order composes responses. It may be used by several goroutines.
+type Order struct {
+	o Options
+
+	mu          sync.Mutex
+	asked       map[queryKey]*memory
+	generations []*generation // newest first
+}
+
+// maxGenerations is how many states have composed responses: the one that is served, and the one
+// before, which it is compared with.
+const maxGenerations = 2
+
+// generation holds the composed responses of a state.
+type generation struct {
+	state   *fleetstate.State
+	byQuery map[queryKey]composed
+}
+
+// composed is a response, nil if the next query composes it anew, and what waits in it.
+type composed struct {
+	response *response.Response
+	waits    []Wait
+}
+
+// queryKey tells queries apart by their names: a query with another base follows the one before.
+type queryKey struct{ applicationSet, names string }
+
+// memory is what is remembered of a query.
+type memory struct {
+	query query.Query
+	// given are the sets that depend on others, by Application, newest first.
+	given map[string][]response.ParameterSet
+}
+
+// history is how many sets of an Application are remembered: Argo CD may not have applied the
+// newest one yet.
+const history = 2
+
+// Wait is a component of a cluster that waits for another one.
+type Wait struct {
+	Hub       string `json:"hub"`
+	Cluster   string `json:"cluster"`
+	Group     string `json:"group"`
+	Component string `json:"component"`
+	// For is the component that it waits for, as its catalog entry names it.
+	For string `json:"for"`
+	// Reason says what is missing.
+	Reason string `json:"reason"`
+	// Removal reports that the component is removed after the other one.
+	Removal bool `json:"removal,omitempty"`
+	// IsNew reports that the component has no Application yet.
+	IsNew bool `json:"new,omitempty"`
+}
+
+// String is a wait in one line.
+func (w Wait) String() string {
+	return fmt.Sprintf("%s/%s of %s waits for %s: %s", w.Group, w.Component, w.Cluster, w.For, w.Reason)
+}
+
+// New makes an Order that remembers nothing yet.
+func New(o Options) *Order {
+	if o.Queries == nil {
+		o.Queries = func() map[string][]query.Query { return nil }
+	}
+	return &Order{o: o, asked: map[queryKey]*memory{}}
+}
+
+func keyOf(q query.Query) queryKey {
+	q.Base = nil
+	q.Owner = cmp.Or(q.Owner, fleet.OwnerHub)
+	text, err := json.Marshal(q)
+	if err != nil { // a selector that cannot be encoded has no response
+		text = []byte(err.Error())
+	}
+	return queryKey{q.ApplicationSet, string(text)}
+}
+
+// Compose returns the response to a query in which what waits stays as it was. The error is a
+// *queryerr.Error.
+func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
+	if q.View != query.Components {
+		return desired, nil
+	}
+	key := keyOf(q)
+	known := o.remember(st, key, q)
+	if !desired.IsOrdered() || !st.Facts().KnowsHealth() {
+		return desired, nil
+	}
+	if known != nil {
+		return known, nil
+	}
+	c := &composition{order: o, st: st, query: q, given: o.given(key), desired: map[string]map[string]response.ParameterSet{}}
+	out := desired.Compose(c.decide)
+	if len(c.lost) > 0 {
+		o.note(st, key, composed{waits: c.waits})
+		return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf(
+			"dependsOn: %s; the service does not remember its last parameter set, so all Applications stay as they are", c.lost[0])}
+	}
+	if c.unasked {
+		o.note(st, key, composed{waits: c.waits}) // the next query may know more
+		return out, nil
+	}
+	return o.note(st, key, composed{out, c.waits}), nil
+}
+
+// remember notes a query, and returns its composed response of a state if there is one.
+func (o *Order) remember(st *fleetstate.State, key queryKey, q query.Query) *response.Response {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if m := o.asked[key]; m != nil {
+		m.query = q
+	} else if len(o.asked) < maxQueries {
+		o.asked[key] = &memory{query: q}
+	}
+	return o.of(st).byQuery[key].response
+}
+
+// of returns a state's generation. The caller holds the lock.
+func (o *Order) of(st *fleetstate.State) *generation {
+	for _, g := range o.generations {
+		if g.state == st {
+			return g
+		}
+	}
+	g := &generation{st, map[queryKey]composed{}}
+	o.generations = append([]*generation{g}, o.generations[:min(len(o.generations), maxGenerations-1)]...)
+	return g
+}
+
+// note notes what was composed for a query of a state. It returns the response that was noted
+// first.
+func (o *Order) note(st *fleetstate.State, key queryKey, c composed) *response.Response {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	g := o.of(st)
+	if first := g.byQuery[key].response; first != nil {
+		return first
+	}
+	if g.byQuery[key] = c; len(g.byQuery) > maxQueries {
+		g.byQuery = map[queryKey]composed{key: c}
+	}
+	return c.response
+}
+
+// given returns the remembered sets of a query; they must not be changed.
+func (o *Order) given(key queryKey) map[string][]response.ParameterSet {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if m := o.asked[key]; m != nil {
+		return m.given
+	}
+	return nil
+}
+
+// Given remembers what Argo CD has got.
+func (o *Order) Given(q query.Query, r *response.Response) {
+	if q.View != query.Components || !r.IsOrdered() {
+		return
+	}
+	key := keyOf(q)
+	before, now := o.given(key), map[string][]response.ParameterSet{}
+	r.ParameterSets(func(s response.ParameterSet) {
+		if len(s.DependsOn()) == 0 || s.Item().IsRemoval {
+			return
+		}
+		all := []response.ParameterSet{s}
+		for _, old := range before[s.Item().Name] {
+			if len(all) < history && old.Digest() != s.Digest() {
+				all = append(all, old)
+			}
+		}
+		now[s.Item().Name] = all
+	})
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if m := o.asked[key]; m != nil {
+		m.given = now
+	}
+}
+
+// Waits returns what waits in the responses of a state that were composed, sorted by cluster, group
+// and component.
+func (o *Order) Waits(st *fleetstate.State) []Wait {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := []Wait{}
+	for _, c := range o.of(st).byQuery {
+		out = append(out, c.waits...)
+	}
+	slices.SortFunc(out, func(a, b Wait) int {
+		return cmp.Or(strings.Compare(a.Hub, b.Hub), strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Group, b.Group),
+			strings.Compare(a.Component, b.Component), strings.Compare(a.For, b.For))
+	})
+	return slices.Compact(out)
+}
+
+// queries returns the queries whose responses have a component of an engine: those of
+// ApplicationSets, and those that were asked of others, sorted.
+func (o *Order) queries(of query.Query, component string) []query.Query {
+	var out []query.Query
+	listed := o.o.Queries()
+	add := func(q query.Query) {
+		if q.View == query.Components && q.Hub == of.Hub && cmp.Or(q.Owner, fleet.OwnerHub) == cmp.Or(of.Owner, fleet.OwnerHub) && cmp.Or(q.Component, component) == component {
+			out = append(out, q)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		for _, q := range listed[name] {
+			q.ApplicationSet = name
+			add(q)
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	keys := slices.SortedFunc(maps.Keys(o.asked), func(a, b queryKey) int {
+		return cmp.Or(strings.Compare(a.applicationSet, b.applicationSet), strings.Compare(a.names, b.names))
+	})
+	for _, key := range keys {
+		if _, is := listed[key.applicationSet]; !is {
+			add(o.asked[key].query)
+		}
+	}
+	return out
+}

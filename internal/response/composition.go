@@ -1,0 +1,121 @@
+package response
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/paramset"
+)
+
+// ParameterSet is one element of a response, as it is written. It never changes.
+type ParameterSet struct {
+	encoded encodedSet
+	// revision is that of its response.
+	revision []byte
+}
+
+// Item is what the set is about.
+func (s ParameterSet) Item() lifecycle.Item { return s.encoded.subject.Item }
+
+// DependsOn are the components that it waits for, as the catalog entry names them. They must not be
+// changed.
+func (s ParameterSet) DependsOn() []string { return s.encoded.subject.dependsOn }
+
+// Digest is the set's field digest.
+func (s ParameterSet) Digest() string { return string(s.encoded.digest()) }
+
+// fixed is the set with the revision of the response that it is from.
+func (s ParameterSet) fixed() encodedSet {
+	e := s.encoded
+	if e.hole > 0 {
+		e.text, e.hole = slices.Concat(e.text[:e.hole], s.revision, e.text[e.hole:]), 0
+	}
+	return e
+}
+
+// Kept returns the set of a component that is removed as that of one that stays.
+func (s ParameterSet) Kept() (ParameterSet, error) {
+	var set paramset.ComponentSet
+	if err := json.Unmarshal(s.encoded.text, &set); err != nil {
+		return s, err
+	}
+	set.Deletion = fleet.Orphan
+	if s.encoded.hole == 0 {
+		own := struct{ Revision string }{}
+		if err := json.Unmarshal(s.encoded.text, &own); err != nil {
+			return s, err
+		}
+		set.Revision = own.Revision
+	}
+	e, failure := encode(&set)
+	if failure != nil {
+		return s, failure
+	}
+	return ParameterSet{e, s.revision}, nil
+}
+
+// equal reports whether two sets are the same, but for the revision of their responses.
+func (s ParameterSet) equal(o ParameterSet) bool {
+	return s.encoded.hole == o.encoded.hole && bytes.Equal(s.encoded.text, o.encoded.text)
+}
+
+// IsOrdered reports whether the response has sets of components that depend on others, or that are
+// removed.
+func (t *Response) IsOrdered() bool { return t.ordered > 0 }
+
+// ParameterSets calls f for each parameter set, in order.
+func (t *Response) ParameterSets(f func(ParameterSet)) {
+	for e := range t.all() {
+		f(ParameterSet{e, t.revision})
+	}
+}
+
+// Composition decides what a response has in the place of one of its parameter sets: the same,
+// another one, or with false none. One from another response keeps that one's revision.
+type Composition func(ParameterSet) (ParameterSet, bool)
+
+// Compose returns the response with what a composition decides for each parameter set. It is the
+// response itself where nothing differs, and shares with it what does not.
+func (t *Response) Compose(decide Composition) *Response {
+	parts, changed := slices.Clone(t.parts), false
+	for i, p := range parts {
+		clusters, other := slices.Clone(p.clusters), false
+		for j, c := range clusters {
+			var sets []encodedSet
+			same := true
+			for _, e := range c.sets {
+				was := ParameterSet{e, t.revision}
+				is, stays := decide(was)
+				switch {
+				case !stays:
+					same = false
+				case is.equal(was):
+					sets = append(sets, e)
+				default:
+					same = false
+					if !bytes.Equal(is.revision, t.revision) {
+						is.encoded = is.fixed()
+					}
+					sets = append(sets, is.encoded)
+				}
+			}
+			if !same {
+				clusters[j], other = &encodedCluster{sets: sets, tally: c.tally}, true
+			}
+		}
+		if other {
+			parts[i], changed = newPart(p.of, clusters), true
+		}
+	}
+	if !changed {
+		return t
+	}
+	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, parts: parts, to: t.to}
+	for _, p := range parts {
+		out.add(p.total)
+	}
+	return out
+}
