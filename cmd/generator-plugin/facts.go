@@ -57,6 +57,7 @@ func (f *flags) kubernetesFacts(log *slog.Logger) (refresh.FactsProvider, appset
 		return nil, nil, err
 	}
 	provider := kubernetes{hub: h, log: log}
+	f.applications = h.Statuses()
 	if !f.refreshSets {
 		return provider, nil, nil
 	}

@@ -38,6 +38,8 @@ type flags struct {
 	log                                          logFlags
 	auditLog                                     string
 	web                                          webFlags
+	// applications are the statuses of Argo CD's Applications, which the facts watch.
+	applications *hub.Statuses
 }
 
 // newCommand makes the command. It validates the flags before serve opens anything.

@@ -57,18 +57,14 @@ func (f *flags) site(s *server.Server) (*web.Site, *hub.Statuses, error) {
 
 // statuses watches what the hub's engine reports; nil where the facts do not come from it.
 func (f *flags) statuses() (*hub.Statuses, error) {
-	argoCD := f.facts == kubernetesFacts
-	if !argoCD && f.fluxNamespace == "" {
-		return nil, nil
+	if f.fluxNamespace == "" {
+		return f.applications, nil
 	}
 	config, err := hub.LoadConfig(f.kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	if f.fluxNamespace != "" {
-		return hub.NewFluxStatuses(hub.Options{Config: config, Namespace: f.fluxNamespace, Log: f.Logger})
-	}
-	return hub.NewApplicationStatuses(hub.Options{Config: config, Namespace: f.namespace, Log: f.Logger})
+	return hub.NewFluxStatuses(hub.Options{Config: config, Namespace: f.fluxNamespace, Log: f.Logger})
 }
 
 // live is what statuses say now.
@@ -88,7 +84,7 @@ func live(statuses *hub.Statuses) overview.Live {
 func (f *flags) serveWeb(ctx context.Context, stderr io.Writer, listener net.Listener, s *server.Server) {
 	site, statuses, err := f.site(s)
 	if err == nil {
-		if statuses != nil {
+		if statuses != nil && statuses != f.applications {
 			var running sync.WaitGroup
 			defer running.Wait()
 			running.Go(func() { statuses.Run(ctx) })
