@@ -38,7 +38,7 @@ type Explanation struct {
 	// Source is "manifests" for a folder in Git, chart.path, and "chart" for a chart; absent for
 	// the registration chart.
 	Source *Setting `json:"source,omitempty"`
-	// DependsOn are the components that Flux waits for. With Substitute, Flux replaces variables in
+	// DependsOn are the components that it waits for. With Substitute, Flux replaces variables in
 	// manifests by facts.
 	DependsOn  *Setting `json:"dependsOn,omitempty"`
 	Substitute *Setting `json:"substitute,omitempty"`

@@ -38,10 +38,10 @@ type Application struct {
 	Grant bool
 	// Digest is that of the parameter set that made the Application (DigestAnnotation); empty where
 	// its template does not write it.
-	Digest string
+	Digest string `json:",omitempty"`
 	// Healthy reports that the engine shows the Application as synced and healthy, and has looked
 	// at it since the digest was written.
-	Healthy bool
+	Healthy bool `json:",omitempty"`
 }
 
 // DigestAnnotation has the digest of an Application's parameter set.

@@ -64,7 +64,7 @@ type ComponentSet struct {
 	Deletion    string        `json:"deletion"`
 	// Kind is KindManifests for a folder in Git, Chart.Path, that is applied as it is.
 	Kind string `json:"kind,omitempty"`
-	// DependsOn are components of the same cluster that Flux waits for, Substitute has Flux put the
+	// DependsOn are components of the same cluster that it waits for, Substitute has Flux put the
 	// facts for variables.
 	DependsOn  []string `json:"dependsOn,omitempty"`
 	Substitute bool     `json:"substitute,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -181,20 +182,26 @@ func clustersOf(set facts.Set) []facts.Cluster {
 	return out
 }
 
-// savedFacts are facts as they are written.
+// savedFacts are facts as they are written, without the health of Applications: nobody knows after a
+// restart what it is.
 type savedFacts struct {
 	Closed       bool                `json:"closed"`
 	Clusters     []facts.Cluster     `json:"clusters"`
 	Known        bool                `json:"applicationsKnown"`
 	Applications []facts.Application `json:"applications,omitempty"`
+	Health       bool                `json:"healthKnown,omitempty"`
 	// GrantsOf is the member of the grants, empty where nobody looks for them.
 	GrantsOf string                 `json:"grantsOf,omitempty"`
 	Grants   []facts.OwnershipGrant `json:"grants,omitempty"`
 }
 
 func savedFactsOf(set facts.Set) savedFacts {
-	s := savedFacts{Closed: set.Closed, Clusters: clustersOf(set), GrantsOf: set.GrantsOf()}
-	s.Applications, s.Known = set.Applications()
+	s := savedFacts{Closed: set.Closed, Clusters: clustersOf(set), GrantsOf: set.GrantsOf(), Health: set.KnowsHealth()}
+	applications, known := set.Applications()
+	s.Applications, s.Known = slices.Clone(applications), known
+	for i := range s.Applications {
+		s.Applications[i].Healthy = false
+	}
 	s.Grants, _ = set.Grants(s.GrantsOf)
 	return s
 }
@@ -203,6 +210,9 @@ func (s savedFacts) set() facts.Set {
 	set := facts.NewSet(s.Closed, s.Clusters...)
 	if s.Known {
 		set = set.WithApplications(s.Applications...)
+	}
+	if s.Health {
+		set = set.WithHealth()
 	}
 	if s.GrantsOf != "" {
 		set = set.WithGrants(s.GrantsOf, s.Grants...)

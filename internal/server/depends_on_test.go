@@ -140,6 +140,10 @@ func TestNewComponentWaitsForItsDependency(t *testing.T) {
 		t.Fatal("web is there before dns")
 	}
 	h.waits("addons/web of a waits for addons/dns: it has no Application yet")
+	const listed = `"waiting":[{"hub":"hub-1","cluster":"a","group":"addons","component":"web","for":"addons/dns","reason":"it has no Application yet","new":true}]`
+	if body := h.get("/api/v1/fleet").body; !strings.Contains(body, listed) {
+		t.Errorf("the fleet does not list it: %s", body)
+	}
 	h.apply(ofDNS, askDNS)
 	if h.web() != nil {
 		t.Fatal("web is there before dns is healthy")
