@@ -41,7 +41,7 @@ func flux(t *testing.T, allowed bool) *httptest.Server {
 // With --flux-namespace, facts are complete when it is known what Flux has, or that this may not be
 // known; what a file says of clusters is there as well.
 func TestFactsOfFlux(t *testing.T) {
-	for allowed, want := range map[bool]string{true: "[{dns-one  one    h/one false false  false} {quotas-one Kustomization one    h/one false false  false}] true", false: "[] false"} {
+	for allowed, want := range map[bool]string{true: "[{dns-one  one    h/one false false  false  false} {quotas-one Kustomization one    h/one false false  false  false}] true", false: "[] false"} {
 		server := flux(t, allowed)
 		config := file(t, `{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: x}}], clusters: [{name: x, cluster: {server: "`+server.URL+`"}}]}`)
 		f, err := parse([]string{

@@ -33,13 +33,13 @@ func (h *Hub) Static(owner string) []*object.Object {
 	return out
 }
 
-// Pipeline are all objects of an engine's pipeline, unchanged: its roots, ApplicationSets and
+// Pipeline are all objects of an engine's pipeline, unchanged but for digests: its roots, ApplicationSets and
 // Applications, the other objects of the roots, and for Flux those of its artifact.
 func (h *Hub) Pipeline(owner string) []*object.Object {
 	var out []*object.Object
 	h.Walk(false, func(o *object.Object) bool {
 		if o.Engine == owner && (follows(o) && !h.isPlaceholder(o) || flux.OfArtifact(o)) {
-			out = append(out, o)
+			out = append(out, o.WithoutDigest())
 		}
 		return true
 	})
