@@ -33,8 +33,9 @@ func (h *Hub) Static(owner string) []*object.Object {
 	return out
 }
 
-// Pipeline are all objects of an engine's pipeline, unchanged but for digests: its roots, ApplicationSets and
-// Applications, the other objects of the roots, and for Flux those of its artifact.
+// Pipeline are all objects of an engine's pipeline, unchanged but for digests: its roots,
+// ApplicationSets and Applications, the other objects of the roots, and for Flux those of its
+// artifact.
 func (h *Hub) Pipeline(owner string) []*object.Object {
 	var out []*object.Object
 	h.Walk(false, func(o *object.Object) bool {

@@ -10,10 +10,10 @@ import (
 
 // Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, closed (only the clusters
 // listed are registered), clusters with name, server, labels and annotations; and, if it is about
-// engines, too, applications with name, cluster, group, component, release,
-// cascade, controller, grant, digest and healthy, and helmReleases with name, cluster, group, component, release,
-// owner, cascade and suspended; kustomizations have the same keys. The error
-// is a problem.List of all problems.
+// engines, too, applications with name, cluster, group, component, release, cascade, controller,
+// grant, digest and healthy, and helmReleases with name, cluster, group, component, release, owner,
+// cascade and suspended; kustomizations have the same keys. The error is a problem.List of all
+// problems.
 func Parse(file string, data []byte) (Set, error) { return Join(File{file, data}) }
 
 // File is a facts file that has been read.

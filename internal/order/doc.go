@@ -16,8 +16,8 @@
 //  3. A component that is removed together with its workloads stays until the components that
 //     depend on it, and are removed as well, have no Application any more (P2).
 //  4. An Application without a digest, of a template that writes none, counts by its health alone.
-//  5. Where the facts do not know which Applications are healthy, nothing waits. What was healthy and is not known to be
-//     any more holds; nothing is removed because of it.
+//  5. Where the facts do not know which Applications are healthy, nothing waits. What was healthy
+//     and is not known to be any more holds; nothing is removed because of it.
 //  6. What a dependency is to be comes from the response to its own ApplicationSet: by the queries
 //     that ApplicationSets have, else by those that were asked. While nobody asks for it, what
 //     depends on it waits.

@@ -182,8 +182,8 @@ func clustersOf(set facts.Set) []facts.Cluster {
 	return out
 }
 
-// savedFacts are facts as they are written, without the health of Applications: nobody knows after a
-// restart what it is.
+// savedFacts are facts as they are written, without the health of Applications: after a restart
+// nobody knows what it is.
 type savedFacts struct {
 	Closed       bool                `json:"closed"`
 	Clusters     []facts.Cluster     `json:"clusters"`

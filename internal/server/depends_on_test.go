@@ -224,8 +224,8 @@ func TestLostMemoryHolds(t *testing.T) {
 	}
 }
 
-// TestDependencyThatDoesNotRunIsNotWaitedFor: what is switched off on a cluster holds nothing there,
-// and where nobody knows health nothing waits. (P1)
+// TestDependencyThatDoesNotRunIsNotWaitedFor: what is switched off on a cluster holds nothing
+// there, and where nobody knows health nothing waits. (P1)
 func TestDependencyThatDoesNotRunIsNotWaitedFor(t *testing.T) {
 	h := newOrderly(t)
 	h.say(ordered(map[string]string{catalogOfA: ordered(nil)[catalogOfA] + "dns: {enabled: false}\n"}))
