@@ -19,7 +19,7 @@ import (
 // (hierarchy.ParsePath), which may be empty. An empty hub stands for the one hub that has such a
 // member. The error is a *queryerr.Error or a *PathError.
 func Component(st *fleetstate.State, t Target, path []string) (Explanation, error) {
-	m, failure := st.FindMember(t.Hub, t.Cluster)
+	m, failure := st.Fleet.FindMember(t.Hub, t.Cluster)
 	if failure != nil {
 		return Explanation{}, failure
 	}

@@ -1,0 +1,30 @@
+package fleet
+
+import "github.com/argosy-hub/argosy/internal/queryerr"
+
+// FindMember finds a member by its name. An empty hub stands for the one hub that has such a
+// member.
+func (f *Fleet) FindMember(hub, name string) (*Member, *queryerr.Error) {
+	var found []*Member
+	var names []string
+	for _, h := range f.Hubs() {
+		if hub != "" && h != hub {
+			continue
+		}
+		for _, m := range f.Members(h) {
+			names = append(names, m.Name)
+			if m.Name == name {
+				found = append(found, m)
+			}
+		}
+	}
+	switch {
+	case hub != "" && names == nil:
+		return nil, queryerr.BadRequest("hub %q has no member files%s", hub, queryerr.Hint(hub, f.Hubs()))
+	case len(found) == 0:
+		return nil, queryerr.BadRequest("no member is called %q%s", name, queryerr.Hint(name, names))
+	case len(found) > 1:
+		return nil, queryerr.BadRequest("cluster %q is a member of hubs %s and %s: name the hub", name, found[0].Hub, found[1].Hub)
+	}
+	return found[0], nil
+}
