@@ -24,7 +24,11 @@ import (
 )
 
 // Status is what an engine reports of one Application, HelmRelease or Kustomization.
-type Status struct{ Version, Sync, Health string }
+type Status struct {
+	Version, Sync, Health string
+	// Since is when any of these was seen to change, in seconds; zero if they never were.
+	Since time.Time
+}
 
 // Statuses watches the printed columns of the engines' objects (rule 14).
 type Statuses struct{ all []*statusTable }
@@ -53,10 +57,12 @@ type statusTable struct {
 	since   time.Time
 }
 
-// seen is the status of an object at a version.
+// seen is the status of an object at a version, and when it was seen to change: seconds since 1970,
+// or 0.
 type seen struct {
 	*Status
 	version uint64
+	since   int64
 }
 
 // isHealthy reports whether the engine has nothing left to do.
@@ -127,7 +133,11 @@ func (s *Statuses) Of(name string) (Status, bool) {
 		found := t.byName[name]
 		t.mu.RUnlock()
 		if found.Status != nil {
-			return *found.Status, true
+			s := *found.Status
+			if found.since > 0 {
+				s.Since = time.Unix(found.since, 0)
+			}
+			return s, true
 		}
 	}
 	return Status{}, false
@@ -322,10 +332,14 @@ func (s statusStore) put(o any) {
 		delete(s.awaited, m.Name)
 		s.moved()
 	}
-	if was.Status != shared {
+	since := was.since
+	if was.Status == nil || *was.Status != *shared {
 		s.changes++
+		if since = 0; s.synced { // the first list saw nothing change
+			since = time.Now().Unix()
+		}
 	}
-	s.byName[m.Name] = seen{shared, version}
+	s.byName[m.Name] = seen{shared, version, since}
 }
 
 // maxStatuses bounds the different statuses that are remembered.
@@ -358,12 +372,19 @@ func (s statusStore) Delete(o any) error {
 func (s statusStore) Replace(all []any, _ string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.byName, s.synced = make(map[string]seen, len(all)), true
+	before := s.byName
+	s.byName = make(map[string]seen, len(all))
 	s.changes++
 	clear(s.awaited)
 	for _, o := range all {
+		if m, is := o.(*metav1.PartialObjectMetadata); is {
+			if old, known := before[m.Name]; known {
+				s.byName[m.Name] = old
+			}
+		}
 		s.put(o)
 	}
+	s.synced = true
 	s.moved()
 	return nil
 }

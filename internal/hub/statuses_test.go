@@ -98,14 +98,25 @@ func TestStatusesAreColumns(t *testing.T) {
 		}
 	}
 	has := func(name string, want Status) func() bool {
-		return func() bool { got, ok := s.Of(name); return got == want && ok == (want != Status{}) }
+		return func() bool {
+			got, ok := s.Of(name)
+			got.Since = time.Time{}
+			return got == want && ok == (want != Status{})
+		}
 	}
 	done := make(chan struct{})
 	go func() { defer close(done); s.Run(ctx) }()
-	until("listed", has("dns-two", Status{"0.9.0", "OutOfSync", "Degraded"}))
-	until("listed", has("dns-one", Status{"1.0.0", "Synced", "Healthy"}))
+	until("listed", has("dns-two", Status{Version: "0.9.0", Sync: "OutOfSync", Health: "Degraded"}))
+	until("listed", has("dns-one", Status{Version: "1.0.0", Sync: "Synced", Health: "Healthy"}))
+	if listed, _ := s.Of("dns-two"); !listed.Since.IsZero() {
+		t.Errorf("nobody saw it change, and it has been so since %s", listed.Since)
+	}
+	before := s.Version()
 	a.events <- "MODIFIED dns-two Synced Healthy 1.0.0"
-	until("changed", has("dns-two", Status{"1.0.0", "Synced", "Healthy"}))
+	until("changed", has("dns-two", Status{Version: "1.0.0", Sync: "Synced", Health: "Healthy"}))
+	if changed, _ := s.Of("dns-two"); time.Since(changed.Since) > time.Hour || s.Version() == before {
+		t.Errorf("changed at %s, version %d after %d", changed.Since, s.Version(), before)
+	}
 	a.events <- "DELETED dns-one Synced Healthy 1.0.0"
 	until("deleted", has("dns-one", Status{}))
 	if _, err := s.Silent(); err != nil {
@@ -147,10 +158,10 @@ func TestStatusOfColumns(t *testing.T) {
 		cells map[string]string
 		want  Status
 	}{
-		{applicationStatus, map[string]string{"Sync Status": "Synced", "Health Status": "Healthy", "Revision": "1.2.3"}, Status{"1.2.3", "Synced", "Healthy"}},
-		{helmReleaseStatus, map[string]string{"Ready": "True", "Status": "Helm upgrade succeeded for release dns/dns.v2 with chart external-dns@1.20.0"}, Status{"1.20.0", "Synced", "Healthy"}},
-		{helmReleaseStatus, map[string]string{"Ready": "False", "Status": "install retries exhausted"}, Status{"", "OutOfSync", "Degraded"}},
-		{kustomizationStatus, map[string]string{"Ready": "Unknown", "Status": "Reconciliation in progress"}, Status{"", "OutOfSync", "Progressing"}},
+		{applicationStatus, map[string]string{"Sync Status": "Synced", "Health Status": "Healthy", "Revision": "1.2.3"}, Status{Version: "1.2.3", Sync: "Synced", Health: "Healthy"}},
+		{helmReleaseStatus, map[string]string{"Ready": "True", "Status": "Helm upgrade succeeded for release dns/dns.v2 with chart external-dns@1.20.0"}, Status{Version: "1.20.0", Sync: "Synced", Health: "Healthy"}},
+		{helmReleaseStatus, map[string]string{"Ready": "False", "Status": "install retries exhausted"}, Status{Version: "", Sync: "OutOfSync", Health: "Degraded"}},
+		{kustomizationStatus, map[string]string{"Ready": "Unknown", "Status": "Reconciliation in progress"}, Status{Version: "", Sync: "OutOfSync", Health: "Progressing"}},
 	} {
 		if got := c.read(c.cells); got != c.want {
 			t.Errorf("%v: %+v, want %+v", c.cells, got, c.want)

@@ -21,6 +21,9 @@ type Filter struct {
 	Search string `json:"search,omitempty"`
 }
 
+// IsZero reports whether the filter selects all.
+func (f Filter) IsZero() bool { return f == Filter{} }
+
 // Options are the values that filters may have, sorted.
 type Options struct {
 	Hubs         []string `json:"hubs"`
@@ -74,6 +77,9 @@ func (x *Index) columnsOf(scope Scope, rows []row) (columns []uint32) {
 	slices.SortFunc(columns, func(a, b uint32) int { return x.components[a].compare(x.components[b]) })
 	return columns
 }
+
+// Options are the filters' values for what a scope sees.
+func (x *Index) Options(scope Scope) Options { return x.options(x.visible(scope)) }
 
 // options are the filters' values for what is visible.
 func (x *Index) options(rows []row, columns []uint32) Options {

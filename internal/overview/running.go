@@ -14,6 +14,8 @@ type Status struct {
 	Version string
 	// Sync and Health are the engine's words: Synced, OutOfSync, Unknown; Healthy, Degraded, ...
 	Sync, Health string
+	// Since is when any of these was seen to change; zero if they never were.
+	Since time.Time
 }
 
 // Live is what is known of the running components. Its zero value knows nothing.
@@ -49,6 +51,8 @@ type Running struct {
 	Health  string `json:"health,omitempty"`
 	// Other reports that the running version is not the desired one.
 	Other bool `json:"otherVersion,omitempty"`
+	// Since is when this was seen to change; absent if it was so when the service began to look.
+	Since *time.Time `json:"since,omitempty"`
 	// Detail says why the state is unknown.
 	Detail string `json:"detail,omitempty"`
 }
@@ -72,15 +76,15 @@ func (x *Index) running(live Live, c *fleetstate.Cluster, group, component strin
 		return Running{State: RunningUnknown, Detail: live.Silent}
 	}
 	f, name := x.st.Facts(), catalog.ApplicationName(component, c.Member.Name)
-	_, known := f.Applications()
+	_, watched := f.Applications()
 	a, there := f.Application(name)
 	if x.st.HubEngine(c.Member.Hub) == fleet.EngineFlux {
-		if _, known = f.HelmReleases(); known {
+		if _, watched = f.HelmReleases(); watched {
 			a, there = x.releases[releaseKey{c.Member.Name, name}]
 		}
 	}
 	switch {
-	case !known:
+	case !watched:
 		return Running{State: RunningUnknown, Detail: unwatched}
 	case !there || a.Cluster != c.Member.Name:
 		return Running{State: RunningAbsent}
@@ -92,7 +96,7 @@ func (x *Index) running(live Live, c *fleetstate.Cluster, group, component strin
 		return out
 	}
 	if s, ok := live.Status(name); ok {
-		out.Version, out.Sync, out.Health = s.Version, s.Sync, s.Health
+		out.Version, out.Sync, out.Health, out.Since = s.Version, s.Sync, s.Health, known(s.Since)
 	}
 	if isCommit(out.Version) {
 		out.Version = short(out.Version)

@@ -62,7 +62,10 @@ func links(t *testing.T, page string) (out []string) {
 // Content-Security-Policy refuses. Each page is valid, and each twin is JSON.
 func TestEveryPageAndLink(t *testing.T) {
 	t.Parallel()
-	server := site(t, wide(t))
+	f := wide(t)
+	server := site(t, f)
+	get(t, server, secret, "/") // the timeline begins
+	change(t, f)
 	seen := crawl(t, server, secret, "/", "/?by=tenant", "/?q=thr", "/?q=nothing-has-this-name", "/?label=tenant%3Dretail", "/signin", "/compare?a=hub/one&b=four", "/find?path=from")
 	views := map[string]bool{}
 	for path, r := range seen {
@@ -90,7 +93,7 @@ func TestEveryPageAndLink(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"/", "/component", "/cluster", "/why", "/held", "/compare", "/outliers", "/find", "/api/v1/compare", "/api/v1/outliers", "/api/v1/find", "/api/v1/matrix", "/api/v1/component", "/api/v1/cluster", "/api/v1/why", "/api/v1/held"} {
+	for _, name := range []string{"/", "/component", "/cluster", "/why", "/held", "/compare", "/outliers", "/find", "/timeline", "/plan", "/api/v1/timeline", "/api/v1/plan", "/api/v1/compare", "/api/v1/outliers", "/api/v1/find", "/api/v1/matrix", "/api/v1/component", "/api/v1/cluster", "/api/v1/why", "/api/v1/held"} {
 		if !views[name] {
 			t.Errorf("no link leads to %s", name)
 		}
@@ -160,13 +163,16 @@ func invalid(page string) (problems []string) {
 // With a token for some clusters, no page, twin or error has the name of another one.
 func TestScopeHidesOtherClusters(t *testing.T) {
 	t.Parallel()
-	server := site(t, wide(t))
+	f := wide(t)
+	server := site(t, f)
+	get(t, server, secret, "/")
+	change(t, f)
 	foreign := map[string][]string{
 		retail: {"secretive", "laboratory", "bank", "science", "platform"},
 		hubTwo: {"secretive", "three", "four", "retail", "bank"},
 	}
 	for token, names := range foreign {
-		from := []string{"/", "/?by=hub", "/?q=secretive", "/?q=laboratory", "/held", "/outliers", "/find?path=from", "/compare?a=one&b=secretive", "/compare?a=hub-2/laboratory&b=one"}
+		from := []string{"/", "/?by=hub", "/?q=secretive", "/?q=laboratory", "/held", "/outliers", "/timeline", "/timeline?cluster=secretive", "/plan", "/find?path=from", "/compare?a=one&b=secretive", "/compare?a=hub-2/laboratory&b=one"}
 		for _, cluster := range []string{"one", "two", "three", "laboratory", "secretive", "nobody", "hub", "hub-2"} {
 			for _, hub := range []string{"", "hub-2"} {
 				q := url.Values{"cluster": {cluster}, "hub": {hub}, "group": {"addons"}, "component": {"dns"}}

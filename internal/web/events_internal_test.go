@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
 // Streams are bounded for all tokens together, and a closed one makes room for another.
@@ -31,6 +34,13 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
+// noFleet is before the first state.
+type noFleet struct{}
+
+func (noFleet) State() *fleetstate.State { return nil }
+func (noFleet) Status() refresh.Status   { return refresh.Status{} }
+func (noFleet) Changed() <-chan struct{} { return nil }
+
 // A service that stops does not wait for open pages.
 func TestStopEndsStreams(t *testing.T) {
 	t.Parallel()
@@ -42,6 +52,7 @@ func TestStopEndsStreams(t *testing.T) {
 		close(opened)
 		<-s.streams.done
 	})
+	s.o.Fleet, s.o.Live = noFleet{}, func() overview.Live { return overview.Live{} }
 	s.o.Logger = slog.New(slog.DiscardHandler)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -88,7 +88,19 @@ func (f *fleet) serve(t testing.TB, revision string, files fleettest.Tree, known
 // cluster laboratory of science drains.
 func wide(t testing.TB) *fleet {
 	t.Helper()
-	const hubTwoFile = "fleet/fleet-members/hub-2/"
+	files := wideFiles()
+	f := &fleet{}
+	f.serve(t, "1111111111111111111111111111111111111111", files, facts.Set{})
+	f.serve(t, "2222222222222222222222222222222222222222", files.With(fleettest.Tree{
+		fleettest.Member("two"):        "{clusterName: two, tenant: retail, environment: dev, tenannt: x}\n",
+		hubTwoFile + "laboratory.yaml": "{clusterName: laboratory, tenant: science, environment: prod, lifecycle: draining}\n",
+		"addons/unreachable.yaml":      "a: b\n",
+	}), facts.NewSet(false).WithApplications(facts.Application{Name: "dns-three", Cluster: "three", Group: "addons", Component: "dns"}))
+	return f
+}
+
+// wideFiles are the files of the first state of wide.
+func wideFiles() fleettest.Tree {
 	files := fleettest.Small().With(fleettest.Tree{
 		fleettest.Member("three"):                                    fleettest.Spoke("three", ""),
 		fleettest.Member("four"):                                     fleettest.Spoke("four", ""),
@@ -99,14 +111,20 @@ func wide(t testing.TB) *fleet {
 		fleettest.OneCatalog:                                         "dns: {chart: {version: 0.9.0}}\n",
 	})
 	files["versions/applicationSets.yaml"] += "    - {type: edge, chartRepoRevision: v3}\n"
-	f := &fleet{}
-	f.serve(t, "1111111111111111111111111111111111111111", files, facts.Set{})
-	f.serve(t, "2222222222222222222222222222222222222222", files.With(fleettest.Tree{
-		fleettest.Member("two"):        "{clusterName: two, tenant: retail, environment: dev, tenannt: x}\n",
-		hubTwoFile + "laboratory.yaml": "{clusterName: laboratory, tenant: science, environment: prod, lifecycle: draining}\n",
-		"addons/unreachable.yaml":      "a: b\n",
-	}), facts.NewSet(false).WithApplications(facts.Application{Name: "dns-three", Cluster: "three", Group: "addons", Component: "dns"}))
-	return f
+	return files
+}
+
+const hubTwoFile = "fleet/fleet-members/hub-2/"
+
+// change makes wide's next state: every cluster gets another version, and some a value.
+func change(t testing.TB, f *fleet) {
+	t.Helper()
+	files := wideFiles().With(fleettest.Tree{
+		fleettest.SystemCatalog: "dns: {enabled: true, chart: {repoURL: https://charts.example.com, name: dns, version: 2.0.0}, namespace: dns}\n",
+		"addons/tenants/retail/clusters/four/addons/dns/values.yaml": "from: \"five <b>&\"\nreplicas: 3\n",
+		"addons/tenants/bank/addons/dns/values.yaml":                 "from: bank\n",
+	})
+	f.serve(t, "3333333333333333333333333333333333333333", files, f.State().Facts())
 }
 
 // site serves a fleet's pages by HTTP, with tokens of several scopes.

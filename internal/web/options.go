@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
@@ -71,14 +72,16 @@ const (
 
 // Site serves the pages.
 type Site struct {
-	o        Options
-	index    overview.Cache
-	source   sourceLinks
-	attempts *access.Attempts
-	slots    chan struct{}
-	streams  *streams
-	version  version
-	handler  http.Handler
+	o           Options
+	index       overview.Cache
+	history     overview.History
+	remembering sync.Mutex
+	source      sourceLinks
+	attempts    *access.Attempts
+	slots       chan struct{}
+	streams     *streams
+	version     version
+	handler     http.Handler
 }
 
 // New makes a Site.

@@ -245,7 +245,11 @@ func elements(t testing.TB, s string) string {
 	server := site(t, st)
 	defer server.Close()
 	var b strings.Builder
-	for _, path := range []string{"/why?cluster=one&group=addons&component=dns"} {
+	get(t, server, secret, "/") // the timeline begins
+	st.serve(t, "2", fleettest.Small().With(fleettest.Tree{
+		"addons/tenants/retail/clusters/one/addons/dns/values.yaml": fmt.Sprintf("value: %s\nmap: {k: [%s, 1]}\n", text, text),
+	}), facts.Set{})
+	for _, path := range []string{"/why?cluster=one&group=addons&component=dns", "/plan", "/timeline"} {
 		z := html.NewTokenizer(strings.NewReader(get(t, server, secret, path).body))
 		for z.Next() != html.ErrorToken {
 			if token := z.Token(); token.Type == html.StartTagToken || token.Type == html.EndTagToken {

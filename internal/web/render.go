@@ -184,7 +184,7 @@ var templates = func() map[string]*template.Template {
 	for _, f := range files {
 		name, _ := strings.CutSuffix(f.Name(), ".html")
 		if name != "layout" {
-			out[name] = template.Must(template.New("layout").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/"+f.Name()))
+			out[name] = template.Must(template.Must(template.New("layout").Funcs(planpage.Functions).Funcs(functions).Parse(planpage.PlanTemplate)).ParseFS(templateFiles, "templates/layout.html", "templates/"+f.Name()))
 		}
 	}
 	return out
@@ -198,6 +198,7 @@ var functions = template.FuncMap{
 	"time":     func(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" },
 	"rfc":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"value":    valueText,
+	"took":     took,
 	"words":    func(s string) string { return strings.ReplaceAll(s, "-", " ") },
 	"plural":   planpage.Plural,
 	"add":      func(a, b int) int { return a + b },
@@ -218,6 +219,18 @@ type (
 		Link string
 	}
 )
+
+// took is the time between two moments as people say it.
+func took(from time.Time, to *time.Time) string {
+	switch d := to.Sub(from); {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	default:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+}
 
 // named is a setting of a catalog entry with its key.
 type named struct {

@@ -47,6 +47,8 @@ var views = []view{
 	{"/component", "/api/v1/component", "component", filters, component},
 	{"/cluster", "/api/v1/cluster", "cluster", []string{"hub", "cluster"}, cluster},
 	{"/why", "/api/v1/why", "why", []string{"hub", "cluster", "group", "component", "path"}, why},
+	{"/timeline", "/api/v1/timeline", "timeline", append([]string{"cluster"}, filters...), timeline},
+	{"/plan", "/api/v1/plan", "plan", []string{"base", "head", "hub", "tenant", "environment"}, plan},
 	{"/held", "/api/v1/held", "held", nil, held},
 	{"/outliers", "/api/v1/outliers", "outliers", filters, outliers},
 	{"/compare", "/api/v1/compare", "compare", []string{"a", "b"}, compare},
@@ -139,6 +141,7 @@ func (s *Site) prepare(r *http.Request, v view) (*request, *failure) {
 		}
 		return q, &failure{code: http.StatusServiceUnavailable, message: message, hint: "The service has no state of the repository yet. This page is there as soon as it has read one."}
 	}
+	s.remember() // what comes from here on is known to the timeline
 	q.index, q.live = s.index.Of(q.state), s.o.Live()
 	for _, refused := range q.status.Refused {
 		if refused.Cause == refresh.Facts && q.live.Silent == "" {

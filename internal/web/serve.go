@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -26,6 +27,9 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 		Handler: s, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() { s.follow(ctx) })
 	server.RegisterOnShutdown(s.streams.close)
 	stop := context.AfterFunc(ctx, func() {
 		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

@@ -23,7 +23,7 @@ type hub struct {
 	version      int
 	applications map[string]application
 	changed      chan struct{} // closed at the next change
-	last         string        // the Application that has changed
+	events       []object      // the changes of Applications so far
 }
 
 // application is what the engine reports of one.
@@ -57,7 +57,8 @@ func (h *hub) set(name string, a application) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.version++
-	h.applications[name], h.last = a, name
+	h.applications[name] = a
+	h.events = append(h.events, h.table(name))
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
@@ -128,23 +129,22 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *hub) watch(w http.ResponseWriter, r *http.Request, asTable bool) {
-	_ = http.NewResponseController(w).Flush()
-	for {
+	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	for next := max(0, from-1); ; { // the version after the first event is 2
 		h.mu.Lock()
-		changed := h.changed
+		changed, events := h.changed, h.events[min(next, len(h.events)):]
+		next = len(h.events)
 		h.mu.Unlock()
+		for _, e := range events {
+			if asTable {
+				_ = json.NewEncoder(w).Encode(object{"type": "MODIFIED", "object": e})
+			}
+		}
+		_ = http.NewResponseController(w).Flush()
 		select {
 		case <-changed:
 		case <-r.Context().Done():
 			return
 		}
-		if !asTable {
-			continue
-		}
-		h.mu.Lock()
-		text, _ := json.Marshal(object{"type": "MODIFIED", "object": h.table(h.last)})
-		h.mu.Unlock()
-		_, _ = w.Write(append(text, '\n'))
-		_ = http.NewResponseController(w).Flush()
 	}
 }

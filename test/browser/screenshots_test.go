@@ -40,6 +40,8 @@ var pictures = []struct {
 	{"matrix-dark", "/?by=tenant", "dark", 1280, 800},
 	{"why", "/why?hub=hub-eu&cluster=retail-prod-eu-1&group=addons&component=external-dns", "light", 1280, 1000},
 	{"held-back", "/held", "light", 1280, 620},
+	{"timeline", "/timeline", "light", 1280, 700},
+	{"what-changed", "/plan", "light", 1280, 760},
 }
 
 // TestScreenshots writes the documentation's pictures (make screenshots), and with -gallery every
@@ -65,6 +67,20 @@ func TestScreenshots(t *testing.T) {
 	}
 	b.shows("draining")
 	b.shows("tenannt")
+	b.visit("/timeline")
+	push(s, "addons/tenants/retail/clusters/retail-dev-eu-1/application-sets/addons.yaml", "components:\n  external-dns:\n    chart: {version: 1.21.0}\n")
+	b.shows("external-dns")
+	push(s, "addons/tenants/analytics/environments/prod/addons/karpenter/values.yaml", "replicas: 3\n")
+	b.shows("karpenter")
+	push(s, "addons/tenants/retail/defaults/addons/kyverno/values.yaml", "admissionController:\n  replicas: 2\n")
+	b.shows("kyverno")
+	for _, cluster := range []string{"retail-dev-eu-1", "retail-prod-eu-1", "retail-staging-eu-1"} {
+		for _, health := range []string{"Progressing", "Healthy"} {
+			h.set("kyverno-"+cluster, application{cluster, "3.7.2", "Synced", health})
+		}
+	}
+	h.set("external-dns-retail-dev-eu-1", application{"retail-dev-eu-1", "1.21.0", "Synced", "Healthy"})
+	b.shows("healthy after")
 	picture := func(folder, name, path, theme string, width, height int64) {
 		b.do(chromedp.EmulateViewport(width, height), scheme(theme))
 		b.visit(path)
@@ -107,7 +123,10 @@ func busyHub(t *testing.T) *hub {
 			}
 		}
 	}
-	r, err := http.NewRequest(http.MethodGet, serve(t, nil).address+"/api/v1/matrix", nil)
+	b := open(t, serve(t, nil))
+	b.signIn("/")
+	b.shows("What runs where") // there is a state
+	r, err := http.NewRequest(http.MethodGet, b.address+"/api/v1/matrix", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,319 @@
+package overview
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Limits of a History.
+const (
+	maxCommits  = 100    // that are remembered
+	maxDetails  = 20_000 // components and values of all of them; of older ones, only numbers stay
+	maxChanged  = 1000   // clusters of one commit
+	maxResolved = 1000   // components of one commit of which values are compared
+	maxFields   = 200    // values of one component
+	maxText     = 200    // characters of a value
+)
+
+// History remembers the last states that were served: what changed from each to the next, and when
+// it was running. Its zero value remembers nothing.
+type History struct {
+	mu      sync.Mutex
+	began   time.Time
+	last    *Index
+	commits []*commit // oldest first
+}
+
+// commit is what one new state changed.
+type commit struct {
+	before, revision string
+	at               time.Time
+	clusters         []clusterChange
+	// others counts clusters beyond the limit, unlooked those whose values were not compared, and
+	// concerned all that changed. Trimmed tells that details are forgotten.
+	others, unlooked, concerned int
+	trimmed                     bool
+}
+
+// clusterChange is what one state changed of one cluster.
+type clusterChange struct {
+	cluster Cluster
+	tenants []string // before and after
+	action  string   // create or remove of the cluster itself; empty for its components
+	changes []ComponentChange
+	// synced and healthy are when the engine first reported that all of it is.
+	synced, healthy time.Time
+}
+
+// ComponentChange is what a commit changed of one component on one cluster.
+type ComponentChange struct {
+	Component
+	Before Cell `json:"before"`
+	After  Cell `json:"after"`
+	// Values are those that differ, of More further ones.
+	Values []ChangedValue `json:"values"`
+	More   int            `json:"more,omitempty"`
+}
+
+// ChangedValue is a value that differs, before and after; nil where there is none.
+type ChangedValue struct {
+	Path   string       `json:"path"`
+	Before *PlacedValue `json:"before,omitempty"`
+	After  *PlacedValue `json:"after,omitempty"`
+}
+
+// Record remembers what a new state changes. The first one is where the memory begins.
+func (h *History) Record(x *Index, at time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last := h.last
+	h.last = x
+	switch {
+	case last == nil:
+		h.began = at
+		return
+	case last == x:
+		return
+	}
+	c := changed(last, x)
+	c.at = at
+	if c.before == c.revision && c.concerned+c.unlooked == 0 {
+		return // facts that change no response
+	}
+	h.commits = append(h.commits, c)
+	if n := len(h.commits) - maxCommits; n > 0 {
+		h.commits = slices.Delete(h.commits, 0, n)
+	}
+	h.trim()
+}
+
+// trim forgets the details of the oldest commits beyond the limit.
+func (h *History) trim() {
+	details := 0
+	for _, c := range slices.Backward(h.commits) {
+		for _, cl := range c.clusters {
+			details++
+			for _, ch := range cl.changes {
+				details += 1 + len(ch.Values)
+			}
+		}
+		if details > maxDetails && !c.trimmed {
+			c.clusters, c.trimmed = nil, true
+		}
+	}
+}
+
+// changed compares two states, cluster by cluster. Clusters that the newer one took over are the
+// same.
+func changed(before, after *Index) *commit {
+	c := &commit{before: before.st.Revision, revision: after.st.Revision}
+	old := make(map[fleetstate.ID]row, len(before.rows))
+	for _, r := range before.rows {
+		old[idOf(r)] = r
+	}
+	resolved := 0
+	add := func(was, is *row) {
+		change := c.compare(before, after, was, is, &resolved)
+		if change.action == "" && len(change.changes) == 0 {
+			return
+		}
+		if c.concerned++; len(c.clusters) < maxChanged {
+			c.clusters = append(c.clusters, change)
+		} else {
+			c.others++
+		}
+	}
+	for _, is := range after.rows {
+		was, ok := old[idOf(is)]
+		delete(old, idOf(is))
+		switch {
+		case !ok:
+			add(nil, &is)
+		case was.cluster != is.cluster:
+			add(&was, &is)
+		}
+	}
+	for _, was := range before.rows {
+		if _, gone := old[idOf(was)]; gone {
+			add(&was, nil)
+		}
+	}
+	return c
+}
+
+func idOf(r row) fleetstate.ID {
+	return fleetstate.ID{Hub: r.cluster.Member.Hub, Name: r.cluster.Member.Name}
+}
+
+// The actions of a cluster.
+const (
+	clusterNew  = "create"
+	clusterGone = "remove"
+)
+
+// compare compares a cluster of two states, nil where it is not there.
+func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clusterChange {
+	var out clusterChange
+	cellOf := func(x *Index, r *row, name Component) (Cell, bool) {
+		at, known := x.column[name]
+		if r == nil || !known {
+			return Cell{}, false
+		}
+		d, ok := x.of(*r, at)
+		return Cell{State: d.state, Version: d.version(), Release: d.release}, ok
+	}
+	var names []Component
+	for _, side := range []struct {
+		x *Index
+		r *row
+	}{{after, is}, {before, was}} {
+		if side.r == nil {
+			continue
+		}
+		out.cluster = side.x.cluster(side.r.cluster)
+		out.tenants = append(out.tenants, side.r.cluster.Member.Tenant)
+		for _, cell := range side.r.cells {
+			if name := side.x.components[cell.component]; !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	switch {
+	case was == nil:
+		out.action = clusterNew
+	case is == nil:
+		out.action = clusterGone
+	default:
+		out.cluster = after.cluster(is.cluster)
+	}
+	slices.SortFunc(names, Component.compare)
+	unlooked := false
+	for _, name := range names {
+		a, _ := cellOf(before, was, name)
+		b, _ := cellOf(after, is, name)
+		change := ComponentChange{Component: name, Before: a, After: b, Values: []ChangedValue{}}
+		if a.State == explain.Deployed && b.State == explain.Deployed {
+			if *resolved++; *resolved > maxResolved {
+				unlooked = true
+			} else {
+				change.Values, change.More = changedValues(before, after, was.cluster, is.cluster, name)
+			}
+		}
+		if !a.Deployed() && !b.Deployed() || a == b && len(change.Values) == 0 {
+			continue
+		}
+		out.changes = append(out.changes, change)
+	}
+	if unlooked {
+		c.unlooked++
+	}
+	return out
+}
+
+// changedValues are the values of a component that differ.
+func changedValues(before, after *Index, was, is *fleetstate.Cluster, name Component) (out []ChangedValue, more int) {
+	all := differentValues(before.leaves(was, name), after.leaves(is, name))
+	out = []ChangedValue{}
+	for _, d := range all[:min(len(all), maxFields)] {
+		v := ChangedValue{Path: d.Path}
+		a, b := textOf(d.A), textOf(d.B)
+		a, b = problem.Differing(a, b, maxText)
+		if d.A != nil {
+			v.Before = &PlacedValue{a, d.A.Level, d.A.Position}
+		}
+		if d.B != nil {
+			v.After = &PlacedValue{b, d.B.Level, d.B.Position}
+		}
+		out = append(out, v)
+	}
+	return out, len(all) - len(out)
+}
+
+// textOf is a value as text: a string as it is, and anything else as JSON.
+func textOf(v *PlacedValue) string {
+	if v == nil {
+		return ""
+	}
+	if s, is := v.Value.(string); is {
+		return s
+	}
+	text, err := json.Marshal(v.Value)
+	if err != nil {
+		return fmt.Sprint(v.Value)
+	}
+	return string(text)
+}
+
+// Observe notes which changes run by now. Only what an engine has reported since the change counts:
+// what it said before is about the state before.
+func (h *History) Observe(live Live, at time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.last == nil || live.Status == nil || live.Silent != "" {
+		return
+	}
+	newer := map[fleetstate.ID]bool{}
+	for _, c := range slices.Backward(h.commits) {
+		for i := range c.clusters {
+			cl := &c.clusters[i]
+			id := fleetstate.ID{Hub: cl.cluster.Hub, Name: cl.cluster.Name}
+			if !newer[id] && cl.healthy.IsZero() && cl.action != clusterGone {
+				h.observe(live, cl, c.at, at)
+			}
+			newer[id] = true // what an older commit wanted is replaced
+		}
+	}
+}
+
+func (h *History) observe(live Live, cl *clusterChange, from, now time.Time) {
+	at, ok := slices.BinarySearchFunc(h.last.rows, cl.cluster, func(r row, c Cluster) int {
+		m := r.cluster.Member
+		return strings.Compare(m.Hub+"\x00"+m.Name, c.Hub+"\x00"+c.Name)
+	})
+	if !ok {
+		return
+	}
+	r := h.last.rows[at]
+	var last time.Time
+	synced, healthy := true, true
+	for _, ch := range cl.changes {
+		n, known := h.last.column[ch.Component]
+		if !known {
+			continue
+		}
+		cell := h.last.cell(r, n, live, nil)
+		if !cell.Deployed() {
+			is := h.last.running(live, r.cluster, ch.Group, ch.Name)
+			synced = synced && is.State == RunningAbsent
+			continue
+		}
+		is := cell.Running
+		if is.State != RunningPresent || is.Other || is.Sync != "Synced" || is.Since == nil || is.Since.Before(from.Truncate(time.Second)) {
+			return
+		}
+		healthy = healthy && is.Health == "Healthy"
+		if is.Since.After(last) {
+			last = *is.Since
+		}
+	}
+	if !synced || len(cl.changes) == 0 {
+		return
+	}
+	if last.IsZero() || last.After(now) {
+		last = now
+	}
+	if cl.synced.IsZero() {
+		cl.synced = last
+	}
+	if healthy {
+		cl.healthy = last
+	}
+}

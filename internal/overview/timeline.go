@@ -1,0 +1,276 @@
+package overview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/queryerr"
+)
+
+// Timeline says what each new state changed, the newest first.
+type Timeline struct {
+	Filter  Filter  `json:"filter"`
+	Options Options `json:"options"`
+	Cluster string  `json:"cluster,omitempty"`
+	// Began is when the memory begins: nothing is known of before.
+	Began   *time.Time `json:"began,omitempty"`
+	Commits []Moment   `json:"commits"`
+}
+
+// Moment is one new state.
+type Moment struct {
+	Before   string    `json:"before"`
+	Revision string    `json:"revision"`
+	At       time.Time `json:"at"`
+	// Facts tells that what is known of the clusters has changed, and no file.
+	Facts bool `json:"facts,omitempty"`
+	// Clusters are the first of those concerned, of Concerned. The values of Unlooked further ones
+	// were not compared. Trimmed tells that only numbers are remembered.
+	Clusters  []ConcernedCluster `json:"clusters"`
+	Concerned int                `json:"concerned"`
+	Unlooked  int                `json:"unlooked,omitempty"`
+	Trimmed   bool               `json:"trimmed,omitempty"`
+	// Synced and Healthy count the clusters on which the engine reports it.
+	Synced  int `json:"synced"`
+	Healthy int `json:"healthy"`
+}
+
+// ConcernedCluster is a cluster that a new state changed, and when it was running there.
+type ConcernedCluster struct {
+	Cluster
+	Action     string      `json:"action,omitempty"`
+	Components []Component `json:"components"`
+	Synced     *time.Time  `json:"synced,omitempty"`
+	Healthy    *time.Time  `json:"healthy,omitempty"`
+}
+
+// maxMomentClusters bounds the clusters that a timeline lists of one moment.
+const maxMomentClusters = 12
+
+// Timeline returns what the states changed of the clusters that a filter and a cluster's name
+// select; an empty one selects all.
+func (h *History) Timeline(x *Index, scope Scope, f Filter, cluster string) Timeline {
+	all, columns := x.visible(scope)
+	out := Timeline{Filter: f, Options: x.options(all, columns), Cluster: cluster, Commits: []Moment{}}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out.Began = known(h.began)
+	narrow := cluster != "" || f != (Filter{}) || !seesAll(scope)
+	for _, c := range slices.Backward(h.commits) {
+		m := Moment{Before: c.before, Revision: c.revision, At: c.at.UTC().Truncate(time.Second), Facts: c.before == c.revision, Trimmed: c.trimmed, Clusters: []ConcernedCluster{}}
+		for _, cl := range c.clusters {
+			if changes := cl.selected(scope, f, cluster); changes != nil {
+				m.add(cl, changes)
+			}
+		}
+		switch {
+		case !narrow:
+			m.Concerned, m.Unlooked = c.concerned, c.unlooked
+		case m.Concerned == 0:
+			continue
+		}
+		out.Commits = append(out.Commits, m)
+	}
+	return out
+}
+
+// seesAll reports whether a scope sees clusters of any name and groups of any name.
+func seesAll(scope Scope) bool { return scope.Sees("", "", "") && scope.SeesGroup("") }
+
+func (m *Moment) add(cl clusterChange, changes []ComponentChange) {
+	m.Concerned++
+	if !cl.synced.IsZero() {
+		m.Synced++
+	}
+	if !cl.healthy.IsZero() {
+		m.Healthy++
+	}
+	if len(m.Clusters) == maxMomentClusters {
+		return
+	}
+	one := ConcernedCluster{Cluster: cl.cluster, Action: cl.action, Components: []Component{}, Synced: known(cl.synced), Healthy: known(cl.healthy)}
+	for _, ch := range changes {
+		one.Components = append(one.Components, ch.Component)
+	}
+	m.Clusters = append(m.Clusters, one)
+}
+
+// selected are the changes that a scope and a filter see, nil for a cluster that they do not. A
+// cluster that has moved between tenants is seen by who sees both.
+func (cl clusterChange) selected(scope Scope, f Filter, cluster string) []ComponentChange {
+	c := cl.cluster
+	for _, tenant := range cl.tenants {
+		if !scope.Sees(c.Hub, c.Name, tenant) {
+			return nil
+		}
+	}
+	if cluster != "" && cluster != c.Name || f.Hub != "" && f.Hub != c.Hub || f.Tenant != "" && f.Tenant != c.Tenant || f.Environment != "" && f.Environment != c.Environment {
+		return nil
+	}
+	out := []ComponentChange{}
+	for _, ch := range cl.changes {
+		if scope.SeesGroup(ch.Group) && f.selectsComponent(ch.Component) {
+			out = append(out, ch)
+		}
+	}
+	if len(out) == 0 && (cl.action == "" || f.Group+f.Component != "") {
+		return nil
+	}
+	return out
+}
+
+// Step is what changes from one served revision to another.
+type Step struct {
+	// Revisions are all that can be compared, the newest first.
+	Revisions []string `json:"revisions"`
+	Base      string   `json:"base"`
+	Head      string   `json:"head"`
+	// Clusters are those that change, by hub and name. Others count those beyond the limits, and
+	// Unlooked those of which values were not compared.
+	Clusters []ChangedCluster `json:"clusters"`
+	Others   int              `json:"others,omitempty"`
+	Unlooked int              `json:"unlooked,omitempty"`
+	// Trimmed tells that details are forgotten.
+	Trimmed bool `json:"trimmed,omitempty"`
+}
+
+// ChangedCluster is a cluster that changes.
+type ChangedCluster struct {
+	Cluster
+	Action     string            `json:"action,omitempty"`
+	Components []ComponentChange `json:"components"`
+}
+
+// Step compares two revisions that were served, the newest two without names. The error is a
+// *queryerr.Error.
+func (h *History) Step(scope Scope, f Filter, base, head string) (Step, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := Step{Revisions: h.revisions(), Clusters: []ChangedCluster{}}
+	if len(out.Revisions) < 2 {
+		if base+head != "" {
+			return out, queryerr.BadRequest("the service has served one revision since it began to look")
+		}
+		return out, nil
+	}
+	// The newest first: the head is before the base.
+	to, from := 0, 1
+	var err error
+	if head != "" {
+		to, err = revisionAt(out.Revisions, head)
+	}
+	if from = to + 1; base != "" && err == nil {
+		from, err = revisionAt(out.Revisions, base)
+	}
+	switch {
+	case err != nil:
+		return out, err
+	case from >= len(out.Revisions):
+		return out, queryerr.BadRequest("%s is the first revision that the service has served since it began to look", short(out.Revisions[to]))
+	case from <= to:
+		return out, queryerr.BadRequest("the service has served the base after the head: change their places")
+	}
+	out.Base, out.Head = out.Revisions[from], out.Revisions[to]
+	composed := map[string]*ChangedCluster{}
+	var order []string
+	within := false
+	for _, c := range h.commits {
+		if within = within || c.before == out.Base; !within || c.before == c.revision && c.revision == out.Base {
+			continue
+		}
+		out.Trimmed = out.Trimmed || c.trimmed
+		if seesAll(scope) {
+			out.Others, out.Unlooked = max(out.Others, c.others), max(out.Unlooked, c.unlooked)
+		}
+		for _, cl := range c.clusters {
+			changes := cl.selected(scope, f, "")
+			if changes == nil {
+				continue
+			}
+			key := cl.cluster.Hub + "/" + cl.cluster.Name
+			if composed[key] == nil {
+				composed[key] = &ChangedCluster{}
+				order = append(order, key)
+			}
+			composed[key].follow(cl, changes)
+		}
+		if c.revision == out.Head && c.before != c.revision {
+			break
+		}
+	}
+	slices.Sort(order)
+	for _, key := range order {
+		if cl := composed[key]; cl.Action != "" || len(cl.Components) > 0 {
+			out.Clusters = append(out.Clusters, *cl)
+		}
+	}
+	return out, nil
+}
+
+// revisions are those that were served, the newest first.
+func (h *History) revisions() (out []string) {
+	for _, c := range h.commits {
+		for _, r := range []string{c.before, c.revision} {
+			if len(out) == 0 || out[len(out)-1] != r {
+				out = append(out, r)
+			}
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// revisionAt finds a revision by its beginning.
+func revisionAt(all []string, name string) (int, error) {
+	if i := slices.IndexFunc(all, func(r string) bool { return strings.HasPrefix(r, name) }); i >= 0 {
+		return i, nil
+	}
+	return 0, queryerr.BadRequest("the service has not served revision %q since it began to look", short(name))
+}
+
+// follow adds what a later commit changed of the cluster. What it has changed back is no change.
+func (cl *ChangedCluster) follow(later clusterChange, changes []ComponentChange) {
+	switch {
+	case cl.Name == "" || cl.Action == "" && later.action != "":
+		cl.Action = later.action
+	case cl.Action != later.action && later.action != "":
+		cl.Action = ""
+	}
+	cl.Cluster = later.cluster
+	for _, ch := range changes {
+		i := slices.IndexFunc(cl.Components, func(c ComponentChange) bool { return c.Component == ch.Component })
+		if i < 0 {
+			ch.Values = slices.Clone(ch.Values)
+			cl.Components = append(cl.Components, ch)
+			continue
+		}
+		cl.Components[i].follow(ch)
+		if c := cl.Components[i]; c.Before == c.After && len(c.Values) == 0 {
+			cl.Components = slices.Delete(cl.Components, i, i+1)
+		}
+	}
+}
+
+func (c *ComponentChange) follow(later ComponentChange) {
+	c.After, c.More = later.After, c.More+later.More
+	for _, v := range later.Values {
+		i := slices.IndexFunc(c.Values, func(w ChangedValue) bool { return w.Path == v.Path })
+		if i < 0 {
+			c.Values = append(c.Values, v)
+			continue
+		}
+		c.Values[i].After = v.After
+		if w := c.Values[i]; fmt.Sprint(valueOf(w.Before)) == fmt.Sprint(valueOf(w.After)) {
+			c.Values = slices.Delete(c.Values, i, i+1)
+		}
+	}
+}
+
+func valueOf(v *PlacedValue) any {
+	if v == nil {
+		return nil
+	}
+	return v.Value
+}
