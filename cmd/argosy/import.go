@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,6 +80,10 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			if err := atomicfile.CheckEmpty(out); err != nil {
 				return failure.Usage([]string{"--out names a new folder", "nothing was written"}, "--out %s: %w", out, err)
 			}
+			shown := newProgress(cmd.ErrOrStderr())
+			end := sync.OnceFunc(shown.done)
+			defer end()
+			shown.say("reading the repository and the clusters")
 			options, err := f.options(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -89,10 +95,12 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			if options.ApplicationSets, err = f.readApplicationSets(cmd.Context(), live); err != nil {
 				return err
 			}
+			shown.say("running the ApplicationSets, and comparing their Applications")
 			result, err := importer.Import(options)
 			if err != nil {
 				return err
 			}
+			end()
 			if err := atomicfile.CreateFolder(out, result.Files); err != nil {
 				return failure.Usage([]string{"nothing was written"}, "%w", err)
 			}
@@ -222,7 +230,12 @@ func (f *importFlags) readClusters(ctx context.Context) ([]expand.Cluster, error
 	if err != nil {
 		return nil, failure.Usage([]string{"--context and --namespace say where Argo CD is", "nothing was written"}, "%w", err)
 	}
-	return append(out, importer.FromFacts(known)...), nil
+	for _, c := range importer.FromFacts(known) {
+		if !slices.ContainsFunc(out, func(given expand.Cluster) bool { return given.Name == c.Name }) {
+			out = append(out, c) // a file says more of a cluster than the hub's metadata
+		}
+	}
+	return out, nil
 }
 
 // readApplicationSets reads those of files, and of the live hub; none for those in the repository.

@@ -105,7 +105,7 @@ func newRoot(charts source.Charts) *cobra.Command {
 		Use:   "argosy",
 		Short: "Compute the workloads of every cluster of a fleet from one Git repository",
 		Long: `Argosy computes, from one Git repository, the workloads of every cluster of a fleet. This command
-shows, checks and compares them. It changes no cluster, and only facts export queries one.
+shows, checks and compares them. Only adopt --apply changes a cluster, and asks before it does.
 
 Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 ended by a signal.`,
 		Example: `  argosy lint
@@ -128,7 +128,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return failure.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
-	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newNew(o), newFacts(), newVersion())
+	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), newFacts(), newVersion())
 	return root
 }
 

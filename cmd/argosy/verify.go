@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,41 +51,25 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 			if (against == "") == (f.context == "") {
 				return failure.Usage([]string{"for example --against live.yaml (kubectl get applications -n argocd -o yaml)"}, "give one of --against and --context: where the live Applications are")
 			}
-			q := verify.Question{Ignore: ignore}
-			var err error
-			if q.Live, err = f.live(cmd.Context(), against); err != nil {
-				return err
-			}
-			if q.Names, err = readNames(names); err != nil {
-				return err
-			}
-			if q.Reader, err = f.reader(cmd.Context(), o); err != nil {
-				return err
-			}
-			known, err := factsfile.Read(f.facts)
-			if err != nil {
-				return err
-			}
-			pipelines, err := planner.New(cmd.Context(), planner.Options{Repository: o.repo, Tools: o.tools()})
-			if err != nil {
-				return err
-			}
 			shown := newProgress(cmd.ErrOrStderr())
-			defer shown.done()
-			q.State, q.Argosy, err = pipelines.Objects(cmd.Context(), planner.RenderQuestion{Hub: hubName, Owner: fleet.OwnerHub, Form: planner.FormApplications, Facts: known}, "nothing was compared")
+			end := sync.OnceFunc(shown.done)
+			defer end()
+			shown.say("reading the live Applications")
+			live, err := f.live(cmd.Context(), against)
 			if err != nil {
 				return err
 			}
-			if q.Hub = hubName; q.Hub == "" {
-				if q.Hub, err = planner.OnlyHub(q.State); err != nil {
-					return err
-				}
+			q, err := f.question(cmd.Context(), o, shown, hubName, names)
+			if err != nil {
+				return err
 			}
-			q.Reader.Hub = q.Hub
+			q.Live, q.Ignore = live, ignore
+			shown.say("comparing %d Applications", len(live))
 			v, err := verify.Verify(q)
 			if err != nil {
 				return failure.Usage(nil, "%w", err)
 			}
+			end()
 			if output == "text" {
 				err = paged(cmd, func(w io.Writer, _ report.Style) error { return v.WriteText(report.PrintableWriter{W: w}) })
 			} else {
@@ -104,6 +89,37 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 	outputFlag(cmd, &output, "text", "json", "yaml")
 	o.completeFleet(cmd, "hub", hubs)
 	return cmd
+}
+
+// question is what Argosy makes, for a comparison with what lives.
+func (f *importFlags) question(ctx context.Context, o *options, shown *progress, hubName, names string) (q verify.Question, err error) {
+	if q.Names, err = readNames(names); err != nil {
+		return q, err
+	}
+	shown.say("reading the repositories and the clusters")
+	if q.Reader, err = f.reader(ctx, o); err != nil {
+		return q, err
+	}
+	known, err := factsfile.Read(f.facts)
+	if err != nil {
+		return q, err
+	}
+	pipelines, err := planner.New(ctx, planner.Options{Repository: o.repo, Tools: o.tools()})
+	if err != nil {
+		return q, err
+	}
+	shown.say("making the Applications of the fleet")
+	q.State, q.Argosy, err = pipelines.Objects(ctx, planner.RenderQuestion{Hub: hubName, Owner: fleet.OwnerHub, Form: planner.FormApplications, Facts: known}, "nothing was compared")
+	if err != nil {
+		return q, err
+	}
+	if q.Hub = hubName; q.Hub == "" {
+		if q.Hub, err = planner.OnlyHub(q.State); err != nil {
+			return q, err
+		}
+	}
+	q.Reader.Hub = q.Hub
+	return q, nil
 }
 
 // reader reads Applications of both sides.

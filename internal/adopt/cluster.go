@@ -45,13 +45,23 @@ func (l *Live) Observe(ctx context.Context) (o Observed, err error) {
 	return o, err
 }
 
-// Record reads the record of an ApplicationSet; nil if there is none.
-func (l *Live) Record(ctx context.Context, applicationSet string) (*Record, error) {
-	all, err := l.list(ctx, kindRecord, recordLabel+"="+labelOf(applicationSet))
+// Records are those of all handovers by the ApplicationSet's name.
+func (l *Live) Records(ctx context.Context) (map[string]*Record, error) {
+	all, err := l.list(ctx, kindRecord, recordLabel)
 	if err != nil {
 		return nil, err
 	}
-	return ReadRecord(applicationSet, all)
+	out := map[string]*Record{}
+	for _, m := range all {
+		set := manifest.Text(m, "data", "applicationSet")
+		if set == "" {
+			continue // a further part
+		}
+		if out[set], err = ReadRecord(set, all); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // list are the objects of a kind by name.

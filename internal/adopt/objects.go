@@ -70,6 +70,9 @@ func ownerName(t Tree) string {
 	return manifest.Text(c, "kind") + " " + manifest.Text(c, "name")
 }
 
+// IsOwner reports whether an ApplicationSet made an Application.
+func IsOwner(set, app Tree) bool { return ownerOf(app) == uidOf(set) }
+
 // owns reports whether an object is among the owners of another one.
 func owns(uid string, t Tree) bool {
 	return slices.ContainsFunc(references(t), func(r any) bool { return manifest.Text(r, "uid") == uid })

@@ -105,6 +105,9 @@ func (r *Record) ConfigMaps(namespace string) ([]Tree, error) {
 			name = fmt.Sprintf("%s.%s.%d", name, digest[:8], i)
 		}
 		data := Tree{"parts": strconv.Itoa(len(parts)), "digest": digest}
+		if i == 0 {
+			data["applicationSet"] = r.Name()
+		}
 		out = append(out, Tree{
 			"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": Tree{"name": name, "namespace": namespace, "labels": Tree{recordLabel: r.label()}},
@@ -116,13 +119,11 @@ func (r *Record) ConfigMaps(namespace string) ([]Tree, error) {
 }
 
 // label is a label's value for the ApplicationSet's name, which may be longer than one.
-func (r *Record) label() string { return labelOf(r.Name()) }
-
-func labelOf(name string) string {
-	if len(name) <= 63 {
-		return name
+func (r *Record) label() string {
+	if len(r.Name()) <= 63 {
+		return r.Name()
 	}
-	return "sha-" + manifest.Digest(name)
+	return "sha-" + manifest.Digest(r.Name())
 }
 
 // ReadRecord is the record in the ConfigMaps of a namespace; nil if there is none.

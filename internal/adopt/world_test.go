@@ -43,7 +43,9 @@ func newWorld(seed uint64) *world {
 	}
 }
 
-func (w *world) fail(format string, args ...any) { w.wrong = append(w.wrong, fmt.Sprintf(format, args...)) }
+func (w *world) fail(format string, args ...any) {
+	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
+}
 
 func specOf(content string) Tree {
 	return Tree{

@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"explain", "flux", "inventory", "order", "secretscan"},
 	{"expand", "factsfile", "lint"},
 	{"plan", "scaffold", "verify"},
-	{"access", "appsets", "externalsecrets", "guard", "ociregistry", "refresh"},
+	{"access", "adopt", "appsets", "externalsecrets", "guard", "ociregistry", "refresh"},
 	{"overview", "report"},
 	{"importer", "planner", "server", "web"},
 }
@@ -44,7 +44,7 @@ var only = []struct {
 	folders []string
 	tests   bool
 }{
-	{"k8s.io/client-go", []string{"internal/hub", "internal/expand/argocd"}, false}, // Argo CD's interfaces name it
+	{"k8s.io/client-go", []string{"internal/hub", "internal/adopt", "internal/expand/argocd"}, false}, // Argo CD's interfaces name it
 	{"go.yaml.in/yaml", []string{"internal/yamldoc"}, true},
 	{"gopkg.in/yaml", []string{"internal/yamldoc"}, true},
 }

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/argosy-hub/argosy/internal/adopt"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/object"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/hub"
+	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/verify"
+)
+
+// adoption are the flags of argosy adopt, and the hub that they name.
+type adoption struct {
+	importFlags
+	set, hubName, names string
+	apply, yes, undo    bool
+	timeout             time.Duration
+
+	live *adopt.Live
+}
+
+func newAdopt(o *options) *cobra.Command {
+	a := &adoption{}
+	cmd := &cobra.Command{
+		Use:   "adopt --applicationset NAME --context HUB",
+		Short: "Hand the Applications of an ApplicationSet over to the fleet",
+		Long: `Adopt hands the Applications of one plain ApplicationSet on a live hub over to the fleet's ApplicationSet
+that makes the same. No deployed object is deleted or changed: of Applications with another name, tracking
+ids alone. Before it begins, the Applications must be equal, as verify sees them.
+
+It prints the steps. With --apply it carries them out, after a question. Each step waits for its conditions.
+A run that was interrupted is resumed by the same command: the hub has the state, with a record in the
+ConfigMap argosy-adopt-NAME. With --undo it gives the Applications back, from any state.
+
+Exit status 0: done, or the steps printed. 1: the ApplicationSet cannot be handed over, and nothing was
+changed. 2: wrong usage, or a step that failed or took too long.`,
+		Example: `  argosy adopt --context hub-eu --applicationset shop --from ../old-repository --clusters secrets.yaml
+  argosy adopt --context hub-eu --applicationset shop --from ../old-repository --clusters secrets.yaml --apply
+  argosy adopt --context hub-eu --applicationset shop --undo --apply`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, o) },
+	}
+	a.add(cmd)
+	cmd.Flags().StringVar(&a.set, "applicationset", "", "the `name` of the ApplicationSet on the hub (required)")
+	cmd.Flags().StringVar(&a.hubName, "hub", "", "the hub's name in the fleet; the default is the fleet's only one")
+	cmd.Flags().StringVar(&a.names, "names", "", "a `file` that maps names of live Applications to those of Argosy")
+	cmd.Flags().BoolVar(&a.apply, "apply", false, "carry out the steps")
+	cmd.Flags().BoolVar(&a.yes, "yes", false, "with --apply: do not ask")
+	cmd.Flags().BoolVar(&a.undo, "undo", false, "give the Applications back")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 5*time.Minute, "how long a step may take without progress")
+	return cmd
+}
+
+func (a *adoption) run(cmd *cobra.Command, o *options) error {
+	switch {
+	case a.set == "":
+		return failure.Usage([]string{"kubectl get applicationsets -n argocd lists them"}, "no --applicationset given")
+	case a.context == "":
+		return failure.Usage([]string{"kubectl config get-contexts lists them"}, "no --context given: the hub in the kubeconfig")
+	case a.yes && !a.apply:
+		return failure.Usage([]string{"--apply carries out the steps"}, "--yes without --apply")
+	case a.apply && !a.yes && !asks(cmd.InOrStdin()):
+		return failure.Usage([]string{"--yes carries out the steps without a question"}, "--apply asks before it changes the hub, and the standard input is no terminal")
+	}
+	ctx, shown := cmd.Context(), newProgress(cmd.ErrOrStderr())
+	r, err := a.record(cmd, o, shown)
+	shown.done()
+	if err != nil || r == nil {
+		return err
+	}
+	w := report.PrintableWriter{W: cmd.OutOrStdout()}
+	if err := r.WriteText(w); err != nil {
+		return err
+	}
+	if !a.apply {
+		_, err := fmt.Fprintln(w, "\nNothing was changed; --apply carries out the steps.")
+		return err
+	}
+	if !a.yes {
+		if ok, err := confirmed(cmd, fmt.Sprintf("\nCarry out the steps on %s? [y/N] ", a.context)); err != nil || !ok {
+			return errors.Join(err, failure.Usage(nil, "nothing was changed"))
+		}
+	}
+	return a.carryOut(ctx, cmd, w, r)
+}
+
+// record is the handover to carry out: the one under way, or a new one. It is nil where there is
+// nothing to do, or where all has been said.
+func (a *adoption) record(cmd *cobra.Command, o *options, shown *progress) (*adopt.Record, error) {
+	ctx := cmd.Context()
+	config, err := hub.LoadContext(a.kubeconfig, a.context)
+	if err != nil {
+		return nil, failure.Usage(nil, "%w", err)
+	}
+	if a.live, err = adopt.NewLive(config, a.argocd); err != nil {
+		return nil, failure.Usage(nil, "%w", err)
+	}
+	shown.say("reading the hub")
+	failed := func(err error) (*adopt.Record, error) {
+		return nil, failure.Usage([]string{"--context and --namespace say where Argo CD is", "nothing was changed"}, "%w", err)
+	}
+	if a.apply {
+		denied, err := a.live.Denied(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		if len(denied) > 0 {
+			return nil, failure.Usage([]string{"nothing was changed"}, "access denied in namespace %q; allow: %s", a.argocd, strings.Join(denied, ", "))
+		}
+	}
+	records, err := a.live.Records(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	for name, other := range records {
+		if name != a.set && !other.Done {
+			return nil, failure.Usage([]string{"argosy adopt --applicationset " + name + " ends it; with --undo, it goes back"}, "the handover of ApplicationSet %q is under way: one at a time", name)
+		}
+	}
+	live, err := a.live.Observe(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	r := records[a.set]
+	switch {
+	case r == nil && a.undo:
+		return nil, failure.Usage([]string{"its record is ConfigMap " + adopt.RecordName(a.set)}, "ApplicationSet %q has not been handed over", a.set)
+	case r == nil:
+		return a.begin(cmd, o, shown, live)
+	case r.Done && !a.undo:
+		shown.say("")
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "The Applications of ApplicationSet %s have been handed over. --undo gives them back.\n", a.set)
+		return nil, err
+	}
+	return r, a.refused(cmd, adopt.Turn(r, a.undo, live, o.tools().ApplicationSets.Normalize))
+}
+
+// begin is a new handover of Applications that are equal on both sides.
+func (a *adoption) begin(cmd *cobra.Command, o *options, shown *progress, live adopt.Observed) (*adopt.Record, error) {
+	q, err := a.question(cmd.Context(), o, shown, a.hubName, a.names)
+	if err != nil {
+		return nil, err
+	}
+	set := live.Sets[a.set]
+	for name, app := range live.Applications {
+		made := slices.ContainsFunc(q.Argosy, func(o *object.Object) bool { return o.Name() == name })
+		if set != nil && adopt.IsOwner(set, app) || made {
+			q.Live = append(q.Live, verify.Live{Tree: manifest.Plain(app)})
+		}
+	}
+	shown.say("comparing %d Applications", len(q.Live))
+	v, err := verify.Verify(q)
+	if err != nil {
+		return nil, failure.Usage(nil, "%w", err)
+	}
+	v.OnlyArgosy = nil // those of other ApplicationSets
+	if !v.IsEqual() {
+		if err := v.WriteText(report.PrintableWriter{W: cmd.OutOrStdout()}); err != nil {
+			return nil, err
+		}
+		return nil, &failure.Error{Findings: true, Err: fmt.Errorf("the Applications of ApplicationSet %q differ from the fleet's: nothing was changed", a.set), Hints: []string{"argosy verify compares them; the fleet has to make the same"}}
+	}
+	names := map[string]string{}
+	for _, p := range v.Renamed {
+		names[p.Live] = p.Argosy
+	}
+	r, refusals := adopt.Prepare(adopt.Proposal{Name: a.set, Live: live, Argosy: q.Argosy, Names: names, Normalize: q.Reader.Normalize})
+	return r, a.refused(cmd, refusals)
+}
+
+// refused writes refusals.
+func (a *adoption) refused(cmd *cobra.Command, all []adopt.Refusal) error {
+	if len(all) == 0 {
+		return nil
+	}
+	w := cmd.ErrOrStderr()
+	for _, r := range all {
+		fmt.Fprintf(w, "argosy: %s\n", r.Text)
+		if r.Hint != "" {
+			fmt.Fprintf(w, "    hint: %s\n", r.Hint)
+		}
+	}
+	fmt.Fprintln(w, "    hint: nothing was changed")
+	return errFindings
+}
+
+// carryOut runs a handover to its end.
+func (a *adoption) carryOut(ctx context.Context, cmd *cobra.Command, w io.Writer, r *adopt.Record) error {
+	if err := a.live.Write(ctx, r); err != nil {
+		return failure.Usage([]string{"nothing was changed"}, "%w", err)
+	}
+	shown := newProgress(cmd.ErrOrStderr())
+	defer shown.done()
+	run := adopt.Run{
+		Cluster: a.live, Record: r, Timeout: a.timeout, Poll: 500 * time.Millisecond,
+		Begin:   func(step string) { fmt.Fprintln(w, step) },
+		Waiting: func(step string, waits []string) { shown.say("%s: %s", step, waits[0]) },
+	}
+	if err := run.Do(ctx); err != nil {
+		return failure.Usage([]string{"the same command resumes here", "--undo gives the Applications back"}, "%w", err)
+	}
+	text := "%d Applications have been handed over. --undo gives them back.\n"
+	if r.Undo {
+		text = "%d Applications have been given back.\n"
+	}
+	_, err := fmt.Fprintf(w, text, len(r.Applications))
+	return err
+}
+
+// asks reports whether somebody can answer a question.
+func asks(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// confirmed asks a question on the terminal.
+func confirmed(cmd *cobra.Command, question string) (bool, error) {
+	if _, err := fmt.Fprint(cmd.OutOrStdout(), question); err != nil {
+		return false, err
+	}
+	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return err == nil && (answer == "y" || answer == "yes"), nil
+}
