@@ -77,8 +77,8 @@ func (a *adoption) run(cmd *cobra.Command, o *options) error {
 		return failure.Usage([]string{"--yes carries out the steps without a question"}, "--apply asks before it changes the hub, and the standard input is no terminal")
 	}
 	ctx, shown := cmd.Context(), newProgress(cmd.ErrOrStderr())
+	defer shown.Done()
 	r, err := a.record(cmd, o, shown)
-	shown.done()
 	if err != nil || r == nil {
 		return err
 	}
@@ -99,9 +99,8 @@ func (a *adoption) run(cmd *cobra.Command, o *options) error {
 }
 
 // record is the handover to carry out: the one under way, or a new one. It is nil where there is
-// nothing to do, or where all has been said.
-func (a *adoption) record(cmd *cobra.Command, o *options, shown *progress) (*adopt.Record, error) {
-	ctx := cmd.Context()
+// nothing to do.
+func (a *adoption) record(cmd *cobra.Command, o *options, shown *report.Progress) (*adopt.Record, error) {
 	config, err := hub.LoadContext(a.kubeconfig, a.context)
 	if err != nil {
 		return nil, failure.Usage(nil, "%w", err)
@@ -109,51 +108,29 @@ func (a *adoption) record(cmd *cobra.Command, o *options, shown *progress) (*ado
 	if a.live, err = adopt.NewLive(config, a.argocd); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}
-	shown.say("reading the hub")
-	failed := func(err error) (*adopt.Record, error) {
-		return nil, failure.Usage([]string{"--context and --namespace say where Argo CD is", "nothing was changed"}, "%w", err)
-	}
-	if a.apply {
-		denied, err := a.live.Denied(ctx)
-		if err != nil {
-			return failed(err)
-		}
-		if len(denied) > 0 {
-			return nil, failure.Usage([]string{"nothing was changed"}, "access denied in namespace %q; allow: %s", a.argocd, strings.Join(denied, ", "))
-		}
-	}
-	records, err := a.live.Records(ctx)
-	if err != nil {
-		return failed(err)
-	}
-	for name, other := range records {
-		if name != a.set && !other.Done {
-			return nil, failure.Usage([]string{"argosy adopt --applicationset " + name + " ends it; with --undo, it goes back"}, "the handover of ApplicationSet %q is under way: one at a time", name)
-		}
-	}
-	live, err := a.live.Observe(ctx)
-	if err != nil {
-		return failed(err)
-	}
-	r := records[a.set]
+	shown.Say("reading the hub")
+	r, refusals, err := adopt.Open(cmd.Context(), a.live, adopt.Request{
+		Name: a.set, Undo: a.undo, Apply: a.apply, Normalize: o.tools().ApplicationSets.Normalize,
+		Begin: func(live adopt.Observed) (*adopt.Record, []adopt.Refusal, error) { return a.begin(cmd, o, shown, live) },
+	})
+	shown.Done()
 	switch {
-	case r == nil && a.undo:
-		return nil, failure.Usage([]string{"its record is ConfigMap " + adopt.RecordName(a.set)}, "ApplicationSet %q has not been handed over", a.set)
-	case r == nil:
-		return a.begin(cmd, o, shown, live)
-	case r.Done && !a.undo:
-		shown.say("")
+	case err != nil:
+		return nil, err
+	case len(refusals) > 0:
+		return nil, refused(cmd, refusals)
+	case r.Done:
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "The Applications of ApplicationSet %s have been handed over. --undo gives them back.\n", a.set)
 		return nil, err
 	}
-	return r, a.refused(cmd, adopt.Turn(r, a.undo, live, o.tools().ApplicationSets.Normalize))
+	return r, nil
 }
 
 // begin is a new handover of Applications that are equal on both sides.
-func (a *adoption) begin(cmd *cobra.Command, o *options, shown *progress, live adopt.Observed) (*adopt.Record, error) {
+func (a *adoption) begin(cmd *cobra.Command, o *options, shown *report.Progress, live adopt.Observed) (*adopt.Record, []adopt.Refusal, error) {
 	q, err := a.question(cmd.Context(), o, shown, a.hubName, a.names)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	set := live.Sets[a.set]
 	for name, app := range live.Applications {
@@ -162,31 +139,28 @@ func (a *adoption) begin(cmd *cobra.Command, o *options, shown *progress, live a
 			q.Live = append(q.Live, verify.Live{Tree: manifest.Plain(app)})
 		}
 	}
-	shown.say("comparing %d Applications", len(q.Live))
+	shown.Say("comparing %d Applications", len(q.Live))
 	v, err := verify.Verify(q)
 	if err != nil {
-		return nil, failure.Usage(nil, "%w", err)
+		return nil, nil, failure.Usage(nil, "%w", err)
 	}
 	v.OnlyArgosy = nil // those of other ApplicationSets
 	if !v.IsEqual() {
 		if err := v.WriteText(report.PrintableWriter{W: cmd.OutOrStdout()}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return nil, &failure.Error{Findings: true, Err: fmt.Errorf("the Applications of ApplicationSet %q differ from the fleet's: nothing was changed", a.set), Hints: []string{"argosy verify compares them; the fleet has to make the same"}}
+		return nil, nil, &failure.Error{Findings: true, Err: fmt.Errorf("the Applications of ApplicationSet %q differ from the fleet's: nothing was changed", a.set), Hints: []string{"argosy verify compares them; the fleet has to make the same"}}
 	}
 	names := map[string]string{}
 	for _, p := range v.Renamed {
 		names[p.Live] = p.Argosy
 	}
 	r, refusals := adopt.Prepare(adopt.Proposal{Name: a.set, Live: live, Argosy: q.Argosy, Names: names, Normalize: q.Reader.Normalize})
-	return r, a.refused(cmd, refusals)
+	return r, refusals, nil
 }
 
 // refused writes refusals.
-func (a *adoption) refused(cmd *cobra.Command, all []adopt.Refusal) error {
-	if len(all) == 0 {
-		return nil
-	}
+func refused(cmd *cobra.Command, all []adopt.Refusal) error {
 	w := cmd.ErrOrStderr()
 	for _, r := range all {
 		fmt.Fprintf(w, "argosy: %s\n", r.Text)
@@ -204,11 +178,11 @@ func (a *adoption) carryOut(ctx context.Context, cmd *cobra.Command, w io.Writer
 		return failure.Usage([]string{"nothing was changed"}, "%w", err)
 	}
 	shown := newProgress(cmd.ErrOrStderr())
-	defer shown.done()
+	defer shown.Done()
 	run := adopt.Run{
 		Cluster: a.live, Record: r, Timeout: a.timeout, Poll: 500 * time.Millisecond,
 		Begin:   func(step string) { fmt.Fprintln(w, step) },
-		Waiting: func(step string, waits []string) { shown.say("%s: %s", step, waits[0]) },
+		Waiting: func(step string, waits []string) { shown.Say("%s: %s", step, waits[0]) },
 	}
 	if err := run.Do(ctx); err != nil {
 		return failure.Usage([]string{"the same command resumes here", "--undo gives the Applications back"}, "%w", err)

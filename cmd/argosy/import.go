@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,9 +80,8 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 				return failure.Usage([]string{"--out names a new folder", "nothing was written"}, "--out %s: %w", out, err)
 			}
 			shown := newProgress(cmd.ErrOrStderr())
-			end := sync.OnceFunc(shown.done)
-			defer end()
-			shown.say("reading the repository and the clusters")
+			defer shown.Done()
+			shown.Say("reading the repository and the clusters")
 			options, err := f.options(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -95,12 +93,12 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			if options.ApplicationSets, err = f.readApplicationSets(cmd.Context(), live); err != nil {
 				return err
 			}
-			shown.say("running the ApplicationSets, and comparing their Applications")
+			shown.Say("running the ApplicationSets, and comparing their Applications")
 			result, err := importer.Import(options)
 			if err != nil {
 				return err
 			}
-			end()
+			shown.Done()
 			if err := atomicfile.CreateFolder(out, result.Files); err != nil {
 				return failure.Usage([]string{"nothing was written"}, "%w", err)
 			}

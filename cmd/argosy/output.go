@@ -141,3 +141,11 @@ func textAt(set map[string]any, path string) string {
 	text, _ := set[key].(string)
 	return report.Printable(text)
 }
+
+// newProgress shows progress if somebody looks.
+func newProgress(w io.Writer) *report.Progress {
+	if !isTerminal(w) || os.Getenv("TERM") == "dumb" {
+		return report.NewProgress(nil)
+	}
+	return report.NewProgress(unwrapped(w))
+}

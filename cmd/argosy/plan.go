@@ -50,9 +50,9 @@ func newPlan(o *options) *cobra.Command {
 			}
 			defer done()
 			shown := newProgress(cmd.ErrOrStderr())
-			q.Progress = shown.show
+			q.Progress = func(hub string, objects int) { shown.Say("%s: %d objects", hub, objects) }
 			p, err := pipelines.Plan(cmd.Context(), q)
-			shown.done()
+			shown.Done()
 			if err != nil {
 				return err
 			}

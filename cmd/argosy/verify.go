@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +20,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/verify"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 func newVerify(o *options) *cobra.Command {
@@ -52,9 +49,8 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 				return failure.Usage([]string{"for example --against live.yaml (kubectl get applications -n argocd -o yaml)"}, "give one of --against and --context: where the live Applications are")
 			}
 			shown := newProgress(cmd.ErrOrStderr())
-			end := sync.OnceFunc(shown.done)
-			defer end()
-			shown.say("reading the live Applications")
+			defer shown.Done()
+			shown.Say("reading the live Applications")
 			live, err := f.live(cmd.Context(), against)
 			if err != nil {
 				return err
@@ -64,12 +60,12 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 				return err
 			}
 			q.Live, q.Ignore = live, ignore
-			shown.say("comparing %d Applications", len(live))
+			shown.Say("comparing %d Applications", len(live))
 			v, err := verify.Verify(q)
 			if err != nil {
 				return failure.Usage(nil, "%w", err)
 			}
-			end()
+			shown.Done()
 			if output == "text" {
 				err = paged(cmd, func(w io.Writer, _ report.Style) error { return v.WriteText(report.PrintableWriter{W: w}) })
 			} else {
@@ -92,11 +88,11 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 }
 
 // question is what Argosy makes, for a comparison with what lives.
-func (f *importFlags) question(ctx context.Context, o *options, shown *progress, hubName, names string) (q verify.Question, err error) {
-	if q.Names, err = readNames(names); err != nil {
+func (f *importFlags) question(ctx context.Context, o *options, shown *report.Progress, hubName, names string) (q verify.Question, err error) {
+	if q.Names, err = verify.ReadNames(names); err != nil {
 		return q, err
 	}
-	shown.say("reading the repositories and the clusters")
+	shown.Say("reading the repositories and the clusters")
 	if q.Reader, err = f.reader(ctx, o); err != nil {
 		return q, err
 	}
@@ -108,7 +104,7 @@ func (f *importFlags) question(ctx context.Context, o *options, shown *progress,
 	if err != nil {
 		return q, err
 	}
-	shown.say("making the Applications of the fleet")
+	shown.Say("making the Applications of the fleet")
 	q.State, q.Argosy, err = pipelines.Objects(ctx, planner.RenderQuestion{Hub: hubName, Owner: fleet.OwnerHub, Form: planner.FormApplications, Facts: known}, "nothing was compared")
 	if err != nil {
 		return q, err
@@ -193,31 +189,6 @@ func (f *importFlags) liveObjects(ctx context.Context, resource string) ([]verif
 			return nil, failure.Usage(nil, "%s: %w", resource, err)
 		}
 		out = append(out, verify.Live{Tree: tree})
-	}
-	return out, nil
-}
-
-// readNames reads names of Applications by names.
-func readNames(name string) (map[string]string, error) {
-	if name == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, failure.Usage(nil, "--names: %w", err)
-	}
-	doc, err := yamldoc.Parse(filepath.ToSlash(name), data)
-	if err != nil {
-		return nil, failure.Usage(nil, "--names: %w", err)
-	}
-	r := yamldoc.NewReader(doc)
-	out := map[string]string{}
-	m := r.Map(doc.Root, "the file of names")
-	for _, field := range m.Node().Fields {
-		out[field.Key] = m.String(field.Key)
-	}
-	if err := r.Err(); err != nil {
-		return nil, failure.Usage([]string{"live-name: name-of-argosy"}, "--names: %w", err)
 	}
 	return out, nil
 }

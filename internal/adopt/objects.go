@@ -13,8 +13,8 @@ const (
 	apiVersion = "argoproj.io/v1alpha1"
 	// finalizer keeps a deleted ApplicationSet until it owns nothing (rule 3).
 	finalizer = "argosy.dev/adopt"
-	// argoFinalizer is Argo CD's. On an ApplicationSet, its controller removes it at the deletion, and
-	// does nothing else for it.
+	// argoFinalizer is Argo CD's. On an ApplicationSet, its controller removes it at the deletion,
+	// and does nothing else for it.
 	//
 	// Source: argo-cd 2.14.21, 3.2.11 and 3.5.7, applicationset_controller.go, Reconcile.
 	argoFinalizer = "resources-finalizer.argocd.argoproj.io"

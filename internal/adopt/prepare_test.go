@@ -126,7 +126,7 @@ func TestChangedSince(t *testing.T) {
 	}
 }
 
-// A record of more than one ConfigMap is read as it was written; a part that is missing is an error.
+// A record of several ConfigMaps is read as it was written; a part that is missing is an error.
 func TestRecordInParts(t *testing.T) {
 	t.Parallel()
 	w, objects := fleetOf(1)

@@ -46,8 +46,8 @@ type adopted struct {
 }
 
 // TestAdopt: a fleet on plain ApplicationSets (a matrix of clusters and Git files, a list, a merge)
-// is imported, verified and adopted, with the process killed at each step and at random moments, and
-// given back in the same way. No deployed object is deleted, made anew or changed but for its
+// is imported, verified and adopted, and given back in the same way. The process is killed at each
+// step and at random moments. No deployed object is deleted, made anew or changed but for its
 // tracking id, and no Application that keeps its name is synced.
 func TestAdopt(t *testing.T) {
 	a := newAdopted(t)

@@ -1,19 +1,17 @@
-package main
+package report
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
-
-	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// progress shows on a terminal what a long command does, in one line.
-type progress struct {
-	w    io.Writer // nil: it is no terminal
+// Progress shows on a terminal what a long command does, in one line.
+type Progress struct {
+	w    io.Writer
 	stop chan struct{}
+	once sync.Once
 	over sync.WaitGroup
 
 	mu   sync.Mutex
@@ -26,17 +24,17 @@ const (
 	step     = 200 * time.Millisecond
 )
 
-func newProgress(w io.Writer) *progress {
-	p := &progress{stop: make(chan struct{})}
-	if isTerminal(w) && os.Getenv("TERM") != "dumb" {
-		p.w = unwrapped(w)
+// NewProgress begins. Without a terminal (nil) it shows nothing.
+func NewProgress(terminal io.Writer) *Progress {
+	p := &Progress{w: terminal, stop: make(chan struct{})}
+	if terminal != nil {
 		p.over.Go(p.run)
 	}
 	return p
 }
 
 // run shows the text until done.
-func (p *progress) run() {
+func (p *Progress) run() {
 	begun, tick := time.Now(), time.NewTicker(step)
 	defer tick.Stop()
 	for isShown := false; ; {
@@ -52,24 +50,21 @@ func (p *progress) run() {
 				text := p.text
 				p.mu.Unlock()
 				isShown = true
-				fmt.Fprintf(p.w, "\r\x1b[K%s (%ds)", report.Printable(text), int(took.Seconds()))
+				fmt.Fprintf(p.w, "\r\x1b[K%s (%ds)", Printable(text), int(took.Seconds()))
 			}
 		}
 	}
 }
 
-// say sets what is shown.
-func (p *progress) say(format string, args ...any) {
+// Say sets what is shown.
+func (p *Progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.text = fmt.Sprintf(format, args...)
 }
 
-// show shows how many objects of a hub have been compared.
-func (p *progress) show(hub string, objects int) { p.say("%s: %d objects", hub, objects) }
-
-// done removes what is shown.
-func (p *progress) done() {
-	close(p.stop)
+// Done removes what is shown. It may be called again.
+func (p *Progress) Done() {
+	p.once.Do(func() { close(p.stop) })
 	p.over.Wait()
 }
