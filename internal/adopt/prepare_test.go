@@ -64,14 +64,20 @@ func TestRefused(t *testing.T) {
 		"gone from Git":                        {managing(true, true, ""), `is deployed by Application "root"`},
 		"gone from Git, and kept":              {managing(true, true, "Replace=true,Prune=false"), ""},
 		"deployed by hand":                     {managing(false, false, ""), ""},
-		"a name that lives": {func(p *Proposal) { p.Live.Applications["shop-a"] = Tree{"metadata": Tree{"name": "shop-a"}} },
-			`Application "a-shop" would be called "shop-a", and such an Application lives: no ApplicationSet made it`},
-		"a name of another ApplicationSet": {func(p *Proposal) { p.Names = map[string]string{"a-shop": "dns-a", "b-shop": "shop-b"} },
-			`Application "a-shop" would be called "dns-a", and such an Application lives: ApplicationSet dns made it`},
+		"a name that lives": {
+			func(p *Proposal) { p.Live.Applications["shop-a"] = Tree{"metadata": Tree{"name": "shop-a"}} },
+			`Application "a-shop" would be called "shop-a", and such an Application lives: no ApplicationSet made it`,
+		},
+		"a name of another ApplicationSet": {
+			func(p *Proposal) { p.Names = map[string]string{"a-shop": "dns-a", "b-shop": "shop-b"} },
+			`Application "a-shop" would be called "dns-a", and such an Application lives: ApplicationSet dns made it`,
+		},
 		"one name for two": {func(p *Proposal) { p.Names = map[string]string{"a-shop": "shop-b", "b-shop": "shop-b"} }, `Applications "a-shop" and "b-shop" would both be called "shop-b"`},
 		"no counterpart":   {func(p *Proposal) { p.Names = nil }, `Application "a-shop" has no counterpart`},
-		"objects to prune under another name": {app("a-shop", []any{Tree{"kind": "Secret", "name": "x", "requiresPruning": true}}, "status", "resources"),
-			`Application "a-shop" has objects that are not in Git any more, and would lose them: Secret x`},
+		"objects to prune under another name": {
+			app("a-shop", []any{Tree{"kind": "Secret", "name": "x", "requiresPruning": true}}, "status", "resources"),
+			`Application "a-shop" has objects that are not in Git any more, and would lose them: Secret x`,
+		},
 		"objects to prune under the same name": {app("shop-c", []any{Tree{"kind": "Secret", "name": "x", "requiresPruning": true}}, "status", "resources"), ""},
 		"no shared resources": {func(p *Proposal) {
 			for i, o := range p.Argosy {

@@ -30,7 +30,7 @@ type world struct {
 }
 
 // deployed is an object on a cluster.
-type deployed struct{ tracked, content string }
+type deployed struct{ tracked string }
 
 var errKilled = errors.New("killed")
 
