@@ -17,8 +17,11 @@ type composition struct {
 	// desired are the sets that the repository asks for, by the component that is looked for and
 	// by Application.
 	desired map[string]map[string]response.ParameterSet
-	waits   []Wait
-	// lost are waits whose last set is not remembered.
+	// previous are the sets that the state before asks for, by Application; nil if nobody has
+	// looked.
+	previous map[string]response.ParameterSet
+	waits    []Wait
+	// lost are waits that are given up, because nobody knows the Application's last set.
 	lost []Wait
 	// unasked reports that a wait is for a component that no query is known of.
 	unasked bool
@@ -44,20 +47,44 @@ func (c *composition) decide(s response.ParameterSet) (response.ParameterSet, bo
 	}
 	given := c.given[item.Name]
 	wait.IsNew = !there && len(given) == 0
-	c.waits = append(c.waits, *wait)
-	switch {
-	case there && a.Digest != "":
-		for _, g := range given {
-			if g.Digest() == a.Digest {
-				return g, true
-			}
+	if there && a.Digest != "" {
+		last, known := c.last(item.Name, a.Digest)
+		if !known {
+			c.lost = append(c.lost, *wait)
+			return s, true
 		}
-		c.lost = append(c.lost, *wait)
-		return s, true // there is no response
-	case len(given) > 0:
+		c.waits = append(c.waits, *wait)
+		c.order.held.hold(last)
+		return last, true
+	}
+	c.waits = append(c.waits, *wait)
+	if len(given) > 0 {
 		return given[0], true
 	}
 	return s, there
+}
+
+// last returns the set of an Application with a digest: what was given, what stays since before a
+// restart, or what the state before asks for.
+func (c *composition) last(application, digest string) (response.ParameterSet, bool) {
+	for _, g := range c.given[application] {
+		if g.Digest() == digest {
+			return g, true
+		}
+	}
+	if held, is := c.order.held.get(application, digest); is {
+		return held, true
+	}
+	if c.previous == nil {
+		c.previous = map[string]response.ParameterSet{}
+		if st := c.order.before(c.st); st != nil {
+			if r, err := c.order.o.Desired(st, c.query); err == nil {
+				r.ParameterSets(func(s response.ParameterSet) { c.previous[s.Item().Name] = s })
+			}
+		}
+	}
+	s, is := c.previous[application]
+	return s, is && s.Digest() == digest
 }
 
 // removal holds back the removal of what others depend on (rule 3).

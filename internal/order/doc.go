@@ -11,8 +11,9 @@
 //     is not healthy at the digest of the parameter set that the repository asks for (P1). A
 //     dependency that the engine does not deploy there is not waited for.
 //  2. A component that waits and has no Application is left out. One with an Application stays as
-//     it was: the set with the digest that its Application has. Without that set in memory there is
-//     no response, so Argo CD changes nothing.
+//     it was: the set with the digest that its Application has. What stays survives a restart, and
+//     replicas share it. If nobody knows that set any more, the order of this one Application is
+//     given up, and logged: one cluster never holds up the response for the others.
 //  3. A component that is removed together with its workloads stays until the components that
 //     depend on it, and are removed as well, have no Application any more (P2).
 //  4. An Application without a digest, of a template that writes none, counts by its health alone.

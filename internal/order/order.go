@@ -4,16 +4,19 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // maxQueries bounds the queries that are remembered.
@@ -25,15 +28,24 @@ type Options struct {
 	Desired func(*fleetstate.State, query.Query) (*response.Response, error)
 	// Queries returns those of all known ApplicationSets, by name; default none.
 	Queries func() map[string][]query.Query
+	// Store keeps what stays for a restart; default none.
+	Store *state.Store
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+	// Logger is for what the store says; default none.
+	Logger *slog.Logger
 }
 
 // Order composes responses. It may be used by several goroutines.
 type Order struct {
-	o Options
+	o    Options
+	held *heldSets
 
 	mu          sync.Mutex
 	asked       map[queryKey]*memory
 	generations []*generation // newest first
+	// serving is the state that is served, and previous the last one of the revision before.
+	serving, previous *fleetstate.State
 }
 
 // maxGenerations is how many states have composed responses: the one that is served, and the one
@@ -92,7 +104,33 @@ func New(o Options) *Order {
 	if o.Queries == nil {
 		o.Queries = func() map[string][]query.Query { return nil }
 	}
-	return &Order{o: o, asked: map[queryKey]*memory{}}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Order{o: o, held: newHeldSets(o), asked: map[queryKey]*memory{}}
+}
+
+// Serving notes the state that is served from now on.
+func (o *Order) Serving(st *fleetstate.State) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.serving != nil && o.serving.Revision != st.Revision {
+		o.previous = o.serving
+	}
+	o.serving = st
+}
+
+// before returns the last state of the revision before a state's, nil if that is not known.
+func (o *Order) before(st *fleetstate.State) *fleetstate.State {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if st != o.serving {
+		return nil
+	}
+	return o.previous
 }
 
 func keyOf(q query.Query) queryKey {
@@ -105,8 +143,9 @@ func keyOf(q query.Query) queryKey {
 	return queryKey{q.ApplicationSet, string(text)}
 }
 
-// Compose returns the response to a query in which what waits stays as it was. The error is a
-// *queryerr.Error.
+// Compose returns the response to a query in which what waits stays as it was. What waits on one
+// cluster refuses nothing: the error, a *queryerr.Error, is that of a store that has not been read
+// yet.
 func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
 	if q.View != query.Components {
 		return desired, nil
@@ -121,10 +160,11 @@ func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	}
 	c := &composition{order: o, st: st, query: q, given: o.given(key), desired: map[string]map[string]response.ParameterSet{}}
 	out := desired.Compose(c.decide)
-	if len(c.lost) > 0 {
-		o.note(st, key, composed{waits: c.waits})
-		return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf(
-			"dependsOn: %s; the service does not remember its last parameter set, so all Applications stay as they are", c.lost[0])}
+	if len(c.lost) > 0 && !o.held.isLoaded() {
+		return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: "not ready: the parameter sets that stay have not been read from the state yet"}
+	}
+	for _, w := range c.lost {
+		o.o.Logger.Warn("the order is given up, because the last parameter set is not known any more", "cluster", w.Cluster, "group", w.Group, "component", w.Component, "dependsOn", w.For, "reason", w.Reason)
 	}
 	if c.unasked {
 		o.note(st, key, composed{waits: c.waits}) // the next query may know more

@@ -3,7 +3,9 @@ package response
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
@@ -34,6 +36,35 @@ func (s ParameterSet) fixed() encodedSet {
 		e.text, e.hole = slices.Concat(e.text[:e.hole], s.revision, e.text[e.hole:]), 0
 	}
 	return e
+}
+
+// Len is the number of bytes of the set.
+func (s ParameterSet) Len() int { return len(s.encoded.text) }
+
+// SavedSet is a component's parameter set as a store has it: the text that was given, and what it
+// is about.
+type SavedSet struct {
+	Text      string         `json:"text"`
+	Item      lifecycle.Item `json:"item"`
+	DependsOn []string       `json:"dependsOn,omitempty"`
+}
+
+// Save returns the set with the revision of its response.
+func (s ParameterSet) Save() SavedSet {
+	return SavedSet{Text: string(s.fixed().text), Item: s.encoded.subject.Item, DependsOn: s.encoded.subject.dependsOn}
+}
+
+// Restore returns the set that was saved, byte for byte. The error means that it is no set.
+func (s SavedSet) Restore() (ParameterSet, error) {
+	var set struct{ Name, ApplicationName, Digest, Revision string }
+	if err := json.Unmarshal([]byte(s.Text), &set); err != nil {
+		return ParameterSet{}, err
+	}
+	out := ParameterSet{encoded: encodedSet{text: []byte(s.Text), subject: subject{Item: s.Item, dependsOn: s.DependsOn}}}
+	if set.Name != s.Item.Cluster || set.ApplicationName != s.Item.Name || set.Revision == "" || len(set.Digest) != digestSize || !strings.HasSuffix(s.Text, set.Digest+`"}`) {
+		return ParameterSet{}, errors.New("is not the parameter set that it is said to be")
+	}
+	return out, nil
 }
 
 // Kept returns the set of a component that is removed as that of one that stays.

@@ -81,7 +81,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.responses = new(response.Cache)
-	s.order = order.New(order.Options{Desired: s.responses.Get, Queries: orderedQueries(o)})
+	s.order = order.New(order.Options{Desired: s.responses.Get, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger})
 	s.guard, err = guard.New(guard.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
 		Approved: s.auditApproval, Compose: s.order.Compose,
@@ -152,7 +152,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.listener.on(listener)
 	s.notify(context.WithoutCancel(ctx))
-	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run)
+	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run, s.order.Run)
 	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
 	go func() {
 		var err error
@@ -173,6 +173,7 @@ func (s *Server) Start(ctx context.Context) error {
 func (s *Server) refreshed(o refresh.Outcome) {
 	s.metrics.refreshed(o)
 	if o.Swapped {
+		s.order.Serving(o.State)
 		s.guard.Serving(o.State)
 	}
 	if g := s.o.Grants; o.Swapped && g != nil {
@@ -192,10 +193,12 @@ func (s *Server) notify(ctx context.Context) {
 }
 
 // background runs a function until end is called, which waits for it.
-func background(ctx context.Context, run func(context.Context)) (end func()) {
+func background(ctx context.Context, all ...func(context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { run(ctx) })
+	for _, run := range all {
+		running.Go(func() { run(ctx) })
+	}
 	return func() {
 		cancel()
 		running.Wait()
