@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"time"
@@ -48,7 +49,8 @@ are described in docs/reference/problems.md. With any finding the exit status is
 				return err
 			}
 			s, err := o.repo.Snapshot(cmd.Context(), source.Limits{})
-			if err != nil {
+			var ofMounts *failure.Error
+			if err != nil && (s == nil || !errors.As(err, &ofMounts)) {
 				return err
 			}
 			var problems []problem.Problem
@@ -57,8 +59,11 @@ are described in docs/reference/problems.md. With any finding the exit status is
 			if err != nil {
 				problems = problem.From(err, problem.InvalidLayout, problem.Pos{})
 			} else {
-				problems = findings(st)
+				problems = problem.Relocate(findings(st), s.Locate)
 				hubCount, clusterCount = len(st.Fleet.Hubs()), len(inventory.Summaries(st))
+			}
+			if ofMounts != nil {
+				problems = problem.Sorted(slices.Concat(problems, ofMounts.Problems))
 			}
 			if severity == "error" {
 				problems = problem.Errors(problems)

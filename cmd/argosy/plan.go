@@ -80,6 +80,7 @@ func newPlan(o *options) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&q.Base, "base", "", "the `revision` to compare with (required)")
 	cmd.Flags().StringVar(&q.Head, "head", "", "the `revision` to compare; default: the folder as it is, or the HEAD of a bare repository")
+	cmd.Flags().StringArrayVar(&o.repo.MountBase, "mount-base", nil, "the revision of a mount's folder that the base has: `PATH=REV`, may be repeated")
 	cmd.Flags().StringVar(&q.Hub, "hub", "", "show this hub alone")
 	factsFlag(cmd, &factsFrom)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")

@@ -124,7 +124,11 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.PersistentFlags().StringVar(&o.repo.Ref, "ref", "", "of a Git URL or a bare repository: branch, tag or commit; default: main, or HEAD of a bare repository")
 	o.completeRevisions(root, "ref")
 	root.PersistentFlags().StringVar(&o.repo.Layout, "layout", "", "a `file` to read instead of fleet/layout.yaml, of whatever revision; to try a layout before it is committed")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return o.checkLayout(cmd) }
+	root.PersistentFlags().StringArrayVar(&o.repo.Mounts, "mount", nil, "read a mount of the layout from a folder: `PATH=DIR`, or PATH=git for its own branch; may be repeated")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		o.repo.Warn = notices(cmd.ErrOrStderr())
+		return o.checkLayout(cmd)
+	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return failure.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
@@ -158,6 +162,17 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	}
 	hints := problem.Nearest(args[0], names)
 	return failure.Usage(append(hints, fmt.Sprintf("see %s --help", cmd.CommandPath())), "unknown command %q for %q", args[0], cmd.CommandPath())
+}
+
+// notices writes what a command leaves out, once each.
+func notices(w io.Writer) func(problem.Problem) {
+	said := map[string]bool{}
+	return func(p problem.Problem) {
+		if text := p.Error(); !said[text] {
+			said[text] = true
+			fmt.Fprintf(w, "argosy: note: %s\n", text)
+		}
+	}
 }
 
 // outputFlag adds -o with its choices.

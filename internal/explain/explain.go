@@ -60,6 +60,9 @@ func Component(st *fleetstate.State, t Target, path []string) (Explanation, erro
 	if err := x.values(path); err != nil {
 		return Explanation{}, err
 	}
+	if s := st.ResolverOf(c).Snapshot; len(s.Parts()) > 0 {
+		return problem.Relocate(x.Explanation, s.Locate), nil
+	}
 	return x.Explanation, nil
 }
 

@@ -15,6 +15,12 @@ type FileTemplate struct {
 	Shared bool
 }
 
+// String is the path with the names of facts in their places.
+func (f *FileTemplate) String() string {
+	out, _ := try(f.t) //nolint:errcheck // tried when the layout was loaded
+	return out
+}
+
 // Path is the path for the facts, cleaned as a level's folder is. Errors are problem.Problem.
 func (f *FileTemplate) Path(facts any) (string, error) {
 	text, err := f.t.Execute(facts)

@@ -125,6 +125,16 @@ func (f *Fleet) loadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previou
 	return nil
 }
 
+// ReadLayout reads the layout of a snapshot alone. It is that of the previous fleet, which may be
+// nil, if the file is the same.
+func ReadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Layout, error) {
+	f := &Fleet{inputs: map[string]string{}}
+	if err := f.loadLayout(s, cache, previous); err != nil {
+		return nil, err
+	}
+	return f.Layout, nil
+}
+
 func (f *Fleet) loadVersions(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
 	read := func(path string, keep func(*Fleet), parse func(*yamldoc.Doc) []problem.Problem) {
 		if path == "" { // every cluster is on release "default"

@@ -68,6 +68,8 @@ type Layout struct {
 	SecretNames SecretNames
 	// SecretStores are ClusterSecretStores that exist although no object of the fleet makes them.
 	SecretStores []string
+	// Mounts are other repositories that are joined, by path.
+	Mounts []Mount
 	// Shape is the same for two layouts that find the same files for the same members.
 	Shape string
 	// TenantSchemas are the files that say what a tenant's level may set of components that land on
@@ -78,6 +80,7 @@ type Layout struct {
 	// tenantLevels are the levels that belong to a tenant.
 	dirs, hubDirs [][]string
 	tenantLevels  map[string]bool
+	levelNames    []string // of the spokes' levels, as dirs has them
 	// reserved are names that a tenant, environment or cluster cannot have, because a level's own
 	// folder has them.
 	reserved map[string][]string
@@ -134,7 +137,7 @@ type layoutParser struct {
 }
 
 func (p layoutParser) parse() *Layout {
-	p.root.Known("apiVersion", "kind", "members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas", "duplicateKeys", "secretStores")
+	p.root.Known("apiVersion", "kind", "members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas", "duplicateKeys", "secretStores", "mounts")
 	p.root.Const("apiVersion", APIVersion)
 	p.root.Const("kind", layoutKind)
 	versions := p.root.Map("versions")
@@ -168,6 +171,8 @@ func (p layoutParser) parse() *Layout {
 	l.dirs, l.hubDirs, l.tenantLevels = dirs, hubDirs, p.tenantLevels()
 	if l.Members != nil { // else it has been reported
 		l.Hubs = p.hubs(l)
+		l.Mounts = p.mounts(l)
+		l.addMountLevels(p.root.List("levels"))
 	}
 	return l
 }

@@ -149,7 +149,9 @@ func (b *Resolver) newPlacement(c *Cluster) *placement {
 			}
 			byRoot[root] = dirs
 		}
-		p.roots[name], p.dirs[name] = root, byRoot[root]
+		dirs, err := b.mounts.Levels(c.Member, name, byRoot[root], func(root string) map[string]any { return p.data.with(name, "", root) })
+		p.broken = append(p.broken, problem.From(err, problem.InvalidLayout, c.Member.Pos)...)
+		p.roots[name], p.dirs[name] = root, dirs
 	}
 	if len(p.broken) > 0 { // most likely for want of a label that is declared, but refused: that is to fix
 		p.broken = slices.Concat(refused, p.broken)
@@ -238,7 +240,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 	if err := c.account.Exceeded(); err != nil { // by its catalogs
 		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
-	out := b.teamProblems(c)
+	out := append(b.teamProblems(c), c.Attribute(b.mounts.Unknown(c.Member, b.Snapshot))...)
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)

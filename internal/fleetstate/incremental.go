@@ -49,15 +49,17 @@ func (st *State) takeOver(previous *State) []anew {
 	if previous.resolver.Snapshot == st.resolver.Snapshot {
 		return t.anew
 	}
-	st.changedTeams(previous, func(m *fleet.Member) { t.due(m, true) })
+	placed := len(st.Fleet.Layout.Mounts) == 0 // else teams and catalogs say whose levels a member reads
+	st.changedTeams(previous, func(m *fleet.Member) { t.due(m, placed) })
 	if !previous.Fleet.HasMembersOf(st.Fleet) {
 		st.changedNames(previous, func(m *fleet.Member) { t.due(m, true) })
 	}
+	st.changedMounts(previous, func(m *fleet.Member) { t.due(m, true) })
 	switch changed := snapshot.Changed(previous.resolver.Snapshot, st.resolver.Snapshot); {
 	case len(changed) == 0:
 	case st.changedEverywhere(previous), !sameFolders(previous.resolver.Snapshot, st.resolver.Snapshot):
 		for m := range st.Clusters() {
-			t.due(m, true)
+			t.due(m, placed)
 		}
 	default:
 		for m := range previous.folders.Reading(changed, previous.foldersOf) {

@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/memo"
+	"github.com/argosy-hub/argosy/internal/mount"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/team"
@@ -28,6 +29,7 @@ type Resolver struct {
 	index     *hierarchy.Index
 	onHub     tenancy.Schemas
 	teams     *team.Table // nil without team files
+	mounts    *mount.Table
 }
 
 // maxRemembered bounds what is kept of what clusters have in common, in bytes. Beyond, it is
@@ -74,6 +76,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	if err := g.loadTeams(previous); err != nil {
 		return nil, err
 	}
+	g.mounts = mount.NewTable(g.Fleet, g.Catalogs, g.teams, g.Documents)
 	return g, nil
 }
 

@@ -2,6 +2,7 @@ package fleetstate
 
 import (
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/mount"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/team"
 )
@@ -43,7 +44,7 @@ func (b *Resolver) teamProblems(c *Cluster) []problem.Problem {
 
 // takenNamespaces are the problems of teams that claim the namespace of a component of the catalog.
 func (b *Resolver) takenNamespaces(c *Cluster, g *Group, component string, r Component) []problem.Problem {
-	if !r.Enabled || g.Name == team.Group || !g.InCatalog(component) {
+	if !r.Enabled || g.Name == team.Group || g.Name == mount.Group || !g.InCatalog(component) {
 		return nil
 	}
 	return c.Attribute(b.teams.Of(c.Member).Taken(r.Namespace, g.Name, component))

@@ -72,6 +72,9 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 	out.AddProblems(plan.Base, c.base)
 	expires := time.Now().UTC().AddDate(0, 0, approvalDays).Format(time.DateOnly)
 	out.Guard = planreport.NewGuard(c.plan, c.dryRun, guard.NeededApprovals(c.dryRun, c.fleet), expires)
+	if len(after.Parts()) > 0 {
+		out = problem.Relocate(out, after.Locate)
+	}
 	return out, nil
 }
 

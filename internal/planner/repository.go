@@ -28,6 +28,12 @@ type Repository struct {
 	Location, Ref string
 	// Layout is a file that every revision is read with instead of its own layout; empty for none.
 	Layout string
+	// Mounts are the repositories that the fleet's layout mounts: `PATH=DIR`, or `PATH=git` for the
+	// one that the layout names. MountBase are revisions of those folders that a plan's base has:
+	// `PATH=REV`.
+	Mounts, MountBase []string
+	// Warn is called with what is left out.
+	Warn func(problem.Problem)
 }
 
 // LayoutFile reads Layout; nil without one.
@@ -88,7 +94,8 @@ func (r Repository) Revision() (string, error) {
 	return "", nil
 }
 
-// Snapshot reads the repository.
+// Snapshot reads the repository. Beside problems of its mounts, the snapshot is what lint goes on
+// with.
 func (r Repository) Snapshot(ctx context.Context, limits source.Limits) (*snapshot.Snapshot, error) {
 	ref, err := r.Revision()
 	if err != nil {
@@ -102,7 +109,7 @@ func (r Repository) Snapshot(ctx context.Context, limits source.Limits) (*snapsh
 	if err := errors.Join(err, s.Close()); err != nil {
 		return nil, ReadError(err)
 	}
-	return r.withLayout(snap)
+	return r.complete(ctx, snap, limits, false)
 }
 
 // State reads the repository and builds its state with facts.
@@ -124,7 +131,7 @@ func (r Repository) at(ctx context.Context, flag, revision string) (*snapshot.Sn
 	var e *source.Error
 	switch {
 	case err == nil:
-		return r.withLayout(s)
+		return r.complete(ctx, s, Charts, flag == "--base")
 	case !errors.As(err, &e):
 		return nil, failure.Usage(nil, "%s: %w", flag, err)
 	}

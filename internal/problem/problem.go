@@ -21,14 +21,21 @@ import (
 
 // Pos is a place in a file of the repository. Line and Column count from 1; 0 means unknown.
 type Pos struct {
+	// Repository names the repository of the file, where it is not the fleet repository (U1).
+	Repository string `json:"repository,omitempty"`
+
 	File   string `json:"file"`
 	Line   int    `json:"line,omitempty" jsonschema:"minimum=1"`
 	Column int    `json:"column,omitempty" jsonschema:"minimum=1"`
 }
 
-// String is "file:line:column", without the parts that are unknown.
+// String is "file:line:column", without the parts that are unknown. A file of another repository
+// has that one's name before it.
 func (p Pos) String() string {
 	s := p.File
+	if p.Repository != "" {
+		s = p.Repository + "//" + s
+	}
 	if p.Line > 0 {
 		s += ":" + strconv.Itoa(p.Line)
 		if p.Column > 0 {
@@ -43,7 +50,7 @@ func (p Pos) IsZero() bool { return p == Pos{} }
 
 // Compare orders positions by file, line and column.
 func (p Pos) Compare(q Pos) int {
-	return cmp.Or(strings.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+	return cmp.Or(strings.Compare(p.Repository, q.Repository), strings.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
 // Severity says what a Problem stops.
@@ -100,6 +107,8 @@ const (
 	MissingProject     Reason = "missing-project"
 	MissingRoots       Reason = "missing-roots"
 	MissingSecret      Reason = "missing-secret"
+	MountBounds        Reason = "mount-bounds"
+	MountNotRead       Reason = "mount-not-read"
 	MultipleDocuments  Reason = "multiple-documents"
 	NameMismatch       Reason = "name-mismatch"
 	NamespaceConflict  Reason = "namespace-conflict"

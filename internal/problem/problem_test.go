@@ -10,8 +10,8 @@ import (
 
 func TestText(t *testing.T) {
 	p := Problem{
-		Reason: UnknownKey, Severity: Error, Pos: Pos{"f.yaml", 3, 5}, Subject: `key "x"`, Found: "not known", Expected: "another",
-		Hints: []string{`did you mean "y"?`}, Related: []Pos{{"g.yaml", 1, 0}},
+		Reason: UnknownKey, Severity: Error, Pos: Pos{File: "f.yaml", Line: 3, Column: 5}, Subject: `key "x"`, Found: "not known", Expected: "another",
+		Hints: []string{`did you mean "y"?`}, Related: []Pos{{File: "g.yaml", Line: 1, Column: 0}},
 	}
 	for _, c := range []struct {
 		p    Problem
@@ -32,9 +32,9 @@ func TestText(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	a := Problem{Reason: UnknownKey, Severity: Error, Pos: Pos{"a", 2, 1}}
-	b := Problem{Reason: InvalidValue, Severity: Warning, Pos: Pos{"a", 10, 1}}
-	c := Problem{Reason: InvalidValue, Severity: Error, Pos: Pos{"a", 10, 1}, Cluster: "x"}
+	a := Problem{Reason: UnknownKey, Severity: Error, Pos: Pos{File: "a", Line: 2, Column: 1}}
+	b := Problem{Reason: InvalidValue, Severity: Warning, Pos: Pos{File: "a", Line: 10, Column: 1}}
+	c := Problem{Reason: InvalidValue, Severity: Error, Pos: Pos{File: "a", Line: 10, Column: 1}, Cluster: "x"}
 	given := []Problem{c, b, a, b, c}
 	if diff := cmp.Diff([]Problem{a, b, c}, Sorted(given)); diff != "" {
 		t.Error(diff)

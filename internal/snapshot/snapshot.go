@@ -57,6 +57,12 @@ type Snapshot struct {
 	folders []*File
 
 	beside Beside
+
+	// parts are other repositories below paths, joined their files by path, and main the snapshot
+	// without them (nil for one without parts).
+	parts  []Part
+	joined map[string]*File
+	main   *Snapshot
 }
 
 // Beside is what a repository has besides the files of its snapshot, by sorted paths.
@@ -163,6 +169,9 @@ func (s *Snapshot) File(p string) *File {
 		return nil
 	}
 	f := s.files[p]
+	if f == nil && s.joined != nil {
+		f = s.joined[p]
+	}
 	if f == nil && len(s.folders) > 0 {
 		if folder := s.BrokenFolder(p); folder != nil {
 			return folder.Below(p)
@@ -217,7 +226,7 @@ func (s *Snapshot) HasDir(dir string) bool { return len(s.Under(dir)) > 0 }
 
 // WithFolders returns the snapshot with the files that earlier ones have in some folders.
 func (s *Snapshot) WithFolders(earlier map[string]*Snapshot) *Snapshot {
-	files := maps.Clone(s.files)
+	files := s.all()
 	for dir := range earlier {
 		for _, p := range s.Under(dir) {
 			delete(files, p)
@@ -228,18 +237,19 @@ func (s *Snapshot) WithFolders(earlier map[string]*Snapshot) *Snapshot {
 			files[f.Path] = f
 		}
 	}
-	return New(s.Revision, files)
+	out := New(s.Revision, files)
+	out.parts = s.parts
+	return out
 }
 
 // With returns the snapshot with other files at some paths. The Path of such a file may name
 // another place: positions then name that one.
 func (s *Snapshot) With(files map[string]*File) *Snapshot {
-	all := maps.Clone(s.files)
-	if all == nil {
-		all = map[string]*File{}
-	}
+	all := s.all()
 	maps.Copy(all, files)
-	return New(s.Revision, all).WithBeside(s.beside)
+	out := New(s.Revision, all).WithBeside(s.beside)
+	out.parts = s.parts
+	return out
 }
 
 // Changed are the paths that differ between two snapshots (added, removed or with other content),

@@ -215,6 +215,11 @@ func (t *Table) Of(m *fleet.Member) *Share {
 	return t.shares[m]
 }
 
+// Has reports whether a team, which may be nil, is on the member. No team is on a hub.
+func (s *Share) Has(t *Team) bool {
+	return s != nil && !s.isHub && t != nil && slices.ContainsFunc(s.assignments, func(a assignment) bool { return a.team == t })
+}
+
 // Same reports whether two members take the same.
 func (s *Share) Same(other *Share) bool {
 	return s == other || s != nil && other != nil && s.digest == other.digest

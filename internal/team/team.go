@@ -79,14 +79,11 @@ func Parse(file *snapshot.File, doc *yamldoc.Doc, err error) *Team {
 	p := parser{t: t, r: r, m: r.Map(doc.Root, "team file")}
 	p.parse()
 	t.root, t.Problems = p.m.Node(), r.Problems()
-	if !t.isBroken() {
+	if !t.IsBroken() {
 		t.makeNodes()
 	}
 	return t
 }
-
-// isBroken reports whether the file has an error.
-func (t *Team) isBroken() bool { return len(problem.Errors(t.Problems)) > 0 }
 
 type parser struct {
 	t *Team
@@ -276,6 +273,27 @@ func (c claim) overlaps(other claim) bool {
 	}
 	return c.text == other.text
 }
+
+// Claims reports whether the team has a namespace.
+func (t *Team) Claims(namespace string) bool {
+	_, claimed := t.claims(claim{text: namespace})
+	return claimed && labels.IsName(namespace)
+}
+
+// Allows reports whether the team may deploy from a repository. It is stricter than Argo CD, for
+// which a pattern's ** crosses folders.
+func (t *Team) Allows(repository string) bool {
+	if repository == "" || strings.ContainsAny(repository, "%\\") || strings.Contains(repository, "..") {
+		return false
+	}
+	return slices.ContainsFunc(t.root.Get("repositories").Items, func(n *yamldoc.Node) bool {
+		match, err := path.Match(n.Text, repository)
+		return match && err == nil
+	})
+}
+
+// IsBroken reports whether the file has an error.
+func (t *Team) IsBroken() bool { return len(problem.Errors(t.Problems)) > 0 }
 
 // claims is the claim of the team on a namespace, and whether it has one.
 func (t *Team) claims(c claim) (claim, bool) {

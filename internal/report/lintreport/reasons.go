@@ -43,6 +43,8 @@ var summaries = map[problem.Reason]string{
 	problem.MissingProject:     "An Application is in an Argo CD project that nobody makes.",
 	problem.MissingRoots:       "A hub has no roots, so that nothing is deployed.",
 	problem.MissingSecret:      "A cluster has Applications, and nothing is known of it: its cluster Secret is not there.",
+	problem.MountBounds:        "A mount's repository holds what its team may not write: the mount stays as it was.",
+	problem.MountNotRead:       "A mount cannot be read, and nothing is known of it.",
 	problem.MultipleDocuments:  "A file holds further YAML documents, which nobody reads.",
 	problem.NameMismatch:       "A member file's clusterName differs from the file's name.",
 	problem.NamespaceConflict:  "A namespace has two claimants on one cluster.",

@@ -1,0 +1,166 @@
+package mount
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+)
+
+// levelFile is what a path below a root is to the layout: the file of a level.
+type levelFile struct {
+	level string
+	// tenant and cluster are those that the folder names, empty where it names none.
+	tenant, cluster string
+	group           string
+	// component is empty for a catalog.
+	component  string
+	isTemplate bool
+}
+
+// levelFiles are the patterns of level's folders below a root, and of the files in them.
+type levelFiles struct {
+	layout          *fleet.Layout
+	levels          []levelPattern
+	values, catalog *regexp.Regexp
+}
+
+// levelPattern is a level's folder below a root.
+type levelPattern struct {
+	level string
+	parts []*regexp.Regexp
+}
+
+var anySentinel = regexp.MustCompile(`<[^<>]*>`)
+
+// patternOf matches a text with sentinels, which stand for names.
+func patternOf(text string) *regexp.Regexp {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for len(text) > 0 {
+		at := anySentinel.FindStringIndex(text)
+		if at == nil {
+			break
+		}
+		b.WriteString(regexp.QuoteMeta(text[:at[0]]))
+		name := text[at[0]+1 : at[1]-1]
+		if slices.Contains([]string{"tenant", "cluster", "group", "component"}, name) && !seen[name] {
+			seen[name] = true
+			b.WriteString("(?P<" + name + ">[^/]+)")
+		} else {
+			b.WriteString("[^/]+")
+		}
+		text = text[at[1]:]
+	}
+	return regexp.MustCompile("^" + b.String() + regexp.QuoteMeta(text) + "$")
+}
+
+// newLevelFiles makes the patterns of a layout: of the spokes' levels that begin with the group's
+// root.
+func newLevelFiles(l *fleet.Layout) levelFiles {
+	out := levelFiles{layout: l, values: patternOf(withoutSuffix(l.Values)), catalog: patternOf(withoutSuffix(l.Catalog))}
+	names, folders := l.SampleFolders()
+	for i, dir := range folders {
+		if dir[0] != "<root>" || len(dir) == 1 {
+			continue
+		}
+		p := levelPattern{level: names[i]}
+		for _, part := range dir[1:] {
+			p.parts = append(p.parts, patternOf(part))
+		}
+		out.levels = append(out.levels, p)
+	}
+	return out
+}
+
+func withoutSuffix(f *fleet.FileTemplate) string {
+	return strings.TrimSuffix(f.String(), hierarchy.TemplateSuffix)
+}
+
+// captured adds the names that a pattern finds in a text, "" where it does not match.
+func captured(re *regexp.Regexp, text string, names map[string]string) bool {
+	m := re.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	for i, name := range re.SubexpNames() {
+		if name != "" {
+			names[name] = m[i]
+		}
+	}
+	return true
+}
+
+// touches reports whether a path below a root is in a level's folder, or above one.
+func (l levelFiles) touches(p string) bool {
+	parts := strings.Split(p, "/")
+	return slices.ContainsFunc(l.levels, func(level levelPattern) bool {
+		for i := range min(len(parts), len(level.parts)) {
+			if !level.parts[i].MatchString(parts[i]) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// contains reports whether a path below a root is in a level's folder.
+func (l levelFiles) contains(p string) bool { return len(l.levelsOf(p)) > 0 }
+
+// levelsOf are the levels whose folders a path is in, with the rest of the path.
+func (l levelFiles) levelsOf(p string) (out []levelRest) {
+	parts := strings.Split(p, "/")
+	for _, level := range l.levels {
+		n, names, ok := len(level.parts), map[string]string{}, len(parts) > len(level.parts)
+		for i := 0; ok && i < n; i++ {
+			ok = captured(level.parts[i], parts[i], names)
+		}
+		if ok && !l.layout.IsReserved("tenant", names["tenant"]) {
+			out = append(out, levelRest{level.level, names, strings.Join(parts[n:], "/")})
+		}
+	}
+	return out
+}
+
+type levelRest struct {
+	level string
+	names map[string]string
+	rest  string
+}
+
+// of is what a path below a root may be read as: a values file or a catalog of a level.
+func (l levelFiles) of(p string) (out []levelFile) {
+	for _, level := range l.levelsOf(p) {
+		rest, isTemplate := strings.CutSuffix(level.rest, hierarchy.TemplateSuffix)
+		for _, re := range []*regexp.Regexp{l.values, l.catalog} {
+			names := map[string]string{}
+			if !captured(re, rest, names) {
+				continue
+			}
+			out = append(out, levelFile{
+				level: level.level, tenant: level.names["tenant"], cluster: level.names["cluster"],
+				group: names["group"], component: names["component"], isTemplate: isTemplate,
+			})
+		}
+	}
+	return out
+}
+
+// isFleetsOwn reports whether a path is one of which the fleet repository alone may have a file,
+// whatever the case of its letters: members, versions, teams, catalogs, schemas and the layout.
+func (l levelFiles) isFleetsOwn(p string) bool {
+	own := []string{"fleet", l.layout.Members.Folder(), l.layout.ApplicationSets, l.layout.FleetSecrets, l.layout.Guard.Approvals}
+	for _, g := range l.layout.Groups {
+		own = append(own, g.Catalogs...)
+	}
+	for _, s := range l.layout.TenantSchemas {
+		own = append(own, s.Path)
+	}
+	folded := strings.ToLower(p)
+	return slices.ContainsFunc(own, func(o string) bool {
+		o = strings.ToLower(o)
+		return o != "" && (folded == o || strings.HasPrefix(folded, o+"/"))
+	})
+}

@@ -1,0 +1,194 @@
+package mount
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/team"
+)
+
+// Group is the group whose components are applications of teams. Mounts say nothing of other
+// groups.
+const Group = "workloads"
+
+const (
+	keyTeam    = "team"
+	keyProject = "project"
+)
+
+// Table is what the fleet repository lets each mount write. It is immutable, and nil without
+// mounts.
+type Table struct {
+	// Scopes are those of the layout's mounts, by path.
+	Scopes []*Scope
+
+	fleet     *fleet.Fleet
+	teams     *team.Table
+	documents *hierarchy.Cache
+	files     levelFiles
+}
+
+// Scope is what one mount may write.
+type Scope struct {
+	fleet.Mount
+	// Problems are why it may write nothing.
+	Problems []problem.Problem
+
+	team       *team.Team      // nil without a good one
+	components map[string]bool // of Group
+	table      *Table
+}
+
+// NewTable computes the bounds of a fleet's mounts.
+func NewTable(f *fleet.Fleet, catalogs map[string][]hierarchy.Layer, teams *team.Table, documents *hierarchy.Cache) *Table {
+	if len(f.Layout.Mounts) == 0 {
+		return nil
+	}
+	t := &Table{fleet: f, teams: teams, documents: documents, files: newLevelFiles(f.Layout)}
+	for _, m := range f.Layout.Mounts {
+		s := &Scope{Mount: m, table: t}
+		s.findTeam(teams)
+		if s.team != nil {
+			s.components = owned(catalogs[Group], s.team)
+		}
+		t.Scopes = append(t.Scopes, s)
+	}
+	return t
+}
+
+func (s *Scope) findTeam(teams *team.Table) {
+	var found *team.Team
+	if teams != nil {
+		if i := slices.IndexFunc(teams.Teams, func(t *team.Team) bool { return t.Name == s.Team }); i >= 0 {
+			found = teams.Teams[i]
+		}
+	}
+	p := problem.Problem{Reason: problem.InvalidLayout, Severity: problem.Error, Pos: s.Pos, Subject: fmt.Sprintf("mount %q", s.Path)}
+	switch {
+	case found == nil:
+		p.Found, p.Expected = fmt.Sprintf("there is no team %q", s.Team), "a team file "+team.Folder+"/"+s.Team+".yaml, and the group "+team.Group+" in the layout"
+	case found.IsBroken():
+		p.Found, p.Expected, p.Related = fmt.Sprintf("the file of team %q has errors", s.Team), "a good one: it bounds the mount", []problem.Pos{found.Pos}
+	default:
+		s.team = found
+		return
+	}
+	s.Problems = append(s.Problems, p)
+}
+
+// owned are the components that catalogs give to a team, the later wins: by the key team, or by
+// the project in Argo CD.
+func owned(catalogs []hierarchy.Layer, t *team.Team) map[string]bool {
+	out := map[string]bool{}
+	last := func(component, key string) string {
+		text := ""
+		for _, l := range catalogs {
+			if n := catalog.Entries(l.Root).Get(component).Get(key); n != nil {
+				text = n.Text
+			}
+		}
+		return text
+	}
+	for _, l := range catalogs {
+		entries := catalog.Entries(l.Root)
+		if entries == nil {
+			continue
+		}
+		for _, f := range entries.Fields {
+			if name := last(f.Key, keyTeam); name == t.Name || name == "" && last(f.Key, keyProject) == t.Component() {
+				out[f.Key] = true
+			}
+		}
+	}
+	return out
+}
+
+// Of are the mounts whose levels a member reads for a group.
+func (t *Table) Of(m *fleet.Member, group string) (out []*Scope) {
+	if t == nil || group != Group || m.IsHub || m.Owner(group) != fleet.OwnerHub {
+		return nil
+	}
+	if self := t.fleet.HubMember(m.Hub); self == nil || self.Engine == fleet.EngineFlux { // which has no projects
+		return nil
+	}
+	for _, s := range t.Scopes {
+		if t.teams.Of(m).Has(s.team) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Owns reports whether a component is the mount's.
+func (s *Scope) Owns(group, component string) bool { return group == Group && s.components[component] }
+
+// Find is the scope of a path, nil without one.
+func (t *Table) Find(p string) *Scope {
+	if t == nil {
+		return nil
+	}
+	i := slices.IndexFunc(t.Scopes, func(s *Scope) bool { return s.Path == path.Clean(p) })
+	if i < 0 {
+		return nil
+	}
+	return t.Scopes[i]
+}
+
+// Problems are those of all mounts.
+func (t *Table) Problems() (out []problem.Problem) {
+	if t == nil {
+		return nil
+	}
+	for _, s := range t.Scopes {
+		out = append(out, s.Problems...)
+	}
+	return out
+}
+
+// Hidden are the problems of files that the fleet repository has below the path of a mount.
+func (t *Table) Hidden(main *snapshot.Snapshot) (out problem.List) {
+	if t == nil {
+		return nil
+	}
+	for _, s := range t.Scopes {
+		if own := main.Under(s.Path); len(own) > 0 {
+			out = append(out, problem.Problem{
+				Reason: problem.InvalidLayout, Severity: problem.Error, Pos: s.Pos, Subject: fmt.Sprintf("mount %q", s.Path),
+				Found: "the fleet repository has files below the path", Expected: "none: they would be hidden", Related: []problem.Pos{{File: own[0]}},
+			})
+		}
+	}
+	return out
+}
+
+// Unread is the problem of a mount that was not read.
+func (s *Scope) Unread(severity problem.Severity, why, hint string) problem.Problem {
+	p := problem.Problem{
+		Reason: problem.MountNotRead, Severity: severity, Pos: s.Pos, Subject: fmt.Sprintf("mount %q", s.Path),
+		Found: fmt.Sprintf("%s was not read", s.URL), Expected: "the files of team " + s.Team,
+	}
+	if why != "" {
+		p.Found += ": " + why
+	}
+	if hint != "" {
+		p.Hints = []string{hint}
+	}
+	return p
+}
+
+// Unknown are the mounts of a member of which nothing is known: it must not look as if it had
+// nothing of them (G1).
+func (t *Table) Unknown(m *fleet.Member, in *snapshot.Snapshot) (out []problem.Problem) {
+	for _, s := range t.Of(m, Group) {
+		if p, ok := in.Part(s.Path); ok && p.Unknown {
+			out = append(out, s.Unread(problem.Error, "", "the members of the team wait until the mount can be read"))
+		}
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/mount"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/location"
+)
+
+// fetched stands for the repository that the layout names, instead of a folder.
+const fetched = "git"
+
+// complete is a snapshot with Layout instead of its own layout, joined with its mounts.
+func (r Repository) complete(ctx context.Context, s *snapshot.Snapshot, limits source.Limits, isBase bool) (*snapshot.Snapshot, error) {
+	s, err := r.withLayout(s)
+	if err != nil {
+		return nil, err
+	}
+	return r.join(ctx, s, limits, isBase)
+}
+
+// join joins a fleet repository with its mounts, as far as the command was given them. Beside the
+// problems of mounts, the snapshot has what is within their bounds.
+func (r Repository) join(ctx context.Context, main *snapshot.Snapshot, limits source.Limits, isBase bool) (*snapshot.Snapshot, error) {
+	given, err := pairs("--mount", r.Mounts)
+	if err != nil {
+		return nil, err
+	}
+	revisions, err := pairs("--mount-base", r.MountBase)
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := fleetstate.MountsOf(nil, main)
+	if err != nil || mounts == nil && len(given) == 0 {
+		return main, nil //nolint:nilerr // whoever builds a state of it reports the error, with all others
+	}
+	for p := range given {
+		if mounts.Find(p) == nil {
+			return nil, failure.Usage([]string{"mounts: of fleet/layout.yaml has them"}, "--mount %s: the layout has no such mount", p)
+		}
+	}
+	for p := range revisions {
+		if given[p] == "" || given[p] == fetched {
+			return nil, failure.Usage([]string{fmt.Sprintf("give --mount %s=DIR, too", p)}, "--mount-base %s: there is no folder to read the revision from", p)
+		}
+	}
+	var parts []snapshot.Part
+	var problems problem.List
+	for _, s := range mounts.Scopes {
+		dir, ok := given[s.Path]
+		if !ok {
+			if r.Warn != nil {
+				r.Warn(s.Unread(problem.Warning, "", fmt.Sprintf("--mount %s=DIR reads a checkout of it, --mount %s=git its branch", s.Path, s.Path)))
+			}
+			parts = append(parts, snapshot.NewPart(s.Path, s.URL, "", nil))
+			continue
+		}
+		revision := ""
+		if isBase {
+			revision = revisions[s.Path]
+		}
+		read, err := readMount(ctx, s, dir, revision, limits)
+		if err != nil {
+			return nil, failure.Usage(nil, "--mount %s: %w", s.Path, err)
+		}
+		part, found := s.Read(read, snapshot.Part{})
+		parts, problems = append(parts, part), append(problems, found...)
+	}
+	if len(problem.Errors(problems)) > 0 {
+		return main.Join(parts), failure.Findings(problems, problem.MountBounds, problem.Pos{})
+	}
+	return main.Join(parts), nil
+}
+
+// readMount reads a mount's folder, a revision of it, or the repository that the layout names.
+func readMount(ctx context.Context, s *mount.Scope, dir, revision string, limits source.Limits) (*snapshot.Snapshot, error) {
+	if revision != "" {
+		return git.Revision(ctx, dir, revision, limits)
+	}
+	o := git.Options{Location: dir, Limits: limits}
+	if dir == fetched {
+		o.Location, o.Ref = s.URL, s.Ref
+	}
+	from, err := location.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	read, err := from.Snapshot(ctx)
+	if err := errors.Join(err, from.Close()); err != nil {
+		return nil, err
+	}
+	return read, nil
+}
+
+// pairs reads values `PATH=VALUE` of a flag.
+func pairs(flag string, values []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, v := range values {
+		p, value, ok := strings.Cut(v, "=")
+		if !ok || p == "" || value == "" || out[p] != "" {
+			return nil, failure.Usage([]string{"for example " + flag + " apps/cart=../cart"}, "%s %s: expected PATH=VALUE, each path once", flag, v)
+		}
+		out[p] = value
+	}
+	return out, nil
+}
