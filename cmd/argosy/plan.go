@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +22,7 @@ func newPlan(o *options) *cobra.Command {
 	var factsFrom, instead []string
 	var output string
 	var exitCode, detailed, short bool
+	var maxChanges int
 	cmd := &cobra.Command{
 		Use:   "plan --base REV",
 		Short: "Show what changes between two revisions, per cluster and Application",
@@ -39,6 +42,9 @@ func newPlan(o *options) *cobra.Command {
 			}
 			if q.Base == "" {
 				return failure.Usage([]string{"for example --base origin/main"}, "no --base given: the revision to compare with")
+			}
+			if maxChanges >= 0 {
+				q.Bounds.MaxChanges = &maxChanges
 			}
 			var err error
 			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
@@ -75,11 +81,16 @@ func newPlan(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if p.Bounds != nil && len(p.Bounds.Beyond) > 0 {
+				return beyondBounds(p.Bounds.Beyond)
+			}
 			return planStatus(p, exitCode, detailed)
 		},
 	}
 	cmd.Flags().StringVar(&q.Base, "base", "", "the `revision` to compare with (required)")
 	cmd.Flags().StringVar(&q.Head, "head", "", "the `revision` to compare; default: the folder as it is, or the HEAD of a bare repository")
+	cmd.Flags().StringVar(&q.Bounds.OnlyTeam, "only-team", "", "end with status 1 if anything changes but applications of this `team`")
+	cmd.Flags().IntVar(&maxChanges, "max-changes", -1, "end with status 1 if there are more changes; default: any number")
 	cmd.Flags().StringArrayVar(&o.repo.MountBase, "mount-base", nil, "the revision of a mount's folder that the base has: `PATH=REV`, may be repeated")
 	cmd.Flags().StringVar(&q.Hub, "hub", "", "show this hub alone")
 	factsFlag(cmd, &factsFrom)
@@ -92,6 +103,18 @@ func newPlan(o *options) *cobra.Command {
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeRevisions(cmd, "base", "head")
 	return cmd
+}
+
+// maxBeyond is how many changes beyond the bounds an error lists.
+const maxBeyond = 20
+
+// beyondBounds is the error of a plan that is not to be approved without a reviewer.
+func beyondBounds(beyond []string) error {
+	more := ""
+	if n := len(beyond) - maxBeyond; n > 0 {
+		beyond, more = beyond[:maxBeyond], fmt.Sprintf("; %d more", n)
+	}
+	return &failure.Error{Findings: true, Err: fmt.Errorf("beyond the bounds: %s%s", strings.Join(beyond, "; "), more)}
 }
 
 // planStatus is how plan ends.

@@ -129,3 +129,8 @@ func (l *Layout) SampleFolders() (names []string, folders [][]string) { return l
 // IsReserved reports whether no tenant, environment or cluster can have a name, because a level's
 // own folder has it.
 func (l *Layout) IsReserved(fact, name string) bool { return slices.Contains(l.reserved[fact], name) }
+
+// InMount reports whether a path is below that of a mount.
+func (l *Layout) InMount(path string) bool {
+	return slices.ContainsFunc(l.Mounts, func(m Mount) bool { return inFolder(path, m.Path) })
+}

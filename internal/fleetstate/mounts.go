@@ -34,7 +34,7 @@ func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 	return b.mounts, nil
 }
 
-// changedMounts goes through the members that mounts concern, if other ones are unknown than before.
+// changedMounts goes through the members that mounts concern, if other ones are unknown now.
 func (st *State) changedMounts(previous *State, due func(*fleet.Member)) {
 	unknown := func(b *Resolver) []snapshot.Part {
 		return slices.DeleteFunc(slices.Clone(b.Snapshot.Parts()), func(p snapshot.Part) bool { return !p.Unknown })

@@ -213,7 +213,7 @@ func (l *linter) tenants() {
 		}
 		for _, g := range c.Groups {
 			for _, d := range g.Folders {
-				if slices.Contains(strings.Split(d.Path, "/"), m.Tenant) && l.st.Resolver().Snapshot.HasDir(d.Path) {
+				if !l.st.Fleet.Layout.InMount(d.Path) && slices.Contains(strings.Split(d.Path, "/"), m.Tenant) && l.st.Resolver().Snapshot.HasDir(d.Path) {
 					tenants[m.Tenant] = true
 				}
 			}

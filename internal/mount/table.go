@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -82,12 +83,25 @@ func (s *Scope) findTeam(teams *team.Table) {
 	s.Problems = append(s.Problems, p)
 }
 
-// owned are the components that catalogs give to a team, the later wins: by the key team, or by
-// the project in Argo CD.
+// owned are the components that catalogs give to a team.
 func owned(catalogs []hierarchy.Layer, t *team.Team) map[string]bool {
 	out := map[string]bool{}
-	last := func(component, key string) string {
-		text := ""
+	for _, l := range catalogs {
+		if entries := catalog.Entries(l.Root); entries != nil {
+			for _, f := range entries.Fields {
+				if OwnerOf(catalogs, f.Key) == t.Name {
+					out[f.Key] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// OwnerOf is the team to which catalogs give a component of Group, the later wins: by the key team,
+// or by the project in Argo CD. It is empty for none.
+func OwnerOf(catalogs []hierarchy.Layer, component string) string {
+	last := func(key string) (text string) {
 		for _, l := range catalogs {
 			if n := catalog.Entries(l.Root).Get(component).Get(key); n != nil {
 				text = n.Text
@@ -95,18 +109,14 @@ func owned(catalogs []hierarchy.Layer, t *team.Team) map[string]bool {
 		}
 		return text
 	}
-	for _, l := range catalogs {
-		entries := catalog.Entries(l.Root)
-		if entries == nil {
-			continue
-		}
-		for _, f := range entries.Fields {
-			if name := last(f.Key, keyTeam); name == t.Name || name == "" && last(f.Key, keyProject) == t.Component() {
-				out[f.Key] = true
-			}
-		}
+	if name := last(keyTeam); name != "" {
+		return name
 	}
-	return out
+	name, is := strings.CutPrefix(last(keyProject), (&team.Team{}).Component())
+	if !is {
+		return ""
+	}
+	return name
 }
 
 // Of are the mounts whose levels a member reads for a group.

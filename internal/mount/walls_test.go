@@ -100,8 +100,8 @@ func TestNoLevelLeadsIntoMount(t *testing.T) {
 	}
 }
 
-// TestTeamFileMovesMount: a member begins and ceases to read a mount with its team, and a state that
-// follows another is the same as one from nothing.
+// TestTeamFileMovesMount: a member begins and ceases to read a mount with its team, and a state
+// that follows another is the same as one from nothing.
 func TestTeamFileMovesMount(t *testing.T) {
 	files := fleetFiles()
 	main := fleettest.Snapshot("rev", files)

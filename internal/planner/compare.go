@@ -30,6 +30,7 @@ type Question struct {
 	Base, Head string
 	Hub        string // this hub alone; default all
 	Facts      facts.Set
+	Bounds     Bounds
 	// Progress, if not nil, is called with the number of objects compared so far.
 	Progress func(hub string, objects int)
 }
@@ -72,6 +73,9 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 	out.AddProblems(plan.Base, c.base)
 	expires := time.Now().UTC().AddDate(0, 0, approvalDays).Format(time.DateOnly)
 	out.Guard = planreport.NewGuard(c.plan, c.dryRun, guard.NeededApprovals(c.dryRun, c.fleet), expires)
+	if out.Bounds, err = q.Bounds.check(out, c.before, c.after); err != nil {
+		return planreport.Plan{}, err
+	}
 	if len(after.Parts()) > 0 {
 		out = problem.Relocate(out, after.Locate)
 	}
@@ -82,6 +86,8 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 type comparison struct {
 	plan       *plan.Plan
 	fleet      *fleet.Fleet // of the head
+	before     *fleetstate.State
+	after      *fleetstate.State
 	dryRun     []guard.Decision
 	base, head []problem.Problem
 }
@@ -107,7 +113,7 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	head = head.WithCatalogs(p.catalogsOf(head, after))
 	warnings, strange := unregistered(head, q.Hub)
 	hubs := p.hubs(head, after, q.Hub)
-	c := &comparison{plan: plan.Compare(base, head, requestedBy(p.hubs(base, before, q.Hub), hubs)), fleet: head.Fleet, dryRun: guard.DryRun(base, head, time.Now())}
+	c := &comparison{plan: plan.Compare(base, head, requestedBy(p.hubs(base, before, q.Hub), hubs)), fleet: head.Fleet, before: base, after: head, dryRun: guard.DryRun(base, head, time.Now())}
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
 	c.head = append(missingCatalogs(head, before, after, q.Hub), warnings...)
 	cache := &expand.RenderCache{}

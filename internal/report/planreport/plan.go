@@ -28,6 +28,20 @@ type Plan struct {
 	Problems []Problem `json:"problems,omitempty"`
 	// Broken are members that cannot be computed; absent if there are none.
 	Broken []plan.Broken `json:"broken,omitempty"`
+	// Bounds is how the plan stands to the bounds that were given; absent without any.
+	Bounds *Bounds `json:"bounds,omitempty"`
+}
+
+// Bounds is what a change may do, to be approved without a reviewer, and what is beyond that.
+type Bounds struct {
+	// Team is the one whose applications alone may change; absent for all.
+	Team string `json:"team,omitempty"`
+	// MaxChanges is how many changes there may be; absent for any number.
+	MaxChanges *int `json:"maxChanges,omitempty"`
+	// Changes are the clusters, Applications and objects that change.
+	Changes int `json:"changes"`
+	// Beyond says what is beyond the bounds; absent if nothing is.
+	Beyond []string `json:"beyond,omitempty"`
 }
 
 // Kind is the kind of a Plan.

@@ -1,0 +1,108 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/mount"
+	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/report/planreport"
+	"github.com/argosy-hub/argosy/internal/team"
+)
+
+// Bounds are what a change may do, to be approved without a reviewer.
+type Bounds struct {
+	// OnlyTeam is the team whose applications alone may change; empty for all.
+	OnlyTeam string
+	// MaxChanges is how many clusters, Applications and objects may change; nil for any number.
+	MaxChanges *int
+}
+
+// check says how a plan stands to the bounds; nil without any.
+func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planreport.Bounds, error) {
+	if b.OnlyTeam == "" && b.MaxChanges == nil {
+		return nil, nil
+	}
+	if b.OnlyTeam != "" {
+		var names []string
+		for _, st := range []*fleetstate.State{base, head} {
+			if t := st.Resolver().Teams(); t != nil {
+				names = append(names, teamNames(t)...)
+			}
+		}
+		if !slices.Contains(names, b.OnlyTeam) {
+			return nil, failure.Usage(problem.Nearest(b.OnlyTeam, names), "--only-team: there is no team %q", b.OnlyTeam)
+		}
+	}
+	out := &planreport.Bounds{Team: b.OnlyTeam}
+	beyond := func(format string, args ...any) { out.Beyond = append(out.Beyond, fmt.Sprintf(format, args...)) }
+	for _, hub := range p.Hubs {
+		for _, c := range hub.Clusters {
+			if c.Action != "" || len(c.Differences) > 0 {
+				out.Changes++
+				if b.OnlyTeam != "" {
+					beyond("cluster %s itself changes", c.Name)
+				}
+			}
+			for _, a := range c.Applications {
+				out.Changes++
+				if !b.allows(a, base, head) {
+					beyond("%s is not of team %s", a.Name, b.OnlyTeam)
+				}
+			}
+		}
+		for _, o := range hub.Objects {
+			out.Changes++
+			if b.OnlyTeam != "" {
+				beyond("%s %s changes beside Applications", o.Kind, o.Name)
+			}
+		}
+		if b.OnlyTeam != "" && len(hub.Secrets) > 0 {
+			beyond("other secrets are read or written on hub %s", hub.Name)
+		}
+	}
+	if out.MaxChanges = b.MaxChanges; b.MaxChanges != nil && out.Changes > *b.MaxChanges {
+		beyond("changes: %d, more than --max-changes %d", out.Changes, *b.MaxChanges)
+	}
+	for _, x := range p.Broken {
+		if x.Revision != plan.Base {
+			beyond("member %s cannot be computed", x.Cluster)
+		}
+	}
+	if p.Guard.Over() {
+		beyond("removals beyond the budget")
+	}
+	return out, nil
+}
+
+// allows reports whether an Application is the team's, at each revision that has its component.
+func (b Bounds) allows(a plan.Application, base, head *fleetstate.State) bool {
+	if b.OnlyTeam == "" {
+		return true
+	}
+	if a.View != query.Components || a.Group != mount.Group {
+		return false
+	}
+	found := false
+	for _, st := range []*fleetstate.State{base, head} {
+		switch owner := mount.OwnerOf(st.Resolver().Catalogs[mount.Group], a.Component); {
+		case owner == "":
+		case owner != b.OnlyTeam:
+			return false
+		default:
+			found = true
+		}
+	}
+	return found
+}
+
+func teamNames(t *team.Table) (out []string) {
+	for _, of := range t.Teams {
+		out = append(out, of.Name)
+	}
+	return out
+}
