@@ -1,10 +1,7 @@
 package fleetstate
 
 import (
-	"slices"
-
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/mount"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -14,32 +11,23 @@ import (
 // the previous state, which may be nil, is taken from it. The error is that of Build.
 func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 	var before *Resolver
-	var beforeFleet *fleet.Fleet
-	documents := hierarchy.NewCache()
+	var was *fleet.Fleet
 	if previous != nil {
-		before = previous.resolver
-		beforeFleet, documents = before.Fleet, before.Documents
+		before, was = previous.resolver, previous.Fleet
 	}
-	layout, err := fleet.ReadLayout(main, documents, beforeFleet)
-	if err != nil || len(layout.Mounts) == 0 {
+	if are, err := mount.AreDeclared(main, was); !are {
 		return nil, err
 	}
 	b, err := newResolver(before, main)
 	if err != nil {
 		return nil, err
 	}
-	if hidden := b.mounts.Hidden(main); len(hidden) > 0 {
-		return nil, hidden
-	}
-	return b.mounts, nil
+	return b.mounts, b.mounts.Hidden(main)
 }
 
 // changedMounts goes through the members that mounts concern, if other ones are unknown now.
 func (st *State) changedMounts(previous *State, due func(*fleet.Member)) {
-	unknown := func(b *Resolver) []snapshot.Part {
-		return slices.DeleteFunc(slices.Clone(b.Snapshot.Parts()), func(p snapshot.Part) bool { return !p.Unknown })
-	}
-	if slices.EqualFunc(unknown(previous.resolver), unknown(st.resolver), func(a, b snapshot.Part) bool { return a.Path == b.Path }) {
+	if mount.SameUnknown(previous.resolver.Snapshot, st.resolver.Snapshot) {
 		return
 	}
 	for m := range st.Clusters() {

@@ -52,7 +52,7 @@ func Summaries(st *fleetstate.State) []Summary {
 			}
 			s := Summary{
 				Hub: hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, Model: m.Model(), Lifecycle: lifecycle, Keeps: keeps,
-				IsHub: m.IsHub, Registered: c.Registered, LastKnown: st.IsLastKnown(c), Releases: map[string]string{}, File: file, Problems: c.Problems,
+				IsHub: m.IsHub, Registered: c.Registered, LastKnown: isLastKnown(st, c), Releases: map[string]string{}, File: file, Problems: c.Problems,
 			}
 			if m.Remote {
 				s.Engine = m.Engine

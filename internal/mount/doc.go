@@ -15,6 +15,6 @@
 //     the chart's repository one that it may deploy from, both without templates.
 //  4. A member reads a mount if the team reaches it and a hub with Argo CD deploys the group: there
 //     the team's project bounds what a chart brings.
-//  5. A mount with any problem is joined as it was (U2). Keep finds what of that is still within
+//  5. A mount with any problem is joined as it was. Keep finds what of that is still within
 //     the bounds.
 package mount

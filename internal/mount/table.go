@@ -162,10 +162,8 @@ func (t *Table) Problems() (out []problem.Problem) {
 }
 
 // Hidden are the problems of files that the fleet repository has below the path of a mount.
-func (t *Table) Hidden(main *snapshot.Snapshot) (out problem.List) {
-	if t == nil {
-		return nil
-	}
+func (t *Table) Hidden(main *snapshot.Snapshot) error {
+	var out problem.List
 	for _, s := range t.Scopes {
 		if own := main.Under(s.Path); len(own) > 0 {
 			out = append(out, problem.Problem{
@@ -173,6 +171,9 @@ func (t *Table) Hidden(main *snapshot.Snapshot) (out problem.List) {
 				Found: "the fleet repository has files below the path", Expected: "none: they would be hidden", Related: []problem.Pos{{File: own[0]}},
 			})
 		}
+	}
+	if len(out) == 0 {
+		return nil
 	}
 	return out
 }
@@ -201,4 +202,24 @@ func (t *Table) Unknown(m *fleet.Member, in *snapshot.Snapshot) (out []problem.P
 		}
 	}
 	return out
+}
+
+// SameUnknown reports whether the same mounts of two snapshots are unknown.
+func SameUnknown(a, b *snapshot.Snapshot) bool {
+	unknown := func(s *snapshot.Snapshot) (out []string) {
+		for _, p := range s.Parts() {
+			if p.Unknown {
+				out = append(out, p.Path)
+			}
+		}
+		return out
+	}
+	return slices.Equal(unknown(a), unknown(b))
+}
+
+// AreDeclared reports whether a fleet repository has mounts. The fleet of another snapshot,
+// which may be nil, saves reading it again.
+func AreDeclared(main *snapshot.Snapshot, of *fleet.Fleet) (bool, error) {
+	layout, err := fleet.ReadLayout(main, hierarchy.NewCache(), of)
+	return err == nil && len(layout.Mounts) > 0, err
 }

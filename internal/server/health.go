@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
@@ -68,7 +69,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 	body.State = s.storedState(st)
 	body.LastKnown = []string{}
 	if now := s.refresher.State(); now != nil {
-		all := now.LastKnown(s.o.Hub)
+		all := inventory.LastKnown(now, s.o.Hub)
 		if s.o.Hub != "" && len(now.Fleet.Members(s.o.Hub)) == 0 {
 			body.Ready, body.Message = false, fmt.Sprintf("hub %q has no member files; the repository has those of %s", s.o.Hub, strings.Join(now.Fleet.Hubs(), ", "))
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
@@ -174,7 +175,7 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	for standing, n := range standings {
 		gauge(quarantine, n, string(standing))
 	}
-	gauge(lastKnownDesc, float64(len(state.LastKnown(c.s.o.Hub))))
+	gauge(lastKnownDesc, float64(len(inventory.LastKnown(state, c.s.o.Hub))))
 	for _, hub := range state.Fleet.Hubs() {
 		gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)
 	}
