@@ -17,11 +17,16 @@ import (
 )
 
 // webFlags configure the pages.
-type webFlags struct{ address, sourceURL string }
+type webFlags struct {
+	address, sourceURL, proxyHeader string
+	proxies                         []string
+}
 
 func (w *webFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&w.address, "web-addr", "", "`address` to serve the pages on that show the fleet; without it, there are none")
 	fs.StringVar(&w.sourceURL, "web-source-url", "", "`URL` of a line in the repository, for links in the pages, with {file}, {line} and {revision}; default: that of GitHub, GitLab, Gitea, Forgejo or Bitbucket, by --source")
+	fs.StringSliceVar(&w.proxies, "web-trusted-proxy", nil, "`addresses` or networks of proxies that sign users in, and name their groups in --web-proxy-header; may be repeated; default: none")
+	fs.StringVar(&w.proxyHeader, "web-proxy-header", web.DefaultProxyHeader, "`header` in which a trusted proxy names a user's groups: the first that is a token's name in --tokens-file gives its scope")
 }
 
 // listen opens the listener of the pages, nil without --web-addr.
@@ -39,7 +44,7 @@ func (w *webFlags) listen(ctx context.Context) (net.Listener, error) {
 
 // site makes the pages of a server. They are read-only, and know what the server serves.
 func (f *flags) site(s *server.Server) (*web.Site, *hub.Statuses, error) {
-	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, SourceURL: f.web.sourceURL, Logger: f.Logger}
+	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
 	statuses, err := f.statuses()
 	if err != nil {
 		return nil, nil, err

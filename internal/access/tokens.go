@@ -160,6 +160,17 @@ func (t *Tokens) Find(presented string) *Bearer {
 	return found
 }
 
+// Named returns the bearer of a declared token by the token's name, nil if there is none or its
+// file is not good. The token file's token has no name.
+func (t *Tokens) Named(name string) *Bearer {
+	for _, v := range t.table() {
+		if name != "" && v.bearer.Name == name {
+			return v.bearer
+		}
+	}
+	return nil
+}
+
 // Signing returns the values that a webhook may be signed with, each with its bearer.
 func (t *Tokens) Signing() (secrets [][]byte, bearers []*Bearer) {
 	secrets, bearers = append(secrets, t.full.Current().value), append(bearers, t.root)

@@ -7,7 +7,8 @@
 //  3. Every page works without JavaScript. Assets are embedded, and no page refers to another
 //     origin: the Content-Security-Policy is default-src 'self', without exceptions.
 //  4. Each request needs a token with the route "web", by the Authorization header or by the cookie
-//     of a session. Views and errors show what the token's scope sees, and nothing else.
+//     of a session; or a proxy whose address is trusted names a group that is a token's name. Views
+//     and errors show what the token's scope sees, and nothing else.
 //  5. A session's cookie is the token, sealed by a key that follows from the token file. No replica
 //     has to know a session, and a token that is revoked ends it. No URL and no log has a token.
 //  6. Texts of a fleet's files are escaped by html/template alone: nothing is marked as safe.

@@ -127,8 +127,8 @@ func change(t testing.TB, f *fleet) {
 	f.serve(t, "3333333333333333333333333333333333333333", files, f.State().Facts())
 }
 
-// site serves a fleet's pages by HTTP, with tokens of several scopes.
-func site(t testing.TB, f *fleet, change ...func(*web.Options)) *httptest.Server {
+// tokensOf are tokens of several scopes.
+func tokensOf(t testing.TB) *access.Tokens {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -155,7 +155,13 @@ tokens:
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := web.Options{Fleet: f, Tokens: tokens, Now: func() time.Time { return now }, SourceURL: "https://github.com/example/fleet.git"}
+	return tokens
+}
+
+// site serves a fleet's pages by HTTP, with tokens of several scopes.
+func site(t testing.TB, f *fleet, change ...func(*web.Options)) *httptest.Server {
+	t.Helper()
+	o := web.Options{Fleet: f, Tokens: tokensOf(t), Now: func() time.Time { return now }, SourceURL: "https://github.com/example/fleet.git"}
 	for _, c := range change {
 		c(&o)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -43,6 +44,10 @@ type Options struct {
 	Stale time.Duration
 	// Heartbeat is the time between two events of an open page on which nothing happens.
 	Heartbeat time.Duration
+	// Proxies are addresses and networks of proxies that sign users in; default none. Their
+	// ProxyHeader names a user's groups, of which the first that is a token's name counts.
+	Proxies     []string
+	ProxyHeader string
 	// TLS makes the listener speak HTTPS; default plain HTTP.
 	TLS *tls.Config
 	// VerifyClient is nil for a connection with a good client certificate; default: none is needed.
@@ -77,6 +82,7 @@ type Site struct {
 	history     overview.History
 	remembering sync.Mutex
 	source      sourceLinks
+	proxies     []netip.Prefix
 	attempts    *access.Attempts
 	slots       chan struct{}
 	streams     *streams
@@ -92,6 +98,13 @@ func New(o Options) (*Site, error) {
 	source, err := newSourceLinks(o.SourceURL)
 	if err != nil {
 		return nil, err
+	}
+	proxies, err := parseProxies(o.Proxies)
+	if err != nil {
+		return nil, err
+	}
+	if o.ProxyHeader == "" {
+		o.ProxyHeader = DefaultProxyHeader
 	}
 	if o.Refused == nil {
 		o.Refused = func() []guard.RefusedRemoval { return nil }
@@ -114,7 +127,7 @@ func New(o Options) (*Site, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Site{o: o, source: source, attempts: access.NewAttempts(failureRate, failureBurst), slots: make(chan struct{}, maxAtOnce), streams: newStreams()}
+	s := &Site{o: o, source: source, proxies: proxies, attempts: access.NewAttempts(failureRate, failureBurst), slots: make(chan struct{}, maxAtOnce), streams: newStreams()}
 	s.handler = s.routes()
 	return s, nil
 }

@@ -83,8 +83,16 @@ func (s *Site) sessionToken(r *http.Request) string {
 	return string(plain[8:])
 }
 
-// authenticate finds who sends a request (rule 4). A header counts, then the session.
+// authenticate finds who sends a request (rule 4). A trusted proxy's word counts first, then the
+// header Authorization, then the session.
 func (s *Site) authenticate(r *http.Request) (*access.Bearer, *failure) {
+	bearer, f := s.proxied(r)
+	if f != nil {
+		return nil, f
+	}
+	if bearer != nil {
+		return s.admit(r, bearer)
+	}
 	token := access.BearerToken(r)
 	presented := token != ""
 	if !presented {
@@ -93,14 +101,18 @@ func (s *Site) authenticate(r *http.Request) (*access.Bearer, *failure) {
 	if token == "" {
 		return nil, &failure{code: http.StatusUnauthorized, message: "no token: sign in, or send the header \"Authorization: Bearer <token>\""}
 	}
-	bearer := s.o.Tokens.Find(token)
-	if bearer == nil {
+	if bearer = s.o.Tokens.Find(token); bearer == nil {
 		f := &failure{code: http.StatusUnauthorized, message: "the token is wrong, or has been revoked"}
 		if presented {
 			return nil, s.failed(r, f)
 		}
 		return nil, f
 	}
+	return s.admit(r, bearer)
+}
+
+// admit bounds the rate of a bearer's requests, and requires the route.
+func (s *Site) admit(r *http.Request, bearer *access.Bearer) (*access.Bearer, *failure) {
 	if _, ok := bearer.Pace(r.Context(), maxWait); !ok {
 		return nil, &failure{code: http.StatusTooManyRequests, message: "too many requests with this token; try again in a moment"}
 	}

@@ -83,10 +83,10 @@ func TestThePolicyLetsTheServiceMonitorScrape(t *testing.T) {
 // The pages have a port of their own, which the NetworkPolicy opens for the named peers alone.
 func TestPagesHaveAPortOfTheirOwn(t *testing.T) {
 	for _, from := range []string{"", "from: [{podSelector: {matchLabels: {app: proxy}}}]"} {
-		objects := rendering{Name: "service"}.objects(t, generatorPlugin, onHub, "web: {enabled: true, port: 5000, sourceURL: 'https://git.example.com/{revision}/{file}', "+from+"}\n")
+		objects := rendering{Name: "service"}.objects(t, generatorPlugin, onHub, "web: {enabled: true, port: 5000, sourceURL: 'https://git.example.com/{revision}/{file}', trustedProxies: [10.0.12.0/24], "+from+"}\n")
 		container := one[*appsv1.Deployment](t, objects, "service-generator-plugin").Spec.Template.Spec.Containers[0]
 		args := strings.Join(container.Args, " ")
-		if !strings.Contains(args, "--web-addr=:5000 --web-source-url=https://git.example.com/{revision}/{file}") {
+		if !strings.Contains(args, "--web-addr=:5000 --web-source-url=https://git.example.com/{revision}/{file} --web-trusted-proxy=10.0.12.0/24") {
 			t.Errorf("arguments %s", args)
 		}
 		if ports := one[*corev1.Service](t, objects, "service-generator-plugin").Spec.Ports; len(ports) != 2 || ports[1].Name != "web" || ports[1].Port != 5000 {
