@@ -74,6 +74,8 @@ type Why struct {
 	Explanation explain.Explanation `json:"explanation"`
 	Running     Running             `json:"running"`
 	Cluster     Cluster             `json:"cluster"`
+	// Changes are the newest commits that changed a value, by its path.
+	Changes map[string]LastChange `json:"changes,omitempty"`
 }
 
 // Why explains a component. The error is that of explain.Component.

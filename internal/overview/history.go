@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // Limits of a History.
@@ -35,6 +36,7 @@ type History struct {
 // commit is what one new state changed.
 type commit struct {
 	before, revision string
+	by               snapshot.Commit
 	at               time.Time
 	clusters         []clusterChange
 	// others counts clusters beyond the limit, unlooked those whose values were not compared, and
@@ -114,7 +116,7 @@ func (h *History) trim() {
 // changed compares two states, cluster by cluster. Clusters that the newer one took over are the
 // same.
 func changed(before, after *Index) *commit {
-	c := &commit{before: before.st.Revision, revision: after.st.Revision}
+	c := &commit{before: before.st.Revision, revision: after.st.Revision, by: after.st.Resolver().Snapshot.Commit()}
 	old := make(map[fleetstate.ID]row, len(before.rows))
 	for _, r := range before.rows {
 		old[idOf(r)] = r

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // Timeline says what each new state changed, the newest first.
@@ -24,6 +25,8 @@ type Moment struct {
 	Before   string    `json:"before"`
 	Revision string    `json:"revision"`
 	At       time.Time `json:"at"`
+	// Commit is who made the revision, as far as its source says.
+	Commit snapshot.Commit `json:"commit,omitzero"`
 	// Facts tells that what is known of the clusters has changed, and no file.
 	Facts bool `json:"facts,omitempty"`
 	// Clusters are the first of those concerned, of Concerned. The values of Unlooked further ones
@@ -59,7 +62,7 @@ func (h *History) Timeline(x *Index, scope Scope, f Filter, cluster string) Time
 	out.Began = known(h.began)
 	narrow := cluster != "" || f != (Filter{}) || !seesAll(scope)
 	for _, c := range slices.Backward(h.commits) {
-		m := Moment{Before: c.before, Revision: c.revision, At: c.at.UTC().Truncate(time.Second), Facts: c.before == c.revision, Trimmed: c.trimmed, Clusters: []ConcernedCluster{}}
+		m := Moment{Before: c.before, Revision: c.revision, At: c.at.UTC().Truncate(time.Second), Commit: c.by, Facts: c.before == c.revision, Trimmed: c.trimmed, Clusters: []ConcernedCluster{}}
 		for _, cl := range c.clusters {
 			if changes := cl.selected(scope, f, cluster); changes != nil {
 				m.add(cl, changes)
@@ -117,6 +120,37 @@ func (cl clusterChange) selected(scope Scope, f Filter, cluster string) []Compon
 	}
 	if len(out) == 0 && (cl.action == "" || f.Group+f.Component != "") {
 		return nil
+	}
+	return out
+}
+
+// LastChange is the newest commit that changed a value.
+type LastChange struct {
+	Revision string          `json:"revision"`
+	Before   string          `json:"before"`
+	At       time.Time       `json:"at"`
+	Commit   snapshot.Commit `json:"commit,omitzero"`
+}
+
+// LastChanges are the newest changes of the values of a component on a cluster, by path, as far as
+// they are remembered. The caller may see the cluster and the component.
+func (h *History) LastChanges(hub, cluster string, of Component) map[string]LastChange {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := map[string]LastChange{}
+	for _, c := range h.commits {
+		for _, cl := range c.clusters {
+			if cl.cluster.Hub != hub || cl.cluster.Name != cluster || c.before == c.revision {
+				continue
+			}
+			for _, ch := range cl.changes {
+				for _, v := range ch.Values {
+					if ch.Component == of {
+						out[v.Path] = LastChange{c.revision, c.before, c.at.UTC().Truncate(time.Second), c.by}
+					}
+				}
+			}
+		}
 	}
 	return out
 }

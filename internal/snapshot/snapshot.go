@@ -57,6 +57,7 @@ type Snapshot struct {
 	folders []*File
 
 	beside Beside
+	commit Commit
 
 	// parts are other repositories below paths, joined their files by path, and main the snapshot
 	// without them (nil for one without parts).

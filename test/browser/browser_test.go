@@ -428,6 +428,9 @@ func TestPushShows(t *testing.T) {
 	if !value[bool](b, "window.marked === true && document.querySelector('.scroll').scrollLeft === 40") {
 		t.Error("the page has been loaded again, or has lost its place")
 	}
+	b.visit("/timeline")
+	b.shows("change addons.yaml")
+	b.shows("Jo Doe, ")
 }
 
 // What an engine reports shows without a commit: a component that is degraded, and one that is not

@@ -50,7 +50,7 @@ func (r *Repository) load(ctx context.Context, commit string) (*snapshot.Snapsho
 	if err != nil {
 		return nil, err
 	}
-	return s.WithBeside(tree.Beside()), nil
+	return s.WithBeside(tree.Beside()).WithCommit(r.commitOf(ctx, commit)), nil
 }
 
 // tree is all that a commit has, with where its links lead.

@@ -51,7 +51,11 @@ func (c *Client) receive(in *bufio.Reader, begin *start) (*snapshot.Snapshot, er
 		case f.End && begin.Revision == "":
 			return nil, nil
 		case f.End:
-			return r.snapshot(begin.Revision)
+			s, err := r.snapshot(begin.Revision)
+			if err != nil || s == c.last {
+				return s, err
+			}
+			return s.WithCommit(snapshot.Commit{Author: text(begin.Commit.Author), Subject: text(begin.Commit.Subject), At: begin.Commit.At}), nil
 		case begin.Revision == "":
 			return nil, invalid("files without a revision")
 		}

@@ -176,7 +176,7 @@ func (s *Server) send(out *bufio.Writer, have string, snap *snapshot.Snapshot, e
 	case base != nil && have != base.Revision:
 		base = nil
 	}
-	begin.Revision = snap.Revision
+	begin.Revision, begin.Commit = snap.Revision, snap.Commit()
 	if base != nil {
 		begin.Base = base.Revision
 	}

@@ -73,7 +73,7 @@ func TestSnapshotsAreThoseOfOneProcess(t *testing.T) {
 		t.Helper()
 		s := sourcetest.Snapshot(t, c)
 		want := sourcetest.Snapshot(t, g)
-		if diff := cmp.Diff(sourcetest.Contents(want), sourcetest.Contents(s)); diff != "" || s.Revision != want.Revision {
+		if diff := cmp.Diff(sourcetest.Contents(want), sourcetest.Contents(s)); diff != "" || s.Revision != want.Revision || s.Commit() != want.Commit() || s.Commit().Author == "" {
 			t.Errorf("%s, want %s: %s", s.Revision, want.Revision, diff)
 		}
 		return s

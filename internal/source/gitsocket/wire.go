@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
@@ -58,6 +59,8 @@ type start struct {
 	Revision string   `json:"revision,omitempty"`
 	Base     string   `json:"base,omitempty"` // the revision that the files are the difference to
 	Error    *failure `json:"error,omitempty"`
+	// Commit is who made the revision, for people.
+	Commit snapshot.Commit `json:"commit,omitzero"`
 }
 
 // failure is a source.Error.

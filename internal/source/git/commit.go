@@ -1,0 +1,29 @@
+package git
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// Limits of what is told of a commit, in bytes.
+const (
+	maxCommitText = 200
+	maxCommit     = 64 << 10
+)
+
+// commitOf says who made a commit. It is told to people alone, so an error says nothing.
+func (r *Repository) commitOf(ctx context.Context, commit string) (out snapshot.Commit) {
+	text, err := r.output(ctx, maxCommit, "--git-dir="+r.mirror, "show", "--no-patch", "--no-notes", "--no-show-signature", "--encoding=UTF-8", "--format=%an%x00%cI%x00%s", commit, "--")
+	author, rest, ok := strings.Cut(strings.TrimSuffix(text, "\n"), "\x00")
+	when, subject, complete := strings.Cut(rest, "\x00")
+	at, wrong := time.Parse(time.RFC3339, when)
+	if err != nil || !ok || !complete || wrong != nil {
+		return out
+	}
+	cut := func(s string) string { return problem.Truncate(strings.ToValidUTF8(s, "?"), maxCommitText) }
+	return snapshot.Commit{Author: cut(author), Subject: cut(subject), At: at.UTC()}
+}
