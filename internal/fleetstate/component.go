@@ -122,8 +122,8 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldoc.Node, out Component, account *budget.Account) (Component, []problem.Problem) {
 	facts := c.factsFor(g, component)
 	e, m := out.Entry, b.memoOf(out.catalogs)
-	if problems := b.kindFaults(c, g, component, e, out.EntryTree); len(problems) > 0 {
-		return out, problems
+	if problems := catalog.KindProblems(g.Name, component, e, out.EntryTree, b.IsDeployedByFlux(c, g.Name)); len(problems) > 0 {
+		return out, c.Attribute(problems)
 	}
 	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out, account); len(problems) > 0 {
 		return out, problems
@@ -156,9 +156,9 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 		}
 	}
 	if e.Kind == catalog.KindManifests {
-		if problems := c.valueless(component, layers); len(problems) > 0 {
-			if base == nil || len(c.valueless(component, b.platformLayers(layers))) > 0 {
-				return out, problems
+		if problems := catalog.UnexpectedValues(component, layers); len(problems) > 0 {
+			if base == nil || len(catalog.UnexpectedValues(component, b.platformLayers(layers))) > 0 {
+				return out, c.Attribute(problems)
 			}
 			layers, out.Quarantine = nil, quarantineText(problems[0])
 		}

@@ -67,3 +67,12 @@ func (st *State) OwnerName(hub, owner string) string {
 	}
 	return owner
 }
+// IsDeployedByFlux reports whether Flux deploys a group to a cluster: the member's own, or that of
+// its hub.
+func (b *Resolver) IsDeployedByFlux(c *Cluster, group string) bool {
+	if c.Member.Owner(group) != fleet.OwnerHub {
+		return c.Member.Engine == fleet.EngineFlux
+	}
+	self := b.Fleet.HubMember(c.Member.Hub)
+	return self != nil && self.Engine == fleet.EngineFlux
+}
