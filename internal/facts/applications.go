@@ -42,6 +42,8 @@ type Application struct {
 	// Healthy reports that the engine shows the Application as synced and healthy, and has looked
 	// at it since the digest was written.
 	Healthy bool `json:",omitempty"`
+	// Degraded reports that the engine shows the Application as degraded, by such a look.
+	Degraded bool `json:",omitempty"`
 }
 
 // DigestAnnotation has the digest of an Application's parameter set.

@@ -121,7 +121,7 @@ func sameApplication(old, updated any) bool {
 }
 
 // readApplications makes facts of all Applications and their statuses.
-func readApplications(objects []any, isHealthyAt func(name, version string) bool) []facts.Application {
+func readApplications(objects []any, at func(name, version string) (isHealthy, isDegraded bool)) []facts.Application {
 	out := make([]facts.Application, 0, len(objects))
 	for _, o := range objects {
 		a, ok := application(o)
@@ -129,7 +129,7 @@ func readApplications(objects []any, isHealthyAt func(name, version string) bool
 			continue
 		}
 		if m, is := o.(*metav1.PartialObjectMetadata); is && a.Healthy {
-			a.Healthy = isHealthyAt(a.Name, m.ResourceVersion)
+			a.Healthy, a.Degraded = at(a.Name, m.ResourceVersion)
 		}
 		out = append(out, a)
 	}

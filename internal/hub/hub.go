@@ -179,7 +179,7 @@ func (h *Hub) update() {
 		maps.Copy(h.known, clusters)
 		set := facts.NewSet(true, slices.Collect(maps.Values(h.known))...)
 		if known {
-			set = set.WithApplications(readApplications(h.applications.objects(), h.statuses.all[0].isHealthyAt)...).WithHealth()
+			set = set.WithApplications(readApplications(h.applications.objects(), h.statuses.all[0].healthAt)...).WithHealth()
 		}
 		if !set.Equal(old.Facts) {
 			next.Facts, changed = set, true

@@ -68,6 +68,9 @@ type seen struct {
 // isHealthy reports whether the engine has nothing left to do.
 func (s *Status) isHealthy() bool { return s != nil && s.Sync == "Synced" && s.Health == "Healthy" }
 
+// isDegraded reports whether the engine says that something is wrong.
+func (s *Status) isDegraded() bool { return s != nil && s.Health == "Degraded" }
+
 // NewApplicationStatuses watches Argo CD's Applications.
 func NewApplicationStatuses(o Options) (*Statuses, error) {
 	t, err := newStatusTable(o, applications, clusterLabel, applicationStatus)
@@ -167,20 +170,20 @@ func (s *Statuses) Silent() (since time.Time, err error) {
 	return time.Time{}, nil
 }
 
-// isHealthyAt reports whether an object was healthy at a version, or at a later one. A table and
+// healthAt reports whether an object was healthy or degraded at a version, or at a later one. A table and
 // the metadata arrive apart: if the table is behind, moved is called when it is not any more.
-func (t *statusTable) isHealthyAt(name, version string) bool {
+func (t *statusTable) healthAt(name, version string) (isHealthy, isDegraded bool) {
 	at, err := strconv.ParseUint(version, 10, 64)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil || t.failed != nil {
-		return false
+		return false, false
 	}
 	if t.byName[name].version < at {
 		t.awaited[name] = at
-		return false
+		return false, false
 	}
-	return t.byName[name].isHealthy()
+	return t.byName[name].isHealthy(), t.byName[name].isDegraded()
 }
 
 // run follows until the context ends.
@@ -328,7 +331,7 @@ func (s statusStore) put(o any) {
 	version, _ := strconv.ParseUint(m.ResourceVersion, 10, 64)
 	awaited, is := s.awaited[m.Name]
 	was := s.byName[m.Name]
-	if was.isHealthy() != shared.isHealthy() || is && version >= awaited {
+	if was.isHealthy() != shared.isHealthy() || was.isDegraded() != shared.isDegraded() || is && version >= awaited {
 		delete(s.awaited, m.Name)
 		s.moved()
 	}

@@ -199,6 +199,12 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 	}
 }
 
+// healthy reports whether an object is healthy at a version.
+func healthy(t *statusTable, name, version string) bool {
+	isHealthy, _ := t.healthAt(name, version)
+	return isHealthy
+}
+
 // TestHealthOfAnOlderVersionDoesNotCount: the columns that are behind the metadata are waited for.
 // (P1)
 func TestHealthOfAnOlderVersionDoesNotCount(t *testing.T) {
@@ -211,23 +217,23 @@ func TestHealthOfAnOlderVersionDoesNotCount(t *testing.T) {
 		}
 	}
 	row("5", "Healthy")
-	if moved != 1 || !table.isHealthyAt("dns-one", "5") || table.isHealthyAt("dns-one", "7") {
+	if moved != 1 || !healthy(table, "dns-one", "5") || healthy(table, "dns-one", "7") {
 		t.Fatalf("at 5: %d", moved)
 	}
 	row("6", "Healthy") // is not what is waited for
-	if moved != 1 || table.isHealthyAt("dns-one", "7") {
+	if moved != 1 || healthy(table, "dns-one", "7") {
 		t.Fatalf("at 6: %d", moved)
 	}
 	row("7", "Healthy")
-	if moved != 2 || !table.isHealthyAt("dns-one", "7") {
+	if moved != 2 || !healthy(table, "dns-one", "7") {
 		t.Fatalf("at 7: %d", moved)
 	}
 	row("8", "Progressing")
-	if moved != 3 || table.isHealthyAt("dns-one", "7") || table.isHealthyAt("dns-two", "1") {
+	if moved != 3 || healthy(table, "dns-one", "7") || healthy(table, "dns-two", "1") {
 		t.Fatalf("at 8: %d", moved)
 	}
 	table.failed = errors.New("away")
-	if row("9", "Healthy"); table.isHealthyAt("dns-one", "9") {
+	if row("9", "Healthy"); healthy(table, "dns-one", "9") {
 		t.Error("it counts while the API server is silent")
 	}
 }

@@ -88,7 +88,7 @@ func (r *Refresher) acceptFirst(newest polled, known facts.Set, synced bool, out
 // (rule 4).
 func (r *Refresher) acceptNext(s *snapshot.Snapshot, known facts.Set, out *decision) {
 	commit, changed := s != r.serving.snapshot, !known.Equal(r.serving.facts)
-	if !commit && !changed {
+	if again := r.again.Swap(false); !commit && !changed && !again {
 		return
 	}
 	c, problems := r.candidate(s, known)

@@ -117,7 +117,7 @@ func (c *checkpoint) snapshot(ctx context.Context, revision string) (s *snapshot
 		err = &state.Damaged{Record: name, Why: "it is missing"}
 	}
 	if err == nil {
-		s, err = unarchive(revision, data)
+		s, err = Unarchive(revision, data)
 	}
 	if state.IsDamaged(err) {
 		c.damaged[name] = true
@@ -196,7 +196,7 @@ func (c *checkpoint) writeSnapshots(ctx context.Context, needed map[string]*snap
 				return nil, err
 			}
 		}
-		data, err := archive(s)
+		data, err := Archive(s)
 		if err == nil {
 			_, err = c.store.Write(ctx, name, data, version)
 		}

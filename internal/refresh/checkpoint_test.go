@@ -54,8 +54,8 @@ func same(a, b *snapshot.Snapshot) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	of, failed := archive(a)
-	with, err := archive(b)
+	of, failed := Archive(a)
+	with, err := Archive(b)
 	return errors.Join(failed, err) == nil && bytes.Equal(of, with) &&
 		!slices.ContainsFunc(a.Paths(), func(p string) bool {
 			return a.File(p).Digest != b.File(p).Digest || a.File(p).Folder != b.File(p).Folder
@@ -130,7 +130,7 @@ func TestForgedSnapshotIsDamaged(t *testing.T) {
 		"no problem":       {of("r", broken(map[string]string{problemKey: "{", digestKey: "d"})), "unexpected end of JSON input"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := unarchive("r", c.record)
+			s, err := Unarchive("r", c.record)
 			if c.want == "" && err == nil && s.Revision == "r" {
 				return
 			}
@@ -145,25 +145,25 @@ func TestForgedSnapshotIsDamaged(t *testing.T) {
 // is written and read as the same one, of paths that a repository can have.
 func FuzzSnapshot(f *testing.F) {
 	newest, _ := example()
-	data, err := archive(snapshot.New("r", files(newest)))
+	data, err := Archive(snapshot.New("r", files(newest)))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(data)
 	f.Add(data[:1024])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := unarchive("r", data)
+		s, err := Unarchive("r", data)
 		if err != nil {
 			if s != nil || !state.IsDamaged(err) {
 				t.Fatalf("half of it is read: %v", err)
 			}
 			return
 		}
-		written, err := archive(s)
+		written, err := Archive(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := unarchive("r", written); err != nil || !same(s, again) {
+		if again, err := Unarchive("r", written); err != nil || !same(s, again) {
 			t.Fatalf("%q is written as %q, %v", data, written, err)
 		}
 	})

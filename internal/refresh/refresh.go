@@ -67,6 +67,7 @@ type Refresher struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	started atomic.Bool
+	again   atomic.Bool // the state is to be published anew
 
 	mu      sync.Mutex
 	newest  polled
@@ -176,6 +177,13 @@ func (r *Refresher) Changed() <-chan struct{} {
 func (r *Refresher) Trigger() {
 	r.o.Source.Refresh()
 	r.o.Facts.Refresh()
+}
+
+// Reconsider publishes the served state anew, as another one with the same contents: what its
+// responses are composed of has changed. It does not wait.
+func (r *Refresher) Reconsider() {
+	r.again.Store(true)
+	r.trigger.Fire()
 }
 
 // update takes in the newest of the source.

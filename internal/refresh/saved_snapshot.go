@@ -36,8 +36,8 @@ func snapshotRecord(revision string) string {
 	return snapshotKind + "-" + hex.EncodeToString(sum[:10])
 }
 
-// archive writes a snapshot. Equal snapshots give equal bytes.
-func archive(s *snapshot.Snapshot) ([]byte, error) {
+// Archive writes a snapshot. Equal snapshots give equal bytes.
+func Archive(s *snapshot.Snapshot) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	failed := w.WriteHeader(&tar.Header{Name: "revision", PAXRecords: map[string]string{revisionKey: s.Revision}})
@@ -59,8 +59,8 @@ func archive(s *snapshot.Snapshot) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// unarchive reads what archive has written of a revision; anything else is damaged.
-func unarchive(revision string, data []byte) (*snapshot.Snapshot, error) {
+// Unarchive reads what Archive has written of a revision; anything else is damaged.
+func Unarchive(revision string, data []byte) (*snapshot.Snapshot, error) {
 	files, err := readArchive(revision, data)
 	if err != nil {
 		return nil, &state.Damaged{Record: snapshotRecord(revision), Why: err.Error()}

@@ -53,6 +53,25 @@ func (c *Cache) Get(st *fleetstate.State, r query.Query) (*Response, error) {
 	return response, nil
 }
 
+// GetLike is Get, and shares with another state's response to the same query what both say alike of
+// the same clusters.
+func (c *Cache) GetLike(st *fleetstate.State, r query.Query, like *Response) (*Response, error) {
+	key, err := queryKeyOf(r)
+	if err != nil {
+		return nil, queryerr.BadRequest("%v", err)
+	}
+	g := c.of(st)
+	g.mu.Lock()
+	if g.previous == nil {
+		g.previous = map[queryKey]*Response{}
+	}
+	if g.previous[key] == nil {
+		g.previous[key] = like
+	}
+	g.mu.Unlock()
+	return c.Get(st, r)
+}
+
 // Fingerprint is a text that is the same for two states if they answer a query alike, but for the
 // revision; or if both refuse it for the same reason.
 func (c *Cache) Fingerprint(st *fleetstate.State, r query.Query) string {

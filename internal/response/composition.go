@@ -100,7 +100,7 @@ func (t *Response) IsOrdered() bool { return t.ordered > 0 }
 // ParameterSets calls f for each parameter set, in order.
 func (t *Response) ParameterSets(f func(ParameterSet)) {
 	for e := range t.all() {
-		f(ParameterSet{e, t.revision})
+		f(ParameterSet{e, e.revisionIn(t)})
 	}
 }
 
@@ -118,7 +118,7 @@ func (t *Response) Compose(decide Composition) *Response {
 			var sets []encodedSet
 			same := true
 			for _, e := range c.sets {
-				was := ParameterSet{e, t.revision}
+				was := ParameterSet{e, e.revisionIn(t)}
 				is, stays := decide(was)
 				switch {
 				case !stays:
@@ -127,7 +127,7 @@ func (t *Response) Compose(decide Composition) *Response {
 					sets = append(sets, e)
 				default:
 					same = false
-					if !bytes.Equal(is.revision, t.revision) {
+					if is.encoded.revision == nil && !bytes.Equal(is.revision, t.revision) {
 						is.encoded = is.fixed()
 					}
 					sets = append(sets, is.encoded)

@@ -18,6 +18,8 @@ type encodedSet struct {
 	text    []byte
 	hole    int
 	subject subject
+	// revision belongs into the hole of a set of another response; nil for that of its own.
+	revision []byte
 }
 
 // digestSize is the length of a digest.
@@ -59,7 +61,10 @@ func encode(s paramset.Set) (encodedSet, *queryerr.Error) {
 
 func (e encodedSet) total() total {
 	t := total{Tally: paramset.Tally{Sets: 1}, size: len(e.text)}
-	if e.hole > 0 {
+	switch {
+	case e.hole > 0 && e.revision != nil:
+		t.size += len(e.revision)
+	case e.hole > 0:
 		t.holes = 1
 	}
 	if len(e.subject.dependsOn) > 0 || e.subject.IsRemoval {
@@ -98,4 +103,12 @@ func encodeCluster(s paramset.ClusterSets, computing *computation) (*encodedClus
 		out.sets = append(out.sets, e)
 	}
 	return out, nil
+}
+
+// revisionIn is what belongs into the set's hole in a response.
+func (e encodedSet) revisionIn(t *Response) []byte {
+	if e.revision != nil {
+		return e.revision
+	}
+	return t.revision
 }

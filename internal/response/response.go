@@ -97,7 +97,7 @@ func (t *Response) pieces(write func([]byte)) {
 		first = false
 		if e.hole > 0 {
 			write(e.text[:e.hole])
-			write(t.revision)
+			write(e.revisionIn(t))
 		}
 		write(e.text[e.hole:])
 	}

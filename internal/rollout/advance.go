@@ -140,13 +140,13 @@ func (a *advance) observe(ring *Ring) {
 	switch {
 	case degraded > allowed:
 		r.Failure = fmt.Sprintf("%d of %d members are degraded, such as %s: %s", degraded, len(members), worst.Member, worst.Why)
-	case ring.Deadline > 0 && !isHealthy && !r.hasPassed() && a.now.Sub(r.Since) >= ring.Deadline:
+	case ring.Deadline > 0 && !isHealthy && !r.HasPassed() && a.now.Sub(r.Since) >= ring.Deadline:
 		r.Failure = fmt.Sprintf("not healthy within the deadline of %s", ring.Deadline)
 	}
 	switch {
 	case r.Failure != "":
 		r = a.fail(ring, r)
-	case isHealthy && !r.hasPassed() && a.now.Sub(r.HealthySince) >= ring.Soak:
+	case isHealthy && !r.HasPassed() && a.now.Sub(r.HealthySince) >= ring.Soak:
 		r = r.pass()
 	}
 	a.log.Rings[ring.Name] = r
@@ -241,7 +241,7 @@ func (a *advance) candidate(i int, r Record) (Train, Wait) {
 // obstacle is why a ring does not take a train now, without a Reason if it does.
 func (a *advance) obstacle(i int, r Record, t Train) Wait {
 	ring := &a.policy.Rings[i]
-	if !r.hasPassed() && r.Failure == "" {
+	if !r.HasPassed() && r.Failure == "" {
 		return Wait{Reason: Busy, Since: r.Since, Detail: "its own train " + short(r.Train.Revision) + " has neither passed nor failed"}
 	}
 	if i > 0 {

@@ -114,8 +114,8 @@ func (r Record) passed() Train {
 	return r.Passed[len(r.Passed)-1]
 }
 
-// hasPassed reports whether the ring's own train has.
-func (r Record) hasPassed() bool { return r.passed().Number == r.Train.Number }
+// HasPassed reports whether the ring's own train has.
+func (r Record) HasPassed() bool { return r.passed().Number == r.Train.Number }
 
 // take moves the ring to a train.
 func (r Record) take(t Train, now time.Time) Record {

@@ -81,6 +81,11 @@ func (a *advance) unhealthy(ring *Ring, r Record) Wait {
 	if r.Failure != "" {
 		w.Reason, w.Detail = Failed, r.Failure
 	}
+	health, known := a.facts.Health[ring.Name]
+	if !known || health.Revision != r.Train.Revision {
+		w.Detail = "nothing is known of its members at " + short(r.Train.Revision)
+		return w
+	}
 	worst := MemberHealth{Status: Healthy}
 	for _, m := range a.facts.Health[ring.Name].Members {
 		if severity[m.Status] > severity[worst.Status] {
@@ -108,9 +113,9 @@ func (a *advance) waits() []Wait {
 		switch block, isBlocked := a.blocks[ring.Name]; {
 		case r.Train.Number == 0:
 			out = append(out, block)
-		case r.Failure != "" || !r.hasPassed() && r.HealthySince.IsZero():
+		case r.Failure != "" || !r.HasPassed() && r.HealthySince.IsZero():
 			out = append(out, a.unhealthy(ring, r))
-		case !r.hasPassed():
+		case !r.HasPassed():
 			out = append(out, Wait{Ring: ring.Name, Train: r.Train, Reason: Soaking, Since: r.HealthySince, Earliest: r.HealthySince.Add(ring.Soak)})
 		case isBlocked && (r.Train.Number < a.log.Newest.Number || block.Reason == Pinned):
 			out = append(out, block)
@@ -126,7 +131,7 @@ func (a *advance) waits() []Wait {
 // earliest is when the ring before one can pass its train, zero where nobody knows.
 func (a *advance) earliest(i int) time.Time {
 	before := &a.policy.Rings[i-1]
-	if r := a.log.Rings[before.Name]; !r.hasPassed() && !r.HealthySince.IsZero() {
+	if r := a.log.Rings[before.Name]; !r.HasPassed() && !r.HealthySince.IsZero() {
 		return r.HealthySince.Add(before.Soak)
 	}
 	return time.Time{}

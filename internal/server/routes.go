@@ -25,6 +25,7 @@ func (s *Server) handler() http.Handler {
 	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.withToken(access.GetParams, access.BearerToken, s.withSlot(s.getparams)))
 	route(http.MethodPost, "/api/v1/webhook", "webhook", s.webhook)
 	route(http.MethodGet, "/api/v1/fleet", "fleet", s.withToken(access.FleetRoute, access.BearerToken, s.withSlot(s.fleet)))
+	route(http.MethodGet, "/api/v1/rollouts", "rollouts", s.withToken(access.FleetRoute, access.BearerToken, s.withSlot(s.rollouts)))
 	route(http.MethodGet, "/api/v1/explain", "explain", s.withToken(access.Explain, access.BearerToken, s.withSlot(s.explain)))
 	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.withToken(access.FluxInputs, tokenOrPassword, s.withSlot(s.fluxInputs)))
 	open(http.MethodGet, "/healthz", "healthz", handle(s.healthz))

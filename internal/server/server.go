@@ -21,6 +21,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/order"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/tlsreload"
 	"github.com/argosy-hub/argosy/internal/webhook"
 )
@@ -32,6 +33,7 @@ type Server struct {
 	guard          *guard.Guard
 	responses      *response.Cache
 	order          *order.Order
+	rings          *rings.Rings
 	notifier       *appsets.Notifier       // nil without ApplicationSets
 	notifying      func()                  // ends the notifier
 	lastKnownFacts *refresh.LastKnownFacts // nil where they are not stored
@@ -81,10 +83,14 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.responses = new(response.Cache)
-	s.order = order.New(order.Options{Desired: s.responses.Get, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger})
+	s.rings = rings.New(rings.Options{
+		Hub: o.Hub, Responses: s.responses, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
+		State: func() *fleetstate.State { return s.refresher.State() }, Reconsider: func() { s.refresher.Reconsider() },
+	})
+	s.order = order.New(order.Options{Desired: s.desired, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger})
 	s.guard, err = guard.New(guard.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
-		Approved: s.auditApproval, Compose: s.order.Compose,
+		Approved: s.auditApproval, Compose: s.compose,
 	})
 	if err != nil {
 		return nil, err
@@ -152,7 +158,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.listener.on(listener)
 	s.notify(context.WithoutCancel(ctx))
-	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run, s.order.Run)
+	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run, s.order.Run, s.rings.Run)
 	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
 	go func() {
 		var err error
@@ -175,6 +181,7 @@ func (s *Server) refreshed(o refresh.Outcome) {
 	if o.Swapped {
 		s.order.Serving(o.State)
 		s.guard.Serving(o.State)
+		s.rings.Serving(o.State)
 	}
 	if g := s.o.Grants; o.Swapped && g != nil {
 		g.Release(lifecycle.ReleasableGrants(o.State, s.o.Hub, g.Member()))

@@ -1,0 +1,23 @@
+// Package rings answers the members of a rollout's rings from their rings' revisions.
+//
+//	Rings.Compose(state, query, desired) -> the response in which later rings keep their bytes
+//	Rings.Run                            looks at health, moves rings, writes their records
+//	Rings.Report                         what each ring has and waits for
+//
+// internal/rollout decides; this package brings it the facts and carries out what it says. Its
+// rules:
+//
+//  1. Without a policy a response is what it was, and nothing is computed or stored.
+//  2. A parameter set in a policy's scope comes whole from the response of its ring's revision,
+//     computed with the facts of now (G7). All other sets come from the newest state.
+//  3. A ring is healthy by the Applications that the composed responses name: each has the digest
+//     that it is answered, and the engine has looked at it since (G8). The service must know all
+//     queries of ApplicationSets. Where it does not, no ring moves.
+//  4. The records of a policy are one document, replaced by compare-and-swap. Before it has been
+//     read, there is no response in the policy's scope.
+//  5. A policy without records begins at the revision that was served before it. At a start, it
+//     begins at the newest, if all Applications of the scope are what the newest answers; otherwise
+//     there is no response in its scope until a pin (G9).
+//  6. What a ring's record names and nobody has any more is not answered: Argo CD then changes
+//     nothing.
+package rings

@@ -1,0 +1,315 @@
+package rings
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/state"
+)
+
+// look brings all policies up to date with a served state. Where a ring has moved, the state is
+// published anew, so that whoever remembers responses by state asks again.
+func (r *Rings) look(ctx context.Context, st *fleetstate.State) {
+	moved := r.read(ctx, st)
+	v := r.viewOf(st)
+	health := r.health(v)
+	for n, policy := range st.Fleet.Rollouts {
+		moved = r.advance(ctx, st, policy, health[n]) || moved
+	}
+	if moved {
+		r.o.Reconsider()
+	}
+}
+
+// read reads the records that have not been read yet, and begins those that there are none of. It
+// reports whether what the rings have is another now.
+func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
+	for _, policy := range st.Fleet.Rollouts {
+		r.mu.Lock()
+		p := r.policies[policy.Name]
+		r.mu.Unlock()
+		if p == nil {
+			continue
+		}
+		if p.isRead && p.record == nil {
+			if p.isLost {
+				changed = r.retry(p, st) || changed
+			}
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, state.Timeout)
+		log, isNew, err := p.record.Read(limited)
+		if err == nil && log != nil && isNew {
+			err = r.restore(limited, *log)
+		}
+		cancel()
+		r.mu.Lock()
+		p.problem = ""
+		switch {
+		case state.IsDamaged(err):
+			p.isRead, p.isLost, p.problem = true, p.log.Rings == nil, err.Error()
+			changed = true
+		case err != nil:
+			p.problem = err.Error()
+		case log != nil && (isNew || !p.isRead):
+			changed = changed || !p.isRead || !log.Equal(p.log)
+			p.log, p.isRead, p.isLost = *log, true, false
+		case log == nil && (!p.isRead || p.isLost):
+			was := p.isRead
+			p.isRead = true
+			r.begin(p, st)
+			changed = changed || !was || !p.isLost
+		}
+		r.mu.Unlock()
+	}
+	return changed
+}
+
+// retry tries to begin a policy whose records are lost.
+func (r *Rings) retry(p *policyState, st *fleetstate.State) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begin(p, st)
+	return !p.isLost
+}
+
+// advance brings one policy up to date, and reports whether a ring has moved.
+func (r *Rings) advance(ctx context.Context, st *fleetstate.State, policy *rollout.Policy, health map[string]rollout.RingHealth) bool {
+	r.mu.Lock()
+	p := r.policies[policy.Name]
+	if p == nil || !p.isRead {
+		r.mu.Unlock()
+		return false
+	}
+	before := p.log
+	there := map[string]bool{}
+	for rev := range r.revisions {
+		there[rev] = true
+	}
+	r.mu.Unlock()
+	if p.isLost {
+		before = rollout.Log{}
+	}
+	next, waits := rollout.Advance(policy, before, rollout.Facts{Newest: st.Revision, Health: health, IsThere: func(rev string) bool { return there[rev] }}, r.o.Now())
+	if p.record != nil && !next.Equal(before) {
+		if err := r.write(ctx, p, next); err != nil {
+			if !errors.Is(err, state.ErrConflict) { // a replica has been faster: its records are read at once
+				r.o.Logger.Error("the store does not take the records of a rollout", "rollout", policy.Name, "error", err)
+			}
+			r.mu.Lock()
+			p.waits, p.problem = waits, err.Error()
+			r.mu.Unlock()
+			r.trigger.Fire()
+			return false
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.log, p.waits = next, waits
+	hasMoved := false
+	for _, ring := range policy.Rings {
+		from, to := before.Rings[ring.Name].Train, next.Rings[ring.Name].Train
+		if from.Number > 0 && from == to || to.Number == 0 {
+			continue
+		}
+		hasMoved, p.isLost = true, false
+		r.o.Logger.Info("a ring takes a revision", "rollout", policy.Name, "ring", ring.Name, "from", from.Revision, "revision", to.Revision, "rejection", next.Rings[ring.Name].Rejection)
+	}
+	return hasMoved
+}
+
+// write writes the files of the revisions that a log names, and then the log.
+func (r *Rings) write(ctx context.Context, p *policyState, log rollout.Log) error {
+	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
+	defer cancel()
+	names, err := r.o.Store.Names(ctx)
+	if err != nil {
+		return err
+	}
+	needed := map[string]bool{}
+	for rev := range log.Revisions() {
+		name := recordOf(rev)
+		needed[name] = true
+		r.mu.Lock()
+		known := r.revisions[rev]
+		r.mu.Unlock()
+		if known == nil || slices.Contains(names, name) {
+			continue
+		}
+		data, err := refresh.Archive(known.state.Resolver().Snapshot)
+		if err == nil {
+			_, err = r.o.Store.Write(ctx, name, data, "")
+		}
+		if err != nil && !errors.Is(err, state.ErrConflict) { // a replica has written it
+			return err
+		}
+	}
+	if err := p.record.Write(ctx, log); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	for _, other := range r.policies {
+		for rev := range other.log.Revisions() {
+			needed[recordOf(rev)] = true
+		}
+	}
+	r.mu.Unlock()
+	for _, name := range names {
+		if strings.HasPrefix(name, snapshotKind+"-") && !needed[name] {
+			err = errors.Join(err, r.o.Store.Remove(ctx, name))
+		}
+	}
+	return err
+}
+
+// snapshotKind names the records of rings' revisions.
+var snapshotKind = state.Name("rollout-files", 1)
+
+func recordOf(revision string) string {
+	sum := sha256.Sum256([]byte(revision))
+	return snapshotKind + "-" + hex.EncodeToString(sum[:10])
+}
+
+// restore reads the files of the revisions that a log names and nobody here has.
+func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
+	st := r.o.State()
+	for rev := range log.Revisions() {
+		r.mu.Lock()
+		known := r.revisions[rev] != nil
+		r.mu.Unlock()
+		if known || st == nil {
+			continue
+		}
+		data, _, err := r.o.Store.Read(ctx, recordOf(rev))
+		if errors.Is(err, state.ErrNotFound) || state.IsDamaged(err) {
+			r.o.Logger.Error("the files of a ring's revision cannot be used", "revision", rev, "error", err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		files, err := refresh.Unarchive(rev, data)
+		if err == nil {
+			var now *fleetstate.State
+			if now, err = fleetstate.Build(st, files, st.Facts()); err == nil {
+				r.mu.Lock()
+				r.revisions[rev] = &revision{state: now, responses: new(response.Cache)}
+				r.recent = append([]string{rev}, r.recent...)
+				r.mu.Unlock()
+			}
+		}
+		if err != nil {
+			r.o.Logger.Error("the files of a ring's revision cannot be used", "revision", rev, "error", err)
+		}
+	}
+	return nil
+}
+
+// health is that of the rings of each policy: by the Applications that the composed responses name.
+func (r *Rings) health(v *view) []map[string]rollout.RingHealth {
+	out := make([]map[string]rollout.RingHealth, len(v.rings))
+	known := r.o.Queries()
+	if !v.st.Facts().KnowsHealth() || len(known) == 0 {
+		return out
+	}
+	members := make([]map[string]*rollout.MemberHealth, len(v.rings))
+	for n := range members {
+		members[n] = map[string]*rollout.MemberHealth{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		for _, q := range known[name] {
+			if q.Hub != r.o.Hub || q.View != query.Components || cmp.Or(q.Owner, fleet.OwnerHub) != fleet.OwnerHub {
+				continue
+			}
+			desired, err := r.o.Responses.Get(v.st, q)
+			if err == nil {
+				desired, err = r.Compose(v.st, q, desired)
+			}
+			if isUnknown(err) {
+				continue
+			}
+			if err != nil {
+				return make([]map[string]rollout.RingHealth, len(v.rings)) // nothing is known of what it names
+			}
+			desired.ParameterSets(func(s response.ParameterSet) { v.note(members, s) })
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n, x := range v.rings {
+		out[n] = map[string]rollout.RingHealth{}
+		byRing := map[int][]rollout.MemberHealth{}
+		for _, name := range slices.Sorted(maps.Keys(members[n])) {
+			byRing[v.ringOf(n, name)] = append(byRing[v.ringOf(n, name)], *members[n][name])
+		}
+		for i, ring := range x.policy.Rings {
+			if len(byRing[i]) > 0 || !v.hasMembers(n, i) {
+				out[n][ring.Name] = rollout.RingHealth{Revision: v.revision(x.places[i]), Members: byRing[i]}
+			}
+		}
+	}
+	return out
+}
+
+// note takes in the Application of a parameter set.
+func (v *view) note(members []map[string]*rollout.MemberHealth, s response.ParameterSet) {
+	item := s.Item()
+	n := slices.IndexFunc(v.rings, func(x ringView) bool { return x.policy.Scope.Covers(item.Group, item.Component) })
+	if n < 0 || v.ringOf(n, item.Cluster) < 0 {
+		return
+	}
+	m := members[n][item.Cluster]
+	if m == nil {
+		m = &rollout.MemberHealth{Member: item.Cluster, Status: rollout.Healthy}
+		members[n][item.Cluster] = m
+	}
+	m.Take(v.judge(item, s.Digest()))
+}
+
+// judge says what is known of an Application at the digest that it is answered (G8).
+func (v *view) judge(item lifecycle.Item, digest string) (rollout.Status, string) {
+	a, there := v.st.Facts().Application(item.Name)
+	switch {
+	case !there:
+		return rollout.Progressing, item.Name + " is not there yet"
+	case a.Digest == "":
+		return rollout.Unknown, item.Name + " carries no digest"
+	case a.Digest != digest:
+		return rollout.Unknown, item.Name + " has not taken what it is answered"
+	case a.Healthy:
+		return rollout.Healthy, ""
+	case a.Degraded:
+		return rollout.Degraded, item.Name + " is degraded"
+	}
+	return rollout.Progressing, item.Name + " is not synced and healthy since it was written"
+}
+
+// ringOf is the index of a member's ring, -1 for a member that the policy does not cover.
+func (v *view) ringOf(policy int, cluster string) int {
+	m := v.st.Fleet.Member(v.hub, cluster)
+	for i := 0; m == nil && i < len(v.held); i++ {
+		m = v.held[i].state.Fleet.Member(v.hub, cluster)
+	}
+	if m == nil || !v.rings[policy].policy.Covers(m.InRollout()) {
+		return -1
+	}
+	return v.rings[policy].policy.RingOf(m.InRollout())
+}
+
+// hasMembers reports whether a ring has any member here.
+func (v *view) hasMembers(policy, ring int) bool {
+	return slices.ContainsFunc(v.st.Fleet.Members(v.hub), func(m *fleet.Member) bool { return v.ringOf(policy, m.Name) == ring })
+}

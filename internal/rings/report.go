@@ -1,0 +1,95 @@
+package rings
+
+import (
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/rollout"
+)
+
+// Report is what all rollouts of a hub have and wait for.
+type Report struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Hub        string `json:"hub"`
+	// Revision is the newest accepted one.
+	Revision string    `json:"revision"`
+	Rollouts []Rollout `json:"rollouts"`
+}
+
+// Rollout is one policy.
+type Rollout struct {
+	Name   string        `json:"name"`
+	Scope  rollout.Scope `json:"scope"`
+	Paused bool          `json:"paused,omitempty"`
+	// Problem is why the records cannot be used or written.
+	Problem string `json:"problem,omitempty"`
+	Rings   []Ring `json:"rings"`
+}
+
+// Ring is one ring, in the order in which they take a revision.
+type Ring struct {
+	Name    string `json:"name"`
+	Members int    `json:"members"`
+	// Revision is what its members are answered from, Train its number, and Since when they got it.
+	Revision string    `json:"revision"`
+	Train    int       `json:"train"`
+	Since    time.Time `json:"since,omitzero"`
+	// HealthySince is when its soak began, absent while it is not healthy.
+	HealthySince time.Time `json:"healthySince,omitzero"`
+	// Passed reports that its revision has passed its gate.
+	Passed bool `json:"passed"`
+	// IsNewest reports that it has the newest revision.
+	IsNewest bool `json:"newest"`
+	// Rejection is why it went back from a newer revision.
+	Rejection string `json:"rejection,omitempty"`
+	// Wait is what it waits for, and Text that in one line.
+	Wait *rollout.Wait `json:"wait,omitempty"`
+	Text string        `json:"text,omitempty"`
+}
+
+// Report is what all rollouts have and wait for now.
+func (r *Rings) Report() Report {
+	out := Report{APIVersion: rollout.APIVersion, Kind: "RolloutStatus", Hub: r.o.Hub, Rollouts: []Rollout{}}
+	st := r.o.State()
+	if st == nil {
+		return out
+	}
+	out.Revision = st.Revision
+	if len(st.Fleet.Rollouts) == 0 {
+		return out
+	}
+	v := r.viewOf(st)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n, x := range v.rings {
+		p := r.policies[x.policy.Name]
+		if p == nil {
+			continue
+		}
+		one := Rollout{Name: x.policy.Name, Scope: x.policy.Scope, Paused: x.policy.Paused, Problem: p.problem, Rings: []Ring{}}
+		if x.lacks != "" {
+			one.Problem = x.lacks
+		}
+		members := make([]int, len(x.policy.Rings))
+		for _, m := range st.Fleet.Members(r.o.Hub) {
+			if i := v.ringOf(n, m.Name); i >= 0 {
+				members[i]++
+			}
+		}
+		for i, ring := range x.policy.Rings {
+			record := p.log.Rings[ring.Name]
+			entry := Ring{
+				Name: ring.Name, Members: members[i], Revision: v.revision(x.places[i]), Train: record.Train.Number, Since: record.Since,
+				HealthySince: record.HealthySince, Passed: record.HasPassed(), IsNewest: x.places[i] == 0, Rejection: record.Rejection,
+			}
+			for _, w := range p.waits {
+				if w.Ring == ring.Name {
+					entry.Wait, entry.Text = &w, w.String()
+				}
+			}
+			one.Rings = append(one.Rings, entry)
+		}
+		out.Rollouts = append(out.Rollouts, one)
+	}
+	return out
+}

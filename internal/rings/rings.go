@@ -1,0 +1,228 @@
+package rings
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/trigger"
+)
+
+// Options configure Rings. Hub and Responses are required.
+type Options struct {
+	// Hub is the hub whose Applications the facts know.
+	Hub string
+	// Responses caches those of newest states.
+	Responses *response.Cache
+	// Queries returns those of all ApplicationSets, by name; default none are known.
+	Queries func() map[string][]query.Query
+	// State returns the served state, nil before the first.
+	State func() *fleetstate.State
+	// Reconsider has the served state published anew, when a ring has moved.
+	Reconsider func()
+	// Store keeps the records for a restart; default memory alone.
+	Store *state.Store
+	// Now defaults to time.Now.
+	Now func() time.Time
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+}
+
+// Rings composes responses. It may be used by several goroutines.
+type Rings struct {
+	o       Options
+	trigger trigger.Trigger
+
+	mu       sync.Mutex
+	policies map[string]*policyState
+	// revisions are the states that rings are answered from, or may be, by revision.
+	revisions map[string]*revision
+	recent    []string // their order
+	previous  string   // the revision that was newest before this one
+	views     []*view  // of the newest states, newest first
+}
+
+// policyState is what is known of one policy.
+type policyState struct {
+	log    rollout.Log
+	waits  []rollout.Wait
+	policy *rollout.Policy
+	record *state.Document[rollout.Log]
+	// isRead reports that the record has been read, or that there is no store; isLost that there is
+	// none though members may run anything.
+	isRead, isLost bool
+	problem        string
+}
+
+// revision is a state that was the newest, with the facts of now.
+type revision struct {
+	state     *fleetstate.State
+	responses *response.Cache
+}
+
+// maxRevisions bounds the states that no ring has and an approval may name.
+const maxRevisions = 8
+
+// New makes Rings that know nothing yet.
+func New(o Options) *Rings {
+	if o.Queries == nil {
+		o.Queries = func() map[string][]query.Query { return nil }
+	}
+	if o.Reconsider == nil {
+		o.Reconsider = func() {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return &Rings{o: o, trigger: trigger.New(), policies: map[string]*policyState{}, revisions: map[string]*revision{}}
+}
+
+// Serving notes a state that is served from now on.
+func (r *Rings) Serving(st *fleetstate.State) {
+	r.mu.Lock()
+	r.learn(st)
+	r.mu.Unlock()
+	r.trigger.Fire()
+}
+
+// learn remembers a state as that of its revision. The caller holds the lock.
+func (r *Rings) learn(st *fleetstate.State) {
+	if len(r.recent) == 0 || r.recent[len(r.recent)-1] != st.Revision {
+		if len(r.recent) > 0 {
+			r.previous = r.recent[len(r.recent)-1]
+		}
+		r.recent = append(slices.DeleteFunc(r.recent, func(s string) bool { return s == st.Revision }), st.Revision)
+	}
+	if known := r.revisions[st.Revision]; known != nil {
+		known.state = st
+	} else {
+		r.revisions[st.Revision] = &revision{state: st, responses: new(response.Cache)}
+	}
+	for _, p := range st.Fleet.Rollouts {
+		if r.policies[p.Name] == nil {
+			r.policies[p.Name] = r.open(p, st)
+		}
+		r.policies[p.Name].policy = p
+	}
+	r.forget(st)
+}
+
+// forget drops what no ring has, no approval can name, and no policy is about. The caller holds the
+// lock.
+func (r *Rings) forget(st *fleetstate.State) {
+	needed := map[string]bool{st.Revision: true, r.previous: true}
+	for name, p := range r.policies {
+		if !hasPolicy(st, name) {
+			delete(r.policies, name)
+			continue
+		}
+		maps.Copy(needed, p.log.Revisions())
+	}
+	for _, rev := range r.recent[max(0, len(r.recent)-maxRevisions):] {
+		needed[rev] = len(r.policies) > 0 || needed[rev]
+	}
+	maps.DeleteFunc(r.revisions, func(rev string, _ *revision) bool { return !needed[rev] })
+	r.recent = slices.DeleteFunc(r.recent, func(rev string) bool { return r.revisions[rev] == nil })
+}
+
+// open is what is known of a policy at first. Without a store, that is all.
+func (r *Rings) open(p *rollout.Policy, st *fleetstate.State) *policyState {
+	out := &policyState{policy: p}
+	if r.o.Store != nil {
+		out.record = state.NewDocument[rollout.Log](r.o.Store, "rollout-"+p.Name, 1)
+		return out
+	}
+	out.isRead = true
+	r.begin(out, st)
+	return out
+}
+
+// begin gives a policy without records its first ones (rule 5). The caller holds the lock.
+func (r *Rings) begin(p *policyState, st *fleetstate.State) {
+	before := r.revisions[r.previous]
+	switch {
+	case before != nil && r.previous != st.Revision && !hasPolicy(before.state, p.policy.Name):
+		p.log = rollout.Begin(p.policy, r.previous, r.o.Now())
+	case r.isSame(p.policy, st):
+		p.log = rollout.Begin(p.policy, st.Revision, r.o.Now())
+	default:
+		p.isLost = true
+		return
+	}
+	p.isLost = false
+}
+
+// hasPolicy reports whether a state has a policy of a name.
+func hasPolicy(st *fleetstate.State, name string) bool {
+	return slices.ContainsFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == name })
+}
+
+// isSame reports whether all Applications of a policy's scope are what a state answers. One without
+// a digest says nothing.
+func (r *Rings) isSame(p *rollout.Policy, st *fleetstate.State) bool {
+	answered, complete := r.digests(st)
+	apps, _ := st.Facts().Applications()
+	for _, a := range apps {
+		if a.Digest == "" || !p.Scope.Covers(a.Group, a.Component) {
+			continue
+		}
+		if !complete || answered[a.Name] != a.Digest {
+			return false
+		}
+	}
+	return true
+}
+
+// digests are those of all Applications that a state answers, by name, and whether all queries are
+// known.
+func (r *Rings) digests(st *fleetstate.State) (map[string]string, bool) {
+	out := map[string]string{}
+	all := r.o.Queries()
+	for _, queries := range all {
+		for _, q := range queries {
+			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Members {
+				continue
+			}
+			resp, err := r.o.Responses.Get(st, q)
+			if isUnknown(err) {
+				continue
+			}
+			if err != nil {
+				return out, false
+			}
+			resp.ParameterSets(func(s response.ParameterSet) { out[s.Item().Name] = s.Digest() })
+		}
+	}
+	return out, len(all) > 0
+}
+
+// Run looks after each change, and from time to time, until the context ends.
+func (r *Rings) Run(ctx context.Context) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-r.trigger:
+		}
+		if st := r.o.State(); st != nil && len(st.Fleet.Rollouts) > 0 {
+			r.look(ctx, st)
+		}
+	}
+}
+
+// interval is how often rings are looked at when nothing changes: soaks and windows end.
+const interval = 5 * time.Second

@@ -1,0 +1,280 @@
+package rings
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rollout"
+)
+
+// view is what the rings have while a state is served. It never changes: the same bytes each time.
+type view struct {
+	st    *fleetstate.State
+	hub   string
+	rings []ringView
+	// held are the states of the revisions in rings, but for the newest.
+	held []*revision
+
+	mu       sync.Mutex
+	composed map[composedKey]*response.Response
+	places   map[placeKey]int
+}
+
+// composedKey is a desired response; the same query has the same one.
+type composedKey struct {
+	desired *response.Response
+	view    query.View
+}
+
+type placeKey struct {
+	policy  int
+	cluster string
+}
+
+// ringView is a policy with the places of its rings' states: 0 for the newest state, else that in
+// held plus one; lost for none.
+type ringView struct {
+	policy *rollout.Policy
+	places []int
+	// lacks says why there is no response in the scope; empty if there is one.
+	lacks string
+}
+
+const lost = -1
+
+// maxViews is how many states have views: the one that is served, and the one before.
+const maxViews = 2
+
+// viewOf is the view of a state. It is made once, with what the rings have then.
+func (r *Rings) viewOf(st *fleetstate.State) *view {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, v := range r.views {
+		if v.st == st {
+			return v
+		}
+	}
+	r.learn(st)
+	v := &view{st: st, hub: r.o.Hub, composed: map[composedKey]*response.Response{}, places: map[placeKey]int{}}
+	at := map[string]int{st.Revision: 0}
+	for _, p := range st.Fleet.Rollouts {
+		known := r.policies[p.Name]
+		ring := ringView{policy: p, places: make([]int, len(p.Rings))}
+		switch {
+		case !known.isRead:
+			ring.lacks = fmt.Sprintf("the records of rollout %q have not been read yet", p.Name)
+		case known.isLost:
+			ring.lacks = fmt.Sprintf("the records of rollout %q are lost, and what runs is not revision %s: pin its rings (argosy rollout rollback)", p.Name, st.Revision)
+		}
+		oldest := 0
+		for i, x := range p.Rings {
+			record, ok := known.log.Rings[x.Name]
+			if !ok || record.Train.Number == 0 { // a ring of this commit, or one whose record is lost
+				ring.places[i] = lost
+				if ok {
+					ring.lacks = fmt.Sprintf("the record of ring %q of rollout %q is lost: pin it (argosy rollout rollback)", x.Name, p.Name)
+				}
+				continue
+			}
+			place, ok := at[record.Train.Revision]
+			if !ok {
+				held := r.at(record.Train.Revision, st)
+				if held == nil {
+					ring.lacks = fmt.Sprintf("nobody has the files of revision %s any more, which ring %q of rollout %q has", record.Train.Revision, x.Name, p.Name)
+					continue
+				}
+				v.held = append(v.held, held)
+				place = len(v.held)
+				at[record.Train.Revision] = place
+			}
+			if ring.places[i] = place; place > 0 {
+				oldest = place
+			}
+		}
+		for i, place := range ring.places {
+			if place == lost {
+				ring.places[i] = oldest
+			}
+		}
+		v.rings = append(v.rings, ring)
+	}
+	r.views = append([]*view{v}, r.views[:min(len(r.views), maxViews-1)]...)
+	return v
+}
+
+// at is a revision with the facts of a state and with the members that have joined since, nil if
+// nobody has it. The caller holds the lock.
+func (r *Rings) at(name string, st *fleetstate.State) *revision {
+	known := r.revisions[name]
+	if known == nil {
+		return nil
+	}
+	files := withJoined(known.state, st, r.o.Hub)
+	if files != known.state.Resolver().Snapshot || !known.state.Facts().Equal(st.Facts()) {
+		now, err := fleetstate.Build(known.state, files, st.Facts())
+		if err != nil {
+			r.o.Logger.Error("a ring's revision cannot be computed with the facts of now", "revision", name, "error", err)
+			return nil
+		}
+		known.state = now
+	}
+	return &revision{state: known.state, responses: known.responses}
+}
+
+// revision is that of a place.
+func (v *view) revision(place int) string {
+	if place > 0 {
+		return v.held[place-1].state.Revision
+	}
+	return v.st.Revision
+}
+
+// isHeld reports whether any set of a query may come from an earlier revision, or be refused.
+func (v *view) isHeld(group string) bool {
+	for _, r := range v.rings {
+		if !r.policy.Scope.CoversPart(group) {
+			continue
+		}
+		if r.lacks != "" {
+			return true
+		}
+		for _, place := range r.places {
+			if place > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// place is where a parameter set comes from.
+func (v *view) place(i lifecycle.Item) int {
+	for n, r := range v.rings {
+		if r.policy.Scope.Covers(i.Group, i.Component) {
+			if place, covered := v.placeOf(n, i.Cluster, i.Group); covered {
+				return place
+			}
+		}
+	}
+	return 0
+}
+
+// placeOf is the place of a member's ring in a policy; false for a member that it does not cover.
+// Who owns a group is decided by the newest state alone, so that all engines agree (M1); and a member
+// that has moved to another hub leaves this one at once (D4).
+func (v *view) placeOf(policy int, cluster, group string) (int, bool) {
+	v.mu.Lock()
+	place, known := v.places[placeKey{policy, cluster}]
+	v.mu.Unlock()
+	now := v.st.Fleet.Member(v.hub, cluster)
+	if !known {
+		place = v.ringPlace(policy, cluster, now)
+		v.mu.Lock()
+		v.places[placeKey{policy, cluster}] = place
+		v.mu.Unlock()
+	}
+	if place == lost {
+		return 0, false
+	}
+	if place > 0 && now != nil {
+		if then := v.held[place-1].state.Fleet.Member(v.hub, cluster); then == nil || then.Owner(group) != now.Owner(group) {
+			return 0, then != nil
+		}
+	}
+	return place, true
+}
+
+// ringPlace finds the place of a member's ring; lost for a member that the policy does not cover.
+func (v *view) ringPlace(policy int, cluster string, now *fleet.Member) int {
+	r := v.rings[policy]
+	m := now
+	for i := 0; m == nil && i < len(v.held); i++ { // its file is gone
+		m = v.held[i].state.Fleet.Member(v.hub, cluster)
+	}
+	if m == nil || now == nil && v.st.MovedCluster(v.hub, cluster) != nil {
+		return lost
+	}
+	if x := m.InRollout(); r.policy.Covers(x) {
+		return r.places[r.policy.RingOf(x)]
+	}
+	return lost
+}
+
+// Compose returns the response to a query in which later rings keep what their revisions answer. The
+// error is a *queryerr.Error.
+func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
+	if len(st.Fleet.Rollouts) == 0 || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
+		return desired, nil
+	}
+	group, isOne := q.Group, true
+	switch q.View {
+	case query.Components, query.Releases:
+	case query.Members:
+		group = fleetstate.FleetGroup
+	default:
+		isOne = false
+	}
+	if !isOne {
+		return desired, nil
+	}
+	v := r.viewOf(st)
+	if !v.isHeld(group) {
+		return desired, nil
+	}
+	for _, x := range v.rings {
+		if x.lacks != "" && x.policy.Scope.CoversPart(group) {
+			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
+		}
+	}
+	key := composedKey{desired, q.View}
+	v.mu.Lock()
+	out := v.composed[key]
+	v.mu.Unlock()
+	if out != nil {
+		return out, nil
+	}
+	others, err := v.responses(q, desired)
+	if err != nil {
+		return nil, err
+	}
+	if q.View == query.Releases {
+		out = desired.MergeReleases(others)
+	} else {
+		out = desired.Merge(others, v.place)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.composed[key] = out
+	return out, nil
+}
+
+// isUnknown reports whether a state knows nothing of what is asked for: an ApplicationSet may be left
+// over.
+func isUnknown(err error) bool {
+	var failure *queryerr.Error
+	return errors.As(err, &failure) && failure.Kind == queryerr.KindBadRequest
+}
+
+// responses are those of the held revisions. A revision that does not know what is asked for has
+// nothing of it.
+func (v *view) responses(q query.Query, desired *response.Response) ([]*response.Response, error) {
+	out := make([]*response.Response, len(v.held))
+	for i, held := range v.held {
+		resp, err := held.responses.GetLike(held.state, q, desired)
+		if isUnknown(err) {
+			resp, err = desired.None(held.state), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i] = resp
+	}
+	return out, nil
+}

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rings"
+)
+
+// desired is what the repository asks for, by the revision of each ring.
+func (s *Server) desired(st *fleetstate.State, q query.Query) (*response.Response, error) {
+	newest, err := s.responses.Get(st, q)
+	if err != nil {
+		return nil, err
+	}
+	return s.rings.Compose(st, q, newest)
+}
+
+// compose is a response as it may be given now: by the revision of each ring, and with what waits
+// for another component as it was.
+func (s *Server) compose(st *fleetstate.State, q query.Query, newest *response.Response) (*response.Response, error) {
+	desired, err := s.rings.Compose(st, q, newest)
+	if err != nil {
+		return nil, err
+	}
+	return s.order.Compose(st, q, desired)
+}
+
+// Rollouts are what all rings have and wait for.
+func (s *Server) Rollouts() rings.Report { return s.rings.Report() }
+
+// rollouts responds with what all rings have and wait for.
+func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
+	st, f := s.state()
+	if f != nil {
+		return f
+	}
+	if f := denial(bearerOf(r).Hub(s.o.Hub)); f != nil {
+		return f
+	}
+	body := s.rings.Report()
+	if bearerOf(r).Restricted() != nil {
+		for i := range body.Rollouts {
+			body.Rollouts[i].Problem = ""
+			for j := range body.Rollouts[i].Rings {
+				hide(&body.Rollouts[i].Rings[j], func(cluster string) bool {
+					m := st.Fleet.Member(s.o.Hub, cluster)
+					return m != nil && bearerOf(r).Sees(m.Hub, m.Name, m.Tenant)
+				})
+			}
+		}
+	}
+	info(r).audit.Tenants = scopeTenants(bearerOf(r))
+	respondWith(w, http.StatusOK, bytes.NewReader(encode(body)))
+	return nil
+}
+
+// hide leaves out what a ring says of clusters outside of a token's scope.
+func hide(ring *rings.Ring, sees func(cluster string) bool) {
+	ring.Rejection = ""
+	if ring.Wait == nil || ring.Wait.Cluster != "" && sees(ring.Wait.Cluster) {
+		return
+	}
+	wait := *ring.Wait
+	wait.Cluster, wait.Detail = "", ""
+	ring.Wait, ring.Text = &wait, wait.String()
+}

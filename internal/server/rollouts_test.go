@@ -1,0 +1,236 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/rings"
+	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/state"
+)
+
+const (
+	policyFile = "fleet/rollouts/all.yaml"
+	// twoRings has member a in the first ring, and b in the second.
+	twoRings = `apiVersion: argosy.dev/v1alpha1
+kind: Rollout
+rings:
+  - {name: canary, selector: {matchLabels: {environment: dev}}, onFailure: back}
+  - {name: prod, selector: {matchLabels: {environment: prod}}}
+`
+	valuesOfAll = "addons/defaults/addons/dns/values.yaml"
+)
+
+// inRings is the fleet with a policy, and further files.
+func inRings(more map[string]string) map[string]string {
+	return repository(with(map[string]string{policyFile: twoRings}, more))
+}
+
+// texts are the parameter sets of dns as they are written, by member.
+func (h *orderly) texts() map[string]string {
+	h.Helper()
+	r := h.askAs(ofDNS, askDNS)
+	if r.code != http.StatusOK {
+		h.Fatalf("%d %s", r.code, r.body)
+	}
+	out := map[string]string{}
+	for text := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSuffix(r.body, "]}}\n"), `{"output":{"parameters":[`), `,{"name":`) {
+		text = strings.TrimPrefix(text, `{"name":`)
+		name, _, _ := strings.Cut(strings.TrimPrefix(text, `"`), `"`)
+		out[name] = text
+	}
+	return out
+}
+
+// ring waits until a ring has a revision, and returns what is said of it.
+func (h *orderly) ring(name, revision string) (out rings.Ring) {
+	h.Helper()
+	h.until("ring "+name+" has "+revision, func(refresh.Status) bool {
+		for _, x := range h.Rollouts().Rollouts {
+			for _, r := range x.Rings {
+				if r.Name == name {
+					out = r
+				}
+			}
+		}
+		return out.Revision == revision
+	})
+	return out
+}
+
+// answers waits until there is a response.
+func (h *orderly) answers() {
+	h.Helper()
+	h.until("answers", func(refresh.Status) bool { return h.askAs(ofDNS, askDNS).code == http.StatusOK })
+}
+
+// healthy applies what is answered and makes all of it healthy.
+func (h *orderly) healthy(names ...string) {
+	h.Helper()
+	h.apply(ofDNS, askDNS)
+	h.health(true, names...)
+}
+
+// steady is a hub with a policy whose members run and are healthy.
+func steady(t *testing.T, more map[string]string, change ...func(*server.Options)) (*orderly, string) {
+	t.Helper()
+	h := newOrderly(t, change...)
+	first := h.say(inRings(more)).Revision
+	h.answers()
+	h.healthy("dns-a", "dns-b", "dns-hub-1")
+	h.ring("prod", first)
+	return h, first
+}
+
+// TestLaterRingKeepsItsBytes: a commit reaches the first ring alone; the second keeps its response
+// byte for byte, its revision included, until the first is healthy at the digest that it is
+// answered. (G7, G8)
+func TestLaterRingKeepsItsBytes(t *testing.T) {
+	h, first := steady(t, nil)
+	before := h.texts()
+	second := h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n"})).Revision
+	h.ring("canary", second)
+	now := h.texts()
+	if now["b"] != before["b"] || !strings.Contains(now["b"], first) {
+		t.Errorf("b has changed:\n%s\n%s", before["b"], now["b"])
+	}
+	if !strings.Contains(now["a"], "replicas: 7") || !strings.Contains(now["a"], second) {
+		t.Error("a has not changed:", now["a"])
+	}
+	// Everything is green, from before.
+	h.report()
+	if r := h.ring("prod", first); r.Text == "" {
+		t.Errorf("it waits for nothing: %+v", r)
+	}
+	h.apply(ofDNS, askDNS) // written, not healthy yet
+	if text := h.ring("prod", first).Text + h.ring("canary", second).Text; !strings.Contains(text, "waits for health on cluster a") {
+		t.Error(text)
+	}
+	h.health(true, "dns-a")
+	h.ring("prod", second)
+	if now = h.texts(); !strings.Contains(now["b"], "replicas: 7") || !strings.Contains(now["b"], second) {
+		t.Error("b has not got it:", now["b"])
+	}
+	h.healthy("dns-a", "dns-b", "dns-hub-1")
+	third := h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n", "README.yaml": "a: b\n"})).Revision
+	h.ring("canary", third)
+	h.ring("prod", third) // nothing differs, so that everything is what it is answered
+}
+
+// TestFailedCanaryGoesBack: a canary that is degraded at the new digest is answered its last good
+// revision, and the later ring has never seen the other. The next commit goes through.
+func TestFailedCanaryGoesBack(t *testing.T) {
+	h, first := steady(t, nil)
+	before := h.texts()
+	second := h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n"})).Revision
+	h.ring("canary", second)
+	h.apply(ofDNS, askDNS)
+	bad := h.apps["dns-a"]
+	bad.Degraded = true
+	h.apps["dns-a"] = bad
+	h.report()
+	if r := h.ring("canary", first); !strings.Contains(r.Rejection, "dns-a is degraded") {
+		t.Error(r.Rejection)
+	}
+	if now := h.texts(); now["a"] != before["a"] || now["b"] != before["b"] {
+		t.Error("not as before:", now)
+	}
+	third := h.say(inRings(map[string]string{valuesOfAll: "replicas: 8\n"})).Revision
+	h.ring("canary", third)
+	h.healthy("dns-a")
+	h.ring("prod", third)
+}
+
+// TestRemovalPassesTheRings: what a commit removes stays in a later ring, its member file gone or
+// its component switched off; and a member that joins gets what its ring has. (G7)
+func TestRemovalPassesTheRings(t *testing.T) {
+	h, first := steady(t, nil)
+	before := h.texts()
+	second := h.say(inRings(map[string]string{
+		valuesOfAll: "replicas: 7\n",
+		"addons/tenants/retail/clusters/b/application-sets/addons.yaml": "dns: {enabled: false}\n",
+		"fleet/fleet-members/hub-1/new.yaml":                            "clusterName: new\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: hub-1/new\n",
+		"addons/tenants/retail/clusters/new/addons/dns/values.yaml":      "own: true\n",
+	})).Revision
+	h.ring("canary", second)
+	now := h.texts()
+	if now["b"] != before["b"] {
+		t.Error("b has changed:", now["b"])
+	}
+	if !strings.Contains(now["new"], "own: true") || strings.Contains(now["new"], "replicas: 7") || !strings.Contains(now["new"], first) {
+		t.Error("the new member has not what its ring has:", now["new"])
+	}
+	h.healthy("dns-a", "dns-new")
+	h.ring("prod", second)
+	if now = h.texts(); !strings.Contains(now["b"], `"deletion":"cascade"`) || !strings.Contains(now["new"], "replicas: 7") {
+		t.Error(now["b"], now["new"])
+	}
+}
+
+// TestRestartHoldsTheRings: a restart answers each ring what it had before. Without the records
+// there is no response in the scope, as nobody knows what the ring is to have, until a pin says it.
+// (G9)
+func TestRestartHoldsTheRings(t *testing.T) {
+	folder, err := state.NewFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := func(o *server.Options) { o.Store = state.New(folder) }
+	h, first := steady(t, nil, stored)
+	changed := inRings(map[string]string{valuesOfAll: "replicas: 7\n"})
+	second := h.say(changed).Revision
+	h.ring("canary", second)
+	before := h.texts()
+	apps := h.apps
+	if err := h.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := func(change ...func(*server.Options)) *orderly {
+		h := newOrderly(t, append(change, func(o *server.Options) { o.Facts.(*changingFacts).set = factsOf(apps) })...)
+		h.apps = apps
+		h.say(changed)
+		return h
+	}
+	h = again(stored)
+	h.ring("prod", first)
+	h.answers()
+	if now := h.texts(); now["b"] != before["b"] || now["a"] != before["a"] {
+		t.Error("another response after a restart:", now)
+	}
+	h = again()
+	if r := h.askAs(ofDNS, askDNS); r.code != http.StatusServiceUnavailable || !strings.Contains(r.message(), "are lost") {
+		t.Error("without records:", r.code, r.body)
+	}
+	pinned := strings.Replace(twoRings, "rings:", `pins: [{ring: canary, revision: "`+first+`"}]`+"\nrings:", 1)
+	if r := h.say(with(changed, map[string]string{policyFile: pinned})); r.Revision == "" {
+		t.Error("the pin is not taken in")
+	}
+}
+
+// TestNoPolicyNoRings: without a policy there is nothing to report, and responses are those of the
+// newest commit.
+func TestNoPolicyNoRings(t *testing.T) {
+	h := newOrderly(t)
+	h.say(repository(nil))
+	second := h.say(repository(map[string]string{valuesOfAll: "replicas: 7\n"})).Revision
+	for name, text := range h.texts() {
+		if !strings.Contains(text, second) {
+			t.Error(name, text)
+		}
+	}
+	if r := h.get("/api/v1/rollouts"); r.code != http.StatusOK || !strings.Contains(r.body, `"rollouts":[]`) {
+		t.Error(r.code, r.body)
+	}
+}
+
+func factsOf(apps map[string]facts.Application) facts.Set {
+	var all []facts.Application
+	for _, a := range apps {
+		all = append(all, a)
+	}
+	return facts.NewSet(false).WithApplications(all...).WithHealth()
+}
+
