@@ -170,8 +170,9 @@ func (s *Statuses) Silent() (since time.Time, err error) {
 	return time.Time{}, nil
 }
 
-// healthAt reports whether an object was healthy or degraded at a version, or at a later one. A table and
-// the metadata arrive apart: if the table is behind, moved is called when it is not any more.
+// healthAt reports whether an object was healthy or degraded at a version, or at a later one. A
+// table and the metadata arrive apart: if the table is behind, moved is called when it is not any
+// more.
 func (t *statusTable) healthAt(name, version string) (isHealthy, isDegraded bool) {
 	at, err := strconv.ParseUint(version, 10, 64)
 	t.mu.Lock()

@@ -14,9 +14,9 @@ import (
 )
 
 // Merge returns the response with parameter sets of other responses to the same query, which keep
-// their revisions byte for byte (G7). Pick says by what a set is about which response it comes from:
-// 0 for this one, else the place among the others plus one. A set that pick wants from a response
-// that lacks it is left out. What nothing differs in is shared.
+// their revisions byte for byte (G7). Pick says by what a set is about which response it comes
+// from: 0 for this one, else the place among the others plus one. A set that pick wants from a
+// response that lacks it is left out. What nothing differs in is shared.
 func (t *Response) Merge(others []*Response, pick func(lifecycle.Item) int) *Response {
 	all := make([]map[string]*encodedCluster, 1+len(others))
 	names := map[string]bool{}
@@ -121,8 +121,8 @@ func (t *Response) MergeReleases(others []*Response) *Response {
 	return out
 }
 
-// withComponents is a release's set with the components and clusters that another one has beside it;
-// false if there are none.
+// withComponents is a release's set with the components and clusters that another one has beside
+// it; false if there are none.
 func withComponents(e, other encodedSet) (encodedSet, bool) {
 	var a, b paramset.ReleaseSet
 	if json.Unmarshal(e.text, &a) != nil || json.Unmarshal(other.text, &b) != nil {

@@ -6,6 +6,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/rollout"
 )
 
+// Kind is that of a Report.
+const Kind = "RolloutStatus"
+
 // Report is what all rollouts of a hub have and wait for.
 type Report struct {
 	APIVersion string `json:"apiVersion"`
@@ -49,7 +52,7 @@ type Ring struct {
 
 // Report is what all rollouts have and wait for now.
 func (r *Rings) Report() Report {
-	out := Report{APIVersion: rollout.APIVersion, Kind: "RolloutStatus", Hub: r.o.Hub, Rollouts: []Rollout{}}
+	out := Report{APIVersion: rollout.APIVersion, Kind: Kind, Hub: r.o.Hub, Rollouts: []Rollout{}}
 	st := r.o.State()
 	if st == nil {
 		return out

@@ -167,8 +167,8 @@ func (v *view) place(i lifecycle.Item) int {
 }
 
 // placeOf is the place of a member's ring in a policy; false for a member that it does not cover.
-// Who owns a group is decided by the newest state alone, so that all engines agree (M1); and a member
-// that has moved to another hub leaves this one at once (D4).
+// Who owns a group is decided by the newest state alone, so that all engines agree (M1); and a
+// member that has moved to another hub leaves this one at once (D4).
 func (v *view) placeOf(policy int, cluster, group string) (int, bool) {
 	v.mu.Lock()
 	place, known := v.places[placeKey{policy, cluster}]
@@ -207,8 +207,8 @@ func (v *view) ringPlace(policy int, cluster string, now *fleet.Member) int {
 	return lost
 }
 
-// Compose returns the response to a query in which later rings keep what their revisions answer. The
-// error is a *queryerr.Error.
+// Compose returns the response to a query in which later rings keep what their revisions answer.
+// The error is a *queryerr.Error.
 func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
 	if len(st.Fleet.Rollouts) == 0 || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
 		return desired, nil
@@ -255,8 +255,8 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	return out, nil
 }
 
-// isUnknown reports whether a state knows nothing of what is asked for: an ApplicationSet may be left
-// over.
+// isUnknown reports whether a state knows nothing of what is asked for: an ApplicationSet may be
+// left over.
 func isUnknown(err error) bool {
 	var failure *queryerr.Error
 	return errors.As(err, &failure) && failure.Kind == queryerr.KindBadRequest

@@ -3,7 +3,7 @@
 //	Parse(file) -> Policy                                  fleet/rollouts/<name>.yaml
 //	Policy.RingOf(member) -> ring                          which ring a member belongs to
 //	Advance(policy, log, facts, now) -> log, waits         the state machine
-//	Evidence.Judge() -> Status                             whether an engine's report counts
+//	Coverage(policies, members) -> problems                what lint reports
 //
 // It is pure: it knows no State, no store, no engine and no clock. Its rules:
 //
@@ -14,8 +14,8 @@
 //     coalesce, and no ring starves.
 //  3. A train passes when the ring is healthy for the soak without a break. Any break, also one
 //     between two looks, starts the soak anew. Time that nobody watched is not counted.
-//  4. Health counts only at the digest that is answered, and only if the engine wrote it after that
-//     digest (G8).
+//  4. Health is that of a ring at its train. What is of another train, or missing, says nothing
+//     (G8).
 //  5. A ring without a record takes nothing (G9).
 //  6. A member that no ring selects belongs to the last ring, and one that several select to the
 //     last of these. Lint reports both.

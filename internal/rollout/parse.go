@@ -147,6 +147,9 @@ func (x parser) ring(n *yamldoc.Node, at string) {
 	for i, c := range x.list(m, "checks", maxRings) {
 		r.Checks = append(r.Checks, x.check(c, fmt.Sprintf("%s.checks[%d]", at, i)))
 	}
+	if len(r.Checks) > 0 { // a gate that nobody looks at must not look as if it were closed
+		x.wrong(m, at, "checks", "the service carries out no checks yet", "no checks")
+	}
 	for i, w := range x.list(m, "windows", maxItems) {
 		r.Windows = append(r.Windows, x.window(w, fmt.Sprintf("%s.windows[%d]", at, i)))
 	}

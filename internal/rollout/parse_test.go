@@ -47,7 +47,6 @@ rings:
   approval: required
   windows: [{days: [mon, tue], from: "09:00", to: "17:00", timeZone: Europe/Berlin}]
   freezes: [{from: 2026-12-20, to: 2027-01-06, timeZone: Europe/Berlin, reason: year's end}]
-  checks: [{name: errors, url: "https://prometheus.example.com", query: "sum(errors)", max: 0.5}]
 approvals: [{ring: prod, revision: 0123456789ab, expires: 2026-12-01, overtake: true, reason: hotfix}]
 pins: [{ring: canary, revision: "1234567"}]
 `)

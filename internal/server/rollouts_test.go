@@ -153,7 +153,7 @@ func TestRemovalPassesTheRings(t *testing.T) {
 		valuesOfAll: "replicas: 7\n",
 		"addons/tenants/retail/clusters/b/application-sets/addons.yaml": "dns: {enabled: false}\n",
 		"fleet/fleet-members/hub-1/new.yaml":                            "clusterName: new\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: hub-1/new\n",
-		"addons/tenants/retail/clusters/new/addons/dns/values.yaml":      "own: true\n",
+		"addons/tenants/retail/clusters/new/addons/dns/values.yaml":     "own: true\n",
 	})).Revision
 	h.ring("canary", second)
 	now := h.texts()
@@ -233,4 +233,3 @@ func factsOf(apps map[string]facts.Application) facts.Set {
 	}
 	return facts.NewSet(false).WithApplications(all...).WithHealth()
 }
-

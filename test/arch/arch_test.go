@@ -27,6 +27,7 @@ var layers = [][]string{
 	{"expand", "factsfile", "lint"},
 	{"plan", "scaffold", "verify"},
 	{"access", "adopt", "appsets", "externalsecrets", "guard", "ociregistry", "refresh"},
+	{"rings"},
 	{"overview", "report"},
 	{"importer", "planner", "server", "web"},
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/report/approval"
 	"github.com/argosy-hub/argosy/internal/report/lintreport"
 	"github.com/argosy-hub/argosy/internal/report/planreport"
+	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/verify"
 )
@@ -31,12 +32,13 @@ var envelopes = map[string]any{
 	"plan.json":             planreport.Plan{},
 	"removal-approval.json": approval.RemovalApproval{},
 	"rollout.json":          rollout.File{},
+	"rollout-status.json":   rings.Report{},
 	"verification.json":     verify.Verification{},
 	"version.json":          report.Version{},
 }
 
 // sources are the packages of the envelopes' types, whose comments become descriptions.
-var sources = []string{"problem", "plan", "explain", "report", "rollout", "verify"}
+var sources = []string{"problem", "plan", "explain", "report", "rings", "rollout", "verify"}
 
 // Generate returns the schemas by the names of their files. Internal is the module's folder of that
 // name, relative to this package.

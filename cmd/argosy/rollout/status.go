@@ -1,0 +1,131 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/rings"
+)
+
+// timeout bounds the request to the service, and maxBody its response.
+const (
+	timeout = 30 * time.Second
+	maxBody = 16 << 20
+)
+
+func newStatus() *cobra.Command {
+	var service, tokenFile, output string
+	cmd := &cobra.Command{
+		Use: "status [NAME] --service URL --token-file FILE", Short: "Show what each ring has and waits for",
+		Long:    "Status asks the service of a hub which revision each ring has, and what it waits for, since when and until when.",
+		Example: "  argosy rollout status --service http://127.0.0.1:4355 --token-file token",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := failure.CheckChoice("output", output, "text", "json"); err != nil {
+				return err
+			}
+			found, body, err := askRollouts(cmd.Context(), service, tokenFile)
+			if err != nil {
+				return err
+			}
+			w := report.PrintableWriter{W: cmd.OutOrStdout()}
+			if output == "json" {
+				_, err := w.Write(body)
+				return err
+			}
+			return printRollouts(w, found, nameOf(args))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&service, "service", "", "the `URL` of the service")
+	flags.StringVar(&tokenFile, "token-file", "", "the `file` with the service's bearer token")
+	flags.StringVarP(&output, "output", "o", "text", "text or json")
+	require(cmd, "service", "token-file")
+	return cmd
+}
+
+// askRollouts asks the service.
+func askRollouts(ctx context.Context, service, tokenFile string) (rings.Report, []byte, error) {
+	var out rings.Report
+	token, err := os.ReadFile(tokenFile)
+	if err != nil {
+		return out, nil, failure.Usage(nil, "--token-file: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(service, "/")+"/api/v1/rollouts", nil)
+	if err != nil {
+		return out, nil, failure.Usage([]string{"such as http://127.0.0.1:4355"}, "--service: %v", err)
+	}
+	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return out, nil, failure.Usage(nil, "the service cannot be asked: %v", err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	if err != nil {
+		return out, nil, failure.Usage(nil, "the service cannot be asked: %v", err)
+	}
+	if r.StatusCode != http.StatusOK {
+		return out, nil, failure.Usage(nil, "the service responds %s: %s", r.Status, strings.TrimSpace(string(body)))
+	}
+	if err := json.Unmarshal(body, &out); err != nil || out.Kind != rings.Kind {
+		return out, nil, failure.Usage([]string{"is --service the address of generator-plugin?"}, "the response is no %s", rings.Kind)
+	}
+	return out, body, nil
+}
+
+// printRollouts prints all rings of a policy, or of all.
+func printRollouts(w io.Writer, r rings.Report, name string) error {
+	fmt.Fprintf(w, "hub %s, newest revision %s\n", r.Hub, brief(r.Revision))
+	found := false
+	for _, x := range r.Rollouts {
+		if name != "" && x.Name != name {
+			continue
+		}
+		found = true
+		paused := ""
+		if x.Paused {
+			paused = " (paused)"
+		}
+		fmt.Fprintf(w, "\nrollout %s%s\n", x.Name, paused)
+		if x.Problem != "" {
+			fmt.Fprintf(w, "  problem: %s\n", x.Problem)
+		}
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, ring := range x.Rings {
+			state := "done"
+			if !ring.IsNewest || ring.Text != "" {
+				state = ring.Text
+			}
+			fmt.Fprintf(t, "  %s\t%d members\t%s\t%s\n", ring.Name, ring.Members, brief(ring.Revision), state)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	if name != "" && !found {
+		return failure.Usage(nil, "the service has no rollout %q", name)
+	}
+	return nil
+}
+
+// brief is a revision as people read it.
+func brief(revision string) string {
+	if len(revision) == 40 {
+		return revision[:10]
+	}
+	return revision
+}

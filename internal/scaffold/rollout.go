@@ -1,0 +1,191 @@
+package scaffold
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/rollout"
+)
+
+// RolloutChange is a change of a rollout policy, which becomes effective as a commit. One of
+// Pause, Resume, Approval and Pin is set.
+type RolloutChange struct {
+	// Name is the policy's; empty for the only one.
+	Name string
+	// Pause stops all rings. Resume lets them go on, and removes the pins of Ring, or of all rings.
+	Pause, Resume bool
+	Approval      *rollout.FileApproval
+	Pin           *rollout.FilePin
+	// Ring is the ring that Resume is about; empty for all.
+	Ring string
+}
+
+// ChangeRollout drafts a change of a rollout policy. The rest of the file stays as it is.
+func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, error) {
+	before, _, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, p := range before.Under(rollout.Folder) {
+		if name, is := rollout.PolicyName(p); is {
+			names = append(names, name)
+		}
+	}
+	if c.Name == "" && len(names) == 1 {
+		c.Name = names[0]
+	}
+	file := before.File(path.Join(rollout.Folder, c.Name+".yaml"))
+	if file == nil || c.Name == "" {
+		return nil, failure.Usage(append(problem.Nearest(c.Name, names), nothingWritten), "rollout %q is none of %s", c.Name, strings.Join(names, ", "))
+	}
+	was := string(file.Data)
+	lines := strings.SplitAfter(was, "\n")
+	d := &Draft{Files: map[string]string{}, Changed: file.Path, Was: was}
+	if !strings.HasSuffix(was, "\n") {
+		lines[len(lines)-1] += "\n"
+	}
+	switch {
+	case c.Pause:
+		lines = setTop(lines, "paused", "true")
+	case c.Resume:
+		lines = setTop(lines, "paused", "false")
+		if lines, err = c.withoutPins(lines); err != nil {
+			return nil, err
+		}
+	case c.Approval != nil:
+		a := c.Approval
+		text := fmt.Sprintf("{ring: %s, revision: %s, expires: %s", a.Ring, strconv.Quote(a.Revision), a.Expires)
+		if a.Overtake {
+			text += ", overtake: true"
+		}
+		lines, err = addItem(lines, "approvals", text+", reason: "+strconv.Quote(a.Reason)+"}", file.Path)
+	default:
+		p := c.Pin
+		if lines, err = (RolloutChange{Ring: p.Ring}).withoutPins(lines); err == nil {
+			lines, err = addItem(lines, "pins", fmt.Sprintf("{ring: %s, revision: %s, reason: %s}", p.Ring, strconv.Quote(p.Revision), strconv.Quote(p.Reason)), file.Path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.Is = strings.Join(lines, ""); d.Is == was {
+		return nil, failure.Usage([]string{nothingWritten}, "%s says so already", file.Path)
+	}
+	st, err := r.try(before, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.verify(st); err != nil {
+		return nil, err
+	}
+	d.Next = []string{"git add . && git commit -m \"" + c.title() + "\" && git push"}
+	return d, nil
+}
+
+// title is the first line of a commit.
+func (c RolloutChange) title() string {
+	switch {
+	case c.Pause:
+		return "Pause rollout " + c.Name
+	case c.Resume:
+		return "Resume rollout " + c.Name
+	case c.Approval != nil:
+		return "Promote " + c.Approval.Revision + " to ring " + c.Approval.Ring
+	}
+	return "Roll ring " + c.Pin.Ring + " back to " + c.Pin.Revision
+}
+
+// verify makes sure that the file says what it is to say, whatever its form.
+func (c RolloutChange) verify(st *fleetstate.State) error {
+	i := slices.IndexFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == c.Name })
+	ok := i >= 0
+	if ok {
+		p := st.Fleet.Rollouts[i]
+		isPinned := func(ring, revision string) bool {
+			return slices.ContainsFunc(p.Pins, func(x rollout.Pin) bool {
+				return (ring == "" || x.Ring == ring) && (revision == "" || x.Revision == revision)
+			})
+		}
+		switch {
+		case c.Pause, c.Resume:
+			ok = p.Paused == c.Pause && (c.Pause || !isPinned(c.Ring, ""))
+		case c.Approval != nil:
+			ok = slices.ContainsFunc(p.Approvals, func(x rollout.Approval) bool { return x.Ring == c.Approval.Ring && x.Revision == c.Approval.Revision })
+		default:
+			ok = isPinned(c.Pin.Ring, c.Pin.Revision)
+		}
+	}
+	if !ok {
+		return byHand(path.Join(rollout.Folder, c.Name+".yaml"))
+	}
+	return nil
+}
+
+// byHand is the error of a file in a form that is not changed here.
+func byHand(file string) error {
+	return failure.Usage([]string{nothingWritten, "edit the file by hand"}, "%s is in a form that this command does not change", file)
+}
+
+// setTop sets a key of the file's first level.
+func setTop(lines []string, key, value string) []string {
+	for i, line := range lines {
+		if strings.HasPrefix(line, key+":") {
+			lines[i] = key + ": " + value + "\n"
+			return lines
+		}
+	}
+	if value == "false" {
+		return lines
+	}
+	return append(lines, key+": "+value+"\n")
+}
+
+// addItem adds an element to a list of the file's first level.
+func addItem(lines []string, key, item, file string) ([]string, error) {
+	for i, line := range lines {
+		if !strings.HasPrefix(line, key+":") {
+			continue
+		}
+		if rest := strings.TrimSpace(strings.TrimPrefix(line, key+":")); rest != "" && !strings.HasPrefix(rest, "#") {
+			return nil, byHand(file)
+		}
+		indent := "  "
+		if i+1 < len(lines) && strings.HasPrefix(strings.TrimLeft(lines[i+1], " "), "- ") {
+			indent = lines[i+1][:strings.Index(lines[i+1], "-")]
+		}
+		return slices.Insert(lines, i+1, indent+"- "+item+"\n"), nil
+	}
+	return append(lines, key+":\n", "  - "+item+"\n"), nil
+}
+
+// withoutPins removes the pins of the ring, or of all, that stand on a line of their own.
+func (c RolloutChange) withoutPins(lines []string) ([]string, error) {
+	var out []string
+	inPins, left, at := false, 0, -1
+	for _, line := range lines {
+		if line != "" && !strings.ContainsAny(line[:1], " -#\n") {
+			inPins = strings.HasPrefix(line, "pins:")
+			if inPins {
+				at = len(out)
+			}
+		} else if inPins && strings.HasPrefix(strings.TrimLeft(line, " "), "- ") {
+			if c.Ring == "" || strings.Contains(line, "ring: "+c.Ring+",") {
+				continue
+			}
+			left++
+		}
+		out = append(out, line)
+	}
+	if at >= 0 && left == 0 && strings.TrimSpace(out[at]) == "pins:" {
+		out = slices.Delete(out, at, at+1)
+	}
+	return out, nil
+}
