@@ -26,9 +26,10 @@ const (
 	KeyKind        = "kind"
 	KeyDependsOn   = "dependsOn"
 	KeySubstitute  = "substitute"
+	KeyCompanions  = "companions"
 )
 
-var entryKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn, KeySubstitute}
+var entryKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn, KeySubstitute, KeyCompanions}
 
 var chartKeys = []string{"repoURL", "name", "version", "path"}
 
@@ -67,6 +68,8 @@ type Entry struct {
 	Kind       string
 	DependsOn  []string
 	Substitute bool
+	// Companions are the names of further charts, sorted (internal/companion).
+	Companions []string
 }
 
 // LongForm is an entry without its values, in which `chart: name` and top-level repoURL, version
@@ -127,6 +130,7 @@ func ReadEntry(n *yamldoc.Node) *Entry {
 		r.Add(problem.InvalidValue, v, `key "chart.version"`, "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
 	}
 	e.readKind(r, m)
+	e.readCompanions(r, m)
 	if v := m.Node().Get(KeyValues); v != nil { // maps and null have been taken out
 		r.Add(problem.InvalidValue, v, `key "values"`, "is a "+v.Kind.String(), "a map")
 	}

@@ -10,7 +10,11 @@ import (
 )
 
 // Target names a component of a cluster.
-type Target struct{ Hub, Cluster, Group, Component string }
+type Target struct {
+	Hub, Cluster, Group string
+	// Component is a component, or component/companion.
+	Component string
+}
 
 // FindApplication finds the component of an Application, whether its cluster runs it or not, or the
 // registration of a cluster. An empty hub stands for all hubs. The error is a *queryerr.Error. It
@@ -26,7 +30,7 @@ func FindApplication(st *fleetstate.State, hub, name string) (Target, error) {
 		for _, m := range st.Fleet.Members(h) {
 			clusters = append(clusters, m.Name)
 			if !m.IsHub && catalog.ApplicationName(fleetstate.Registration, m.Name) == name {
-				found = append(found, Target{h, m.Name, fleetstate.FleetGroup, fleetstate.Registration})
+				found = append(found, Target{Hub: h, Cluster: m.Name, Group: fleetstate.FleetGroup, Component: fleetstate.Registration})
 			}
 			likely := strings.HasSuffix(name, "-"+m.Name)
 			c := st.ClusterOf(m)
@@ -34,7 +38,7 @@ func FindApplication(st *fleetstate.State, hub, name string) (Target, error) {
 				for _, component := range st.GroupAsReleased(c, g).Components() {
 					is := catalog.ApplicationName(component, m.Name)
 					if is == name {
-						found = append(found, Target{h, m.Name, group, component})
+						found = append(found, Target{Hub: h, Cluster: m.Name, Group: group, Component: component})
 					}
 					if likely {
 						names = append(names, is)

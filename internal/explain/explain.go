@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/companion"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
@@ -110,23 +111,24 @@ func (x *explainer) component() error {
 	if len(x.group.Errors) > 0 {
 		return queryerr.Unavailable(x.group.Errors)
 	}
+	name, further, ofCompanion := strings.Cut(x.Component, "/")
 	released := x.st.GroupAsReleased(c, x.group)
-	g, listed := released.Component(x.Component)
-	r, problems := resolver.Resolve(c, g, x.Component, nil)
+	g, listed := released.Component(name)
+	r, problems := resolver.Resolve(c, g, name, nil)
 	if len(problems) > 0 {
 		return queryerr.Unavailable(problems)
 	}
 	if !r.Known {
 		names := released.Components()
 		return queryerr.BadRequest("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
-			x.Component, x.Group, c.Member.Name, queryerr.Hint(x.Component, names), strings.Join(names, ", "))
+			name, x.Group, c.Member.Name, queryerr.Hint(name, names), strings.Join(names, ", "))
 	}
-	files, problems := resolver.ValueLayers(c, g, x.Component)
+	files, problems := resolver.ValueLayers(c, g, name)
 	if len(problems) > 0 {
 		return queryerr.Unavailable(problems)
 	}
 	if !r.Enabled { // its values would still be these
-		r.Values, r.Chart = resolver.Merge(files, x.Group, x.Component), r.Entry.Chart
+		r.Values, r.Chart = resolver.Merge(files, x.Group, name), r.Entry.Chart
 	}
 	x.merged(r.Values, files)
 	x.setState(r.Entry.Enabled, r.Entry.Selector.Matches(c.Labels.All), !listed)
@@ -138,6 +140,11 @@ func (x *explainer) component() error {
 		x.Deletion = fleet.Orphan
 	}
 	x.entry(r)
+	if ofCompanion {
+		if err := x.companion(r, name, further); err != nil {
+			return err
+		}
+	}
 	x.Release.Source = releaseSource(g.Release)
 	x.Release.Unlisted = !listed
 	own := x.st.Fleet.Layout.Groups[x.Group].OwnCatalogs // of this revision, whatever the release's
@@ -190,6 +197,29 @@ func (x *explainer) entry(r fleetstate.Component) {
 	}
 	x.Namespace = setting(entry, r.Namespace, catalog.KeyNamespace)
 	x.ReleaseName = setting(entry, r.ReleaseName, catalog.KeyReleaseName)
+}
+
+// companion explains a further chart of a component instead of its own.
+func (x *explainer) companion(r fleetstate.Component, component, name string) error {
+	if !r.Enabled {
+		return queryerr.BadRequest("component %q does not run on cluster %q, and its companions are not computed", component, x.Cluster)
+	}
+	i := slices.IndexFunc(r.Companions, func(c companion.Companion) bool { return c.Name == name })
+	if i < 0 {
+		return queryerr.BadRequest("component %q has no companion %q%s; its companions are %q", component, name, queryerr.Hint(name, r.Entry.Companions), r.Entry.Companions)
+	}
+	one := r.Companions[i]
+	x.merged(one.Values, nil)
+	at := func(value string, keys ...string) *Setting {
+		return setting(r.EntryTree, value, append([]string{catalog.KeyCompanions, name}, keys...)...)
+	}
+	x.Source, x.DependsOn, x.Substitute = nil, nil, nil
+	x.Chart = ChartCoordinates{
+		RepoURL: at(one.Chart.RepoURL, catalog.KeyChart, "repoURL"), Name: at(one.Chart.Name, catalog.KeyChart, "name"),
+		Path: at(one.Chart.Path, catalog.KeyChart, "path"), Version: at(one.Chart.Version, catalog.KeyChart, "version"),
+	}
+	x.ReleaseName = at(one.ReleaseName, catalog.KeyReleaseName)
+	return nil
 }
 
 // merged takes merged values, and the files of their levels, of which some may be missing.

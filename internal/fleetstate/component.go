@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/companion"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/memo"
@@ -32,6 +33,8 @@ type Component struct {
 	Entry     *catalog.Entry
 	// Quarantine tells why a tenant's part of the entry is left out: it does not fit the query's.
 	Quarantine string
+	// Companions are the further charts, computed as Values is.
+	Companions []companion.Companion
 	// Values is the merged tree; only computed when the component is enabled, or by Complete.
 	Values *hierarchy.Tree
 
@@ -128,16 +131,18 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out, account); len(problems) > 0 {
 		return out, problems
 	}
+	render := func(n *yamldoc.Node) (*yamldoc.Node, error) {
+		root, err := m.Render(n, facts(n), account)
+		if err == nil && root != n {
+			err = account.Charge(n.Pos(), budget.Cost{budget.Text: root.WrittenSize()})
+		}
+		return root, err
+	}
 	layers := make([]hierarchy.Layer, 0, len(out.catalogValues)+len(g.Folders))
 	for _, l := range out.catalogValues {
-		root, err := m.Render(l.Root, facts(l.Root), account)
+		root, err := render(l.Root)
 		if err != nil {
 			return out, c.Attribute(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
-		}
-		if root != l.Root {
-			if err := account.Charge(l.Root.Pos(), budget.Cost{budget.Text: root.WrittenSize()}); err != nil {
-				return out, c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
-			}
 		}
 		l.Root = root
 		layers = append(layers, l)
@@ -164,7 +169,26 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 		}
 	}
 	out.Values = m.Merge(layers, b.rulesFor(g.Name, component), g.Name+"/"+component)
+	var err error
+	if out.Companions, err = companion.Resolve(b.companions(c, g, component, out, render, account)); err != nil {
+		return out, c.Attribute(problem.From(err, problem.InvalidValue, c.Member.Pos))
+	}
 	return out, nil
+}
+
+// companions are what a component's further charts are resolved by.
+func (b *Resolver) companions(c *Cluster, g *Group, component string, r Component, render func(*yamldoc.Node) (*yamldoc.Node, error), account *budget.Account) companion.Component {
+	facts := c.templateFacts.Lazy(g.Name, component, g.Root)
+	return companion.Component{
+		Name: component, Group: g.Name, ReleaseName: r.ReleaseName, Entry: r.Entry, Tree: r.EntryTree, Render: render,
+		ValuesFile: func() (string, error) { return b.file(b.Fleet.Layout.Values, g.Name, component, facts) },
+		Layers: func(file string) ([]hierarchy.Layer, error) {
+			return hierarchy.Resolve(g.Folders, b.Documents, file, facts, account)
+		},
+		Merge: func(layers []hierarchy.Layer) *hierarchy.Tree {
+			return b.memoOf(r.catalogs).Merge(layers, b.rulesFor(g.Name, component), g.Name+"/"+component)
+		},
+	}
 }
 
 // forbiddenValues are the values of a tenant's levels that its chart does not allow there (W1).
@@ -309,10 +333,10 @@ func (b *Resolver) BaseEntry(base map[string]any) (*yamldoc.Node, error) {
 	return n, nil
 }
 
-// ValuesText is a component's merged values as YAML.
-func (b *Resolver) ValuesText(r Component) (string, error) {
-	if r.Values == nil {
+// ValuesText is merged values of a component, its own or those of a companion, as YAML.
+func (b *Resolver) ValuesText(r Component, values *hierarchy.Tree) (string, error) {
+	if values == nil {
 		return b.memo.Text(nil)
 	}
-	return b.memoOf(r.catalogs).Text(r.Values.Root)
+	return b.memoOf(r.catalogs).Text(values.Root)
 }

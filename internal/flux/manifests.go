@@ -3,6 +3,7 @@ package flux
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -119,6 +120,11 @@ func (r *renderer) dependsOn(c paramset.ComponentSet, spec object) {
 	var out []any
 	for _, other := range r.all.dependsOn(c) {
 		out = append(out, object{"name": other.ApplicationName})
+	}
+	if c.Kind == "" { // Flux orders objects of one kind
+		for _, name := range slices.Sorted(maps.Keys(c.Companions)) {
+			out = append(out, object{"name": companionName(c, name)})
+		}
 	}
 	if out == nil {
 		return

@@ -30,9 +30,16 @@ func (r *renderer) removalObjects(c paramset.ComponentSet, own bool) []object {
 		spec["deletionPolicy"] = "WaitForTermination" // what reaches the cluster is needed until all has gone
 	}
 	if c.Deletion == fleet.Orphan {
-		spec["suspend"] = true
-		if template, ok := spec["chart"].(object); ok {
-			objects = append(objects, r.helmChart(c, template["spec"]))
+		for _, x := range slices.Clone(objects) {
+			if x["kind"] != "HelmRelease" && x["kind"] != release["kind"] {
+				continue
+			}
+			spec, _ := x["spec"].(object)
+			spec["suspend"] = true
+			if template, ok := spec["chart"].(object); ok {
+				name, _ := nameOf(x).(string)
+				objects = append(objects, r.helmChart(c, name, template["spec"]))
+			}
 		}
 	}
 	for _, x := range objects {
@@ -62,8 +69,8 @@ func nameOf(x object) any {
 // helmChart is what helm-controller has made of a HelmRelease's chart (helmchart_template.go,
 // buildHelmChartFromTemplate), and does not delete with it while it is suspended. Applied once, it
 // is the Kustomization's to prune.
-func (r *renderer) helmChart(c paramset.ComponentSet, spec any) object {
+func (r *renderer) helmChart(c paramset.ComponentSet, release string, spec any) object {
 	return object{
-		"apiVersion": sourceAPI, "kind": "HelmChart", "metadata": r.metadata(r.Namespace+"-"+c.ApplicationName, c), "spec": spec,
+		"apiVersion": sourceAPI, "kind": "HelmChart", "metadata": r.metadata(r.Namespace+"-"+release, c), "spec": spec,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -176,10 +177,13 @@ func (r *renderer) fault(c paramset.ComponentSet, reason problem.Reason, subject
 // component is a component's objects, in the order in which they are of use; own tells whether it
 // runs on the engine's own cluster. Else Helm makes the namespace, on the other cluster.
 func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
-	if c.Kind == catalog.KindManifests {
-		return r.manifests(c, own)
-	}
 	var out []object
+	for _, name := range slices.Sorted(maps.Keys(c.Companions)) {
+		out = append(out, r.component(companionOf(c, name), own)...)
+	}
+	if c.Kind == catalog.KindManifests {
+		return append(out, r.manifests(c, own)...)
+	}
 	if own {
 		r.ownNamespace(c)
 	}
@@ -210,6 +214,20 @@ func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 	return append(out, object{
 		"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease", "metadata": r.metadata(c.ApplicationName, c), "spec": spec,
 	})
+}
+
+// companionOf is a further chart of a component as one of its own, with its labels.
+func companionOf(c paramset.ComponentSet, name string) paramset.ComponentSet {
+	one := c.Companions[name]
+	c.ApplicationName = companionName(c, name)
+	c.Chart, c.ReleaseName, c.HelmValues, c.ValueFiles = one.Chart, one.ReleaseName, one.HelmValues, one.ValueFiles
+	c.Kind, c.DependsOn, c.Companions = "", nil, nil
+	return c
+}
+
+// companionName is the name of a companion's HelmRelease.
+func companionName(c paramset.ComponentSet, name string) string {
+	return catalog.ApplicationName(c.Component+"-"+name, c.Name)
 }
 
 // action is how Helm installs or upgrades (rule 4).

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -175,6 +176,20 @@ func componentApplication(st *fleetstate.State, c *fleetstate.Cluster, g *fleets
 	e := r.Entry
 	a.set("kind", e.Kind, at(catalog.KeyKind))
 	a.set("dependsOn", strings.Join(e.DependsOn, ", "), at(catalog.KeyDependsOn))
+	for _, one := range r.Companions {
+		prefix := catalog.KeyCompanions + "." + one.Name + "."
+		here := func(keys ...string) problem.Pos {
+			return at(append([]string{catalog.KeyCompanions, one.Name}, keys...)...)
+		}
+		a.set(prefix+"chart.repoURL", one.Chart.RepoURL, here(catalog.KeyChart, "repoURL"))
+		a.set(prefix+"chart.name", one.Chart.Name, here(catalog.KeyChart, "name"))
+		a.set(prefix+"chart.path", one.Chart.Path, here(catalog.KeyChart, "path"))
+		a.set(prefix+"chart.version", one.Chart.Version, here(catalog.KeyChart, "version"))
+		a.set(prefix+"releaseName", one.ReleaseName, here(catalog.KeyReleaseName))
+		for _, l := range one.Values.Leaves(nil) {
+			a.set(prefix+"values."+hierarchy.FormatPath(l.Path), l.Value.Any(), l.Pos)
+		}
+	}
 	if e.Substitute {
 		a.set("substitute", true, at(catalog.KeySubstitute))
 	}

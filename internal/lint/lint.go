@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/companion"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
@@ -191,12 +192,23 @@ func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarch
 		}
 		for _, d := range in {
 			f(d.Path + "/" + file)
+			for _, name := range l.companions(g, component) {
+				f(d.Path + "/" + companion.File(file, name))
+			}
 		}
 	}
 	named(l.st.Fleet.Layout.Catalog, "")
 	for _, component := range componentsOf(g) {
 		named(l.st.Fleet.Layout.Values, component)
 	}
+}
+
+// companions are the names of a component's further charts.
+func (l *linter) companions(g *fleetstate.Group, component string) []string {
+	if r, _ := l.st.Resolver().MergeEntry(g.Catalogs, component); component != "" && r.Entry != nil {
+		return r.Entry.Companions
+	}
+	return nil
 }
 
 // tenants reports members whose tenant has no folder while other tenants have: most often a typo.

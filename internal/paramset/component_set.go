@@ -2,6 +2,7 @@ package paramset
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
@@ -80,14 +81,23 @@ func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, 
 // written is what is encoded of a component.
 func written(q query.Checked, r fleetstate.Component) fleetstate.Component {
 	if q.SubjectsOnly {
-		r.Values = nil
+		r.Values, r.Companions = nil, nil
 	}
 	return r
 }
 
 // NewComponentSet is the parameter set of a component, which a resolver has computed.
 func NewComponentSet(b *fleetstate.Resolver, c *fleetstate.Cluster, g *fleetstate.Group, component string, r fleetstate.Component, deletion string) (*ComponentSet, []problem.Problem) {
-	text, err := b.ValuesText(r)
+	text, err := b.ValuesText(r, r.Values)
+	var companions map[string]CompanionSet
+	for _, one := range r.Companions {
+		values, failed := b.ValuesText(r, one.Values)
+		if companions == nil {
+			companions = map[string]CompanionSet{}
+		}
+		companions[one.Name] = CompanionSet{one.Chart, one.ReleaseName, values, valueFiles(one.Values)}
+		err = errors.Join(err, failed)
+	}
 	if err != nil {
 		return nil, c.Attribute([]problem.Problem{{
 			Reason: problem.InvalidValue, Severity: problem.Error, Pos: c.Member.Pos, Subject: fmt.Sprintf("component %q", component), Found: err.Error(),
@@ -98,7 +108,7 @@ func NewComponentSet(b *fleetstate.Resolver, c *fleetstate.Cluster, g *fleetstat
 	return &ComponentSet{
 		Common: common, Component: component, Group: g.Name, Release: g.Release.Type,
 		Chart: r.Chart, Namespace: r.Namespace, ReleaseName: r.ReleaseName, HelmValues: text, ValueFiles: valueFiles(r.Values), Deletion: deletion,
-		Kind: e.Kind, DependsOn: e.DependsOn, Substitute: e.Substitute,
+		Kind: e.Kind, DependsOn: e.DependsOn, Substitute: e.Substitute, Companions: companions,
 	}, nil
 }
 

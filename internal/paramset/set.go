@@ -68,6 +68,16 @@ type ComponentSet struct {
 	// facts for variables.
 	DependsOn  []string `json:"dependsOn,omitempty"`
 	Substitute bool     `json:"substitute,omitempty"`
+	// Companions are further charts of the component, by name.
+	Companions map[string]CompanionSet `json:"companions,omitempty"`
+}
+
+// CompanionSet is a further chart of a component.
+type CompanionSet struct {
+	Chart       catalog.Chart `json:"chart"`
+	ReleaseName string        `json:"releaseName"`
+	HelmValues  string        `json:"helmValues"`
+	ValueFiles  []string      `json:"valueFiles"`
 }
 
 // AgentSet is one element of the answer to view agents.

@@ -16,7 +16,7 @@ var layers = [][]string{
 	{"rollout"},
 	{"catalog", "fleet", "roots"},
 	{"hub", "memo", "source"},
-	{"team", "tenancy"},
+	{"companion", "team", "tenancy"},
 	{"mount"},
 	{"fleetstate"},
 	{"query", "registration"},
@@ -33,7 +33,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "rollout", "team", "tenancy", "mount", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "rollout", "companion", "team", "tenancy", "mount", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.

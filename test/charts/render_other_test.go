@@ -196,41 +196,43 @@ func all[T runtime.Object](objects []runtime.Object) []T {
 // kinds are the Go types of what the charts render. Kinds without Go types in this module
 // are checked against their CustomResourceDefinitions alone.
 var kinds = map[string]func() runtime.Object{
-	"argoproj.io/v1alpha1/AppProject":                  func() runtime.Object { return &v1alpha1.AppProject{} },
-	"argoproj.io/v1alpha1/Application":                 func() runtime.Object { return &v1alpha1.Application{} },
-	"argoproj.io/v1alpha1/ApplicationSet":              func() runtime.Object { return &v1alpha1.ApplicationSet{} },
-	"v1/ConfigMap":                                     func() runtime.Object { return &corev1.ConfigMap{} },
-	"v1/Namespace":                                     func() runtime.Object { return &corev1.Namespace{} },
-	"v1/LimitRange":                                    func() runtime.Object { return &corev1.LimitRange{} },
-	"v1/ResourceQuota":                                 func() runtime.Object { return &corev1.ResourceQuota{} },
-	"v1/PersistentVolumeClaim":                         func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
-	"v1/Secret":                                        func() runtime.Object { return &corev1.Secret{} },
-	"v1/Service":                                       func() runtime.Object { return &corev1.Service{} },
-	"v1/ServiceAccount":                                func() runtime.Object { return &corev1.ServiceAccount{} },
-	"apps/v1/Deployment":                               func() runtime.Object { return &appsv1.Deployment{} },
-	"networking.k8s.io/v1/Ingress":                     func() runtime.Object { return &networkingv1.Ingress{} },
-	"networking.k8s.io/v1/NetworkPolicy":               func() runtime.Object { return &networkingv1.NetworkPolicy{} },
-	"kyverno.io/v1/ClusterPolicy":                      nil, // Kyverno itself reads it, in test/e2e
-	"policy/v1/PodDisruptionBudget":                    func() runtime.Object { return &policyv1.PodDisruptionBudget{} },
-	"rbac.authorization.k8s.io/v1/Role":                func() runtime.Object { return &rbacv1.Role{} },
-	"rbac.authorization.k8s.io/v1/RoleBinding":         func() runtime.Object { return &rbacv1.RoleBinding{} },
-	"storage.k8s.io/v1/StorageClass":                   func() runtime.Object { return &storagev1.StorageClass{} },
-	"external-secrets.io/v1/ExternalSecret":            func() runtime.Object { return &esv1.ExternalSecret{} },
-	"external-secrets.io/v1alpha1/PushSecret":          func() runtime.Object { return &esv1alpha1.PushSecret{} },
-	"external-secrets.io/v1/SecretStore":               func() runtime.Object { return &esv1.SecretStore{} },
-	"external-secrets.io/v1/ClusterSecretStore":        func() runtime.Object { return &esv1.ClusterSecretStore{} },
-	"generators.external-secrets.io/v1alpha1/Password": func() runtime.Object { return &genv1alpha1.Password{} },
-	"gateway.networking.k8s.io/v1/GRPCRoute":           nil,
-	"gateway.networking.k8s.io/v1/HTTPRoute":           nil,
-	"helm.toolkit.fluxcd.io/v2/HelmRelease":            nil,
-	"kustomize.toolkit.fluxcd.io/v1/Kustomization":     nil,
-	"source.toolkit.fluxcd.io/v1/GitRepository":        nil,
-	"source.toolkit.fluxcd.io/v1/HelmChart":            nil,
-	"source.toolkit.fluxcd.io/v1/HelmRepository":       nil,
-	"source.toolkit.fluxcd.io/v1/OCIRepository":        nil,
-	"karpenter.sh/v1/NodePool":                         nil,
-	"karpenter.k8s.aws/v1/EC2NodeClass":                nil,
-	"monitoring.coreos.com/v1/ServiceMonitor":          nil,
+	"iam.services.k8s.aws/v1alpha1/Role":                   nil, // ACK's definitions cannot be had as a Go module
+	"eks.services.k8s.aws/v1alpha1/PodIdentityAssociation": nil,
+	"argoproj.io/v1alpha1/AppProject":                      func() runtime.Object { return &v1alpha1.AppProject{} },
+	"argoproj.io/v1alpha1/Application":                     func() runtime.Object { return &v1alpha1.Application{} },
+	"argoproj.io/v1alpha1/ApplicationSet":                  func() runtime.Object { return &v1alpha1.ApplicationSet{} },
+	"v1/ConfigMap":                                         func() runtime.Object { return &corev1.ConfigMap{} },
+	"v1/Namespace":                                         func() runtime.Object { return &corev1.Namespace{} },
+	"v1/LimitRange":                                        func() runtime.Object { return &corev1.LimitRange{} },
+	"v1/ResourceQuota":                                     func() runtime.Object { return &corev1.ResourceQuota{} },
+	"v1/PersistentVolumeClaim":                             func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
+	"v1/Secret":                                            func() runtime.Object { return &corev1.Secret{} },
+	"v1/Service":                                           func() runtime.Object { return &corev1.Service{} },
+	"v1/ServiceAccount":                                    func() runtime.Object { return &corev1.ServiceAccount{} },
+	"apps/v1/Deployment":                                   func() runtime.Object { return &appsv1.Deployment{} },
+	"networking.k8s.io/v1/Ingress":                         func() runtime.Object { return &networkingv1.Ingress{} },
+	"networking.k8s.io/v1/NetworkPolicy":                   func() runtime.Object { return &networkingv1.NetworkPolicy{} },
+	"kyverno.io/v1/ClusterPolicy":                          nil, // Kyverno itself reads it, in test/e2e
+	"policy/v1/PodDisruptionBudget":                        func() runtime.Object { return &policyv1.PodDisruptionBudget{} },
+	"rbac.authorization.k8s.io/v1/Role":                    func() runtime.Object { return &rbacv1.Role{} },
+	"rbac.authorization.k8s.io/v1/RoleBinding":             func() runtime.Object { return &rbacv1.RoleBinding{} },
+	"storage.k8s.io/v1/StorageClass":                       func() runtime.Object { return &storagev1.StorageClass{} },
+	"external-secrets.io/v1/ExternalSecret":                func() runtime.Object { return &esv1.ExternalSecret{} },
+	"external-secrets.io/v1alpha1/PushSecret":              func() runtime.Object { return &esv1alpha1.PushSecret{} },
+	"external-secrets.io/v1/SecretStore":                   func() runtime.Object { return &esv1.SecretStore{} },
+	"external-secrets.io/v1/ClusterSecretStore":            func() runtime.Object { return &esv1.ClusterSecretStore{} },
+	"generators.external-secrets.io/v1alpha1/Password":     func() runtime.Object { return &genv1alpha1.Password{} },
+	"gateway.networking.k8s.io/v1/GRPCRoute":               nil,
+	"gateway.networking.k8s.io/v1/HTTPRoute":               nil,
+	"helm.toolkit.fluxcd.io/v2/HelmRelease":                nil,
+	"kustomize.toolkit.fluxcd.io/v1/Kustomization":         nil,
+	"source.toolkit.fluxcd.io/v1/GitRepository":            nil,
+	"source.toolkit.fluxcd.io/v1/HelmChart":                nil,
+	"source.toolkit.fluxcd.io/v1/HelmRepository":           nil,
+	"source.toolkit.fluxcd.io/v1/OCIRepository":            nil,
+	"karpenter.sh/v1/NodePool":                             nil,
+	"karpenter.k8s.aws/v1/EC2NodeClass":                    nil,
+	"monitoring.coreos.com/v1/ServiceMonitor":              nil,
 	"admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy": func() runtime.Object {
 		return &admissionv1.ValidatingAdmissionPolicy{}
 	},
@@ -485,7 +487,7 @@ func chartGoldens(t *testing.T, chartDir string) {
 
 // TestChartsLint runs Helm's own lint over the charts as they are, without values.
 func TestChartsLint(t *testing.T) {
-	for _, chartDir := range []string{fleetSecret, generatorPlugin, storageClasses, karpenterNodePools, argocdIngress, hubChart} {
+	for _, chartDir := range []string{fleetSecret, generatorPlugin, storageClasses, karpenterNodePools, argocdIngress, hubChart, awsIdentity} {
 		t.Run(filepath.Base(chartDir), func(t *testing.T) {
 			for _, message := range lint.All(chartDir, nil, "argocd", false).Messages {
 				if message.Severity >= support.WarningSev {

@@ -8,7 +8,7 @@ switch it on for all the others.
 {{- $chart := pick .entry.chart "repoURL" "name" "version" "path" -}}
 {{- $_ := set $chart "repoURL" (trimPrefix "oci://" $chart.repoURL) -}}
 {{- $base := dict "chart" $chart "selector" (.entry.selector | default dict) -}}
-{{- range $key := list "kind" "namespace" "dependsOn" "substitute" -}}
+{{- range $key := list "kind" "namespace" "dependsOn" "substitute" "companions" -}}
   {{- with get $.entry $key }}{{ $_ := set $base $key . }}{{ end -}}
 {{- end -}}
 {{- if ne (.entry.kind | default "chart") "manifests" -}}
@@ -88,11 +88,11 @@ match one cluster would give two Applications of one name.
 {{- toYaml $out -}}
 {{- end }}
 
-{{/* application-sets.levelFile: {root, component, level} -> path of a level's file, over the cluster generator's parameters. */}}
+{{/* application-sets.levelFile: {root, component, level, file} -> path of a level's file, over the cluster generator's parameters. */}}
 {{- define "application-sets.levelFile" -}}
 {{- $values := .root.Values -}}
 {{- $folder := $values.hierarchy.root | default (ternary "resources" "addons" (eq $values.group "resources")) -}}
-{{- $path := printf "%s/%s" .level $values.hierarchy.file -}}
+{{- $path := printf "%s/%s" .level (.file | default $values.hierarchy.file) -}}
 {{- $path = regexReplaceAll "{{\\s*\\.root\\s*}}" $path $folder -}}
 {{- $path = regexReplaceAll "{{\\s*\\.hub\\s*}}" $path $values.hub -}}
 {{- $path = regexReplaceAll "{{\\s*\\.group\\s*}}" $path $values.group -}}
@@ -110,6 +110,7 @@ shorter of the two lists is filled up in front with its first level, which chang
 {{- define "application-sets.valueFiles" -}}
 {{- $root := .root -}}
 {{- $component := .component -}}
+{{- $file := .file -}}
 {{- $hierarchy := .root.Values.hierarchy -}}
 {{- $member := $hierarchy.levels -}}
 {{- $hub := $hierarchy.hubLevels -}}
@@ -117,8 +118,8 @@ shorter of the two lists is filled up in front with its first level, which chang
 {{- range until (int (max 0 (sub (len $member) (len $hub)))) }}{{ $hub = prepend $hub (first $hub) }}{{ end -}}
 {{- $files := list -}}
 {{- range $i, $level := $member -}}
-  {{- $m := include "application-sets.levelFile" (dict "root" $root "component" $component "level" $level) -}}
-  {{- $h := include "application-sets.levelFile" (dict "root" $root "component" $component "level" (index $hub $i)) -}}
+  {{- $m := include "application-sets.levelFile" (dict "root" $root "component" $component "level" $level "file" $file) -}}
+  {{- $h := include "application-sets.levelFile" (dict "root" $root "component" $component "level" (index $hub $i) "file" $file) -}}
   {{- if eq $m $h -}}
     {{- $files = append $files (printf "$values/%s" $m) -}}
   {{- else -}}

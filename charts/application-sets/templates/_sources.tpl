@@ -46,10 +46,47 @@ unless the entry sets `directory` or `kustomize`.
 {{- toYaml $source -}}
 {{- end }}
 
+{{/*
+application-sets.companions: the sources of the component's further charts, each with a values
+file of its own at each level. They are those of the entry, whatever a level says.
+*/}}
+{{- define "application-sets.companions" -}}
+{{- $out := list -}}
+{{- range $name, $declared := .entry.companions -}}
+  {{- $chart := $declared.chart | default dict -}}
+  {{- $helm := dict -}}
+  {{- if $.plugin -}}
+    {{- $from := printf "(index .companions %q)" $name -}}
+    {{- $_ := set $helm "releaseName" (printf "{{ %s.releaseName }}" $from) -}}
+    {{- $_ := set $helm "values" (printf "{{ %s.helmValues }}" $from) -}}
+    {{- $source := dict "helm" $helm -}}
+    {{- range $key, $field := dict "repoURL" "repoURL" "chart" "name" "path" "path" "targetRevision" "version" -}}
+      {{- $_ := set $source $key (printf "{{ %s.chart.%s }}" $from $field) -}}
+    {{- end -}}
+    {{- $out = append $out $source -}}
+  {{- else -}}
+    {{- $_ := set $helm "releaseName" ($declared.releaseName | default (printf "%s-%s" ($.entry.releaseName | default $.component) $name)) -}}
+    {{- with $declared.values -}}
+      {{- $_ := set $helm "valuesObject" (get (include "application-sets.localValues" (dict "root" $.root "component" $.component "value" .) | fromYaml) "v") -}}
+    {{- end -}}
+    {{- if $.root.Values.hierarchy.repoURL -}}
+      {{- $file := printf "%s/%s.yaml" (dir $.root.Values.hierarchy.file) $name -}}
+      {{- $_ := set $helm "valueFiles" (include "application-sets.valueFiles" (merge (dict "file" $file) $) | fromYamlArray) -}}
+      {{- $_ := set $helm "ignoreMissingValueFiles" true -}}
+    {{- end -}}
+    {{- $source := dict "repoURL" (trimPrefix "oci://" $chart.repoURL) "targetRevision" $chart.version "helm" $helm -}}
+    {{- with $chart.name }}{{ $_ := set $source "chart" . }}{{ end -}}
+    {{- with $chart.path }}{{ $_ := set $source "path" . }}{{ end -}}
+    {{- $out = append $out $source -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $out -}}
+{{- end }}
+
 {{/* application-sets.sources: `source` or `sources` of the Application. */}}
 {{- define "application-sets.sources" -}}
 {{- $main := include "application-sets.source" . | fromYaml -}}
-{{- $more := .entry.additionalSources | default list -}}
+{{- $more := concat (include "application-sets.companions" . | fromYamlArray) (.entry.additionalSources | default list) -}}
 {{- if and (not .plugin) (ne (.entry.kind | default "chart") "manifests") -}}
   {{- with .root.Values.hierarchy.repoURL -}}
     {{- $more = append $more (dict "repoURL" . "targetRevision" $.root.Values.hierarchy.revision "ref" "values") -}}
