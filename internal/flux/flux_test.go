@@ -285,3 +285,49 @@ addons/defaults/application-sets/addons.yaml:3:119: dependsOn of component "c": 
 		}
 	}
 }
+
+// TestCompanionIsAHelmReleaseBefore: a companion is a HelmRelease of its own, with its values and
+// the labels of its component, which waits for it.
+func TestCompanionIsAHelmReleaseBefore(t *testing.T) {
+	t.Parallel()
+	st := state(t, fleetOf(map[string]string{"one": agent},
+		"dns: {enabled: true, chart: {repoURL: \"https://charts.example\", name: dns, version: 1.0.0}, companions: {identity: {chart: {repoURL: \"https://charts.example\", name: aws-identity, version: 2.0.0}, values: {role: '{{ .cluster }}'}}}}\n",
+		map[string]string{"addons/tenants/retail/defaults/addons/dns/identity.yaml": "enabled: \"false\"\n"}))
+	owned, err := flux.OwnedBy(st, "hub", "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, problems := flux.Render(owned, flux.Options{})
+	if len(problem.Errors(problems)) > 0 {
+		t.Fatal(problems)
+	}
+	var got []string
+	for _, f := range files {
+		for doc := range strings.SplitSeq(string(f.Data), "\n---\n") {
+			var o struct {
+				Kind     string
+				Metadata struct {
+					Name   string
+					Labels map[string]string
+				}
+				Spec struct{ DependsOn []struct{ Name string } }
+				Data map[string]string
+			}
+			if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range o.Data {
+				if o.Kind == "ConfigMap" && strings.HasPrefix(o.Metadata.Name, "dns-identity") {
+					got = append(got, "values "+strings.ReplaceAll(text, "\n", " "))
+				}
+			}
+			if o.Kind == "HelmRelease" {
+				got = append(got, fmt.Sprint(o.Metadata.Name, " ", o.Metadata.Labels["argosy.dev/component"], " ", o.Spec.DependsOn))
+			}
+		}
+	}
+	want := []string{`values enabled: "false" role: one `, "dns-identity-one dns []", "dns-one dns [{dns-identity-one}]"}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -81,7 +81,7 @@ invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:
 		{
 			"option in the hierarchy",
 			fleettest.Tree{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {syncPolicy: {}}\n"},
-			`unknown-key addons/tenants/defaults/application-sets/addons.yaml:1:19: key "syncPolicy" of component "dns": is not read in the hierarchy; expected one of enabled, chart, namespace, releaseName, selector, values, kind, dependsOn, substitute; settings of the ApplicationSet belong into the values of charts/application-sets`,
+			`unknown-key addons/tenants/defaults/application-sets/addons.yaml:1:19: key "syncPolicy" of component "dns": is not read in the hierarchy; expected one of enabled, chart, namespace, releaseName, selector, values, kind, dependsOn, substitute, companions; settings of the ApplicationSet belong into the values of charts/application-sets`,
 		},
 		{
 			"unknown tenant",
