@@ -56,6 +56,10 @@ type Index struct {
 	number     map[desired]uint32
 	rows       []row // by hub and name
 	releases   map[releaseKey]facts.Application
+
+	// usual and counts are the majorities and versions of all rows. Most readers see all.
+	usual  func() map[place]majority
+	counts func() map[uint32][]VersionCount
 }
 
 // row is one cluster.
@@ -89,6 +93,8 @@ const maxForgotten = 10_000
 // newIndex takes the rows of clusters that did not change from the previous Index, or from nil.
 func newIndex(previous *Index, st *fleetstate.State) *Index {
 	x := &Index{st: st, releases: releasesOf(st), column: map[Component]uint32{}, number: map[desired]uint32{}}
+	x.usual = sync.OnceValue(func() map[place]majority { return x.majoritiesOf(x.rows) })
+	x.counts = sync.OnceValue(func() map[uint32][]VersionCount { return x.versionsOf(x.rows) })
 	known := map[*fleetstate.Cluster][]cell{}
 	if previous != nil && len(previous.all) < maxForgotten+10*len(previous.rows) {
 		x.components, x.column = slices.Clone(previous.components), maps.Clone(previous.column)

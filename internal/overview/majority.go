@@ -18,6 +18,13 @@ type place struct {
 
 // majorities are the versions that more than half of an environment's clusters have.
 func (x *Index) majorities(rows []row) map[place]majority {
+	if len(rows) == len(x.rows) {
+		return x.usual()
+	}
+	return x.majoritiesOf(rows)
+}
+
+func (x *Index) majoritiesOf(rows []row) map[place]majority {
 	counts := map[place]map[string]int{}
 	for _, r := range rows {
 		for _, c := range r.cells {

@@ -145,6 +145,13 @@ func (x *Index) cell(r row, component uint32, live Live, usual map[place]majorit
 
 // versions counts the versions of each component, by its column.
 func (x *Index) versions(rows []row) map[uint32][]VersionCount {
+	if len(rows) == len(x.rows) {
+		return x.counts()
+	}
+	return x.versionsOf(rows)
+}
+
+func (x *Index) versionsOf(rows []row) map[uint32][]VersionCount {
 	type key struct{ component, desired uint32 }
 	counts := map[key]int{}
 	for _, r := range rows {

@@ -124,6 +124,7 @@ func (b *bench) measure() {
 	b.members(f, st)
 	b.commits(f, st, cold)
 	b.warm(f)
+	b.pages(f)
 	if b.clusters <= 1000 {
 		b.throughput(f, *loadFor)
 	}
