@@ -67,6 +67,7 @@ func (st *State) OwnerName(hub, owner string) string {
 	}
 	return owner
 }
+
 // IsDeployedByFlux reports whether Flux deploys a group to a cluster: the member's own, or that of
 // its hub.
 func (b *Resolver) IsDeployedByFlux(c *Cluster, group string) bool {
