@@ -105,7 +105,7 @@ func TestDeletionOfHelmReleases(t *testing.T) {
 		{"another owner's is none of one's own", off, []facts.Application{ofHub}, "one", ""},
 		{"another hub's is none of one's own", off, []facts.Application{other(func(r *facts.Application) { r.Owner = "other/one" })}, "one", ""},
 		{"a name that says another component", flux("").With(fleettest.Tree{fleettest.SystemCatalog: "cert: {enabled: false, " + fleettest.DNSChart + "}\n"}), []facts.Application{other(func(r *facts.Application) { r.Component = "cert" })}, "one", ""},
-		{"a name that another has, which runs", fleettest.Tree{fleettest.Member("two-one"): fleettest.Spoke("two-one", ""), fleettest.OneCatalog: "dns-two: {enabled: false, " + fleettest.DNSChart + "}\n"}, []facts.Application{fleettest.HelmRelease("dns-two", "one", "hub")}, "hub", "dns-hub dns-one dns-two dns-two-one"},
+		{"a name that another has, which runs", fleettest.Tree{fleettest.Member("two-one"): fleettest.Spoke("two-one", ""), fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\ndns-two: {enabled: false, " + fleettest.DNSChart + "}\n"}, []facts.Application{fleettest.HelmRelease("dns-two", "one", "hub")}, "hub", "dns-hub dns-one dns-two dns-two-one"},
 		{"a group that the layout does not have", off, []facts.Application{other(func(r *facts.Application) { r.Group = "gone" })}, "one", ""},
 		{"Argo CD's Applications are no HelmReleases", off, nil, "one", ""},
 	} {
