@@ -181,6 +181,7 @@ func (c *comparison) hub(name string) Hub {
 		}
 	}
 	h.NotRequested = sumOf(apart)
+	h.Rings = ringsOf(c.head, h)
 	return h
 }
 

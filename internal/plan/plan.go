@@ -70,6 +70,9 @@ type Hub struct {
 	// Rollouts are the orders in which ApplicationSets with steps sync what changes; absent if
 	// there are none.
 	Rollouts []Rollout `json:"rollouts,omitempty"`
+	// Rings are the orders in which rollout policies let clusters take what changes; absent if
+	// there are none.
+	Rings []Rings `json:"rings,omitempty"`
 	// Waiting are draining members for which something would change, by name; absent if there are
 	// none.
 	Waiting []Waiting `json:"waiting,omitempty"`

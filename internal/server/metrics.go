@@ -118,11 +118,12 @@ var (
 	stateDesc   = prometheus.NewDesc("argosy_state_problems", "Parts of the stored state that cannot be used, read or written; absent without a store.", nil, nil)
 	expiryDesc  = prometheus.NewDesc("argosy_tls_certificate_not_after_timestamp_seconds", "When the certificate of the service expires; absent without TLS.", nil, nil)
 	membersDesc = prometheus.NewDesc("argosy_members", "Members in the served revision.", []string{"hub"}, nil)
+	ringsDesc   = prometheus.NewDesc("argosy_rollout_waiting", "1 while the ring of a rollout waits for the reason.", []string{"rollout", "ring", "reason"}, nil)
 )
 
 // Describe names the metrics.
 func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, expiryDesc, membersDesc} {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, expiryDesc, membersDesc, ringsDesc} {
 		ch <- d
 	}
 }
@@ -178,6 +179,13 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	gauge(lastKnownDesc, float64(len(inventory.LastKnown(state, c.s.o.Hub))))
 	for _, hub := range state.Fleet.Hubs() {
 		gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)
+	}
+	for _, x := range c.s.rings.Report().Rollouts {
+		for _, ring := range x.Rings {
+			if ring.Wait != nil {
+				gauge(ringsDesc, 1, x.Name, ring.Name, string(ring.Wait.Reason))
+			}
+		}
 	}
 }
 

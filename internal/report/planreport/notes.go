@@ -206,6 +206,15 @@ func (p Plan) rollouts() []string {
 			}
 			out = append(out, h.Name+": "+r.ApplicationSet+" syncs in order: "+strings.Join(steps, "; then "))
 		}
+		for _, r := range h.Rings {
+			var steps []string
+			for _, s := range r.Rings {
+				if len(s.Clusters) > 0 {
+					steps = append(steps, fmt.Sprintf("ring %s: %s", s.Ring, named(s.Clusters)))
+				}
+			}
+			out = append(out, h.Name+": "+r.Rollout+" goes in order: "+strings.Join(steps, "; then "))
+		}
 	}
 	return out
 }
