@@ -88,8 +88,16 @@ func (r *Refresher) acceptFirst(newest polled, known facts.Set, synced bool, out
 // (rule 4).
 func (r *Refresher) acceptNext(s *snapshot.Snapshot, known facts.Set, out *decision) {
 	commit, changed := s != r.serving.snapshot, !known.Equal(r.serving.facts)
-	if again := r.again.Swap(false); !commit && !changed && !again {
+	again := r.again.Swap(false)
+	if !commit && !changed && !again {
 		return
+	}
+	if again && (commit || changed) {
+		defer func() {
+			if !out.swapped { // what is refused must not hold up what has changed beside it
+				r.acceptAgain(out)
+			}
+		}()
 	}
 	c, problems := r.candidate(s, known)
 	if len(problems) == 0 {
@@ -115,6 +123,13 @@ func (r *Refresher) acceptNext(s *snapshot.Snapshot, known facts.Set, out *decis
 	}
 	if len(ofFacts) > 0 {
 		out.refused = append(out.refused, refusalOf(Facts, "", ofFacts))
+	}
+}
+
+// acceptAgain publishes the serving state as another one.
+func (r *Refresher) acceptAgain(out *decision) {
+	if c, problems := r.candidate(r.serving.snapshot, r.serving.facts); len(problems) == 0 {
+		r.serving, out.swapped = c, true
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -144,12 +145,15 @@ func (r *Rings) write(ctx context.Context, p *policyState, log rollout.Log) erro
 		name := recordOf(rev)
 		needed[name] = true
 		r.mu.Lock()
-		known := r.revisions[rev]
+		var files *snapshot.Snapshot
+		if known := r.revisions[rev]; known != nil {
+			files = known.state.Resolver().Snapshot
+		}
 		r.mu.Unlock()
-		if known == nil || slices.Contains(names, name) {
+		if files == nil || slices.Contains(names, name) {
 			continue
 		}
-		data, err := refresh.Archive(known.state.Resolver().Snapshot)
+		data, err := refresh.Archive(files)
 		if err == nil {
 			_, err = r.o.Store.Write(ctx, name, data, "")
 		}

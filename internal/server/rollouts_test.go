@@ -120,6 +120,21 @@ func TestLaterRingKeepsItsBytes(t *testing.T) {
 	h.ring("prod", third) // nothing differs, so that everything is what it is answered
 }
 
+// TestRingsGoOnWhileACommitIsRefused: a commit that is refused does not hold up the train before
+// it.
+func TestRingsGoOnWhileACommitIsRefused(t *testing.T) {
+	h, _ := steady(t, nil)
+	second := h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n"})).Revision
+	h.ring("canary", second)
+	h.apply(ofDNS, askDNS)
+	h.say(inRings(map[string]string{policyFile: "kind: Rollout\n"}))
+	if r := h.Refresher().Status().Refused; len(r) != 1 || r[0].Reason != "invalid-rollout" {
+		t.Fatal("a broken policy is not refused:", r)
+	}
+	h.health(true, "dns-a")
+	h.ring("prod", second)
+}
+
 // TestFailedCanaryGoesBack: a canary that is degraded at the new digest is answered its last good
 // revision, and the later ring has never seen the other. The next commit goes through.
 func TestFailedCanaryGoesBack(t *testing.T) {
