@@ -10,6 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // InCluster is the address by which Argo CD reaches the cluster that it runs on, and InClusterName
@@ -30,7 +32,7 @@ type Application struct {
 	Lines map[string]int
 }
 
-// Reader reads Applications. All fields but Clusters are required.
+// Reader reads Applications, one at a time. All fields but Clusters are required.
 type Reader struct {
 	// Normalize is Argo CD's (expand.ApplicationSets).
 	Normalize func(manifest.Tree) (manifest.Tree, error)
@@ -42,6 +44,8 @@ type Reader struct {
 	Clusters []expand.Cluster
 	// Hub is the name of the cluster that Argo CD runs on.
 	Hub string
+
+	layers map[*snapshot.File]hierarchy.Layer // of value files that have been read
 }
 
 // Unreadable is why an Application has no normal form. Hint may be empty.

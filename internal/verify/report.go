@@ -127,13 +127,17 @@ func Verify(q Question) (Verification, error) {
 	if err != nil {
 		return v, err
 	}
+	isPaired := [2]map[string]bool{{}, {}}
+	for _, p := range pairs {
+		isPaired[0][p[0].Name], isPaired[1][p[1].Name] = true, true
+	}
 	for _, o := range ours {
-		if !slices.ContainsFunc(pairs, func(p [2]side) bool { return p[0].object == o.object }) {
+		if !isPaired[0][o.Name] {
 			v.OnlyArgosy = append(v.OnlyArgosy, o.Name)
 		}
 	}
 	for _, l := range live {
-		if !slices.Contains(q.Ignore, l.Name) && !slices.ContainsFunc(pairs, func(p [2]side) bool { return p[1].Name == l.Name }) {
+		if !slices.Contains(q.Ignore, l.Name) && !isPaired[1][l.Name] {
 			v.OnlyLive = append(v.OnlyLive, l.Name)
 		}
 	}

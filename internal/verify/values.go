@@ -47,7 +47,7 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (man
 			return nil, &Unreadable{Text: fmt.Sprintf("value file %s is not there: Argo CD fails, too", name)}
 		case file == nil, i == 0 && s.Chart == "" && file.Path == path.Join(s.Path, "values.yaml"): // the chart's defaults
 		default:
-			layer, err := layerOf(file.Path, file.Data)
+			layer, err := r.layer(file)
 			if err != nil {
 				return nil, err
 			}
@@ -84,10 +84,30 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (man
 	for _, p := range parameters(s.Helm) {
 		a.Lines[p.Name+"="+p.Value] = 1
 	}
-	if len(values) > 0 {
+	switch {
+	case len(values) == 0:
+	case len(parameters(s.Helm)) > 0: // Helm's own types
 		out["values"] = exact(values)
+	default:
+		out["values"] = values
 	}
 	return out, nil
+}
+
+// layer is a value file's, which many Applications have in common.
+func (r *Reader) layer(file *snapshot.File) (hierarchy.Layer, error) {
+	layer, ok := r.layers[file]
+	if ok {
+		return layer, nil
+	}
+	layer, err := layerOf(file.Path, file.Data)
+	if err == nil {
+		if r.layers == nil {
+			r.layers = map[*snapshot.File]hierarchy.Layer{}
+		}
+		r.layers[file] = layer
+	}
+	return layer, err
 }
 
 // layerOf reads values; a file without any is an empty layer.

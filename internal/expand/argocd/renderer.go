@@ -20,7 +20,12 @@ var _ utils.Renderer = (*renderer)(nil)
 // template.
 func (r *renderer) RenderTemplateParams(of *v1alpha1.Application, policy *v1alpha1.ApplicationSetSyncPolicy, params map[string]any, goTemplate bool, options []string) (*v1alpha1.Application, error) {
 	if goTemplate && of != nil && len(params) > 0 {
-		replace := func(text string) (string, error) { return r.Replace(text, params, goTemplate, options) }
+		replace := func(text string) (string, error) {
+			if out, ok := withFields(text, params); ok {
+				return out, nil
+			}
+			return r.Replace(text, params, goTemplate, options)
+		}
 		if app, err := rendered(of, replace); err == nil {
 			if (policy == nil || !policy.PreserveResourcesOnDeletion) && len(app.Finalizers) == 0 { // as v2.14, applicationset/utils/utils.go
 				app.Finalizers = []string{v1alpha1.ResourcesFinalizerName}
@@ -84,4 +89,46 @@ func replaced(value any, replace func(string) (string, error)) (any, error) {
 		return out, nil
 	}
 	return value, nil
+}
+
+// withFields is a template that has nothing but fields, as {{ .metadata.labels.zone }}, with their
+// texts: most templates do. It is not ok for any other, nor for a field that is no text.
+func withFields(template string, params map[string]any) (string, bool) {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(template, "{{")
+		b.WriteString(before)
+		if !found {
+			return b.String(), true
+		}
+		action, after, closed := strings.Cut(rest, "}}")
+		field, dotted := strings.CutPrefix(strings.Trim(action, " "), ".")
+		if !closed || !dotted {
+			return "", false
+		}
+		value := any(params)
+		for name := range strings.SplitSeq(field, ".") {
+			fields, _ := value.(map[string]any)
+			if !isName(name) {
+				return "", false
+			}
+			value = fields[name]
+		}
+		text, ok := value.(string)
+		if !ok {
+			return "", false
+		}
+		b.WriteString(text)
+		template = after
+	}
+}
+
+// isName reports whether a field's name is one in a Go template.
+func isName(name string) bool {
+	for i, c := range name {
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
 }
