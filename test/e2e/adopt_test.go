@@ -379,8 +379,8 @@ func (a *adopted) objects() map[string]string {
 	for _, c := range a.spokes {
 		for _, kind := range []string{"ConfigMap", "Deployment"} {
 			for name, o := range a.ledger.all(c.Name, kind) {
-				text, _ := json.Marshal(o.Object["data"])
-				out[c.Name+" "+kind+" "+name] = fmt.Sprintf("UID %s, generation %d, data %s", o.GetUID(), o.GetGeneration(), text)
+				text, _ := json.Marshal([]any{o.Object["spec"], o.Object["data"]}) // a generation counts annotations, too
+				out[c.Name+" "+kind+" "+name] = fmt.Sprintf("UID %s, %s", o.GetUID(), text)
 			}
 		}
 	}
