@@ -1,5 +1,5 @@
 // Command argosy checks a fleet repository, explains and compares what it deploys, and writes files
-// of it. Only facts export queries a cluster.
+// of it. Only adopt --apply changes a cluster.
 package main
 
 import (

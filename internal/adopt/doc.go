@@ -14,9 +14,10 @@
 //     it as an owner any more: neither Argo CD nor the garbage collector then deletes one.
 //  4. No Application is deleted, or without an owner, with a finalizer that deletes workloads or
 //     runs hooks.
-//  5. While an Application has no owner, its automated sync is off. The spec of the new owner is
-//     written first. Argo CD has to find the same objects with it, and no difference where the name
-//     stays. Only then the new owner gets the Application, and with it the automated sync.
+//  5. While an Application that is handed over has no owner, its automated sync is off. The spec of
+//     the new owner is written first. Argo CD has to find the same objects with it, and no
+//     difference where the name stays. Only then the new owner gets the Application, and with it
+//     the automated sync.
 //  6. Of two Applications for the same objects, one at most syncs by itself. The old one is deleted
 //     when the new one is synced.
 //  7. A new ApplicationSet is created before anything else, with a selector that matches nothing.

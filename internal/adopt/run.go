@@ -54,10 +54,8 @@ func (r *Run) Do(ctx context.Context) error {
 			if a.Verb == verbRecord {
 				r.Record.close()
 			}
-			if err := r.Cluster.Do(ctx, r.Record, a); errors.Is(err, ErrConflict) {
-				break
-			} else if err != nil {
-				return err
+			if err := r.Cluster.Do(ctx, r.Record, a); err != nil && !errors.Is(err, ErrConflict) {
+				return err // a conflict concerns one object, which is observed again
 			}
 			if a.Verb == verbForget {
 				return nil

@@ -236,9 +236,14 @@ func (h *handover) retire(set Tree) (actions []Action, waits []string) {
 		return nil, []string{fmt.Sprintf("Argo CD's ApplicationSet controller has not seen the deletion of ApplicationSet %q%s", nameOf(set), because(set))}
 	}
 	for _, app := range h.sorted() {
-		if owns(uidOf(set), app) {
-			actions = append(actions, Action{verbUpdate, kindApplication, paused(app)})
+		if !owns(uidOf(set), app) {
+			continue
 		}
+		out := paused(app)
+		if !slices.ContainsFunc(h.apps, func(m moved) bool { return nameOf(app) == m.from || nameOf(app) == m.to }) {
+			out["spec"] = app["spec"] // it stays as it is, and gets its owner back
+		}
+		actions = append(actions, Action{verbUpdate, kindApplication, out})
 	}
 	switch {
 	case len(actions) > 0:

@@ -110,13 +110,19 @@ func (h *handover) take() (actions []Action, waits []string) {
 	return nil, waits
 }
 
-// sync waits until the new Applications have synced what the old ones had: tracking ids alone.
-func (h *handover) sync() (_ []Action, waits []string) {
+// sync waits until the new Applications have synced what the old ones had: tracking ids alone. An
+// ApplicationSet that ignores differences of its Applications does not give them what pause took.
+func (h *handover) sync() (actions []Action, waits []string) {
 	for _, m := range h.apps {
 		app := h.Applications[m.to]
 		automated := manifest.At(m.spec, "syncPolicy", "automated")
+		isPaused := automated != nil && manifest.At(app, "spec", "syncPolicy", "automated") == nil && !h.isStepped(m.taker)
 		switch {
-		case automated != nil && manifest.At(app, "spec", "syncPolicy", "automated") == nil && !h.isStepped(m.taker):
+		case isPaused && manifest.At(h.Sets[m.taker], "spec", "ignoreApplicationDifferences") != nil: // it may leave it so
+			out := manifest.Copy(app)
+			out["spec"] = m.spec
+			actions = append(actions, Action{verbUpdate, kindApplication, out})
+		case isPaused:
 			waits = append(waits, fmt.Sprintf("Application %q has not got its automated sync", m.to))
 		case !isCompared(app):
 			waits = append(waits, fmt.Sprintf("Application %q has not been compared%s", m.to, problems(app)))
@@ -124,7 +130,7 @@ func (h *handover) sync() (_ []Action, waits []string) {
 			waits = append(waits, fmt.Sprintf("Application %q is not synced: %s%s", m.to, some(outOfSync(app)), problems(app)))
 		}
 	}
-	return nil, waits
+	return actions, waits
 }
 
 // isStepped reports whether an ApplicationSet syncs in steps, without the Applications' own policy.

@@ -221,7 +221,12 @@ func (w *world) generate(set Tree) {
 		metadata, _ := out["metadata"].(Tree)
 		delete(metadata, "annotations")
 		metadata["ownerReferences"] = []any{Tree{"apiVersion": apiVersion, "kind": kindApplicationSet, "name": nameOf(set), "uid": uidOf(set), "controller": true}}
-		if out["spec"] = spec; !same(out, app) {
+		if out["spec"] = spec; app["spec"] != nil && manifest.At(set, "spec", "ignoreApplicationDifferences") != nil {
+			if out["spec"] = spec; manifest.At(app, "spec", "syncPolicy") == nil {
+				out["spec"] = withoutAutomated(spec)
+			}
+		}
+		if !same(out, app) {
 			w.put(w.apps, out)
 		}
 	}
