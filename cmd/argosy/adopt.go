@@ -119,6 +119,9 @@ func (a *adoption) record(cmd *cobra.Command, o *options, shown *report.Progress
 		return nil, err
 	case len(refusals) > 0:
 		return nil, refused(cmd, refusals)
+	case r == nil:
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "ApplicationSet %s has its Applications: there is nothing to give back.\n", a.set)
+		return nil, err
 	case r.Done:
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "The Applications of ApplicationSet %s have been handed over. --undo gives them back.\n", a.set)
 		return nil, err

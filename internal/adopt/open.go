@@ -18,8 +18,8 @@ type Request struct {
 	Begin func(Observed) (*Record, []Refusal, error)
 }
 
-// Open is the record of a handover that begins, or goes on in the direction of the request. It
-// writes nothing.
+// Open is the record of a handover that begins, or goes on in the direction of the request. It is
+// nil where an ApplicationSet has nothing to get back. Open writes nothing.
 func Open(ctx context.Context, l *Live, q Request) (*Record, []Refusal, error) {
 	failed := func(err error) (*Record, []Refusal, error) {
 		return nil, nil, failure.Usage([]string{"--context and --namespace say where Argo CD is", "nothing was changed"}, "%w", err)
@@ -48,6 +48,8 @@ func Open(ctx context.Context, l *Live, q Request) (*Record, []Refusal, error) {
 	}
 	r := records[q.Name]
 	switch {
+	case r == nil && q.Undo && live.Sets[q.Name] != nil:
+		return nil, nil, nil // an undo that was killed after its last step comes here, too
 	case r == nil && q.Undo:
 		return nil, nil, failure.Usage([]string{"its record would be ConfigMap " + RecordName(q.Name)}, "ApplicationSet %q has not been handed over", q.Name)
 	case r == nil:
