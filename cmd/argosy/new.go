@@ -1,13 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"maps"
-	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/cmd/argosy/apps"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/report"
@@ -21,11 +19,12 @@ func newNew(o *options) *cobra.Command {
 		Example: `  argosy new member --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1
   argosy new tenant --hub hub-eu --name logistics
   argosy new team --name checkout --tenant payments --owner payments-checkout --repository https://git.example.com/checkout/app
+  argosy new app storefront-web --team storefront --repo-url https://git.example.com/storefront/web --path chart --version main
   argosy new component --name podinfo --repo-url https://stefanprodan.github.io/podinfo --version 6.9.0`,
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newHub(o), newMember(o), newTenant(o), newTeam(o), newComponent(o))
+	cmd.AddCommand(newHub(o), newMember(o), newTenant(o), newTeam(o), apps.New(o.write, o.completeFleet), newComponent(o))
 	return cmd
 }
 
@@ -51,30 +50,11 @@ func (o *options) write(cmd *cobra.Command, dryRun bool, draft func(scaffold.Rep
 	}
 	_ = report.WriteFindings(cmd.ErrOrStderr(), d.Warnings, styleOf(cmd.ErrOrStderr()))
 	if dryRun {
-		return printDraft(cmd.OutOrStdout(), d)
+		return d.Print(cmd.OutOrStdout())
 	}
 	if err := d.Write(); err != nil {
 		return err
 	}
 	_, err = io.WriteString(report.PrintableWriter{W: cmd.OutOrStdout()}, d.Report())
 	return err
-}
-
-// printDraft prints the files; several with their paths.
-func printDraft(w io.Writer, d *scaffold.Draft) error {
-	files := maps.Clone(d.Files)
-	if d.Changed != "" {
-		files = map[string]string{d.Changed: d.Is}
-	}
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		if len(files) > 1 {
-			if _, err := fmt.Fprintf(w, "--- %s\n", path); err != nil {
-				return err
-			}
-		}
-		if _, err := io.WriteString(w, files[path]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

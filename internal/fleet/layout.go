@@ -40,6 +40,9 @@ type Group struct {
 	Pos         problem.Pos
 }
 
+// Workloads is the group of the teams' applications: its catalogs are the fleet's own.
+const Workloads = "workloads"
+
 // Layout says where the files of a repository are.
 type Layout struct {
 	// File is where the layout stands: LayoutFile, or the file that is read instead.
@@ -241,7 +244,7 @@ func (p layoutParser) groups(l *Layout) {
 			p.r.AddAt(problem.InvalidLayout, groups.KeyPos(f.Key), fmt.Sprintf("group %q", f.Key), "is no DNS-1123 name", "lower case letters, digits and inner hyphens")
 			continue
 		}
-		group := Group{Name: f.Key, Root: f.Key, Pos: f.Value.Pos()}
+		group := Group{Name: f.Key, Root: f.Key, Pos: f.Value.Pos(), OwnCatalogs: f.Key == Workloads}
 		if g.Has("root") {
 			group.Root = p.path(g, "root")
 		}

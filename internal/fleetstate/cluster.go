@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/team"
 	"github.com/argosy-hub/argosy/internal/tenancy"
 	"github.com/argosy-hub/argosy/internal/tmpl"
 )
@@ -89,7 +90,7 @@ func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *C
 	if len(c.Broken) == 0 {
 		for _, name := range slices.Sorted(maps.Keys(c.Groups)) { // the account is charged in this order
 			b.group(c, c.Groups[name])
-			b.addTeams(c, c.Groups[name])
+			c.Groups[name].Catalogs = team.Catalogs(b.teams, b.apps, m, name, c.Groups[name].Catalogs)
 		}
 	}
 	c.Broken = c.Attribute(c.Broken)
@@ -240,10 +241,11 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 	if err := c.account.Exceeded(); err != nil { // by its catalogs
 		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
-	out := append(b.teamProblems(c), c.Attribute(b.mounts.Unknown(c.Member, b.Snapshot))...)
+	out := c.Attribute(b.mounts.Unknown(c.Member, b.Snapshot))
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)
+		out = append(out, c.Attribute(team.Problems(b.teams, b.apps, c.Member, name, g.Catalogs))...)
 		for _, l := range g.Catalogs {
 			if l.Level != catalog.Level {
 				out = append(out, c.Attribute(b.memo.CatalogErrors(l.Root))...)
@@ -265,7 +267,9 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			}
 			r, problems := b.resolve(c, g, component, nil, c.account)
 			out = append(out, problems...)
-			out = append(out, b.takenNamespaces(c, g, component, r)...)
+			if r.Enabled && g.InCatalog(component) {
+				out = append(out, c.Attribute(b.teams.Of(c.Member).Taken(r.Namespace, name, component))...)
+			}
 		}
 	}
 	choose := b.Fleet.FleetSecrets.ChooseSource

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/companion"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/memo"
@@ -106,9 +107,7 @@ func (b *Resolver) entry(c *Cluster, g *Group, component string, base *yamldoc.N
 	}
 	out, problems := b.MergeEntry(catalogs, component)
 	out.Enabled = out.Entry != nil && out.Entry.Enabled && out.Entry.Selector.Matches(c.Labels.All)
-	if g.Name == team.Group && b.teams.Has(component) && b.teams.Of(c.Member).Values(component) == nil {
-		out.Enabled = false // whatever a query or a level says: the team's file does not select the cluster (T2)
-	}
+	out.Enabled = out.Enabled && !b.teams.Of(c.Member).Lacks(b.teams, b.apps, g.Name, component)
 	if !out.Known || len(problems) > 0 {
 		return out, c.Attribute(problems)
 	}
@@ -130,6 +129,11 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	}
 	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out, account); len(problems) > 0 {
 		return out, problems
+	}
+	if g.Name == team.Workloads {
+		if problems := b.apps.Misplaced(component, out.Namespace, out.EntryTree.Root, c.Member.Owner(g.Name) == fleet.OwnerHub && !b.IsDeployedByFlux(c, g.Name)); len(problems) > 0 {
+			return out, c.Attribute(problems)
+		}
 	}
 	render := func(n *yamldoc.Node) (*yamldoc.Node, error) {
 		root, err := m.Render(n, facts(n), account)

@@ -72,7 +72,7 @@ func (st *State) takeOver(previous *State) []anew {
 // changedEverywhere reports whether anything has changed that every cluster depends on and that is
 // in no level's folder.
 func (st *State) changedEverywhere(previous *State) bool {
-	if previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets {
+	if previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets || !sameFaults(previous.resolver.apps.Faults(), st.resolver.apps.Faults()) {
 		return true
 	}
 	same := func(a, b hierarchy.Layer) bool { return a.Path == b.Path && sameFile(previous, st, a.Path) }

@@ -11,6 +11,9 @@ import (
 // decided are the catalogs by which the fleet decides, whatever the chart of a release has: the
 // fleet's own, then the levels'.
 func (b *Resolver) decided(g *Group) []hierarchy.Layer {
+	if g.Name == team.Workloads { // whose apps are in no chart
+		return g.Catalogs
+	}
 	levels := g.Catalogs[len(layoutCatalogs(g.Catalogs)):]
 	return append(b.ownCatalogs(g.Name, g.Release.Source.Path), levels...)
 }
@@ -43,6 +46,10 @@ func (b *Resolver) OwnEntry(group, component, chart string) map[string]any {
 	}
 	if entry, ok := b.memo.Merge(entries, nil, "").Root.Any().(map[string]any); ok {
 		out = entry
+	}
+	if group == team.Workloads {
+		delete(out, team.KeyTeam)
+		out[team.KeyProject] = b.apps.Project(component)
 	}
 	if len(values) > 0 {
 		out[catalog.KeyValues] = b.memo.Merge(values, nil, "").Root.Any()

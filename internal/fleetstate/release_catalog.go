@@ -27,7 +27,7 @@ func (st *State) MissingCatalogs() map[[2]string][]*catalog.ReleaseCatalog {
 
 // catalogOf is the catalog of a cluster's release, nil for the layout's own.
 func (st *State) catalogOf(c *Cluster, g *Group) *catalog.ReleaseCatalog {
-	if !g.HasCatalog() || g.Name == team.Group { // whose entries the releases view hands out
+	if !g.HasCatalog() || g.Name == team.Group || g.Name == team.Workloads { // whose entries the releases view hands out
 		return nil
 	}
 	return st.releaseCatalogs.Of(c.Member.Hub, g.Name, g.Release.Source)

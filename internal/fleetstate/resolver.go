@@ -29,6 +29,7 @@ type Resolver struct {
 	index     *hierarchy.Index
 	onHub     tenancy.Schemas
 	teams     *team.Table // nil without team files
+	apps      *team.Apps  // nil without the group workloads
 	mounts    *mount.Table
 }
 

@@ -2,8 +2,6 @@ package fleetstate
 
 import (
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/mount"
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/team"
 )
 
@@ -14,7 +12,9 @@ func (b *Resolver) loadTeams(previous *Resolver) (err error) {
 	if previous != nil {
 		before = team.Previous{Fleet: previous.Fleet, Table: previous.teams}
 	}
-	if b.teams, err = team.Load(b.Snapshot, b.Documents, b.Fleet, b.Catalogs[team.Group], before); b.teams == nil {
+	b.teams, err = team.Load(b.Snapshot, b.Documents, b.Fleet, b.Catalogs[team.Group], before)
+	b.apps = team.ReadApps(b.Fleet.Layout, b.Catalogs[team.Workloads], b.teams)
+	if b.teams == nil {
 		return err
 	}
 	for _, t := range b.teams.Teams { // what lands on the hub by the entry of all teams
@@ -27,28 +27,8 @@ func (b *Resolver) loadTeams(previous *Resolver) (err error) {
 	return nil
 }
 
-// addTeams puts the teams of a cluster into its group.
-func (b *Resolver) addTeams(c *Cluster, g *Group) {
-	if g.Name == team.Group && b.teams != nil {
-		g.Catalogs = b.teams.Of(c.Member).Catalogs(g.Catalogs)
-	}
-}
-
-// teamProblems are those of team files that concern a cluster.
-func (b *Resolver) teamProblems(c *Cluster) []problem.Problem {
-	if s := b.teams.Of(c.Member); s != nil {
-		return c.Attribute(s.Problems)
-	}
-	return nil
-}
-
-// takenNamespaces are the problems of teams that claim the namespace of a component of the catalog.
-func (b *Resolver) takenNamespaces(c *Cluster, g *Group, component string, r Component) []problem.Problem {
-	if !r.Enabled || g.Name == team.Group || g.Name == mount.Group || !g.InCatalog(component) {
-		return nil
-	}
-	return c.Attribute(b.teams.Of(c.Member).Taken(r.Namespace, g.Name, component))
-}
+// Apps are the applications of teams, nil without the group workloads.
+func (b *Resolver) Apps() *team.Apps { return b.apps }
 
 // Teams are those of the snapshot, nil without any.
 func (b *Resolver) Teams() *team.Table { return b.teams }

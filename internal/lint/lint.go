@@ -46,6 +46,7 @@ func Run(st *fleetstate.State) []problem.Problem {
 	}
 	l.teams()
 	l.rollouts()
+	l.apps()
 	l.tenants()
 	l.deployment()
 	l.problems = append(l.problems, st.TenantProblems()...)
@@ -126,6 +127,7 @@ func (l *linter) member(m *fleet.Member) {
 					l.deployable(component, r)
 					l.dependencies(c, name, component, r)
 					l.listed(c, g, component, r)
+					l.permitted(name, component, r)
 				}
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/team"
 )
@@ -48,4 +50,28 @@ func (l *linter) teams() {
 			warn(t.Pos.File, fmt.Sprintf("team %q", t.Name), "selects no member of its tenant", "a selector that matches labels of member files")
 		}
 	}
+}
+
+// apps reports what is wrong with applications and concerns no cluster's state.
+func (l *linter) apps() {
+	if a := l.st.Resolver().Apps(); a != nil {
+		l.problems = append(l.problems, a.Faults()...)
+		l.problems = append(l.problems, a.Projects...)
+	}
+}
+
+// permitted reports an application from a repository that its team's project refuses.
+func (l *linter) permitted(group, component string, r fleetstate.Component) {
+	if group != team.Workloads {
+		return
+	}
+	t := l.st.Resolver().Apps().Team(component)
+	if t == nil || t.Allows(r.Chart.RepoURL) {
+		return
+	}
+	l.problems = append(l.problems, problem.Problem{
+		Reason: problem.InvalidApp, Severity: problem.Error, Pos: r.EntryTree.At([]string{catalog.KeyChart, "repoURL"}).Pos(),
+		Subject: fmt.Sprintf("repository of component %q of group %q", component, group), Found: fmt.Sprintf("%s is none of team %q", r.Chart.RepoURL, t.Name),
+		Expected: "one of the repositories in " + t.Pos.File,
+	})
 }

@@ -44,7 +44,7 @@ func fleetFiles() fleettest.Tree {
 		"catalogs/addons.yaml":          "dns: {enabled: true, " + chart + "}\n",
 		"catalogs/teams.yaml":           "team: {" + chart + "}\nteam-project: {" + chart + "}\n",
 		"catalogs/workloads.yaml": "cart-web: {team: cart, namespace: cart, " + chart + "}\ncart-web-x: {team: card, namespace: card, " + chart + "}\n" +
-			"card-web: {project: team-card, namespace: card, enabled: true, selector: {matchLabels: {tenant: shop}}, " + chart + "}\nplatform: {enabled: true, " + chart + "}\n",
+			"card-web: {project: team-card, namespace: card, enabled: true, selector: {matchLabels: {tenant: shop}}, " + chart + "}\nplatform: {team: card, namespace: card, " + chart + "}\n",
 		"workloads/defaults/workloads/cart-web/values.yaml": "from: platform\nkeep: true\n",
 		fleettest.Member("hub"):                             "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
 	}

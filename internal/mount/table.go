@@ -16,7 +16,7 @@ import (
 
 // Group is the group whose components are applications of teams. Mounts say nothing of other
 // groups.
-const Group = "workloads"
+const Group = team.Workloads
 
 const (
 	keyTeam    = "team"

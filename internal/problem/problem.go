@@ -85,6 +85,7 @@ const (
 	ForeignRepository  Reason = "foreign-repository"
 	IncompleteCatalog  Reason = "incomplete-catalog"
 	IncompleteRelease  Reason = "incomplete-release"
+	InvalidApp         Reason = "invalid-app"
 	InvalidApproval    Reason = "invalid-approval"
 	InvalidLabel       Reason = "invalid-label"
 	InvalidLayout      Reason = "invalid-layout"

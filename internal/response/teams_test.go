@@ -20,10 +20,16 @@ func teamFile(name, namespaces string) string {
 	return "name: " + name + "\ntenant: retail\nowners: [" + name + "]\nclusters: {matchLabels: {environment: prod}}\nnamespaces: [" + namespaces + "]\nrepositories: [\"https://git.example/" + name + "\"]\n"
 }
 
+// app is the catalog entry of an application of a team.
+func app(name, team, namespace string) string {
+	return fmt.Sprintf("%s: {enabled: true, team: %s, namespace: %s, chart: {repoURL: 'https://git.example/%s', path: '{{ .environment }}', version: v1}}\n", name, team, namespace, team)
+}
+
 // withTeams is the small fleet with a third member, of another tenant, and the team cart.
 func withTeams() fleettest.Tree {
 	return fleettest.Small().With(fleettest.Tree{
-		"fleet/layout.yaml":        "groups: {teams: {catalog: teams.yaml}}\n",
+		"fleet/layout.yaml":        "groups: {teams: {catalog: teams.yaml}, workloads: {catalog: apps.yaml}}\n",
+		"apps.yaml":                app("api", "cart", "cart") + app("safe", "vault", "vault"),
 		"teams.yaml":               "components: {team: {chart: {repoURL: r, path: charts/team, version: v1}}, team-project: {chart: {repoURL: r, path: charts/team-project, version: v1}, namespace: argocd}}\n",
 		"fleet/teams/cart.yaml":    teamFile("cart", "{name: cart, preset: small}"),
 		fleettest.Member("bank"):   "{clusterName: bank, tenant: bank, environment: prod}\n",
@@ -114,7 +120,7 @@ func TestNamespaceStaysWithTheTeamThatHasIt(t *testing.T) {
 // TestNamespaceOfAComponentIsNoTeams is T2 for the platform's namespaces.
 func TestNamespaceOfAComponentIsNoTeams(t *testing.T) {
 	files := withTeams().With(fleettest.Tree{
-		"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}, teams: {catalog: teams.yaml}}\n",
+		"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}, teams: {catalog: teams.yaml}, workloads: {catalog: apps.yaml}}\n",
 		"catalog.yaml":      "dns: {enabled: true, namespace: dns-system, " + fleettest.DNSChart + "}\n",
 	})
 	querytest.NoProblems(t, rebuild(t, nil, "r1", files))
@@ -164,6 +170,9 @@ func teamChanges() []change {
 		{"teams/tenants/retail/defaults/application-sets/teams.yaml", []string{"", "team: {values: {presets: {small: {quota: {pods: 1}}}}}\n", "team-cart: {enabled: false}\n", "team: {values: {team: x}}\n"}},
 		{"teams/defaults/application-sets/teams.yaml", []string{"", "team: {values: {keepNamespaces: false}}\nteam-project: {values: {ownerActions: [get]}}\n"}},
 		{"teams/defaults/teams/team-cart/values.yaml", []string{"", "commonLabels: {a: b}\n"}},
+		{"apps.yaml", []string{files["apps.yaml"], app("api", "cart", "vault"), app("api", "vault", "vault"), app("api", "nobody", "x"), "api: {}\n", "{}\n"}},
+		{"workloads/tenants/retail/defaults/application-sets/workloads.yaml", []string{"", "api: {enabled: false}\n", "safe: {enabled: true}\n", "api: {namespace: vault}\n", "api: {team: vault, project: vault}\n"}},
+		{"workloads/defaults/workloads/api/values.yaml", []string{"", "a: b\n"}},
 		{fleettest.Member("one"), []string{"", fleettest.Spoke("one", ""), fleettest.Spoke("one", "labels: {environment: x}\n"), "a: ["}},
 		{fleettest.Member("three"), []string{"", fleettest.Spoke("three", ""), "{clusterName: three, tenant: team-cart, environment: prod}\n"}},
 		{fleettest.Member("hub"), []string{files[fleettest.Member("hub")], "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: flux}\n"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,6 +25,10 @@ type Component struct {
 	Namespace                     string
 	// Manifests says that Path holds manifests, not a chart.
 	Manifests bool
+	// Team is the team of an application, a component of the group workloads.
+	Team string
+	// IsOff says that the levels switch it on, cluster by cluster.
+	IsOff bool
 }
 
 func (c Component) check(l *fleet.Layout) error {
@@ -50,7 +55,10 @@ func (c Component) entry(indent string) string {
 		b.WriteString(indent + strings.Repeat("  ", depth) + fmt.Sprintf(format, args...) + "\n")
 	}
 	line(0, "%s:", c.Name)
-	line(1, "enabled: true")
+	line(1, "enabled: %t", !c.IsOff)
+	if c.Team != "" {
+		line(1, "team: %s", scalar(c.Team))
+	}
 	if c.Manifests {
 		line(1, "kind: manifests")
 	}
@@ -95,7 +103,7 @@ func NewComponent(ctx context.Context, r Repository, c Component) (*Draft, error
 	d := &Draft{Files: map[string]string{}}
 	if was := before.File(file); was == nil {
 		d.Files[file] = catalog.ComponentsKey + ":\n" + c.entry("  ")
-	} else if d.Changed, d.Was, d.Is, err = c.added(was); err != nil {
+	} else if err := d.add(c, was); err != nil {
 		return nil, err
 	}
 	after, err := r.try(before, d)
@@ -138,21 +146,33 @@ func (c Component) file(st *fleetstate.State, l *fleet.Layout) (string, error) {
 	return "", failure.Usage([]string{nothingWritten}, "group %q has no catalog: name one in the layout, groups.%s.catalog", c.Group, c.Group)
 }
 
+// add adds the entry at the end of a catalog.
+func (d *Draft) add(c Component, file *snapshot.File) error {
+	is, err := c.added(file)
+	if err == nil {
+		d.Changes = append(d.Changes, Change{Path: file.Path, Was: string(file.Data), Is: is})
+	}
+	return err
+}
+
+// emptyComponents is the line of a catalog without an entry.
+var emptyComponents = regexp.MustCompile(`(?m)^components:[ \t]*\{\}[ \t]*$`)
+
 // added is a catalog with the entry at its end. It is read again: whatever else it says must be the
 // same.
-func (c Component) added(file *snapshot.File) (name, was, is string, err error) {
+func (c Component) added(file *snapshot.File) (is string, err error) {
 	refuse := func(why string) error {
 		return failure.Usage([]string{"add the entry by hand:\n" + c.entry("      "), nothingWritten}, "%s %s", file.Path, why)
 	}
 	doc, err := yamldoc.Parse(file.Path, file.Data)
 	if err != nil {
-		return "", "", "", failure.Findings(err, problem.InvalidYAML, problem.Pos{File: file.Path}, nothingWritten)
+		return "", failure.Findings(err, problem.InvalidYAML, problem.Pos{File: file.Path}, nothingWritten)
 	}
-	was = string(file.Data)
-	text := was
+	text := string(file.Data)
 	if !strings.HasSuffix(text, "\n") && text != "" {
 		text += "\n"
 	}
+	text = emptyComponents.ReplaceAllString(text, catalog.ComponentsKey+":")
 	entries := catalog.Entries(doc.Root)
 	switch {
 	case entries == nil && doc.Root.Get(catalog.ComponentsKey) == nil:
@@ -164,7 +184,7 @@ func (c Component) added(file *snapshot.File) (name, was, is string, err error) 
 	}
 	after, err := yamldoc.Parse(file.Path, []byte(is))
 	if err != nil {
-		return "", "", "", refuse("has a form to which no entry can be added")
+		return "", refuse("has a form to which no entry can be added")
 	}
 	rest := func(d *yamldoc.Doc) string {
 		e := catalog.Entries(d.Root)
@@ -179,9 +199,9 @@ func (c Component) added(file *snapshot.File) (name, was, is string, err error) 
 		return strings.TrimSpace(strings.TrimSuffix(string(out), "{}\n"))
 	}
 	if catalog.Entries(after.Root).Get(c.Name) == nil || rest(doc) != rest(after) {
-		return "", "", "", refuse("has a form to which no entry can be added")
+		return "", refuse("has a form to which no entry can be added")
 	}
-	return file.Path, was, is, nil
+	return is, nil
 }
 
 // clustersOf names the clusters that get the component.
@@ -198,6 +218,9 @@ func clustersOf(st *fleetstate.State, c Component) string {
 	slices.Sort(names)
 	if len(names) == 0 {
 		return "no cluster gets it yet\n"
+	}
+	if len(names) == 1 {
+		return "1 cluster gets it: " + names[0] + "\n"
 	}
 	return fmt.Sprintf("%d clusters get it: %s\n", len(names), problem.Truncate(strings.Join(names, ", "), 300))
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,8 +42,8 @@ type Repository struct {
 type Draft struct {
 	// Files are new files, by path.
 	Files map[string]string
-	// Changed is a file that gets another content, if any: its path, and both contents.
-	Changed, Was, Is string
+	// Changes are files that get another content, in the order in which they are written.
+	Changes []Change
 	// Warnings are findings that the fleet does not have without the files.
 	Warnings []problem.Problem
 	// Summary says what the files do, and Next what to do next, a line each.
@@ -49,6 +52,9 @@ type Draft struct {
 
 	folder string
 }
+
+// Change is a file of the repository with its content before and after.
+type Change struct{ Path, Was, Is string }
 
 // read is the fleet as it is, which may be empty, and its layout.
 func (r Repository) read(ctx context.Context) (*snapshot.Snapshot, *fleet.Layout, error) {
@@ -138,8 +144,8 @@ func with(s *snapshot.Snapshot, d *Draft) *snapshot.Snapshot {
 	for path, text := range d.Files {
 		files[path] = snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize)
 	}
-	if d.Changed != "" {
-		files[d.Changed] = snapshot.NewFile(d.Changed, []byte(d.Is), snapshot.MaxFileSize)
+	for _, c := range d.Changes {
+		files[c.Path] = snapshot.NewFile(c.Path, []byte(c.Is), snapshot.MaxFileSize)
 	}
 	return s.With(files)
 }
@@ -160,11 +166,11 @@ func (d *Draft) Write() error {
 		files[path] = []byte(text)
 	}
 	var err error
-	switch {
-	case d.Changed != "":
-		err = atomicfile.Change(d.folder, d.Changed, []byte(d.Was), []byte(d.Is))
-	default:
+	if len(files) > 0 {
 		err = atomicfile.CreateAll(d.folder, files)
+	}
+	if err == nil {
+		err = d.change()
 	}
 	var taken []string
 	for _, path := range d.paths() {
@@ -181,6 +187,25 @@ func (d *Draft) Write() error {
 	return nil
 }
 
+// change writes the changes one after the other. What fails takes back what was before it, and the
+// new files, so that nothing partial is left.
+func (d *Draft) change() error {
+	for i, c := range d.Changes {
+		err := atomicfile.Change(d.folder, c.Path, []byte(c.Was), []byte(c.Is))
+		if err == nil {
+			continue
+		}
+		for _, done := range d.Changes[:i] {
+			err = errors.Join(err, atomicfile.Change(d.folder, done.Path, []byte(done.Is), []byte(done.Was)))
+		}
+		for _, path := range d.paths() {
+			err = errors.Join(err, os.Remove(filepath.Join(d.folder, path)))
+		}
+		return err
+	}
+	return nil
+}
+
 // paths are the files that are new, sorted.
 func (d *Draft) paths() []string { return slices.Sorted(maps.Keys(d.Files)) }
 
@@ -190,8 +215,8 @@ func (d *Draft) Report() string {
 	for _, path := range d.paths() {
 		fmt.Fprintf(&b, "wrote %s\n", path)
 	}
-	if d.Changed != "" {
-		fmt.Fprintf(&b, "changed %s\n", d.Changed)
+	for _, c := range d.Changes {
+		fmt.Fprintf(&b, "changed %s\n", c.Path)
 	}
 	b.WriteString(d.Summary)
 	for i, line := range d.Next {
@@ -201,4 +226,23 @@ func (d *Draft) Report() string {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	return b.String()
+}
+
+// Print writes the files' contents; of several with their paths.
+func (d *Draft) Print(w io.Writer) error {
+	files := maps.Clone(d.Files)
+	for _, c := range d.Changes {
+		files[c.Path] = c.Is
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if len(files) > 1 {
+			if _, err := fmt.Fprintf(w, "--- %s\n", path); err != nil {
+				return err
+			}
+		}
+		if _, err := io.WriteString(w, files[path]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -48,7 +48,7 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 	}
 	was := string(file.Data)
 	lines := strings.SplitAfter(was, "\n")
-	d := &Draft{Files: map[string]string{}, Changed: file.Path, Was: was}
+	d := &Draft{Files: map[string]string{}}
 	if !strings.HasSuffix(was, "\n") {
 		lines[len(lines)-1] += "\n"
 	}
@@ -76,9 +76,11 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 	if err != nil {
 		return nil, err
 	}
-	if d.Is = strings.Join(lines, ""); d.Is == was {
+	is := strings.Join(lines, "")
+	if is == was {
 		return nil, failure.Usage([]string{nothingWritten}, "%s says so already", file.Path)
 	}
+	d.Changes = []Change{{Path: file.Path, Was: was, Is: is}}
 	st, err := r.try(before, d)
 	if err != nil {
 		return nil, err

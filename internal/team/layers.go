@@ -181,6 +181,9 @@ func (t *Team) chartValues(keys ...string) *yamldoc.Node {
 		none := at(t.root, &yamldoc.Node{Kind: yamldoc.List, Doc: doc})
 		fields = append(fields, yamldoc.Field{Key: key, Value: none, Line: none.Line, Column: none.Column})
 	}
+	if i := slices.IndexFunc(t.root.Fields, func(f yamldoc.Field) bool { return f.Key == keyCordoned }); i >= 0 && t.Cordoned {
+		fields = append(fields, t.root.Fields[i])
+	}
 	inner := at(t.root, yamldoc.NewMap(doc, fields...))
 	return at(t.root, yamldoc.NewMap(doc, yamldoc.Field{Key: valuesKey, Value: inner, Line: inner.Line, Column: inner.Column}))
 }

@@ -180,7 +180,7 @@ func conflict(team *Team, c claim, other *Team, theirs claim) problem.Problem {
 
 // Taken is the problem of a namespace of the platform's that a team of the member claims.
 func (s *Share) Taken(namespace, group, component string) []problem.Problem {
-	if s == nil || s.isHub {
+	if s == nil || s.isHub || group == Group || group == Workloads {
 		return nil
 	}
 	var out []problem.Problem
@@ -233,6 +233,23 @@ func (t *Table) Reaches(team *Team) bool {
 		}
 	}
 	return false
+}
+
+// Uncordoned are the problems of a table that lacks teams of an earlier one which were not
+// cordoned: somebody may still deploy there.
+func (t *Table) Uncordoned(before *Table) (out []problem.Problem) {
+	if before == nil {
+		return nil
+	}
+	for _, team := range before.Teams {
+		if t.Team(team.Name) == nil && !team.Cordoned && before.Reaches(team) {
+			out = append(out, problem.Problem{
+				Reason: problem.InvalidTeam, Severity: problem.Error, Pos: team.Pos, Subject: fmt.Sprintf("team %q", team.Name),
+				Found: "is removed and was not cordoned", Expected: "a commit before with " + keyCordoned + ": true", Hints: []string{"docs/how-to/onboard-a-team.md#remove-a-team"},
+			})
+		}
+	}
+	return out
 }
 
 // Has reports whether a component is a team.

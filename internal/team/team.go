@@ -25,6 +25,8 @@ const (
 	maxName = 63 - len(componentPrefix)
 
 	kind = "Team"
+
+	keyCordoned = "cordoned"
 )
 
 // Team is one team file.
@@ -36,6 +38,8 @@ type Team struct {
 	Problems []problem.Problem
 	// Digest is the file's.
 	Digest string
+	// Cordoned says that the team gets nothing new; what it has stays.
+	Cordoned bool
 
 	selector   labels.Selector
 	namespaces []claim
@@ -92,7 +96,7 @@ type parser struct {
 }
 
 func (p parser) parse() {
-	p.m.Known("apiVersion", "kind", "name", "tenant", "owners", "viewers", "clusters", "namespaces", "repositories", "deniedKinds")
+	p.m.Known("apiVersion", "kind", "name", "tenant", "owners", "viewers", "clusters", "namespaces", "repositories", "deniedKinds", keyCordoned)
 	p.m.Const("apiVersion", fleet.APIVersion)
 	p.m.Const("kind", kind)
 	if declared := p.required("name"); declared != "" && declared != p.t.Name {
@@ -111,6 +115,7 @@ func (p parser) parse() {
 	p.namespaces()
 	p.repositories()
 	p.deniedKinds()
+	p.t.Cordoned = p.m.Bool(keyCordoned, false)
 }
 
 func (p parser) fail(n *yamldoc.Node, reason problem.Reason, subject, found, expected string, hints ...string) {

@@ -19,7 +19,7 @@ import (
 var groups = []string{"addons", "fleet", "monitoring", "resources"} // not teams, whose entries speak for team files
 
 // fleetGroups are the groups of this repository's fleet.
-var fleetGroups = append([]string{"teams"}, groups...)
+var fleetGroups = append([]string{"teams", "workloads"}, groups...)
 
 // entry is what a test reads of a catalog's component.
 type entry struct {
@@ -136,7 +136,7 @@ func TestCatalogTemplates(t *testing.T) {
 	bare := factsOf(map[string]any{})
 	full := factsOf(map[string]any{
 		"aws_cluster_name": "eks-prod-1", "aws_region": "eu-central-1", "aws_vpc_id": "vpc-1", "karpenter_sqs_queue_name": "queue-1",
-		"argocd_domain": "argocd.example.com",
+		"argocd_domain": "argocd.example.com", "fleet_repo_url": "https://git.example.com/fleet",
 	})
 	for _, group := range groups {
 		for name, e := range entries(t, group) {

@@ -94,9 +94,12 @@ func TestFleet(t *testing.T) {
 				got := map[string]deployed{}
 				for _, release := range generate(t, a, rootSets(t, filepath.Join(repo, "fleet/bootstrap", hub, group+".yaml"))[0]) {
 					for _, app := range releaseApplications(t, a, release, owner) {
-						s := app.Spec.GetSource()
-						rendersHere(t, s)
-						got[app.Name] = deployed{app.Name, app.Spec.Destination.Name, app.Spec.Destination.Namespace, s.Chart, s.Path, s.TargetRevision, s.Helm.Values}
+						s, values := app.Spec.GetSource(), "{}\n" // those of a folder of manifests
+						if s.Helm != nil {
+							rendersHere(t, s)
+							values = s.Helm.Values
+						}
+						got[app.Name] = deployed{app.Name, app.Spec.Destination.Name, app.Spec.Destination.Namespace, s.Chart, s.Path, s.TargetRevision, values}
 					}
 				}
 				want := direct(t, state, hub, group)

@@ -23,7 +23,7 @@ type set struct {
 }
 
 // groups are those of the fleet.
-var groups = []string{"addons", "fleet", "monitoring", "resources", "teams"}
+var groups = []string{"addons", "fleet", "monitoring", "resources", "teams", "workloads"}
 
 // asking is the name that flows ask under, as if of an ApplicationSet.
 const asking = "e2e"

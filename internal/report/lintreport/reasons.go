@@ -21,6 +21,7 @@ var summaries = map[problem.Reason]string{
 	problem.ForeignRepository:  "An Application of the bootstrap reads a folder of this repository from another one.",
 	problem.IncompleteCatalog:  "A component is switched on without complete chart coordinates.",
 	problem.IncompleteRelease:  "A release does not say where its chart is.",
+	problem.InvalidApp:         "An application has no team, or is outside of its team's clusters, namespaces, project or repositories.",
 	problem.InvalidApproval:    "An approval of removals cannot be read, is valid for too long, or names what the fleet does not have.",
 	problem.InvalidLabel:       "A label or annotation that Kubernetes would refuse.",
 	problem.InvalidLayout:      "The layout file cannot be used.",
