@@ -116,6 +116,7 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	c := &comparison{plan: plan.Compare(base, head, requestedBy(p.hubs(base, before, q.Hub), hubs)), fleet: head.Fleet, before: base, after: head, dryRun: guard.DryRun(base, head, time.Now())}
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
 	c.head = append(missingCatalogs(head, before, after, q.Hub), warnings...)
+	c.head = append(c.head, head.Resolver().Teams().Uncordoned(base.Resolver().Teams())...)
 	cache := &expand.RenderCache{}
 	baseRemote, headRemote := p.remotes(base, before, cache)
 	for _, hub := range head.Fleet.Hubs() {

@@ -149,6 +149,43 @@ func TestTeamKeepsItsBounds(t *testing.T) {
 	rendering{}.fails(t, "clusters", teamChart, strings.Replace(values, "name: a,", "name: a, clusters: [x],", 1))
 }
 
+// TestCordonedTeamGetsNothingNew: with `cordoned: true` nothing new is made in the namespaces, but
+// for pods, and Argo CD syncs nothing of the team, by hand neither.
+func TestCordonedTeamGetsNothingNew(t *testing.T) {
+	const team = "team: {name: a, tenant: t, owners: [o], viewers: [v], cordoned: true, namespaces: [{name: one, preset: small}, {name: two, preset: isolated}]"
+	quotas := map[string]int{}
+	for _, quota := range all[*corev1.ResourceQuota](rendering{}.objects(t, teamChart, team+"}\n")) {
+		if quota.Name != "team-cordon" {
+			continue
+		}
+		for resource, limit := range quota.Spec.Hard {
+			if limit.Value() != 0 || resource == corev1.ResourcePods {
+				t.Errorf("%s: %s is limited to %s", quota.Namespace, resource, limit.String())
+			}
+			quotas[quota.Namespace]++
+		}
+	}
+	if quotas["one"] < 8 || quotas["two"] < 8 {
+		t.Errorf("quotas %v", quotas)
+	}
+	project := projectOf(t, team+", clusters: [c], repositories: ['https://git/a']}\n")
+	for _, isManual := range []bool{true, false} {
+		if can, err := project.Spec.SyncWindows.Matches(&v1alpha1.Application{}).CanSync(isManual); can || err != nil {
+			t.Errorf("by hand %t: can sync: %t, %v", isManual, can, err)
+		}
+	}
+	for _, role := range project.Spec.Roles {
+		for _, policy := range role.Policies {
+			if fields := strings.Split(policy, ", "); fields[3] != "get" {
+				t.Errorf("policy %q", policy)
+			}
+		}
+	}
+	if open := projectOf(t, strings.Replace(team, "cordoned: true, ", "", 1)+", clusters: [c], repositories: ['https://git/a']}\n"); len(open.Spec.SyncWindows) > 0 {
+		t.Error("a team that is not cordoned has sync windows")
+	}
+}
+
 // TestTeamsNeedNoCatalogInTheChart: the entry that the releases view hands out is enough for a
 // team's ApplicationSet, and its query's base leaves it to the team's file where the team is.
 func TestTeamsNeedNoCatalogInTheChart(t *testing.T) {
