@@ -1,6 +1,7 @@
 package charts_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -151,8 +152,9 @@ func TestProjectsPermitTheFleet(t *testing.T) {
 	url, state := newEngine(t)
 	a := newArgoCD(t, url)
 	for _, hub := range []string{"hub-eu", "hub-us"} {
-		projects := projectsOf(t, hub)
+		_, projects := enforcer(t, state, hub)
 		used := map[string]bool{}
+		teams := map[string]string{"checkout-api": "team-checkout", "storefront-web": "team-storefront"}
 		check := func(app v1alpha1.Application, want string) {
 			t.Helper()
 			project, ok := projects[app.Spec.Project]
@@ -202,7 +204,7 @@ func TestProjectsPermitTheFleet(t *testing.T) {
 			for _, release := range root(group) {
 				check(release, "platform")
 				for _, app := range releaseApplications(t, a, release, map[string]string{}) {
-					check(app, tenantOf[app.Spec.Destination.Name])
+					check(app, cmp.Or(teams[app.Labels["argosy.dev/component"]], tenantOf[app.Spec.Destination.Name]))
 				}
 			}
 		}
