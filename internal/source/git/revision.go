@@ -46,9 +46,6 @@ func (r *Repository) revision(ctx context.Context, dir, rev string) (*snapshot.S
 	if err != nil {
 		return nil, err
 	}
-	if commit == "" {
-		commit = r.commit(ctx, rev)
-	}
 	if commit != "" {
 		return r.load(ctx, commit)
 	}
@@ -67,8 +64,7 @@ func (r *Repository) partial(ctx context.Context) bool {
 // adopt takes a local repository for the mirror, to be read alone. Git would fetch what a partial
 // clone lacks, by the commands that the repository's own configuration names: it may be somebody
 // else's, so no server is asked. (Git before 2.45 knows GIT_NO_LAZY_FETCH not, but does nothing
-// without an allowed protocol.) The commit is that of a revision, if the same process of Git finds
-// it: there are hundreds in the tests.
+// without an allowed protocol.) The commit is that of a revision, empty if there is none.
 func (r *Repository) adopt(ctx context.Context, dir, rev string) (commit string, _ error) {
 	r.env = append(r.env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
 	abs, err := filepath.Abs(dir)
@@ -84,7 +80,7 @@ func (r *Repository) adopt(ctx context.Context, dir, rev string) (commit string,
 	}
 	if IsBareRepository(abs) {
 		r.mirror = abs
-		return "", nil
+		return r.commit(ctx, rev), nil
 	}
 	where := []string{"-C", abs, "rev-parse", "--absolute-git-dir", "--show-prefix"}
 	out, err := r.output(ctx, 64<<10, append(slices.Clone(where), "--verify", "--quiet", "--end-of-options", rev+"^{commit}")...)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,13 +36,11 @@ func (r *Repository) acceptMissing(ids []string) error {
 	for _, id := range listed {
 		known[id] = true
 	}
-	var more []string
-	for _, id := range ids {
-		if !known[id] {
-			known[id] = true
-			more = append(more, id)
-		}
-	}
+	more := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		isKnown := known[id]
+		known[id] = true
+		return isKnown
+	})
 	switch {
 	case len(more) == 0:
 		return nil
