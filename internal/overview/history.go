@@ -164,13 +164,13 @@ const (
 // compare compares a cluster of two states, nil where it is not there.
 func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clusterChange {
 	var out clusterChange
-	cellOf := func(x *Index, r *row, name Component) (Cell, bool) {
+	cellOf := func(x *Index, r *row, name Component) Cell {
 		at, known := x.column[name]
 		if r == nil || !known {
-			return Cell{}, false
+			return Cell{}
 		}
-		d, ok := x.of(*r, at)
-		return Cell{State: d.state, Version: d.version(), Release: d.release}, ok
+		d, _ := x.of(*r, at)
+		return Cell{State: d.state, Version: d.version(), Release: d.release}
 	}
 	var names []Component
 	for _, side := range []struct {
@@ -199,8 +199,7 @@ func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clus
 	slices.SortFunc(names, Component.compare)
 	unlooked := false
 	for _, name := range names {
-		a, _ := cellOf(before, was, name)
-		b, _ := cellOf(after, is, name)
+		a, b := cellOf(before, was, name), cellOf(after, is, name)
 		change := ComponentChange{Component: name, Before: a, After: b, Values: []ChangedValue{}}
 		if a.State == explain.Deployed && b.State == explain.Deployed {
 			if *resolved++; *resolved > maxResolved {

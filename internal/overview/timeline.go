@@ -190,12 +190,13 @@ func (h *History) Step(scope Scope, f Filter, base, head string) (Step, error) {
 		return out, nil
 	}
 	// The newest first: the head is before the base.
-	to, from := 0, 1
+	var to int
 	var err error
 	if head != "" {
 		to, err = revisionAt(out.Revisions, head)
 	}
-	if from = to + 1; base != "" && err == nil {
+	from := to + 1
+	if base != "" && err == nil {
 		from, err = revisionAt(out.Revisions, base)
 	}
 	switch {
