@@ -24,6 +24,7 @@ func TestHowTos(t *testing.T) {
 }
 
 func runHowTo(t *testing.T, name string) {
+	t.Helper()
 	page, err := filepath.Abs("../../docs/how-to/" + name + ".md")
 	if err != nil {
 		t.Fatal(err)
