@@ -64,8 +64,8 @@ func (a *advance) depart() {
 		return
 	}
 	a.log.Newest = Train{Number: a.log.Newest.Number + 1, Revision: a.facts.Newest}
-	recent := append(a.log.Recent, a.log.Newest)
-	a.log.Recent = recent[max(0, len(recent)-maxRecent):]
+	a.log.Recent = append(a.log.Recent, a.log.Newest)
+	a.log.Recent = a.log.Recent[max(0, len(a.log.Recent)-maxRecent):]
 }
 
 // addRings gives a ring that is new in the policy the oldest train of all rings, and forgets the

@@ -44,6 +44,7 @@ type simulated struct {
 }
 
 func newWorld(t *testing.T, seed uint64, text string, perRing int) *world {
+	t.Helper()
 	w := &world{
 		t: t, policy: policy(t, text), random: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC),
 		newest: 1, members: map[string]*simulated{}, bad: map[int]bool{}, passed: map[string]map[string]bool{}, since: map[string]time.Time{},

@@ -56,10 +56,7 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 	case c.Pause:
 		lines = setTop(lines, "paused", "true")
 	case c.Resume:
-		lines = setTop(lines, "paused", "false")
-		if lines, err = c.withoutPins(lines); err != nil {
-			return nil, err
-		}
+		lines = c.withoutPins(setTop(lines, "paused", "false"))
 	case c.Approval != nil:
 		a := c.Approval
 		text := fmt.Sprintf("{ring: %s, revision: %s, expires: %s", a.Ring, strconv.Quote(a.Revision), a.Expires)
@@ -69,9 +66,8 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 		lines, err = addItem(lines, "approvals", text+", reason: "+strconv.Quote(a.Reason)+"}", file.Path)
 	default:
 		p := c.Pin
-		if lines, err = (RolloutChange{Ring: p.Ring}).withoutPins(lines); err == nil {
-			lines, err = addItem(lines, "pins", fmt.Sprintf("{ring: %s, revision: %s, reason: %s}", p.Ring, strconv.Quote(p.Revision), strconv.Quote(p.Reason)), file.Path)
-		}
+		lines = RolloutChange{Ring: p.Ring}.withoutPins(lines)
+		lines, err = addItem(lines, "pins", fmt.Sprintf("{ring: %s, revision: %s, reason: %s}", p.Ring, strconv.Quote(p.Revision), strconv.Quote(p.Reason)), file.Path)
 	}
 	if err != nil {
 		return nil, err
@@ -161,7 +157,7 @@ func addItem(lines []string, key, item, file string) ([]string, error) {
 		}
 		indent := "  "
 		if i+1 < len(lines) && strings.HasPrefix(strings.TrimLeft(lines[i+1], " "), "- ") {
-			indent = lines[i+1][:strings.Index(lines[i+1], "-")]
+			indent, _, _ = strings.Cut(lines[i+1], "-")
 		}
 		return slices.Insert(lines, i+1, indent+"- "+item+"\n"), nil
 	}
@@ -169,7 +165,7 @@ func addItem(lines []string, key, item, file string) ([]string, error) {
 }
 
 // withoutPins removes the pins of the ring, or of all, that stand on a line of their own.
-func (c RolloutChange) withoutPins(lines []string) ([]string, error) {
+func (c RolloutChange) withoutPins(lines []string) []string {
 	var out []string
 	inPins, left, at := false, 0, -1
 	for _, line := range lines {
@@ -189,5 +185,5 @@ func (c RolloutChange) withoutPins(lines []string) ([]string, error) {
 	if at >= 0 && left == 0 && strings.TrimSpace(out[at]) == "pins:" {
 		out = slices.Delete(out, at, at+1)
 	}
-	return out, nil
+	return out
 }
