@@ -33,7 +33,9 @@ func (s Set) File() ([]byte, error) {
 		all := items(s.applications.sorted, "")
 		if s.health { // where it is known, each says it
 			for i, a := range s.applications.sorted {
-				all[i].(map[string]any)["healthy"] = a.Healthy //nolint:forcetypeassert // by items
+				if item, is := all[i].(map[string]any); is {
+					item["healthy"] = a.Healthy
+				}
 			}
 		}
 		root["applications"] = all
