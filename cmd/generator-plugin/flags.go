@@ -28,6 +28,8 @@ type flags struct {
 	server.Options // its own flags, then what the others open
 	repository     git.Options
 	gitSocket      string
+	// mountCredentials are the folders of the credentials that the layout's mounts name.
+	mountCredentials []string
 
 	stateDir, stateIn, stateNamespace, stateKeys string
 	facts, namespace, kubeconfig                 string
@@ -85,6 +87,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	registerGit(fs, &f.repository)
 	fs.DurationVar(&f.repository.Interval, "interval", time.Minute, "how often a Git source is polled")
 	fs.StringVar(&f.gitSocket, "git-socket", "", "`socket` of generator-plugin git, which runs Git in the service's place: with the same --source and --ref, its own credentials and its own --state-dir")
+	fs.StringArrayVar(&f.mountCredentials, "mount-credentials", nil, "credentials that a mount of the layout names, a folder as --git-credentials: `NAME=DIR`, may be repeated; with --git-socket they are those of generator-plugin git")
 	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and the last accepted snapshot and responses; without it, all are lost")
 	fs.StringVar(&f.stateIn, "state", "", "where the last accepted snapshot, responses and facts are stored: kubernetes, in ConfigMaps that replicas share, or a `folder`, as --state-dir; default: --state-dir")
 	fs.StringVar(&f.stateNamespace, "state-namespace", "", "`namespace` of these ConfigMaps, with --state kubernetes; default: the pod's own")
@@ -175,6 +178,8 @@ func (f *flags) validate() error {
 		return fmt.Errorf("--interval %s; expected more than nothing", f.repository.Interval)
 	case f.gitSocket != "" && !git.IsURL(f.repository.Location):
 		return errors.New("--git-socket needs the URL of a Git repository as --source")
+	case f.gitSocket != "" && len(f.mountCredentials) > 0:
+		return errors.New("--mount-credentials are for the process that runs Git: give them to generator-plugin git, not beside --git-socket")
 	case f.gitSocket != "" && f.repository.Credentials+f.repository.Signers != "":
 		return errors.New("--git-credentials and --source-signers are for generator-plugin git, where the service has a --git-socket")
 	}
@@ -204,6 +209,7 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 	if err := f.state(&o); err != nil {
 		return o, err
 	}
+	o.Mounts = f.openMount
 	o.Source, err = f.openSource()
 	return o, err
 }

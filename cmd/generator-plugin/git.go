@@ -18,6 +18,8 @@ type gitFlags struct {
 	repository git.Options
 	socket     string
 	log        logFlags
+	// mounts are repositories that the fleet's layout mounts, mountCredentials their folders.
+	mounts, mountCredentials []string
 }
 
 // newGitCommand makes the command.
@@ -44,6 +46,8 @@ func newGitCommand(f *gitFlags, serve func(context.Context) error) *cobra.Comman
 	registerGit(fs, &f.repository)
 	fs.StringVar(&f.repository.StateDir, "state-dir", "", "`folder` of the Git mirror; without it, the mirror is made anew at each start")
 	fs.StringVar(&f.socket, "socket", "", "unix `socket` to listen on (required); who can open it can read the repository")
+	fs.StringArrayVar(&f.mounts, "mount", nil, "a repository that the layout mounts: `PATH=URL`, with #REF if it is not main; may be repeated")
+	fs.StringArrayVar(&f.mountCredentials, "mount-credentials", nil, "the credentials of a mount, as --git-credentials: `PATH=DIR`, may be repeated")
 	f.log.register(fs)
 	return cmd
 }
@@ -55,6 +59,11 @@ func (f *gitFlags) serve(ctx context.Context, stderr io.Writer) (err error) {
 			return fmt.Errorf("--state-dir: %w", err)
 		}
 	}
+	stop, err := f.serveMounts(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	repository, err := git.New(f.repository)
 	if err != nil {
 		return err

@@ -241,7 +241,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 	if err := c.account.Exceeded(); err != nil { // by its catalogs
 		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
-	out := c.Attribute(b.mounts.Unknown(c.Member, b.Snapshot))
+	var out []problem.Problem
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)

@@ -22,7 +22,7 @@ func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.mounts, b.mounts.Hidden(main)
+	return b.mounts, nil
 }
 
 // changedMounts goes through the members that mounts concern, if other ones are unknown now.

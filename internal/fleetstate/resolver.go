@@ -78,6 +78,9 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 		return nil, err
 	}
 	g.mounts = mount.NewTable(g.Fleet, g.Catalogs, g.teams, g.Documents)
+	if err := g.mounts.Hidden(s.Main()); err != nil {
+		return nil, err
+	}
 	return g, nil
 }
 

@@ -164,7 +164,7 @@ func (t *Table) Problems() (out []problem.Problem) {
 // Hidden are the problems of files that the fleet repository has below the path of a mount.
 func (t *Table) Hidden(main *snapshot.Snapshot) error {
 	var out problem.List
-	for _, s := range t.Scopes {
+	for _, s := range t.scopes() {
 		if own := main.Under(s.Path); len(own) > 0 {
 			out = append(out, problem.Problem{
 				Reason: problem.InvalidLayout, Severity: problem.Error, Pos: s.Pos, Subject: fmt.Sprintf("mount %q", s.Path),
@@ -193,15 +193,22 @@ func (s *Scope) Unread(severity problem.Severity, why, hint string) problem.Prob
 	return p
 }
 
-// Unknown are the mounts of a member of which nothing is known: it must not look as if it had
-// nothing of them (G1).
-func (t *Table) Unknown(m *fleet.Member, in *snapshot.Snapshot) (out []problem.Problem) {
-	for _, s := range t.Of(m, Group) {
+// Unknown are the mounts of a member's group of which nothing is known: it must not look as if it
+// had nothing of them (G1).
+func (t *Table) Unknown(m *fleet.Member, group string, in *snapshot.Snapshot) (out []problem.Problem) {
+	for _, s := range t.Of(m, group) {
 		if p, ok := in.Part(s.Path); ok && p.Unknown {
 			out = append(out, s.Unread(problem.Error, "", "the members of the team wait until the mount can be read"))
 		}
 	}
 	return out
+}
+
+func (t *Table) scopes() []*Scope {
+	if t == nil {
+		return nil
+	}
+	return t.Scopes
 }
 
 // SameUnknown reports whether the same mounts of two snapshots are unknown.

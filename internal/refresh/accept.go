@@ -29,8 +29,8 @@ func (r *Refresher) accept(newest polled) decision {
 		r.acceptFirst(newest, known, synced, &out)
 	} else {
 		s := r.serving.snapshot
-		if newest.snapshot != nil && newest.snapshot.Revision != s.Revision {
-			s = newest.snapshot
+		if newest.snapshot != nil && newest.snapshot.Revision != s.Main().Revision {
+			s = r.withMounts(newest.snapshot, s.Parts(), false)
 		}
 		if !synced {
 			known = r.serving.facts // they were complete once
@@ -64,8 +64,8 @@ func (r *Refresher) acceptFirst(newest polled, known facts.Set, synced bool, out
 	if r.restored != nil {
 		if c, problems := r.restoredCandidate(known); len(problems) == 0 {
 			r.serving, out.swapped, r.lastKnownGood, r.holds = c, true, nil, nil
-			if newest.snapshot != nil && newest.snapshot.Revision != r.restored.Revision {
-				r.acceptNext(newest.snapshot, known, out)
+			if newest.snapshot != nil && newest.snapshot.Revision != r.restored.Main().Revision {
+				r.acceptNext(r.withMounts(newest.snapshot, r.restored.Parts(), false), known, out)
 			}
 			return
 		}
@@ -74,7 +74,7 @@ func (r *Refresher) acceptFirst(newest polled, known facts.Set, synced bool, out
 			return
 		}
 	}
-	c, problems := r.candidate(newest.snapshot, known)
+	c, problems := r.candidate(r.withMounts(newest.snapshot, r.restored.Parts(), r.restored == nil), known)
 	if len(problems) > 0 {
 		refusal := refusalOf(Commit, newest.snapshot.Revision, problems)
 		out.refused = append(out.refused, refusal)

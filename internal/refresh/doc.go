@@ -37,4 +37,7 @@
 //  11. Before a candidate is published, Options.Judge names the tenants of which it would remove
 //     more than it may. Their members are held on their last known good snapshots (G11). The store
 //     keeps which, and replicas agree on it as on rule 10.
+//  12. A mount's commit is accepted upon a published state, and only if it brings no new error and
+//     holds no tenant. Otherwise the mount stays as it is (U2), and Status says since when. The
+//     saved snapshot holds the mounts' files.
 package refresh

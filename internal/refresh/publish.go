@@ -22,6 +22,7 @@ func (r *Refresher) publish(d decision, began time.Time) []Refusal {
 		next.Quarantined = quarantined(r.serving.state, r.o.Hub, before.Quarantined, began)
 	}
 	next.Waiting, next.Refused = d.waiting, d.refused
+	next.Mounts = r.mountStatus(before.Mounts, began)
 	for i := range next.Refused {
 		next.Refused[i].Since = began
 		for _, old := range before.Refused {
@@ -33,7 +34,7 @@ func (r *Refresher) publish(d decision, began time.Time) []Refusal {
 	if next.Ready() && len(next.Refused) == 0 {
 		next.LastSuccess = r.o.Now()
 	}
-	r.log(before, next, d.swapped)
+	r.log(before, next, d.swapped, began)
 
 	r.mu.Lock()
 	if d.swapped {
@@ -55,7 +56,7 @@ func (r *Refresher) notify() {
 // maxLogged bounds the members that one reconciliation logs.
 const maxLogged = 10
 
-func (r *Refresher) log(before, next Status, swapped bool) {
+func (r *Refresher) log(before, next Status, swapped bool, began time.Time) {
 	if swapped {
 		st := r.serving.state
 		r.o.Logger.Info("serving", "revision", next.Revision, "source", next.Source, "hub", r.o.Hub,
@@ -77,6 +78,11 @@ func (r *Refresher) log(before, next Status, swapped bool) {
 	}
 	if logged > maxLogged {
 		r.o.Logger.Warn("quarantined", "moreMembers", logged-maxLogged, "serving", next.Revision)
+	}
+	for _, m := range next.Mounts {
+		if m.IsStale() && m.Since.Equal(began) {
+			r.o.Logger.Warn("stale mount", "mount", m.Path, "repository", m.Repository, "reason", m.Reason, "problem", m.Problem, "serving", m.Revision)
+		}
 	}
 	for _, n := range next.Refused {
 		known := false

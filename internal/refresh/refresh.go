@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -26,6 +27,9 @@ type Options struct {
 	Facts FactsProvider
 	// Hub is the hub whose errors make a revision refused; empty means all.
 	Hub string
+	// Mounts opens the repositories that the layout mounts; default none can be read. The Refresher
+	// closes them.
+	Mounts func(fleet.Mount) (source.Source, error)
 	// Judge holds tenants (G11); default none is held.
 	Judge Judge
 	// Store keeps what a restart goes on from; without it, a restart accepts what the source has.
@@ -80,6 +84,7 @@ type Refresher struct {
 	restored      *snapshot.Snapshot
 	lastKnownGood fleetstate.LastKnownGood
 	holds         []fleetstate.Hold
+	mounts        *mounts
 }
 
 // defaultPatience is less than a probe of Kubernetes waits before it gives up a pod.
@@ -106,6 +111,11 @@ func New(o Options) (*Refresher, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Mounts == nil {
+		o.Mounts = func(m fleet.Mount) (source.Source, error) {
+			return nil, &source.Error{Reason: source.InvalidOptions, Source: m.URL, Detail: "the service reads no mounts"}
+		}
+	}
 	if o.Observe == nil {
 		o.Observe = func(Outcome) {}
 	}
@@ -114,6 +124,7 @@ func New(o Options) (*Refresher, error) {
 		o: o, trigger: trigger.New(), changed: make(chan struct{}),
 		status: Status{Source: o.Source.String(), Waiting: waitingForSource(o.Source)},
 	}
+	r.mounts = &mounts{open: o.Mounts, fire: r.trigger.Fire, readers: map[fleet.Mount]*mountReader{}, refused: map[string]refusedMount{}}
 	if o.Store != nil {
 		r.checkpoint = newCheckpoint(o.Store)
 		r.status.Store = o.Store.String()
@@ -145,6 +156,7 @@ func (r *Refresher) Stop() error {
 		r.cancel()
 	}
 	r.running.Wait()
+	r.mounts.close()
 	return r.o.Source.Close()
 }
 
@@ -156,7 +168,7 @@ func (r *Refresher) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.status
-	s.Refused, s.Quarantined = slices.Clone(s.Refused), slices.Clone(s.Quarantined)
+	s.Refused, s.Quarantined, s.Mounts = slices.Clone(s.Refused), slices.Clone(s.Quarantined), slices.Clone(s.Mounts)
 	if l, ok := r.o.Source.(poller); ok && s.Ready() && len(s.Refused) == 0 && l.Polled().After(s.LastSuccess) {
 		s.LastSuccess = l.Polled()
 	}
@@ -176,6 +188,7 @@ func (r *Refresher) Changed() <-chan struct{} {
 // Trigger makes source and facts poll now. It does not wait.
 func (r *Refresher) Trigger() {
 	r.o.Source.Refresh()
+	r.mounts.refresh()
 	r.o.Facts.Refresh()
 }
 
@@ -235,6 +248,13 @@ func (r *Refresher) reconcile(ctx context.Context) {
 	newest := r.newest
 	r.mu.Unlock()
 	d := r.accept(newest)
+	switch {
+	case r.serving == nil:
+	case d.swapped:
+		r.trigger.Fire() // mounts are judged upon what is served
+	default:
+		r.acceptMounts(ctx, &d)
+	}
 	agree := d.swapped && r.o.Store != nil && r.o.Store.Shared() && r.servesLastKnownGood()
 	if agree {
 		if theirs := r.writeCheckpoint(ctx); theirs != nil {

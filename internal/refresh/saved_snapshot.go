@@ -28,6 +28,10 @@ const (
 	problemKey  = "ARGOSY.problem"
 	digestKey   = "ARGOSY.digest"
 	folderKey   = "ARGOSY.folder" // marks a folder that cannot be read
+	// partsKey lists the mounts whose files are among the others, and mainKey is the revision of
+	// the fleet repository alone.
+	partsKey = "ARGOSY.parts"
+	mainKey  = "ARGOSY.main"
 )
 
 // snapshotRecord names the record of a revision.
@@ -40,7 +44,14 @@ func snapshotRecord(revision string) string {
 func Archive(s *snapshot.Snapshot) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	failed := w.WriteHeader(&tar.Header{Name: "revision", PAXRecords: map[string]string{revisionKey: s.Revision}})
+	about := map[string]string{revisionKey: s.Revision}
+	var failed error
+	if parts := s.Parts(); len(parts) > 0 {
+		list, err := json.Marshal(parts)
+		failed = err
+		about[partsKey], about[mainKey] = string(list), s.Main().Revision
+	}
+	failed = errors.Join(failed, w.WriteHeader(&tar.Header{Name: "revision", PAXRecords: about}))
 	for _, file := range s.FilesUnder("") {
 		head := &tar.Header{Name: file.Path, Mode: 0o600, Size: int64(len(file.Data))}
 		if file.Err != nil {
@@ -61,47 +72,59 @@ func Archive(s *snapshot.Snapshot) ([]byte, error) {
 
 // Unarchive reads what Archive has written of a revision; anything else is damaged.
 func Unarchive(revision string, data []byte) (*snapshot.Snapshot, error) {
-	files, err := readArchive(revision, data)
+	files, about, err := readArchive(revision, data)
 	if err != nil {
 		return nil, &state.Damaged{Record: snapshotRecord(revision), Why: err.Error()}
 	}
-	return snapshot.New(revision, files), nil
+	if about[partsKey] == "" {
+		return snapshot.New(revision, files), nil
+	}
+	var parts []snapshot.Part
+	if err := json.Unmarshal([]byte(about[partsKey]), &parts); err != nil {
+		return nil, &state.Damaged{Record: snapshotRecord(revision), Why: err.Error()}
+	}
+	s := snapshot.Split(about[mainKey], files, parts)
+	if s.Revision != revision {
+		return nil, &state.Damaged{Record: snapshotRecord(revision), Why: "its mounts are others"}
+	}
+	return s, nil
 }
 
-func readArchive(revision string, data []byte) (map[string]*snapshot.File, error) {
+// readArchive also returns what the first entry says of the whole.
+func readArchive(revision string, data []byte) (map[string]*snapshot.File, map[string]string, error) {
 	in := bytes.NewReader(data)
 	r := tar.NewReader(in)
-	head, err := r.Next()
+	about, err := r.Next()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if head.PAXRecords[revisionKey] != revision {
-		return nil, errors.New("it is of another revision")
+	if about.PAXRecords[revisionKey] != revision {
+		return nil, nil, errors.New("it is of another revision")
 	}
 	files, last := map[string]*snapshot.File{}, ""
 	for {
 		head, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return files, nil
+			return files, about.PAXRecords, nil
 		}
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		case !fs.ValidPath(strings.ToValidUTF8(head.Name, "?")): // Git has paths in any encoding
-			return nil, fmt.Errorf("%q is no path of a repository", head.Name)
+			return nil, nil, fmt.Errorf("%q is no path of a repository", head.Name)
 		case head.Name <= last || head.Typeflag != tar.TypeReg || head.Size > int64(in.Len()):
-			return nil, fmt.Errorf("%q is listed twice, out of order, cut off or no file", head.Name)
+			return nil, nil, fmt.Errorf("%q is listed twice, out of order, cut off or no file", head.Name)
 		}
 		last = head.Name
 		content := make([]byte, head.Size)
 		if _, err := io.ReadFull(r, content); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		file := snapshot.NewFile(head.Name, content, head.Size)
 		if why, is := head.PAXRecords[problemKey]; is {
 			var p problem.Problem
 			if err := json.Unmarshal([]byte(why), &p); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			file = &snapshot.File{Path: head.Name, Digest: head.PAXRecords[digestKey], Err: p, Folder: head.PAXRecords[folderKey] != ""}
 		}

@@ -99,6 +99,8 @@ type Status struct {
 	Refused []Refusal
 	// Quarantined are the members of Options.Hub with errors in Revision, by hub and name.
 	Quarantined []Quarantined
+	// Mounts are the repositories that the served layout mounts, by path.
+	Mounts []Mount
 	// Store names the place of what a restart goes on from, "" without one. StoreProblem is what of
 	// it cannot be used or written.
 	Store, StoreProblem string

@@ -33,6 +33,9 @@ type Readiness struct {
 	// QuarantinedMembers counts the hub's quarantined members; Quarantined lists the first of them.
 	QuarantinedMembers int                   `json:"quarantinedMembers"`
 	Quarantined        []refresh.Quarantined `json:"quarantined"`
+	// Mounts are the repositories that the layout mounts, and since when which of them are stale;
+	// absent without any.
+	Mounts []refresh.Mount `json:"mounts,omitempty"`
 	// RefusedRemovals are the responses beyond the removal budget; /api/v1/fleet lists their
 	// removals.
 	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
@@ -64,7 +67,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 	body := Readiness{
 		Ready: st.Ready(), Source: st.Source, Hub: s.o.Hub, Revision: st.Revision,
 		Since: known(st.Since), LastRefresh: known(st.LastSuccess), Refused: st.Refused, Quarantined: st.Quarantined[:min(len(st.Quarantined), maxListed)], QuarantinedMembers: len(st.Quarantined),
-		RefusedRemovals: s.refusedRemovals(false),
+		Mounts: st.Mounts, RefusedRemovals: s.refusedRemovals(false),
 	}
 	body.State = s.storedState(st)
 	body.LastKnown = []string{}

@@ -109,6 +109,7 @@ var (
 	successDesc  = prometheus.NewDesc("argosy_refresh_last_success_timestamp_seconds",
 		"When the source was last polled with nothing to refuse.", nil, nil)
 	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not served.", []string{"cause"}, nil)
+	mountDesc    = prometheus.NewDesc("argosy_mount_stale_since_timestamp_seconds", "Since when the newest commit of a mount is not served, 0 while it is.", []string{"mount", "reason"}, nil)
 	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens that differ from their files, where the last good value counts, or that have no value.", nil, nil)
 	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the served revision.", []string{"reason"}, nil)
 	quarantine   = prometheus.NewDesc("argosy_quarantined_members",
@@ -123,7 +124,7 @@ var (
 
 // Describe names the metrics.
 func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, expiryDesc, membersDesc, ringsDesc} {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, expiryDesc, membersDesc, ringsDesc} {
 		ch <- d
 	}
 }
@@ -146,6 +147,13 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	stale := map[refresh.Cause]float64{refresh.Source: 0, refresh.Commit: 0, refresh.Facts: 0}
 	for _, r := range st.Refused {
 		stale[r.Cause] = 1
+	}
+	for _, m := range st.Mounts {
+		since := 0.0
+		if m.IsStale() {
+			since = seconds(m.Since)
+		}
+		gauge(mountDesc, since, m.Path, m.Reason)
 	}
 	for cause, v := range stale {
 		gauge(staleDesc, v, string(cause))

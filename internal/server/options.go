@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/audit"
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/state"
@@ -51,6 +52,8 @@ const maxStreams = 32
 type Options struct {
 	// Source is where the repository comes from; the server closes it.
 	Source source.Source
+	// Mounts opens the repositories that the layout mounts; default none can be read.
+	Mounts func(fleet.Mount) (source.Source, error)
 	// Facts provides the facts of clusters; default none: every member counts as registered.
 	Facts refresh.FactsProvider
 	// Hub is the hub of queries that name none.

@@ -110,7 +110,7 @@ func New(o Options) (*Server, error) {
 		o.Facts = s.lastKnownFacts
 	}
 	s.refresher, err = refresh.New(refresh.Options{
-		Source: o.Source, Facts: o.Facts, Hub: o.Hub, Store: o.Store, Patience: o.SourcePatience, Logger: o.Logger, Observe: s.refreshed, Judge: s.guard,
+		Source: o.Source, Mounts: o.Mounts, Facts: o.Facts, Hub: o.Hub, Store: o.Store, Patience: o.SourcePatience, Logger: o.Logger, Observe: s.refreshed, Judge: s.guard,
 	})
 	if err != nil {
 		return nil, err

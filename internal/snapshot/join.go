@@ -77,6 +77,20 @@ func (s *Snapshot) Join(parts []Part) *Snapshot {
 	return &out
 }
 
+// Split is a joined snapshot, from all of its files and the parts without theirs.
+func Split(mainRevision string, files map[string]*File, parts []Part) *Snapshot {
+	out, paths := slices.Clone(parts), slices.Sorted(maps.Keys(files))
+	for i := range out {
+		for _, p := range paths {
+			if strings.HasPrefix(p, out[i].Path+"/") {
+				out[i].files = append(out[i].files, files[p])
+				delete(files, p)
+			}
+		}
+	}
+	return New(mainRevision, files).Join(out)
+}
+
 // Parts are the joined repositories, by path. The slice must not be changed.
 func (s *Snapshot) Parts() []Part {
 	if s == nil {

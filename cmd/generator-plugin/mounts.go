@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/source/gitsocket"
+)
+
+// mountLimits bound what a mount's repository takes.
+var mountLimits = source.Limits{Files: 20_000, Bytes: 64 << 20}
+
+// mountSocket is the socket of a mount, beside that of the fleet repository.
+func mountSocket(socket, path string) string {
+	return filepath.Join(filepath.Dir(socket), "mount-"+url.PathEscape(path))
+}
+
+// openMount is the source of a repository that the layout mounts. Git's own process decides by
+// itself which repository a mount is: it refuses any other.
+func (f *flags) openMount(m fleet.Mount) (source.Source, error) {
+	o := git.Options{Location: m.URL, Ref: m.Ref, Interval: f.repository.Interval, Limits: mountLimits}
+	name, ref, err := o.Name()
+	if err != nil {
+		return nil, err
+	}
+	if f.gitSocket != "" {
+		return gitsocket.New(gitsocket.Options{Socket: mountSocket(f.gitSocket, m.Path), Name: name, Ref: ref, Interval: o.Interval, Limits: mountLimits}), nil
+	}
+	if m.Credentials != "" {
+		dirs, err := namedValues("--mount-credentials", f.mountCredentials)
+		if err != nil {
+			return nil, err
+		}
+		if o.Credentials = dirs[m.Credentials]; o.Credentials == "" {
+			return nil, &source.Error{Reason: source.Authentication, Source: name, Detail: fmt.Sprintf("the service has no credentials %q", m.Credentials), Hint: "--mount-credentials " + m.Credentials + "=DIR names them"}
+		}
+	}
+	if o.StateDir, err = mountState(f.stateDir, m.Path); err != nil {
+		return nil, err
+	}
+	return git.New(o)
+}
+
+// mountState is the folder of a mount's mirror, empty without a state folder.
+func mountState(dir, path string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	dir = filepath.Join(dir, "mounts", url.PathEscape(path))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("the mirror of mount %s: %w", path, err)
+	}
+	return dir, nil
+}
+
+// namedValues reads the values NAME=VALUE of a flag.
+func namedValues(flag string, values []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, v := range values {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || name == "" || value == "" || out[name] != "" {
+			return nil, fmt.Errorf("%s %q; expected NAME=VALUE, each name once", flag, v)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// mountOptions are the repositories of --mount, by path.
+func (f *gitFlags) mountOptions() (map[string]git.Options, error) {
+	mounts, err := namedValues("--mount", f.mounts)
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := namedValues("--mount-credentials", f.mountCredentials)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]git.Options{}
+	for path, of := range mounts {
+		address, ref, _ := strings.Cut(of, "#")
+		if !git.IsURL(address) {
+			return nil, fmt.Errorf("--mount %s=%s; expected the URL of a Git repository", path, address)
+		}
+		out[path] = git.Options{Location: address, Ref: ref, Credentials: credentials[path], Limits: mountLimits}
+	}
+	for path := range credentials {
+		if _, ok := out[path]; !ok {
+			return nil, fmt.Errorf("--mount-credentials %s; there is no --mount %s", path, path)
+		}
+	}
+	return out, nil
+}
+
+// serveMounts serves the repositories of --mount until the context ends. One that fails does not
+// end the others.
+func (f *gitFlags) serveMounts(ctx context.Context, stderr io.Writer) (stop func(), err error) {
+	mounts, err := f.mountOptions()
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := context.WithCancel(ctx)
+	var running []chan error
+	stop = func() {
+		end()
+		for _, done := range running {
+			if err := <-done; err != nil {
+				fmt.Fprintf(stderr, "generator-plugin git: %v\n", err)
+			}
+		}
+	}
+	for path, o := range mounts {
+		var repository *git.Repository
+		if o.StateDir, err = mountState(f.repository.StateDir, path); err == nil {
+			repository, err = git.New(o)
+		}
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		socket := mountSocket(f.socket, path)
+		l, err := gitsocket.Listen(ctx, socket)
+		if err != nil {
+			stop()
+			return nil, errors.Join(fmt.Errorf("--mount %s: %w", path, err), repository.Close())
+		}
+		fmt.Fprintf(stderr, "generator-plugin git: serving %s at %s\n", repository, socket)
+		_, ref, _ := o.Name() // New has accepted it
+		done := make(chan error, 1)
+		running = append(running, done)
+		go func() {
+			err := (&gitsocket.Server{Source: repository, Ref: ref, Log: f.log.logger(stderr)}).Serve(ctx, l)
+			done <- errors.Join(err, repository.Close(), removed(socket))
+		}()
+	}
+	return stop, nil
+}
+
+// removed removes a socket that may have gone with its listener.
+func removed(socket string) error {
+	if err := os.Remove(socket); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+)
+
+// mountingFleet is a fleet whose layout mounts the repository of team cart.
+func mountingFleet(url string) map[string]string {
+	const chart = "chart: {repoURL: https://git.example.com/x, path: web, version: main}"
+	return map[string]string{
+		"fleet/layout.yaml": "groups:\n  workloads: {catalog: [catalogs/workloads.yaml]}\n  teams: {root: addons, catalog: [catalogs/teams.yaml]}\n" +
+			"mounts:\n  apps/cart: {url: \"" + url + "\", team: cart, credentials: of-cart}\n",
+		"versions/applicationSets.yaml":           "releases: {}\n",
+		"versions/fleetSecrets.yaml":              "releases: [{type: default, chartRepo: r, ecrChartName: c, version: '1'}]\n",
+		"catalogs/teams.yaml":                     "team: {" + chart + "}\nteam-project: {" + chart + "}\n",
+		"catalogs/workloads.yaml":                 "cart-web: {team: cart, namespace: cart, " + chart + "}\n",
+		"fleet/teams/cart.yaml":                   "name: cart\ntenant: shop\nowners: [o]\nclusters: {}\nnamespaces: [{name: cart, preset: small}]\nrepositories: [https://git.example.com/*]\n",
+		"fleet/fleet-members/hub-1/hub-1.yaml":    "{clusterName: hub-1, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
+		"fleet/fleet-members/hub-1/shop-1.yaml":   "{clusterName: shop-1, tenant: shop, environment: prod, secretManagerSecretName: s}\n",
+		"workloads/defaults/workloads/x/keep.txt": "",
+	}
+}
+
+// U2: the service reads a mount with credentials of its own, by itself or by Git's own process. A
+// server that refuses it leaves the mount on its last known good commit, which /readyz and a metric
+// say, and the mount's next commit is served when it can be read again.
+func TestMountWithCredentialsOfItsOwn(t *testing.T) {
+	for _, name := range []string{"in the service", "in a process of its own"} {
+		t.Run(name, func(t *testing.T) {
+			cart, repo := sourcetest.NewRepo(t), sourcetest.NewRepo(t)
+			values := func(text string) map[string]string {
+				return map[string]string{"defaults/application-sets/workloads.yaml": "cart-web: {enabled: true}\n", "defaults/workloads/cart-web/values.yaml": text}
+			}
+			one := cart.Commit(values("replicas: 1\n"))
+			cartServer := cart.Server("cart", "password-of-cart", nil)
+			repo.Commit(mountingFleet(cartServer.URL))
+			server := repo.Server("fleet", "password-of-fleet", nil)
+			dir, err := os.MkdirTemp("", "argosy-") //nolint:usetesting // the address of a socket has at most 108 bytes
+			sourcetest.Check(t, err)
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			sourcetest.Write(t, dir, map[string]string{"fleet/username": "fleet", "fleet/password": "password-of-fleet", "cart/username": "cart", "cart/password": "password-of-cart"})
+			service := []string{"--source", server.URL, "--hub", "hub-1", "--token-file", file(t, "secret\n"), "--listen", "127.0.0.1:0", "--interval", "50ms", "--drain-delay", "0s"}
+			if name == "in the service" {
+				service = append(service, "--git-credentials", filepath.Join(dir, "fleet"), "--mount-credentials", "of-cart="+filepath.Join(dir, "cart"))
+			} else {
+				socket := filepath.Join(dir, "git.sock")
+				process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin git: serving git "`+server.URL, "git",
+					"--source", server.URL, "--socket", socket, "--git-credentials", filepath.Join(dir, "fleet"),
+					"--mount", "apps/cart="+cartServer.URL, "--mount-credentials", "apps/cart="+filepath.Join(dir, "cart"))
+				service = append(service, "--git-socket", socket)
+			}
+			_, address := process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `, service...)
+			probe := func(path string) string {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+path, nil)
+				sourcetest.Check(t, err)
+				_, body := answer(t, r)
+				return body
+			}
+			until := func(what string) {
+				t.Helper()
+				for end := time.Now().Add(patient); !strings.Contains(probe("/readyz"), what); time.Sleep(20 * time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatalf("never %s: %s", what, probe("/readyz"))
+					}
+				}
+			}
+			served := func(revision string) string { return `"team":"cart","revision":"` + revision + `"` }
+			until(served(one) + "}")
+			sourcetest.Write(t, dir, map[string]string{"cart/password": "changed"})
+			until(served(one) + `,"reason":"authentication"`)
+			if got := probe("/metrics"); !strings.Contains(got, `argosy_mount_stale_since_timestamp_seconds{mount="apps/cart",reason="authentication"} 1.`) {
+				t.Error("no metric says that the mount is stale")
+			}
+			two := cart.Commit(values("replicas: 2\n"))
+			sourcetest.Write(t, dir, map[string]string{"cart/password": "password-of-cart"})
+			until(served(two) + "}")
+		})
+	}
+}
+
+func TestMountUsageErrors(t *testing.T) {
+	git := []string{"git", "--source", "https://example.org/x", "--socket", filepath.Join(t.TempDir(), "s")}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{append(git, "--mount", "apps/cart"), `--mount "apps/cart"; expected NAME=VALUE`},
+		{append(git, "--mount", "apps/cart=."), "expected the URL of a Git repository"},
+		{append(git, "--mount-credentials", "apps/cart=x"), "there is no --mount apps/cart"},
+		{append(git, "--mount", "apps/cart=https://example.org/y?token=hidden"), "the URL has a query"},
+		{[]string{"--source", "https://example.org/x", "--hub", "h", "--token-file", file(t, "secret"), "--git-socket", "s", "--mount-credentials", "x=y"}, "give them to generator-plugin git"},
+	} {
+		var stdout, stderr strings.Builder
+		if code := run(t.Context(), c.args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), c.want) || strings.Contains(stderr.String(), "hidden") {
+			t.Errorf("%v: %d, %s; want %q", c.args, code, stderr.String(), c.want)
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package refresh
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/mount"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// Mount is a repository that the layout mounts, and how it is served (U2).
+type Mount struct {
+	Path       string `json:"path"`
+	Repository string `json:"repository"`
+	Team       string `json:"team"`
+	// Revision is the served one; empty for one that was never read.
+	Revision string `json:"revision,omitempty"`
+	// Reason is a stable code for why the newest is not served, Problem its first problem's text;
+	// both are empty for one that is served as it is.
+	Reason  string `json:"reason,omitempty"`
+	Problem string `json:"problem,omitempty"`
+	// Since is when this was first seen.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// IsStale reports whether the newest commit of the mount is not served.
+func (m Mount) IsStale() bool { return m.Reason != "" }
+
+// mounts reads the repositories that the layout of the served snapshot mounts.
+type mounts struct {
+	open func(fleet.Mount) (source.Source, error)
+	fire func()
+
+	mu      sync.Mutex
+	readers map[fleet.Mount]*mountReader
+	closing sync.WaitGroup
+
+	// The worker's own.
+	table   *mount.Table
+	of      *snapshot.Snapshot      // the fleet repository that table is of
+	refused map[string]refusedMount // by path
+}
+
+// mountReader watches one mount's repository.
+type mountReader struct {
+	source source.Source
+	end    context.CancelFunc
+	done   chan struct{}
+	newest polled
+}
+
+// refusedMount is why a mount's newest commit is not served, and upon what that was found.
+type refusedMount struct {
+	revision, upon  string
+	reason, problem string
+}
+
+// keyOf is a mount without its place in the layout, which moves.
+func keyOf(m fleet.Mount) fleet.Mount {
+	m.Pos = problem.Pos{}
+	return m
+}
+
+// want begins to read the mounts of a table, and ends to read all others.
+func (m *mounts) want(ctx context.Context, table *mount.Table) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	wanted := map[fleet.Mount]bool{}
+	if table != nil {
+		for _, s := range table.Scopes {
+			key := keyOf(s.Mount)
+			wanted[key] = true
+			if m.readers[key] == nil {
+				m.readers[key] = m.read(ctx, s.Mount)
+			}
+		}
+	}
+	for key, r := range m.readers {
+		if !wanted[key] {
+			delete(m.readers, key)
+			m.closing.Go(r.close)
+		}
+	}
+}
+
+// read watches a mount's repository.
+func (m *mounts) read(ctx context.Context, of fleet.Mount) *mountReader {
+	r := &mountReader{done: make(chan struct{})}
+	var err error
+	if r.source, err = m.open(of); err != nil {
+		r.newest = polled{done: true, err: err}
+		close(r.done)
+		return r
+	}
+	ctx, r.end = context.WithCancel(ctx)
+	go func() {
+		defer close(r.done)
+		r.source.Watch(ctx, func(s *snapshot.Snapshot, err error) {
+			m.mu.Lock()
+			r.newest = polled{done: true, snapshot: s, err: err}
+			m.mu.Unlock()
+			m.fire()
+		})
+	}()
+	return r
+}
+
+func (r *mountReader) close() {
+	if r.end != nil {
+		r.end()
+	}
+	<-r.done
+	if r.source != nil {
+		_ = r.source.Close()
+	}
+}
+
+// newest is what was read last of a mount.
+func (m *mounts) newest(of fleet.Mount) polled {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.readers[keyOf(of)]; r != nil {
+		return r.newest
+	}
+	return polled{}
+}
+
+// refresh has all mounts polled now.
+func (m *mounts) refresh() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.readers {
+		if r.source != nil {
+			r.source.Refresh()
+		}
+	}
+}
+
+func (m *mounts) close() {
+	m.mu.Lock()
+	readers := m.readers
+	m.readers = map[fleet.Mount]*mountReader{}
+	m.mu.Unlock()
+	for _, r := range readers {
+		r.close()
+	}
+	m.closing.Wait()
+}
+
+// incomplete marks the revision of a part of which not all files are within the bounds any more, so
+// that it is read again.
+const incomplete = "!"
+
+// withMounts joins a fleet repository with the last known good commits of its mounts. Of a mount
+// that an earlier snapshot did not have, nothing is known at a start from nothing (isStart).
+func (r *Refresher) withMounts(main *snapshot.Snapshot, known []snapshot.Part, isStart bool) *snapshot.Snapshot {
+	var previous *fleetstate.State
+	if r.serving != nil {
+		previous = r.serving.state
+	}
+	table, err := fleetstate.MountsOf(previous, main)
+	if err != nil || table == nil {
+		return main // building a state of it reports the error
+	}
+	var parts []snapshot.Part
+	for _, s := range table.Scopes {
+		i := slices.IndexFunc(known, func(p snapshot.Part) bool { return p.Path == s.Path })
+		if i < 0 {
+			p := snapshot.NewPart(s.Path, s.URL, "", nil)
+			p.Unknown = isStart
+			parts = append(parts, p)
+			continue
+		}
+		kept, problems := s.Keep(known[i])
+		if len(problems) > 0 {
+			kept.Revision += incomplete
+		}
+		parts = append(parts, kept)
+	}
+	return main.Join(parts)
+}
+
+// acceptMounts accepts the newest commits of the mounts of the served snapshot: all at once, else
+// each alone. It follows a published state, so that the guard judges each commit on its own.
+func (r *Refresher) acceptMounts(ctx context.Context, out *decision) {
+	serving := r.serving
+	if main := serving.snapshot.Main(); r.mounts.of != main {
+		r.mounts.table, _ = fleetstate.MountsOf(serving.state, main) //nolint:errcheck // it has been accepted
+		r.mounts.of = main
+	}
+	table := r.mounts.table
+	r.mounts.want(ctx, table)
+	if table == nil {
+		return
+	}
+	var changed []snapshot.Part
+	for _, s := range table.Scopes {
+		newest := r.mounts.newest(s.Mount)
+		if newest.snapshot == nil {
+			continue
+		}
+		old, _ := serving.snapshot.Part(s.Path)
+		revision := newest.snapshot.Revision
+		if old.Revision == revision && old.Repository == s.URL {
+			delete(r.mounts.refused, s.Path)
+			continue
+		}
+		if was := r.mounts.refused[s.Path]; was.revision == revision && was.upon == serving.snapshot.Revision {
+			continue
+		}
+		part, problems := s.Read(newest.snapshot, old)
+		if len(problems) > 0 {
+			r.refuseMount(part, problems)
+			continue
+		}
+		changed = append(changed, part)
+	}
+	if len(changed) == 0 || len(r.tryMounts(changed, out)) == 0 {
+		return
+	}
+	for _, part := range changed {
+		if problems := r.tryMounts([]snapshot.Part{part}, out); len(problems) > 0 {
+			r.refuseMount(part, problems)
+		}
+	}
+}
+
+// refuseMount keeps a mount on its last known good commit.
+func (r *Refresher) refuseMount(p snapshot.Part, problems []problem.Problem) {
+	ps := problem.Sorted(problems)
+	r.mounts.refused[p.Path] = refusedMount{
+		revision: p.Revision, upon: r.serving.snapshot.Revision, reason: string(ps[0].Reason), problem: shorten(text(ps[0])),
+	}
+}
+
+// tryMounts serves new commits of mounts, if no member has an error and no tenant is held by them.
+// It returns why not.
+func (r *Refresher) tryMounts(changed []snapshot.Part, out *decision) []problem.Problem {
+	now := r.serving
+	parts, wasUnknown := slices.Clone(now.snapshot.Parts()), false
+	for i, p := range parts {
+		if at := slices.IndexFunc(changed, func(c snapshot.Part) bool { return c.Path == p.Path }); at >= 0 {
+			wasUnknown = wasUnknown || p.Unknown
+			parts[i] = changed[at]
+		}
+	}
+	c, problems := r.candidate(now.snapshot.Main().Join(parts), now.facts)
+	if len(problems) > 0 {
+		return problems
+	}
+	if !wasUnknown { // else the team's members wait for it anyway, and nobody else reads it
+		problems = newProblems(now.state.Errors(""), problem.Errors(c.state.Errors("")))
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	r.serving, out.swapped = c, true
+	for _, p := range changed {
+		delete(r.mounts.refused, p.Path)
+	}
+	return nil
+}
+
+// mountStatus is how the mounts of the served snapshot are served. Since goes back to the status
+// before.
+func (r *Refresher) mountStatus(before []Mount, now time.Time) (out []Mount) {
+	if r.serving == nil || r.mounts.table == nil {
+		return nil
+	}
+	for _, s := range r.mounts.table.Scopes {
+		part, _ := r.serving.snapshot.Part(s.Path)
+		m := Mount{Path: s.Path, Repository: s.URL, Team: s.Team, Revision: part.Revision}
+		newest := r.mounts.newest(s.Mount)
+		refused, isRefused := r.mounts.refused[s.Path]
+		switch {
+		case newest.err != nil:
+			m.Reason, m.Problem = string(source.ReasonOf(newest.err)), shorten(newest.err.Error())
+		case isRefused:
+			m.Reason, m.Problem = refused.reason, refused.problem
+		case !newest.done:
+			m.Reason, m.Problem = string(problem.MountNotRead), "it has not been read yet"
+		}
+		if m.IsStale() {
+			m.Since = now
+		}
+		for _, old := range before {
+			if old.Path == m.Path && old.Reason == m.Reason && old.Problem == m.Problem && m.IsStale() {
+				m.Since = old.Since
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
