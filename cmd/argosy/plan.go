@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,8 +79,8 @@ func newPlan(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.Bounds != nil && len(p.Bounds.Beyond) > 0 {
-				return beyondBounds(p.Bounds.Beyond)
+			if err := planner.BeyondBounds(p); err != nil {
+				return err
 			}
 			return planStatus(p, exitCode, detailed)
 		},
@@ -103,18 +101,6 @@ func newPlan(o *options) *cobra.Command {
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeRevisions(cmd, "base", "head")
 	return cmd
-}
-
-// maxBeyond is how many changes beyond the bounds an error lists.
-const maxBeyond = 20
-
-// beyondBounds is the error of a plan that is not to be approved without a reviewer.
-func beyondBounds(beyond []string) error {
-	more := ""
-	if n := len(beyond) - maxBeyond; n > 0 {
-		beyond, more = beyond[:maxBeyond], fmt.Sprintf("; %d more", n)
-	}
-	return &failure.Error{Findings: true, Err: fmt.Errorf("beyond the bounds: %s%s", strings.Join(beyond, "; "), more)}
 }
 
 // planStatus is how plan ends.

@@ -150,7 +150,7 @@ func (b *Resolver) newPlacement(c *Cluster) *placement {
 			}
 			byRoot[root] = dirs
 		}
-		dirs, err := b.mounts.Levels(c.Member, name, byRoot[root], func(root string) map[string]any { return p.data.With(name, "", root) })
+		dirs, err := b.Mounts.Levels(c.Member, name, byRoot[root], func(root string) map[string]any { return p.data.With(name, "", root) })
 		p.broken = append(p.broken, problem.From(err, problem.InvalidLayout, c.Member.Pos)...)
 		p.roots[name], p.dirs[name] = root, dirs
 	}

@@ -18,14 +18,14 @@ type Group struct {
 	// are there.
 	Catalogs []hierarchy.Layer
 	Release  release.Release
-	// errors of the catalog, unknown mounts and the release's choice: they concern this group alone.
+	// errors of the catalog, mounts and the release's choice: they concern this group alone.
 	Errors []problem.Problem
 }
 
 // group reads a group's catalogs and chooses its release.
 func (b *Resolver) group(c *Cluster, g *Group) {
 	g.Catalogs = append(g.Catalogs, b.Catalogs[g.Name]...)
-	g.Errors = append(g.Errors, c.Attribute(b.mounts.Unknown(c.Member, g.Name, b.Snapshot))...)
+	g.Errors = append(g.Errors, c.Attribute(b.Mounts.Unknown(c.Member, g.Name, b.Snapshot))...)
 	fail := func(err error) {
 		g.Errors = append(g.Errors, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))...)
 	}

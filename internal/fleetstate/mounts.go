@@ -3,7 +3,6 @@ package fleetstate
 import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/mount"
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -22,7 +21,7 @@ func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.mounts, nil
+	return b.Mounts, nil
 }
 
 // changedMounts goes through the members that mounts concern, if other ones are unknown now.
@@ -31,11 +30,8 @@ func (st *State) changedMounts(previous *State, due func(*fleet.Member)) {
 		return
 	}
 	for m := range st.Clusters() {
-		if len(st.resolver.mounts.Of(m, mount.Group)) > 0 {
+		if len(st.resolver.Mounts.Of(m, mount.Group)) > 0 {
 			due(m)
 		}
 	}
 }
-
-// MountProblems are those of the layout's mounts.
-func (st *State) MountProblems() []problem.Problem { return st.resolver.mounts.Problems() }

@@ -28,9 +28,9 @@ type Resolver struct {
 	names     *layoutNames
 	index     *hierarchy.Index
 	onHub     tenancy.Schemas
-	teams     *team.Table // nil without team files
-	apps      *team.Apps  // nil without the group workloads
-	mounts    *mount.Table
+	teams     *team.Table  // nil without team files
+	apps      *team.Apps   // nil without the group workloads
+	Mounts    *mount.Table // nil without any
 }
 
 // maxRemembered bounds what is kept of what clusters have in common, in bytes. Beyond, it is
@@ -77,8 +77,8 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	if err := g.loadTeams(previous); err != nil {
 		return nil, err
 	}
-	g.mounts = mount.NewTable(g.Fleet, g.Catalogs, g.teams, g.Documents)
-	if err := g.mounts.Hidden(s.Main()); err != nil {
+	g.Mounts = mount.NewTable(g.Fleet, g.Catalogs, g.teams, g.Documents)
+	if err := g.Mounts.Hidden(s.Main()); err != nil {
 		return nil, err
 	}
 	return g, nil

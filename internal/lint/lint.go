@@ -23,7 +23,7 @@ import (
 // those of the state, and those that do not change a response but are most likely not meant.
 func Run(st *fleetstate.State) []problem.Problem {
 	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}, deployed: map[string][]deployed{}, hubRoots: map[string]*roots.Roots{}}
-	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems, st.MountProblems())
+	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems, st.Resolver().Mounts.Problems())
 	for _, folder := range st.Resolver().Snapshot.BrokenFolders() { // whether anybody reads it or not
 		l.reachable[folder.Path] = true
 		l.problems = append(l.problems, problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path})...)

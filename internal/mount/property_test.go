@@ -15,9 +15,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// TestMountReachesNobodyElse is W1 for mounts: whatever is in a mount's repository, and even if what
-// is within its bounds is joined in spite of the rest, no other set changes, no other member has a
-// problem, and the team's own sets stay in its namespaces.
+// TestMountReachesNobodyElse is W1 for mounts: whatever is in a mount's repository, and even if
+// what is within its bounds is joined in spite of the rest, no other set changes, no other member
+// has a problem, and the team's own sets stay in its namespaces.
 func TestMountReachesNobodyElse(t *testing.T) {
 	main := fleettest.Snapshot("rev", fleetFiles())
 	mounts := mountsOf(t, main)

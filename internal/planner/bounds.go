@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -105,4 +106,20 @@ func teamNames(t *team.Table) (out []string) {
 		out = append(out, of.Name)
 	}
 	return out
+}
+
+// maxBeyond is how many changes beyond the bounds an error lists.
+const maxBeyond = 20
+
+// BeyondBounds is the error of a plan that is not to be approved without a reviewer, nil for one
+// within its bounds.
+func BeyondBounds(p planreport.Plan) error {
+	if p.Bounds == nil || len(p.Bounds.Beyond) == 0 {
+		return nil
+	}
+	beyond, more := p.Bounds.Beyond, ""
+	if n := len(beyond) - maxBeyond; n > 0 {
+		beyond, more = beyond[:maxBeyond], fmt.Sprintf("; %d more", n)
+	}
+	return &failure.Error{Findings: true, Err: fmt.Errorf("beyond the bounds: %s%s", strings.Join(beyond, "; "), more)}
 }
