@@ -97,5 +97,6 @@ func writeLint(cmd *cobra.Command, r lintreport.Report, output string) error {
 
 // findings are all that is to be said of a state, also of what its members' engines cannot express.
 func findings(st *fleetstate.State) []problem.Problem {
-	return problem.OnePerPlace(problem.Sorted(slices.Concat(lint.Run(st), flux.Lint(st), guard.Lint(st, time.Now()))))
+	all := slices.Concat(lint.Run(st), flux.Lint(st), guard.Lint(st, time.Now()))
+	return problem.OnePerPlace(problem.Sorted(lint.Ignore(st, all)))
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -129,26 +130,16 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.PersistentFlags().StringArrayVar(&o.repo.Mounts, "mount", nil, "read a mount of the layout from a folder: `PATH=DIR`, or PATH=git for its own branch; may be repeated")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		o.repo.Warn = notices(cmd.ErrOrStderr())
-		return o.checkLayout(cmd)
+		if words := strings.Fields(cmd.CommandPath()); o.repo.Layout != "" && len(words) > 1 && slices.Contains([]string{"facts", "import", "init", "version"}, words[1]) {
+			return failure.Usage(nil, "--layout is for commands that read a fleet, which %s does not", cmd.CommandPath())
+		}
+		return nil
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return failure.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
 	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), apps.NewMove(o.write, o.completeFleet, noCommand), rollout.New(o.write, dryRunFlag), newFacts(), newVersion())
 	return root
-}
-
-// checkLayout refuses --layout where no fleet is read, and a file that cannot be read.
-func (o *options) checkLayout(cmd *cobra.Command) error {
-	top := cmd
-	for top.HasParent() && top.Parent().HasParent() {
-		top = top.Parent()
-	}
-	if o.repo.Layout != "" && slices.Contains([]string{"facts", "import", "init", "version"}, top.Name()) {
-		return failure.Usage(nil, "--layout is for commands that read a fleet, which %s does not", cmd.CommandPath())
-	}
-	_, err := o.repo.LayoutFile()
-	return err
 }
 
 // noCommand refuses unknown commands, with a suggestion.

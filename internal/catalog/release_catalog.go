@@ -40,8 +40,8 @@ func (c *ReleaseCatalog) Path() string {
 type FindReleaseCatalog func(hub, group string, s release.Source) *ReleaseCatalog
 
 // ReadReleaseCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as
-// `git show` takes them.
-func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string, duplicates problem.Severity) *ReleaseCatalog {
+// `git show` takes them. Mapping, which may be nil, is that of its format.
+func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string, mapping *Mapping, duplicates problem.Severity) *ReleaseCatalog {
 	out := &ReleaseCatalog{Name: name, File: file}
 	f := s.File(file)
 	if f == nil {
@@ -60,8 +60,13 @@ func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string, duplicates prob
 		out.Missing = problem.From(err, problem.InvalidYAML, problem.Pos{File: at})[0].Error()
 		return out
 	}
+	root, problems := Mapper{Mapping: mapping}.Map(doc.Root)
+	if len(problems) > 0 {
+		out.Missing = problems[0].Error()
+		return out
+	}
 	out.Commit = s.Revision
-	out.Layer = hierarchy.Layer{Level: Level, Path: at, Root: doc.Root}
+	out.Layer = hierarchy.Layer{Level: Level, Path: at, Root: root}
 	return out
 }
 

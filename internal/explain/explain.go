@@ -222,15 +222,22 @@ func (x *explainer) companion(r fleetstate.Component, component, name string) er
 	return nil
 }
 
-// merged takes merged values, and the files of their levels, of which some may be missing.
+// merged takes merged values, and the files of their levels, of which some may be missing. The
+// other layers are below them, or above where the layout says so.
 func (x *explainer) merged(tree *hierarchy.Tree, files []hierarchy.Layer) {
 	all := tree.Layers()
+	present := 0
 	for _, l := range files {
 		if !l.Missing() {
-			all = all[:len(all)-1]
+			present++
 		}
 	}
-	x.tree, x.Layers, x.Conflicts = tree, layers(slices.Concat(all, files)), problem.Findings(tree.Conflicts())
+	if x.st.ResolverOf(x.cluster).CatalogValuesWin(x.Group) {
+		all = slices.Concat(files, all[present:])
+	} else {
+		all = slices.Concat(all[:len(all)-present], files)
+	}
+	x.tree, x.Layers, x.Conflicts = tree, layers(all), problem.Findings(tree.Conflicts())
 }
 
 // values lists the values at and below a path.

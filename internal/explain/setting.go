@@ -48,6 +48,9 @@ func setting(t *hierarchy.Tree, computed string, path ...string) *Setting {
 		}
 		return &Setting{Value: computed}
 	}
+	if o.Level == "" && !o.Pos.IsZero() { // of no layer: a default of the layout
+		o.Level = "layout"
+	}
 	s := &Setting{Value: o.Value.Any(), Level: o.Level, Position: o.Pos, Over: overridden(t.History(path))}
 	if computed != "" {
 		s.Value = computed

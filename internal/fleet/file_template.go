@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"maps"
+
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/tmpl"
@@ -10,19 +12,28 @@ import (
 type FileTemplate struct {
 	t   *tmpl.Template
 	pos problem.Pos
-	// Shared reports whether the path depends on the group and the component alone, so that it is
-	// the same for all clusters.
+	// Shared reports whether the path depends on the group, the component and the level alone, so
+	// that it is the same for all clusters.
 	Shared bool
+	// ReadsFolder and ReadsLevel report whether the path depends on the component's folder and on
+	// the level.
+	ReadsFolder, ReadsLevel bool
 }
 
 // String is the path with the names of facts in their places.
 func (f *FileTemplate) String() string {
-	out, _ := try(f.t) //nolint:errcheck // tried when the layout was loaded
+	out, _ := try(f.t, factFolder, factLevel) //nolint:errcheck // tried when the layout was loaded
 	return out
 }
 
-// Path is the path for the facts, cleaned as a level's folder is. Errors are problem.Problem.
-func (f *FileTemplate) Path(facts any) (string, error) {
+// Path is the path for the facts, cleaned as a level's folder is. Level and folder are facts of
+// files' paths alone. Errors are problem.Problem.
+func (f *FileTemplate) Path(facts any, level, folder string) (string, error) {
+	if known, ok := facts.(map[string]any); ok && (f.ReadsLevel || f.ReadsFolder) {
+		known = maps.Clone(known)
+		known[factLevel], known[factFolder] = level, folder
+		facts = known
+	}
 	text, err := f.t.Execute(facts)
 	if err != nil {
 		return "", err

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/pathpattern"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -48,7 +50,7 @@ type Layout struct {
 	// File is where the layout stands: LayoutFile, or the file that is read instead.
 	File string
 	// Members is the path of member files.
-	Members *Pattern
+	Members *pathpattern.Members
 	// Hub is the hub of all member files, where their path does not name it.
 	Hub string
 	// Hubs are the hubs that the layout declares, by name: they have no member file.
@@ -61,6 +63,12 @@ type Layout struct {
 	Levels, HubLevels *hierarchy.Hierarchy
 	// Values and Catalog are the files inside a level's folder, templates over the facts.
 	Values, Catalog *FileTemplate
+	// Mapping makes Argosy's entries of catalogs in another format; nil for catalogs in its own.
+	Mapping *catalog.Mapping
+	// CatalogValuesWin says that the values of catalog entries beat value files.
+	CatalogValuesWin bool
+	// LintIgnore are the paths whose warnings lint leaves out.
+	LintIgnore []IgnoredPath
 	// Merge are the rules of H4.
 	Merge hierarchy.Rules
 	// DuplicateKeys is the severity of keys that a map has twice (H9).
@@ -140,7 +148,7 @@ type layoutParser struct {
 }
 
 func (p layoutParser) parse() *Layout {
-	p.root.Known("apiVersion", "kind", "members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas", "duplicateKeys", "secretStores", "mounts")
+	p.root.Known("apiVersion", "kind", "members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas", "duplicateKeys", "secretStores", "catalogMapping", "catalogValues", "lint", "mounts")
 	p.root.Const("apiVersion", APIVersion)
 	p.root.Const("kind", layoutKind)
 	versions := p.root.Map("versions")
@@ -158,8 +166,10 @@ func (p layoutParser) parse() *Layout {
 		l.FleetSecrets = p.path(versions, "fleetSecrets")
 	}
 	p.groups(l)
-	l.Values = p.file(files, "values", "group", "component")
-	l.Catalog = p.file(files, "catalog", "group")
+	l.Values = p.valuesFile(files)
+	l.Catalog = p.file(files, "catalog", []string{"level"}, "group")
+	l.Mapping, l.CatalogValuesWin = p.catalogMapping(), p.catalogValues()
+	l.LintIgnore = p.lintIgnore()
 	var dirs, hubDirs [][]string
 	l.Levels, dirs = p.levels("levels")
 	l.HubLevels, hubDirs = p.levels("hubLevels")
@@ -183,7 +193,7 @@ func (p layoutParser) parse() *Layout {
 // shape is a digest of the keys that say where files are.
 func (p layoutParser) shape() string {
 	h := sha256.New()
-	for _, key := range []string{"members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files"} {
+	for _, key := range []string{"members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "catalogMapping", "catalogValues"} {
 		text, err := p.root.Node().Get(key).YAML()
 		fmt.Fprintf(h, "%s %d %v\n%s", key, len(text), err, text)
 	}
@@ -215,9 +225,9 @@ func (p layoutParser) hub() string {
 	return name
 }
 
-func (p layoutParser) members(hub string) *Pattern {
+func (p layoutParser) members(hub string) *pathpattern.Members {
 	text := p.root.String("members")
-	pattern, err := NewPattern(text, hub)
+	pattern, err := pathpattern.NewMembers(text, hub)
 	if err != nil {
 		p.fail(p.root.Node().Get("members"), `key "members"`, err)
 	}
@@ -302,7 +312,7 @@ func (p layoutParser) levels(key string) (*hierarchy.Hierarchy, [][]string) {
 			p.r.Add(problem.InvalidLayout, item, fmt.Sprintf("level %q", s.Name), "given again", "each level once")
 		}
 		seen[s.Name] = true
-		if t := p.template(m, "dir"); t != nil {
+		if t := p.template(m, "dir", nil); t != nil {
 			if out, err := try(t); err == nil {
 				dirs = append(dirs, strings.Split(out, "/"))
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-hub/argosy/internal/pathpattern"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -59,8 +60,8 @@ func TestDefaultLayout(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"addons": "addons", "monitoring": "addons", "fleet": "addons", "resources": "resources"}, roots); diff != "" {
 		t.Error(diff)
 	}
-	file, err := l.Values.Path(map[string]any{"group": "g", "component": "c"})
-	catalog, err2 := l.Catalog.Path(map[string]any{"group": "g"})
+	file, err := l.Values.Path(map[string]any{"group": "g", "component": "c"}, "", "c")
+	catalog, err2 := l.Catalog.Path(map[string]any{"group": "g"}, "", "")
 	if err != nil || err2 != nil || file != "g/c/values.yaml" || catalog != "application-sets/g.yaml" {
 		t.Error(file, catalog, err, err2)
 	}
@@ -183,7 +184,7 @@ func contains(l []string, s string) bool {
 }
 
 func TestPattern(t *testing.T) {
-	p, err := NewPattern("fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml", "")
+	p, err := pathpattern.NewMembers("fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +205,7 @@ func TestPattern(t *testing.T) {
 			}
 		}
 	}
-	p, err = NewPattern("{{ .cluster }}/in.{{ .hub }}/m.yaml", "")
+	p, err = pathpattern.NewMembers("{{ .cluster }}/in.{{ .hub }}/m.yaml", "")
 	if err != nil {
 		t.Fatal(err)
 	}

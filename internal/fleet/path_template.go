@@ -14,8 +14,8 @@ import (
 )
 
 // template parses and tries a path template; it must use the named facts, or its results would
-// collide.
-func (p layoutParser) template(m *yamldoc.MapReader, key string, needs ...string) *tmpl.Template {
+// collide. More are facts that it may use beside those of every path.
+func (p layoutParser) template(m *yamldoc.MapReader, key string, more []string, needs ...string) *tmpl.Template {
 	n := m.Node().Get(key)
 	text := m.String(key)
 	t, err := tmpl.Parse(n.Pos(), text)
@@ -23,7 +23,7 @@ func (p layoutParser) template(m *yamldoc.MapReader, key string, needs ...string
 		p.fail(n, fmt.Sprintf("key %q", key), err)
 		return nil
 	}
-	out, err := try(t)
+	out, err := try(t, more...)
 	if err == nil {
 		_, err = snapshot.CleanPath(out)
 	}
@@ -39,14 +39,33 @@ func (p layoutParser) template(m *yamldoc.MapReader, key string, needs ...string
 	return t
 }
 
-// file is the template of a file's path, which must use the named facts.
-func (p layoutParser) file(m *yamldoc.MapReader, key string, needs ...string) *FileTemplate {
-	t := p.template(m, key, needs...)
+// file is the template of a file's path, which must use the named facts and may use more.
+func (p layoutParser) file(m *yamldoc.MapReader, key string, more []string, needs ...string) *FileTemplate {
+	t := p.template(m, key, more, needs...)
 	if t == nil {
 		return nil // reported
 	}
-	return &FileTemplate{t: t, pos: m.Node().Get(key).Pos(), Shared: t.ReadsOnly("group", "component")}
+	return &FileTemplate{
+		t: t, pos: m.Node().Get(key).Pos(), Shared: t.ReadsOnly("group", "component", factFolder, factLevel),
+		ReadsFolder: slices.Contains(more, factFolder) && t.Reads(factFolder), ReadsLevel: slices.Contains(more, factLevel) && t.Reads(factLevel),
+	}
 }
+
+// valuesFile is the template of value files. Their folder may have the name that the component's
+// catalog entry has for it.
+func (p layoutParser) valuesFile(files *yamldoc.MapReader) *FileTemplate {
+	component := "component"
+	if t, err := tmpl.Parse(problem.Pos{}, files.String("values")); err == nil && t.Reads(factFolder) {
+		component = factFolder
+	}
+	return p.file(files, "values", []string{factFolder}, "group", component)
+}
+
+// Facts of some files' paths alone.
+const (
+	factFolder = "folder"
+	factLevel  = "level"
+)
 
 // sentinel is the value of a fact when a template is tried: no path contains it otherwise.
 func sentinel(fact string) string { return "<" + fact + ">" }
@@ -57,10 +76,11 @@ var inOpenMap = regexp.MustCompile(`\.(labels|annotations|member)\.`)
 var unknownFact = regexp.MustCompile(`no fact "([^"]+)" is known`)
 
 // try executes a path template with sentinels. Labels, annotations and keys of the member file
-// differ from cluster to cluster, so that every key that the template reads exists.
-func try(t *tmpl.Template) (string, error) {
+// differ from cluster to cluster, so that every key that the template reads exists. More are
+// further facts.
+func try(t *tmpl.Template, more ...string) (string, error) {
 	sample := map[string]any{}
-	for _, fact := range []string{"hub", "cluster", "tenant", "environment", "group", "component", "root", "name", "server", "model"} {
+	for _, fact := range append([]string{"hub", "cluster", "tenant", "environment", "group", "component", "root", "name", "server", "model"}, more...) {
 		sample[fact] = sentinel(fact)
 	}
 	open := map[string]any{}

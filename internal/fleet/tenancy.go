@@ -117,7 +117,7 @@ func (l *Layout) tenantOf(file string) string {
 	if file == "" {
 		return ""
 	}
-	if t := l.Members.tenantAbove(file); t != "" {
+	if t := l.Members.TenantAbove(file); t != "" {
 		return t
 	}
 	parts := strings.Split(file, "/")

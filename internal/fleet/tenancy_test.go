@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/pathpattern"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // TestTenantInThePath: where the layout has the tenant in the path of member files, the folder says
 // whose member it is.
 func TestTenantInThePath(t *testing.T) {
-	p, err := NewPattern("fleet/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml", "")
+	p, err := pathpattern.NewMembers("fleet/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func TestTenantInThePath(t *testing.T) {
 		t.Error("another path has a tenant")
 	}
 	for _, text := range []string{"{{ .hub }}/{{ .tenant }}{{ .cluster }}.yaml", "{{ .tenant }}/{{ .hub }}/{{ .tenant }}/{{ .cluster }}"} {
-		if _, err := NewPattern(text, ""); err == nil {
+		if _, err := pathpattern.NewMembers(text, ""); err == nil {
 			t.Errorf("%s is accepted", text)
 		}
 	}

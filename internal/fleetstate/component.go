@@ -53,7 +53,7 @@ func (b *Resolver) memoOf(catalogs []hierarchy.Layer) *memo.Memo {
 
 // Merge is memo.Merge with the rules of a component.
 func (b *Resolver) Merge(layers []hierarchy.Layer, group, component string) *hierarchy.Tree {
-	return b.memo.Merge(layers, b.rulesFor(group, component), group+"/"+component)
+	return b.memo.Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, group, component), group+"/"+component)
 }
 
 // Resolve computes one component of one cluster: its merged catalog entry and its merged values.
@@ -158,7 +158,10 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	if problems := b.forbiddenValues(c, g.Name, component, files); len(problems) > 0 {
 		return out, problems
 	}
-	layers = append(layers, files...)
+	if b.CatalogValuesWin(g.Name) {
+		layers, files = files, layers
+	}
+	layers = slices.Concat(layers, files)
 	if g.Name == team.Group {
 		if problems := c.Attribute(b.teams.Of(c.Member).Forbidden(component, layers)); len(problems) > 0 {
 			return out, problems
@@ -172,7 +175,7 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 			layers, out.Quarantine = nil, quarantineText(problems[0])
 		}
 	}
-	out.Values = m.Merge(layers, b.rulesFor(g.Name, component), g.Name+"/"+component)
+	out.Values = m.Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)
 	var err error
 	if out.Companions, err = companion.Resolve(b.companions(c, g, component, out, render, account)); err != nil {
 		return out, c.Attribute(problem.From(err, problem.InvalidValue, c.Member.Pos))
@@ -185,14 +188,20 @@ func (b *Resolver) companions(c *Cluster, g *Group, component string, r Componen
 	facts := c.templateFacts.Lazy(g.Name, component, g.Root)
 	return companion.Component{
 		Name: component, Group: g.Name, ReleaseName: r.ReleaseName, Entry: r.Entry, Tree: r.EntryTree, Render: render,
-		ValuesFile: func() (string, error) { return b.file(b.Fleet.Layout.Values, g.Name, component, facts) },
+		ValuesFile: func() (string, error) { return b.file(b.Fleet.Layout.Values, g.Name, component, "", facts) },
 		Layers: func(file string) ([]hierarchy.Layer, error) {
 			return hierarchy.Resolve(g.Folders, b.Documents, file, facts, account)
 		},
 		Merge: func(layers []hierarchy.Layer) *hierarchy.Tree {
-			return b.memoOf(r.catalogs).Merge(layers, b.rulesFor(g.Name, component), g.Name+"/"+component)
+			return b.memoOf(r.catalogs).Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)
 		},
 	}
+}
+
+// CatalogValuesWin reports whether the values of a group's catalog entries beat its value files. A
+// team's file always wins (T1).
+func (b *Resolver) CatalogValuesWin(group string) bool {
+	return b.Fleet.Layout.CatalogValuesWin && group != team.Group
 }
 
 // forbiddenValues are the values of a tenant's levels that its chart does not allow there (W1).
@@ -294,7 +303,7 @@ func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierar
 // valueLayers is ValueLayers that charges an account.
 func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *budget.Account) ([]hierarchy.Layer, []problem.Problem) {
 	facts := c.templateFacts.Lazy(g.Name, component, g.Root)
-	file, err := b.file(b.Fleet.Layout.Values, g.Name, component, facts)
+	file, err := b.file(b.Fleet.Layout.Values, g.Name, component, "", facts)
 	if err != nil {
 		return nil, c.Attribute(problem.From(err, problem.TemplateFailed, c.Member.Pos))
 	}

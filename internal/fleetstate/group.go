@@ -29,28 +29,14 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 	fail := func(err error) {
 		g.Errors = append(g.Errors, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))...)
 	}
-	facts := c.templateFacts.Lazy(g.Name, "", g.Root)
-	file, err := b.file(b.Fleet.Layout.Catalog, g.Name, "", facts)
-	if err != nil {
-		fail(err)
-		return
-	}
-	// A catalog is the values file of a group as a whole: a level that is required for values need
-	// not have one.
-	optional := g.Folders
-	if slices.ContainsFunc(optional, func(f hierarchy.Folder) bool { return f.Required }) {
-		optional = slices.Clone(optional)
-		for i := range optional {
-			optional[i].Required = false
-		}
-	}
-	layers, err := hierarchy.Resolve(optional, b.Documents, file, facts, c.account)
+	layers, err := b.levelCatalogs(c, g)
 	if err != nil {
 		fail(err)
 	}
 	if err := b.chargeKept(c, layers); err != nil {
 		fail(err)
 	}
+	g.Errors = append(g.Errors, c.Attribute(b.memo.MapLevels(b.mapped, g.Name, layers))...)
 	for _, l := range layers {
 		if !l.Missing() {
 			g.Catalogs = append(g.Catalogs, l)
@@ -59,6 +45,34 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 	if g.Release, err = b.Fleet.Versions.Of(g.Name).Choose(c.Labels.All); err != nil {
 		g.Errors = append(g.Errors, c.ReleaseProblems(err, release.LabelOf(g.Name))...)
 	}
+}
+
+// levelCatalogs are a group's catalogs of levels. A catalog is the values file of a group as a
+// whole: a level that is required for values need not have one.
+func (b *Resolver) levelCatalogs(c *Cluster, g *Group) ([]hierarchy.Layer, error) {
+	optional := hierarchy.Optional(g.Folders)
+	facts, t := c.templateFacts.Lazy(g.Name, "", g.Root), b.Fleet.Layout.Catalog
+	resolve := func(level string, folders []hierarchy.Folder) ([]hierarchy.Layer, error) {
+		file, err := b.file(t, g.Name, "", level, facts)
+		if err != nil {
+			return nil, err
+		}
+		return hierarchy.Resolve(folders, b.Documents, file, facts, c.account)
+	}
+	if !t.ReadsLevel {
+		return resolve("", optional)
+	}
+	var out []hierarchy.Layer
+	var problems problem.List
+	for i, f := range optional {
+		layers, err := resolve(f.Level, optional[i:i+1])
+		out = append(out, layers...)
+		problems = append(problems, problem.From(err, problem.InvalidYAML, c.Member.Pos)...)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return out, nil
 }
 
 // Components are the names of all components that the group's catalogs know for this cluster,

@@ -47,6 +47,7 @@ func (b *Resolver) OwnEntry(group, component, chart string) map[string]any {
 	if entry, ok := b.memo.Merge(entries, nil, "").Root.Any().(map[string]any); ok {
 		out = entry
 	}
+	b.Fleet.Layout.Mapping.DropForeign(out)
 	if group == team.Workloads {
 		delete(out, team.KeyTeam)
 		out[team.KeyProject] = b.apps.Project(component)

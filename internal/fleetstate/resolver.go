@@ -1,8 +1,6 @@
 package fleetstate
 
 import (
-	"sync"
-
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -25,7 +23,8 @@ type Resolver struct {
 	memo      *memo.Memo
 	queried   *memo.Memo                   // of queries' own catalog entries
 	Catalogs  map[string][]hierarchy.Layer // by group: the layout's catalogs, the later wins
-	names     *layoutNames
+	mapped    *memo.Mapped
+	names     *memo.Names
 	index     *hierarchy.Index
 	onHub     tenancy.Schemas
 	teams     *team.Table  // nil without team files
@@ -40,13 +39,6 @@ const maxRemembered = 512 << 20
 // maxQueried bounds what is kept of queries' own catalog entries, in bytes: a requester may send as
 // many different entries as they like.
 const maxQueried = 128 << 20
-
-// layoutNames remembers what a layout says of groups and components.
-type layoutNames struct {
-	mu    sync.RWMutex
-	rules map[string]hierarchy.Rules
-	files map[fileKey]string
-}
 
 // newResolver reads a snapshot. What did not change since the previous resolver, which may be nil,
 // is taken from it. The error, a problem.List, means that the repository as a whole cannot be used.
@@ -66,9 +58,9 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
 		g.memo, g.queried, g.names = previous.memo.Succeed(), previous.queried.Succeed(), previous.names
 	} else {
-		g.memo, g.queried, g.names = memo.New(budget.MemoryShare(maxRemembered, 10)), memo.New(budget.MemoryShare(maxQueried, 3)), &layoutNames{rules: map[string]hierarchy.Rules{}, files: map[fileKey]string{}}
+		g.memo, g.queried, g.names = memo.New(budget.MemoryShare(maxRemembered, 10)), memo.New(budget.MemoryShare(maxQueried, 3)), memo.NewNames()
 	}
-	if err := g.loadCatalogs(); err != nil {
+	if err := g.loadCatalogs(previous); err != nil {
 		return nil, err
 	}
 	if g.onHub, err = tenancy.LoadSchemas(g.Fleet.Layout, g.Catalogs, s, FleetGroup+"/"+Registration); err != nil {
@@ -93,7 +85,7 @@ func (st *State) ResolverOf(c *Cluster) *Resolver {
 }
 
 // loadCatalogs reads the files that the layout names as groups' catalogs.
-func (b *Resolver) loadCatalogs() error {
+func (b *Resolver) loadCatalogs(previous *Resolver) error {
 	b.Catalogs = map[string][]hierarchy.Layer{}
 	var problems problem.List
 	for _, name := range b.Fleet.Layout.GroupNames() {
@@ -115,39 +107,24 @@ func (b *Resolver) loadCatalogs() error {
 			b.Catalogs[name] = append(b.Catalogs[name], hierarchy.Layer{Level: catalog.Level, Path: path, Root: doc.Root})
 		}
 	}
+	var known *memo.Mapped
+	if previous != nil {
+		known = previous.mapped
+	}
+	mapped, faults := b.memo.MapCatalogs(b.Fleet.Layout, known, b.Catalogs)
+	b.mapped, problems = mapped, append(problems, faults...)
 	if len(problems) > 0 {
 		return problems
 	}
 	return nil
 }
 
-// rulesFor are the merge rules of one component.
-func (b *Resolver) rulesFor(group, component string) hierarchy.Rules {
-	if len(b.Fleet.Layout.Merge) == 0 {
-		return nil
-	}
-	key := group + "/" + component
-	rules, _ := memo.Remember(&b.names.mu, b.names.rules, key, func() (hierarchy.Rules, error) {
-		return b.Fleet.Layout.Merge.For(group, component), nil
-	})
-	return rules
+// file is the path of a layout's file inside a level's folder.
+func (b *Resolver) file(t *fleet.FileTemplate, group, component, level string, facts func() any) (string, error) {
+	return b.names.File(t, memo.FileOf{Group: group, Component: component, Level: level, Folder: b.mapped.Folder(group, component)}, facts)
 }
 
-// file is the path of a layout's file inside a level's folder. Most layouts name files after the
-// group and the component alone: then it is computed once for all clusters.
-func (b *Resolver) file(t *fleet.FileTemplate, group, component string, facts func() any) (string, error) {
-	if !t.Shared {
-		return t.Path(facts())
-	}
-	return memo.Remember(&b.names.mu, b.names.files, fileKey{t, group, component}, func() (string, error) { return t.Path(facts()) })
-}
-
-// FilePath is the path of a layout's file inside the folders of a cluster's group.
-func (b *Resolver) FilePath(t *fleet.FileTemplate, c *Cluster, g *Group, component string) (string, error) {
-	return b.file(t, g.Name, component, c.templateFacts.Lazy(g.Name, component, g.Root))
-}
-
-type fileKey struct {
-	t                *fleet.FileTemplate
-	group, component string
+// FilePath is the path of a layout's file inside the folder of a level of a cluster's group.
+func (b *Resolver) FilePath(t *fleet.FileTemplate, c *Cluster, g *Group, component, level string) (string, error) {
+	return b.file(t, g.Name, component, level, c.templateFacts.Lazy(g.Name, component, g.Root))
 }

@@ -81,7 +81,7 @@ func (b *Resolver) withoutTenantLabels(c *Cluster) (_ *Cluster, file string) {
 		return c, ""
 	}
 	out := *c
-	secret := hierarchy.Merge(b.platformLayers(layers), b.rulesFor(FleetGroup, Registration)).At([]string{"externalSecret"})
+	secret := hierarchy.Merge(b.platformLayers(layers), b.names.Rules(b.Fleet.Layout.Merge, FleetGroup, Registration)).At([]string{"externalSecret"})
 	declaredLabels, _ := labels.FromNode(labels.Label, secret.Get("labels"))
 	declaredAnnotations, _ := labels.FromNode(labels.Annotation, secret.Get("annotations"))
 	l, a, _ := b.compute(c, declaredLabels, declaredAnnotations)

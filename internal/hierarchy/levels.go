@@ -218,6 +218,18 @@ func (x *Index) trim() {
 	x.shared.limit = 2*len(x.shared.in) + indexSlack
 }
 
+// Optional are folders of which none has to have a file.
+func Optional(folders []Folder) []Folder {
+	if !slices.ContainsFunc(folders, func(f Folder) bool { return f.Required }) {
+		return folders
+	}
+	out := slices.Clone(folders)
+	for i := range out {
+		out[i].Required = false
+	}
+	return out
+}
+
 // Resolve finds the layers of one file, given by its path inside each level's folder. A level has
 // the plain file and, after it, the template of the same name; with neither it has one missing
 // layer. Only templates need the facts. What it takes is charged to the account, which may be nil.

@@ -22,7 +22,7 @@ import (
 // Run returns every finding about a state's snapshot, errors and warnings, in order of position:
 // those of the state, and those that do not change a response but are most likely not meant.
 func Run(st *fleetstate.State) []problem.Problem {
-	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}, deployed: map[string][]deployed{}, hubRoots: map[string]*roots.Roots{}}
+	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, files: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}, deployed: map[string][]deployed{}, hubRoots: map[string]*roots.Roots{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems, st.Resolver().Mounts.Problems())
 	for _, folder := range st.Resolver().Snapshot.BrokenFolders() { // whether anybody reads it or not
 		l.reachable[folder.Path] = true
@@ -69,6 +69,7 @@ type linter struct {
 	deployed  map[string][]deployed // by hub
 	hubRoots  map[string]*roots.Roots
 	trees     map[*hierarchy.Tree]bool // those whose conflicts are among the problems
+	files     map[*hierarchy.Tree]bool // those whose value files have been compared with their catalogs
 }
 
 // maxReleaseName is the limit of a Helm release's name (helm v3, pkg/chartutil/validate_name.go).
@@ -121,6 +122,7 @@ func (l *linter) member(m *fleet.Member) {
 		for _, component := range componentsOf(g) {
 			if r, problems := l.st.Resolver().Resolve(c, g, component, nil); len(problems) == 0 && len(c.Broken) == 0 {
 				l.problems = append(l.problems, r.Values.ConflictsBut(l.trees)...)
+				l.overruled(g, component, r)
 				if r.Enabled && m.Lifecycle != fleet.Retired {
 					l.component(c, name, component)
 					l.deploys(m, name, component, r)
@@ -188,11 +190,14 @@ func (l *linter) there(folders []hierarchy.Folder) (out []hierarchy.Folder) {
 // for its suffix.
 func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarchy.Folder, f func(p string)) {
 	named := func(t *fleet.FileTemplate, component string) {
-		file, err := l.st.Resolver().FilePath(t, c, g, component)
-		if err != nil {
-			return // Build has reported it
-		}
+		file := ""
 		for _, d := range in {
+			if file == "" || t.ReadsLevel {
+				var err error
+				if file, err = l.st.Resolver().FilePath(t, c, g, component, d.Level); err != nil {
+					return // Build has reported it
+				}
+			}
 			f(d.Path + "/" + file)
 			for _, name := range l.companions(g, component) {
 				f(d.Path + "/" + companion.File(file, name))

@@ -55,7 +55,7 @@ func (l *linter) concerned(rule hierarchy.Rule) (names []string, concerns bool) 
 
 // hasValues reports whether some level has a component's values for a cluster.
 func (l *linter) hasValues(c *fleetstate.Cluster, g *fleetstate.Group, component string) bool {
-	file, err := l.st.Resolver().FilePath(l.st.Fleet.Layout.Values, c, g, component)
+	file, err := l.st.Resolver().FilePath(l.st.Fleet.Layout.Values, c, g, component, "")
 	return err == nil && slices.ContainsFunc(l.there(g.Folders), func(d hierarchy.Folder) bool {
 		p := d.Path + "/" + file
 		return l.st.Resolver().Snapshot.File(p) != nil || l.st.Resolver().Snapshot.File(p+hierarchy.TemplateSuffix) != nil

@@ -39,7 +39,7 @@ func (l *linter) unreachable() {
 			ofUnknown := slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return unknown[part] })
 			group, isOpen := l.openGroup(p, open)
 			switch {
-			case l.reachable[p] || ofUnknown:
+			case l.reachable[p] || ofUnknown || isIgnored(l.st.Fleet.Layout, p):
 			case isOpen:
 				open[group]++
 			case l.ofAbsentHub(root, p):
@@ -56,13 +56,58 @@ func (l *linter) unreachable() {
 	if len(strays) == 0 {
 		return
 	}
+	slices.Sort(strays)
+	strays = slices.Compact(strays) // roots may be within each other
 	hints := nearestPaths(strays, l.conceivable())
-	for _, p := range strays {
-		l.problems = append(l.problems, problem.Problem{
-			Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
-			Found: "no cluster and no component reads this file", Hints: hints[p],
-		})
+	for _, f := range l.byFolder(strays, hints) {
+		p := problem.Problem{
+			Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: f.path},
+			Found: "no cluster and no component reads this file", Hints: hints[f.path],
+		}
+		if f.files > 1 {
+			p.Found = fmt.Sprintf("no cluster and no component reads the %d files of this folder", f.files)
+		}
+		l.problems = append(l.problems, p)
 	}
+}
+
+// unread is a file that nobody reads, or a folder of such files alone.
+type unread struct {
+	path  string
+	files int
+}
+
+// byFolder puts files that nobody reads together where a folder has no others. A file with a hint
+// stands by itself.
+func (l *linter) byFolder(strays []string, hints map[string][]string) (out []unread) {
+	alone := map[string]int{} // by folder: its files that nobody reads and that have no hint
+	for _, p := range strays {
+		if len(hints[p]) > 0 {
+			continue
+		}
+		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+			alone[dir]++
+		}
+	}
+	done := ""
+	for _, p := range strays {
+		if done != "" && strings.HasPrefix(p, done) {
+			continue
+		}
+		found := unread{p, 1}
+		if len(hints[p]) == 0 {
+			for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+				if n := alone[dir]; n > 1 && n == len(l.st.Resolver().Snapshot.Under(dir)) {
+					found = unread{dir, n}
+				}
+			}
+		}
+		if found.files > 1 {
+			done = found.path + "/"
+		}
+		out = append(out, found)
+	}
+	return out
 }
 
 // openGroups reports groups of which no component is known, if they have files: lint cannot say

@@ -33,9 +33,9 @@ func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) catal
 		case other == nil, other == s:
 			return nil
 		default:
-			key := other.Revision + " " + file
+			key := other.Revision + " " + file + " " + st.Fleet.Layout.Shape
 			if p.catalogs[key] == nil {
-				p.catalogs[key] = catalog.ReadReleaseCatalog(other, file, source.TargetRevision, st.Fleet.Layout.DuplicateKeys)
+				p.catalogs[key] = catalog.ReadReleaseCatalog(other, file, source.TargetRevision, st.Fleet.Layout.Mapping, st.Fleet.Layout.DuplicateKeys)
 			}
 			return p.catalogs[key]
 		}

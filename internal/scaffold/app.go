@@ -103,7 +103,7 @@ func (a App) draft(st *fleetstate.State, layout *fleet.Layout) (*Draft, error) {
 	}
 	own := clustersOfTeam(st, a.Team)
 	if !a.Manifests && len(own) > 0 {
-		values, err := st.Resolver().FilePath(layout.Values, own[0], own[0].Groups[a.Group], a.Name)
+		values, err := st.Resolver().FilePath(layout.Values, own[0], own[0].Groups[a.Group], a.Name, "")
 		if err != nil {
 			return nil, failure.Usage([]string{nothingWritten}, "%w", err)
 		}
@@ -176,7 +176,7 @@ func (d *Draft) say(st *fleetstate.State, layout *fleet.Layout, c *fleetstate.Cl
 	if err != nil {
 		return err
 	}
-	file, err := st.Resolver().FilePath(layout.Catalog, c, g, "")
+	file, err := st.Resolver().FilePath(layout.Catalog, c, g, "", g.Folders[len(g.Folders)-1].Level)
 	if err != nil {
 		return failure.Usage([]string{nothingWritten}, "%w", err)
 	}

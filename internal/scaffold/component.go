@@ -139,7 +139,7 @@ func (c Component) file(st *fleetstate.State, l *fleet.Layout) (string, error) {
 		if g == nil || len(g.Folders) == 0 {
 			continue
 		}
-		if file, err := st.Resolver().FilePath(l.Catalog, cluster.Desired(), g, ""); err == nil {
+		if file, err := st.Resolver().FilePath(l.Catalog, cluster.Desired(), g, "", g.Folders[0].Level); err == nil {
 			return path.Join(g.Folders[0].Path, file), nil
 		}
 	}

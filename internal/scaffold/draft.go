@@ -34,8 +34,9 @@ type Findings func(*fleetstate.State) []problem.Problem
 type Repository struct {
 	Folder   string
 	Findings Findings
-	// Layout is read instead of the repository's own layout, unless it is nil.
-	Layout *snapshot.File
+	// Layout reads the file to use instead of the repository's own layout; nil, and a nil file, for
+	// none.
+	Layout func() (*snapshot.File, error)
 }
 
 // Draft are files with which the fleet has been built.
@@ -70,7 +71,13 @@ func (r Repository) read(ctx context.Context) (*snapshot.Snapshot, *fleet.Layout
 		return nil, nil, err
 	}
 	if r.Layout != nil {
-		s = s.With(map[string]*snapshot.File{fleet.LayoutFile: r.Layout})
+		file, err := r.Layout()
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case file != nil:
+			s = s.With(map[string]*snapshot.File{fleet.LayoutFile: file})
+		}
 	}
 	layout, err := layoutOf(s)
 	if err != nil {

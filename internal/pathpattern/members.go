@@ -1,4 +1,4 @@
-package fleet
+package pathpattern
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
-// Pattern is the path of member files: a template over .hub, .cluster and optionally .tenant, from
+// Members is the path of member files: a template over .hub, .cluster and optionally .tenant, from
 // which the names can be read back. With one hub for all members it has no .hub.
-type Pattern struct {
+type Members struct {
 	text   string
 	t      *tmpl.Template
 	re     *regexp.Regexp
@@ -20,15 +20,15 @@ type Pattern struct {
 	hub    string // of all members, where the path does not name it
 }
 
-// NewPattern compiles a path such as fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml, with each
+// NewMembers compiles a path such as fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml, with each
 // of the two facts exactly once. With {{ .tenant }} as a third, the folder names the member's
 // tenant too. A hub that is given is that of all members, and the path does not name it.
-func NewPattern(text, hub string) (*Pattern, error) {
+func NewMembers(text, hub string) (*Members, error) {
 	t, err := tmpl.Parse(problem.Pos{}, text)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pattern{text: text, t: t, hub: hub}
+	p := &Members{text: text, t: t, hub: hub}
 	out, err := p.sample()
 	if err != nil {
 		return nil, err
@@ -74,22 +74,22 @@ func NewPattern(text, hub string) (*Pattern, error) {
 }
 
 // sample is a path with sentinels for the names.
-func (p *Pattern) sample() (string, error) {
+func (p *Members) sample() (string, error) {
 	return p.Path(sentinel("hub"), sentinel("tenant"), sentinel("cluster"))
 }
 
 func order(a, b int) (int, int) { return min(a, b), max(a, b) }
 
 // String is the pattern's text.
-func (p *Pattern) String() string { return p.text }
+func (p *Members) String() string { return p.text }
 
 // Path is the path of a member's file.
-func (p *Pattern) Path(hub, tenant, cluster string) (string, error) {
+func (p *Members) Path(hub, tenant, cluster string) (string, error) {
 	return p.t.Execute(map[string]any{"hub": hub, "tenant": tenant, "cluster": cluster})
 }
 
 // Tenant reads the tenant's name from a path, if the pattern has it.
-func (p *Pattern) Tenant(path string) (string, bool) {
+func (p *Members) Tenant(path string) (string, bool) {
 	m, i := p.re.FindStringSubmatch(path), p.re.SubexpIndex("tenant")
 	if m == nil || i < 0 {
 		return "", false
@@ -97,9 +97,9 @@ func (p *Pattern) Tenant(path string) (string, bool) {
 	return m[i], true
 }
 
-// tenantAbove is the tenant among whose member files a folder is, "" if the pattern has no tenant
+// TenantAbove is the tenant among whose member files a folder is, "" if the pattern has no tenant
 // or the folder is elsewhere.
-func (p *Pattern) tenantAbove(folder string) string {
+func (p *Members) TenantAbove(folder string) string {
 	out, err := p.sample()
 	if err != nil {
 		return ""
@@ -119,7 +119,7 @@ func (p *Pattern) tenantAbove(folder string) string {
 }
 
 // Match reads the hub's and the cluster's name from a path.
-func (p *Pattern) Match(path string) (hub, cluster string, ok bool) {
+func (p *Members) Match(path string) (hub, cluster string, ok bool) {
 	if !strings.HasPrefix(path, p.prefix) {
 		return "", "", false
 	}
@@ -135,7 +135,7 @@ func (p *Pattern) Match(path string) (hub, cluster string, ok bool) {
 }
 
 // MayBeBelow reports whether member files may be in a folder or below it.
-func (p *Pattern) MayBeBelow(folder string) bool {
+func (p *Members) MayBeBelow(folder string) bool {
 	out, err := p.sample()
 	if err != nil {
 		return true
@@ -153,4 +153,7 @@ func (p *Pattern) MayBeBelow(folder string) bool {
 }
 
 // Folder is the folder above all member files.
-func (p *Pattern) Folder() string { return strings.TrimSuffix(p.prefix, "/") }
+func (p *Members) Folder() string { return strings.TrimSuffix(p.prefix, "/") }
+
+// sentinel stands for a name: no path contains it otherwise.
+func sentinel(fact string) string { return "<" + fact + ">" }
