@@ -15,7 +15,7 @@ import (
 // unreachable reports files below the groups' roots that no cluster and no component can ever reach
 // (H6).
 func (l *linter) unreachable() {
-	unknown := map[string]bool{} // members that are not computed, and their tenants: their files are not known
+	unknown := map[string]bool{} // members and tenants that are not computed: their files are not known
 	roots, open := map[string]bool{}, map[string]int{}
 	for name := range l.st.Fleet.Layout.Groups {
 		open[name] = 0
@@ -23,7 +23,10 @@ func (l *linter) unreachable() {
 	for _, c := range l.st.Clusters() {
 		c = c.Desired()
 		if len(c.Groups) == 0 {
-			unknown[c.Member.Name], unknown[c.Member.Tenant] = true, c.Member.Tenant != ""
+			unknown[c.Member.Name] = true
+		}
+		if c.IsOverBudget() {
+			unknown[c.Member.Tenant] = true
 		}
 		for name, g := range c.Groups {
 			roots[g.Root] = true
