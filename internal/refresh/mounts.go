@@ -191,7 +191,7 @@ func (r *Refresher) withMounts(main *snapshot.Snapshot, known []snapshot.Part, i
 func (r *Refresher) acceptMounts(ctx context.Context, out *decision) {
 	serving := r.serving
 	if main := serving.snapshot.Main(); r.mounts.of != main {
-		r.mounts.table, _ = fleetstate.MountsOf(serving.state, main) //nolint:errcheck // it has been accepted
+		r.mounts.table, _ = fleetstate.MountsOf(serving.state, main) // it has been accepted
 		r.mounts.of = main
 	}
 	table := r.mounts.table
