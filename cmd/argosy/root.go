@@ -121,6 +121,8 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "\n\nGlobal Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}",
+		"\n      --layout, --mount, --ref, --repo   see argosy --help", 1))
 	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet repository: a folder, or a Git `URL`; default: the one around the working directory")
 	o.repo.Location = planner.Root(".")
 	root.SetVersionTemplate("argosy {{.Version}}\n")
