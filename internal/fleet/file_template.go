@@ -22,7 +22,7 @@ type FileTemplate struct {
 
 // String is the path with the names of facts in their places.
 func (f *FileTemplate) String() string {
-	out, _ := try(f.t, factFolder, factLevel) //nolint:errcheck // tried when the layout was loaded
+	out, _ := try(f.t, factFolder, factLevel) // tried when the layout was loaded
 	return out
 }
 

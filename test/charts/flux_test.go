@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,14 +50,14 @@ func TestArtifactsAreFluxObjects(t *testing.T) {
 				docs = append(docs, documents(string(f.Data))...)
 			}
 		}
-		releases := 0
+		deployed := 0
 		for _, object := range decodeObjects(t, docs) {
-			if u, ok := object.(*unstructured.Unstructured); ok && u.GetKind() == "HelmRelease" {
-				releases++
+			if u, ok := object.(*unstructured.Unstructured); ok && slices.Contains([]string{"HelmRelease", "Kustomization"}, u.GetKind()) {
+				deployed++
 			}
 		}
-		if releases != len(owned.Components) || releases < least {
-			t.Errorf("%s: %d HelmReleases of %d components", owner, releases, len(owned.Components))
+		if deployed != len(owned.Components) || deployed < least {
+			t.Errorf("%s: %d HelmReleases and Kustomizations of %d components", owner, deployed, len(owned.Components))
 		}
 	}
 }
