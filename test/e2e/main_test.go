@@ -39,6 +39,7 @@ func TestFlows(t *testing.T) {
 		{"rollout", rollout},
 		{"removal", removal},
 		{"tenancy", tenancy},
+		{"teams", teams},
 		{"faults", faults},
 		{"guard", removalBudget}, // the last of the fleet: what it leaves when it fails is few members
 		{"beside", beside},

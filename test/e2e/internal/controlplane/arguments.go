@@ -37,7 +37,7 @@ func apiServer(f *files, etcd *Etcd, name string, port int) []string {
 }
 
 // controllers that something here needs. The rest looks after volumes, cloud providers,
-// certificates, quotas, ...
+// certificates, ...
 var controllers = []string{
 	// workloads
 	"deployment-controller",
@@ -55,6 +55,7 @@ var controllers = []string{
 	"root-ca-certificate-publisher-controller",
 	"garbage-collector-controller",
 	"clusterrole-aggregation-controller",
+	"resourcequota-controller", // which counts what quotas limit
 	// nodes
 	"node-lifecycle-controller",
 	"taint-eviction-controller",
