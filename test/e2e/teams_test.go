@@ -63,7 +63,7 @@ func teams(t *testing.T, e *environment) {
 	e.timed("teams", "push to the team's project", began)
 	e.settle(t)
 	e.only(t, mark, func(c change) bool {
-		return strings.Contains(c.name, "ledger") || c.name == "application-sets-teams-default"
+		return strings.Contains(c.name, "ledger") || strings.HasPrefix(c.name, "application-sets-")
 	})
 
 	t.Run("what people may do", func(t *testing.T) { mayDo(t, spoke.Typed) })
@@ -159,7 +159,7 @@ func mayDo(t *testing.T, client kubernetes.Interface) {
 		owner:    {User: "o", Groups: []string{"ledger-owners", "system:authenticated"}},
 		viewer:   {User: "v", Groups: []string{"ledger-viewers", "system:authenticated"}},
 		deployer: {User: "system:serviceaccount:ledger:deployer", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:ledger", "system:authenticated"}},
-		stranger: {User: "s", Groups: []string{"payments-checkout", "system:authenticated"}},
+		stranger: {User: "s", Groups: []string{"retail-storefront", "system:authenticated"}},
 	}
 	all := []string{owner, viewer, deployer}
 	write := []string{owner, deployer}
