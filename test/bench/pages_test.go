@@ -96,7 +96,7 @@ func (b *bench) pages(f *fleet) {
 		if line, err := events.ReadString('\n'); err != nil || !strings.HasPrefix(line, "data: ") {
 			b.Fatalf("%q, %v", line, err)
 		}
-		defer response.Body.Close()
+		b.Cleanup(func() { response.Body.Close() })
 		go func() { _, _ = io.Copy(io.Discard, events) }()
 	}
 	used, began := processor(), time.Now()

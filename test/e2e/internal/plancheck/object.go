@@ -26,6 +26,7 @@ var others = map[string][]string{
 		"argocd.argoproj.io/refresh",                 // requests a comparison, until Argo CD ran it
 		"argocd.argoproj.io/application-set-refresh", // requests a reconciliation, until Argo CD ran it
 		"argosy.dev/refreshed-at",                    // the service, when it requests one
+		"argosy.dev/digest",                          // the service's parameter set, which plan does without
 		"argocd.argoproj.io/tracking-id",             // Argo CD 3, onto what an Application makes
 	},
 	"labels": {
