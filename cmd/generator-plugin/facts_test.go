@@ -6,8 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/facts"
 )
 
 // flux is an API server with one HelmRelease and one Kustomization, or one that does not allow to
@@ -41,7 +44,11 @@ func flux(t *testing.T, allowed bool) *httptest.Server {
 // With --flux-namespace, facts are complete when it is known what Flux has, or that this may not be
 // known; what a file says of clusters is there as well.
 func TestFactsOfFlux(t *testing.T) {
-	for allowed, want := range map[bool]string{true: "[{dns-one  one    h/one false false  false  false} {quotas-one Kustomization one    h/one false false  false  false}] true", false: "[] false"} {
+	both := []facts.Application{
+		{Name: "dns-one", Cluster: "one", Owner: "h/one"},
+		{Name: "quotas-one", Kind: "Kustomization", Cluster: "one", Owner: "h/one"},
+	}
+	for allowed, want := range map[bool][]facts.Application{true: both, false: nil} {
 		server := flux(t, allowed)
 		config := file(t, `{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: x}}], clusters: [{name: x, cluster: {server: "`+server.URL+`"}}]}`)
 		f, err := parse([]string{
@@ -72,8 +79,8 @@ func TestFactsOfFlux(t *testing.T) {
 			}
 		}
 		set, _ := known.Current()
-		if got := fmt.Sprint(set.HelmReleases()); got != want {
-			t.Errorf("HelmReleases %s, want %s", got, want)
+		if got, is := set.HelmReleases(); is != allowed || !slices.Equal(got, want) {
+			t.Errorf("HelmReleases %+v, %v, want %+v", got, is, want)
 		}
 		if c, _ := set.Of("one"); c.Server != "https://one" || known.Err() != nil {
 			t.Errorf("%+v, %v", c, known.Err())
