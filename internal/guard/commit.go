@@ -339,8 +339,9 @@ func (c *commit) accept(lost []lifecycle.Holding) {
 	if c.whole != "" {
 		after.shape = c.before.shape
 	}
+	together := c.refusedFiles(lost, refused)
 	for _, h := range lost {
-		if refused[holdingKey{h.Cluster, h.Group, h.Component}] {
+		if refused[holdingKey{h.Cluster, h.Group, h.Component}] || together[h.Source] && h.Component != fleetstate.Registration {
 			all := append(slices.Clone(after.byCluster[h.Cluster]), h)
 			slices.SortFunc(all, lifecycle.Holding.Compare)
 			after.byCluster[h.Cluster] = all
@@ -348,6 +349,22 @@ func (c *commit) accept(lost []lifecycle.Holding) {
 		}
 	}
 	c.accepted = after
+}
+
+// refusedFiles returns the files that are gone or empty and of which a loss is refused. What they
+// switched on stays in the baseline for all members, the approved ones included: else the rest would
+// be that of one member at the next state, and within the budget.
+func (c *commit) refusedFiles(lost []lifecycle.Holding, refused map[holdingKey]bool) map[string]bool {
+	if c.before == nil {
+		return nil
+	}
+	out, still, sources := map[string]bool{}, sourcesOf(c.accepted), sourcesOf(c.before)
+	for _, h := range lost {
+		if refused[holdingKey{h.Cluster, h.Group, h.Component}] && len(sources[h.Source]) > 1 && len(still[h.Source]) == 0 {
+			out[h.Source] = true
+		}
+	}
+	return out
 }
 
 // spend remembers the removals that are made without approval.

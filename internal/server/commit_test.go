@@ -235,6 +235,34 @@ func TestFleetWideAccidentDeletesNothing(t *testing.T) {
 	}
 }
 
+// TestRestOfASharedLossIsNotJudgedAlone: where the loss of a file is approved for some of its
+// members, the others keep what they have at all later commits, too. (G10)
+func TestRestOfASharedLossIsNotJudgedAlone(t *testing.T) {
+	const file, rest = "addons/tenants/defaults/application-sets/monitoring.yaml", "analytics-dev-eu-1"
+	a := newSmallArgoCD(t, false, atToday)
+	before := maps.Clone(a.apps)
+	var approved []string
+	for _, m := range a.Refresher().State().Fleet.Members("hub-eu") {
+		if m.Name != rest {
+			approved = append(approved, m.Name)
+		}
+	}
+	files := exampleFleet(t)
+	files[file] = ""
+	a.say(files)
+	a.reconcile()
+	files[approval] = approvalOf("- {clusters: [" + strings.Join(approved, ", ") + "], component: \"monitoring/*\", reason: r}")
+	a.say(files)
+	for i := range 3 {
+		a.reconcile()
+		if lost := a.lost(before); slices.ContainsFunc(lost, func(name string) bool { return strings.HasSuffix(name, "-"+rest) }) {
+			t.Fatalf("after %d more commits: lost %q", i, lost)
+		}
+		files["README.md"] = strings.Repeat("x", i+1)
+		a.say(files)
+	}
+}
+
 // approvalOf is an approval file of removals.
 func approvalOf(removals ...string) string {
 	return "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n" + strings.Join(removals, "\n") + "\n"

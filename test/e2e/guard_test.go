@@ -60,7 +60,8 @@ func removalBudget(t *testing.T, e *environment) {
 	t.Run("approved", func(t *testing.T) {
 		const approval = "fleet/approvals/most.yaml"
 		e.add(t, approval, "apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: "+time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly)+
-			"\nremovals:\n  - clusters: ["+strings.Join(leaving, ", ")+"]\n    components: [\"*\"]\n    reason: the end of the flow\n")
+			"\nremovals:\n  - clusters: ["+strings.Join(leaving, ", ")+"]\n    components: [\"*\"]\n    reason: the end of the flow\n"+
+			"  - cluster: "+hub.Name+"\n    components: [\"teams/*\"]\n    reason: the teams of the members that leave\n")
 		began := e.push(t, "Approve it")
 		e.within(t, 2*patience, "their Applications are gone", func() string { return strings.Join(applicationsOf(e, leaving), ", ") })
 		e.timed("guard", "approval to Applications gone", began)
