@@ -352,8 +352,8 @@ func (c *commit) accept(lost []lifecycle.Holding) {
 }
 
 // refusedFiles returns the files that are gone or empty and of which a loss is refused. What they
-// switched on stays in the baseline for all members, the approved ones included: else the rest would
-// be that of one member at the next state, and within the budget.
+// switched on stays in the baseline for all members, the approved ones included: else the rest
+// would be that of one member at the next state, and within the budget.
 func (c *commit) refusedFiles(lost []lifecycle.Holding, refused map[holdingKey]bool) map[string]bool {
 	if c.before == nil {
 		return nil
