@@ -46,8 +46,8 @@ func hubAPI(t *testing.T, status int) (*Live, *[]string) {
 	return live, &seen
 }
 
-// Rule 2: writes and deletions name the version that they were decided on; a conflict is told apart
-// from other errors. A deletion leaves dependents.
+// Rule 2: writes and deletions name the version that they were decided on; a conflict is an error
+// of its own. A deletion leaves dependents.
 func TestWritesNameTheirVersion(t *testing.T) {
 	t.Parallel()
 	app := Tree{"apiVersion": apiVersion, "kind": kindApplication, "metadata": Tree{"name": "a", "namespace": "argocd", "uid": "u", "resourceVersion": "7"}}

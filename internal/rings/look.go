@@ -22,7 +22,7 @@ import (
 )
 
 // look brings all policies up to date with a served state. Where a ring has moved, the state is
-// published anew, so that whoever remembers responses by state asks again.
+// published anew, so that caches by state are filled anew.
 func (r *Rings) look(ctx context.Context, st *fleetstate.State) {
 	moved := r.read(ctx, st)
 	v := r.viewOf(st)

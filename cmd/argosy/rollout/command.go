@@ -85,7 +85,7 @@ func newPromote(c changer) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&a.Ring, "ring", "", "the `ring` that may take it")
 	flags.StringVar(&a.Revision, "revision", "", "the `revision`: a commit, or its first 7 characters and more")
-	flags.StringVar(&a.Reason, "reason", "", "why, for whoever reads the commit")
+	flags.StringVar(&a.Reason, "reason", "", "why, for the readers of the commit")
 	flags.StringVar(&a.Expires, "expires", time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly), "the last `day` of the approval")
 	cmd.Flag("expires").DefValue = "a week from now"
 	flags.BoolVar(&a.Overtake, "overtake", false, "skip the rings before it and the windows")
@@ -104,7 +104,7 @@ func newRollback(c changer) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&p.Ring, "ring", "", "the `ring` to put back")
 	flags.StringVar(&p.Revision, "revision", "", "the `revision`, one that argosy rollout status shows")
-	flags.StringVar(&p.Reason, "reason", "", "why, for whoever reads the commit")
+	flags.StringVar(&p.Reason, "reason", "", "why, for the readers of the commit")
 	require(cmd, "ring", "revision", "reason")
 	return cmd
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// Limits of what is told of a commit, in bytes.
+// Limits of a commit's author and subject, in bytes.
 const (
 	maxCommitText = 200
 	maxCommit     = 64 << 10
 )
 
-// commitOf says who made a commit. It is told to people alone, so an error says nothing.
+// commitOf returns who made a commit and its subject. Only people read it, so an error leaves it
+// empty.
 func (r *Repository) commitOf(ctx context.Context, commit string) (out snapshot.Commit) {
 	text, err := r.output(ctx, maxCommit, "--git-dir="+r.mirror, "show", "--no-patch", "--no-notes", "--no-show-signature", "--encoding=UTF-8", "--format=%an%x00%cI%x00%s", commit, "--")
 	author, rest, ok := strings.Cut(strings.TrimSuffix(text, "\n"), "\x00")
