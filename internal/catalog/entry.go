@@ -55,6 +55,22 @@ type Chart struct {
 	Path    string `json:"path"`
 }
 
+// Text is a text of an entry that may be a template: where its result belongs, and its path.
+type Text struct {
+	To   *string
+	Path []string
+}
+
+// Texts are the chart's coordinates.
+func (c *Chart) Texts() []Text {
+	return []Text{
+		{&c.RepoURL, []string{KeyChart, "repoURL"}},
+		{&c.Name, []string{KeyChart, "name"}},
+		{&c.Version, []string{KeyChart, "version"}},
+		{&c.Path, []string{KeyChart, "path"}},
+	}
+}
+
 // Entry is a merged catalog entry, its templates not yet executed.
 type Entry struct {
 	Enabled     bool

@@ -81,17 +81,8 @@ func (c Component) resolve(name, file string) (Companion, error) {
 	at := func(keys ...string) *yamldoc.Node {
 		return c.Tree.At(append([]string{catalog.KeyCompanions, name}, keys...))
 	}
-	for _, field := range []struct {
-		text *string
-		at   []string
-	}{
-		{&out.Chart.RepoURL, []string{catalog.KeyChart, "repoURL"}},
-		{&out.Chart.Name, []string{catalog.KeyChart, "name"}},
-		{&out.Chart.Version, []string{catalog.KeyChart, "version"}},
-		{&out.Chart.Path, []string{catalog.KeyChart, "path"}},
-		{&out.ReleaseName, []string{catalog.KeyReleaseName}},
-	} {
-		n := at(field.at...)
+	for _, text := range append(out.Chart.Texts(), catalog.Text{To: &out.ReleaseName, Path: []string{catalog.KeyReleaseName}}) {
+		n := at(text.Path...)
 		if n.IsNull() {
 			continue
 		}
@@ -99,7 +90,7 @@ func (c Component) resolve(name, file string) (Companion, error) {
 		if err != nil {
 			return out, err
 		}
-		*field.text = rendered.Text
+		*text.To = rendered.Text
 	}
 	out.Chart.RepoURL = release.WithoutScheme(out.Chart.RepoURL)
 	if found, expected := out.Chart.Incomplete(true); found != "" {

@@ -256,18 +256,10 @@ const basePath = "base"
 func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalog.Entry, facts factsOf, based bool, out *Component, account *budget.Account) []problem.Problem {
 	m := b.memoOf(out.catalogs)
 	out.Chart, out.Namespace, out.ReleaseName = e.Chart, e.Namespace, e.ReleaseName
-	for _, field := range []struct {
-		text *string
-		path []string
-	}{
-		{&out.Chart.RepoURL, []string{catalog.KeyChart, "repoURL"}},
-		{&out.Chart.Name, []string{catalog.KeyChart, "name"}},
-		{&out.Chart.Version, []string{catalog.KeyChart, "version"}},
-		{&out.Chart.Path, []string{catalog.KeyChart, "path"}},
-		{&out.Namespace, []string{catalog.KeyNamespace}},
-		{&out.ReleaseName, []string{catalog.KeyReleaseName}},
-	} {
-		n := out.EntryTree.At(field.path)
+	for _, text := range append(out.Chart.Texts(),
+		catalog.Text{To: &out.Namespace, Path: []string{catalog.KeyNamespace}},
+		catalog.Text{To: &out.ReleaseName, Path: []string{catalog.KeyReleaseName}}) {
+		n := out.EntryTree.At(text.Path)
 		if !m.IsDynamic(n) {
 			continue
 		}
@@ -275,7 +267,7 @@ func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalo
 		if err != nil {
 			return c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
 		}
-		*field.text = rendered.Text
+		*text.To = rendered.Text
 	}
 	out.Chart.RepoURL = release.WithoutScheme(out.Chart.RepoURL)
 	_, catalogued := b.Catalogs[g.Name]

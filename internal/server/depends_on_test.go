@@ -26,6 +26,9 @@ const (
 	catalogOfA  = "addons/tenants/retail/clusters/a/application-sets/addons.yaml"
 )
 
+// bothChanged changes web and what it waits for.
+var bothChanged = map[string]string{valuesOfDNS: "replicas: 2\n", valuesOfWeb: "replicas: 2\n"}
+
 // orderly is a hub that runs what it is answered, and reports the health that a test decides.
 type orderly struct {
 	*service
@@ -71,6 +74,15 @@ func (h *orderly) apply(name, parameters string) {
 		}
 	}
 	h.report()
+}
+
+// deploy makes dns and then web, which waits for it.
+func (h *orderly) deploy() {
+	h.Helper()
+	h.say(ordered(nil))
+	h.apply(ofDNS, askDNS)
+	h.health(true, "dns-a")
+	h.apply(ofWeb, askWeb)
 }
 
 // report tells the service what there is.
@@ -171,14 +183,11 @@ func TestNewComponentWaitsForItsDependency(t *testing.T) {
 // old health does not count. (P1)
 func TestChangedComponentStaysUntilItsDependencyIsHealthy(t *testing.T) {
 	h := newOrderly(t)
-	h.say(ordered(nil))
-	h.apply(ofDNS, askDNS)
-	h.health(true, "dns-a")
-	h.apply(ofWeb, askWeb)
+	h.deploy()
 	h.health(true, "web-a")
 	was := h.askAs(ofWeb, askWeb)
 
-	both := ordered(map[string]string{valuesOfDNS: "replicas: 2\n", valuesOfWeb: "replicas: 2\n"})
+	both := ordered(bothChanged)
 	h.say(both)
 	if r := h.askAs(ofWeb, askWeb); r.body != was.body {
 		t.Errorf("web changes before dns:\n%s\n%s", was.body, r.body)
@@ -209,11 +218,8 @@ func TestChangedComponentStaysUntilItsDependencyIsHealthy(t *testing.T) {
 func TestWaitSurvivesARestart(t *testing.T) {
 	shared, _ := newSharedStore(t)
 	h := newOrderly(t, in(shared))
-	h.say(ordered(nil))
-	h.apply(ofDNS, askDNS)
-	h.health(true, "dns-a")
-	h.apply(ofWeb, askWeb)
-	both := ordered(map[string]string{valuesOfDNS: "replicas: 2\n", valuesOfWeb: "replicas: 2\n"})
+	h.deploy()
+	both := ordered(bothChanged)
 	h.say(both)
 	was := h.askAs(ofWeb, askWeb)
 	h.waits("addons/web of a waits for addons/dns: its Application is not the newest")
@@ -238,15 +244,12 @@ func TestWaitSurvivesARestart(t *testing.T) {
 // it started waits all the same: what stays is what the state before asks for. (P1)
 func TestChangeBeforeTheFirstQueryWaits(t *testing.T) {
 	h := newOrderly(t)
-	h.say(ordered(nil))
-	h.apply(ofDNS, askDNS)
-	h.health(true, "dns-a")
-	h.apply(ofWeb, askWeb)
+	h.deploy()
 	next := newOrderly(t)
 	next.apps = h.apps
 	next.say(ordered(nil))
 	next.report()
-	next.say(ordered(map[string]string{valuesOfDNS: "replicas: 2\n", valuesOfWeb: "replicas: 2\n"}))
+	next.say(ordered(bothChanged))
 	if got := next.web(); got == nil || got.Text("helmValues") != h.web().Text("helmValues") {
 		t.Errorf("web before dns: %v", got)
 	}
@@ -258,13 +261,10 @@ func TestChangeBeforeTheFirstQueryWaits(t *testing.T) {
 // for the clusters of others. (P1, W1)
 func TestForgottenSetHoldsUpNobodyElse(t *testing.T) {
 	h := newOrderly(t)
-	h.say(ordered(nil))
-	h.apply(ofDNS, askDNS)
-	h.health(true, "dns-a")
-	h.apply(ofWeb, askWeb)
+	h.deploy()
 	next := newOrderly(t)
 	next.apps = h.apps
-	next.say(ordered(map[string]string{valuesOfDNS: "replicas: 2\n", valuesOfWeb: "replicas: 2\n"}))
+	next.say(ordered(bothChanged))
 	next.report()
 	if got := next.web(); got == nil || got.Text("helmValues") != "replicas: 2\n" {
 		t.Errorf("web: %v", got)

@@ -107,23 +107,9 @@ func TestTenantsSeeTheirOwnApplications(t *testing.T) {
 			}
 		}
 		_, state := newEngine(t)
-		q, err := query.Parse([]byte(`{"view":"components","group":"fleet","component":"argo-cd"}`), hub)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := response.Bytes(state, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got struct {
-			Output struct{ Parameters []paramset.ComponentSet }
-		}
-		if err := json.Unmarshal(body, &got); err != nil {
-			t.Fatal(err)
-		}
 		checked := false
-		for _, s := range got.Output.Parameters {
-			if s.Name != hub {
+		for _, s := range setsOf(t, state, hub, "fleet") {
+			if s.Component != "argo-cd" {
 				continue
 			}
 			checked = true
