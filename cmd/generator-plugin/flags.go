@@ -27,6 +27,7 @@ import (
 type flags struct {
 	server.Options // its own flags, then what the others open
 	repository     git.Options
+	layout         string
 	gitSocket      string
 	// mountCredentials are the folders of the credentials that the layout's mounts name.
 	mountCredentials []string
@@ -85,6 +86,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	f.Options = server.Defaults()
 	fs.StringVar(&f.repository.Location, "source", "", "the fleet's repository: a `folder`, which is watched, or a Git URL (required)")
 	registerGit(fs, &f.repository)
+	fs.StringVar(&f.layout, "layout", "", "a `file` to read instead of fleet/layout.yaml of every revision, when the service starts; to try a layout before it is committed")
 	fs.DurationVar(&f.repository.Interval, "interval", time.Minute, "how often a Git source is polled")
 	fs.StringVar(&f.gitSocket, "git-socket", "", "`socket` of generator-plugin git, which runs Git in the service's place: with the same --source and --ref, its own credentials and its own --state-dir")
 	fs.StringArrayVar(&f.mountCredentials, "mount-credentials", nil, "credentials that a mount of the layout names, a folder as --git-credentials: `NAME=DIR`, may be repeated; with --git-socket they are those of generator-plugin git")
@@ -209,9 +211,16 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 	if err := f.state(&o); err != nil {
 		return o, err
 	}
+	layout, err := readLayout(f.layout)
+	if err != nil {
+		return o, err
+	}
 	o.Mounts = f.openMount
-	o.Source, err = f.openSource()
-	return o, err
+	if o.Source, err = f.openSource(); err != nil {
+		return o, err
+	}
+	o.Source = withLayout(o.Source, layout)
+	return o, nil
 }
 
 // openSource opens the repository: by Git's own process, or in this one.

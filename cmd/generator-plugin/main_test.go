@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -77,6 +78,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--max-connections", "7"), "--max-connections 7; expected at least 8"},
 		{with("--max-webhook-bytes", "0"), "--max-webhook-bytes 0; expected at least 1"},
 		{with("--drain-delay", "-1s"), "--drain-delay -1s; expected 0s or more"},
+		{with("--layout", "/nosuch/layout.yaml"), "--layout: open /nosuch/layout.yaml: no such file or directory"},
 		{with("--facts", "/nosuch/facts.yaml"), `facts file "/nosuch/facts.yaml": no such file or directory`},
 		{with("--facts", facts), facts + ":1:7"},
 		{with("--state-dir", "/dev/null/x"), "--state-dir: mkdir /dev/null"},
@@ -171,7 +173,7 @@ func serving(t *testing.T, args ...string) (address string, log *strings.Builder
 	go func() {
 		status <- run(ctx, append(args, "--listen", "127.0.0.1:0", "--log-format", "json"), io.Discard, stderr)
 	}()
-	says := regexp.MustCompile(`^generator-plugin: serving folder ".*" at (http://127\.0\.0\.1:\d+), revision sha256:[0-9a-f]+$`)
+	says := regexp.MustCompile(`^generator-plugin: serving folder ".*" at (http://127\.0\.0\.1:\d+), revision sha256:[0-9a-f]+(\+layout-[0-9a-f]+)?$`)
 	timeout := time.After(patient)
 	for address == "" {
 		select {
@@ -243,6 +245,33 @@ func TestServes(t *testing.T) {
 	}
 	if stored, err := filepath.Glob(filepath.Join(state, "records-*", "accepted-v3.record")); err != nil || len(stored) != 1 {
 		t.Errorf("stored %v, %v", stored, err)
+	}
+}
+
+// A repository without a layout of its own is served by the one given. Another one counts at the
+// next start, although the commit is the same and the state was made by the first.
+func TestGivenLayout(t *testing.T) {
+	repository, state := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		"clusters/a/values.yaml": "clusterName: a\ntenant: t\nenvironment: dev\n",
+		"one/catalog.yaml":       "web: {enabled: true, chart: {repoURL: r, name: web, version: 1.0.0}}\n",
+		"two/catalog.yaml":       "web: {enabled: true, chart: {repoURL: r, name: web, version: 2.0.0}}\n",
+	} {
+		path := filepath.Join(repository, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ folder, want string }{{"one", `"version":"1.0.0"`}, {"two", `"version":"2.0.0"`}, {"one", `"version":"1.0.0"`}} {
+		layout := file(t, "members: clusters/{{ .cluster }}/values.yaml\nhub: hub\nhubs: {hub: {tenant: t, environment: dev}}\nversions: null\ngroups: {addons: {catalog: ["+c.folder+"/catalog.yaml]}, fleet: null, monitoring: null, resources: null}\n")
+		address, _, stop := serving(t, "--source", repository, "--hub", "hub", "--token-file", file(t, "secret\n"), "--state-dir", state, "--layout", layout)
+		code, body := query(t, address, `components","group":"addons","selector":{"matchLabels":{"tenant":"t"}},"component":"web`)
+		if code != http.StatusOK || strings.Count(body, c.want) != 2 {
+			t.Errorf("%d %s; expected %s on both clusters", code, body, c.want)
+		}
+		if code := stop(); code != exitGood {
+			t.Errorf("status %d", code)
+		}
 	}
 }
 

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// givenLayout is a source whose snapshots have the file of --layout in the place of their own
+// layout. Their revisions name the layout, too, so that state of another layout is not taken for
+// theirs.
+type givenLayout struct {
+	source.Source
+	file *snapshot.File
+
+	mu       sync.Mutex
+	from, to *snapshot.Snapshot // the last one, before and after
+}
+
+// readLayout reads the file of --layout; nil without one.
+func readLayout(name string) (*snapshot.File, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--layout: %w", err)
+	}
+	return snapshot.NewFile(fleet.LayoutFile, data, snapshot.MaxFileSize), nil
+}
+
+// withLayout puts a layout into a source's snapshots; without one, the source is left as it is.
+func withLayout(s source.Source, layout *snapshot.File) source.Source {
+	if layout == nil {
+		return s
+	}
+	return &givenLayout{Source: s, file: layout}
+}
+
+// Snapshot implements source.Source.
+func (g *givenLayout) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
+	s, err := g.Source.Snapshot(ctx)
+	return g.with(s), err
+}
+
+// Watch implements source.Source.
+func (g *givenLayout) Watch(ctx context.Context, update func(*snapshot.Snapshot, error)) {
+	g.Source.Watch(ctx, func(s *snapshot.Snapshot, err error) { update(g.with(s), err) })
+}
+
+// with is the same snapshot for the same one.
+func (g *givenLayout) with(s *snapshot.Snapshot) *snapshot.Snapshot {
+	if s == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s != g.from {
+		to := s.With(map[string]*snapshot.File{fleet.LayoutFile: g.file}).WithCommit(s.Commit())
+		to.Revision += "+layout-" + g.file.Digest[:min(12, len(g.file.Digest))]
+		g.from, g.to = s, to
+	}
+	return g.to
+}
