@@ -63,7 +63,11 @@ func TestRegisteredMembersHaveTheComputedLabels(t *testing.T) {
 				for key := range registered.SecretAnnotations {
 					other[key] = "terraform"
 				}
-				remote := map[string]string{es.Spec.DataFrom[0].Extract.Key: terraform(map[string]any{"cluster_name": registered.Name, "addons": other, "metadata": other})}
+				record := terraform(map[string]any{"cluster_name": registered.Name, "addons": other, "metadata": other})
+				if err := validRecord(t, record); err != nil {
+					t.Errorf("docs/schemas/cluster-secret.json refuses the record: %v", err)
+				}
+				remote := map[string]string{es.Spec.DataFrom[0].Extract.Key: record}
 				secret, err := reconcile(t, es, remote, nil)
 				if err != nil {
 					t.Fatal(err)

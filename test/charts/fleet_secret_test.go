@@ -292,8 +292,8 @@ func TestFleetSecretRefusesWrongSecrets(t *testing.T) {
 	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member), "")
 	for message, remote := range map[string]string{
 		`the secret is that of cluster "other", not of "retail-dev-eu-1"`: terraform(map[string]any{"cluster_name": "other"}),
-		`map has no entry for key "server"`:                               terraform(map[string]any{"server": nil}),
-		`map has no entry for key "config"`:                               terraform(map[string]any{"config": nil}),
+		`the secret has no key server`:                                    terraform(map[string]any{"server": nil}),
+		`the secret has no key config`:                                    terraform(map[string]any{"config": nil}),
 		"addons is not a JSON object":                                     terraform(map[string]any{"addons": "not JSON"}),
 		"metadata is not a JSON object":                                   terraform(map[string]any{"metadata": []string{"a"}}),
 	} {

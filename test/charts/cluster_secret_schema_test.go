@@ -1,0 +1,192 @@
+package charts_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
+	"github.com/google/go-cmp/cmp"
+	jsonschema "github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// recordSchema is the contract of Terraform, or whoever else provisions, and charts/fleet-secret.
+const recordSchema = repo + "/docs/schemas/cluster-secret.json"
+
+// validRecord says what is wrong with a member's record, JSON within its texts included.
+func validRecord(t *testing.T, record string) error {
+	t.Helper()
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertContent()
+	schema, err := compiler.Compile(recordSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(record))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema.Validate(value)
+}
+
+// TestRecordOfAMemberIsWhatTheChartReads: what the schema accepts becomes a cluster Secret with
+// each of its fields; what it refuses the chart refuses or leaves out by name.
+func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
+	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member), "retail-dev-eu-1")
+	for name, record := range map[string]string{
+		"least":   terraform(nil),
+		"objects": terraform(map[string]any{"config": map[string]any{"bearerToken": "t", "tlsClientConfig": map[string]any{"caData": "YQ=="}}}),
+		"a role":  terraform(map[string]any{"config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "c", "roleARN": "arn:aws:iam::123456789012:role/spoke"}}}),
+		"a command": terraform(map[string]any{"config": map[string]any{"execProviderConfig": map[string]any{
+			"command": "argocd-k8s-auth", "args": []string{"aws", "--cluster-name", "c"}, "apiVersion": "client.authentication.k8s.io/v1beta1",
+		}}}),
+		"facts": terraform(map[string]any{
+			"metadata": map[string]any{"aws_account_id": "123456789012", "subnets": []string{"a"}, "argosy.dev/note": "x"},
+			"addons":   map[string]any{"enable_karpenter": true, "kubernetes_version": "1.33", "workers": 3},
+		}),
+		"facts as text": terraform(map[string]any{"metadata": `{"vpc": "vpc-1"}`, "addons": `{"ring": "early"}`}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := validRecord(t, record); err != nil {
+				t.Fatalf("the schema refuses it: %v", err)
+			}
+			secret, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": record}, nil)
+			if err != nil {
+				t.Fatalf("the chart refuses it: %v", err)
+			}
+			var fields map[string]any
+			if err := json.Unmarshal([]byte(record), &fields); err != nil {
+				t.Fatal(err)
+			}
+			if got := texts(secret.Data); got["name"] != fields["cluster_name"] || got["server"] != fields["server"] {
+				t.Errorf("the Secret has %v", got)
+			}
+			var config v1alpha1.ClusterConfig
+			if err := json.Unmarshal(secret.Data["config"], &config); err != nil {
+				t.Errorf("config is none of Argo CD's: %v", err)
+			}
+			for field, in := range map[string]map[string]string{"metadata": secret.Annotations, "addons": secret.Labels} {
+				for key := range jsonObject(t, fields[field]) {
+					if in[key] == "" {
+						t.Errorf("%s.%s is not in the Secret", field, key)
+					}
+				}
+			}
+		})
+	}
+	for name, c := range map[string]struct{ record, refused string }{
+		"another cluster":      {terraform(map[string]any{"cluster_name": "other"}), `the secret is that of cluster "other"`},
+		"no server":            {terraform(map[string]any{"server": nil}), "the secret has no key server"},
+		"no TLS":               {terraform(map[string]any{"server": "http://10.0.0.1"}), `server: "http://10.0.0.1" is no address`},
+		"no config":            {terraform(map[string]any{"config": nil}), "the secret has no key config"},
+		"config of words":      {terraform(map[string]any{"config": "kubeconfig"}), "config is not a JSON object"},
+		"config, a list":       {terraform(map[string]any{"config": []string{"a"}}), "config is not a JSON object"},
+		"a command of its own": {terraform(map[string]any{"config": map[string]any{"execProviderConfig": map[string]any{"command": "/bin/sh"}}}), `config.execProviderConfig.command: "/bin/sh"`},
+		"metadata, a list":     {terraform(map[string]any{"metadata": []string{"a"}}), "metadata is not a JSON object"},
+		"addons, a list":       {terraform(map[string]any{"addons": []string{"a"}}), "addons is not a JSON object"},
+		"no label":             {terraform(map[string]any{"addons": map[string]any{"ring": "a b"}}), ""},
+		"another key":          {terraform(map[string]any{"labels": map[string]any{"ring": "early"}}), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name != "another cluster" && validRecord(t, c.record) == nil { // whose record it is, the schema cannot know
+				t.Error("the schema accepts it")
+			}
+			secret, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": c.record}, nil)
+			switch {
+			case c.refused == "" && err == nil:
+				if secret.Labels["ring"] != "" {
+					t.Errorf("the Secret has the label ring: %q", secret.Labels["ring"])
+				}
+			case err == nil || !strings.Contains(err.Error(), c.refused):
+				t.Errorf("the chart says %v, want %q", err, c.refused)
+			case strings.Contains(err.Error(), "tlsClientConfig"):
+				t.Errorf("the error shows the connection's settings: %v", err)
+			}
+		})
+	}
+}
+
+// jsonObject is a field of a record, which may be an object or its text.
+func jsonObject(t *testing.T, field any) map[string]any {
+	t.Helper()
+	if text, is := field.(string); is {
+		if err := json.Unmarshal([]byte(text), &field); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := field.(map[string]any)
+	return out
+}
+
+// TestSchemaOfARecordNamesEachField: every field that a template of the chart reads, and every
+// setting that Argo CD knows of a connection, is in the schema with a description.
+func TestSchemaOfARecordNamesEachField(t *testing.T) {
+	text, err := os.ReadFile(recordSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type node struct {
+		Description string          `json:"description"`
+		Properties  map[string]node `json:"properties"`
+	}
+	var schema struct {
+		node
+		Defs map[string]node `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(fleetSecret + "/files/*.gotmpl")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("files of the chart: %v, %v", files, err)
+	}
+	templates, err := filepath.Glob(fleetSecret + "/templates/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]bool{}
+	for _, file := range slices.Concat(files, templates) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`index \. \\?"([A-Za-z_]+)\\?"`).FindAllStringSubmatch(string(text), -1) {
+			read[found[1]] = true
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(schema.Properties)), slices.Sorted(maps.Keys(read))); diff != "" {
+		t.Errorf("fields of the schema (-) and those that templates read (+):\n%s", diff)
+	}
+	for name, field := range schema.Properties {
+		if field.Description == "" {
+			t.Errorf("%s has no description", name)
+		}
+	}
+	config := schema.Defs["config"]
+	for at, c := range map[string]struct {
+		node node
+		of   reflect.Type
+	}{
+		"config":                    {config, reflect.TypeFor[v1alpha1.ClusterConfig]()},
+		"config.tlsClientConfig":    {config.Properties["tlsClientConfig"], reflect.TypeFor[v1alpha1.TLSClientConfig]()},
+		"config.awsAuthConfig":      {config.Properties["awsAuthConfig"], reflect.TypeFor[v1alpha1.AWSAuthConfig]()},
+		"config.execProviderConfig": {config.Properties["execProviderConfig"], reflect.TypeFor[v1alpha1.ExecProviderConfig]()},
+	} {
+		var known []string
+		for i := range c.of.NumField() {
+			name, _, _ := strings.Cut(c.of.Field(i).Tag.Get("json"), ",")
+			known = append(known, name)
+		}
+		slices.Sort(known)
+		if diff := cmp.Diff(known, slices.Sorted(maps.Keys(c.node.Properties))); diff != "" {
+			t.Errorf("%s: Argo CD's settings (-) and the schema's (+):\n%s", at, diff)
+		}
+	}
+}
