@@ -49,6 +49,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/plugin"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+	"github.com/argosy-hub/argosy/test/e2e/internal/terraform"
 )
 
 const (
@@ -317,15 +318,25 @@ func portOf(address string) (int, error) {
 	return strconv.Atoi(u.Port())
 }
 
-// fillStore writes what Terraform would.
+// fillStore writes the members' records, by Terraform's own module.
 func (h *Hub) fillStore(ctx context.Context) error {
+	members := map[string]terraform.Member{}
 	for name, cluster := range h.Spokes {
-		if err := h.putCluster(ctx, name, cluster.URL, cluster.ArgoConfig()); err != nil {
+		if err := h.describe(members, name, cluster.URL, cluster.ArgoConfig()); err != nil {
 			return err
 		}
 	}
 	for i, name := range h.o.Absent { // each an address of its own, by which Argo CD tells clusters apart
-		if err := h.putCluster(ctx, name, fmt.Sprintf("https://127.0.0.1:%d", i+1), `{"tlsClientConfig":{"insecure":true}}`); err != nil {
+		if err := h.describe(members, name, fmt.Sprintf("https://127.0.0.1:%d", i+1), `{"bearerToken":"of nobody","tlsClientConfig":{"insecure":true}}`); err != nil {
+			return err
+		}
+	}
+	records, err := h.records(ctx, members)
+	if err != nil {
+		return err
+	}
+	for name, record := range records {
+		if err := h.Secrets.Put(ctx, h.Fleet.SecretKeys()[name], record); err != nil {
 			return err
 		}
 	}
@@ -337,17 +348,42 @@ func (h *Hub) fillStore(ctx context.Context) error {
 	return nil
 }
 
-// putCluster writes what Terraform would of one cluster.
-func (h *Hub) putCluster(ctx context.Context, name, server, config string) error {
-	known := h.facts[name]
-	text, err := json.Marshal(map[string]any{
-		"cluster_name": name, "server": server, "config": json.RawMessage(config),
-		"metadata": known.Annotations, "addons": known.Labels,
-	})
+// describe adds what Terraform makes the record of a cluster of.
+func (h *Hub) describe(members map[string]terraform.Member, name, server, config string) error {
+	connection, err := terraform.Connection(config)
 	if err != nil {
-		return err
+		return fmt.Errorf("record of %s: %w", name, err)
 	}
-	return h.Secrets.Put(ctx, h.Fleet.SecretKeys()[name], string(text))
+	known := h.facts[name]
+	members[name] = terraform.Member{ClusterName: name, Server: server, Connection: connection, Metadata: known.Annotations, Addons: known.Labels}
+	return nil
+}
+
+// records are the outputs of terraform/modules/member-record. A machine without Terraform gets
+// records of the same form, and a line that says so.
+func (h *Hub) records(ctx context.Context, members map[string]terraform.Member) (map[string]string, error) {
+	if len(members) == 0 {
+		return nil, nil
+	}
+	if terraform.Installed() {
+		return terraform.Records(ctx, h.o.Checkout, filepath.Join(h.o.Dir, "terraform"), members)
+	}
+	h.o.Progress("Terraform is not installed: the members' records are not those of its module")
+	records := map[string]string{}
+	for name, m := range members {
+		config := `{"tlsClientConfig":{"insecure":true}}`
+		if cluster := h.Spokes[name]; cluster != nil {
+			config = cluster.ArgoConfig()
+		}
+		text, err := json.Marshal(map[string]any{
+			"cluster_name": name, "server": m.Server, "config": json.RawMessage(config), "metadata": m.Metadata, "addons": m.Addons,
+		})
+		if err != nil {
+			return nil, err
+		}
+		records[name] = string(text)
+	}
+	return records, nil
 }
 
 // startPlugin starts our own service, and notifies it of each push.
