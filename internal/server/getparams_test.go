@@ -202,7 +202,7 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	var r reply
 	for r = s.ask(`{"view":"members"}`); r.code == 200; r = s.ask(`{"view":"members"}`) {
 	}
-	if r.code != 429 || r.message() != "too many requests at once; the limit is 1" || r.header.Get("Retry-After") == "" {
+	if r.code != 429 || r.message() != `too many requests at once with token "token-file"; the limit for all tokens is 1 (--max-concurrent)` || r.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 	if r := s.get("/healthz"); r.code != 200 {

@@ -170,39 +170,20 @@ func (s *Server) withConnection(next handle) handle {
 	}
 }
 
-// withSlot bounds the requests that are worked on at once.
+// withSlot bounds the requests that are worked on at once, and gives each token its share. It waits
+// shortly for a slot: after a refusal Argo CD waits for three minutes.
 func (s *Server) withSlot(next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {
-		if !s.acquire(r.Context()) {
+		bearer := bearerOf(r)
+		if !s.slots.Take(r.Context(), bearer.Name, bearer.HasPriority(), s.o.MaxWait) {
 			return &failure{
 				code: http.StatusTooManyRequests, header: map[string]string{"Retry-After": "5"},
-				message: fmt.Sprintf("too many requests at once; the limit is %d", s.o.MaxConcurrent),
+				message: fmt.Sprintf("too many requests at once with token %q; the limit for all tokens is %d (--max-concurrent)", bearer.Label(), s.o.MaxConcurrent),
 			}
 		}
-		defer func() { <-s.slots }()
+		defer s.slots.Release(bearer.Name)
 		return next(w, r)
 	}
-}
-
-// acquire waits shortly for a slot: after a refusal Argo CD waits for three minutes.
-func (s *Server) acquire(ctx context.Context) bool {
-	select {
-	case s.slots <- struct{}{}:
-		return true
-	default:
-	}
-	if s.o.MaxWait < 0 {
-		return false
-	}
-	timer := time.NewTimer(s.o.MaxWait)
-	defer timer.Stop()
-	select {
-	case s.slots <- struct{}{}:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return false
 }
 
 // logError is promhttp's logger.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,8 +44,8 @@ type Server struct {
 	clients        *tlsreload.Authorities // nil where clients need no certificate
 	tlsConfig      *tls.Config            // nil without TLS
 	metrics        *metrics
-	slots          chan struct{}
-	webhooks       chan struct{} // slots of signed bodies that are read
+	slots          *access.Slots[string]       // by token
+	webhooks       *access.Slots[netip.Prefix] // of signed bodies that are read, by address
 	deliveries     *webhook.Deliveries
 	queries        queryCache
 	artifacts      *ociregistry.Registry
@@ -69,7 +70,7 @@ func New(o Options) (*Server, error) {
 		registry := newRegistry()
 		o.Registerer, o.Gatherer = registry, registry
 	}
-	s := &Server{o: o, slots: make(chan struct{}, o.MaxConcurrent), webhooks: make(chan struct{}, maxWebhooks), artifacts: ociregistry.New(o.MaxResponseBytes, o.Logger), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
+	s := &Server{o: o, slots: access.NewSlots[string](o.MaxConcurrent), webhooks: access.NewSlots[netip.Prefix](maxWebhooks), artifacts: ociregistry.New(o.MaxResponseBytes, o.Logger), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
 	var err error
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,

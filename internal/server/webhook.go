@@ -11,7 +11,7 @@ import (
 )
 
 // maxWebhooks bounds the signed bodies that are read at once. Anybody may send one, and it has to
-// be read before its signature can be verified.
+// be read before its signature can be verified. Each address has its share of them.
 const maxWebhooks = 16
 
 // webhook makes the service look at the source at once. However many pushes come meanwhile, it
@@ -52,12 +52,11 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 	if r.ContentLength > limit {
 		return tooLarge(fmt.Sprintf("the webhook's body has %d bytes; the limit is %d (--max-webhook-bytes)", r.ContentLength, limit))
 	}
-	select {
-	case s.webhooks <- struct{}{}:
-		defer func() { <-s.webhooks }()
-	default:
-		return busy(s.o.MaxWait, fmt.Sprintf("too many signed webhooks at once; the limit is %d", maxWebhooks))
+	from := access.Site(r.RemoteAddr)
+	if !s.webhooks.Take(r.Context(), from, true, -1) {
+		return busy(s.o.MaxWait, fmt.Sprintf("too many signed webhooks at once from this address; the limit for all is %d", maxWebhooks))
 	}
+	defer s.webhooks.Release(from)
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(s.o.WebhookTimeout, s.o.ReadTimeout))); err != nil {
 		return &failure{code: http.StatusInternalServerError, message: "the connection has no time limit", cause: err.Error()}
 	}

@@ -1,0 +1,124 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/server"
+)
+
+// flood begins requests that the service reads the bodies of, until it refuses one. It returns
+// their number.
+func (s *service) flood(dial func() net.Conn, head, body string) (held int) {
+	s.Helper()
+	for {
+		conn := dial()
+		if _, err := fmt.Fprintf(conn, "%sContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", head, len(body)); err != nil {
+			s.Fatal(err)
+		}
+		r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		switch {
+		case err != nil:
+			s.Fatal(err)
+		case r.StatusCode == http.StatusContinue:
+			held++
+		case r.StatusCode == http.StatusTooManyRequests:
+			return held
+		default:
+			s.Fatalf("status %d", r.StatusCode)
+		}
+	}
+}
+
+// TestFloodOfOneTokenStarvesNoOther: one token takes all slots that it can get by requests that do
+// not end. Other tokens, whatever their scope, and Argo CD's are served. (H10)
+func TestFloodOfOneTokenStarvesNoOther(t *testing.T) {
+	k := tokensOf(t, map[string]string{"flood": "{routes: [getparams], tenants: [retail]}", "reader": "{routes: [fleet]}"})
+	s := serving(t, k.use, func(o *server.Options) { o.MaxWait = -1 })
+	head := strings.Replace(beginning, secret, k.values["flood"], 1)
+	if held := s.flood(func() net.Conn { return s.dial() }, head, asked); held != 12 {
+		t.Errorf("one token has %d of %d slots", held, server.DefaultMaxConcurrent)
+	}
+	if r := (caller{s, k.values["reader"]}).get("/api/v1/fleet"); r.code != 200 {
+		t.Errorf("another token: %d %s", r.code, r.body)
+	}
+	if r := s.ask(`{"view":"members"}`); r.code != 200 {
+		t.Errorf("Argo CD's: %d %s", r.code, r.body)
+	}
+	if r := (caller{s, k.values["flood"]}).ask(`{"view":"members"}`); r.code != 429 || !strings.Contains(r.message(), `with token "flood"`) {
+		t.Errorf("the flood: %d %s", r.code, r.body)
+	}
+}
+
+// TestFloodOfAllTokensLeavesSlotsForArgoCD: all tokens of tenants and of people together do not get
+// the last quarter of the slots, which the engines' tokens have. (H10)
+func TestFloodOfAllTokensLeavesSlotsForArgoCD(t *testing.T) {
+	allow := map[string]string{"engine": "{routes: [getparams]}"}
+	for i := range 30 {
+		allow[fmt.Sprintf("tenant-%d", i)] = "{routes: [getparams], tenants: [retail]}"
+	}
+	k := tokensOf(t, allow)
+	s := serving(t, k.use, func(o *server.Options) { o.MaxWait = -1 })
+	held := 0
+	for i := range 30 {
+		held += s.flood(func() net.Conn { return s.dial() }, strings.Replace(beginning, secret, k.values[fmt.Sprintf("tenant-%d", i)], 1), asked)
+	}
+	if held != 24 {
+		t.Errorf("%d of %d slots are taken", held, server.DefaultMaxConcurrent)
+	}
+	for name, r := range map[string]reply{"the token file's": s.ask(`{"view":"members"}`), "engine": (caller{s, k.values["engine"]}).ask(`{"view":"members"}`)} {
+		if r.code != 200 {
+			t.Errorf("%s: %d %s", name, r.code, r.body)
+		}
+	}
+}
+
+// TestWaitingRequestsOfOneTokenAreBounded: a token has at most as many waiting requests as there
+// are slots, so that it does not take all connections. (H10)
+func TestWaitingRequestsOfOneTokenAreBounded(t *testing.T) {
+	s := serving(t, func(o *server.Options) { o.MaxConcurrent, o.MaxWait = 1, patient })
+	conn := s.dial()
+	s.underWay(conn, strings.Replace(beginning, "Host: x", "Host: x\r\nConnection: close", 1), asked)
+	answers := make(chan reply, 3)
+	for range cap(answers) { // one waits, and the others are refused
+		go func() { answers <- s.ask(`{"view":"members"}`) }()
+	}
+	for range cap(answers) - 1 {
+		if r := <-answers; r.code != 429 {
+			t.Errorf("%d %s", r.code, r.body)
+		}
+	}
+	s.sent(conn, asked)
+	if r := <-answers; r.code != 200 {
+		t.Errorf("the one that waited: %d %s", r.code, r.body)
+	}
+}
+
+// TestSignedBodiesOfOneAddressLeaveRoom: whoever sends signed bodies slowly, without a token, does
+// not keep the forge's webhooks from another address away. (H10)
+func TestSignedBodiesOfOneAddressLeaveRoom(t *testing.T) {
+	s := serving(t)
+	const body = "{}"
+	from := func(address string) func() net.Conn {
+		return func() net.Conn {
+			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+			conn, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(s.Addr(), "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			return conn
+		}
+	}
+	if held := s.flood(from("127.0.0.2"), hook+"X-Hub-Signature-256: "+signed("wrong", body)+"\r\n", body); held != 8 {
+		t.Errorf("one address has %d of 16", held)
+	}
+	r := s.do(s.request("POST", "/api/v1/webhook", body, "Authorization", "", "X-Hub-Signature-256", signed(secret, body)))
+	if r.code != 202 {
+		t.Errorf("the forge: %d %s", r.code, r.body)
+	}
+}
