@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-hub/argosy/internal/checks"
 	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -41,6 +42,7 @@ type flags struct {
 	log                                          logFlags
 	auditLog                                     string
 	web                                          webFlags
+	rolloutCheckHosts                            []string
 	// applications are the statuses of Argo CD's Applications, which the facts watch.
 	applications *hub.Statuses
 }
@@ -120,6 +122,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.MaxConnections, "max-connections", f.MaxConnections, "how many connections are open at once; beyond, the one that has waited longest is closed")
 	fs.IntVar(&f.MaxConcurrent, "max-concurrent", f.MaxConcurrent, "how many requests are worked on at once; beyond, 429 after a short wait")
 	fs.DurationVar(&f.DrainDelay, "drain-delay", f.DrainDelay, "how long to serve after a signal, while /readyz already says 503")
+	fs.StringSliceVar(&f.rolloutCheckHosts, "rollout-check-host", nil, "`host` that the checks of rollout policies may query, by https or as an origin such as http://prometheus.monitoring:9090; may be repeated; default: none, and a ring with checks waits")
 	f.log.register(fs)
 	fs.StringVar(&f.auditLog, "audit-log", "", "`file` that gets one line of JSON for each request, rotated secret and used approval; - is standard output; default: none")
 	f.web.register(fs)
@@ -215,6 +218,11 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 	if err != nil {
 		return o, err
 	}
+	client, err := checks.New(f.rolloutCheckHosts)
+	if err != nil {
+		return o, fmt.Errorf("--rollout-check-host: %w", err)
+	}
+	o.RolloutCheck = client.Look
 	o.Mounts = f.openMount
 	if o.Source, err = f.openSource(); err != nil {
 		return o, err

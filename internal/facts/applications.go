@@ -44,6 +44,9 @@ type Application struct {
 	Healthy bool `json:",omitempty"`
 	// Degraded reports that the engine shows the Application as degraded, by such a look.
 	Degraded bool `json:",omitempty"`
+	// Broken is when the engine was last seen to show it otherwise than healthy, in milliseconds
+	// since 1970; 0 if it never was. Healthy says how it is now, Broken what was in between.
+	Broken int64 `json:",omitempty"`
 }
 
 // DigestAnnotation has the digest of an Application's parameter set.

@@ -162,8 +162,8 @@ func TestHelmReleases(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"clusters: []\n": "[] false", "helmReleases:\n": "[] false", "applications: [{name: x}]\n": "[] false", "helmReleases: []\n": "[] true",
-		"helmReleases: [{name: x, cluster: one, group: g, component: c, release: r, owner: hub/one, cascade: true, suspended: \"true\"}]\n": "[{x  one g c r hub/one true true  false  false false}] true",
-		"helmReleases: [{name: x, cluster: one}]\nkustomizations: [{name: x, cluster: one, owner: hub/one}, {name: a, cluster: one}]\n":     "[{a Kustomization one     false false  false  false false} {x  one     false false  false  false false} {x Kustomization one    hub/one false false  false  false false}] true",
+		"helmReleases: [{name: x, cluster: one, group: g, component: c, release: r, owner: hub/one, cascade: true, suspended: \"true\"}]\n": "[{x  one g c r hub/one true true  false  false false 0}] true",
+		"helmReleases: [{name: x, cluster: one}]\nkustomizations: [{name: x, cluster: one, owner: hub/one}, {name: a, cluster: one}]\n":     "[{a Kustomization one     false false  false  false false 0} {x  one     false false  false  false false 0} {x Kustomization one    hub/one false false  false  false false 0}] true",
 		"kustomizations: []\n": "[] true",
 	} {
 		s, err := Parse("f", []byte(text))

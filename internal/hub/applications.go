@@ -120,8 +120,10 @@ func sameApplication(old, updated any) bool {
 	return a == b
 }
 
-// readApplications makes facts of all Applications and their statuses.
-func readApplications(objects []any, at func(name, version string) (isHealthy, isDegraded bool)) []facts.Application {
+// readApplications makes facts of all Applications and their statuses. Where the status is behind
+// the metadata, an Application of the same digest stays what it was before: Argo CD writes it all
+// the time, and nothing is known to have broken.
+func readApplications(objects []any, at func(name, version string) (health, bool), before facts.Set) []facts.Application {
 	out := make([]facts.Application, 0, len(objects))
 	for _, o := range objects {
 		a, ok := application(o)
@@ -129,9 +131,16 @@ func readApplications(objects []any, at func(name, version string) (isHealthy, i
 			continue
 		}
 		if m, is := o.(*metav1.PartialObjectMetadata); is && a.Healthy {
-			a.Healthy, a.Degraded = at(a.Name, m.ResourceVersion)
+			now, isCurrent := at(a.Name, m.ResourceVersion)
+			if was, there := before.Application(a.Name); !isCurrent && there && was.Digest == a.Digest {
+				now.isHealthy, now.isDegraded = was.Healthy, was.Degraded
+			}
+			a.Healthy, a.Degraded, a.Broken = now.isHealthy, now.isDegraded, now.broken
 		}
 		out = append(out, a)
 	}
 	return out
 }
+
+// noStatus knows of no status.
+func noStatus(string, string) (health, bool) { return health{}, true }

@@ -165,7 +165,7 @@ func (h *Hub) update() {
 	if next.Err == nil && (known || !denied) { // rule 8: what was never allowed is no failure
 		next.Err = err
 	}
-	next.Synced = old.Synced || h.secrets.synced() && (known || denied)
+	next.Synced = old.Synced || h.secrets.synced() && (denied || known && h.statuses.all[0].isReady())
 	changed := next.Synced != old.Synced || textOf(next.Err) != textOf(old.Err)
 	if next.Synced {
 		clusters, problems := read(h.secrets.objects())
@@ -179,7 +179,7 @@ func (h *Hub) update() {
 		maps.Copy(h.known, clusters)
 		set := facts.NewSet(true, slices.Collect(maps.Values(h.known))...)
 		if known {
-			set = set.WithApplications(readApplications(h.applications.objects(), h.statuses.all[0].healthAt)...).WithHealth()
+			set = set.WithApplications(readApplications(h.applications.objects(), h.statuses.all[0].healthAt, old.Facts)...).WithHealth()
 		}
 		if !set.Equal(old.Facts) {
 			next.Facts, changed = set, true

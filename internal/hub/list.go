@@ -47,7 +47,7 @@ func List(ctx context.Context, o Options, also Also) (facts.Set, []problem.Probl
 	if also.Applications {
 		set = set.WithApplications(readApplications(l.list(ctx, applications, followed{
 			what: "applications", permission: "list on applications.argoproj.io", namespace: o.Namespace, selector: clusterLabel, trim: trimApplication,
-		}), func(string, string) (isHealthy, isDegraded bool) { return false, false })...)
+		}), noStatus, facts.Set{})...)
 	}
 	if also.FluxNamespace != "" {
 		flux := func(what string, r schema.GroupVersionResource, kind string) []facts.Application {

@@ -58,11 +58,18 @@ type statusTable struct {
 }
 
 // seen is the status of an object at a version, and when it was seen to change: seconds since 1970,
-// or 0.
+// or 0. Broken is when it was last seen otherwise than healthy, in milliseconds.
 type seen struct {
 	*Status
 	version uint64
 	since   int64
+	broken  int64
+}
+
+// health is what a status says of health.
+type health struct {
+	isHealthy, isDegraded bool
+	broken                int64 // facts.Application.Broken
 }
 
 // isHealthy reports whether the engine has nothing left to do.
@@ -170,21 +177,30 @@ func (s *Statuses) Silent() (since time.Time, err error) {
 	return time.Time{}, nil
 }
 
-// healthAt reports whether an object was healthy or degraded at a version, or at a later one. A
-// table and the metadata arrive apart: if the table is behind, moved is called when it is not any
-// more.
-func (t *statusTable) healthAt(name, version string) (isHealthy, isDegraded bool) {
+// healthAt is an object's health at a version, or at a later one. A table and the metadata arrive
+// apart: if the table is behind, the health is not current, and moved is called when it is.
+func (t *statusTable) healthAt(name, version string) (now health, isCurrent bool) {
 	at, err := strconv.ParseUint(version, 10, 64)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	found := t.byName[name]
+	now.broken = found.broken
 	if err != nil || t.failed != nil {
-		return false, false
+		return now, true
 	}
-	if t.byName[name].version < at {
+	if found.version < at {
 		t.awaited[name] = at
-		return false, false
+		return now, false
 	}
-	return t.byName[name].isHealthy(), t.byName[name].isDegraded()
+	now.isHealthy, now.isDegraded = found.isHealthy(), found.isDegraded()
+	return now, true
+}
+
+// isReady reports whether the first list is complete, or has failed: then nothing is healthy.
+func (t *statusTable) isReady() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.synced || t.failed != nil
 }
 
 // run follows until the context ends.
@@ -336,14 +352,17 @@ func (s statusStore) put(o any) {
 		delete(s.awaited, m.Name)
 		s.moved()
 	}
-	since := was.since
+	since, broken := was.since, was.broken
+	if was.Status != nil && was.isHealthy() != shared.isHealthy() { // each event counts, not the last alone
+		broken = time.Now().UnixMilli()
+	}
 	if was.Status == nil || *was.Status != *shared {
 		s.changes++
 		if since = 0; s.synced { // the first list saw nothing change
 			since = time.Now().Unix()
 		}
 	}
-	s.byName[m.Name] = seen{shared, version, since}
+	s.byName[m.Name] = seen{shared, version, since, broken}
 }
 
 // maxStatuses bounds the different statuses that are remembered.

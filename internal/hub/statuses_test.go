@@ -14,6 +14,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/argosy-hub/argosy/internal/facts"
 )
 
 // tables answers as an API server does that is asked for columns without objects (apiextensions
@@ -201,8 +203,49 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 
 // healthy reports whether an object is healthy at a version.
 func healthy(t *statusTable, name, version string) bool {
-	isHealthy, _ := t.healthAt(name, version)
-	return isHealthy
+	now, isCurrent := t.healthAt(name, version)
+	return now.isHealthy && isCurrent
+}
+
+// TestShortFlapIsAFact: an Application that was degraded for a moment, between two looks at the
+// facts, is healthy again, and says when it was not. One whose status is behind its metadata stays
+// what it was at its digest. (G8)
+func TestShortFlapIsAFact(t *testing.T) {
+	table := &statusTable{read: applicationStatus, moved: func() {}, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
+	row := func(version, sync, health string) {
+		cells := map[string]string{"Sync Status": sync, "Health Status": health}
+		if err := (statusStore{table}).Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "dns-one", ResourceVersion: version, Annotations: cells}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := facts.Set{}
+	read := func(version, digest string) facts.Application {
+		m := app("dns-one", nil, "cluster=one")
+		m.ResourceVersion, m.Annotations = version, map[string]string{facts.DigestAnnotation: digest, lookedAt: "true"}
+		before = before.WithApplications(readApplications([]any{&metav1.PartialObjectMetadata{ObjectMeta: m}}, table.healthAt, before)...)
+		a, _ := before.Application("dns-one")
+		return a
+	}
+	row("5", "Synced", "Healthy")
+	if a := read("5", "d1"); !a.Healthy || a.Broken != 0 {
+		t.Errorf("at first: %+v", a)
+	}
+	row("6", "Synced", "Degraded")
+	row("7", "Synced", "Healthy")
+	flapped := read("7", "d1")
+	if !flapped.Healthy || time.Since(time.UnixMilli(flapped.Broken)) > time.Hour {
+		t.Errorf("after a flap: %+v", flapped)
+	}
+	if a := read("9", "d1"); a != flapped {
+		t.Errorf("Argo CD has written its status, and the columns are behind: %+v, want %+v", a, flapped)
+	}
+	if a := read("9", "d2"); a.Healthy {
+		t.Errorf("a status that is older than another digest counts: %+v", a)
+	}
+	row("9", "OutOfSync", "Healthy")
+	if a := read("9", "d2"); a.Healthy {
+		t.Errorf("out of sync: %+v", a)
+	}
 }
 
 // TestHealthOfAnOlderVersionDoesNotCount: the columns that are behind the metadata are waited for.

@@ -1,6 +1,11 @@
 package lint
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/rollout"
 )
@@ -14,6 +19,9 @@ func (l *linter) rollouts() {
 			members = append(members, m.InRollout())
 		}
 		l.problems = append(l.problems, rollout.Coverage(policies, members)...)
+		for _, p := range policies {
+			l.ringsWithoutEffect(p)
+		}
 	}
 	for _, file := range l.st.Resolver().Snapshot.Under(rollout.Folder) {
 		l.reachable[file] = true
@@ -21,6 +29,38 @@ func (l *linter) rollouts() {
 			l.problems = append(l.problems, problem.Problem{
 				Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: file}, Subject: "file",
 				Found: "is in the folder of rollout policies, and is none", Expected: "files named " + rollout.Folder + "/<name>.yaml",
+			})
+		}
+	}
+}
+
+// ringsWithoutEffect reports the rings of a policy whose members follow the newest commit: what an
+// agent's own engine deploys, and Flux, waits for no ring.
+func (l *linter) ringsWithoutEffect(p *rollout.Policy) {
+	first, count := make([]string, len(p.Rings)), make([]int, len(p.Rings))
+	for m := range l.st.Clusters() {
+		if !p.Covers(m.InRollout()) {
+			continue
+		}
+		c := l.st.ClusterOf(m)
+		groups := slices.Sorted(maps.Keys(c.Groups))
+		i := slices.IndexFunc(groups, func(g string) bool {
+			return p.Scope.CoversPart(g) && (m.Owner(g) != fleet.OwnerHub || l.st.Resolver().IsDeployedByFlux(c, g))
+		})
+		if i < 0 {
+			continue
+		}
+		ring := p.RingOf(m.InRollout())
+		if count[ring]++; count[ring] == 1 {
+			first[ring] = fmt.Sprintf("such as group %s of %s of hub %s", groups[i], m.Name, m.Hub)
+		}
+	}
+	for i, n := range count {
+		if n > 0 {
+			l.problems = append(l.problems, problem.Problem{
+				Reason: problem.InvalidRollout, Severity: problem.Warning, Pos: p.Rings[i].Pos, Subject: fmt.Sprintf("ring %q of rollout %q", p.Rings[i].Name, p.Name),
+				Found:    fmt.Sprintf("%d of its members follow the newest commit and wait for no ring, %s: an agent's own engine or Flux deploys it", n, first[i]),
+				Expected: "members and groups that the Argo CD of a hub deploys",
 			})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -21,9 +22,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// look brings all policies up to date with a served state. Where a ring has moved, the state is
+// Look brings all policies up to date with the served state. Where a ring has moved, the state is
 // published anew, so that caches by state are filled anew.
-func (r *Rings) look(ctx context.Context, st *fleetstate.State) {
+func (r *Rings) Look(ctx context.Context) {
+	st := r.o.State()
+	if st == nil || len(st.Fleet.Rollouts) == 0 {
+		return
+	}
+	r.looking.Lock()
+	defer r.looking.Unlock()
 	moved := r.read(ctx, st)
 	v := r.viewOf(st)
 	health := r.health(v)
@@ -31,6 +38,7 @@ func (r *Rings) look(ctx context.Context, st *fleetstate.State) {
 		moved = r.advance(ctx, st, policy, health[n]) || moved
 	}
 	if moved {
+		r.checking.Fire() // those of the new train
 		r.o.Reconsider()
 	}
 }
@@ -67,7 +75,7 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 			p.problem = err.Error()
 		case log != nil && (isNew || !p.isRead):
 			changed = changed || !p.isRead || !log.Equal(p.log)
-			p.log, p.isRead, p.isLost = *log, true, false
+			p.log, p.isRead, p.isLost, p.noted = *log, true, false, log.Seen()
 		case log == nil && (!p.isRead || p.isLost):
 			was := p.isRead
 			p.isRead = true
@@ -100,12 +108,14 @@ func (r *Rings) advance(ctx context.Context, st *fleetstate.State, policy *rollo
 	for rev := range r.revisions {
 		there[rev] = true
 	}
+	checks := p.checks
 	r.mu.Unlock()
 	if p.isLost {
 		before = rollout.Log{}
 	}
-	next, waits := rollout.Advance(policy, before, rollout.Facts{Newest: st.Revision, Health: health, IsThere: func(rev string) bool { return there[rev] }}, r.o.Now())
-	if p.record != nil && !next.Equal(before) {
+	now := r.o.Now()
+	next, waits := rollout.Advance(policy, before, rollout.Facts{Newest: st.Revision, Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] }}, now)
+	if p.record != nil && (!next.Equal(before) || next.Soaks() && now.Sub(p.noted) >= rollout.NoteInterval) {
 		if err := r.write(ctx, p, next); err != nil {
 			if !errors.Is(err, state.ErrConflict) { // a replica has been faster: its records are read at once
 				r.o.Logger.Error("the store does not take the records of a rollout", "rollout", policy.Name, "error", err)
@@ -116,6 +126,7 @@ func (r *Rings) advance(ctx context.Context, st *fleetstate.State, policy *rollo
 			r.trigger.Fire()
 			return false
 		}
+		p.noted = now
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -279,6 +290,10 @@ func (v *view) note(members []map[string]*rollout.MemberHealth, s response.Param
 	if m == nil {
 		m = &rollout.MemberHealth{Member: item.Cluster, Status: rollout.Healthy}
 		members[n][item.Cluster] = m
+	}
+	a, _ := v.st.Facts().Application(item.Name)
+	if broken := time.UnixMilli(a.Broken); a.Broken > 0 && broken.After(m.Broken) {
+		m.Broken = broken
 	}
 	m.Take(v.judge(item, s.Digest()))
 }

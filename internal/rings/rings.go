@@ -30,6 +30,10 @@ type Options struct {
 	Reconsider func()
 	// Store keeps the records for a restart; default memory alone.
 	Store *state.Store
+	// Check carries out a check once; default none is, and no ring with checks goes on.
+	Check func(context.Context, rollout.Check) rollout.CheckOutcome
+	// CheckInterval is how often each check is carried out; default checkInterval.
+	CheckInterval time.Duration
 	// Now defaults to time.Now.
 	Now func() time.Time
 	// Logger defaults to slog.Default().
@@ -38,9 +42,11 @@ type Options struct {
 
 // Rings composes responses. It may be used by several goroutines.
 type Rings struct {
-	o       Options
-	trigger trigger.Trigger
+	o Options
+	// trigger has Run look, and checking has checks carried out.
+	trigger, checking trigger.Trigger
 
+	looking  sync.Mutex // one look at a time
 	mu       sync.Mutex
 	policies map[string]*policyState
 	// revisions are the states that rings are answered from, or may be, by revision.
@@ -59,7 +65,11 @@ type policyState struct {
 	// isRead reports that the record has been read, or that there is no store; isLost that there is
 	// none though members may run anything.
 	isRead, isLost bool
-	problem        string
+	// noted is when the rings were looked at last, as the record says.
+	noted time.Time
+	// checks are the results of its rings' checks; the map is replaced, never changed.
+	checks  map[string]rollout.CheckResult
+	problem string
 }
 
 // revision is a state that was the newest, with the facts of now.
@@ -79,13 +89,19 @@ func New(o Options) *Rings {
 	if o.Reconsider == nil {
 		o.Reconsider = func() {}
 	}
+	if o.Check == nil {
+		o.Check = noChecks
+	}
+	if o.CheckInterval == 0 {
+		o.CheckInterval = checkInterval
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Rings{o: o, trigger: trigger.New(), policies: map[string]*policyState{}, revisions: map[string]*revision{}}
+	return &Rings{o: o, trigger: trigger.New(), checking: trigger.New(), policies: map[string]*policyState{}, revisions: map[string]*revision{}}
 }
 
 // Serving notes a state that is served from now on.
@@ -209,6 +225,9 @@ func (r *Rings) digests(st *fleetstate.State) (map[string]string, bool) {
 
 // Run looks after each change, and from time to time, until the context ends.
 func (r *Rings) Run(ctx context.Context) {
+	var checks sync.WaitGroup
+	defer checks.Wait()
+	checks.Go(func() { r.runChecks(ctx) })
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
@@ -218,9 +237,7 @@ func (r *Rings) Run(ctx context.Context) {
 		case <-tick.C:
 		case <-r.trigger:
 		}
-		if st := r.o.State(); st != nil && len(st.Fleet.Rollouts) > 0 {
-			r.look(ctx, st)
-		}
+		r.Look(ctx)
 	}
 }
 

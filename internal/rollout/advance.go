@@ -9,6 +9,9 @@ import (
 // maxBlind is how long nobody may have looked for a soak to go on as if somebody had.
 const maxBlind = time.Minute
 
+// NoteInterval is how old the record of a soak may be: a restart takes it for the last look.
+const NoteInterval = maxBlind / 3
+
 // Facts are what Advance goes by.
 type Facts struct {
 	// Newest is the newest accepted revision.
@@ -16,7 +19,7 @@ type Facts struct {
 	// Health is that of each ring. One that is of another train than the ring's, or is missing,
 	// says nothing.
 	Health map[string]RingHealth
-	// Checks has why a ring's checks do not hold now; "" if they do. A ring without a result waits.
+	// Checks has the newest result of each ring's checks. A ring without a result waits.
 	Checks map[string]CheckResult
 	// IsThere reports whether the files of a revision are at hand; nil if those of all are.
 	IsThere func(revision string) bool
@@ -26,13 +29,6 @@ type Facts struct {
 type RingHealth struct {
 	Revision string
 	Members  []MemberHealth
-}
-
-// CheckResult is the newest result of a ring's checks.
-type CheckResult struct {
-	At time.Time
-	// Why is the first check that does not hold; empty if all do.
-	Why string
 }
 
 // Advance brings a policy's log up to date and says what each ring waits for. The first log of a
@@ -97,28 +93,22 @@ func (a *advance) observe(ring *Ring) {
 	}
 	members := health.Members
 	allowed := ring.MaxUnavailable.Of(len(members))
-	unavailable, degraded, broken := 0, 0, 0
+	unavailable, degraded := 0, 0
 	var worst MemberHealth
-	var lastBreak time.Time
 	for _, m := range members {
-		brokeSince := !r.Seen.IsZero() && m.Broken.After(r.Seen)
-		switch {
-		case m.Status != Healthy:
-			unavailable++
-			if worst.Member == "" || severity[m.Status] > severity[worst.Status] {
-				worst = m
-			}
-			if m.Status == Degraded {
-				degraded++
-			}
-		case brokeSince:
-			broken++
-			if m.Broken.After(lastBreak) {
-				lastBreak = m.Broken
-			}
+		if m.Status == Healthy {
+			continue
+		}
+		unavailable++
+		if worst.Member == "" || severity[m.Status] > severity[worst.Status] {
+			worst = m
+		}
+		if m.Status == Degraded {
+			degraded++
 		}
 	}
-	isHealthy := unavailable <= allowed && a.checksHold(ring, r)
+	checks := a.checks(ring, r)
+	isHealthy := unavailable <= allowed && checks.Why == ""
 	switch {
 	case !isHealthy:
 		r.HealthySince = time.Time{}
@@ -128,8 +118,10 @@ func (a *advance) observe(ring *Ring) {
 		if blind := a.now.Sub(r.Seen); blind > maxBlind {
 			r.HealthySince = r.HealthySince.Add(blind)
 		}
-		if unavailable+broken > allowed && lastBreak.After(r.HealthySince) {
-			r.HealthySince = lastBreak
+		for _, broken := range []time.Time{lastBreak(members, allowed, a.now), checks.Broken} {
+			if broken.After(r.HealthySince) {
+				r.HealthySince = broken
+			}
 		}
 		if r.HealthySince.After(a.now) {
 			r.HealthySince = a.now
@@ -140,6 +132,8 @@ func (a *advance) observe(ring *Ring) {
 	switch {
 	case degraded > allowed:
 		r.Failure = fmt.Sprintf("%d of %d members are degraded, such as %s: %s", degraded, len(members), worst.Member, worst.Why)
+	case checks.Failures >= maxCheckFailures && unavailable <= allowed && !r.HasPassed():
+		r.Failure = checks.Why
 	case ring.Deadline > 0 && !isHealthy && !r.HasPassed() && a.now.Sub(r.Since) >= ring.Deadline:
 		r.Failure = fmt.Sprintf("not healthy within the deadline of %s", ring.Deadline)
 	}
@@ -150,12 +144,6 @@ func (a *advance) observe(ring *Ring) {
 		r = r.pass()
 	}
 	a.log.Rings[ring.Name] = r
-}
-
-// checksHold reports whether all checks of a ring hold, by a result that is newer than its train.
-func (a *advance) checksHold(ring *Ring, r Record) bool {
-	result, ok := a.facts.Checks[ring.Name]
-	return len(ring.Checks) == 0 || ok && result.Why == "" && result.At.After(r.Since)
 }
 
 // fail does what the policy says about a failed ring.

@@ -42,15 +42,18 @@ type FileSelector struct {
 	MatchExpressions []any             `json:"matchExpressions,omitempty"`
 }
 
-// FileCheck is a query.
+// FileCheck is a query of an HTTP endpoint or of a Prometheus server.
 type FileCheck struct {
 	Name string `json:"name"`
-	// URL answers 200; with Query it is the address of a Prometheus server.
-	URL     string   `json:"url"`
-	Query   string   `json:"query,omitempty"`
-	Min     *float64 `json:"min,omitempty"`
-	Max     *float64 `json:"max,omitempty"`
-	Timeout string   `json:"timeout,omitempty"`
+	// URL responds with 200 while the check holds; with Query it is the address of a Prometheus
+	// server. The service has to allow its host.
+	URL string `json:"url"`
+	// Query is in PromQL. Each sample of its result lies between Min and Max.
+	Query string   `json:"query,omitempty"`
+	Min   *float64 `json:"min,omitempty"`
+	Max   *float64 `json:"max,omitempty"`
+	// Timeout bounds one query, such as 5s; default 10s, at most 1m.
+	Timeout string `json:"timeout,omitempty"`
 }
 
 // FileWindow is a time of the week.

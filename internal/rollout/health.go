@@ -1,6 +1,9 @@
 package rollout
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Status is what is known of a member at its ring's train.
 type Status string
@@ -31,4 +34,29 @@ func (m *MemberHealth) Take(status Status, why string) {
 	if severity[status] > severity[m.Status] {
 		m.Status, m.Why = status, why
 	}
+}
+
+// together is how far apart two members may break to count as broken at once: facts are collected
+// for a moment, and a break may be over before the next one is seen.
+const together = time.Minute
+
+// lastBreak is the last moment at which more members than allowed were not healthy at once, zero
+// for none.
+func lastBreak(members []MemberHealth, allowed int, now time.Time) time.Time {
+	var breaks []time.Time
+	for _, m := range members {
+		switch {
+		case m.Status != Healthy:
+			breaks = append(breaks, now)
+		case !m.Broken.IsZero():
+			breaks = append(breaks, m.Broken)
+		}
+	}
+	slices.SortFunc(breaks, func(a, b time.Time) int { return b.Compare(a) })
+	for i := range max(0, len(breaks)-allowed) {
+		if first := breaks[i+allowed]; breaks[i].Sub(first) <= together {
+			return first
+		}
+	}
+	return time.Time{}
 }

@@ -147,9 +147,6 @@ func (x parser) ring(n *yamldoc.Node, at string) {
 	for i, c := range x.list(m, "checks", maxRings) {
 		r.Checks = append(r.Checks, x.check(c, fmt.Sprintf("%s.checks[%d]", at, i)))
 	}
-	if len(r.Checks) > 0 { // a gate that nobody looks at must not look as if it were closed
-		x.wrong(m, at, "checks", "the service carries out no checks yet", "no checks")
-	}
 	for i, w := range x.list(m, "windows", maxItems) {
 		r.Windows = append(r.Windows, x.window(w, fmt.Sprintf("%s.windows[%d]", at, i)))
 	}
@@ -202,8 +199,12 @@ func (x parser) check(n *yamldoc.Node, at string) Check {
 	if c.Name == "" {
 		x.missing(m, "name", "what the check is called")
 	}
-	if !strings.HasPrefix(c.URL, "https://") && !strings.HasPrefix(c.URL, "http://") {
+	scheme, rest, _ := strings.Cut(c.URL, "://")
+	switch host, _, _ := strings.Cut(rest, "/"); {
+	case host == "" || scheme != "https" && scheme != "http":
 		x.wrong(m, at, "url", fmt.Sprintf("%q", c.URL), "an address that begins with https:// or http://")
+	case strings.Contains(host, "@"):
+		x.wrong(m, at, "url", "it has a user or a password", "an address without credentials, as everybody can read this file")
 	}
 	c.Min, c.Max = x.number(m, at, "min"), x.number(m, at, "max")
 	if (c.Query != "") != (c.Min != nil || c.Max != nil) {

@@ -73,6 +73,26 @@ func (l Log) Equal(other Log) bool {
 	})
 }
 
+// Soaks reports whether a ring soaks: then a restart goes on from when it was looked at last.
+func (l Log) Soaks() bool {
+	for _, r := range l.Rings {
+		if !r.HasPassed() && !r.HealthySince.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// Seen is when any ring was looked at last.
+func (l Log) Seen() (last time.Time) {
+	for _, r := range l.Rings {
+		if r.Seen.After(last) {
+			last = r.Seen
+		}
+	}
+	return last
+}
+
 // Revisions are those that the log needs: of all rings, and of the trains that they may take or go
 // back to. Recent trains are kept as long as anybody has them.
 func (l Log) Revisions() map[string]bool {

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -293,5 +294,93 @@ func TestLostRecordHolds(t *testing.T) {
 	w.run(time.Minute, 10*time.Second)
 	if w.train("prod") != revision(5) || w.train("canary") != "" {
 		t.Error(w.train("prod"), w.train("canary"))
+	}
+}
+
+// TestFlapsOfWhatMayBeUnavailable: as many members as may be unavailable may flap at different
+// times in one soak; one more at the same time starts it anew. (G8)
+func TestFlapsOfWhatMayBeUnavailable(t *testing.T) {
+	t.Parallel()
+	const text = "rings: [{name: canary, selector: {}, maxUnavailable: 1, soak: 10m}, {name: prod, selector: {}}]\n"
+	for between, want := range map[time.Duration]time.Duration{3 * time.Minute: 10 * time.Minute, 30 * time.Second: 14 * time.Minute} {
+		w := newWorld(t, 1, text, 3)
+		w.newest++
+		w.run(2*time.Minute, time.Second)
+		start := w.log.Rings["canary"].HealthySince
+		for _, m := range []string{"m0-00", "m0-01"} {
+			for w.now.Sub(start) < 4*time.Minute {
+				w.run(time.Second, time.Second)
+			}
+			w.members[m].flapped = true
+			w.tick(time.Second) // nobody looks while it is broken
+			w.tick(time.Second)
+			w.run(between, time.Second)
+		}
+		for w.train("prod") != revision(2) {
+			w.run(time.Second, time.Second)
+		}
+		if got := w.now.Sub(start); got < want || got > want+10*time.Second {
+			t.Errorf("flaps %s apart: the soak ended after %s, want %s", between, got, want)
+		}
+	}
+}
+
+// TestChecksAreEvidenceOfTheirTrain: a ring passes by results that are of its train and its checks,
+// newer than the train and not old, and unbroken for the soak. (G8)
+func TestChecksAreEvidenceOfTheirTrain(t *testing.T) {
+	t.Parallel()
+	const text = "rings: [{name: canary, selector: {}, soak: 10m, checks: [{name: up, url: \"https://h\"}]}, {name: prod, selector: {}}]\n"
+	holds, breaks, fails := CheckOutcome{}, CheckOutcome{Why: "check \"up\": no response"}, CheckOutcome{Why: "check \"up\": status 500", Fails: true}
+	run := func(d time.Duration, w *world, r *CheckResult, outcome CheckOutcome) {
+		for end := w.now.Add(d); w.now.Before(end); {
+			*r = r.Add(w.log.Rings["canary"].Train.Number, w.policy.Rings[0].ChecksText(), w.now, []CheckOutcome{outcome})
+			w.checks = map[string]CheckResult{"canary": *r}
+			w.run(10*time.Second, 10*time.Second)
+		}
+	}
+	for name, c := range map[string]struct {
+		disturb func(w *world, r *CheckResult)
+		at      string // what prod has 9 minutes after
+		reason  WaitReason
+	}{
+		"they hold": {func(*world, *CheckResult) {}, revision(2), ""},
+		"a break":   {func(w *world, r *CheckResult) { run(10*time.Second, w, r, breaks) }, revision(1), Soaking},
+		"a break, seen later": {func(w *world, r *CheckResult) {
+			*r = r.Add(2, w.policy.Rings[0].ChecksText(), w.now, []CheckOutcome{breaks})
+		}, revision(1), Soaking},
+		"two failures": {func(w *world, r *CheckResult) { run(20*time.Second, w, r, fails) }, revision(1), Soaking},
+		"failures":     {func(w *world, r *CheckResult) { run(40*time.Second, w, r, fails) }, revision(1), Soaking},
+		"other checks": {func(w *world, _ *CheckResult) {
+			w.policy.Rings[0].Checks[0].URL = "https://other"
+			w.run(10*time.Second, 10*time.Second)
+		}, revision(1), Soaking},
+		"nobody looks": {func(w *world, _ *CheckResult) { w.run(3*time.Minute, 10*time.Second) }, revision(1), Soaking},
+	} {
+		w, r := newWorld(t, 1, text, 3), CheckResult{}
+		run(time.Minute, w, &r, holds)
+		w.newest++
+		run(2*time.Minute, w, &r, holds)
+		run(6*time.Minute, w, &r, holds)
+		c.disturb(w, &r)
+		run(9*time.Minute, w, &r, holds)
+		if got := w.train("prod"); got != c.at || c.reason != "" && (len(w.waits) == 0 || w.waits[0].Reason != c.reason) {
+			t.Errorf("%s: prod is at %s, want %s: %v", name, got, c.at, w.waits)
+		}
+		run(5*time.Minute, w, &r, holds)
+		if got := w.train("prod"); got != revision(2) {
+			t.Errorf("%s: prod never takes what holds: %s, %v", name, got, w.waits)
+		}
+	}
+	w, r := newWorld(t, 1, strings.Replace(text, "soak: 10m", "soak: 10m, onFailure: back", 1), 3), CheckResult{}
+	run(time.Minute, w, &r, holds)
+	w.newest++
+	run(4*time.Minute, w, &r, holds)
+	run(time.Minute, w, &r, breaks)
+	if w.train("canary") != revision(2) || w.waits[0].Reason != ChecksFail {
+		t.Errorf("an endpoint that cannot be reached: %s, %v", w.train("canary"), w.waits)
+	}
+	run(time.Minute, w, &r, fails)
+	if x := w.log.Rings["canary"]; w.train("canary") != revision(1) || !strings.Contains(x.Rejection, "status 500") {
+		t.Errorf("a check that fails: %s, %+v", w.train("canary"), x)
 	}
 }

@@ -99,7 +99,7 @@ func (a *advance) unhealthy(ring *Ring, r Record) Wait {
 			w.Detail = worst.Why
 		}
 	case r.Failure == "":
-		w.Reason, w.Detail = ChecksFail, a.facts.Checks[ring.Name].Why
+		w.Reason, w.Detail = ChecksFail, a.checks(ring, r).Why
 	}
 	return w
 }

@@ -29,6 +29,8 @@ type world struct {
 	since map[string]time.Time
 	moves []string
 	waits []Wait
+	// checks are the results of the rings' checks.
+	checks map[string]CheckResult
 }
 
 // simulated is a member's engine.
@@ -116,7 +118,7 @@ func (w *world) tick(step time.Duration) {
 
 // facts are what a replica sees.
 func (w *world) facts() Facts {
-	out := Facts{Newest: revision(w.newest), Health: map[string]RingHealth{}}
+	out := Facts{Newest: revision(w.newest), Health: map[string]RingHealth{}, Checks: w.checks}
 	for i, r := range w.policy.Rings {
 		train := w.log.Rings[r.Name].Train.Revision
 		health := RingHealth{Revision: train, Members: []MemberHealth{}}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/state"
 )
@@ -78,6 +80,11 @@ type Options struct {
 	StoreProblems []string
 	// Now is the removal budget's clock; default time.Now.
 	Now func() time.Time
+
+	// RolloutCheck carries out a check of a rollout policy; default none is, and no ring with
+	// checks goes on. RolloutCheckInterval is how often; 0 for the default of package rings.
+	RolloutCheck         func(context.Context, rollout.Check) rollout.CheckOutcome
+	RolloutCheckInterval time.Duration
 
 	// Listen is the address to listen on; default DefaultListen. Port 0 takes a free one.
 	Listen string

@@ -1,13 +1,18 @@
 package server_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/rings"
+	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/state"
 )
@@ -247,4 +252,156 @@ func factsOf(apps map[string]facts.Application) facts.Set {
 		all = append(all, a)
 	}
 	return facts.NewSet(false).WithApplications(all...).WithHealth()
+}
+
+// ticking is a clock that stands until a test moves it.
+type ticking struct{ at atomic.Int64 }
+
+func newTicking() *ticking {
+	c := &ticking{}
+	c.at.Store(time.Now().UnixMilli())
+	return c
+}
+
+func (c *ticking) now() time.Time            { return time.UnixMilli(c.at.Load()) }
+func (c *ticking) wait(d time.Duration)      { c.at.Add(d.Milliseconds()) }
+func (c *ticking) options(o *server.Options) { o.Now = c.now }
+
+// watched lets time pass while the service looks, as often as a soak asks for.
+func (h *orderly) watched(clock *ticking, d time.Duration) {
+	h.Helper()
+	for step := 30 * time.Second; d > 0; d -= step {
+		clock.wait(min(step, d))
+		h.LookAtRings(h.Context())
+	}
+}
+
+const soaking = `apiVersion: argosy.dev/v1alpha1
+kind: Rollout
+rings:
+  - {name: canary, selector: {matchLabels: {environment: dev}}, soak: 10m}
+  - {name: prod, selector: {matchLabels: {environment: prod}}}
+`
+
+// TestShortFlapRestartsTheSoak: a member that was degraded for a moment at 90 % of the soak, and is
+// healthy again when the service reads the facts, starts it anew. (G8)
+func TestShortFlapRestartsTheSoak(t *testing.T) {
+	clock := newTicking()
+	h, first := steady(t, map[string]string{policyFile: soaking}, clock.options)
+	h.watched(clock, 11*time.Minute)
+	second := h.say(inRings(map[string]string{policyFile: soaking, valuesOfAll: "replicas: 7\n"})).Revision
+	h.ring("canary", second)
+	h.healthy("dns-a")
+	h.watched(clock, 9*time.Minute)
+	if r := h.ring("prod", first); !strings.Contains(r.Text, "waits for the ring before it") {
+		t.Error(r.Text)
+	}
+	flapped := h.apps["dns-a"]
+	flapped.Broken = clock.now().UnixMilli()
+	h.apps["dns-a"] = flapped
+	h.report()
+	h.watched(clock, 9*time.Minute+50*time.Second)
+	h.ring("prod", first)
+	if since := h.ring("canary", second).HealthySince; since.Before(time.UnixMilli(flapped.Broken)) {
+		t.Errorf("healthy since %s, broken at %s", since, time.UnixMilli(flapped.Broken))
+	}
+	h.watched(clock, time.Minute)
+	h.ring("prod", second)
+}
+
+// TestRestartKeepsTheSoak: all replicas away for some seconds in the middle of a soak shift its end
+// by no more than 5 seconds. (G9)
+func TestRestartKeepsTheSoak(t *testing.T) {
+	folder, err := state.NewFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := newTicking()
+	stored := func(o *server.Options) { o.Store, o.Now = state.New(folder), clock.now }
+	h, first := steady(t, map[string]string{policyFile: soaking}, stored)
+	h.watched(clock, 11*time.Minute)
+	changed := inRings(map[string]string{policyFile: soaking, valuesOfAll: "replicas: 7\n"})
+	second := h.say(changed).Revision
+	h.ring("canary", second)
+	h.healthy("dns-a")
+	h.watched(clock, time.Second)
+	began := h.ring("canary", second).HealthySince
+	if began.IsZero() {
+		t.Fatal("it does not soak")
+	}
+	h.watched(clock, 5*time.Minute)
+	apps := h.apps
+	if err := h.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock.wait(20 * time.Second)
+	h = newOrderly(t, stored, func(o *server.Options) { o.Facts.(*changingFacts).set = factsOf(apps) })
+	h.apps = apps
+	h.say(changed)
+	h.ring("prod", first)
+	h.watched(clock, 4*time.Minute)
+	h.ring("prod", first)
+	h.watched(clock, began.Add(10*time.Minute+5*time.Second).Sub(clock.now()))
+	h.ring("prod", second)
+}
+
+// TestCheckHoldsTheRing: a ring with a check waits until it holds at the ring's own train, and says
+// what is wrong; where the service carries out none, it waits.
+func TestCheckHoldsTheRing(t *testing.T) {
+	policy := strings.Replace(twoRings, "onFailure: back}", `onFailure: back, checks: [{name: smoke, url: "https://smoke.example/"}]}`, 1)
+	var checks sync.Mutex
+	outcome := rollout.CheckOutcome{}
+	checking := func(o *server.Options) {
+		o.RolloutCheckInterval = time.Hour
+		o.RolloutCheck = func(_ context.Context, c rollout.Check) rollout.CheckOutcome {
+			if c.URL != "https://smoke.example/" || c.Timeout != 10*time.Second {
+				t.Errorf("%+v", c)
+			}
+			checks.Lock()
+			defer checks.Unlock()
+			return outcome
+		}
+	}
+	found := func(now rollout.CheckOutcome) {
+		checks.Lock()
+		outcome = now
+		checks.Unlock()
+	}
+	h, first := steady(t, map[string]string{policyFile: policy}, checking)
+	h.LookAtRings(t.Context())
+	found(rollout.CheckOutcome{Why: `check "smoke": no response`})
+	second := h.say(inRings(map[string]string{policyFile: policy, valuesOfAll: "replicas: 7\n"})).Revision
+	h.LookAtRings(t.Context())
+	h.ring("canary", second)
+	h.healthy("dns-a")
+	for range 5 {
+		h.LookAtRings(t.Context())
+	}
+	if text := h.ring("canary", second).Text; !strings.Contains(text, `waits for its checks to hold since`) || !strings.HasSuffix(text, "no response") {
+		t.Error(text)
+	}
+	h.ring("prod", first)
+	found(rollout.CheckOutcome{})
+	h.LookAtRings(t.Context())
+	h.ring("prod", second)
+	h.healthy("dns-a", "dns-b", "dns-hub-1")
+	found(rollout.CheckOutcome{Why: `check "smoke": status 500`, Fails: true})
+	h.ring("canary", h.say(inRings(map[string]string{policyFile: policy, valuesOfAll: "replicas: 8\n"})).Revision)
+	h.healthy("dns-a")
+	for range 3 {
+		h.LookAtRings(t.Context())
+	}
+	if r := h.ring("canary", second); !strings.Contains(r.Rejection, "status 500") {
+		t.Error(r)
+	}
+
+	h, first = steady(t, nil)
+	second = h.say(inRings(map[string]string{policyFile: policy, valuesOfAll: "replicas: 7\n"})).Revision
+	h.ring("canary", second)
+	h.healthy("dns-a")
+	h.LookAtRings(t.Context())
+	if text := h.ring("canary", second).Text; !strings.Contains(text, "the service carries out no checks") {
+		t.Error(text)
+	}
+	h.ring("prod", first)
 }

@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"budget", "failure", "planpage", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
 	{"audit", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "tlsreload", "webhook"},
 	{"rollout"},
-	{"catalog", "roots"},
+	{"catalog", "checks", "roots"},
 	{"fleet"},
 	{"hub", "memo", "source"},
 	{"companion", "team", "tenancy"},

@@ -1,0 +1,94 @@
+package rollout
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// CheckOutcome is what one look at a check found.
+type CheckOutcome struct {
+	// Why it does not hold; empty if it does.
+	Why string
+	// Fails reports that the endpoint itself said so, such as by a value beyond the bounds. An
+	// endpoint that cannot be reached says nothing.
+	Fails bool
+}
+
+// CheckResult is what the looks at all checks of a ring found at a train.
+type CheckResult struct {
+	// Train is the number of the ring's train when the newest look began, at At, and Checks the
+	// Ring.ChecksText of the checks.
+	Train  int
+	Checks string
+	At     time.Time
+	// Why is the first check that does not hold; empty if all do.
+	Why string
+	// Broken is when they last did not hold, zero if they always did.
+	Broken time.Time
+	// Failures is how many looks in a row a check has failed.
+	Failures int
+}
+
+// Bounds of checks as evidence.
+const (
+	// maxCheckAge is how long a result counts: a look takes maxTimeout at most.
+	maxCheckAge = 2 * maxTimeout
+	// maxCheckFailures is how many looks in a row a check may fail before its ring does.
+	maxCheckFailures = 3
+)
+
+// Add takes in what a look at a train found, which began at a time: one outcome a check. What was
+// found at another train, or of other checks, is forgotten.
+func (c CheckResult) Add(train int, checks string, at time.Time, found []CheckOutcome) CheckResult {
+	if c.Train != train || c.Checks != checks {
+		c = CheckResult{}
+	}
+	c.Train, c.Checks, c.At, c.Why = train, checks, at, ""
+	fails := false
+	for _, f := range found {
+		if c.Why == "" || f.Fails && !fails {
+			c.Why = f.Why
+		}
+		fails = fails || f.Fails
+	}
+	if c.Failures++; !fails {
+		c.Failures = 0
+	}
+	if c.Why != "" {
+		c.Broken = at
+	}
+	return c
+}
+
+// ChecksText is another one for other checks.
+func (r *Ring) ChecksText() string {
+	var b strings.Builder
+	bound := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*v, 'g', -1, 64)
+	}
+	for _, c := range r.Checks {
+		fmt.Fprintf(&b, "%q %q %q %s %s\n", c.Name, c.URL, c.Query, bound(c.Min), bound(c.Max))
+	}
+	return b.String()
+}
+
+// checks is the result that counts for a ring's train: what is of another train, or older than the
+// train or than maxCheckAge, says nothing.
+func (a *advance) checks(ring *Ring, r Record) CheckResult {
+	if len(ring.Checks) == 0 {
+		return CheckResult{}
+	}
+	c, known := a.facts.Checks[ring.Name]
+	switch {
+	case !known || c.Train != r.Train.Number || c.Checks != ring.ChecksText() || !c.At.After(r.Since):
+		return CheckResult{Why: fmt.Sprintf("nobody has carried out its checks at %s yet", short(r.Train.Revision))}
+	case a.now.Sub(c.At) > maxCheckAge:
+		return CheckResult{Why: "its checks were carried out last at " + c.At.UTC().Format(time.RFC3339)}
+	}
+	return c
+}
