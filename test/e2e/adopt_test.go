@@ -54,6 +54,7 @@ type adopted struct {
 // step and at random moments. No deployed object is deleted, made anew or changed but for its
 // tracking id, and no Application that keeps its name is synced.
 func TestAdopt(t *testing.T) {
+	hubs.beside(t, 55)
 	a := newAdopted(t)
 	began := time.Now()
 	lap := func(what string) { t.Logf("%5.1fs  %s", time.Since(began).Seconds(), what) }

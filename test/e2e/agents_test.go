@@ -44,8 +44,8 @@ type agents struct {
 // deploy the groups that it owns, and no others (M1, M2); they go on without the hub; and a group
 // changes hands with nothing on the cluster recreated (D4), and with no two engines having it at
 // any moment, whichever service knows of it (M3).
-func TestAgents(t *testing.T) { //nolint:tparallel // its steps follow one another
-	t.Parallel() // mostly, both wait
+func TestAgents(t *testing.T) {
+	hubs.beside(t, 400)
 	a := &agents{environment: start(t, hub.Options{Members: []string{neighbour}, Spares: []string{agent, fluxMember}, Flux: true})}
 	t.Cleanup(func() { t.Logf("\n%s", a.table()) })
 	a.ledger.always(a.clashes.look)

@@ -36,6 +36,7 @@ const unguarded, unguardedMost = 2, 30
 // lost that should exist. Without the removal budget the same accidents delete, which is seen: so
 // the first part can fail.
 func TestChaos(t *testing.T) {
+	hubs.beside(t, 210)
 	h := chaos(t)
 	deployed := map[string]map[string]types.UID{}
 	for _, name := range h.e.spokes() {

@@ -14,7 +14,7 @@ import (
 // TestFactsExport proves, on an API server, that what a hub knows of its clusters can be written to
 // a file without what is in their Secrets.
 func TestFactsExport(t *testing.T) {
-	t.Parallel()
+	hubs.beside(t, 5)
 	cluster := testcluster.Start(t)
 	must(t, cluster.Client.Apply(t.Context(), "argocd", []byte(`
 apiVersion: v1

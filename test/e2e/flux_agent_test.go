@@ -27,8 +27,8 @@ const (
 
 // TestFluxAgent proves that a member with the engine flux deploys for itself: there is no hub at
 // all, only what the hub would have put onto the member once (charts/agent-flux), and Git.
-func TestFluxAgent(t *testing.T) { //nolint:tparallel // its steps follow one another
-	t.Parallel()
+func TestFluxAgent(t *testing.T) {
+	hubs.beside(t, 250)
 	m := startFlux(t, fluxMember, []string{fluxMember}, []string{fluxMember})
 	t.Cleanup(func() { t.Logf("\n%s", m.table()) })
 	fluxDeploys(t, m) // no step of its own: what it watches is watched until the test ends

@@ -19,8 +19,8 @@ const hubOwner = "hub"
 // TestFluxHub proves a hub whose own engine is Flux: one artifact that registers the hub's members,
 // and has the HelmReleases of the hub itself and of the members that it deploys to, which it
 // reaches with the kubeconfigs of their registration. There is no Argo CD.
-func TestFluxHub(t *testing.T) { //nolint:tparallel // its steps follow one another
-	t.Parallel()
+func TestFluxHub(t *testing.T) {
+	hubs.beside(t, 100)
 	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour}, "external-secrets")
 	t.Cleanup(func() { t.Logf("\n%s", m.table()) })
 	fluxHubDeploys(t, m)

@@ -61,6 +61,7 @@ type installation struct {
 // not the user's. `helm upgrade` and a commit upgrade it, helm and a revert go back, and nothing is
 // made anew. Uninstalled, the hub keeps the Applications.
 func TestInstall(t *testing.T) {
+	hubs.beside(t, 55)
 	i := newInstallation(t)
 	began := time.Now()
 	i.run(t, i.dir, i.localised(command(t, i.checkout, "README.md", "helm install argosy"), "0.1.0"))

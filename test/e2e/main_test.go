@@ -14,6 +14,9 @@ import (
 
 func TestMain(m *testing.M) {
 	process.Init()
+	if err := hubs.open(); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	for _, text := range late.all() {
 		fmt.Println(text) // once more at the end, which is what is read first
@@ -25,6 +28,7 @@ func TestMain(m *testing.M) {
 // and leaves all Applications synced. `-run TestFlows/removal` runs what every flow needs,
 // bootstrap and registration, and those that match.
 func TestFlows(t *testing.T) {
+	hubs.beside(t, 480)
 	e := start(t, hub.Options{})
 	t.Cleanup(func() { t.Logf("\n%s", e.table()) })
 	bootstrap(t, e)

@@ -29,6 +29,7 @@ import (
 // TestOperate runs what is about the service alone on one control plane: its state, its alerts, its
 // upgrades, a lost state, and its way to Git.
 func TestOperate(t *testing.T) {
+	hubs.beside(t, 90)
 	cluster := testcluster.Start(t, "argocd-"+argoCD())
 	t.Run("state", func(t *testing.T) { sharedState(t, cluster) })
 	o := newOperated(t, cluster)

@@ -55,6 +55,7 @@ type policies struct {
 // there to refuse, says what to do, and admits the rest; with Kubernetes' own policies, and with
 // Kyverno's admission controller.
 func TestPolicies(t *testing.T) {
+	hubs.beside(t, 30)
 	t.Run("vap", func(t *testing.T) {
 		newPolicies(t, "vap").hold(t)
 	})

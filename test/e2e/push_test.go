@@ -33,8 +33,8 @@ type pushing struct{ *environment }
 // token of its service on its own API server, written by the hub's External Secrets; the hub's Argo
 // CD has none of them; what changes in the store arrives, what is deleted on the member comes back,
 // and nothing is taken away when the hub stops pushing.
-func TestPush(t *testing.T) { //nolint:tparallel // its steps follow one another
-	t.Parallel() // mostly, it waits
+func TestPush(t *testing.T) {
+	hubs.beside(t, 90)
 	p := &pushing{start(t, hub.Options{Members: []string{}, Spares: []string{agent}})}
 	t.Cleanup(func() { t.Logf("\n%s", p.table()) })
 	p.put(t, fleetReadKey, `{"username": "reader", "password": "first"}`)
