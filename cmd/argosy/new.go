@@ -24,7 +24,7 @@ func newNew(o *options) *cobra.Command {
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newHub(o), newMember(o), newTenant(o), newTeam(o), apps.New(o.write, o.completeFleet), newComponent(o))
+	cmd.AddCommand(newHub(o), newMember(o), newTenant(o), newTeam(o), apps.New(o.write, o.completeFleet, dryRunFlag), newComponent(o))
 	return cmd
 }
 

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/source/sourcetest"
@@ -86,21 +85,7 @@ func TestGitInAProcessOfItsOwn(t *testing.T) {
 	service, address := process(t, []string{"PATH=/nonexistent"}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `+first,
 		"--source", remote.URL, "--git-socket", socket, "--hub", "hub-1", "--token-file", file(t, "secret\n"), "--listen", "127.0.0.1:0", "--interval", "50ms", "--drain-delay", "0s")
 
-	probe := func(path string) string {
-		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+path, nil)
-		sourcetest.Check(t, err)
-		_, body := answer(t, r)
-		return body
-	}
-	until := func(what string, is func() bool) {
-		t.Helper()
-		for end := time.Now().Add(patient); !is(); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("never %s: %s", what, probe("/readyz"))
-			}
-		}
-	}
+	probe := func(path string) string { return probe(t, address, path) }
 	serves := func(commit, member string) {
 		t.Helper()
 		if code, body := query(t, address, "members"); code != http.StatusOK || !strings.Contains(body, `"revision":"`+commit) || !strings.Contains(body, `"name":"`+member+`"`) {
@@ -112,12 +97,12 @@ func TestGitInAProcessOfItsOwn(t *testing.T) {
 	sourcetest.Check(t, running.Process.Kill())
 	_ = running.Wait()
 	second := repo.Commit(map[string]string{"fleet/fleet-members/hub-1/c.yaml": "clusterName: c\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: hub-1/c\n"})
-	until("degraded", func() bool {
+	until(t, address, "degraded", func() bool {
 		return strings.Contains(probe("/readyz"), `"reason":"git-away"`) && strings.Contains(probe("/metrics"), `reason="git-away"`)
 	})
 	serves(first, "a")
 	git()
-	until("at the second commit", func() bool { return strings.Contains(probe("/readyz"), `"revision":"`+second) })
+	until(t, address, "at the second commit", func() bool { return strings.Contains(probe("/readyz"), `"revision":"`+second) })
 	serves(second, "c")
 	if strings.Contains(probe("/readyz"), "git-away") {
 		t.Error("it still says that Git is away")

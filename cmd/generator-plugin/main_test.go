@@ -231,6 +231,31 @@ func answer(t *testing.T, r *http.Request) (code int, body string) {
 	return resp.StatusCode, string(data)
 }
 
+// probe is the body of a GET.
+func probe(t *testing.T, address, path string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body := answer(t, r)
+	return body
+}
+
+// until probes a service, which has a process of its own, until it is in a state.
+func until(t *testing.T, address, state string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(patient); !is(); {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("never %s: %s", state, probe(t, address, "/readyz"))
+		}
+	}
+}
+
 // The command serves this repository's own fleet, says so in one line, and ends with status 0 at a
 // signal.
 func TestServes(t *testing.T) {
@@ -302,15 +327,7 @@ func TestEarlierStateIsRefused(t *testing.T) {
 		if code, body := query(t, address, "members"); code != http.StatusServiceUnavailable {
 			t.Errorf("%d %s", code, body)
 		}
-		probe := func(path string) string {
-			r, err := http.NewRequest(http.MethodGet, address+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, body := answer(t, r)
-			return body
-		}
-		ready, metrics := probe("/readyz"), probe("/metrics")
+		ready, metrics := probe(t, address, "/readyz"), probe(t, address, "/metrics")
 		if !strings.Contains(ready, `"member":"b","standing":"refused"`) {
 			t.Errorf("/readyz: %s", ready)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/gitsocket"
+	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
 // mountLimits bound what a mount's repository takes.
@@ -36,7 +37,7 @@ func (f *flags) openMount(m fleet.Mount) (source.Source, error) {
 		return gitsocket.New(gitsocket.Options{Socket: mountSocket(f.gitSocket, m.Path), Name: name, Ref: ref, Interval: o.Interval, Limits: mountLimits}), nil
 	}
 	if m.Credentials != "" {
-		dirs, err := namedValues("--mount-credentials", f.mountCredentials)
+		dirs, err := location.Named("--mount-credentials", f.mountCredentials)
 		if err != nil {
 			return nil, err
 		}
@@ -62,26 +63,13 @@ func mountState(dir, path string) (string, error) {
 	return dir, nil
 }
 
-// namedValues reads the values NAME=VALUE of a flag.
-func namedValues(flag string, values []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, v := range values {
-		name, value, ok := strings.Cut(v, "=")
-		if !ok || name == "" || value == "" || out[name] != "" {
-			return nil, fmt.Errorf("%s %q; expected NAME=VALUE, each name once", flag, v)
-		}
-		out[name] = value
-	}
-	return out, nil
-}
-
 // mountOptions are the repositories of --mount, by path.
 func (f *gitFlags) mountOptions() (map[string]git.Options, error) {
-	mounts, err := namedValues("--mount", f.mounts)
+	mounts, err := location.Named("--mount", f.mounts)
 	if err != nil {
 		return nil, err
 	}
-	credentials, err := namedValues("--mount-credentials", f.mountCredentials)
+	credentials, err := location.Named("--mount-credentials", f.mountCredentials)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/argosy-hub/argosy/internal/source/sourcetest"
 )
@@ -57,30 +55,20 @@ func TestMountWithCredentialsOfItsOwn(t *testing.T) {
 				service = append(service, "--git-socket", socket)
 			}
 			_, address := process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `, service...)
-			probe := func(path string) string {
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+path, nil)
-				sourcetest.Check(t, err)
-				_, body := answer(t, r)
-				return body
-			}
-			until := func(what string) {
+			is := func(state string) {
 				t.Helper()
-				for end := time.Now().Add(patient); !strings.Contains(probe("/readyz"), what); time.Sleep(20 * time.Millisecond) {
-					if time.Now().After(end) {
-						t.Fatalf("never %s: %s", what, probe("/readyz"))
-					}
-				}
+				until(t, address, state, func() bool { return strings.Contains(probe(t, address, "/readyz"), state) })
 			}
 			served := func(revision string) string { return `"team":"cart","revision":"` + revision + `"` }
-			until(served(one) + "}")
+			is(served(one) + "}")
 			sourcetest.Write(t, dir, map[string]string{"cart/password": "changed"})
-			until(served(one) + `,"reason":"authentication"`)
-			if got := probe("/metrics"); !strings.Contains(got, `argosy_mount_stale_since_timestamp_seconds{mount="apps/cart",reason="authentication"} 1.`) {
+			is(served(one) + `,"reason":"authentication"`)
+			if got := probe(t, address, "/metrics"); !strings.Contains(got, `argosy_mount_stale_since_timestamp_seconds{mount="apps/cart",reason="authentication"} 1.`) {
 				t.Error("no metric says that the mount is stale")
 			}
 			two := cart.Commit(values("replicas: 2\n"))
 			sourcetest.Write(t, dir, map[string]string{"cart/password": "password-of-cart"})
-			until(served(two) + "}")
+			is(served(two) + "}")
 		})
 	}
 }

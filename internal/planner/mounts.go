@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -31,11 +30,11 @@ func (r Repository) complete(ctx context.Context, s *snapshot.Snapshot, limits s
 // join joins a fleet repository with its mounts, as far as the command was given them. Beside the
 // problems of mounts, the snapshot has what is within their bounds.
 func (r Repository) join(ctx context.Context, main *snapshot.Snapshot, limits source.Limits, isBase bool) (*snapshot.Snapshot, error) {
-	given, err := pairs("--mount", r.Mounts)
+	given, err := named("--mount", r.Mounts)
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := pairs("--mount-base", r.MountBase)
+	revisions, err := named("--mount-base", r.MountBase)
 	if err != nil {
 		return nil, err
 	}
@@ -101,15 +100,11 @@ func readMount(ctx context.Context, s *mount.Scope, dir, revision string, limits
 	return read, nil
 }
 
-// pairs reads values `PATH=VALUE` of a flag.
-func pairs(flag string, values []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, v := range values {
-		p, value, ok := strings.Cut(v, "=")
-		if !ok || p == "" || value == "" || out[p] != "" {
-			return nil, failure.Usage([]string{"for example " + flag + " apps/cart=../cart"}, "%s %s: expected PATH=VALUE, each path once", flag, v)
-		}
-		out[p] = value
+// named reads the values PATH=VALUE of a flag.
+func named(flag string, values []string) (map[string]string, error) {
+	out, err := location.Named(flag, values)
+	if err != nil {
+		return nil, failure.Usage([]string{"for example " + flag + " apps/cart=../cart"}, "%w", err)
 	}
 	return out, nil
 }

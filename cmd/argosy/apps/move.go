@@ -7,7 +7,7 @@ import (
 )
 
 // NewMove is `argosy move`; none refuses unknown commands.
-func NewMove(write Write, complete Complete, none cobra.PositionalArgs) *cobra.Command {
+func NewMove(write Write, complete Complete, dryRunFlag DryRun, none cobra.PositionalArgs) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "move",
 		Short:   "Change where something of the fleet is",
@@ -15,11 +15,11 @@ func NewMove(write Write, complete Complete, none cobra.PositionalArgs) *cobra.C
 		Args:    none,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(moveApp(write, complete))
+	cmd.AddCommand(moveApp(write, complete, dryRunFlag))
 	return cmd
 }
 
-func moveApp(write Write, complete Complete) *cobra.Command {
+func moveApp(write Write, complete Complete, dryRunFlag DryRun) *cobra.Command {
 	var m scaffold.Move
 	var dryRun bool
 	cmd := &cobra.Command{

@@ -16,8 +16,11 @@ type Write func(cmd *cobra.Command, dryRun bool, draft func(scaffold.Repository)
 // Complete lets the shell complete a flag's value from the repository.
 type Complete func(cmd *cobra.Command, flag string, values func(*fleetstate.State) []string)
 
+// DryRun adds --dry-run to a command.
+type DryRun func(cmd *cobra.Command, to *bool)
+
 // New is `argosy new app`.
-func New(write Write, complete Complete) *cobra.Command {
+func New(write Write, complete Complete, dryRunFlag DryRun) *cobra.Command {
 	var a scaffold.App
 	var dryRun bool
 	cmd := &cobra.Command{
@@ -55,10 +58,6 @@ application that is there, a cluster that is not the team's and a namespace that
 	complete(cmd, "team", teams)
 	complete(cmd, "cluster", clusters)
 	return cmd
-}
-
-func dryRunFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "dry-run", false, "print the files instead of writing them")
 }
 
 // clusters are the names of all members.
