@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/expand/helm"
 	"github.com/argosy-hub/argosy/internal/expand/sandbox"
+	_ "github.com/argosy-hub/argosy/internal/startup" // a shorter start
 )
 
 // grace is how long a command has to end by itself after a signal. What it computes does not look
