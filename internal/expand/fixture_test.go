@@ -1,6 +1,7 @@
 package expand_test
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -28,7 +29,7 @@ var tools = sync.OnceValue(func() expand.Tools {
 	return expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}
 })
 
-// repository is this repository, as far as a fleet's goes.
+// repository is this repository, as far as a fleet's goes, with a trial on the canary releases.
 var repository = sync.OnceValues(func() (map[string]*snapshot.File, error) {
 	folder, err := dir.New("../..", source.Limits{Charts: true})
 	if err != nil {
@@ -46,6 +47,9 @@ var repository = sync.OnceValues(func() (map[string]*snapshot.File, error) {
 			}
 		}
 	}
+	const versions = "versions/applicationSets.yaml"
+	trial := bytes.ReplaceAll(out[versions].Data, []byte("chartRepoRevision: HEAD\n"), []byte("chartRepoRevision: release-next\n"))
+	out[versions] = snapshot.NewFile(versions, trial, snapshot.MaxFileSize)
 	return out, nil
 })
 

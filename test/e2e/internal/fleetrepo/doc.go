@@ -20,8 +20,8 @@
 //     brings others back. Files of the hierarchy that no member is left for go with them, or
 //     `argosy lint` would warn of each. Other hubs stay complete: they are not started, but a fleet
 //     has several hubs, and their members keep shared levels in use.
-//  6. The branches main and release-next are pushed, with the same content: releases on trial read
-//     the latter.
+//  6. The branches main and release-next are pushed, with the same content. The canary releases,
+//     which are at HEAD between two trials, are at the latter.
 //  7. Git's configuration of user and system is neither read nor written (package gitcmd).
 //
 // A Repo is not for concurrent use.

@@ -1,6 +1,7 @@
 package fleetrepo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,9 @@ func New(ctx context.Context, o Options) (*Repo, error) {
 	if files, err = rewrite(files, o.Upstream, o.Remote, o.ChartRepo); err != nil {
 		return nil, fmt.Errorf("fleet repository: %w", err)
 	}
+	if err := onTrial(files); err != nil {
+		return nil, fmt.Errorf("fleet repository: %w", err)
+	}
 	fleet, err := newFleet(files)
 	if err != nil {
 		return nil, fmt.Errorf("fleet repository: %w", err)
@@ -73,6 +77,17 @@ func New(ctx context.Context, o Options) (*Repo, error) {
 		return nil, fmt.Errorf("fleet repository: %w", err)
 	}
 	return r, nil
+}
+
+// onTrial moves the canary releases to the branch release-next (6).
+func onTrial(files map[string][]byte) error {
+	const versions, key = "versions/applicationSets.yaml", "chartRepoRevision: "
+	before := files[versions]
+	files[versions] = bytes.ReplaceAll(before, []byte(key+"HEAD\n"), []byte(key+ReleaseNext+"\n"))
+	if bytes.Equal(before, files[versions]) {
+		return fmt.Errorf("%s: no %sHEAD; expected it of the canary releases", versions, key)
+	}
+	return nil
 }
 
 // create makes the clone and its first commit, and pushes it.
