@@ -59,9 +59,7 @@ func New(ctx context.Context, o Options) (*Repo, error) {
 	if files, err = rewrite(files, o.Upstream, o.Remote, o.ChartRepo); err != nil {
 		return nil, fmt.Errorf("fleet repository: %w", err)
 	}
-	if err := onTrial(files); err != nil {
-		return nil, fmt.Errorf("fleet repository: %w", err)
-	}
+	onTrial(files)
 	fleet, err := newFleet(files)
 	if err != nil {
 		return nil, fmt.Errorf("fleet repository: %w", err)
@@ -80,14 +78,11 @@ func New(ctx context.Context, o Options) (*Repo, error) {
 }
 
 // onTrial moves the canary releases to the branch release-next (6).
-func onTrial(files map[string][]byte) error {
+func onTrial(files map[string][]byte) {
 	const versions, key = "versions/applicationSets.yaml", "chartRepoRevision: "
-	before := files[versions]
-	files[versions] = bytes.ReplaceAll(before, []byte(key+"HEAD\n"), []byte(key+ReleaseNext+"\n"))
-	if bytes.Equal(before, files[versions]) {
-		return fmt.Errorf("%s: no %sHEAD; expected it of the canary releases", versions, key)
+	if text, ok := files[versions]; ok {
+		files[versions] = bytes.ReplaceAll(text, []byte(key+"HEAD\n"), []byte(key+ReleaseNext+"\n"))
 	}
-	return nil
 }
 
 // create makes the clone and its first commit, and pushes it.
