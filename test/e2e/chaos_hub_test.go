@@ -122,6 +122,23 @@ func (h *chaosHub) Consider(commit string, nothing bool) error {
 	}
 }
 
+// Hang has the Git server hang while the service reads from it (accidents.Hanger).
+func (h *chaosHub) Hang(meanwhile func() error) error {
+	ctx, cancel := context.WithTimeout(h.ctx, patience)
+	defer cancel()
+	began, end := h.e.Git.Hang()
+	defer end()
+	if err := h.e.Plugin.Pushed(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-began:
+		return meanwhile()
+	case <-ctx.Done():
+		return fmt.Errorf("the service does not read from the Git server within %s of a webhook", patience)
+	}
+}
+
 // Reconcile has all ask until nothing follows any more.
 func (h *chaosHub) Reconcile() ([]accidents.Loss, error) {
 	var lost []accidents.Loss

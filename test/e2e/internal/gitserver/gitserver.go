@@ -12,6 +12,7 @@
 //  4. Git runs without the configuration and the environment of the user who started the server
 //     (package gitcmd).
 //  5. What git says goes to server.log in the server's folder.
+//  6. While it hangs, requests that read wait; pushes go on.
 package gitserver
 
 import (
@@ -46,6 +47,7 @@ type Server struct {
 	pushes  notifier
 
 	requests atomic.Int64 // under way
+	hanging  atomic.Pointer[hang]
 
 	mu     sync.Mutex // guards what follows
 	server *http.Server
@@ -163,6 +165,36 @@ func (s *Server) Up() error {
 		}
 	}()
 	return nil
+}
+
+// hang is a time in which requests that read wait.
+type hang struct {
+	first        sync.Once
+	began, ended chan struct{}
+}
+
+// Hang has requests that read wait until end is called, or their clients are gone (6). Began is
+// closed when the first one waits.
+func (s *Server) Hang() (began <-chan struct{}, end func()) {
+	h := &hang{began: make(chan struct{}), ended: make(chan struct{})}
+	s.hanging.Store(h)
+	return h.began, sync.OnceFunc(func() {
+		s.hanging.CompareAndSwap(h, nil)
+		close(h.ended)
+	})
+}
+
+// wait keeps a request waiting while the server hangs.
+func (s *Server) wait(ctx context.Context) {
+	h := s.hanging.Load()
+	if h == nil {
+		return
+	}
+	h.first.Do(func() { close(h.began) })
+	select {
+	case <-h.ended:
+	case <-ctx.Done():
+	}
 }
 
 // Down refuses connections and cuts open ones, until Up (3).

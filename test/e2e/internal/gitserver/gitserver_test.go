@@ -209,6 +209,36 @@ func TestCleanEnvironment(t *testing.T) {
 	awaitPush(t, pushes)
 }
 
+// While the server hangs, a reader waits and a push goes on (6).
+func TestReadersOfAHangingServerWait(t *testing.T) {
+	t.Parallel()
+	s, clone, pushes := served(t)
+	began, end := s.Hang()
+	commit(t, clone, "a", []byte("a\n"))
+	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
+	awaitPush(t, pushes)
+	select {
+	case <-began:
+		t.Error("the push waits")
+	default:
+	}
+	read := make(chan error, 1)
+	go func() {
+		_, err := gitcmd.Run(t.Context(), clone, "ls-remote", "origin")
+		read <- err
+	}()
+	<-began
+	select {
+	case err := <-read:
+		t.Errorf("the reader does not wait: %v", err)
+	default:
+	}
+	end()
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCreateRefuses(t *testing.T) {
 	t.Parallel()
 	s, _, _ := served(t)

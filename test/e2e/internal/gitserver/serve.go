@@ -30,6 +30,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	repo, push := pushed(r)
 	if !push {
+		if r.URL.Query().Get("service") != "git-receive-pack" { // else it is the beginning of a push
+			s.wait(r.Context())
+		}
 		s.backendFor(r).ServeHTTP(w, r)
 		return
 	}
