@@ -7,6 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/released"
 )
 
 // Target names a component of a cluster.
@@ -35,7 +36,7 @@ func FindApplication(st *fleetstate.State, hub, name string) (Target, error) {
 			likely := strings.HasSuffix(name, "-"+m.Name)
 			c := st.ClusterOf(m)
 			for group, g := range c.Groups {
-				for _, component := range st.GroupAsReleased(c, g).Components() {
+				for _, component := range released.GroupOf(st, c, g).Components() {
 					is := catalog.ApplicationName(component, m.Name)
 					if is == name {
 						found = append(found, Target{Hub: h, Cluster: m.Name, Group: group, Component: component})

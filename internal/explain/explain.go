@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/released"
 )
 
 // Component explains one component of one cluster, restricted to the values at and below a path
@@ -112,14 +113,14 @@ func (x *explainer) component() error {
 		return queryerr.Unavailable(x.group.Errors)
 	}
 	name, further, ofCompanion := strings.Cut(x.Component, "/")
-	released := x.st.GroupAsReleased(c, x.group)
-	g, listed := released.Component(name)
+	byRelease := released.GroupOf(x.st, c, x.group)
+	g, listed := byRelease.Component(name)
 	r, problems := resolver.Resolve(c, g, name, nil)
 	if len(problems) > 0 {
 		return queryerr.Unavailable(problems)
 	}
 	if !r.Known {
-		names := released.Components()
+		names := byRelease.Components()
 		return queryerr.BadRequest("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
 			name, x.Group, c.Member.Name, queryerr.Hint(name, names), strings.Join(names, ", "))
 	}
@@ -151,7 +152,7 @@ func (x *explainer) component() error {
 	if len(x.Catalog) > 0 && x.Catalog[0].Level == catalog.Level && !own {
 		x.Release.Catalog = x.Catalog[0].Path
 	}
-	if found := released.Catalog; found != nil {
+	if found := byRelease.Catalog; found != nil {
 		if listed {
 			x.Release.Catalog = found.Path()
 		}

@@ -51,6 +51,10 @@ type Cluster struct {
 	isOverBudget bool
 	// isHeld reports that the guard holds the member, although it can be computed (rule 8).
 	isHeld bool
+	// faulty are the components that only a query's entry may enable and whose files are broken,
+	// and spares the last good clusters of some of them.
+	faulty map[string]bool
+	spares map[string]spare
 	// newcomer tells a member that cannot be computed, and never could since the service knows it.
 	IsNewcomer bool
 }
@@ -242,6 +246,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
 	var out []problem.Problem
+	used := map[string]bool{componentKey(FleetGroup, Registration): true}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)
@@ -267,10 +272,14 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			}
 			r, problems := b.resolve(c, g, component, nil, c.account)
 			out = append(out, problems...)
+			used[componentKey(name, component)] = r.Enabled
 			if r.Enabled && g.InCatalog(component) {
 				out = append(out, c.Attribute(b.teams.Of(c.Member).Taken(r.Namespace, name, component))...)
 			}
 		}
+	}
+	if b.readUnused(c, used); c.account.Exceeded() != nil && len(out) == 0 {
+		return c.Attribute(problem.From(c.account.Exceeded(), problem.LimitExceeded, c.Member.Pos))
 	}
 	choose := b.Fleet.FleetSecrets.ChooseSource
 	if c.Member.IsHub { // a hub does not register itself

@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/team"
+	"github.com/argosy-hub/argosy/internal/tenancy"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -63,6 +64,12 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 	out, problems := b.resolve(c, g, component, base, budget.NewAccount(c.Member.Name))
 	if base == nil || len(problems) == 0 {
 		return out, problems
+	}
+	if r, ok := c.resolveSpare(g, component, func(b *Resolver, c *Cluster, g *Group) (Component, []problem.Problem) {
+		return b.resolve(c, g, component, base, budget.NewAccount(c.Member.Name))
+	}); ok && r.Enabled == out.Enabled {
+		r.Quarantine = quarantineText(problems[0])
+		return r, nil
 	}
 	for without := range b.withoutTenant(c, g, component) {
 		r, faults := b.resolve(without.cluster, without.group, component, base, budget.NewAccount(c.Member.Name))
@@ -135,7 +142,12 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 			return out, c.Attribute(problems)
 		}
 	}
+	ofQuery := budget.NewAccount(c.Member.Name) // what the query's own entry takes is not the tenant's
 	render := func(n *yamldoc.Node) (*yamldoc.Node, error) {
+		account := account
+		if n.Doc != nil && n.Doc.File == basePath {
+			account = ofQuery
+		}
 		root, err := m.Render(n, facts(n), account)
 		if err == nil && root != n {
 			err = account.Charge(n.Pos(), budget.Cost{budget.Text: root.WrittenSize()})
@@ -169,7 +181,7 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	}
 	if e.Kind == catalog.KindManifests {
 		if problems := catalog.UnexpectedValues(component, layers); len(problems) > 0 {
-			if base == nil || len(catalog.UnexpectedValues(component, b.platformLayers(layers))) > 0 {
+			if base == nil || len(catalog.UnexpectedValues(component, tenancy.PlatformLayers(b.Fleet.Layout, layers))) > 0 {
 				return out, c.Attribute(problems)
 			}
 			layers, out.Quarantine = nil, quarantineText(problems[0])

@@ -1,9 +1,6 @@
 package fleetstate
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -16,7 +13,7 @@ type Group struct {
 	Folders    []hierarchy.Folder
 	// Catalogs are the layout's catalogs and the hierarchy's, least specific first; only those that
 	// are there.
-	Catalogs []hierarchy.Layer
+	Catalogs catalog.Layers
 	Release  release.Release
 	// errors of the catalog, mounts and the release's choice: they concern this group alone.
 	Errors []problem.Problem
@@ -77,37 +74,14 @@ func (b *Resolver) levelCatalogs(c *Cluster, g *Group) ([]hierarchy.Layer, error
 
 // Components are the names of all components that the group's catalogs know for this cluster,
 // sorted.
-func (g *Group) Components() []string {
-	names := map[string]bool{}
-	for _, l := range g.Catalogs {
-		if entries := catalog.Entries(l.Root); entries != nil {
-			for _, f := range entries.Fields {
-				names[f.Key] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
+func (g *Group) Components() []string { return g.Catalogs.Components() }
 
 // Has reports whether a component is among those.
-func (g *Group) Has(component string) bool {
-	return slices.ContainsFunc(g.Catalogs, func(l hierarchy.Layer) bool { return catalog.Entries(l.Root).Get(component) != nil })
-}
+func (g *Group) Has(component string) bool { return g.Catalogs.Has(component) }
 
 // HasCatalog reports whether the layout has a catalog for the group.
-func (g *Group) HasCatalog() bool { return len(layoutCatalogs(g.Catalogs)) > 0 }
-
-// layoutCatalogs are the first of a group's catalogs: the layout's, or a query's base.
-func layoutCatalogs(all []hierarchy.Layer) []hierarchy.Layer {
-	n := slices.IndexFunc(all, func(l hierarchy.Layer) bool { return l.Level != catalog.Level })
-	if n < 0 {
-		n = len(all)
-	}
-	return all[:n]
-}
+func (g *Group) HasCatalog() bool { return len(g.Catalogs.OfLayout()) > 0 }
 
 // InCatalog reports whether the catalog has a component, which levels of the hierarchy may have
 // without.
-func (g *Group) InCatalog(component string) bool {
-	return slices.ContainsFunc(layoutCatalogs(g.Catalogs), func(l hierarchy.Layer) bool { return catalog.Entries(l.Root).Get(component) != nil })
-}
+func (g *Group) InCatalog(component string) bool { return g.Catalogs.OfLayout().Has(component) }

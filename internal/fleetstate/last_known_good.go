@@ -10,8 +10,9 @@ import (
 )
 
 // LastKnownGood says of members that cannot be computed in which snapshot they last could; nil for
-// one that could in none since the service knows it. With the snapshot and the facts, they are all
-// that a State depends on (G6).
+// one that could in none since the service knows it. A component that alone is served from another
+// snapshot has the member's name, a space and GROUP/COMPONENT. With the snapshot and the facts,
+// they are all that a State depends on (G6).
 type LastKnownGood map[ID]*snapshot.Snapshot
 
 // LastKnownGood are what Restore makes the same State of.
@@ -23,6 +24,9 @@ func (st *State) LastKnownGood() LastKnownGood {
 			out[ID{x.member.Hub, x.member.Name}] = x.cluster.LastKnownGood.Snapshot
 		case x.cluster.IsNewcomer:
 			out[ID{x.member.Hub, x.member.Name}] = nil
+		}
+		for key, s := range x.cluster.spares {
+			out[componentID(x.cluster, key)] = s.resolver.Snapshot
 		}
 	}
 	return out
@@ -109,6 +113,7 @@ func (p *history) last(id ID) (*Cluster, *Resolver, []problem.Problem) {
 	if problems := slices.Concat(home.check(c), home.faults(m.Hub)); len(problems) > 0 {
 		return nil, nil, problem.Cut(problems, problem.OfCluster)
 	}
+	c.spares = p.spares(c)
 	return c, home, nil
 }
 
@@ -159,6 +164,7 @@ func (p *history) settle(attempt *Cluster) *Cluster {
 	case attempt.isDraining():
 		return p.drained(attempt)
 	case len(wrong) == 0:
+		attempt.spares = p.spares(attempt)
 		return attempt
 	}
 	id := ID{attempt.Member.Hub, attempt.Member.Name}

@@ -14,7 +14,7 @@ func (b *Resolver) decided(g *Group) []hierarchy.Layer {
 	if g.Name == team.Workloads { // whose apps are in no chart
 		return g.Catalogs
 	}
-	levels := g.Catalogs[len(layoutCatalogs(g.Catalogs)):]
+	levels := g.Catalogs[len(g.Catalogs.OfLayout()):]
 	return append(b.ownCatalogs(g.Name, g.Release.Source.Path), levels...)
 }
 

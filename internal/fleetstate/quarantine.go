@@ -122,7 +122,7 @@ type exception struct {
 // isException reports whether a cluster has anything that the few are looked for by: problems, or a
 // home.
 func (c *Cluster) isException() bool {
-	return c.LastKnownGood != nil || c.desired != nil || c.IsNewcomer || len(c.Problems) > 0 || len(c.HubProblems) > 0
+	return c.LastKnownGood != nil || c.desired != nil || c.IsNewcomer || len(c.faulty) > 0 || len(c.Problems) > 0 || len(c.HubProblems) > 0
 }
 
 // findExceptions looks at the clusters that have been computed, and at those that were exceptions

@@ -46,7 +46,7 @@ type State struct {
 	tenants map[string]*budget.Ledger
 	// holds are the tenants whose members are held (rule 8).
 	holds []Hold
-	// released are the catalogs of releases, nil where nobody asks for them (ReadCatalogs).
+	// releaseCatalogs are nil where nobody asks for them (WithCatalogs).
 	releaseCatalogs *catalog.ReleaseCatalogs
 }
 
@@ -106,6 +106,16 @@ func (st *State) buildClusters(previous *State, p *history) {
 	st.collectProblems()
 	st.groups, st.hubs = st.allGroups(), st.ownMembers()
 }
+
+// WithCatalogs is the state with the catalogs of releases. Responses stay as they are.
+func (st *State) WithCatalogs(find catalog.FindReleaseCatalog) *State {
+	out := *st
+	out.releaseCatalogs = catalog.NewReleaseCatalogs(find)
+	return &out
+}
+
+// ReleaseCatalogs are those of WithCatalogs, nil without.
+func (st *State) ReleaseCatalogs() *catalog.ReleaseCatalogs { return st.releaseCatalogs }
 
 // collectProblems gathers the errors of the repository and of its members.
 func (st *State) collectProblems() {

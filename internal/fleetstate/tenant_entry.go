@@ -2,12 +2,11 @@ package fleetstate
 
 import (
 	"iter"
-	"slices"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/tenancy"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -15,12 +14,6 @@ import (
 // chart.name, or no label that a template of the entry needs. Where the layout names no catalog, no
 // build can know. Such a part is left out for the tenant's member alone, whose set says so. The
 // query goes on for all others, and nothing is removed.
-
-// tenantForms are the keys that are left out, fewest first.
-var tenantForms = [][]string{
-	{catalog.KeyKind, catalog.KeySubstitute, "name", "path"},
-	{catalog.KeyKind, catalog.KeySubstitute, catalog.KeyChart},
-}
 
 // withoutTenant is a cluster's group without a part of what its tenant's levels say.
 type withoutTenant struct {
@@ -42,7 +35,7 @@ func (w withoutTenant) instead(p problem.Problem) problem.Problem {
 // of the cluster's labels and annotations as the query's entry sees them, and of both.
 func (b *Resolver) withoutTenant(c *Cluster, g *Group, component string) iter.Seq[withoutTenant] {
 	return func(yield func(withoutTenant) bool) {
-		for _, form := range tenantForms {
+		for _, form := range tenancy.Forms {
 			if !yield(withoutTenant{c, b.withoutForm(g, component, form), ""}) {
 				return
 			}
@@ -51,7 +44,7 @@ func (b *Resolver) withoutTenant(c *Cluster, g *Group, component string) iter.Se
 		if file == "" || !yield(withoutTenant{labelled, g, file}) {
 			return
 		}
-		for _, form := range tenantForms {
+		for _, form := range tenancy.Forms {
 			if !yield(withoutTenant{labelled, b.withoutForm(g, component, form), file}) {
 				return
 			}
@@ -77,7 +70,7 @@ func (b *Resolver) withoutTenantLabels(c *Cluster) (_ *Cluster, file string) {
 		return c, ""
 	}
 	out := *c
-	secret := hierarchy.Merge(b.platformLayers(layers), b.names.Rules(b.Fleet.Layout.Merge, FleetGroup, Registration)).At([]string{"externalSecret"})
+	secret := hierarchy.Merge(tenancy.PlatformLayers(b.Fleet.Layout, layers), b.names.Rules(b.Fleet.Layout.Merge, FleetGroup, Registration)).At([]string{"externalSecret"})
 	declaredLabels, _ := labels.FromNode(labels.Label, secret.Get("labels"))
 	declaredAnnotations, _ := labels.FromNode(labels.Annotation, secret.Get("annotations"))
 	l, a, _ := b.compute(c, declaredLabels, declaredAnnotations)
@@ -107,17 +100,6 @@ func (c *Cluster) factsFor(g *Group, component string) factsOf {
 // chart. No level's null removes the entry either.
 func (b *Resolver) withoutForm(g *Group, component string, keys []string) *Group {
 	out := *g
-	out.Catalogs = slices.Clone(g.Catalogs)
-	for i, l := range out.Catalogs {
-		e := catalog.Entries(l.Root).Get(component)
-		if e != nil && b.Fleet.Layout.OfTenant(l.Level) {
-			out.Catalogs[i].Root = b.queried.Without(e, component, keys)
-		}
-	}
+	out.Catalogs = tenancy.WithoutKeys(b.queried, b.Fleet.Layout, g.Catalogs, component, keys)
 	return &out
-}
-
-// platformLayers are those that no tenant writes.
-func (b *Resolver) platformLayers(layers []hierarchy.Layer) []hierarchy.Layer {
-	return slices.DeleteFunc(slices.Clone(layers), func(l hierarchy.Layer) bool { return b.Fleet.Layout.OfTenant(l.Level) })
 }

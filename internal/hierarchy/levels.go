@@ -2,6 +2,8 @@ package hierarchy
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -105,6 +107,19 @@ type Folder struct {
 	*indexed
 }
 
+// Files are the paths of the folder's files inside it, in any order.
+func (f Folder) Files() iter.Seq[string] { return maps.Keys(f.files) }
+
+// Remember computes something of the folder's files alone, once for all snapshots with the same
+// ones.
+func (f Folder) Remember(key any, compute func() any) any {
+	if known, is := f.found.Load(key); is {
+		return known
+	}
+	known, _ := f.found.LoadOrStore(key, compute())
+	return known
+}
+
 // file is the file at a path inside the folder, nil where there is none. Below a folder that cannot
 // be read every file is there, and is an error.
 func (f Folder) file(p string) *snapshot.File {
@@ -143,6 +158,7 @@ type indexed struct {
 	// broken are the folders that cannot be read: inside this one, or one that this one is in.
 	broken []*snapshot.File
 	same   int // the number of the last snapshot that is known to have them
+	found  sync.Map
 }
 
 // indexSlack is the least number of folders that are known before some are forgotten.

@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/registration"
 	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/released"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -141,7 +142,7 @@ func applicationsOf(st *fleetstate.State, c *fleetstate.Cluster) (out []Applicat
 		out = append(out, agentApplication(st, c))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
-		group := st.GroupAsReleased(c, c.Groups[name])
+		group := released.GroupOf(st, c, c.Groups[name])
 		for _, component := range group.Components() {
 			g, listed := group.Component(component)
 			r, faults := st.ResolverOf(c).Resolve(c, g, component, nil)

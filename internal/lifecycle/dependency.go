@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/released"
 )
 
 // Dependency is a component of the same cluster that another one waits for (P1).
@@ -47,7 +48,7 @@ func (d Dependency) IsToRun(st *fleetstate.State, c *fleetstate.Cluster, request
 }
 
 func isEnabled(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group, component string) bool {
-	known, _ := st.GroupAsReleased(c, g).Component(component)
+	known, _ := released.GroupOf(st, c, g).Component(component)
 	r, problems := st.ResolverOf(c).MergeEntry(known.Catalogs, component)
 	return len(problems) == 0 && r.Entry != nil && r.Entry.Enabled && r.Entry.Selector.Matches(c.Labels.All)
 }
@@ -61,7 +62,7 @@ func RemovedBefore(st *fleetstate.State, c *fleetstate.Cluster, group, component
 		if g == nil || a.Component == "" || a.Component == component || !c.IsRetired() && isEnabled(st, c, g, a.Component) {
 			continue
 		}
-		known, _ := st.GroupAsReleased(c, g).Component(a.Component)
+		known, _ := released.GroupOf(st, c, g).Component(a.Component)
 		r, problems := st.ResolverOf(c).MergeEntry(known.Catalogs, a.Component)
 		if len(problems) > 0 || r.Entry == nil || a.Name != catalog.ApplicationName(a.Component, c.Member.Name) {
 			continue

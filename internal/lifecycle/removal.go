@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/released"
 )
 
 // Reason is why a parameter set leaves the responses (rule D2).
@@ -195,7 +196,7 @@ func (d *Removals) runs(c *fleetstate.Cluster, component string) bool {
 // of its release.
 func (d *Removals) resolve(c *fleetstate.Cluster, g *fleetstate.Group, component string) (fleetstate.Component, []problem.Problem) {
 	if d.q.BaseEntry == nil {
-		g, _ = d.st.GroupAsReleased(c, g).Component(component)
+		g, _ = released.GroupOf(d.st, c, g).Component(component)
 	}
 	return d.st.ResolverOf(c).Resolve(c, g, component, d.q.BaseEntry)
 }

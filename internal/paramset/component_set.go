@@ -59,6 +59,9 @@ func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, 
 	resolver := st.ResolverOf(c)
 	r, problems := resolver.Resolve(c, g, component, q.BaseEntry)
 	if problems = relevantProblems(c, problems); len(problems) > 0 {
+		if q.BaseEntry != nil && q.Requester == fleet.OwnerHub && st.IsUnused(c, g.Name, component) {
+			return nil, nil
+		}
 		return nil, problems
 	}
 	if r.Enabled && !c.IsRetired() {

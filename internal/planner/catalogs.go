@@ -46,7 +46,7 @@ func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) catal
 // is taken for them has changed.
 func missingCatalogs(head *fleetstate.State, before, after *snapshot.Snapshot, only string) []problem.Problem {
 	var out []problem.Problem
-	for at, catalogs := range head.MissingCatalogs() {
+	for at, catalogs := range head.ReleaseCatalogs().Missing() {
 		if only != "" && at[0] != only {
 			continue
 		}

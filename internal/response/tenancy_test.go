@@ -3,6 +3,7 @@ package response_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -334,6 +335,111 @@ func TestEntryThatFitsNoBaseRefusesNobody(t *testing.T) {
 				t.Errorf("others: %s", diff)
 			}
 		})
+	}
+}
+
+// TestFileThatABaseReadsRefusesNobody: a component that the entry of an ApplicationSet alone
+// switches on has files in a tenant's folders. One that breaks keeps the tenant's member at that
+// component's last good values, flagged. All others are answered byte for byte as before, also
+// after more commits and a restart, and with the file fixed everything is as it was. (W1, G2, G6)
+func TestFileThatABaseReadsRefusesNobody(t *testing.T) {
+	const folder = "addons/tenants/red/clusters/red-0/addons/ext/"
+	plain := `{"enabled":true,"chart":{"repoURL":"https://charts.example","name":"ext","version":"1.0.0"},"values":{"a":{"b":1}}}`
+	pair := `{"enabled":true,"chart":{"repoURL":"https://charts.example","name":"ext","version":"1.0.0"},"companions":{"id":{"chart":{"repoURL":"https://charts.example","name":"id","version":"1.0.0"}}}}`
+	for name, c := range map[string]struct{ base, file, content string }{
+		"no YAML":                    {plain, folder + "values.yaml", "a: [\n"},
+		"no map":                     {plain, folder + "values.yaml", "- a\n"},
+		"duplicate keys":             {plain, folder + "values.yaml", "a: 1\na: 2\n"},
+		"too large":                  {plain, folder + "values.yaml", "a: " + strings.Repeat("x", 2<<20) + "\n"},
+		"no template":                {plain, folder + "values.yaml.gotmpl", "a: {{ if }}\n"},
+		"a template that fails":      {plain, folder + "values.yaml.gotmpl", `a: {{ fail "x" }}` + "\n"},
+		"a template without a label": {plain, folder + "values.yaml.gotmpl", "a: {{ .labels.nosuch.x }}\n"},
+		"a companion's":              {pair, folder + "id.yaml", "a: [\n"},
+		"an entry that is off":       {plain, "addons/tenants/red/clusters/red-0/application-sets/addons.yaml", "ext: {companions: {x: {chart: {name: x}}}}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			good := twoTenants().With(fleettest.Tree{folder + "values.yaml": "own: 1\n", folder + "id.yaml": "own: 2\n"})
+			q := querytest.Query(t, `{"view":"components","group":"addons","component":"ext","base":`+c.base+`}`)
+			before := querytest.NoProblems(t, querytest.Build(t, good))
+			want := setsByName(t, before, q)
+			if !strings.Contains(want["ext-red-0"], "own") || len(want) < 4 {
+				t.Fatalf("%s", want)
+			}
+			check := func(what string, st *fleetstate.State) {
+				t.Helper()
+				got := setsByName(t, st, q)
+				red := got["ext-red-0"]
+				if !strings.Contains(red, `"quarantine":"`) || !strings.Contains(red, c.file) {
+					t.Errorf("%s: the tenant's member: %.500s", what, red)
+				}
+				for _, key := range []string{`"chart":`, `"helmValues":`, `"companions":`} {
+					if cut(red, key) != cut(want["ext-red-0"], key) {
+						t.Errorf("%s: %s becomes %.500s", what, key, cut(red, key))
+					}
+				}
+				delete(got, "ext-red-0")
+				others := maps.Clone(want)
+				delete(others, "ext-red-0")
+				if diff := cmp.Diff(others, got); diff != "" {
+					t.Errorf("%s: others: %s", what, diff)
+				}
+			}
+			broken := good.With(fleettest.Tree{c.file: c.content})
+			st := querytest.NoProblems(t, querytest.Next(t, before, fleettest.Snapshot("2", broken), facts.NewSet(false)))
+			check("broken", st)
+			more := broken.With(fleettest.Tree{"addons/tenants/red/clusters/red-0/addons/dns/values.yaml": "b: 1\n"})
+			third := fleettest.Snapshot("3", more)
+			st = querytest.NoProblems(t, querytest.Next(t, st, third, facts.NewSet(false)))
+			check("another commit", st)
+			restored, err := fleetstate.Restore(third, facts.NewSet(false), st.LastKnownGood())
+			if err != nil {
+				t.Fatal(err)
+			}
+			check("restored", restored)
+			fixed := querytest.NoProblems(t, querytest.Next(t, restored, fleettest.Snapshot("4", good), facts.NewSet(false)))
+			if diff := cmp.Diff(want, setsByName(t, fixed, q)); diff != "" || len(fixed.LastKnownGood()) > 0 {
+				t.Errorf("fixed: %s", diff)
+			}
+		})
+	}
+}
+
+// TestLargeEntryOfAQueryIsNotTheTenants: what the templates of a query's own entry write does not
+// count for the budget of a member, whose tenant's files may fill it. (H10)
+func TestLargeEntryOfAQueryIsNotTheTenants(t *testing.T) {
+	files := twoTenants()
+	for _, level := range []string{"defaults", "environments/dev", "clusters/red-0"} {
+		files["addons/tenants/red/"+level+"/addons/ext/values.yaml.gotmpl"] = `a: {{ repeat 180000 "abcde" }}` + "\n"
+	}
+	st := querytest.NoProblems(t, querytest.Build(t, files))
+	value := `"{{ repeat 150000 .cluster }}",`
+	got := setsByName(t, st, querytest.Query(t, `{"view":"components","group":"addons","component":"ext","base":{"enabled":true,"chart":{"repoURL":"https://charts.example","name":"ext","version":"1.0.0"},"values":{"b":[`+value+value+`""]}}}`))
+	if len(got) < 4 || strings.Contains(got["ext-red-0"], "quarantine") {
+		t.Errorf("%d sets, %.300s", len(got), got["ext-red-0"])
+	}
+}
+
+// TestFileThatABaseReadsNeverWasGood: where such a file was never good, the component is left out
+// for the tenant's member as long as it has no Application, and others are answered. (G1, G2)
+func TestFileThatABaseReadsNeverWasGood(t *testing.T) {
+	files := twoTenants().With(fleettest.Tree{"addons/tenants/red/clusters/red-0/addons/ext/values.yaml": "a: [\n"})
+	q := querytest.Query(t, `{"view":"components","group":"addons","component":"ext","base":{"enabled":true,"chart":{"repoURL":"https://charts.example","name":"ext","version":"1.0.0"}}}`)
+	for name, c := range map[string]struct {
+		known facts.Set
+		want  bool
+	}{
+		"no Application":        {facts.NewSet(false).WithApplications(), true},
+		"nothing known":         {facts.NewSet(false), false},
+		"it has an Application": {facts.NewSet(false).WithApplications(facts.Application{Name: "ext-red-0", Cluster: "red-0"}), false},
+	} {
+		st := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("1", files), c.known))
+		b, err := response.Bytes(st, q)
+		switch {
+		case (err == nil) != c.want:
+			t.Errorf("%s: %.300s %v", name, b, err)
+		case err == nil && (strings.Contains(string(b), "ext-red-0") || !strings.Contains(string(b), "ext-red-1")):
+			t.Errorf("%s: %s", name, b)
+		}
 	}
 }
 

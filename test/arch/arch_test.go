@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"companion", "team", "tenancy"},
 	{"mount"},
 	{"fleetstate"},
-	{"query", "registration"},
+	{"query", "registration", "released"},
 	{"lifecycle"},
 	{"paramset"},
 	{"response"},
@@ -34,7 +34,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "rollout", "companion", "team", "tenancy", "mount", "fleetstate", "query", "registration", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "rollout", "companion", "team", "tenancy", "mount", "fleetstate", "query", "registration", "released", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.

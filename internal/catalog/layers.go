@@ -1,0 +1,38 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+)
+
+// Layers are the catalogs of a group, least specific first.
+type Layers []hierarchy.Layer
+
+// OfLayout are the first of them: the layout's, or a query's base.
+func (l Layers) OfLayout() Layers {
+	n := slices.IndexFunc(l, func(c hierarchy.Layer) bool { return c.Level != Level })
+	if n < 0 {
+		n = len(l)
+	}
+	return l[:n]
+}
+
+// Has reports whether a catalog has a component.
+func (l Layers) Has(component string) bool {
+	return slices.ContainsFunc(l, func(c hierarchy.Layer) bool { return Entries(c.Root).Get(component) != nil })
+}
+
+// Components are the names of all that they have, sorted.
+func (l Layers) Components() []string {
+	names := map[string]bool{}
+	for _, c := range l {
+		if entries := Entries(c.Root); entries != nil {
+			for _, f := range entries.Fields {
+				names[f.Key] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

@@ -1,0 +1,86 @@
+package companion
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+)
+
+// ValuesFile is a file in the folder of a level that a component may read, or a companion of it.
+type ValuesFile struct {
+	Component string
+	// Path is inside the folder, without the suffix of templates.
+	Path string
+	// OfCompanion tells that only a catalog entry with that companion has it read.
+	OfCompanion bool
+}
+
+// ValuesFiles finds the files of a folder that components may read by their names, whatever
+// catalogs have them. Values returns the path of a component's values file.
+func ValuesFiles(folder hierarchy.Folder, values func(component string) (string, error)) []ValuesFile {
+	paths := map[string]string{} // by component, "" where there is none
+	found := map[ValuesFile]bool{}
+	for file := range folder.Files() {
+		file = strings.TrimSuffix(file, hierarchy.TemplateSuffix)
+		for component := range componentsIn(file) {
+			at, known := paths[component]
+			if !known {
+				at, _ = values(component) // one that has no path reads no file
+				at = strings.TrimSuffix(at, hierarchy.TemplateSuffix)
+				paths[component] = at
+			}
+			switch {
+			case at == "":
+			case at == file:
+				found[ValuesFile{component, file, false}] = true
+			case isBeside(file, at):
+				found[ValuesFile{component, file, true}] = true
+			}
+		}
+	}
+	out := make([]ValuesFile, 0, len(found))
+	for f := range found {
+		out = append(out, f)
+	}
+	slices.SortFunc(out, func(a, b ValuesFile) int { return strings.Compare(a.Path+" "+a.Component, b.Path+" "+b.Component) })
+	return out
+}
+
+// isBeside reports whether a file is that of a companion, by the path of a component's values file.
+func isBeside(file, values string) bool {
+	dir, base := path.Split(file)
+	name, isYAML := strings.CutSuffix(base, ".yaml")
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		name = name[i+1:]
+	}
+	return isYAML && dir == path.Dir(values)+"/" && File(values, name) == file
+}
+
+// maxPieces bounds the pieces of a part of a path that are looked at.
+const maxPieces = 12
+
+// componentsIn are the names that a path may have from a component: its parts, and what is between
+// any two separators in them.
+func componentsIn(file string) map[string]bool {
+	out := map[string]bool{}
+	for part := range strings.SplitSeq(file, "/") {
+		ends := []int{-1}
+		for i, r := range part {
+			if strings.ContainsRune("-._", r) && len(ends) < maxPieces {
+				ends = append(ends, i)
+			}
+		}
+		ends = append(ends, len(part))
+		for i, from := range ends {
+			for _, to := range ends[i+1:] {
+				if name := part[from+1 : to]; labels.IsName(name) {
+					out[name] = true
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package fleetstate
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/companion"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// A query's entry (`base`) may switch on a component that the layout's catalogs lack, or leave off.
+// A build reads the files of a tenant's folders for it, too. What is wrong with them is a problem
+// of no member until a query needs them: then that component of that member is served from the last
+// snapshot in which they were good (rule 5).
+
+// spare is the last good cluster of a component whose files are broken, with its resolver.
+type spare struct {
+	cluster  *Cluster
+	resolver *Resolver
+}
+
+// componentKey names a component of a cluster.
+func componentKey(group, component string) string { return group + "/" + component }
+
+// readUnused reads the files of a tenant's folders that a query's entry alone has a cluster read.
+// Used are the components whose values have been read.
+func (b *Resolver) readUnused(c *Cluster, used map[string]bool) {
+	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
+		g := c.Groups[name]
+		folders := slices.DeleteFunc(slices.Clone(g.Folders), func(f hierarchy.Folder) bool { return c.Member.IsHub || !b.Fleet.Layout.OfTenant(f.Level) })
+		seen := map[companion.ValuesFile]bool{}
+		for _, folder := range folders {
+			for _, file := range b.valuesFiles(c, g, folder) {
+				key := componentKey(name, file.Component)
+				if seen[file] || used[key] && !file.OfCompanion || c.account.Exceeded() != nil {
+					continue
+				}
+				seen[file] = true
+				layers, err := hierarchy.Resolve(hierarchy.Optional(folders), b.Documents, file.Path, c.templateFacts.Lazy(name, file.Component, g.Root), c.account)
+				if err == nil && len(b.forbiddenValues(c, name, file.Component, layers)) == 0 {
+					continue
+				}
+				if c.faulty == nil {
+					c.faulty = map[string]bool{}
+				}
+				c.faulty[key] = true
+			}
+		}
+	}
+}
+
+// valuesFiles are the files of a folder that components may read.
+func (b *Resolver) valuesFiles(c *Cluster, g *Group, folder hierarchy.Folder) []companion.ValuesFile {
+	t := b.Fleet.Layout.Values
+	find := func() any {
+		return companion.ValuesFiles(folder, func(component string) (string, error) {
+			return t.Path(c.templateFacts.With(g.Name, component, g.Root), "", b.mapped.Folder(g.Name, component))
+		})
+	}
+	if !t.Shared || t.ReadsFolder {
+		return find().([]companion.ValuesFile) //nolint:forcetypeassert // its own
+	}
+	return folder.Remember([2]any{t, g.Name}, find).([]companion.ValuesFile) //nolint:forcetypeassert // its own
+}
+
+// spares are the last good clusters of a cluster's broken components.
+func (p *history) spares(c *Cluster) map[string]spare {
+	out := map[string]spare{}
+	old := p.previous(ID{c.Member.Hub, c.Member.Name})
+	for key := range c.faulty {
+		s := spare{resolver: p.lastKnownGood[componentID(c, key)]}
+		switch {
+		case old != nil && !old.faulty[key] && (old.LastKnownGood != nil || len(old.Errors()) == 0):
+			s = spare{old, p.before.ResolverOf(old)}
+		case old != nil:
+			s = old.spares[key]
+		case s.resolver != nil:
+			if m := s.resolver.Fleet.Member(c.Member.Hub, c.Member.Name); m != nil {
+				s.cluster = s.resolver.NewCluster(m, nil, p.st.facts)
+			}
+		}
+		if s.cluster == nil {
+			continue
+		}
+		if f, registered := p.st.facts.Of(c.Member.Name); s.cluster.Registered != registered || !s.cluster.Facts.Equal(f) {
+			s.cluster = s.resolver.NewCluster(s.cluster.Member, nil, p.st.facts)
+		}
+		out[key] = s
+	}
+	return out
+}
+
+// componentID names a component of a member among last known good snapshots.
+func componentID(c *Cluster, key string) ID {
+	return ID{c.Member.Hub, c.Member.Name + " " + key}
+}
+
+// resolveSpare resolves a component by its last good cluster; false where there is none.
+func (c *Cluster) resolveSpare(g *Group, component string, resolve func(*Resolver, *Cluster, *Group) (Component, []problem.Problem)) (Component, bool) {
+	s := c.spares[componentKey(g.Name, component)]
+	if s.cluster == nil || s.cluster.Groups[g.Name] == nil || len(s.cluster.Broken) > 0 {
+		return Component{}, false
+	}
+	r, problems := resolve(s.resolver, s.cluster, s.cluster.Groups[g.Name])
+	return r, len(problems) == 0
+}
+
+// IsUnused reports whether a component that cannot be resolved has no Application, and its tenant's
+// files are why: it may be left out of a response.
+func (st *State) IsUnused(c *Cluster, group, component string) bool {
+	_, deployed := st.facts.Application(catalog.ApplicationName(component, c.Member.Name))
+	return !deployed && st.KnowsApplications() && c.faulty[componentKey(group, component)]
+}
