@@ -53,7 +53,7 @@ func (f *importFlags) add(cmd *cobra.Command) {
 func newImport(o *options) *cobra.Command {
 	var f importFlags
 	var hubName, group, out, generated string
-	var live bool
+	var live, factored bool
 	cmd := &cobra.Command{
 		Use:   "import --from DIR --hub HUB --out DIR",
 		Short: "Make a fleet of what runs on ApplicationSets",
@@ -86,7 +86,7 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			if err != nil {
 				return err
 			}
-			options.Hub, options.Group = hubName, group
+			options.Hub, options.Group, options.Factor = hubName, group, factored
 			if options.Generated, err = readGenerated(generated); err != nil {
 				return err
 			}
@@ -105,10 +105,15 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			if err := report.WriteFindings(cmd.ErrOrStderr(), result.Problems, styleOf(cmd.ErrOrStderr())); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, `%s: %s, %s, %s
-%d of %d Applications are equal in spec
-%d lines of values, which were %d
-`, out, counted(result.Members, "member"), counted(result.Components, "component"), counted(len(result.Files), "file"), result.Equal, result.Applications, result.LinesAfter, result.LinesBefore)
+			values := fmt.Sprintf("%d lines of values, which were %d", result.LinesAfter, result.LinesBefore)
+			switch {
+			case len(result.Kept) > 0:
+				values = counted(len(result.Kept), "value file") + " in the places that the repository has for them"
+			case result.Unkept != "":
+				values += "\nvalue files do not keep their places: " + result.Unkept
+			}
+			_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "%s: %s, %s, %s\n%d of %d Applications are equal in spec\n%s\n",
+				out, counted(result.Members, "member"), counted(result.Components, "component"), counted(len(result.Files), "file"), result.Equal, result.Applications, values)
 			if err == nil && len(result.Left) > 0 {
 				_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "no ApplicationSet makes these, which stay as they are: %s\n", strings.Join(result.Left, ", "))
 			}
@@ -123,6 +128,7 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 	cmd.Flags().StringVar(&group, "group", "addons", "the `name` of the group that the components are in")
 	cmd.Flags().StringVar(&out, "out", "", "the new `folder` of the fleet (required)")
 	cmd.Flags().StringArrayVar(&f.applicationSets, "applicationsets", nil, "a `file` of ApplicationSets to read instead of those in the repository (kubectl get applicationsets -o yaml); may be repeated")
+	cmd.Flags().BoolVar(&factored, "factor", false, "write each value once at the level that it holds for, although the repository's value files form a hierarchy")
 	cmd.Flags().BoolVar(&live, "live", false, "with --context: read the hub's ApplicationSets instead of those in the repository")
 	cmd.Flags().StringVar(&generated, "generated", "", "a `file` with the parameter sets of generators that need a service: a map with a list for each ApplicationSet")
 	return cmd

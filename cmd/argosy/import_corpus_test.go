@@ -23,6 +23,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/importer"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/scaffold"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/verify"
@@ -111,7 +112,12 @@ func TestImportCorpus(t *testing.T) {
 			if unlisted := r.Applications - r.Equal; unlisted > len(r.Problems) {
 				t.Errorf("%d Applications differ, and %d problems are listed", unlisted, len(r.Problems))
 			}
-			st := lintFleet(t, r.Files)
+			for _, kept := range r.Kept { // rule 7: no value file moves, and none changes
+				if was := append(fileOf(a, "repo/"+kept), fileOf(a, "other/"+kept)...); !bytes.Equal(r.Files[kept], was) {
+					t.Errorf("%s is\n%s\nand was\n%s", kept, r.Files[kept], was)
+				}
+			}
+			st := lintFleet(t, r)
 			if slices.Contains(twice, strings.TrimSuffix(filepath.Base(name), ".txtar")) {
 				again(t, a, r.Files, st)
 			}
@@ -213,12 +219,14 @@ func stateOf(t *testing.T, files map[string][]byte) *fleetstate.State {
 	return st
 }
 
-// lintFleet wants no finding in a fleet.
-func lintFleet(t *testing.T, files map[string][]byte) *fleetstate.State {
+// lintFleet wants no finding in a fleet, but for values of kept files that had no effect before.
+func lintFleet(t *testing.T, r *importer.Result) *fleetstate.State {
 	t.Helper()
-	st := stateOf(t, files)
+	st := stateOf(t, r.Files)
 	for _, p := range findings(st) {
-		t.Errorf("lint: %s", p.Error())
+		if p.Reason != problem.NoEffect || !slices.Contains(r.Kept, p.Pos.File) {
+			t.Errorf("lint: %s", p.Error())
+		}
 	}
 	return st
 }
@@ -237,8 +245,16 @@ func summaryOf(r *importer.Result) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Names)) {
 		fmt.Fprintf(&b, "%s -> %s\n", name, r.Names[name])
 	}
+	if len(r.Kept) > 0 {
+		fmt.Fprintf(&b, "%s:\n%s", fleet.LayoutFile, indented(r.Files[fleet.LayoutFile]))
+	}
+	if r.Unkept != "" {
+		fmt.Fprintln(&b, "value files do not keep their places:", r.Unkept)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
-		if path.Base(name) == "values.yaml" || strings.Contains(name, "application-sets/") {
+		if slices.Contains(r.Kept, name) {
+			fmt.Fprintln(&b, "kept:", name)
+		} else if path.Base(name) == "values.yaml" || strings.Contains(name, "application-sets/") {
 			fmt.Fprintf(&b, "%s:\n%s", name, indented(r.Files[name]))
 		}
 	}

@@ -52,13 +52,17 @@ func (p layoutParser) file(m *yamldoc.MapReader, key string, more []string, need
 }
 
 // valuesFile is the template of value files. Their folder may have the name that the component's
-// catalog entry has for it.
-func (p layoutParser) valuesFile(files *yamldoc.MapReader) *FileTemplate {
+// catalog entry has for it. The only group need not be named.
+func (p layoutParser) valuesFile(files *yamldoc.MapReader, groups int) *FileTemplate {
 	component := "component"
 	if t, err := tmpl.Parse(problem.Pos{}, files.String("values")); err == nil && t.Reads(factFolder) {
 		component = factFolder
 	}
-	return p.file(files, "values", []string{factFolder}, "group", component)
+	needs := []string{component}
+	if groups > 1 {
+		needs = append(needs, "group")
+	}
+	return p.file(files, "values", []string{factFolder}, needs...)
 }
 
 // Facts of some files' paths alone.

@@ -45,6 +45,17 @@ func (m *importer) entries(apps []*application) map[string]tree {
 		set([]string{"namespace"}, func(a *application) string { return manifest.Text(a.Spec, "destination", "namespace") })
 	}
 	set([]string{"releaseName"}, func(a *application) string { return manifest.Text(a.source(), "helm", "releaseName") })
+	if m.kept != nil && apps[0].isChart() {
+		over := map[string]any{}
+		for _, a := range apps {
+			if values := a.Values[a.main].Over; len(values) > 0 {
+				over[a.Cluster] = values
+			}
+		}
+		for cluster, values := range m.phrased(over) {
+			out[cluster] = overlay(out[cluster], tree{"values": values})
+		}
+	}
 	if !apps[0].isChart() {
 		set([]string{"kind"}, func(*application) string { return "manifests" })
 	}
@@ -54,14 +65,16 @@ func (m *importer) entries(apps []*application) map[string]tree {
 // catalogs are the catalog entries of all components by folder. The folder of the least specific
 // level stands for the group's catalog.
 func (m *importer) catalogs(components map[string][]*application) map[string]tree {
-	places := m.places()
+	places, base := m.places(), m.base()
 	out := map[string]tree{}
 	for _, name := range slices.Sorted(maps.Keys(components)) {
 		apps := components[name]
 		byFolder := factor(places, m.entries(apps))
-		base := places[0].folders[0]
 		if byFolder[base] == nil {
 			byFolder[base] = tree{}
+		}
+		if m.kept != nil && m.kept.folders[name] != "" {
+			byFolder[base]["folder"] = m.kept.folders[name]
 		}
 		byFolder[base]["enabled"] = false
 		if selector := m.selector(apps); selector != nil {

@@ -66,7 +66,7 @@ func labelled(a *application) string {
 
 // namings are the ways to name a component, the better first.
 func (m *importer) namings(s *applicationSet) []func(*application) string {
-	out := []func(*application) string{func(a *application) string { return nameOf(manifest.Text(a.source(), "chart")) }}
+	out := []func(*application) string{func(a *application) string { return nameOf(path.Base("/" + manifest.Text(a.source(), "chart"))) }}
 	parameters := func(keys []string) {
 		for _, key := range keys {
 			out = append(out, func(a *application) string { return nameOf(parameter(a.parameters, key)) })

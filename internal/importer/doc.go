@@ -18,5 +18,8 @@
 //  6. The files are built into a fleet and its Applications are compared with those of the
 //     ApplicationSets before anything is written. What differs, and what cannot be expressed, is
 //     reported with the place of its ApplicationSet.
-//  7. Same input, same files. Nothing outside of the files is written.
+//  7. Value files that form a hierarchy keep their places: the layout describes it, and what
+//     Applications set beside their files becomes values of the catalog. If that does not give the
+//     same Applications, rules 4 and 5 hold, and the result says why.
+//  8. Same input, same files. Nothing outside of the files is written.
 package importer

@@ -26,16 +26,24 @@ func (m *importer) files(components map[string][]*application) (map[string][]byt
 	}
 	w.text("versions/applicationSets.yaml", "releases:\n  globals:\n"+m.chart("    ", "application-sets")+"  "+m.o.Group+":\n    - type: default\n")
 	w.text("versions/fleetSecrets.yaml", "releases:\n  - type: default\n"+m.chart("    ", "fleet-secret"))
-	base := m.places()[0].folders[0]
 	for folder, entries := range m.catalogs(components) {
-		if folder == base {
+		if folder == m.base() {
 			w.tree(m.catalogFile(), fmt.Sprintf("# The components of the group %s: where each comes from.\n", m.o.Group), entries)
 		} else {
 			w.tree(fmt.Sprintf("%s/application-sets/%s.yaml", folder, m.o.Group), "", entries)
 		}
 	}
-	for file, values := range m.values(components) {
-		w.tree(file, "", values)
+	if m.kept == nil {
+		for file, values := range m.values(components) {
+			w.tree(file, "", values)
+		}
+	} else {
+		for file, f := range m.kept.files {
+			if w.files[file] != nil {
+				return nil, unkept(fmt.Sprintf("%s is a value file, and the fleet needs a file of that name", file))
+			}
+			w.files[file] = f.Data
+		}
 	}
 	if err := m.applicationSetFiles(&w, components); err != nil {
 		return nil, err
@@ -99,6 +107,13 @@ func (m *importer) layout() string {
 		if group != m.o.Group {
 			fmt.Fprintf(&b, "  %s: null\n", group)
 		}
+	}
+	if m.kept != nil {
+		b.WriteString(m.kept.layout(m.catalogFile()))
+		if m.kept.isOverruled {
+			b.WriteString("catalogValues: last # as values and valuesObject beat value files\n")
+		}
+		return b.String()
 	}
 	fmt.Fprintf(&b, "  %[1]s:\n    root: %[1]s\n    catalog: %[2]s\n", m.o.Group, m.catalogFile())
 	if m.severalTenants() {

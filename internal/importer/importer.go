@@ -31,7 +31,9 @@ type Options struct {
 	Clusters []expand.Cluster
 	// Generated are the parameter sets of generators that cannot be run, by ApplicationSet.
 	Generated map[string][]any
-	Tools     expand.Tools
+	// Factor has values factored, although value files form a hierarchy.
+	Factor bool
+	Tools  expand.Tools
 	// SetParameters is Helm's.
 	SetParameters func(values map[string]any, parameters []source.Parameter) error
 }
@@ -46,6 +48,10 @@ type Result struct {
 	// Lines count the lines of values: of the value files and texts that the Applications are made
 	// of, each once, and of the fleet's value files.
 	LinesBefore, LinesAfter int
+	// Kept are the value files that keep their places and their bytes; Unkept says why those of a
+	// repository do not, empty if there are none.
+	Kept   []string
+	Unkept string
 	// Names are the fleet's names of Applications by those of the ApplicationSets.
 	Names map[string]string
 	// Left are Applications that no ApplicationSet makes, with their places: they stay as they are.
@@ -63,6 +69,7 @@ type importer struct {
 	all          int
 	left         []string
 	problems     []problem.Problem
+	kept         *valueHierarchy // nil if values are factored
 }
 
 // Import makes a fleet. Its error is one that leaves no fleet; what is wrong with single
@@ -154,8 +161,32 @@ func (m *importer) components(sets []applicationSet, apps []*application) (map[s
 	return out, nil
 }
 
-// fleet writes the files, and checks them.
+// fleet makes the files, and checks them: with the value files in their places if that gives the
+// same Applications, else with values that are factored.
 func (m *importer) fleet(components map[string][]*application, apps []*application) (*Result, error) {
+	before := slices.Clone(m.problems)
+	kept, why := m.recognize(components)
+	if kept != nil && m.o.Factor {
+		why = unkept("as --factor says")
+	} else if m.kept = kept; kept != nil {
+		r, err := m.made(components, apps)
+		if err == nil && r.Equal == len(apps) {
+			return r, nil
+		}
+		if why = err; err == nil {
+			why = m.problems[len(before):][0]
+		}
+		m.kept, m.problems = nil, before
+	}
+	r, err := m.made(components, apps)
+	if err == nil && why != nil {
+		r.Unkept = why.Error()
+	}
+	return r, err
+}
+
+// made makes the files, and checks them.
+func (m *importer) made(components map[string][]*application, apps []*application) (*Result, error) {
 	files, err := m.files(components)
 	if err != nil {
 		return nil, err
@@ -169,8 +200,12 @@ func (m *importer) fleet(components map[string][]*application, apps []*applicati
 	for _, n := range texts {
 		r.LinesBefore += n
 	}
-	for _, values := range m.values(components) {
-		r.LinesAfter += lines(values)
+	if m.kept != nil {
+		r.Kept, r.LinesAfter = slices.Sorted(maps.Keys(m.kept.files)), r.LinesBefore
+	} else {
+		for _, values := range m.values(components) {
+			r.LinesAfter += lines(values)
+		}
 	}
 	if r.Equal, err = m.check(files, apps); err != nil {
 		return nil, err

@@ -119,9 +119,21 @@ func (m *importer) places() []place {
 	var out []place
 	for _, cluster := range slices.Sorted(maps.Keys(m.members)) {
 		c := m.members[cluster]
+		if m.kept != nil {
+			folders, seen := []string{m.base()}, map[string]bool{}
+			for _, l := range m.kept.levels {
+				folder := l.folders[cluster]
+				if seen[folder] {
+					folder = ""
+				}
+				folders, seen[folder] = append(folders, folder), true
+			}
+			out = append(out, place{cluster, folders})
+			continue
+		}
 		root := m.o.Group
 		folders := []string{
-			root + "/defaults", root + "/environments/" + c.Environment,
+			m.base(), root + "/environments/" + c.Environment,
 			root + "/tenants/" + c.Tenant + "/defaults", root + "/tenants/" + c.Tenant + "/environments/" + c.Environment,
 			root + "/tenants/" + c.Tenant + "/clusters/" + c.Name,
 		}
@@ -134,6 +146,14 @@ func (m *importer) places() []place {
 		out = append(out, place{cluster, folders})
 	}
 	return out
+}
+
+// base is the folder of the least specific level, in whose place the catalog is.
+func (m *importer) base() string {
+	if m.kept != nil {
+		return "application-sets" // beside all levels
+	}
+	return m.o.Group + "/defaults"
 }
 
 // severalTenants reports whether the spokes have more than one tenant: then environments have a

@@ -60,6 +60,59 @@ func (m *importer) phrase(texts map[string]string) (out string, ok bool) {
 	return "", false
 }
 
+// phrased are values of several clusters with templates in the place of texts that differ, and all
+// else escaped.
+func (m *importer) phrased(of map[string]any) map[string]any {
+	out, texts := map[string]any{}, map[string]string{}
+	keys, length := map[string]bool{}, -1
+	areMaps, areLists := true, true
+	for cluster, v := range of {
+		out[cluster] = escapedAll(v)
+		if text, ok := v.(string); ok {
+			texts[cluster] = text
+		}
+		below, isMap := v.(tree)
+		for key := range below {
+			keys[key] = true
+		}
+		items, isList := v.([]any)
+		areMaps, areLists = areMaps && isMap, areLists && isList && (length < 0 || len(items) == length)
+		length = len(items)
+	}
+	switch {
+	case len(of) == 0:
+	case len(texts) == len(of):
+		if text, ok := m.phrase(texts); ok {
+			for cluster := range of {
+				out[cluster] = text
+			}
+		}
+	case areMaps:
+		for key := range keys {
+			below := map[string]any{}
+			for cluster, v := range of {
+				if value, ok := v.(tree)[key]; ok {
+					below[cluster] = value
+				}
+			}
+			for cluster, v := range m.phrased(below) {
+				out[cluster].(tree)[key] = v //nolint:forcetypeassert // escapedAll keeps maps
+			}
+		}
+	case areLists:
+		for i := range length {
+			below := map[string]any{}
+			for cluster, v := range of {
+				below[cluster] = v.([]any)[i] //nolint:forcetypeassert // all are lists
+			}
+			for cluster, v := range m.phrased(below) {
+				out[cluster].([]any)[i] = v //nolint:forcetypeassert // escapedAll keeps lists
+			}
+		}
+	}
+	return out
+}
+
 // replaceWord replaces a word that stands by itself: between hyphens, slashes, or the ends.
 func replaceWord(text, word, by string) string {
 	var b strings.Builder

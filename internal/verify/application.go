@@ -30,6 +30,21 @@ type Application struct {
 	Spec manifest.Tree
 	// Lines are the lines of each value file, and of each other text of values, that it is made of.
 	Lines map[string]int
+	// Values say where the values of each source come from.
+	Values []Values
+}
+
+// Values are those of a source: files, least specific first, and what Argo CD puts over them.
+type Values struct {
+	Files []ValueFile
+	Over  manifest.Tree
+}
+
+// ValueFile is one that an Application lists. File is nil where it is not there.
+type ValueFile struct {
+	Repository, Path string
+	File             *snapshot.File
+	Snapshot         *snapshot.Snapshot
 }
 
 // Reader reads Applications, one at a time. All fields but Clusters are required.
@@ -112,6 +127,7 @@ func (r *Reader) sources(a *Application) ([]any, error) {
 		list = []any{a.Spec["source"]}
 	}
 	var out []any
+	values := make([]Values, len(all))
 	for i, s := range all {
 		tree := manifest.Copy(list[i])
 		if manifest.Text(tree, "targetRevision") == "" {
@@ -122,13 +138,19 @@ func (r *Reader) sources(a *Application) ([]any, error) {
 			return nil, err
 		}
 		if isChart {
-			if tree["helm"], err = r.helm(a, s, all); err != nil {
+			if tree["helm"], values[i], err = r.helm(a, s, all); err != nil {
 				return nil, err
 			}
 		}
 		out = append(out, tree)
 	}
-	return withoutReferences(out), nil
+	left := []any{}
+	for i, s := range out {
+		if s := withoutReference(s, out); s != nil {
+			left, a.Values = append(left, s), append(a.Values, values[i])
+		}
+	}
+	return left, nil
 }
 
 // isChart reports whether Helm renders a source. Argo CD looks into the folder of one without
@@ -150,24 +172,20 @@ func (r *Reader) isChart(application string, s source.Source) (bool, error) {
 	return snap.File(path.Join(s.Path, "Chart.yaml")) != nil, nil
 }
 
-// withoutReferences leaves out sources that no value file names any more, and their names.
-func withoutReferences(all []any) []any {
-	named := func(ref string) bool {
-		return slices.ContainsFunc(all, func(s any) bool {
-			return strings.Contains(string(manifest.Canonical(manifest.At(s, "helm"))), `"$`+ref+"/")
-		})
+// withoutReference is a source without its name, if no value file names it any more; nil for one
+// that has nothing else.
+func withoutReference(s any, all []any) any {
+	tree, _ := s.(manifest.Tree)
+	ref := manifest.Text(tree, "ref")
+	if ref == "" || slices.ContainsFunc(all, func(s any) bool {
+		return strings.Contains(string(manifest.Canonical(manifest.At(s, "helm"))), `"$`+ref+"/")
+	}) {
+		return tree
 	}
-	out := []any{}
-	for _, s := range all {
-		tree, _ := s.(manifest.Tree)
-		if ref := manifest.Text(tree, "ref"); ref != "" && !named(ref) {
-			tree = maps.Clone(tree)
-			delete(tree, "ref")
-			if tree["path"] == nil && tree["chart"] == nil && len(all) > 1 {
-				continue
-			}
-		}
-		out = append(out, tree)
+	tree = maps.Clone(tree)
+	delete(tree, "ref")
+	if tree["path"] == nil && tree["chart"] == nil && len(all) > 1 {
+		return nil
 	}
-	return out
+	return tree
 }

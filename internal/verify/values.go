@@ -17,8 +17,8 @@ import (
 )
 
 // helm are the options of a chart's source, with one tree of values (rule 3).
-func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (manifest.Tree, error) {
-	out := maps.Clone(s.Helm)
+func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out manifest.Tree, from Values, err error) {
+	out = maps.Clone(s.Helm)
 	if out == nil {
 		out = manifest.Tree{}
 	}
@@ -32,24 +32,28 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (man
 	var unread []any
 	optional, _ := s.Helm["ignoreMissingValueFiles"].(bool)
 	for i, name := range manifest.Strings(s.Helm["valueFiles"]) {
-		file, remote, err := r.valueFile(s, all, name)
+		listed, remote, err := r.valueFile(s, all, name)
+		file := listed.File
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, from, err
 		case remote && len(layers) > 0:
-			return nil, &Unreadable{
+			return nil, from, &Unreadable{
 				Text: fmt.Sprintf("value file %s is in the remote chart, and comes after a file of a repository", name),
 				Hint: "the values of Argosy come after all files of the chart; name the chart's own files first",
 			}
 		case remote:
 			unread = append(unread, name)
 		case file == nil && !optional:
-			return nil, &Unreadable{Text: fmt.Sprintf("value file %s is not there: Argo CD fails, too", name)}
-		case file == nil, i == 0 && s.Chart == "" && file.Path == path.Join(s.Path, "values.yaml"): // the chart's defaults
+			return nil, from, &Unreadable{Text: fmt.Sprintf("value file %s is not there: Argo CD fails, too", name)}
+		case file == nil:
+			from.Files = append(from.Files, listed)
+		case i == 0 && s.Chart == "" && file.Path == path.Join(s.Path, "values.yaml"): // the chart's defaults
 		default:
+			from.Files = append(from.Files, listed)
 			layer, err := r.layer(file)
 			if err != nil {
-				return nil, err
+				return nil, from, err
 			}
 			layers = append(layers, layer)
 			a.Lines[file.Path] = linesOf(string(file.Data))
@@ -61,6 +65,7 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (man
 			out["ignoreMissingValueFiles"] = true
 		}
 	}
+	files := len(layers)
 	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok && len(object) > 0 { // Argo CD: it wins over values as a whole
 		root := yamldoc.FromAny(nil, exact(object))
 		text, _ := root.YAML()
@@ -69,17 +74,29 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (man
 	} else if text := manifest.Text(s.Helm, "values"); text != "" {
 		layer, err := layerOf("values of the Application", []byte(text))
 		if err != nil {
-			return nil, err
+			return nil, from, err
 		}
 		layers = append(layers, layer)
 		a.Lines[text] = linesOf(text)
+	}
+	if len(layers) > files {
+		from.Over, _ = layers[files].Root.Any().(map[string]any)
 	}
 	values := map[string]any{}
 	if merged := hierarchy.Merge(layers, nil); merged != nil && merged.Root.IsMap() {
 		values, _ = merged.Root.Any().(map[string]any)
 	}
 	if err := r.SetParameters(values, parameters(s.Helm)); err != nil {
-		return nil, &Unreadable{Text: err.Error()}
+		return nil, from, &Unreadable{Text: err.Error()}
+	}
+	if len(parameters(s.Helm)) > 0 { // without the files alike, but for items of lists
+		over, _ := exact(from.Over).(map[string]any)
+		if over == nil {
+			over = map[string]any{}
+		}
+		if err := r.SetParameters(over, parameters(s.Helm)); err == nil {
+			from.Over, _ = exact(over).(map[string]any)
+		}
 	}
 	for _, p := range parameters(s.Helm) {
 		a.Lines[p.Name+"="+p.Value] = 1
@@ -91,7 +108,7 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (man
 	default:
 		out["values"] = values
 	}
-	return out, nil
+	return out, from, nil
 }
 
 // layer is a value file's, which many Applications have in common.
@@ -141,37 +158,37 @@ func exact(v any) any {
 	return out
 }
 
-// valueFile finds a value file: nil where it is not there, remote where it is in a remote chart or
-// at a URL.
-func (r *Reader) valueFile(s source.Source, all []source.Source, name string) (file *snapshot.File, remote bool, err error) {
+// valueFile finds a value file; remote is one in a remote chart or at a URL.
+func (r *Reader) valueFile(s source.Source, all []source.Source, name string) (out ValueFile, remote bool, err error) {
 	of, p := s, path.Join(s.Path, name)
 	switch {
 	case strings.Contains(name, "://"):
-		return nil, true, nil
+		return out, true, nil
 	case strings.HasPrefix(name, "$"):
 		ref, rest, _ := strings.Cut(name[1:], "/")
 		i := slices.IndexFunc(all, func(s source.Source) bool { return s.Ref != "" && s.Ref == ref })
 		if i < 0 {
-			return nil, false, &Unreadable{Text: fmt.Sprintf("value file %s: no source has ref %s", name, ref)}
+			return out, false, &Unreadable{Text: fmt.Sprintf("value file %s: no source has ref %s", name, ref)}
 		}
 		of, p = all[i], rest
 	case s.Chart != "":
-		return nil, true, nil
+		return out, true, nil
 	case strings.HasPrefix(name, "/"):
 		p = strings.TrimPrefix(name, "/")
 	}
 	clean, err := snapshot.CleanPath(path.Clean(p))
 	if err != nil {
-		return nil, false, &Unreadable{Text: fmt.Sprintf("value file %s: %v", name, err)}
+		return out, false, &Unreadable{Text: fmt.Sprintf("value file %s: %v", name, err)}
 	}
 	snap, err := r.Open(of.RepoURL, of.Revision)
 	if err != nil {
-		return nil, false, err
+		return out, false, err
 	}
-	if file = snap.File(clean); file != nil && file.Err != nil {
-		return nil, false, &Unreadable{Text: file.Err.Error()}
+	out = ValueFile{Repository: of.RepoURL, Path: clean, File: snap.File(clean), Snapshot: snap}
+	if out.File != nil && out.File.Err != nil {
+		return out, false, &Unreadable{Text: out.File.Err.Error()}
 	}
-	return file, false, nil
+	return out, false, nil
 }
 
 // linesOf counts the lines of a text.
