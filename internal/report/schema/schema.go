@@ -28,6 +28,7 @@ const base = "https://argosy.dev/schemas/v1alpha1/"
 // envelopes by the names of their files.
 var envelopes = map[string]any{
 	"explanation.json":      explain.Explanation{},
+	"layout.json":           LayoutDocument{},
 	"lint-report.json":      lintreport.Report{},
 	"plan.json":             planreport.Plan{},
 	"removal-approval.json": approval.RemovalApproval{},
@@ -54,6 +55,9 @@ func Generate(internal string) (map[string][]byte, error) {
 		}
 		s := r.Reflect(envelope)
 		s.ID = jsonschema.ID(base + name)
+		if _, isLayout := envelope.(LayoutDocument); isLayout {
+			allowNull(s)
+		}
 		text, err := json.MarshalIndent(s, "", "  ")
 		if err != nil {
 			return nil, fmt.Errorf("schema %s: %w", name, err)
@@ -61,4 +65,20 @@ func Generate(internal string) (map[string][]byte, error) {
 		out[name] = append(text, '\n')
 	}
 	return out, nil
+}
+
+// allowNull has each key take null: in a layout, null takes away what the default layout sets.
+func allowNull(s *jsonschema.Schema) {
+	nullable := func(of *jsonschema.Schema) *jsonschema.Schema {
+		null := &jsonschema.Schema{Type: "null"}
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{of, null}}
+	}
+	for _, d := range s.Definitions {
+		for key := d.Properties.Oldest(); key != nil; key = key.Next() {
+			if below := key.Value.AdditionalProperties; below != nil {
+				key.Value.AdditionalProperties = nullable(below)
+			}
+			key.Value = nullable(key.Value)
+		}
+	}
 }
