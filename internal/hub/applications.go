@@ -55,6 +55,9 @@ func trimApplication(o any) (any, error) {
 	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
 }
 
+// comparedAt is the field of an Application that Argo CD writes with each comparison.
+const comparedAt = `"f:reconciledAt"`
+
 // lookedAt marks the metadata of an Application that Argo CD has looked at since its digest was
 // written.
 const lookedAt = "looked-at"
@@ -63,13 +66,17 @@ const lookedAt = "looked-at"
 // controller has written its digest: until then the status is about what was there before. The API
 // server notes when a manager has changed its fields, in seconds. Where it does not say, or where
 // one manager has both, the status counts.
+//
+// The ApplicationSet controller owns the empty parts of the status, since it has made the
+// Application. So the status is what a comparison alone writes (argo-cd v2.14 and v3.2,
+// controller/appcontroller.go, ReconciledAt).
 func isLookedAt(m *metav1.PartialObjectMetadata) bool {
 	var status, digest time.Time
 	for _, f := range m.ManagedFields {
 		if f.FieldsV1 == nil || f.Time == nil {
 			continue
 		}
-		hasStatus, hasDigest := bytes.Contains(f.FieldsV1.Raw, []byte(`"f:status"`)), bytes.Contains(f.FieldsV1.Raw, []byte(`"f:`+facts.DigestAnnotation+`"`))
+		hasStatus, hasDigest := bytes.Contains(f.FieldsV1.Raw, []byte(comparedAt)), bytes.Contains(f.FieldsV1.Raw, []byte(`"f:`+facts.DigestAnnotation+`"`))
 		if hasStatus && hasDigest {
 			return true
 		}

@@ -176,8 +176,10 @@ func TestStatusOfColumns(t *testing.T) {
 func TestHealthCountsAfterTheDigest(t *testing.T) {
 	const (
 		digest = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:spec":{}}`
-		status = `{"f:status":{"f:sync":{}}}`
-		both   = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:status":{}}`
+		status = `{"f:status":{"f:reconciledAt":{},"f:sync":{"f:status":{}}}}`
+		both   = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:status":{"f:reconciledAt":{}}}`
+		// made is what the ApplicationSet controller owns that has made the Application.
+		made = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:spec":{},"f:status":{".":{},"f:health":{},"f:summary":{}}}`
 	)
 	at := func(second int, fields string) metav1.ManagedFieldsEntry {
 		when := metav1.Unix(int64(second), 0)
@@ -187,13 +189,16 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 		fields []metav1.ManagedFieldsEntry
 		want   bool
 	}{
-		"before":           {[]metav1.ManagedFieldsEntry{at(5, status), at(6, digest)}, false},
-		"the same second":  {[]metav1.ManagedFieldsEntry{at(6, status), at(6, digest)}, false},
-		"after":            {[]metav1.ManagedFieldsEntry{at(7, status), at(6, digest)}, true},
-		"no status":        {[]metav1.ManagedFieldsEntry{at(6, digest)}, false},
-		"no digest":        {[]metav1.ManagedFieldsEntry{at(5, status)}, true},
-		"one manager":      {[]metav1.ManagedFieldsEntry{at(6, both)}, true},
-		"nothing is known": {nil, true},
+		"before":          {[]metav1.ManagedFieldsEntry{at(5, status), at(6, digest)}, false},
+		"the same second": {[]metav1.ManagedFieldsEntry{at(6, status), at(6, digest)}, false},
+		"after":           {[]metav1.ManagedFieldsEntry{at(7, status), at(6, digest)}, true},
+		"no status":       {[]metav1.ManagedFieldsEntry{at(6, digest)}, false},
+		"before, with an empty status of its maker": {[]metav1.ManagedFieldsEntry{at(5, status), at(6, made)}, false},
+		"after, with an empty status of its maker":  {[]metav1.ManagedFieldsEntry{at(7, status), at(6, made)}, true},
+		"made, and nobody has looked":               {[]metav1.ManagedFieldsEntry{at(6, made)}, false},
+		"no digest":                                 {[]metav1.ManagedFieldsEntry{at(5, status)}, true},
+		"one manager":                               {[]metav1.ManagedFieldsEntry{at(6, both)}, true},
+		"nothing is known":                          {nil, true},
 	} {
 		if got := isLookedAt(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.fields}}); got != c.want {
 			t.Errorf("%s: %v", name, got)
