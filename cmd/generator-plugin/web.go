@@ -44,7 +44,7 @@ func (w *webFlags) listen(ctx context.Context) (net.Listener, error) {
 
 // site makes the pages of a server. They are read-only, and know what the server serves.
 func (f *flags) site(s *server.Server) (*web.Site, *hub.Statuses, error) {
-	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
+	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, Rollouts: s.Rollouts, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
 	statuses, err := f.statuses()
 	if err != nil {
 		return nil, nil, err

@@ -55,6 +55,8 @@ type Row struct {
 	Cluster
 	// Section is the value that the row is grouped by.
 	Section string `json:"section,omitempty"`
+	// Rings are the cluster's in rollouts: ring, or policy/ring where there are several policies.
+	Rings []string `json:"rings,omitempty"`
 	// Cells are in the order of the columns.
 	Cells []Cell `json:"cells"`
 }
@@ -111,6 +113,7 @@ func (x *Index) Matrix(scope Scope, live Live, f Filter, by string, page int) Ma
 	usual := x.majorities(all)
 	for _, r := range rows[min(len(rows), (out.Page-1)*PageSize):min(len(rows), out.Page*PageSize)] {
 		line := Row{Cluster: x.cluster(r.cluster), Section: section(r.cluster), Cells: make([]Cell, 0, len(out.Columns))}
+		line.Rings = x.ringsOf(r)
 		for _, c := range out.Columns {
 			line.Cells = append(line.Cells, x.cell(r, x.column[c.Component], live, usual))
 		}
@@ -201,4 +204,21 @@ func sectionOf(by string) func(*fleetstate.Cluster) string {
 func (x *Index) cluster(c *fleetstate.Cluster) Cluster {
 	m := c.Member
 	return Cluster{Hub: m.Hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, IsHub: m.IsHub, Held: heldBecause(x.st, c)}
+}
+
+// ringsOf are the rings that a cluster is in: the ring's name, with the policy's where there are
+// several.
+func (x *Index) ringsOf(r row) (out []string) {
+	for _, p := range x.st.Fleet.Rollouts {
+		m := r.cluster.Member.InRollout()
+		if !p.Covers(m) {
+			continue
+		}
+		name := p.Rings[p.RingOf(m)].Name
+		if len(x.st.Fleet.Rollouts) > 1 {
+			name = p.Name + "/" + name
+		}
+		out = append(out, name)
+	}
+	return out
 }

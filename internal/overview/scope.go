@@ -18,6 +18,9 @@ func visible(scope Scope, c *fleetstate.Cluster) bool {
 	return scope.Sees(m.Hub, m.Name, m.Tenant) && (desired.Tenant == m.Tenant || scope.Sees(m.Hub, m.Name, desired.Tenant))
 }
 
+// Visible reports whether a scope sees a cluster.
+func Visible(scope Scope, c *fleetstate.Cluster) bool { return visible(scope, c) }
+
 // FindCluster finds a visible cluster. An empty hub stands for the one hub that has it. The error,
 // a *queryerr.Error, is the same for a cluster that is not visible and for one that is not there.
 func FindCluster(st *fleetstate.State, scope Scope, hub, name string) (*fleetstate.Cluster, error) {

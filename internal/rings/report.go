@@ -50,6 +50,18 @@ type Ring struct {
 	Text string        `json:"text,omitempty"`
 }
 
+// Hidden is a ring without what it says of clusters that a reader does not see.
+func (r Ring) Hidden(sees func(cluster string) bool) Ring {
+	r.Rejection = ""
+	if r.Wait == nil || r.Wait.Cluster != "" && sees(r.Wait.Cluster) {
+		return r
+	}
+	wait := *r.Wait
+	wait.Cluster, wait.Detail = "", ""
+	r.Wait, r.Text = &wait, wait.String()
+	return r
+}
+
 // Report is what all rollouts have and wait for now.
 func (r *Rings) Report() Report {
 	out := Report{APIVersion: rollout.APIVersion, Kind: Kind, Hub: r.o.Hub, Rollouts: []Rollout{}}

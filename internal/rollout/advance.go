@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -277,6 +278,9 @@ func (a *advance) isApproved(ring string, t Train, overtakes bool) bool {
 }
 
 func short(revision string) string {
+	if kind, sum, ok := strings.Cut(revision, ":"); ok && len(sum) > 8 {
+		return kind + ":" + sum[:8]
+	}
 	if len(revision) >= 40 {
 		return revision[:10]
 	}

@@ -46,7 +46,7 @@ func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
 		for i := range body.Rollouts {
 			body.Rollouts[i].Problem = ""
 			for j := range body.Rollouts[i].Rings {
-				hide(&body.Rollouts[i].Rings[j], func(cluster string) bool {
+				body.Rollouts[i].Rings[j] = body.Rollouts[i].Rings[j].Hidden(func(cluster string) bool {
 					m := st.Fleet.Member(s.o.Hub, cluster)
 					return m != nil && bearerOf(r).Sees(m.Hub, m.Name, m.Tenant)
 				})
@@ -56,15 +56,4 @@ func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
 	info(r).audit.Tenants = scopeTenants(bearerOf(r))
 	respondWith(w, http.StatusOK, bytes.NewReader(encode(body)))
 	return nil
-}
-
-// hide leaves out what a ring says of clusters outside of a token's scope.
-func hide(ring *rings.Ring, sees func(cluster string) bool) {
-	ring.Rejection = ""
-	if ring.Wait == nil || ring.Wait.Cluster != "" && sees(ring.Wait.Cluster) {
-		return
-	}
-	wait := *ring.Wait
-	wait.Cluster, wait.Detail = "", ""
-	ring.Wait, ring.Text = &wait, wait.String()
 }

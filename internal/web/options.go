@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/order"
 	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/rings"
 )
 
 // Fleet is what the pages show: the state that the service serves.
@@ -34,6 +35,8 @@ type Options struct {
 	Refused func() []guard.RefusedRemoval
 	// Waits returns the components of a state that wait for others; default none.
 	Waits func(*fleetstate.State) []order.Wait
+	// Rollouts returns what all rings have and wait for; default none.
+	Rollouts func() rings.Report
 	// Live returns what is known of the running components; default nothing.
 	Live func() overview.Live
 	// SourceURL is the address of a place in a file: a URL with {file}, {line} and {revision}, or
@@ -111,6 +114,9 @@ func New(o Options) (*Site, error) {
 	}
 	if o.Waits == nil {
 		o.Waits = func(*fleetstate.State) []order.Wait { return nil }
+	}
+	if o.Rollouts == nil {
+		o.Rollouts = func() rings.Report { return rings.Report{} }
 	}
 	if o.Live == nil {
 		o.Live = func() overview.Live { return overview.Live{} }

@@ -199,6 +199,7 @@ var functions = template.FuncMap{
 	"rfc":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"value":    valueText,
 	"took":     took,
+	"weekday":  weekday,
 	"words":    func(s string) string { return strings.ReplaceAll(s, "-", " ") },
 	"plural":   planpage.Plural,
 	"add":      func(a, b int) int { return a + b },
@@ -219,6 +220,15 @@ type (
 		Link string
 	}
 )
+
+// weekday is a date as people say it.
+func weekday(date string) string {
+	t, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return date
+	}
+	return t.Format("Mon 2 Jan")
+}
 
 // took is the time between two moments as people say it.
 func took(from time.Time, to *time.Time) string {

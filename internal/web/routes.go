@@ -50,6 +50,8 @@ var views = []view{
 	{"/timeline", "/api/v1/timeline", "timeline", append([]string{"cluster"}, filters...), timeline},
 	{"/plan", "/api/v1/plan", "plan", []string{"base", "head", "hub", "tenant", "environment"}, plan},
 	{"/held", "/api/v1/held", "held", nil, held},
+	{"/rollouts", "/api/v1/board", "rollouts", nil, rollouts},
+	{"/calendar", "/api/v1/calendar", "calendar", nil, calendar},
 	{"/outliers", "/api/v1/outliers", "outliers", filters, outliers},
 	{"/compare", "/api/v1/compare", "compare", []string{"a", "b"}, compare},
 	{"/find", "/api/v1/find", "find", append([]string{"path"}, filters...), find},

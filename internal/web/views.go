@@ -3,6 +3,7 @@ package web
 import (
 	"strconv"
 
+	"github.com/argosy-hub/argosy/internal/board"
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/overview"
@@ -47,6 +48,19 @@ func why(q *request) (any, string, error) {
 
 func held(q *request) (any, string, error) {
 	return q.index.Held(q.bearer, q.complete(), q.status, q.site.o.Refused(), q.site.o.Waits), "Held back", nil
+}
+
+func rollouts(q *request) (any, string, error) {
+	return q.reader().Rollouts(q.site.o.Rollouts()), "Rollouts", nil
+}
+
+func calendar(q *request) (any, string, error) {
+	return q.reader().Calendar(q.site.o.Rollouts().Hub), "Windows and freezes", nil
+}
+
+// reader is who looks at rollouts.
+func (q *request) reader() board.Reader {
+	return board.Reader{State: q.state, Scope: q.bearer, Complete: q.complete(), Now: q.site.o.Now()}
 }
 
 func outliers(q *request) (any, string, error) {

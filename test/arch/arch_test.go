@@ -30,6 +30,7 @@ var layers = [][]string{
 	{"access", "adopt", "appsets", "externalsecrets", "guard", "ociregistry", "refresh"},
 	{"rings"},
 	{"overview", "report"},
+	{"board"},
 	{"importer", "planner", "server", "web"},
 }
 

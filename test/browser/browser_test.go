@@ -307,7 +307,7 @@ func (b *tab) follow(selector string) {
 // views are the pages, each with something to look at.
 var views = []string{
 	"/", "/?by=tenant", "/component?group=addons&component=cert-manager", "/cluster?hub=hub-eu&cluster=retail-prod-eu-1",
-	"/why?hub=hub-eu&cluster=retail-prod-eu-1&group=addons&component=external-dns", "/held", "/outliers", "/timeline", "/timeline?hub=hub-eu&cluster=retail-prod-eu-1", "/plan",
+	"/why?hub=hub-eu&cluster=retail-prod-eu-1&group=addons&component=external-dns", "/held", "/rollouts", "/calendar", "/outliers", "/timeline", "/timeline?hub=hub-eu&cluster=retail-prod-eu-1", "/plan",
 	"/compare?a=hub-eu%2Fretail-prod-eu-1&b=hub-eu%2Fretail-dev-eu-1", "/find?path=replicas", "/nosuch",
 }
 

@@ -33,12 +33,16 @@
     }
   });
 
-  // Times as ages.
+  // Times as ages, or as how long they are away.
+  function span(seconds) {
+    if (seconds < 90) { return Math.round(seconds) + " s"; }
+    if (seconds < 5400) { return Math.round(seconds / 60) + " min"; }
+    if (seconds < 172800) { return Math.round(seconds / 3600) + " h"; }
+    return Math.round(seconds / 86400) + " days";
+  }
   function age(seconds) {
-    if (seconds < 90) { return Math.max(0, Math.round(seconds)) + " s ago"; }
-    if (seconds < 5400) { return Math.round(seconds / 60) + " min ago"; }
-    if (seconds < 172800) { return Math.round(seconds / 3600) + " h ago"; }
-    return Math.round(seconds / 86400) + " days ago";
+    if (seconds < -5) { return "in " + span(-seconds); }
+    return span(Math.max(0, seconds)) + " ago";
   }
   function ages() {
     document.querySelectorAll("time").forEach(function (time) {
