@@ -27,6 +27,7 @@ const (
 	keyGitHubSecret = "githubSecret"
 	keyLocal        = "local"
 	keyPush         = "push"
+	keySealed       = "sealedSecrets"
 )
 
 // pushed tells whether the hub writes the member's credentials into the cluster; if so, the member
@@ -67,6 +68,9 @@ func HubValues(st *fleetstate.State, c *fleetstate.Cluster) *yamldoc.Node {
 	}
 	if push {
 		computed[keyPush] = pushValues(c)
+	}
+	if m := c.Member; m.Remote && m.UseExternalSecrets && !push {
+		withoutSealingKey(c, computed) // the member makes it
 	}
 	if st.IsFluxHub(c.Member.Hub) && c.Registration.At([]string{tenancy.KeyKubeconfig, catalog.KeyEnabled}).IsNull() {
 		computed[tenancy.KeyKubeconfig] = map[string]any{catalog.KeyEnabled: true}
@@ -153,6 +157,7 @@ func AgentCredentialValues(c *fleetstate.Cluster) *yamldoc.Node {
 		computed[tenancy.GitCredentials] = nil
 		computed[keyGitHubSecret] = false
 		computed["ecr"] = map[string]any{"registries": []any{}}
+		withoutSealingKey(c, computed) // the hub pushes it, or nobody brings any
 		store := c.Member.Name // the chart wants a name for a store that it does not create
 		if n := c.Registration.At([]string{"secretStore", "name"}); n != nil && n.Text != "" {
 			store = n.Text
@@ -160,6 +165,14 @@ func AgentCredentialValues(c *fleetstate.Cluster) *yamldoc.Node {
 		computed["secretStore"] = map[string]any{"create": false, "name": store}
 	}
 	return computedOver(c, computed, tenancy.KeyKubeconfig, keyPush) // how the hub reaches the member is the hub's matter
+}
+
+// withoutSealingKey switches off the key of Sealed Secrets where the hierarchy declares one: one
+// side makes it.
+func withoutSealingKey(c *fleetstate.Cluster, computed map[string]any) {
+	if !c.Registration.At([]string{keySealed}).IsNull() {
+		computed[keySealed] = map[string]any{catalog.KeyEnabled: false}
+	}
 }
 
 // credentials are the cluster's name, its secret (whose ARN names the store's region) and the

@@ -25,6 +25,7 @@
 {{- range include "fleet-secret.gitCredentials" . | fromJson -}}
 {{- if or $push (include "fleet-secret.bool" .local) }}{{ $uses = true }}{{ end -}}
 {{- end -}}
+{{- if include "fleet-secret.bool" .Values.sealedSecrets.enabled }}{{ $uses = true }}{{ end -}}
 {{- if $uses }}true{{ end -}}
 {{- end -}}
 
@@ -136,6 +137,14 @@ auth:
 {{- end -}}
 {{- if and $v.push.provider (not (and (hasKey $v.push.provider "kubernetes") (eq (len $v.push.provider) 1))) -}}
 {{- fail (printf "push.provider: %s: only the provider kubernetes writes into a cluster" (keys $v.push.provider | sortAlpha | join ", ")) -}}
+{{- end -}}
+{{- if include "fleet-secret.bool" $v.sealedSecrets.enabled -}}
+{{- if not $v.sealedSecrets.secretName -}}
+{{- fail "sealedSecrets.secretName is required with sealedSecrets.enabled: true: the secret with the key pair" -}}
+{{- end -}}
+{{- if and (not $creates) (eq $v.secretStore.kind "SecretStore") (not (include "fleet-secret.bool" $v.secretStore.create)) -}}
+{{- fail (printf "sealedSecrets: the store %q is one of its own namespace; expected secretStore.kind: ClusterSecretStore, or secretStore.create: true" $v.secretStore.name) -}}
+{{- end -}}
 {{- end -}}
 {{- if and (include "fleet-secret.bool" $v.push.token.enabled) (not $push) -}}
 {{- fail "push.token.enabled has no effect with push.enabled: false" -}}

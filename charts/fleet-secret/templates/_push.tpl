@@ -10,6 +10,11 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Whether the sealing key goes into another cluster: where this release registers one, from a hub. */}}
+{{- define "fleet-secret.pushesSealingKey" -}}
+{{- if and (include "fleet-secret.bool" .Values.sealedSecrets.enabled) (include "fleet-secret.bool" .Values.externalSecret.enabled) }}true{{ end -}}
+{{- end -}}
+
 {{- define "fleet-secret.kubeconfigName" -}}
 {{- .Values.kubeconfig.name | default (printf "%s-kubeconfig" .Values.clusterName) -}}
 {{- end -}}
@@ -26,7 +31,7 @@ reads Secrets of its own namespace alone. */}}
 {{- if include "fleet-secret.bool" .Values.kubeconfig.enabled -}}
 {{- $all = append $all (.Values.kubeconfig.namespace | default .Release.Namespace) -}}
 {{- end -}}
-{{- if and (include "fleet-secret.pushes" .) (not .Values.push.provider) -}}
+{{- if and (or (include "fleet-secret.pushes" .) (include "fleet-secret.pushesSealingKey" .)) (not .Values.push.provider) -}}
 {{- $all = append $all .Release.Namespace -}}
 {{- end -}}
 {{- uniq $all | toJson -}}
@@ -34,11 +39,40 @@ reads Secrets of its own namespace alone. */}}
 
 {{/* The namespaces with something that reads the secret store, as JSON. */}}
 {{- define "fleet-secret.storeNamespaces" -}}
-{{- concat (list .Release.Namespace) (include "fleet-secret.kubeconfigNamespaces" . | fromJsonArray) | uniq | toJson -}}
+{{- $all := concat (list .Release.Namespace) (include "fleet-secret.kubeconfigNamespaces" . | fromJsonArray) -}}
+{{- if and (include "fleet-secret.bool" .Values.sealedSecrets.enabled) (not (include "fleet-secret.pushesSealingKey" .)) -}}
+{{- $all = append $all .Values.sealedSecrets.namespace -}}
+{{- end -}}
+{{- uniq $all | toJson -}}
+{{- end -}}
+
+{{/* Reaches a namespace of the cluster itself: a write here is a write there. {context, name, namespace} */}}
+{{- define "fleet-secret.remoteStore" -}}
+{{- $v := .context.Values -}}
+apiVersion: external-secrets.io/v1
+kind: SecretStore
+metadata:
+  name: {{ .name }}
+  namespace: {{ .context.Release.Namespace }}
+  {{- include "fleet-secret.metadata" .context | nindent 2 }}
+spec:
+  {{- with $v.secretStore.controller }}
+  controller: {{ . }}
+  {{- end }}
+  provider:
+    kubernetes:
+      remoteNamespace: {{ .namespace }}
+      {{- if $v.push.provider }}
+      {{- omit $v.push.provider.kubernetes "remoteNamespace" | toYaml | nindent 6 }}
+      {{- else }}
+      authRef:
+        name: {{ include "fleet-secret.kubeconfigName" .context }}
+        key: value
+      {{- end }}
 {{- end -}}
 
 {{/* Writes a Secret into the cluster: `name` of the object and of the Secret here, `remote` name there, with `labels` and
-no others. Nothing is ever deleted there. */}}
+no others, by `store` or the one of the engine's namespace. Nothing is ever deleted there. */}}
 {{- define "fleet-secret.pushSecret" -}}
 apiVersion: external-secrets.io/v1alpha1
 kind: PushSecret
@@ -52,7 +86,7 @@ spec:
   deletionPolicy: None
   secretStoreRefs:
     - kind: SecretStore
-      name: {{ include "fleet-secret.pushStore" .context }}
+      name: {{ .store | default (include "fleet-secret.pushStore" .context) }}
   selector:
     secret:
       name: {{ .name }}
