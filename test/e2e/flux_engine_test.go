@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
+	"github.com/argosy-hub/argosy/test/e2e/internal/externalsecrets"
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitserver"
@@ -50,6 +51,7 @@ type fluxEngine struct {
 	git       *gitserver.Server
 	fleet     *fleetrepo.Repo
 	services  *services.Proxy
+	secrets   *externalsecrets.Operator // of a hub
 	plugin    *plugin.Plugin
 	ledger    *ledger
 	planCheck plancheck.Checker

@@ -21,13 +21,20 @@ const hubOwner = "hub"
 // reaches with the kubeconfigs of their registration. There is no Argo CD.
 func TestFluxHub(t *testing.T) {
 	hubs.beside(t, 100)
-	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour}, "external-secrets")
+	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour}, "external-secrets", "sealed-secrets")
 	t.Cleanup(func() { t.Logf("\n%s", m.table()) })
 	fluxHubDeploys(t, m)
 	for _, step := range []struct {
 		name string
 		run  func(*testing.T, *fluxEngine)
-	}{{"override", fluxHubOverride}, {"manifests", fluxHubManifests}, {"spoke away", fluxHubSpokeAway}} {
+	}{
+		{"override", fluxHubOverride},
+		{"manifests", fluxHubManifests},
+		{"spoke away", fluxHubSpokeAway},
+		{"sealed secrets", fluxHubSealed},
+		{"least rights", fluxHubLeastRights},
+		{"identity", fluxHubIdentity},
+	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, m) }) {
 			return
 		}
@@ -86,6 +93,7 @@ func (m *fluxEngine) store(t *testing.T) {
 	t.Helper()
 	operator, err := externalsecrets.Start(t.Context(), externalsecrets.Options{Binaries: m.Binaries, Group: m.Group, Cluster: m.Cluster.Cluster})
 	must(t, err)
+	m.secrets = operator
 	must(t, operator.Put(t.Context(), "github/payments/app-creds", `{"githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "of the test"}`))
 	for _, c := range m.others {
 		text, err := json.Marshal(map[string]any{"cluster_name": c.Name, "server": c.URL, "config": json.RawMessage(c.ArgoConfig())})

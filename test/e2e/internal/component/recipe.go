@@ -62,6 +62,11 @@ var recipes = map[string]recipe{
 			Glob:   "config/crds/bases/*.yaml", Exclude: "kustomization.yaml", To: "crds",
 		}},
 	},
+	"sealed-secrets": {
+		Rename:  map[string]string{"controller": "sealed-secrets-controller"},
+		Files:   []files{{Module: "github.com/bitnami-labs/sealed-secrets", Glob: "helm/sealed-secrets/crds/*.yaml", To: "crds"}},
+		Version: []stamp{{Module: "github.com/bitnami-labs/sealed-secrets", Variables: map[string]string{"main.VERSION": "{bare}"}}},
+	},
 	"flux-source-controller":    flux("source-controller"),
 	"flux-kustomize-controller": flux("kustomize-controller"),
 	"flux-helm-controller":      flux("helm-controller"),
