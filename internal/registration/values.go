@@ -158,7 +158,7 @@ func AgentCredentialValues(c *fleetstate.Cluster) *yamldoc.Node {
 		computed[keyGitHubSecret] = false
 		computed["ecr"] = map[string]any{"registries": []any{}}
 		withoutSealingKey(c, computed) // the hub pushes it, or nobody brings any
-		store := c.Member.Name // the chart wants a name for a store that it does not create
+		store := c.Member.Name         // the chart wants a name for a store that it does not create
 		if n := c.Registration.At([]string{"secretStore", "name"}); n != nil && n.Text != "" {
 			store = n.Text
 		}
