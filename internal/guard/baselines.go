@@ -33,8 +33,6 @@ type baselines struct {
 	figures Stats
 	loaded  bool // the checkpoint has been read, which closes ready
 	ready   chan struct{}
-	changes uint64 // counts what the checkpoint has to write
-	written uint64 // counts what it has written
 }
 
 // remembered is the last response to a query. It is not changed, but for its use, once it is among
@@ -55,7 +53,7 @@ type remembered struct {
 // newBaselines reads what a store has, if it belongs to this process alone; a shared one is read by
 // Guard.Run.
 func newBaselines(o Options) *baselines {
-	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}, loaded: o.Store == nil, ready: make(chan struct{}), changes: 1}
+	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}, loaded: o.Store == nil, ready: make(chan struct{})}
 	if o.Store == nil {
 		close(b.ready)
 		return b
@@ -135,11 +133,10 @@ func (b *baselines) drop(q queryKey) {
 	}
 }
 
-// save has the checkpoint written soon. The caller holds the lock.
+// save has the checkpoint written soon.
 func (b *baselines) save() {
-	b.changes++
 	if b.checkpoint != nil {
-		b.checkpoint.Fire.Fire()
+		b.checkpoint.Changed()
 	}
 }
 
@@ -182,6 +179,13 @@ func (b *baselines) stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := b.figures
+	if b.checkpoint != nil {
+		trouble := b.checkpoint.Trouble()
+		out.Damaged, out.Failures = trouble.Damaged, trouble.Failures
+		if trouble.Problem != nil {
+			out.Problem = trouble.Problem.Error()
+		}
+	}
 	for q, r := range b.byQuery {
 		if parsed, ok := q.parse(); !r.dropped && ok && parsed.Engine != forHub {
 			out.Baselines++

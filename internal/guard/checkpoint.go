@@ -7,7 +7,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 const (
@@ -43,21 +42,12 @@ type savedLoss struct {
 
 // newCheckpoint keeps baselines for a restart, and merges those of replicas (rule 9).
 func newCheckpoint(b *baselines, s *state.Store) *state.Replicated[savedResponses] {
-	var collected uint64
-	quiet := checkpointQuiet
-	if !s.Shared() {
-		quiet = 0
+	r := &state.Replicated[savedResponses]{
+		Record: state.NewDocument[savedResponses](s, "responses", 3), Merge: b.merge, Value: b.saved, Log: b.log,
+		Loss:  "remembered responses cannot be used: the next responses to their queries are compared with nothing",
+		Quiet: checkpointQuiet, Interval: checkpointInterval, Urgent: true,
 	}
-	return &state.Replicated[savedResponses]{
-		Record: state.NewDocument[savedResponses](s, "responses", 3),
-		Merge:  b.merge,
-		Value: func() (all savedResponses, news bool) {
-			all, collected, news = b.saved()
-			return all, news
-		},
-		Report: func(err error) { b.report(s.String(), collected, err) },
-		Quiet:  quiet, Interval: checkpointInterval, Fire: trigger.New(),
-	}
+	return r.Start()
 }
 
 // remembered is the response that was written.
@@ -105,17 +95,12 @@ func (b *baselines) merge(theirs *savedResponses) {
 			b.add(q, r)
 		}
 	}
-	b.changes++ // the record may lack some of ours
 }
 
-// saved returns all responses, how many changes they contain, and whether there are any that the
-// record lacks. It forgets what was dropped long ago.
-func (b *baselines) saved() (all savedResponses, changes uint64, news bool) {
+// saved returns all responses. It forgets what was dropped long ago.
+func (b *baselines) saved() (all savedResponses, complete bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.changes == b.written {
-		return nil, b.changes, false
-	}
 	all = savedResponses{}
 	for q, r := range b.byQuery {
 		if r.dropped && b.now().Sub(time.Unix(0, r.at)) > buried {
@@ -124,35 +109,7 @@ func (b *baselines) saved() (all savedResponses, changes uint64, news bool) {
 		}
 		all[q] = r.saved()
 	}
-	return all, b.changes, true
-}
-
-// report notes the outcome of a use of the store, which has so many changes now.
-func (b *baselines) report(store string, written uint64, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	text := ""
-	switch {
-	case state.IsDamaged(err):
-		b.reportDamage(err)
-	case err != nil:
-		text = err.Error()
-		b.figures.Failures++
-		if b.figures.Problem != text {
-			b.log.Error("the store does not take the last responses", "state", store, "error", err)
-		}
-	}
-	b.figures.Problem = text
-	if text == "" {
-		b.written = written
-	}
-}
-
-// reportDamage notes responses that cannot be used. The caller holds the lock.
-func (b *baselines) reportDamage(err error) {
-	b.figures.Damaged++
-	b.changes++
-	b.log.Error("remembered responses cannot be used: the next responses to their queries are compared with nothing", "error", err)
+	return all, true
 }
 
 // errUnread is the response to all queries before the store has been read.

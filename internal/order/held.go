@@ -2,7 +2,6 @@ package order
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 const (
@@ -30,14 +28,11 @@ const (
 // They survive a restart, and replicas share them. Several goroutines may use them.
 type heldSets struct {
 	now func() time.Time
-	log *slog.Logger
 	// checkpoint writes them; nil without a store.
 	checkpoint *state.Replicated[savedSets]
 
-	mu               sync.Mutex
-	byDigest         map[string]heldSet
-	changes, written uint64
-	problem          string
+	mu       sync.Mutex
+	byDigest map[string]heldSet
 	// loaded reports that the store has been read, or that there is none.
 	loaded bool
 }
@@ -57,24 +52,13 @@ type savedSet struct {
 }
 
 func newHeldSets(o Options) *heldSets {
-	h := &heldSets{now: o.Now, log: o.Logger, byDigest: map[string]heldSet{}, loaded: o.Store == nil}
-	if o.Store == nil {
-		return h
-	}
-	var collected uint64
-	quiet := heldQuiet
-	if !o.Store.Shared() {
-		quiet = 0
-	}
-	h.checkpoint = &state.Replicated[savedSets]{
-		Record: state.NewDocument[savedSets](o.Store, "held-sets", 1),
-		Merge:  h.merge,
-		Value: func() (all savedSets, news bool) {
-			all, collected, news = h.saved()
-			return all, news
-		},
-		Report: func(err error) { h.report(o.Store.String(), collected, err) },
-		Quiet:  quiet, Interval: heldInterval, Fire: trigger.New(),
+	h := &heldSets{now: o.Now, byDigest: map[string]heldSet{}, loaded: o.Store == nil}
+	if o.Store != nil {
+		h.checkpoint = (&state.Replicated[savedSets]{
+			Record: state.NewDocument[savedSets](o.Store, "held-sets", 1), Merge: h.merge, Value: h.saved, Log: o.Logger,
+			Loss:  "parameter sets that stay cannot be used: what waits may go ahead",
+			Quiet: heldQuiet, Interval: heldInterval, Urgent: true,
+		}).Start()
 	}
 	return h
 }
@@ -88,9 +72,8 @@ func (h *heldSets) hold(s response.ParameterSet) {
 		return
 	}
 	h.byDigest[s.Digest()] = heldSet{s, now.UnixNano()}
-	h.changes++
 	if h.checkpoint != nil {
-		h.checkpoint.Fire.Fire()
+		h.checkpoint.Changed()
 	}
 }
 
@@ -127,22 +110,18 @@ func (h *heldSets) merge(theirs *savedSets) {
 			h.byDigest[digest] = heldSet{set, at}
 		}
 	}
-	h.changes++ // the record may lack some of ours
 }
 
-// saved returns what to write, how many changes it contains, and whether there are any that the
-// record lacks.
-func (h *heldSets) saved() (all savedSets, changes uint64, news bool) {
+// saved returns what to write.
+func (h *heldSets) saved() (all savedSets, complete bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.changes == h.written {
-		return nil, h.changes, false
-	}
 	maps.DeleteFunc(h.byDigest, func(_ string, s heldSet) bool { return h.now().Sub(time.Unix(0, s.at)) > heldAge })
 	bySize := slices.SortedFunc(maps.Keys(h.byDigest), func(a, b string) int {
 		return h.byDigest[a].set.Len() - h.byDigest[b].set.Len()
 	})
-	all, size := savedSets{}, 0
+	all = savedSets{}
+	size := 0
 	for _, digest := range bySize {
 		s := h.byDigest[digest]
 		if size += s.set.Len(); size > maxHeld {
@@ -151,33 +130,17 @@ func (h *heldSets) saved() (all savedSets, changes uint64, news bool) {
 		}
 		all[digest] = savedSet{s.set.Save(), s.at}
 	}
-	return all, h.changes, true
-}
-
-// report notes the outcome of a use of the store, which has so many changes now.
-func (h *heldSets) report(store string, written uint64, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	text := ""
-	switch {
-	case state.IsDamaged(err):
-		h.changes++
-		h.log.Error("parameter sets that stay cannot be used: what waits may go ahead", "state", store, "error", err)
-	case err != nil:
-		if text = err.Error(); text != h.problem {
-			h.log.Error("the store does not take the parameter sets that stay", "state", store, "error", err)
-		}
-	}
-	if h.problem = text; text == "" {
-		h.written = written
-	}
+	return all, true
 }
 
 // StoreProblem is why the store does not take what stays, empty for none.
 func (o *Order) StoreProblem() string {
-	o.held.mu.Lock()
-	defer o.held.mu.Unlock()
-	return o.held.problem
+	if c := o.held.checkpoint; c != nil {
+		if err := c.Trouble().Problem; err != nil {
+			return err.Error()
+		}
+	}
+	return ""
 }
 
 // Run writes what stays to the store, and exchanges it with replicas, until the context ends.

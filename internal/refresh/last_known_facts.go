@@ -10,7 +10,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 // factsQuiet is how long changed facts are collected before they are written.
@@ -21,9 +20,7 @@ const factsQuiet = 10 * time.Second
 // known ones while the API server is away at a start.
 type LastKnownFacts struct {
 	FactsProvider
-	saved state.Replicated[savedFacts]
-	place string
-	log   *slog.Logger
+	saved *state.Replicated[savedFacts]
 	// loadedNow is called once the store has been read.
 	loadedNow func()
 
@@ -34,16 +31,16 @@ type LastKnownFacts struct {
 	// file.
 	before   *facts.Set
 	clusters map[string]facts.Cluster
-	problem  error
 }
 
 // NewLastKnownFacts keeps a provider's facts in a store.
 func NewLastKnownFacts(p FactsProvider, s *state.Store, log *slog.Logger) *LastKnownFacts {
-	l := &LastKnownFacts{FactsProvider: p, place: s.String(), log: log, clusters: map[string]facts.Cluster{}}
-	l.saved = state.Replicated[savedFacts]{
-		Record: state.NewDocument[savedFacts](s, "facts", 3), Merge: l.merge, Value: l.value, Report: l.report,
-		Quiet: factsQuiet, Fire: trigger.New(),
-	}
+	l := &LastKnownFacts{FactsProvider: p, clusters: map[string]facts.Cluster{}}
+	l.saved = (&state.Replicated[savedFacts]{
+		Record: state.NewDocument[savedFacts](s, "facts", 3), Merge: l.merge, Value: l.value, Log: log,
+		Loss: "the last known facts cannot be used: they are as at a first start", Quiet: factsQuiet,
+	}).Start()
+	l.saved.Changed() // the provider may be complete before it runs
 	return l
 }
 
@@ -89,19 +86,16 @@ func (l *LastKnownFacts) Err() error {
 		return err
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.loaded && l.problem != nil {
-		return fmt.Errorf("the last known facts cannot be read yet: %w", l.problem)
+	loaded := l.loaded
+	l.mu.Unlock()
+	if err := l.Problem(); err != nil && !loaded {
+		return fmt.Errorf("the last known facts cannot be read yet: %w", err)
 	}
 	return nil
 }
 
 // Problem is why the store cannot be read or written, nil if it can.
-func (l *LastKnownFacts) Problem() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.problem
-}
+func (l *LastKnownFacts) Problem() error { return l.saved.Trouble().Problem }
 
 // Forget drops the last known facts of clusters that have no member file any more.
 func (l *LastKnownFacts) Forget(isMember func(name string) bool) {
@@ -120,7 +114,7 @@ func (l *LastKnownFacts) Run(ctx context.Context, changed func()) {
 	defer wg.Wait()
 	wg.Go(func() {
 		l.FactsProvider.Run(ctx, func() {
-			l.saved.Fire.Fire()
+			l.saved.Changed()
 			changed()
 		})
 	})
@@ -160,16 +154,6 @@ func (l *LastKnownFacts) value() (savedFacts, bool) {
 		return savedFacts{}, false
 	}
 	return savedFactsOf(l.withLastKnown(set)), true
-}
-
-// report notes what is wrong with the store.
-func (l *LastKnownFacts) report(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err != nil && (l.problem == nil || l.problem.Error() != err.Error()) {
-		l.log.Error("the last known facts cannot be read or written", "state", l.place, "error", err)
-	}
-	l.problem = err
 }
 
 func clustersOf(set facts.Set) []facts.Cluster {

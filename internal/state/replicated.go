@@ -1,8 +1,12 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/trigger"
@@ -16,23 +20,61 @@ const (
 )
 
 // Replicated keeps one value of this process in a record: it merges what other processes have
-// written, and writes what this one has. Fire starts a write, and Run does it.
+// written, and writes what this one has changed. Changed starts a write, and Run does it.
 type Replicated[T any] struct {
 	// Record is where the value is written.
 	Record *Document[T]
 	// Merge is called after each read, with what another process has written, or this one before a
 	// restart; nil if there is nothing new.
 	Merge func(*T)
-	// Value returns what to write; false if there is nothing to write yet.
+	// Value returns what to write; false if it is not complete yet.
 	Value func() (value T, complete bool)
-	// Report is called after each use of the store. A *Damaged error is that of a record that was
-	// not used, and is replaced.
-	Report func(error)
+	// Log has each new problem with the store, and Loss says there what follows from a record that
+	// cannot be used.
+	Log  *slog.Logger
+	Loss string
 	// Quiet is how long changes are collected, and Interval how often the record is read without
 	// one; 0 for never.
 	Quiet, Interval time.Duration
-	// Fire asks Run to write.
-	Fire trigger.Trigger
+	// Urgent has a store of this process alone written without Quiet.
+	Urgent bool
+
+	fire    trigger.Trigger
+	changes atomic.Uint64
+	written uint64 // how many of them the record has
+
+	mu      sync.Mutex
+	trouble Trouble
+}
+
+// Trouble is what is wrong with the record of a value.
+type Trouble struct {
+	// Problem is why the record cannot be read, used or written now, nil if it can.
+	Problem error
+	// Failures counts the uses that failed, and Damaged the records that could not be used.
+	Failures, Damaged int
+}
+
+// Start makes the value ready for Changed, and returns it.
+func (r *Replicated[T]) Start() *Replicated[T] {
+	r.fire = trigger.New()
+	if r.Urgent && !r.Record.store.Shared() {
+		r.Quiet = 0
+	}
+	return r
+}
+
+// Changed has the value written soon.
+func (r *Replicated[T]) Changed() {
+	r.changes.Add(1)
+	r.fire.Fire()
+}
+
+// Trouble returns what is wrong with the record.
+func (r *Replicated[T]) Trouble() Trouble {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.trouble
 }
 
 // Run merges and writes until the context ends, and then writes once more.
@@ -53,7 +95,7 @@ func (r *Replicated[T]) Run(ctx context.Context) {
 			}
 			return
 		case <-tick:
-		case <-r.Fire:
+		case <-r.fire:
 			select {
 			case <-ctx.Done():
 			case <-time.After(r.Quiet):
@@ -62,17 +104,18 @@ func (r *Replicated[T]) Run(ctx context.Context) {
 	}
 }
 
-// Exchange reads the record and writes it, until no other process has written in between. It
-// reports whether the store can be reached.
+// Exchange reads the record and writes what this process has changed, until no other process has
+// written in between. It reports whether the store can be reached.
 func (r *Replicated[T]) Exchange(ctx context.Context) (reached bool) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	var damaged error
+	var changes uint64
+	var damage error
 	err := Retry(func() error {
 		theirs, changed, err := r.Record.Read(ctx)
-		if IsDamaged(err) {
-			damaged, err = err, nil
-			r.Report(damaged)
+		if damage = nil; IsDamaged(err) {
+			r.damaged(err)
+			damage, err = err, nil
 		}
 		if err != nil {
 			return err
@@ -81,16 +124,55 @@ func (r *Replicated[T]) Exchange(ctx context.Context) (reached bool) {
 			theirs = nil
 		}
 		r.Merge(theirs)
-		value, complete := r.Value()
-		if !complete {
+		if theirs != nil {
+			r.changes.Add(1) // the record may lack some of ours
+		}
+		changes = r.changes.Load() // before Value, which has all of them
+		if changes == r.written {
 			return nil
 		}
+		value, complete := r.Value()
+		if !complete {
+			changes = r.written
+			return nil
+		}
+		damage = nil // it is replaced
 		return r.Record.Write(ctx, value)
 	})
-	if err != nil || damaged == nil {
-		r.Report(err)
+	if err == nil {
+		r.written = changes
 	}
+	r.report(err, damage)
 	return err == nil
+}
+
+// damaged counts a record that is not used, and has it replaced.
+func (r *Replicated[T]) damaged(err error) {
+	r.changes.Add(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.isNew(err) {
+		r.trouble.Damaged++
+		r.Log.Error(r.Loss, "state", r.Record.store.String(), "error", err)
+	}
+}
+
+// isNew reports whether a problem is another one than the last. The caller holds the lock.
+func (r *Replicated[T]) isNew(err error) bool {
+	return r.trouble.Problem == nil || r.trouble.Problem.Error() != err.Error()
+}
+
+// report notes the outcome of a use of the store, and a damaged record that is there still.
+func (r *Replicated[T]) report(err, damage error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.trouble.Failures++
+		if r.isNew(err) {
+			r.Log.Error("the store cannot be read or written", "state", r.Record.store.String(), "record", r.Record.name, "error", err)
+		}
+	}
+	r.trouble.Problem = cmp.Or(err, damage)
 }
 
 // Retry repeats a read and its conditional write until no other process has written in between.

@@ -1,0 +1,101 @@
+package state_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/state/statetest"
+)
+
+// replica is a process that shares a set of names with others.
+type replica struct {
+	*state.Replicated[map[string]bool]
+	names    map[string]bool
+	complete bool
+	asked    int // how often it was to say what to write
+	log      bytes.Buffer
+}
+
+func newReplica(s *state.Store) *replica {
+	r := &replica{names: map[string]bool{}, complete: true}
+	r.Replicated = (&state.Replicated[map[string]bool]{
+		Record: state.NewDocument[map[string]bool](s, "names", 1), Log: slog.New(slog.NewTextHandler(&r.log, nil)), Loss: "names are lost",
+		Merge: func(theirs *map[string]bool) {
+			if theirs != nil {
+				maps.Copy(r.names, *theirs)
+			}
+		},
+		Value: func() (map[string]bool, bool) {
+			r.asked++
+			return maps.Clone(r.names), r.complete
+		},
+	}).Start()
+	return r
+}
+
+func (r *replica) add(name string) {
+	r.names[name] = true
+	r.Changed()
+}
+
+// A process writes what it has changed, and what the record of another one may lack.
+func TestReplicasWriteTheirChangesAlone(t *testing.T) {
+	s, memory := statetest.New()
+	first, second := newReplica(s), newReplica(s)
+	if !first.Exchange(t.Context()) || first.asked != 0 || len(memory.Names()) != 0 {
+		t.Errorf("without a change: %v written, %d times", memory.Names(), first.asked)
+	}
+	first.complete = false
+	first.add("a")
+	if first.Exchange(t.Context()); len(memory.Names()) != 0 {
+		t.Errorf("an incomplete value is written: %v", memory.Names())
+	}
+	first.complete = true
+	first.Exchange(t.Context())
+	second.add("b")
+	second.Exchange(t.Context())
+	first.Exchange(t.Context())
+	if want := map[string]bool{"a": true, "b": true}; !maps.Equal(first.names, want) || !maps.Equal(second.names, want) {
+		t.Errorf("first has %v, second %v", first.names, second.names)
+	}
+	asked := first.asked
+	if first.Exchange(t.Context()); first.asked != asked {
+		t.Error("a value is made again without a change")
+	}
+}
+
+// A damaged record is replaced. A store that is away is reported once, and counted; the change is
+// written when it is back.
+func TestTroubleOfAReplicaEnds(t *testing.T) {
+	s, memory := statetest.New()
+	r := newReplica(s)
+	memory.Set(state.Name("names", 1), []byte("x"))
+	r.complete = false
+	r.Exchange(t.Context())
+	if got := r.Trouble(); got.Damaged != 1 || !state.IsDamaged(got.Problem) || !strings.Contains(r.log.String(), "names are lost") {
+		t.Errorf("%+v\n%s", got, &r.log)
+	}
+	r.complete = true
+	if r.Exchange(t.Context()); r.Trouble() != (state.Trouble{Damaged: 1}) {
+		t.Errorf("it is not replaced: %+v", r.Trouble())
+	}
+	memory.Away(errors.New("away"))
+	r.add("a")
+	if r.Exchange(t.Context()) || r.Exchange(t.Context()) {
+		t.Error("a store that is away is reached")
+	}
+	if got := r.Trouble(); got.Failures != 2 || got.Problem == nil || strings.Count(r.log.String(), "the store cannot be read or written") != 1 {
+		t.Errorf("%+v\n%s", got, &r.log)
+	}
+	memory.Away(nil)
+	r.Exchange(t.Context())
+	other := newReplica(s)
+	if other.Exchange(t.Context()); r.Trouble().Problem != nil || !other.names["a"] {
+		t.Errorf("%+v; another process has %v", r.Trouble(), other.names)
+	}
+}
