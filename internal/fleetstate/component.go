@@ -1,6 +1,7 @@
 package fleetstate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -74,7 +75,9 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 	for without := range b.withoutTenant(c, g, component) {
 		r, faults := b.resolve(without.cluster, without.group, component, base, budget.NewAccount(c.Member.Name))
 		if len(faults) == 0 && r.Enabled == out.Enabled {
-			r.Quarantine = quarantineText(without.instead(problems[0]))
+			p := problems[0]
+			p.Pos.File = cmp.Or(without.file, p.Pos.File)
+			r.Quarantine = quarantineText(p)
 			return r, nil
 		}
 	}

@@ -30,5 +30,6 @@
 //  7. A draining member is served from the last snapshot before it drained, or the first one with
 //     it, without a `quarantine`. It takes all changes when it is active again, or retired.
 //  8. Hold serves members of a tenant from their last known good snapshots, as rule 5 does, because
-//     the guard refuses what the snapshot removes of them (G11). Each Build decides anew.
+//     the guard refuses what the snapshot removes of them (G11), or too many such snapshots are
+//     kept for the tenant (W2). Each Build decides anew.
 package fleetstate

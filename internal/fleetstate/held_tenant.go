@@ -1,6 +1,7 @@
 package fleetstate
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -8,14 +9,15 @@ import (
 )
 
 // Hold keeps members of a tenant on their last known good snapshots, because the snapshot would
-// remove more of the tenant than it may. It is the guard's decision (rule 8).
+// remove more of the tenant than it may, or keep more for it (rule 8).
 type Hold struct {
 	Hub    string `json:"hub"`
 	Tenant string `json:"tenant"`
 	// Members are the names of the tenant's members.
 	Members []string `json:"members"`
-	// Message says what would be removed, and why that needs an approval.
-	Message string `json:"message"`
+	// Message says what would be removed or kept, and why that is too much. Reason is its code.
+	Message string         `json:"message"`
+	Reason  problem.Reason `json:"reason,omitempty"`
 }
 
 // Equal reports whether two holds are the same.
@@ -76,12 +78,15 @@ func (p *history) held(attempt *Cluster, h Hold) *Cluster {
 	if last == nil || last.IsRetired() {
 		return nil
 	}
+	expected := "an approval, or what is removed back (docs/how-to/approve-a-removal.md)"
+	if h.Reason != "" {
+		expected = "the files of its members without errors"
+	}
 	c := *last
 	c.desired, c.LastKnownGood, c.isHeld = attempt, good, true
 	c.HubProblems = nil
 	c.Problems = attempt.Attribute([]problem.Problem{{
-		Reason: problem.RemovalRefused, Severity: problem.Error, Found: h.Message,
-		Expected: "an approval, or what is removed back (docs/how-to/approve-a-removal.md)",
+		Reason: cmp.Or(h.Reason, problem.RemovalRefused), Severity: problem.Error, Found: h.Message, Expected: expected,
 	}})
 	c.Quarantine = quarantineText(c.Problems[0])
 	return &c

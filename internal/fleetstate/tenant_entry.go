@@ -5,7 +5,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/tenancy"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -21,14 +20,6 @@ type withoutTenant struct {
 	group   *Group
 	// file is the tenant's that is left out, where a problem does not say it.
 	file string
-}
-
-// instead is a problem at the tenant's place.
-func (w withoutTenant) instead(p problem.Problem) problem.Problem {
-	if w.file != "" {
-		p.Pos.File = w.file
-	}
-	return p
 }
 
 // withoutTenant are ways to leave out a part of what a tenant's levels say: of a component's form,

@@ -52,12 +52,14 @@ func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate
 	return &candidate{state: st, snapshot: s, facts: known}, nil
 }
 
-// held is a state with the tenants held that the judge refuses (rule 11).
+// held is a state with the tenants held that the judge refuses, and those whose last known good
+// snapshots take too much (rules 11 and 13).
 func (r *Refresher) held(previous, desired *fleetstate.State) *fleetstate.State {
-	if r.o.Judge == nil {
-		return desired
+	holds := keptHolds(desired, r.o.MaxKept)
+	if r.o.Judge != nil {
+		holds = mergeHolds(holds, r.o.Judge.Holds(previous, desired))
 	}
-	return desired.Hold(previous, r.o.Judge.Holds(previous, desired))
+	return desired.Hold(previous, holds)
 }
 
 // unknownHub is the problem of a repository without any member of the hub: the name is misspelt, or

@@ -19,6 +19,8 @@ import (
 type checkpoint struct {
 	store    *state.Store
 	accepted *state.Document[accepted]
+	// serving shares its files with the snapshots that are read.
+	serving *snapshot.Snapshot
 	// damaged are the snapshots that could not be read: they are written anew if they are needed.
 	damaged map[string]bool
 }
@@ -75,6 +77,7 @@ func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, *keptMembers
 	if err != nil {
 		return nil, nil, err
 	}
+	c.serving = s
 	kept, err := c.keptMembers(ctx, *a)
 	if err != nil && !state.IsDamaged(err) {
 		return nil, nil, err
@@ -117,7 +120,7 @@ func (c *checkpoint) snapshot(ctx context.Context, revision string) (s *snapshot
 		err = &state.Damaged{Record: name, Why: "it is missing"}
 	}
 	if err == nil {
-		s, err = Unarchive(revision, data)
+		s, err = Unarchive(revision, data, c.serving)
 	}
 	if state.IsDamaged(err) {
 		c.damaged[name] = true
@@ -128,6 +131,7 @@ func (c *checkpoint) snapshot(ctx context.Context, revision string) (s *snapshot
 // write writes a snapshot and the last known good ones. If a replica has written the same snapshot
 // with others, it returns those instead.
 func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptMembers) (theirs *keptMembers, err error) {
+	c.serving = s
 	next := acceptedOf(s, kept)
 	err = state.Retry(func() error {
 		theirs = nil

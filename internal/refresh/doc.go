@@ -40,4 +40,7 @@
 //  12. A mount's commit is accepted upon a published state, and only if it brings no new error and
 //     holds no tenant. Otherwise the mount stays as it is (U2), and Status says since when. The
 //     saved snapshot holds the mounts' files.
+//  13. What last known good snapshots take has a budget in bytes, for each tenant and in whole
+//     (W2). Beyond it all members of such a tenant stay at theirs, so that no more are kept.
+//     Nothing is removed because of it, and it ends when enough files are fixed.
 package refresh

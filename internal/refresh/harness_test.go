@@ -89,15 +89,19 @@ func start(t *testing.T, f refresh.FactsProvider) *harness {
 	return startWith(t, f, nil)
 }
 
-func startWith(t *testing.T, f refresh.FactsProvider, s *state.Store) *harness {
+func startWith(t *testing.T, f refresh.FactsProvider, s *state.Store, options ...func(*refresh.Options)) *harness {
 	t.Helper()
 	source := fleettest.NewSource()
 	clock := time.Unix(1_700_000_000, 0)
 	var mu sync.Mutex
-	r, err := refresh.New(refresh.Options{
+	o := refresh.Options{
 		Source: source, Facts: f, Hub: "hub-1", Store: s, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { mu.Lock(); defer mu.Unlock(); clock = clock.Add(time.Second); return clock },
-	})
+	}
+	for _, set := range options {
+		set(&o)
+	}
+	r, err := refresh.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,9 @@ type Options struct {
 	Judge Judge
 	// Store keeps what a restart goes on from; without it, a restart accepts what the source has.
 	Store *state.Store
+	// MaxKept is what all last known good snapshots may take, in bytes; default 256 MiB, and at
+	// most a tenth of GOMEMLIMIT.
+	MaxKept int
 	// Patience is how long a source may be silent after the start before the state from before the
 	// restart is served; default 15 s.
 	Patience time.Duration
@@ -119,7 +122,7 @@ func New(o Options) (*Refresher, error) {
 	if o.Observe == nil {
 		o.Observe = func(Outcome) {}
 	}
-	o.Patience = cmp.Or(o.Patience, defaultPatience)
+	o.Patience, o.MaxKept = cmp.Or(o.Patience, defaultPatience), cmp.Or(o.MaxKept, keptBudget())
 	r := &Refresher{
 		o: o, trigger: trigger.New(), changed: make(chan struct{}),
 		status: Status{Source: o.Source.String(), Waiting: waitingForSource(o.Source)},

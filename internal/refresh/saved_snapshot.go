@@ -70,11 +70,15 @@ func Archive(s *snapshot.Snapshot) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Unarchive reads what Archive has written of a revision; anything else is damaged.
-func Unarchive(revision string, data []byte) (*snapshot.Snapshot, error) {
+// Unarchive reads what Archive has written of a revision; anything else is damaged. Files that the
+// other snapshots have, too, are the same in memory.
+func Unarchive(revision string, data []byte, others ...*snapshot.Snapshot) (*snapshot.Snapshot, error) {
 	files, about, err := readArchive(revision, data)
 	if err != nil {
 		return nil, &state.Damaged{Record: snapshotRecord(revision), Why: err.Error()}
+	}
+	for _, o := range others {
+		share(files, o)
 	}
 	if about[partsKey] == "" {
 		return snapshot.New(revision, files), nil
