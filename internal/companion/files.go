@@ -19,8 +19,17 @@ type ValuesFile struct {
 }
 
 // ValuesFiles finds the files of a folder that components may read by their names, whatever
-// catalogs have them. Values returns the path of a component's values file.
-func ValuesFiles(folder hierarchy.Folder, values func(component string) (string, error)) []ValuesFile {
+// catalogs have them. Values returns the path of a component's values file in a group, by a
+// template; with shared it depends on nothing else, and what is found is remembered.
+func ValuesFiles(folder hierarchy.Folder, template any, group string, shared bool, values func(component string) (string, error)) []ValuesFile {
+	if !shared {
+		return valuesFiles(folder, values)
+	}
+	found, _ := folder.Remember([2]any{template, group}, func() any { return valuesFiles(folder, values) }).([]ValuesFile)
+	return found
+}
+
+func valuesFiles(folder hierarchy.Folder, values func(component string) (string, error)) []ValuesFile {
 	paths := map[string]string{} // by component, "" where there is none
 	found := map[ValuesFile]bool{}
 	for file := range folder.Files() {

@@ -246,7 +246,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
 	var out []problem.Problem
-	used := map[string]bool{componentKey(FleetGroup, Registration): true}
+	used := map[string]bool{FleetGroup + "/" + Registration: true}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)
@@ -272,7 +272,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			}
 			r, problems := b.resolve(c, g, component, nil, c.account)
 			out = append(out, problems...)
-			used[componentKey(name, component)] = r.Enabled
+			used[name+"/"+component] = r.Enabled
 			if r.Enabled && g.InCatalog(component) {
 				out = append(out, c.Attribute(b.teams.Of(c.Member).Taken(r.Namespace, name, component))...)
 			}

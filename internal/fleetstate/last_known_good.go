@@ -26,7 +26,9 @@ func (st *State) LastKnownGood() LastKnownGood {
 			out[ID{x.member.Hub, x.member.Name}] = nil
 		}
 		for key, s := range x.cluster.spares {
-			out[componentID(x.cluster, key)] = s.resolver.Snapshot
+			if out[componentID(x.cluster, key)] = nil; s.resolver != nil {
+				out[componentID(x.cluster, key)] = s.resolver.Snapshot
+			}
 		}
 	}
 	return out

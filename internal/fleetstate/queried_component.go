@@ -11,18 +11,15 @@ import (
 )
 
 // A query's entry (`base`) may switch on a component that the layout's catalogs lack, or leave off.
-// A build reads the files of a tenant's folders for it, too. What is wrong with them is a problem
-// of no member until a query needs them: then that component of that member is served from the last
-// snapshot in which they were good (rule 5).
+// A build reads the files of a tenant's folders for it, too. A broken one is a problem of no member
+// until a query needs it: then that component of that member is served as it last was (rule 5).
 
-// spare is the last good cluster of a component whose files are broken, with its resolver.
+// spare is the last good cluster of a component whose files are broken, with its resolver; empty
+// for a member that has come with them.
 type spare struct {
 	cluster  *Cluster
 	resolver *Resolver
 }
-
-// componentKey names a component of a cluster.
-func componentKey(group, component string) string { return group + "/" + component }
 
 // readUnused reads the files of a tenant's folders that a query's entry alone has a cluster read.
 // Used are the components whose values have been read.
@@ -33,7 +30,7 @@ func (b *Resolver) readUnused(c *Cluster, used map[string]bool) {
 		seen := map[companion.ValuesFile]bool{}
 		for _, folder := range folders {
 			for _, file := range b.valuesFiles(c, g, folder) {
-				key := componentKey(name, file.Component)
+				key := name + "/" + file.Component
 				if seen[file] || used[key] && !file.OfCompanion || c.account.Exceeded() != nil {
 					continue
 				}
@@ -54,15 +51,9 @@ func (b *Resolver) readUnused(c *Cluster, used map[string]bool) {
 // valuesFiles are the files of a folder that components may read.
 func (b *Resolver) valuesFiles(c *Cluster, g *Group, folder hierarchy.Folder) []companion.ValuesFile {
 	t := b.Fleet.Layout.Values
-	find := func() any {
-		return companion.ValuesFiles(folder, func(component string) (string, error) {
-			return t.Path(c.templateFacts.With(g.Name, component, g.Root), "", b.mapped.Folder(g.Name, component))
-		})
-	}
-	if !t.Shared || t.ReadsFolder {
-		return find().([]companion.ValuesFile) //nolint:forcetypeassert // its own
-	}
-	return folder.Remember([2]any{t, g.Name}, find).([]companion.ValuesFile) //nolint:forcetypeassert // its own
+	return companion.ValuesFiles(folder, t, g.Name, t.Shared && !t.ReadsFolder, func(component string) (string, error) {
+		return t.Path(c.templateFacts.With(g.Name, component, g.Root), "", b.mapped.Folder(g.Name, component))
+	})
 }
 
 // spares are the last good clusters of a cluster's broken components.
@@ -71,23 +62,26 @@ func (p *history) spares(c *Cluster) map[string]spare {
 	old := p.previous(ID{c.Member.Hub, c.Member.Name})
 	for key := range c.faulty {
 		s := spare{resolver: p.lastKnownGood[componentID(c, key)]}
+		isNew := old == nil && p.before != nil || p.neverGood[componentID(c, key)]
 		switch {
 		case old != nil && !old.faulty[key] && (old.LastKnownGood != nil || len(old.Errors()) == 0):
 			s = spare{old, p.before.ResolverOf(old)}
 		case old != nil:
-			s = old.spares[key]
+			s, isNew = old.spares[key]
+			isNew = isNew || old.IsNewcomer
 		case s.resolver != nil:
 			if m := s.resolver.Fleet.Member(c.Member.Hub, c.Member.Name); m != nil {
 				s.cluster = s.resolver.NewCluster(m, nil, p.st.facts)
 			}
 		}
-		if s.cluster == nil {
-			continue
+		if s.cluster != nil {
+			if f, registered := p.st.facts.Of(c.Member.Name); s.cluster.Registered != registered || !s.cluster.Facts.Equal(f) {
+				s.cluster = s.resolver.NewCluster(s.cluster.Member, nil, p.st.facts)
+			}
+			out[key] = s
+		} else if isNew {
+			out[key] = spare{}
 		}
-		if f, registered := p.st.facts.Of(c.Member.Name); s.cluster.Registered != registered || !s.cluster.Facts.Equal(f) {
-			s.cluster = s.resolver.NewCluster(s.cluster.Member, nil, p.st.facts)
-		}
-		out[key] = s
 	}
 	return out
 }
@@ -99,7 +93,7 @@ func componentID(c *Cluster, key string) ID {
 
 // resolveSpare resolves a component by its last good cluster; false where there is none.
 func (c *Cluster) resolveSpare(g *Group, component string, resolve func(*Resolver, *Cluster, *Group) (Component, []problem.Problem)) (Component, bool) {
-	s := c.spares[componentKey(g.Name, component)]
+	s := c.spares[g.Name+"/"+component]
 	if s.cluster == nil || s.cluster.Groups[g.Name] == nil || len(s.cluster.Broken) > 0 {
 		return Component{}, false
 	}
@@ -107,9 +101,13 @@ func (c *Cluster) resolveSpare(g *Group, component string, resolve func(*Resolve
 	return r, len(problems) == 0
 }
 
-// IsUnused reports whether a component that cannot be resolved has no Application, and its tenant's
-// files are why: it may be left out of a response.
+// IsUnused reports whether a component that cannot be resolved has no Application, or came with its
+// member, and its tenant's files are why: it may be left out of a response.
 func (st *State) IsUnused(c *Cluster, group, component string) bool {
-	_, deployed := st.facts.Application(catalog.ApplicationName(component, c.Member.Name))
-	return !deployed && st.KnowsApplications() && c.faulty[componentKey(group, component)]
+	key := group + "/" + component
+	if _, deployed := st.facts.Application(catalog.ApplicationName(component, c.Member.Name)); st.KnowsApplications() {
+		return !deployed && c.faulty[key]
+	}
+	s, known := c.spares[key]
+	return known && s.cluster == nil
 }

@@ -82,6 +82,7 @@ func queriesOf(st *fleetstate.State) (q queries) {
 					{Component: "own"},
 					{Component: "dns", Base: base},
 					{Component: "new", Base: base},
+					{Component: "web", Base: base},
 					{Release: "canary"},
 					{Selector: map[string]any{"matchLabels": map[string]any{"tenant": tenanttest.Blue}}},
 				} {
@@ -164,8 +165,6 @@ const (
 	onHub = "on the hub: "
 	// atLeast is what may be more, never less and never other.
 	atLeast = "at least "
-	// refused is a response that may be refused (isOfBase).
-	refused = "refused "
 )
 
 func describe(q query.Query) string {
@@ -175,10 +174,6 @@ func describe(q query.Query) string {
 func (r reach) parameters(st *fleetstate.State, q queries) error {
 	for _, query := range q.always {
 		b, err := response.Bytes(st, query)
-		if isOfBase(query, err) {
-			r[refused+describe(query)] = ""
-			continue
-		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", describe(query), err)
 		}
@@ -189,19 +184,9 @@ func (r reach) parameters(st *fleetstate.State, q queries) error {
 	return nil
 }
 
-// isOfBase reports the limit that design record 0018 names: a query's own entry (base) that does
-// not fit what a tenant's level says of the component is found at the query alone, and refuses it.
-func isOfBase(q query.Query, err error) bool {
-	return err != nil && q.Base != nil && strings.Contains(err.Error(), "/tenants/"+tenanttest.Red+"/")
-}
-
 func (r reach) inputs(st *fleetstate.State, q queries) error {
 	for _, query := range q.inputs {
 		res, err := response.Inputs(st, query)
-		if isOfBase(query, err) {
-			r[refused+describe(query)] = ""
-			continue
-		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", describe(query), err)
 		}
@@ -445,15 +430,12 @@ func (r reach) pages(st *fleetstate.State, _ queries) error {
 // differences are what a commit changed that it must not: what is gone, other, or new.
 func (r reach) differences(before reach) (out []string) {
 	for _, what := range slices.Sorted(maps.Keys(before)) {
-		if _, is := r[refused+strings.TrimPrefix(what, inputs)]; is {
-			continue
-		}
 		if now, is := r[what]; now != before[what] && (is || !strings.HasPrefix(what, onHub)) {
 			out = append(out, fmt.Sprintf("%s:\n%s", what, cmp.Diff(before[what], now)))
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(r)) {
-		if _, was := before[what]; !was && !strings.HasPrefix(what, atLeast) && !strings.HasPrefix(what, refused) {
+		if _, was := before[what]; !was && !strings.HasPrefix(what, atLeast) {
 			out = append(out, fmt.Sprintf("%s is new: %s", what, r[what]))
 		}
 	}
