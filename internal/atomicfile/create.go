@@ -1,7 +1,6 @@
 package atomicfile
 
 import (
-	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -64,37 +63,6 @@ func Export(name string, data []byte) error {
 
 // ErrChanged means that a file is no longer what its writer has read.
 var ErrChanged = errors.New("somebody else has changed it meanwhile")
-
-// Change replaces a file below dir, all of it or nothing, unless it is no longer what it was.
-// Change writes nothing outside of dir, whatever symbolic links there are (rule H8).
-func Change(dir, name string, was, is []byte) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", name, err)
-		}
-	}()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	temporary := path.Join(path.Dir(name), ".argosy-"+rand.Text())
-	if err := writeSynced(root, temporary, is); err != nil {
-		_ = root.Remove(temporary)
-		return err
-	}
-	now, err := root.ReadFile(name)
-	if err == nil && !bytes.Equal(now, was) {
-		err = ErrChanged
-	}
-	if err == nil {
-		err = root.Rename(temporary, name)
-	}
-	if err != nil {
-		_ = root.Remove(temporary)
-	}
-	return err
-}
 
 // makeFolders makes a folder and its parents and returns those that it made.
 func makeFolders(root *os.Root, dir string) (made []string, err error) {

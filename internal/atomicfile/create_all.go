@@ -1,6 +1,8 @@
 package atomicfile
 
 import (
+	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,13 +17,23 @@ import (
 // allName begins the names of the work folders of CreateAll.
 const allName = "files"
 
-// CreateAll writes several files below dir, all of them or none. None of them may exist: the error
-// names the files that exist and wraps fs.ErrExist. It writes nothing outside of dir, whatever
+// Replacement is a file that gets another content, unless it is no longer what it was.
+type Replacement struct {
+	Name    string
+	Was, Is []byte
+}
+
+// CreateAll is WriteAll for new files alone.
+func CreateAll(dir string, files map[string][]byte) error { return WriteAll(dir, files, nil) }
+
+// WriteAll writes new files below dir and then replaces others, all of them or none. None of the
+// new files may exist: the error names the files that exist and wraps fs.ErrExist. It wraps
+// ErrChanged if a file is no longer what it was. WriteAll writes nothing outside of dir, whatever
 // symbolic links there are (rule H8).
 //
 // It fills a work folder in dir and then gives the files their names, one after the other. What a
-// killed process has done of that, the next CreateAll or RemoveUnfinished in dir undoes.
-func CreateAll(dir string, files map[string][]byte) (err error) {
+// killed process has done of that, the next WriteAll or RemoveUnfinished in dir undoes.
+func WriteAll(dir string, files map[string][]byte, replacements []Replacement) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("write below %s: %w", dir, err)
@@ -50,8 +62,20 @@ func CreateAll(dir string, files map[string][]byte) (err error) {
 		return err
 	}
 	defer w.lock.Close()
-	if err = fill(w.fresh(), files); err == nil {
+	all := maps.Clone(files)
+	if all == nil {
+		all = map[string][]byte{}
+	}
+	for _, r := range replacements {
+		all[r.Name] = r.Is
+	}
+	if err = fill(w.fresh(), all); err == nil {
 		err = w.link(root, names)
+	}
+	for _, r := range replacements {
+		if err == nil {
+			err = w.exchange(root, r)
+		}
 	}
 	if err == nil {
 		err = os.Rename(w.fresh(), w.old()) // from here on it is finished
@@ -73,7 +97,42 @@ func (w *workFolder) link(root *os.Root, names []string) error {
 	return nil
 }
 
-// RemoveUnfinished undoes what killed processes have begun to write with CreateAll.
+// exchange gives a file of the work folder the name of another, which the work folder keeps.
+func (w *workFolder) exchange(root *os.Root, r Replacement) error {
+	work := filepath.Base(w.path)
+	now, err := root.ReadFile(r.Name)
+	if err == nil && !bytes.Equal(now, r.Was) {
+		err = ErrChanged
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Name, err)
+	}
+	if _, err := makeFolders(root, path.Join(work, was, path.Dir(r.Name))); err != nil {
+		return err
+	}
+	if err := root.Link(r.Name, path.Join(work, was, r.Name)); err != nil {
+		return err
+	}
+	return rename(root, path.Join(work, "new", r.Name), r.Name)
+}
+
+// was is the folder of a work folder with the files that get another content.
+const was = "was"
+
+// rename gives a file a second name, in one step and whatever has that name. The first one stays.
+func rename(root *os.Root, from, to string) error {
+	temporary := path.Join(path.Dir(to), ".argosy-"+rand.Text())
+	if err := root.Link(from, temporary); err != nil {
+		return err
+	}
+	if err := root.Rename(temporary, to); err != nil {
+		_ = root.Remove(temporary)
+		return err
+	}
+	return nil
+}
+
+// RemoveUnfinished undoes what killed processes have begun to write with WriteAll.
 func RemoveUnfinished(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -86,8 +145,8 @@ func RemoveUnfinished(dir string) error {
 	})
 }
 
-// undo removes the work folder, and unless all files have their names, the files with names and the
-// folders that were made for them.
+// undo removes the work folder. Unless all files have their names, it gives the names back to the
+// files that had them, and removes the new files and the folders that were made for them.
 func (w *workFolder) undo(root *os.Root) error {
 	folders := map[string]bool{}
 	err := filepath.WalkDir(w.fresh(), func(staged string, d fs.DirEntry, err error) error {
@@ -107,6 +166,10 @@ func (w *workFolder) undo(root *os.Root) error {
 			return err
 		}
 		if there, err := root.Lstat(name); err == nil && os.SameFile(mine, there) {
+			kept := path.Join(filepath.Base(w.path), was, filepath.ToSlash(name))
+			if _, err := root.Lstat(kept); err == nil {
+				return rename(root, kept, name)
+			}
 			return root.Remove(name)
 		}
 		return nil

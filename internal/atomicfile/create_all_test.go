@@ -146,3 +146,68 @@ func TestRemoveUnfinishedLeavesAWriterAlone(t *testing.T) {
 		t.Errorf("%v: %s", err, tree(t, dir))
 	}
 }
+
+// A process that is killed between two of its files leaves a part, whether they are new or replaced;
+// the next one gives each file its content back. One that is killed at its very end has written all.
+func TestWriteAllUndoesWhatAKilledOneLeft(t *testing.T) {
+	replacements := []Replacement{{"a.yaml", []byte("1"), []byte("one")}, {"b/c/d.yaml", []byte("2"), []byte("two")}}
+	files := map[string][]byte{"b/new.yaml": []byte("new"), "z/new.yaml": []byte("new")}
+	all := map[string][]byte{"a.yaml": []byte("one"), "b/c/d.yaml": []byte("two"), "b/new.yaml": []byte("new"), "z/new.yaml": []byte("new")}
+	const done = "a.yaml=one b/ b/c/ b/c/d.yaml=two b/e.yaml=3 b/new.yaml=new z/ z/new.yaml=new"
+	for after := range 6 {
+		dir := t.TempDir()
+		if err := CreateAll(dir, three); err != nil {
+			t.Fatal(err)
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := newWorkFolder(filepath.Join(dir, allName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := []func() error{
+			func() error { return w.link(root, []string{"b/new.yaml"}) },
+			func() error { return w.link(root, []string{"z/new.yaml"}) },
+			func() error { return w.exchange(root, replacements[0]) },
+			func() error { return w.exchange(root, replacements[1]) },
+			func() error { return os.Rename(w.fresh(), w.old()) },
+		}
+		err = fill(w.fresh(), all)
+		for _, step := range steps[:after] {
+			err = errors.Join(err, step())
+		}
+		if err := errors.Join(err, w.lock.Close(), root.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if is := tree(t, dir); after == 3 && !strings.Contains(is, " a.yaml=one") {
+			t.Fatal("the test kills too early: " + is)
+		}
+		want := threeThere
+		if after == len(steps) {
+			want = done
+		}
+		if err := RemoveUnfinished(dir); err != nil || tree(t, dir) != want {
+			t.Errorf("killed after %d: %v, %s", after, err, tree(t, dir))
+		}
+		if after == len(steps) {
+			continue
+		}
+		if err := WriteAll(dir, files, replacements); err != nil || tree(t, dir) != done {
+			t.Errorf("again after %d: %v, %s", after, err, tree(t, dir))
+		}
+	}
+}
+
+// Nobody's change is overwritten, and then nothing at all is written.
+func TestWriteAllKeepsWhatSomebodyElseChanged(t *testing.T) {
+	dir := t.TempDir()
+	if err := CreateAll(dir, three); err != nil {
+		t.Fatal(err)
+	}
+	err := WriteAll(dir, map[string][]byte{"new.yaml": nil}, []Replacement{{"a.yaml", []byte("1"), []byte("one")}, {"b/e.yaml", []byte("mine"), []byte("x")}})
+	if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "b/e.yaml") || tree(t, dir) != threeThere {
+		t.Errorf("%v, %s", err, tree(t, dir))
+	}
+}

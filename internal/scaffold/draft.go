@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -57,8 +55,12 @@ type Draft struct {
 // Change is a file of the repository with its content before and after.
 type Change struct{ Path, Was, Is string }
 
-// read is the fleet as it is, which may be empty, and its layout.
+// read is the fleet as it is, which may be empty, and its layout. It first undoes what a killed
+// process has begun to write.
 func (r Repository) read(ctx context.Context) (*snapshot.Snapshot, *fleet.Layout, error) {
+	if err := atomicfile.RemoveUnfinished(r.Folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
 	src, err := dir.New(r.Folder, source.Limits{})
 	if err != nil {
 		return nil, nil, err
@@ -172,13 +174,11 @@ func (d *Draft) Write() error {
 	for path, text := range d.Files {
 		files[path] = []byte(text)
 	}
-	var err error
-	if len(files) > 0 {
-		err = atomicfile.CreateAll(d.folder, files)
+	var replacements []atomicfile.Replacement
+	for _, c := range d.Changes {
+		replacements = append(replacements, atomicfile.Replacement{Name: c.Path, Was: []byte(c.Was), Is: []byte(c.Is)})
 	}
-	if err == nil {
-		err = d.change()
-	}
+	err := atomicfile.WriteAll(d.folder, files, replacements)
 	var taken []string
 	for _, path := range d.paths() {
 		if errors.Is(err, fs.ErrExist) && strings.Contains(err.Error(), path) {
@@ -190,25 +190,6 @@ func (d *Draft) Write() error {
 		return errExists(taken...)
 	case err != nil:
 		return failure.Usage([]string{nothingWritten}, "%w", err)
-	}
-	return nil
-}
-
-// change writes the changes one after the other. What fails takes back what was before it, and the
-// new files, so that nothing partial is left.
-func (d *Draft) change() error {
-	for i, c := range d.Changes {
-		err := atomicfile.Change(d.folder, c.Path, []byte(c.Was), []byte(c.Is))
-		if err == nil {
-			continue
-		}
-		for _, done := range d.Changes[:i] {
-			err = errors.Join(err, atomicfile.Change(d.folder, done.Path, []byte(done.Is), []byte(done.Was)))
-		}
-		for _, path := range d.paths() {
-			err = errors.Join(err, os.Remove(filepath.Join(d.folder, path)))
-		}
-		return err
 	}
 	return nil
 }

@@ -141,8 +141,8 @@ func (m *Move) complete(on []string) error {
 	return nil
 }
 
-// draft are the changes. The cluster that gets the application comes first: what is interrupted
-// leaves it on both.
+// draft are the changes. The cluster that gets the application comes first: until the next command
+// undoes what a killed one has begun, both have it.
 func (m Move) draft(st *fleetstate.State, layout *fleet.Layout, owner string, on []string) (*Draft, error) {
 	d := &Draft{Files: map[string]string{}}
 	if m.To != "" {
