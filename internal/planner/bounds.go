@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/mount"
@@ -80,17 +81,33 @@ func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planrep
 	return out, nil
 }
 
-// allows reports whether an Application is the team's, at each revision that has its component.
+// allows reports whether an Application is the team's, or the ApplicationSets of its group change
+// for applications of the team alone: they have an application from when a cluster first enables it.
 func (b Bounds) allows(a plan.Application, base, head *fleetstate.State) bool {
-	if b.OnlyTeam == "" {
+	switch {
+	case b.OnlyTeam == "":
 		return true
-	}
-	if a.View != query.Components || a.Group != mount.Group {
+	case a.Group != mount.Group:
+		return false
+	case a.View == query.Components:
+		return b.owns(a.Component, base, head)
+	case a.View != query.Releases || a.Action != plan.Change || len(a.Differences) == 0:
 		return false
 	}
+	return !slices.ContainsFunc(a.Differences, func(d plan.Difference) bool {
+		app, is := strings.CutPrefix(d.Name, catalog.ComponentsKey+".")
+		return d.Kind != plan.Setting || !is || !isSwitch(d.Old) || !isSwitch(d.New) || !b.owns(app, base, head)
+	})
+}
+
+// isSwitch reports whether a side of a difference says that an application is enabled, or nothing.
+func isSwitch(s *plan.Side) bool { return s == nil || s.Value == catalog.KeyEnabled }
+
+// owns reports whether a component is the team's, at each revision that has it.
+func (b Bounds) owns(component string, base, head *fleetstate.State) bool {
 	found := false
 	for _, st := range []*fleetstate.State{base, head} {
-		switch owner := mount.OwnerOf(st.Resolver().Catalogs[mount.Group], a.Component); {
+		switch owner := mount.OwnerOf(st.Resolver().Catalogs[mount.Group], component); {
 		case owner == "":
 		case owner != b.OnlyTeam:
 			return false
