@@ -11,6 +11,14 @@ import (
 //go:embed fleet-secret/tenant.schema.json
 var FleetSecretTenantSchema []byte
 
+// FleetPoliciesValues are the values of charts/fleet-policies, FleetPoliciesPresets its presets.
+var (
+	//go:embed fleet-policies/values.yaml
+	FleetPoliciesValues []byte
+	//go:embed fleet-policies/presets.yaml
+	FleetPoliciesPresets []byte
+)
+
 //go:embed hub/Chart.yaml
 var hubChart []byte
 

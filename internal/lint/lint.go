@@ -47,6 +47,7 @@ func Run(st *fleetstate.State) []problem.Problem {
 	l.teams()
 	l.rollouts()
 	l.apps()
+	l.secretPolicies()
 	l.tenants()
 	l.deployment()
 	l.problems = append(l.problems, st.TenantProblems()...)

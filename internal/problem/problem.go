@@ -123,6 +123,7 @@ const (
 	RemovalRefused     Reason = "removal-refused"
 	ReservedLabel      Reason = "reserved-label"
 	ReservedName       Reason = "reserved-name"
+	SecretPolicy       Reason = "secret-policy"
 	TemplateFailed     Reason = "template-failed"
 	TenantBudget       Reason = "tenant-budget"
 	TypeConflict       Reason = "type-conflict"

@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"lifecycle"},
 	{"paramset"},
 	{"response"},
-	{"explain", "flux", "inventory", "order", "secretscan"},
+	{"explain", "flux", "inventory", "order", "secretpolicy", "secretscan"},
 	{"expand", "factsfile", "lint"},
 	{"plan", "scaffold", "verify"},
 	{"access", "adopt", "appsets", "externalsecrets", "guard", "ociregistry", "refresh"},
@@ -35,7 +35,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "rollout", "companion", "team", "tenancy", "mount", "fleetstate", "query", "registration", "released", "lifecycle", "paramset", "response", "secretscan", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "rollout", "companion", "team", "tenancy", "mount", "fleetstate", "query", "registration", "released", "lifecycle", "paramset", "response", "secretscan", "secretpolicy", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.

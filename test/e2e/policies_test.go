@@ -100,21 +100,115 @@ func (p *policies) hold(t *testing.T) {
 	t.Run("external", p.external)
 	t.Run("update", p.update)
 	t.Run("elsewhere", p.elsewhere)
+	for name, preset := range presets {
+		t.Run(name, func(t *testing.T) { p.preset(t, name, preset) })
+	}
 	t.Run("warn", p.warn)
 }
 
 // allowed are the values by which both engines are tried.
 var allowed = []string{"--set", "clusterSecrets.inCluster=in-cluster", "--set", "repositories.hosts={git.example,git.example:8443}", "--set", "externalSecrets.targets={shared}"}
 
+// presets are those of the chart, with what shows that one is in force, and what each admits.
+var presets = map[string]struct {
+	values []string
+	probe  policyCase // refused by the preset alone
+	cases  []policyCase
+}{
+	"no-bearer-token": {
+		[]string{"clusterSecrets.forbidden={keyData}"}, policyCase{config: strings.TrimSuffix(role, "}") + `,"username":"u"}`, refused: fmt.Sprintf(longLife, "username")},
+		[]policyCase{
+			{config: role},
+			{config: strings.TrimSuffix(role, "}") + `,"bearerToken":"t"}`, refused: fmt.Sprintf(longLife, "bearerToken")},
+		},
+	},
+	"ssh-only": {
+		nil, policyCase{data: at("https://git.example/x", "sshPrivateKey", "k"), refused: "the preset ssh-only allows addresses that begin with ssh:// or git@ alone"},
+		[]policyCase{
+			{data: at("git@git.example:x/y.git", "sshPrivateKey", "k")},
+			{data: at("ssh://git@git.example/x", "sshPrivateKey", "k")},
+			{data: at("git@git.example:x/y.git", "password", "t"), refused: "the preset ssh-only allows sshPrivateKey alone"},
+			{data: at("git@git.example:x/y.git", "githubAppPrivateKey", "k"), refused: "the preset ssh-only allows sshPrivateKey alone"},
+		},
+	},
+	"github-app-only": {
+		nil, policyCase{data: at("https://git.example/x", "sshPrivateKey", "k"), refused: "the preset github-app-only allows githubAppPrivateKey alone"},
+		[]policyCase{
+			{data: at("https://git.example/x", "githubAppPrivateKey", "k", "githubAppID", "1")},
+			{data: at("https://git.example/x", "password", "t"), refused: "the preset github-app-only allows githubAppPrivateKey alone"},
+			{data: at("git@git.example:x", "githubAppPrivateKey", "k"), refused: "the preset github-app-only allows addresses that begin with https:// alone"},
+		},
+	},
+	"fleet-hosts": {
+		[]string{"repositories.hosts=null", "fleet.repositories={https://fleet.example/platform/fleet,git@code.example:a/b}"},
+		policyCase{data: at("https://git.example/x", "password", "t"), refused: "url is at none of the allowed hosts"},
+		[]policyCase{
+			{data: at("https://fleet.example/other", "password", "t")},
+			{data: at("git@code.example:c/d", "sshPrivateKey", "k")},
+			{data: at("https://fleet.example.evil/x", "password", "t"), refused: "url is at none of the allowed hosts"},
+		},
+	},
+	"one-region": {
+		[]string{"repositories.hosts=null", "fleet.region=eu-west-1"},
+		policyCase{data: at("https://git.example/x", "password", "t"), refused: "url is at none of the allowed hosts"},
+		[]policyCase{
+			{data: at("https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/x", "password", "t")},
+			{data: at("oci://123456789012.dkr.ecr.eu-west-1.amazonaws.com/x", "type", "helm", "password", "t")},
+			{data: at("https://git-codecommit.us-east-1.amazonaws.com/v1/repos/x", "password", "t"), refused: "url is at none of the allowed hosts"},
+			{data: at("oci://evil.ex:1/ab.dkr.ecr.eu-west-1.amazonaws.com/x", "type", "helm", "password", "t"), refused: "url is at none of the allowed hosts"},
+		},
+	},
+}
+
+// policyCase is a cluster's Secret, or a repository's, and why it is refused.
+type policyCase struct {
+	config  string
+	data    map[string]string
+	refused string
+}
+
+func (p *policies) try(t *testing.T, c policyCase) error {
+	t.Helper()
+	if c.config != "" {
+		return p.create(t, fleetWriter, secret("preset", "cluster", c.config))
+	}
+	return p.create(t, fleetWriter, repositorySecret("repository", c.data))
+}
+
+// preset: the policies of a preset refuse what it is there to refuse, and admit the rest.
+func (p *policies) preset(t *testing.T, name string, preset struct {
+	values []string
+	probe  policyCase
+	cases  []policyCase
+},
+) {
+	values := []string{"--set", "presets={" + name + "}"}
+	for _, v := range preset.values {
+		values = append(values, "--set", v)
+	}
+	p.apply(t, "Deny", values...)
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		last = p.try(t, preset.probe)
+		return denied(last) && strings.Contains(last.Error(), preset.probe.refused), nil
+	})
+	if err != nil {
+		t.Fatalf("the preset is not in force: %v", last)
+	}
+	for _, c := range preset.cases {
+		p.expect(t, fmt.Sprint(c.config, c.data), p.try(t, c), c.refused)
+	}
+}
+
 // apply installs the chart.
-func (p *policies) apply(t *testing.T, action string) {
+func (p *policies) apply(t *testing.T, action string, more ...string) {
 	t.Helper()
 	version, err := p.Client.Typed.Discovery().ServerVersion()
 	must(t, err)
 	chart, err := filepath.Abs(filepath.Join("..", "..", "charts", "fleet-policies"))
 	must(t, err)
 	arguments := []string{"template", "fleet-policies", chart, "--set", "engine=" + p.engine, "--set", "validationActions={" + action + "}", "--kube-version", version.GitVersion}
-	helm := exec.CommandContext(t.Context(), p.Binaries.Path("helm"), append(arguments, allowed...)...)
+	helm := exec.CommandContext(t.Context(), p.Binaries.Path("helm"), slices.Concat(arguments, allowed, more)...)
 	helm.Stderr = os.Stderr
 	manifests, err := helm.Output()
 	must(t, err)

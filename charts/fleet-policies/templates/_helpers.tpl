@@ -76,6 +76,52 @@ the highest bit. */}}
 {{- substr 0 $whole $encoded | replace "+" "[+]" }}{{ $class -}}
 {{- end -}}
 
+{{/* Twelve digits in base64, where a group of four characters begins. */}}
+{{- define "fleet-policies.account" -}}
+(([MN][DTjz]|O[DT])[AEIMQUYcgk][w-z0-5]){4}
+{{- end -}}
+
+{{/* What the presets add, as JSON: hosts and addresses that are allowed (restricted: those alone), keys of config that are forbidden,
+and demands on repositories with the preset's name. */}}
+{{- define "fleet-policies.effective" -}}
+{{- $all := .Files.Get "presets.yaml" | fromYaml -}}
+{{- $hosts := .Values.repositories.hosts | default list -}}
+{{- $addresses := .Values.repositories.addresses | default list -}}
+{{- $forbidden := .Values.clusterSecrets.forbidden | default list -}}
+{{- $restricted := gt (add (len $hosts) (len $addresses)) 0 -}}
+{{- $demands := list -}}
+{{- $region := "" -}}
+{{- range $name := .Values.presets | default list -}}
+{{- $preset := get $all $name -}}
+{{- $forbidden = concat $forbidden ($preset.forbidden | default list) -}}
+{{- if $preset.hosts -}}
+{{- $restricted = true -}}
+{{- range $.Values.fleet.repositories }}{{ if . }}{{ $hosts = append $hosts (regexReplaceAll "^(?:[a-z+]+://)?(?:[^/@]*@)?([a-z0-9][-a-z0-9.]*(?::[0-9]+)?)(?:[/:].*)?$" . "${1}") }}{{ end }}{{ end -}}
+{{- end -}}
+{{- if $preset.addresses -}}
+{{- $region = $.Values.fleet.region | required "fleet.region is required by the preset one-region" -}}
+{{- $restricted = true -}}
+{{- range $preset.addresses }}{{ $addresses = append $addresses (replace "{region}" $region .) }}{{ end -}}
+{{- end -}}
+{{- if $preset.credentials }}{{ $demands = append $demands (dict "preset" $name "credentials" $preset.credentials "beginnings" $preset.beginnings) }}{{ end -}}
+{{- end -}}
+{{- range ternary (concat $hosts $addresses) list (ne $region "") -}}
+{{- if and (contains ".amazonaws.com" .) (not (contains (printf ".%s.amazonaws.com" $region) .)) -}}
+{{- fail (printf "%s is a host of AWS in another region than fleet.region %s, which the preset one-region allows" . $region) -}}
+{{- end -}}
+{{- end -}}
+{{- dict "hosts" (uniq $hosts) "addresses" (uniq $addresses) "restricted" $restricted "forbidden" (uniq $forbidden) "demands" $demands | toJson -}}
+{{- end -}}
+
+{{/* Credentials that are not in a list, as JSON. */}}
+{{- define "fleet-policies.otherCredentials" -}}
+{{- $others := list -}}
+{{- range list "password" "bearerToken" "sshPrivateKey" "tlsClientCertKey" "githubAppPrivateKey" "gcpServiceAccountKey" "useAzureWorkloadIdentity" -}}
+{{- if not (has . $) }}{{ $others = append $others . }}{{ end -}}
+{{- end -}}
+{{- toJson $others -}}
+{{- end -}}
+
 {{/* The addresses below the allowed hosts, and those that are allowed as they are, as one regular expression. */}}
 {{- define "fleet-policies.addresses" -}}
 {{- $out := list -}}
@@ -87,6 +133,12 @@ the highest bit. */}}
 {{- end -}}
 {{- range $forms }}{{ $out = append $out (include "fleet-policies.beginning" .) }}{{ end -}}
 {{- end -}}
-{{- range .addresses }}{{ $out = append $out (include "fleet-policies.beginning" .) }}{{ end -}}
+{{- range .addresses -}}
+{{- if contains "{account}" . -}}
+{{- $parts := splitList "{account}" . -}}
+{{- $out = append $out (printf "%s%s%s" (b64enc (first $parts)) (include "fleet-policies.account" $) (include "fleet-policies.beginning" (last $parts))) -}}
+{{- else }}{{ $out = append $out (include "fleet-policies.beginning" .) }}{{ end -}}
+{{- end -}}
+{{- if not $out }}{{ $out = list "[^A-Za-z0-9+/=]" }}{{ end -}}
 ^({{ join "|" $out }})
 {{- end -}}

@@ -1,6 +1,7 @@
 {{/* What the policies say, by name, once for all engines: the objects and operations that each looks at (kinds by resource; those of
 Secrets where it names none), on which objects (conditions) and what has to hold (validations). */}}
 {{- define "fleet-policies.policies" -}}
+{{- $effective := include "fleet-policies.effective" . | fromJson -}}
 fleet-writers:
   title: Who writes the Secrets that Argo CD deploys with
   operations: [CREATE, UPDATE, DELETE]
@@ -63,7 +64,7 @@ fleet-cluster-secrets:
     - expression: >-
         {{ join " || " $any }}
       message: {{ printf "config has none of %s: give the cluster a role to assume, in the secret of the store" (join ", " .Values.clusterSecrets.authentication) | quote }}
-    {{- range .Values.clusterSecrets.forbidden }}
+    {{- range $effective.forbidden }}
     - expression: >-
         !{{ include "fleet-policies.holds" . }}
       message: {{ printf "config has %s, a credential that does not expire: use a role (%s) instead" . (join " or " $.Values.clusterSecrets.authentication) | quote }}
@@ -94,13 +95,13 @@ fleet-repository-secrets:
       expression: "'githubAppEnterpriseBaseUrl' in variables.keys ? string(object.data.githubAppEnterpriseBaseUrl) : ''"
   validations:
     {{- with .Values.repositories }}
-    {{- $allowed := concat (default list .hosts) (default list .addresses) }}
-    {{- if $allowed }}
+    {{- $allowed := concat $effective.hosts $effective.addresses | default (list "none") }}
+    {{- if $effective.restricted }}
     - expression: >-
-        variables.url.matches('{{ include "fleet-policies.addresses" (dict "hosts" .hosts "addresses" .addresses "web" false) }}')
+        variables.url.matches('{{ include "fleet-policies.addresses" (dict "hosts" $effective.hosts "addresses" $effective.addresses "web" false) }}')
       message: {{ printf "url is at none of the allowed hosts, or not written as https://HOST/..., ssh://git@HOST/... or git@HOST:...: use %s" (join ", " $allowed) | quote }}
     - expression: >-
-        variables.app == '' || variables.app.matches('{{ include "fleet-policies.addresses" (dict "hosts" .hosts "addresses" .addresses "web" true) }}')
+        variables.app == '' || variables.app.matches('{{ include "fleet-policies.addresses" (dict "hosts" $effective.hosts "addresses" $effective.addresses "web" true) }}')
       message: {{ printf "githubAppEnterpriseBaseUrl, which is sent what the App signs, is at none of the allowed hosts: use https:// and %s" (join ", " $allowed) | quote }}
     {{- end }}
     {{- $types := list "" }}
@@ -108,13 +109,19 @@ fleet-repository-secrets:
     - expression: >-
         variables.type in {{ toJson $types }}
       message: {{ printf "the fleet has no repositories of this type: use %s" (join ", " .types) | quote }}
-    {{- $others := list }}
-    {{- range list "password" "bearerToken" "sshPrivateKey" "tlsClientCertKey" "githubAppPrivateKey" "gcpServiceAccountKey" "useAzureWorkloadIdentity" }}
-    {{- if not (has . $.Values.repositories.credentials) }}{{ $others = append $others . }}{{ end }}
-    {{- end }}
     - expression: >-
-        !variables.keys.exists(k, k in {{ toJson $others }})
+        !variables.keys.exists(k, k in {{ include "fleet-policies.otherCredentials" .credentials }})
       message: {{ printf "the fleet has no credentials of this kind: use %s" (join ", " .credentials | default "none") | quote }}
+    {{- range $effective.demands }}
+    - expression: >-
+        !variables.keys.exists(k, k in {{ include "fleet-policies.otherCredentials" .credentials }})
+      message: {{ printf "the preset %s allows %s alone" .preset (join ", " .credentials) | quote }}
+    {{- $beginnings := list }}
+    {{- range .beginnings }}{{ $beginnings = append $beginnings (include "fleet-policies.beginning" .) }}{{ end }}
+    - expression: >-
+        variables.url.matches('^({{ join "|" $beginnings }})')
+      message: {{ printf "the preset %s allows addresses that begin with %s alone" .preset (join " or " .beginnings) | quote }}
+    {{- end }}
     {{- range .forbidden }}
     - expression: >-
         !('{{ . }}' in variables.keys)

@@ -1,0 +1,140 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/registration"
+	"github.com/argosy-hub/argosy/internal/secretpolicy"
+	"github.com/argosy-hub/argosy/internal/tenancy"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// fleetPolicies is the component of a hub that is charts/fleet-policies.
+const fleetPolicies = "fleet-policies"
+
+// secretPolicies reports what members ask for, and the policies of their hub refuse.
+func (l *linter) secretPolicies() {
+	for _, hub := range l.st.Fleet.Hubs() {
+		p := l.secretPolicy(hub)
+		if p == nil {
+			continue
+		}
+		for _, m := range l.st.Fleet.Members(hub) {
+			c := l.st.ClusterOf(m).Desired()
+			if c.Registration == nil || m.Lifecycle == fleet.Retired {
+				continue
+			}
+			check := policyCheck{l, p, c}
+			if all := c.Registration.At([]string{tenancy.GitCredentials}); all.IsMap() {
+				for _, f := range all.Fields {
+					check.credential(tenancy.GitCredentials+"."+f.Key, f.Value, "")
+				}
+			}
+			if _, asks := registration.AsksForGitHub(c); asks {
+				check.credential("github", c.Registration.At([]string{"github"}), "githubApp") // the chart's default
+			}
+			check.settings(c.Registration.At([]string{"externalSecret", "config"}))
+		}
+	}
+}
+
+// secretPolicy is what a hub's component says, nil without one.
+func (l *linter) secretPolicy(hub string) *secretpolicy.Policy {
+	self := l.st.HubMember(hub)
+	if self == nil {
+		return nil
+	}
+	c := l.st.ClusterOf(self).Desired()
+	g := c.Groups[fleetstate.FleetGroup]
+	if g == nil || len(g.Errors) > 0 {
+		return nil
+	}
+	r, problems := l.st.Resolver().Resolve(c, g, fleetPolicies, nil)
+	if len(problems) > 0 || !r.Enabled {
+		return nil
+	}
+	text, err := l.st.Resolver().ValuesText(r, r.Values)
+	var p *secretpolicy.Policy
+	if err == nil {
+		p, err = secretpolicy.New([]byte(text))
+	}
+	if err != nil {
+		l.problems = append(l.problems, problem.Problem{
+			Reason: problem.SecretPolicy, Severity: problem.Error, Pos: r.EntryTree.Root.Pos(), Hub: hub, Cluster: self.Name,
+			Subject: fmt.Sprintf("component %q of group %q", fleetPolicies, g.Name), Found: err.Error(), Expected: "values that the chart takes",
+		})
+		return nil
+	}
+	return p
+}
+
+// policyCheck is what a hub's policies say of one member.
+type policyCheck struct {
+	*linter
+	policy *secretpolicy.Policy
+	c      *fleetstate.Cluster
+}
+
+func (k policyCheck) refuse(at *yamldoc.Node, subject, found, expected string) {
+	severity := problem.Warning
+	if k.policy.Denies {
+		severity = problem.Error
+	}
+	p := problem.Problem{
+		Reason: problem.SecretPolicy, Severity: severity, Pos: at.Pos(), Hub: k.c.Member.Hub, Cluster: k.c.Member.Name,
+		Subject: fmt.Sprintf("key %q of fleet-secret's values", subject), Found: found, Expected: expected,
+	}
+	k.problems = append(k.problems, p)
+}
+
+// keysOf are the keys of Argo CD's Secret by the type of Git credentials
+// (charts/fleet-secret/templates/_credentials.tpl).
+var keysOf = map[string][]string{
+	"githubApp": {"githubAppID", "githubAppInstallationID", "githubAppPrivateKey"}, "http": {"username", "password"}, "ssh": {"sshPrivateKey"},
+}
+
+// credential checks Git credentials; kind is their type if they do not say it.
+func (k policyCheck) credential(subject string, n *yamldoc.Node, kind string) {
+	if !n.IsMap() {
+		return
+	}
+	if enabled, ok := n.Get(catalog.KeyEnabled).Truth(); ok && !enabled {
+		return
+	}
+	place := n
+	if t := n.Get("type"); !t.IsNull() {
+		kind, place = t.Text, t
+	}
+	address := ""
+	if u := n.Get("url"); !u.IsNull() {
+		address = u.Text
+		place = u
+	}
+	keys := slices.Clone(keysOf[kind])
+	if data := n.Get("data"); data.IsMap() {
+		for _, f := range data.Fields {
+			keys = append(keys, f.Key)
+		}
+	}
+	if found, expected := k.policy.Repository(address, keys); found != "" {
+		k.refuse(place, subject, found, expected)
+	}
+}
+
+// settings checks a cluster's connection settings, at all depths as the policies do.
+func (k policyCheck) settings(n *yamldoc.Node) {
+	if !n.IsMap() {
+		return
+	}
+	for _, f := range n.Fields {
+		if k.policy.IsForbidden(f.Key) {
+			k.refuse(f.Value, "externalSecret.config."+f.Key, "is a credential that does not expire", "a role: awsAuthConfig or execProviderConfig")
+		}
+		k.settings(f.Value)
+	}
+}
