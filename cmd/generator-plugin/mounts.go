@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -79,7 +81,11 @@ func (f *gitFlags) mountOptions() (map[string]git.Options, error) {
 		if !git.IsURL(address) {
 			return nil, fmt.Errorf("--mount %s=%s; expected the URL of a Git repository", path, address)
 		}
-		out[path] = git.Options{Location: address, Ref: ref, Credentials: credentials[path], Limits: mountLimits}
+		o := git.Options{Location: address, Ref: ref, Credentials: credentials[path], Limits: mountLimits}
+		if _, _, err := o.Name(); err != nil {
+			return nil, fmt.Errorf("--mount %s: %w", path, err)
+		}
+		out[path] = o
 	}
 	for path := range credentials {
 		if _, ok := out[path]; !ok {
@@ -89,48 +95,54 @@ func (f *gitFlags) mountOptions() (map[string]git.Options, error) {
 	return out, nil
 }
 
-// serveMounts serves the repositories of --mount until the context ends. One that fails does not
-// end the others.
+// mountRetry is how soon a mount that cannot be served is tried again: its credentials may come later.
+const mountRetry = 30 * time.Second
+
+// serveMounts serves the repositories of --mount until the context ends. One that fails, or lacks
+// its credentials, ends neither the others nor the fleet repository.
 func (f *gitFlags) serveMounts(ctx context.Context, stderr io.Writer) (stop func(), err error) {
 	mounts, err := f.mountOptions()
 	if err != nil {
 		return nil, err
 	}
 	ctx, end := context.WithCancel(ctx)
-	var running []chan error
-	stop = func() {
-		end()
-		for _, done := range running {
-			if err := <-done; err != nil {
-				fmt.Fprintf(stderr, "generator-plugin git: %v\n", err)
-			}
-		}
-	}
+	var running sync.WaitGroup
 	for path, o := range mounts {
-		var repository *git.Repository
-		if o.StateDir, err = mountState(f.repository.StateDir, path); err == nil {
-			repository, err = git.New(o)
-		}
-		if err != nil {
-			stop()
-			return nil, err
-		}
-		socket := mountSocket(f.socket, path)
-		l, err := gitsocket.Listen(ctx, socket)
-		if err != nil {
-			stop()
-			return nil, errors.Join(fmt.Errorf("--mount %s: %w", path, err), repository.Close())
-		}
-		fmt.Fprintf(stderr, "generator-plugin git: serving %s at %s\n", repository, socket)
-		_, ref, _ := o.Name() // New has accepted it
-		done := make(chan error, 1)
-		running = append(running, done)
-		go func() {
-			err := (&gitsocket.Server{Source: repository, Ref: ref, Log: f.log.logger(stderr)}).Serve(ctx, l)
-			done <- errors.Join(err, repository.Close(), removed(socket))
-		}()
+		running.Go(func() {
+			said := ""
+			for ctx.Err() == nil {
+				if err := f.serveMount(ctx, path, o, stderr); err != nil && err.Error() != said {
+					said = err.Error()
+					fmt.Fprintf(stderr, "generator-plugin git: mount %s: %s\n", path, said)
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(mountRetry):
+				}
+			}
+		})
 	}
-	return stop, nil
+	return func() { end(); running.Wait() }, nil
+}
+
+// serveMount serves one repository of --mount until the context ends.
+func (f *gitFlags) serveMount(ctx context.Context, path string, o git.Options, stderr io.Writer) (err error) {
+	if o.StateDir, err = mountState(f.repository.StateDir, path); err != nil {
+		return err
+	}
+	repository, err := git.New(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, repository.Close()) }()
+	socket := mountSocket(f.socket, path)
+	l, err := gitsocket.Listen(ctx, socket)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "generator-plugin git: serving %s at %s\n", repository, socket)
+	_, ref, _ := o.Name() // New has accepted it
+	return errors.Join((&gitsocket.Server{Source: repository, Ref: ref, Log: f.log.logger(stderr)}).Serve(ctx, l), removed(socket))
 }
 
 // removed removes a socket that may have gone with its listener.

@@ -51,7 +51,8 @@ func TestMountWithCredentialsOfItsOwn(t *testing.T) {
 				socket := filepath.Join(dir, "git.sock")
 				process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin git: serving git "`+server.URL, "git",
 					"--source", server.URL, "--socket", socket, "--git-credentials", filepath.Join(dir, "fleet"),
-					"--mount", "apps/cart="+cartServer.URL, "--mount-credentials", "apps/cart="+filepath.Join(dir, "cart"))
+					"--mount", "apps/cart="+cartServer.URL, "--mount-credentials", "apps/cart="+filepath.Join(dir, "cart"),
+					"--mount", "apps/other="+cartServer.URL, "--mount-credentials", "apps/other="+filepath.Join(dir, "none")) // which stops nobody
 				service = append(service, "--git-socket", socket)
 			}
 			_, address := process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `, service...)
