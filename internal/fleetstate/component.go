@@ -10,7 +10,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/companion"
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/memo"
@@ -140,11 +139,6 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out, account); len(problems) > 0 {
 		return out, problems
 	}
-	if g.Name == team.Workloads {
-		if problems := b.apps.Misplaced(component, out.Namespace, out.EntryTree.Root, c.Member.Owner(g.Name) == fleet.OwnerHub && !b.IsDeployedByFlux(c, g.Name)); len(problems) > 0 {
-			return out, c.Attribute(problems)
-		}
-	}
 	ofQuery := budget.NewAccount(c.Member.Name) // what the query's own entry takes is not the tenant's
 	render := func(n *yamldoc.Node) (*yamldoc.Node, error) {
 		account := account
@@ -195,7 +189,7 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	if out.Companions, err = companion.Resolve(b.companions(c, g, component, out, render, account)); err != nil {
 		return out, c.Attribute(problem.From(err, problem.InvalidValue, c.Member.Pos))
 	}
-	return out, nil
+	return out, c.Attribute(b.misplaced(c, g, component, out))
 }
 
 // companions are what a component's further charts are resolved by.

@@ -32,6 +32,8 @@
 //  10. A GitRepository names the Secret with its credentials that is on the member
 //     (charts/fleet-secret), chosen as Argo CD chooses: the repository's own, else the one with
 //     the longest URL above it.
+//  11. A team's application is applied as the ServiceAccount team-<team> beside Flux, never as Flux
+//     itself (T4). The artifact makes the account; charts/team gives it rights, and the namespaces.
 //
 // It is pure: it knows neither HTTP nor Kubernetes clients nor Flux's modules.
 package flux

@@ -77,6 +77,33 @@ func render(t *testing.T, st *fleetstate.State, owner string) map[string]string 
 	return out
 }
 
+// T4 on Flux, which fetches from any repository: one that the team's file does not name is refused
+// before, of a chart and of a companion, and nobody else's application goes by it.
+func TestFluxTakesNoForeignRepository(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/teams.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range archive.Files {
+		files[f.Name] = string(f.Data)
+	}
+	for _, foreign := range []string{"https://git.example/bank/web", "https://git.example/cart/../bank", "oci://git.example/cart/web"} {
+		for _, entry := range []string{"web: {chart: {repoURL: '" + foreign + "'}}\n", "web: {companions: {cache: {chart: {repoURL: '" + foreign + "'}}}}\n"} {
+			hostile := maps.Clone(files)
+			hostile["workloads/tenants/shop/clusters/two/application-sets/workloads.yaml"] = entry
+			st, err := fleetstate.Build(nil, snapshot.FromMap(hostile), facts.Set{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := st.Problems
+			if len(p) != 1 || p[0].Reason != problem.InvalidApp || p[0].Cluster != "two" || !strings.Contains(p[0].Error(), strings.TrimPrefix(foreign, "oci://")+" is none of team \"cart\"") {
+				t.Errorf("%s: %v", entry, p)
+			}
+		}
+	}
+}
+
 // TestGoldens: an input is a repository; files below want/<owner>/ are the objects that
 // that owner's Flux gets.
 func TestGoldens(t *testing.T) {

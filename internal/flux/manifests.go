@@ -25,7 +25,7 @@ func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	if c.Namespace != "" && len(validation.IsDNS1123Label(c.Namespace)) > 0 {
 		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is none that Kubernetes takes", "a DNS-1123 label", "namespace")
 	}
-	if own && c.Namespace != "" {
+	if own && c.Namespace != "" && c.Team == "" {
 		r.ownNamespace(c)
 	}
 	spec := object{
@@ -40,6 +40,7 @@ func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	if !own {
 		spec["kubeConfig"] = object{"secretRef": object{"name": r.KubeConfig(c.Name)}}
 	}
+	r.impersonate(c, spec)
 	if c.Substitute {
 		spec["postBuild"] = object{"substituteFrom": []any{object{"kind": "ConfigMap", "name": r.variables(c, own), "optional": false}}}
 	}

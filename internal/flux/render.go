@@ -184,14 +184,14 @@ func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 	if c.Kind == catalog.KindManifests {
 		return append(out, r.manifests(c, own)...)
 	}
-	if own {
+	if own && c.Team == "" {
 		r.ownNamespace(c)
 	}
 	key, values := r.values(c)
 	spec := object{
 		"interval": interval, "timeout": "10m",
 		"releaseName": c.ReleaseName, "targetNamespace": c.Namespace, "storageNamespace": c.Namespace,
-		"install":        action(!own),
+		"install":        action(!own && c.Team == ""),
 		"upgrade":        action(false),
 		"driftDetection": drift(),
 		"valuesFrom":     []any{object{"kind": "ConfigMap", "name": c.ApplicationName, "valuesKey": key}},
@@ -199,6 +199,7 @@ func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 	if !own {
 		spec["kubeConfig"] = object{"secretRef": object{"name": r.KubeConfig(c.Name)}}
 	}
+	r.impersonate(c, spec)
 	if len(c.ReleaseName) > 53 || len(validation.IsDNS1123Subdomain(c.ReleaseName)) > 0 {
 		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("releaseName %q of component %q", c.ReleaseName, c.Component), "is none that Flux takes", "a DNS-1123 name of at most 53 characters", "releaseName")
 	}

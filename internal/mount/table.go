@@ -121,10 +121,14 @@ func OwnerOf(catalogs []hierarchy.Layer, component string) string {
 
 // Of are the mounts whose levels a member reads for a group.
 func (t *Table) Of(m *fleet.Member, group string) (out []*Scope) {
-	if t == nil || group != Group || m.IsHub || m.Owner(group) != fleet.OwnerHub {
+	if t == nil || group != Group || m.IsHub {
 		return nil
 	}
-	if self := t.fleet.HubMember(m.Hub); self == nil || self.Engine == fleet.EngineFlux { // which has no projects
+	if m.Owner(group) == fleet.OwnerHub {
+		if t.fleet.HubMember(m.Hub) == nil {
+			return nil
+		}
+	} else if m.Engine != fleet.EngineFlux { // Argo CD of a member has no project of the team
 		return nil
 	}
 	for _, s := range t.Scopes {

@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -71,19 +72,24 @@ func TestMountReachesItsTeamAlone(t *testing.T) {
 	}
 }
 
-// An agent's own engine and Flux have no project that bounds a chart: their members read no mount.
-func TestEnginesWithoutProjectsReadNoMount(t *testing.T) {
-	for _, c := range []map[string]string{
-		{fleettest.Member("shop-1"): "{clusterName: shop-1, tenant: shop, environment: prod, use_remote_argo: true, enable_remote_workloads: true, secretManagerSecretName: s}\n"},
-		{fleettest.Member("hub"): "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: flux}\n"},
+// An agent's own Argo CD has no project that bounds a chart: its members read no mount. Flux is bound
+// by the team's ServiceAccount, on a member and on a hub.
+func TestEngineThatBoundsTheTeamReadsMounts(t *testing.T) {
+	const agent = "{clusterName: shop-1, tenant: shop, environment: prod, use_remote_argo: true, enable_remote_workloads: true, secretManagerSecretName: s"
+	for text, reads := range map[string]bool{
+		agent + "}\n":                      false,
+		agent + ", remote_engine: flux}\n": true,
+		"hub":                              true,
 	} {
+		c := map[string]string{fleettest.Member("shop-1"): text}
+		if text == "hub" {
+			c = map[string]string{fleettest.Member("hub"): "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: flux}\n"}
+		}
 		main := fleettest.Snapshot("rev", with(fleetFiles(), c))
 		joined, _ := read(t, main, fleettest.Snapshot("1", goodCommit))
 		g := state(t, joined).Cluster("hub", "shop-1").Groups["workloads"]
-		for _, f := range g.Folders {
-			if strings.HasPrefix(f.Path, "apps/") {
-				t.Errorf("%v: reads %s", c, f.Path)
-			}
+		if slices.ContainsFunc(g.Folders, func(f hierarchy.Folder) bool { return strings.HasPrefix(f.Path, "apps/") }) != reads {
+			t.Errorf("%v: reads %v", c, g.Folders)
 		}
 	}
 }

@@ -112,6 +112,7 @@ func NewComponentSet(b *fleetstate.Resolver, c *fleetstate.Cluster, g *fleetstat
 		Common: common, Component: component, Group: g.Name, Release: g.Release.Type,
 		Chart: r.Chart, Namespace: r.Namespace, ReleaseName: r.ReleaseName, HelmValues: text, ValueFiles: valueFiles(r.Values), Deletion: deletion,
 		Kind: e.Kind, DependsOn: e.DependsOn, Substitute: e.Substitute, Companions: companions,
+		Team: b.Apps().Owner(g.Name, component),
 	}, nil
 }
 

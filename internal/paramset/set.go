@@ -70,6 +70,8 @@ type ComponentSet struct {
 	Substitute bool     `json:"substitute,omitempty"`
 	// Companions are further charts of the component, by name.
 	Companions map[string]CompanionSet `json:"companions,omitempty"`
+	// Team is the team of an application; Argo CD's ApplicationSets have it in their project.
+	Team string `json:"-"`
 }
 
 // CompanionSet is a further chart of a component.

@@ -131,6 +131,14 @@ func (a *Apps) Team(app string) *Team {
 	return a.teams[app]
 }
 
+// Owner is the name of the team whose application a component is; empty for none.
+func (a *Apps) Owner(group, component string) string {
+	if t := a.Team(component); t != nil && group == Workloads {
+		return t.Name
+	}
+	return ""
+}
+
 // catalogs are a member's catalogs of the group: of the layout's entries those whose teams are on
 // the member.
 func (a *Apps) catalogs(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
@@ -224,18 +232,39 @@ func (a *Apps) outside(s *Share, layers []hierarchy.Layer) (out []problem.Proble
 	return out
 }
 
-// Misplaced is what keeps an application from a member: an engine without its team's project, or a
-// namespace that is not its team's.
-func (a *Apps) Misplaced(app, namespace string, entry *yamldoc.Node, hasProject bool) []problem.Problem {
+// Engine is how the engine of a member's applications bounds them.
+type Engine int
+
+// The engines.
+const (
+	// NoProject is Argo CD of a member, where the team has no project: it bounds nothing.
+	NoProject Engine = iota
+	// HasProject is Argo CD of a hub: the team's project names clusters, namespaces, repositories.
+	HasProject
+	// Impersonates is Flux: it applies with the rights of the team's ServiceAccount. It fetches from
+	// any repository.
+	Impersonates
+)
+
+// Misplaced is what keeps an application from a member: an engine that does not bound its team, a
+// namespace that is not its team's, or a repository that nothing but this refuses.
+func (a *Apps) Misplaced(app, namespace string, repositories []string, entry *yamldoc.Node, engine Engine) []problem.Problem {
 	t := a.Team(app)
 	if t == nil {
 		return nil
 	}
-	if !hasProject {
+	if engine == NoProject {
 		return []problem.Problem{{
 			Reason: problem.UnsupportedEngine, Severity: problem.Error, Pos: entry.Pos(), Subject: fmt.Sprintf("component %q of group %q", app, Workloads),
-			Found: "is deployed by an engine that has no project of the team", Expected: "Argo CD of the hub: a member file without enable_remote_" + Workloads,
+			Found: "is deployed by an engine that has no project of the team", Expected: "Argo CD of the hub: a member file without enable_remote_" + Workloads + "; or Flux",
 		}}
+	}
+	if engine == Impersonates {
+		for _, r := range repositories {
+			if !t.Allows(r) {
+				return []problem.Problem{t.foreignRepository(app, r, entry)}
+			}
+		}
 	}
 	if t.Claims(namespace) {
 		return nil
@@ -249,6 +278,19 @@ func (a *Apps) Misplaced(app, namespace string, entry *yamldoc.Node, hasProject 
 		Found: fmt.Sprintf("%q is none of team %q", namespace, t.Name), Expected: "one of " + strings.Join(t.Namespaces(), ", "),
 		Related: []problem.Pos{t.root.KeyPos("namespaces")},
 	}}
+}
+
+// foreignRepository is the problem of an application from a repository that its team's file does
+// not name.
+func (t *Team) foreignRepository(app, repository string, entry *yamldoc.Node) problem.Problem {
+	pos := entry.Pos()
+	if n := entry.Get(catalog.KeyChart).Get("repoURL"); !n.IsNull() {
+		pos = n.Pos()
+	}
+	return problem.Problem{
+		Reason: problem.InvalidApp, Severity: problem.Error, Pos: pos, Subject: fmt.Sprintf("repository of component %q of group %q", app, Workloads),
+		Found: fmt.Sprintf("%s is none of team %q", repository, t.Name), Expected: "one of the repositories in " + t.Pos.File,
+	}
 }
 
 // Lacks reports whether a component is a team's, or a team's application, and the team is not on

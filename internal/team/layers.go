@@ -77,7 +77,7 @@ func (t *Team) makeNodes() {
 	t.off = entryOf(t, at(t.root, &yamldoc.Node{Kind: yamldoc.Null, Doc: doc}))
 	enabled := at(t.root.Get("clusters"), yamldoc.FromAny(doc, true))
 	t.on = entryOf(t, at(t.root, yamldoc.NewMap(doc, yamldoc.Field{Key: catalog.KeyEnabled, Value: enabled, Line: enabled.Line, Column: enabled.Column})))
-	t.values = t.chartValues("name", "tenant", "owners", "viewers", "namespaces")
+	t.values = t.chartValues("name", "tenant", "owners", "viewers", "namespaces", "deniedKinds")
 }
 
 // at gives a node the place of another.

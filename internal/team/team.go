@@ -59,6 +59,9 @@ type claim struct {
 // Component is the team's component, and its project in Argo CD.
 func (t *Team) Component() string { return componentPrefix + t.Name }
 
+// Account is the ServiceAccount that Flux impersonates for a team's applications.
+func Account(team string) string { return componentPrefix + team }
+
 // Name is the team whose file is at a path, and whether the path is that of a team file.
 func Name(file string) (string, bool) {
 	name, ok := strings.CutSuffix(path.Base(file), ".yaml")
