@@ -95,7 +95,8 @@ func (f *gitFlags) mountOptions() (map[string]git.Options, error) {
 	return out, nil
 }
 
-// mountRetry is how soon a mount that cannot be served is tried again: its credentials may come later.
+// mountRetry is how soon a mount that cannot be served is tried again: its credentials may come
+// later.
 const mountRetry = 30 * time.Second
 
 // serveMounts serves the repositories of --mount until the context ends. One that fails, or lacks

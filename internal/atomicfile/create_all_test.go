@@ -147,8 +147,9 @@ func TestRemoveUnfinishedLeavesAWriterAlone(t *testing.T) {
 	}
 }
 
-// A process that is killed between two of its files leaves a part, whether they are new or replaced;
-// the next one gives each file its content back. One that is killed at its very end has written all.
+// A process that is killed between two of its files leaves a part, whether they are new or
+// replaced; the next one gives each file its content back. One that is killed at its very end has
+// written all.
 func TestWriteAllUndoesWhatAKilledOneLeft(t *testing.T) {
 	replacements := []Replacement{{"a.yaml", []byte("1"), []byte("one")}, {"b/c/d.yaml", []byte("2"), []byte("two")}}
 	files := map[string][]byte{"b/new.yaml": []byte("new"), "z/new.yaml": []byte("new")}

@@ -72,8 +72,8 @@ func TestMountReachesItsTeamAlone(t *testing.T) {
 	}
 }
 
-// An agent's own Argo CD has no project that bounds a chart: its members read no mount. Flux is bound
-// by the team's ServiceAccount, on a member and on a hub.
+// An agent's own Argo CD has no project that bounds a chart: its members read no mount. Flux is
+// bound by the team's ServiceAccount, on a member and on a hub.
 func TestEngineThatBoundsTheTeamReadsMounts(t *testing.T) {
 	const agent = "{clusterName: shop-1, tenant: shop, environment: prod, use_remote_argo: true, enable_remote_workloads: true, secretManagerSecretName: s"
 	for text, reads := range map[string]bool{

@@ -82,7 +82,7 @@ func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planrep
 }
 
 // allows reports whether an Application is the team's, or the ApplicationSets of its group change
-// for applications of the team alone: they have an application from when a cluster first enables it.
+// for applications of the team alone: these are there from when a cluster first enables them.
 func (b Bounds) allows(a plan.Application, base, head *fleetstate.State) bool {
 	switch {
 	case b.OnlyTeam == "":

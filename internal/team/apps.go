@@ -241,8 +241,8 @@ const (
 	NoProject Engine = iota
 	// HasProject is Argo CD of a hub: the team's project names clusters, namespaces, repositories.
 	HasProject
-	// Impersonates is Flux: it applies with the rights of the team's ServiceAccount. It fetches from
-	// any repository.
+	// Impersonates is Flux: it applies with the rights of the team's ServiceAccount, from any
+	// repository.
 	Impersonates
 )
 
