@@ -18,5 +18,6 @@
 //     the ports of Options.Forward.
 //  5. Destination https://kubernetes.default.svc is the hub's API server; so is the hub under its
 //     own name once RegisterCluster has been called for it. Both are one cluster to Argo CD.
-//  6. The controllers are administrators of the hub: their RBAC is Argo CD's affair, not ours.
+//  6. Each program has the token of its own ServiceAccount, with the rights that Argo CD's own
+//     manifests give it (rbac.yaml), and no others.
 package argocd

@@ -13,6 +13,11 @@ import (
 //go:embed manifests.yaml
 var manifests []byte
 
+// rights are the ServiceAccounts of Argo CD's programs, with what these may do.
+//
+//go:embed rbac.yaml
+var rights []byte
+
 // settings are those of argocd-cm (rule 2).
 var settings = map[string]string{
 	"application.resourceTrackingMethod": "annotation",
@@ -54,6 +59,9 @@ func (a *ArgoCD) install(ctx context.Context, crds string, config map[string]str
 		if err := a.client.ApplyObject(ctx, Namespace, o); err != nil {
 			return err
 		}
+	}
+	if err := a.client.Apply(ctx, Namespace, rights); err != nil {
+		return err
 	}
 	return a.client.Apply(ctx, Namespace, manifests)
 }

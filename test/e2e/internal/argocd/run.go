@@ -65,6 +65,11 @@ func (a *ArgoCD) run(ctx context.Context, o Options, r release) error {
 	if err != nil {
 		return err
 	}
+	for _, name := range []string{repoServer, applicationController, applicationSets} {
+		if err := o.Cluster.ServiceAccountKubeconfig(ctx, Namespace, name, s.kubeconfig(name)); err != nil {
+			return err
+		}
+	}
 	if a.Redis, err = o.Group.Start(ctx, s.redis()); err != nil {
 		return err
 	}
@@ -113,7 +118,6 @@ func prepare(o Options, r release) (setup, error) {
 	}
 	s.env = []string{
 		"PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"),
-		"KUBECONFIG=" + o.Cluster.Kubeconfig,
 		"ARGOCD_FAKE_IN_CLUSTER=true", // InCluster is KUBECONFIG's cluster (rule 5)
 		"ARGOCD_GPG_ENABLED=false",
 		// an abstract socket: a file's path may be too long for one
@@ -146,16 +150,26 @@ func (s setup) redis() process.Spec {
 	}
 }
 
+// The programs, by the names of their ServiceAccounts.
+const (
+	repoServer            = "argocd-repo-server"
+	applicationController = "argocd-application-controller"
+	applicationSets       = "argocd-applicationset-controller"
+)
+
+// kubeconfig is a program's (rule 6).
+func (s setup) kubeconfig(name string) string { return filepath.Join(s.Dir, name+".kubeconfig") }
+
 // command is one of Argo CD's programs, by its name.
 func (s setup) command(name string, args []string, env ...string) process.Spec {
 	return process.Spec{
-		Name: s.Prefix + name, Path: s.argocd, Argv0: name, Dir: s.Dir, Env: slices.Concat(s.env, env),
+		Name: s.Prefix + name, Path: s.argocd, Argv0: name, Dir: s.Dir, Env: slices.Concat(s.env, []string{"KUBECONFIG=" + s.kubeconfig(name)}, env),
 		Args: append(args, "--logformat", "text", "--loglevel", "info"),
 	}
 }
 
 func (s setup) repoServer() process.Spec {
-	spec := s.command("argocd-repo-server", append([]string{
+	spec := s.command(repoServer, append([]string{
 		"--address", localhost, "--port", strconv.Itoa(s.ports.repo),
 		"--metrics-address", localhost, "--metrics-port", strconv.Itoa(s.repoMetrics),
 		"--redis", address(s.ports.redis),
@@ -177,7 +191,7 @@ func (s setup) applicationController() (process.Spec, error) {
 	if err != nil {
 		return process.Spec{}, err
 	}
-	spec := s.command("argocd-application-controller", []string{
+	spec := s.command(applicationController, []string{
 		"--namespace", Namespace,
 		"--redis", address(s.ports.redis),
 		"--repo-server", address(s.ports.repo), "--repo-server-plaintext",
@@ -200,7 +214,7 @@ func (s setup) applicationController() (process.Spec, error) {
 }
 
 func (s setup) applicationSetController() process.Spec {
-	spec := s.command("argocd-applicationset-controller", []string{
+	spec := s.command(applicationSets, []string{
 		"--namespace", Namespace,
 		"--argocd-repo-server", address(s.ports.repo), "--repo-server-plaintext",
 		"--metrics-addr", address(s.setsMetrics), "--probe-addr", address(s.setsProbe), "--webhook-addr", address(s.setsWebhook),

@@ -6,12 +6,15 @@
 //  2. The ClusterSecretStore is called as Terraform calls the fleet's
 //     (addons/defaults/fleet/fleet-secret/values.yaml) and has its contents in its own
 //     specification: the operator's provider "fake".
-//  3. What Put and Remove change arrives as it would from a cloud's secret manager: when an
+//  3. The operator has the token of its ServiceAccount, with the rights that its chart gives it
+//     (rbac.yaml), and no others.
+//  4. What Put and Remove change arrives as it would from a cloud's secret manager: when an
 //     ExternalSecret is next refreshed, by its refreshInterval or by Sync.
 package externalsecrets
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -45,6 +48,11 @@ var stores = schema.GroupVersionResource{Group: "external-secrets.io", Version: 
 // dataPath is the contents' in a store: a list of {key, value}.
 var dataPath = []string{"spec", "provider", "fake", "data"}
 
+// rights are the operator's ServiceAccount, with what it may do.
+//
+//go:embed rbac.yaml
+var rights []byte
+
 // Options say what to run and where. All but the last are required.
 type Options struct {
 	Binaries component.Binaries // with external-secrets
@@ -75,6 +83,11 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("external secrets: %w", err)
 	}
+	kubeconfig := filepath.Join(filepath.Dir(o.Cluster.Kubeconfig), o.Prefix+name+".kubeconfig")
+	if err := o.Cluster.ServiceAccountKubeconfig(ctx, name, name, kubeconfig); err != nil {
+		return nil, fmt.Errorf("external secrets: %w", err)
+	}
+	spec.Env = []string{"KUBECONFIG=" + kubeconfig}
 	if op.Process, err = o.Group.Start(ctx, spec); err != nil {
 		return nil, err
 	}
@@ -84,6 +97,12 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 // install applies the CRDs and the store.
 func (o *Operator) install(ctx context.Context, crds string) error {
 	if err := o.client.Define(ctx, crds); err != nil {
+		return err
+	}
+	if err := o.client.Namespace(ctx, name); err != nil {
+		return err
+	}
+	if err := o.client.Apply(ctx, name, rights); err != nil {
 		return err
 	}
 	store := &unstructured.Unstructured{Object: map[string]any{"apiVersion": stores.GroupVersion().String(), "kind": "ClusterSecretStore"}}
@@ -108,7 +127,7 @@ func specification(o Options) (process.Spec, error) {
 		return process.Spec{}, err
 	}
 	return process.Spec{
-		Name: o.Prefix + name, Path: path, Env: []string{"KUBECONFIG=" + o.Cluster.Kubeconfig},
+		Name: o.Prefix + name, Path: path,
 		Args: []string{
 			"--metrics-addr", localhost + strconv.Itoa(metrics),
 			"--live-addr", localhost + strconv.Itoa(live),
