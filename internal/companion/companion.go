@@ -165,3 +165,11 @@ func fields(n *yamldoc.Node) []yamldoc.Field {
 	}
 	return n.Fields
 }
+
+// Repositories are where further charts come from.
+func Repositories(all []Companion) (out []string) {
+	for _, one := range all {
+		out = append(out, one.Chart.RepoURL)
+	}
+	return out
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/companion"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/memo"
@@ -189,7 +190,11 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	if out.Companions, err = companion.Resolve(b.companions(c, g, component, out, render, account)); err != nil {
 		return out, c.Attribute(problem.From(err, problem.InvalidValue, c.Member.Pos))
 	}
-	return out, c.Attribute(b.misplaced(c, g, component, out))
+	if g.Name == team.Workloads {
+		engine := team.EngineOf(b.IsDeployedByFlux(c, g.Name), c.Member.Owner(g.Name) == fleet.OwnerHub)
+		return out, c.Attribute(b.apps.Misplaced(component, out.Namespace, append(companion.Repositories(out.Companions), out.Chart.RepoURL), out.EntryTree.Root, engine))
+	}
+	return out, nil
 }
 
 // companions are what a component's further charts are resolved by.

@@ -2,7 +2,6 @@ package fleetstate
 
 import (
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/team"
 )
 
@@ -30,25 +29,6 @@ func (b *Resolver) loadTeams(previous *Resolver) (err error) {
 
 // Apps are the applications of teams, nil without the group workloads.
 func (b *Resolver) Apps() *team.Apps { return b.apps }
-
-// misplaced is what keeps a team's application from a member.
-func (b *Resolver) misplaced(c *Cluster, g *Group, component string, r Component) []problem.Problem {
-	if g.Name != team.Workloads {
-		return nil
-	}
-	engine := team.NoProject
-	switch {
-	case b.IsDeployedByFlux(c, g.Name):
-		engine = team.Impersonates
-	case c.Member.Owner(g.Name) == fleet.OwnerHub:
-		engine = team.HasProject
-	}
-	repositories := []string{r.Chart.RepoURL}
-	for _, one := range r.Companions {
-		repositories = append(repositories, one.Chart.RepoURL)
-	}
-	return b.apps.Misplaced(component, r.Namespace, repositories, r.EntryTree.Root, engine)
-}
 
 // Teams are those of the snapshot, nil without any.
 func (b *Resolver) Teams() *team.Table { return b.teams }

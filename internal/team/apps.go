@@ -246,6 +246,17 @@ const (
 	Impersonates
 )
 
+// EngineOf is the engine of a member's applications, by whether it is Flux, and the hub's.
+func EngineOf(isFlux, isHubs bool) Engine {
+	switch {
+	case isFlux:
+		return Impersonates
+	case isHubs:
+		return HasProject
+	}
+	return NoProject
+}
+
 // Misplaced is what keeps an application from a member: an engine that does not bound its team, a
 // namespace that is not its team's, or a repository that nothing but this refuses.
 func (a *Apps) Misplaced(app, namespace string, repositories []string, entry *yamldoc.Node, engine Engine) []problem.Problem {
