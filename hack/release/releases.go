@@ -88,6 +88,9 @@ func releaseProgram(ctx context.Context, o options, dir, name string, at time.Ti
 		if err != nil {
 			return err
 		}
+		if err := archive.CheckProgram(binary, system, arch); err != nil {
+			return fmt.Errorf("archive for %s: %w", platform, err)
+		}
 		binaries = append(binaries, filepath.Join(o.dist, "bin", system+"_"+arch, name))
 		files := maps.Clone(papers)
 		files[name] = archive.File{Content: binary, Mode: 0o755}
