@@ -3,8 +3,13 @@
 # runtime does: user 65532, a read-only root, an empty /tmp, and of this machine's folders the
 # current one alone, at its own path. It needs root and Linux.
 set -eu
+# A container without Git has a $PATH that leads nowhere: its program keeps that one, and this script
+# has its own.
+IMAGE_PATH=/usr/local/bin:/usr/bin:/bin
+[ "$PATH" != /nonexistent ] || IMAGE_PATH=$PATH
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 IMAGE_ROOT=$(cd "$(dirname "$0")/../dist/image-root" && pwd)
-export IMAGE_ROOT
+export IMAGE_ROOT IMAGE_PATH PATH
 # shellcheck disable=SC2016 # the inner shell expands
 exec unshare --mount --propagation private sh -euc '
 	dir=$PWD
@@ -16,6 +21,6 @@ exec unshare --mount --propagation private sh -euc '
 	mkdir -p "$IMAGE_ROOT$dir"
 	mount --bind "$dir" "$IMAGE_ROOT$dir"
 	mount -o remount,bind,ro "$IMAGE_ROOT"
-	PATH=/usr/local/bin:/usr/bin:/bin exec "$(command -v unshare)" --map-user=65532 --map-group=65532 --root="$IMAGE_ROOT" --wd="$dir" \
+	UNSHARE=$(command -v unshare) && PATH=$IMAGE_PATH exec "$UNSHARE" --map-user=65532 --map-group=65532 --root="$IMAGE_ROOT" --wd="$dir" \
 		/usr/local/bin/generator-plugin "$@"
 ' generator-plugin "$@"

@@ -256,7 +256,7 @@ func (a *adopted) importFleet(t *testing.T) (fleet string) {
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))
 	must(t, err)
 	_, err = plugin.Start(t.Context(), plugin.Options{
-		Name: "generator-plugin", Binary: filepath.Join(checkout, "bin", "generator-plugin"), Group: a.hub.Group,
+		Name: "generator-plugin", Binary: plugin.Program(checkout), Group: a.hub.Group,
 		Cluster: a.hub.Cluster, Client: a.hub.Client, Dir: filepath.Join(a.dir, "generator-plugin"),
 	}, plugin.Chart{Helm: a.hub.Binaries.Path("helm"), Folder: filepath.Join(checkout, "charts", "generator-plugin"), Hub: "hub", GitURL: a.git.URL("fleet")})
 	must(t, err)

@@ -223,8 +223,10 @@ func (i *installation) startService(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
+	program := plugin.FromImage(i.checkout)
+	t.Logf("the service is started by %s", program)
 	p, err := plugin.Delivered(ctx, plugin.Options{
-		Name: "generator-plugin", Binary: filepath.Join(i.checkout, "bin", "generator-plugin"),
+		Name: "generator-plugin", Binary: program,
 		Group: i.hub.Group, Cluster: i.hub.Cluster, Client: i.hub.Client, Dir: filepath.Join(i.dir, "generator-plugin"),
 	})
 	must(t, err)

@@ -196,7 +196,7 @@ func (o *operated) replica(t *testing.T, name, binary string) *plugin.Plugin {
 }
 
 // build is the binary as the checkout has it.
-func (o *operated) build() string { return filepath.Join(o.checkout, "bin", "generator-plugin") }
+func (o *operated) build() string { return plugin.Program(o.checkout) }
 
 func (o *operated) clone() string { return filepath.Join(o.dir, "clone") }
 

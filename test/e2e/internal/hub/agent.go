@@ -183,7 +183,7 @@ func (h *Hub) startFlux(ctx context.Context, a *Agent, proxy string) error {
 
 func (h *Hub) startOwnPlugin(ctx context.Context, a *Agent, namespace string, proxy *services.Proxy) (err error) {
 	a.Plugin, err = plugin.Delivered(ctx, plugin.Options{
-		Name: a.Cluster.Name + "-generator-plugin", Binary: h.bin("generator-plugin"), Group: h.group,
+		Name: a.Cluster.Name + "-generator-plugin", Binary: plugin.Program(h.o.Checkout), Group: h.group,
 		Cluster: a.Cluster, Client: a.Kube, Dir: filepath.Join(h.o.Dir, a.Cluster.Name, "generator-plugin"), Namespace: namespace,
 	})
 	if err == nil {

@@ -153,7 +153,7 @@ func Start(ctx context.Context, o Options) (_ *Hub, err error) {
 
 // prepare looks whether all is there that cannot be built, and builds the rest.
 func (h *Hub) prepare(ctx context.Context) error {
-	if _, err := os.Stat(h.bin("generator-plugin")); err != nil {
+	if _, err := os.Stat(plugin.Program(h.o.Checkout)); err != nil {
 		return fmt.Errorf("%w: build it with `make build`", err)
 	}
 	var err error
@@ -181,14 +181,6 @@ func Build(ctx context.Context, checkout string, progress func(line string), com
 		return component.Binaries{}, err
 	}
 	return component.Build(ctx, component.Options{Root: filepath.Join(checkout, "test", "e2e", "components"), Progress: progress}, components...)
-}
-
-// bin is one of our programs. GENERATOR_PLUGIN names another program that starts the service.
-func (h *Hub) bin(name string) string {
-	if program := os.Getenv("GENERATOR_PLUGIN"); program != "" && name == "generator-plugin" {
-		return program
-	}
-	return filepath.Join(h.o.Checkout, "bin", name)
 }
 
 // readFacts reads a file of kind Facts.
@@ -391,7 +383,7 @@ func (h *Hub) startPlugin(ctx, life context.Context) error {
 	h.o.Progress("generator-plugin")
 	var err error
 	h.Plugin, err = plugin.Start(ctx, plugin.Options{
-		Name: "generator-plugin", Binary: h.bin("generator-plugin"),
+		Name: "generator-plugin", Binary: plugin.Program(h.o.Checkout),
 		Group: h.group, Cluster: h.Control, Client: h.Kube, Dir: filepath.Join(h.o.Dir, "generator-plugin"),
 	}, plugin.Chart{
 		Helm: h.binaries.Path("helm"), Folder: filepath.Join(h.o.Checkout, "charts", "generator-plugin"),

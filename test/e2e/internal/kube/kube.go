@@ -30,7 +30,7 @@ import (
 const (
 	fieldManager = "argosy-e2e"
 	// establish is how long a custom resource's API may take to appear after its definition.
-	establish = 30 * time.Second
+	establish = 2 * time.Minute
 )
 
 // Client is an API server and what it serves. Its methods may be called concurrently.

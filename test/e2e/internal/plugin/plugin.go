@@ -14,6 +14,7 @@
 package plugin
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -106,6 +107,26 @@ func Start(ctx context.Context, o Options, c Chart) (*Plugin, error) {
 		return nil, fmt.Errorf("charts/generator-plugin: %w", err)
 	}
 	return p, p.run(ctx, deployment)
+}
+
+// Program is the service's program in a checkout. GENERATOR_PLUGIN names another one, which starts
+// it from the files of its image.
+func Program(checkout string) string {
+	return cmp.Or(os.Getenv("GENERATOR_PLUGIN"), filepath.Join(checkout, "bin", "generator-plugin"))
+}
+
+// FromImage is Program, but from the files of the image where `make image-root` has unpacked them
+// and they have this very program.
+func FromImage(checkout string) string {
+	program, starter := Program(checkout), filepath.Join(checkout, "hack", "image-run.sh")
+	inImage, err := os.ReadFile(filepath.Join(checkout, "dist", "image-root", "usr", "local", "bin", "generator-plugin"))
+	if err != nil || os.Getuid() != 0 { // image-run.sh makes mounts
+		return program
+	}
+	if built, err := os.ReadFile(program); err != nil || !bytes.Equal(built, inImage) { //nolint:gosec // of the checkout
+		return program
+	}
+	return starter
 }
 
 // Delivered starts the program of the Deployment that somebody has put onto the cluster (rule 3),
