@@ -17,6 +17,7 @@ func newNew(o *options) *cobra.Command {
 		Use:   "new",
 		Short: "Write new files of the repository",
 		Example: `  argosy new member --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1
+  argosy new cluster --class eks --version 1.33 --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod
   argosy new tenant --hub hub-eu --name logistics
   argosy new team --name checkout --tenant payments --owner payments-checkout --repository https://git.example.com/checkout/app
   argosy new app storefront-web --team storefront --repo-url https://git.example.com/storefront/web --path chart --version main
@@ -24,7 +25,7 @@ func newNew(o *options) *cobra.Command {
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newHub(o), newMember(o), newTenant(o), newTeam(o), apps.New(o.write, o.completeFleet, dryRunFlag), newComponent(o))
+	cmd.AddCommand(newHub(o), newMember(o), newCluster(o), newTenant(o), newTeam(o), apps.New(o.write, o.completeFleet, dryRunFlag), newComponent(o))
 	return cmd
 }
 

@@ -135,7 +135,7 @@ func (x *explainer) component() error {
 	x.setState(r.Entry.Enabled, r.Entry.Selector.Matches(c.Labels.All), !listed)
 	switch {
 	case x.State != SwitchedOff && x.State != NotSelected && x.State != Retired:
-	case lifecycle.RemovesWorkloads(c, r):
+	case lifecycle.RemovesWorkloads(c, x.Group, r):
 		x.Deletion = fleet.Cascade
 	default:
 		x.Deletion = fleet.Orphan
@@ -169,7 +169,7 @@ func (x *explainer) setState(enabled, selected, unlisted bool) {
 		x.State = NotSelected
 	case x.member.Lifecycle == fleet.Retired:
 		x.State = Retired
-	case !x.cluster.Registered:
+	case !lifecycle.IsReachable(x.cluster, x.Group):
 		x.State = NotRegistered
 	case unlisted: // except for a leftover ApplicationSet
 		x.State = NotListed

@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -45,7 +46,7 @@ var Flags = []string{"use_remote_argo", "use_external_secrets", "push_argo_secre
 
 var identityKeys = []string{
 	keyClusterName, "tenant", "environment", keyFleetMember, "secretManagerSecretName", "remote_engine",
-	"githubSecretName", "labels", "annotations", "lifecycle", "deletion",
+	"githubSecretName", "labels", "annotations", "lifecycle", "deletion", provision.Key, provision.KeyInfrastructure,
 }
 
 var repoKeys = []string{"url", "path", "basepath", "revision"}
@@ -62,7 +63,9 @@ type Member struct {
 	// Lifecycle is Active, Draining or Retired.
 	Lifecycle string
 	// Deletion says what becomes of the workloads when the member retires: Orphan or Cascade (D3).
-	Deletion              string
+	Deletion string
+	// Provision is what the file says of the cluster itself, nil for one that somebody else made.
+	Provision             *provision.Spec
 	SecretManagerSecret   string
 	GitHubSecret          bool
 	GitHubSecretName      string
@@ -89,9 +92,9 @@ func (m *Member) Model() string {
 }
 
 // Owner names the engine that owns a group's Applications for this member: OwnerHub or the member's
-// own name. Every view calls it (M1).
+// own name. Every view calls it (M1). What makes the cluster is always the hub's (C1).
 func (m *Member) Owner(group string) string {
-	if m.Remote && m.remoteGroups[group] {
+	if m.Remote && m.remoteGroups[group] && group != provision.Group {
 		return m.Name
 	}
 	return OwnerHub
@@ -221,6 +224,8 @@ func (mr *memberReader) identity() {
 		}
 	}
 	mr.deletion()
+	_, hasGroup := mr.layout.Groups[provision.Group]
+	out.Provision = provision.Read(mr.r, mr.m, out.IsHub, hasGroup)
 }
 
 func (mr *memberReader) deletion() {

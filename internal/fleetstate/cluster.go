@@ -94,7 +94,9 @@ func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *C
 	if len(c.Broken) == 0 {
 		for _, name := range slices.Sorted(maps.Keys(c.Groups)) { // the account is charged in this order
 			b.group(c, c.Groups[name])
-			c.Groups[name].Catalogs = team.Catalogs(b.teams, b.apps, m, name, c.Groups[name].Catalogs)
+			g, faults := c.Groups[name], []problem.Problem(nil)
+			g.Catalogs, faults = m.Provision.Catalogs(name, team.Catalogs(b.teams, b.apps, m, name, g.Catalogs))
+			g.Errors = append(g.Errors, c.Attribute(faults)...)
 		}
 	}
 	c.Broken = c.Attribute(c.Broken)
@@ -245,7 +247,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 	if err := c.account.Exceeded(); err != nil { // by its catalogs
 		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
-	var out []problem.Problem
+	out := c.Attribute(b.Fleet.Twins(c.Member))
 	used := map[string]bool{FleetGroup + "/" + Registration: true}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/team"
 	"github.com/argosy-hub/argosy/internal/tenancy"
@@ -186,6 +187,9 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 		}
 	}
 	out.Values = m.Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)
+	if problems := c.Member.Provision.Unoffered(g.Name, out.Values); len(problems) > 0 {
+		return out, c.Attribute(problems)
+	}
 	var err error
 	if out.Companions, err = companion.Resolve(b.companions(c, g, component, out, render, account)); err != nil {
 		return out, c.Attribute(problem.From(err, problem.InvalidValue, c.Member.Pos))
@@ -319,6 +323,9 @@ func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *
 	}
 	if g.Name == team.Group { // its file wins over every level (T1)
 		layers = append(layers, b.teams.Of(c.Member).Values(component)...)
+	}
+	if s := c.Member.Provision; g.Name == provision.Group && s.Selects(component) {
+		layers = append(layers, s.Values(c.Member.Name, component, g.Has(s.Class+provision.NodesSuffix)))
 	}
 	return layers, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -161,6 +162,10 @@ func (p *history) settle(attempt *Cluster) *Cluster {
 			attempt.HubProblems = append(attempt.HubProblems, attempt.Attribute([]problem.Problem{fault})...)
 		}
 	}
+	id := ID{attempt.Member.Hub, attempt.Member.Name}
+	if before := p.member(id); before != nil && (attempt.Registered || !p.st.hasNothing(id.Name)) {
+		attempt.Problems = append(attempt.Problems, attempt.Attribute(provision.Change(before.Provision, attempt.Member.Provision))...)
+	}
 	wrong := attempt.Errors()
 	switch {
 	case attempt.isDraining():
@@ -169,7 +174,6 @@ func (p *history) settle(attempt *Cluster) *Cluster {
 		attempt.spares = p.spares(attempt)
 		return attempt
 	}
-	id := ID{attempt.Member.Hub, attempt.Member.Name}
 	last, home, _ := p.last(id)
 	if last == nil {
 		attempt.IsNewcomer = p.isNewcomer(id)

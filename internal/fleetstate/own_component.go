@@ -69,4 +69,9 @@ func (st *State) changedNames(previous *State, due func(*fleet.Member)) {
 			due(m)
 		}
 	}
+	for m := range st.Clusters() {
+		if !slices.Equal(previous.Fleet.TwinsOf(m), st.Fleet.TwinsOf(m)) {
+			due(m)
+		}
+	}
 }

@@ -106,11 +106,16 @@ func (st *State) IsLeftOut(c *Cluster, owner string, planned bool) bool {
 	if c.LastKnownGood != nil || len(c.Problems) == 0 || len(st.hubProblems[c.Member.Hub]) > 0 {
 		return false
 	}
-	nothing := st.KnowsApplications() && len(st.facts.ApplicationsOf(c.Member.Name)) == 0
+	nothing := st.hasNothing(c.Member.Name)
 	if nothing && !planned {
 		return true
 	}
 	return c.IsNewcomer && owner != c.Member.Name && (nothing || !st.KnowsApplications())
+}
+
+// hasNothing reports whether a cluster is known to have no Application.
+func (st *State) hasNothing(name string) bool {
+	return st.KnowsApplications() && len(st.facts.ApplicationsOf(name)) == 0
 }
 
 // exception is a member that is not simply what the snapshot has of it.
@@ -148,3 +153,18 @@ func (st *State) findExceptions(previous *State, computed []anew) {
 // IsUnresolved reports whether a hub's member of a name cannot be computed, and has no last known
 // good snapshot.
 func (st *State) IsUnresolved(name string) bool { return st.unresolved[name] }
+
+// Errors are the problems that concern a hub: its members' and those of the repository as a whole.
+// An empty hub means all.
+func (st *State) Errors(hub string) []problem.Problem {
+	return slices.DeleteFunc(slices.Clone(st.Problems), func(p problem.Problem) bool { return hub != "" && p.Hub != "" && p.Hub != hub })
+}
+
+// ComponentsOf are the names of all components that a group's catalogs know for a member, sorted;
+// nil for no such member or group. An empty hub is as for Fleet.FindMember.
+func (st *State) ComponentsOf(hub, name, group string) []string {
+	if m, failure := st.Fleet.FindMember(hub, name); failure == nil && st.ClusterOf(m).Groups[group] != nil {
+		return st.ClusterOf(m).Groups[group].Components()
+	}
+	return nil
+}

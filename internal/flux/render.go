@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -92,13 +93,13 @@ func render(o Owned, options Options) ([]File, []problem.Problem) {
 			continue
 		}
 		names[c.ApplicationName] = c
-		files["components/"+c.ApplicationName+".yaml"] = r.component(c, c.Name == o.Self.Name)
+		files["components/"+c.ApplicationName+".yaml"] = r.component(c, r.isOnOwn(c))
 	}
 	for _, c := range o.Registrations {
 		files["registrations/"+c.ApplicationName+".yaml"] = r.component(c, true)
 	}
 	for _, c := range o.Removals {
-		if objects := r.removalObjects(c, c.Name == o.Self.Name); objects != nil {
+		if objects := r.removalObjects(c, r.isOnOwn(c)); objects != nil {
 			file := "components/" + c.ApplicationName + ".yaml"
 			if running, is := files[file]; is { // as the other kind
 				file, objects = "departing/"+c.ApplicationName+".yaml", without(objects, running)
@@ -172,6 +173,12 @@ func (r *renderer) fault(c paramset.ComponentSet, reason problem.Reason, subject
 		p.Pos = EntryPos(r.owned.st, c.Hub, c.Name, c.Group, c.Component, path...)
 	}
 	r.problems = append(r.problems, p)
+}
+
+// isOnOwn reports whether a component runs on the engine's own cluster: it is of that cluster, or
+// makes another one (C1).
+func (r *renderer) isOnOwn(c paramset.ComponentSet) bool {
+	return c.Name == r.owned.Self.Name || c.Group == provision.Group
 }
 
 // component is a component's objects, in the order in which they are of use; own tells whether it

@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
@@ -48,14 +49,20 @@ func isDisabled(c *fleetstate.Cluster, tree *hierarchy.Tree, e *catalog.Entry) b
 // RemovesWorkloads reports whether the workloads of a component are to be removed together with its
 // Application: the component is switched off, or the member is retired and says so. Workloads that
 // no catalog describes any more stay.
-func RemovesWorkloads(c *fleetstate.Cluster, r fleetstate.Component) bool {
+func RemovesWorkloads(c *fleetstate.Cluster, group string, r fleetstate.Component) bool {
 	switch {
 	case r.EntryTree == nil || r.EntryTree.Root.IsNull():
 		return false
 	case c.IsRetired():
-		return c.Member.Deletion == fleet.Cascade
+		return removedWithMember(c, group)
 	}
-	return isDisabled(c, r.EntryTree, r.Entry)
+	return group != provision.Group && isDisabled(c, r.EntryTree, r.Entry)
+}
+
+// removedWithMember reports whether what a retired member's Applications of a group run is removed
+// with them. What makes the cluster stays (C3).
+func removedWithMember(c *fleetstate.Cluster, group string) bool {
+	return group != provision.Group && c.Member.Deletion == fleet.Cascade
 }
 
 // applicationOf is a component's Application on a cluster, by its name and its labels, whatever
@@ -112,7 +119,7 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 		}
 		resolver := st.ResolverOf(c)
 		r, problems := resolver.MergeEntry(g.Catalogs, a.Component)
-		if len(problems) > 0 || !RemovesWorkloads(c, r) {
+		if len(problems) > 0 || !RemovesWorkloads(c, g.Name, r) {
 			continue
 		}
 		// A component that no catalog describes any more must not be switched on: its

@@ -18,7 +18,7 @@ import (
 // computed; left out, they would be removed (G2). A retired cluster is to go, and what registers
 // one needs no Secret.
 func MissingSecret(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) []problem.Problem {
-	if c.Registered || c.IsRetired() || q.View == query.Members || q.LabelSelector.Refuses(c.Labels.All) {
+	if IsReachable(c, q.Group) || c.IsRetired() || q.View == query.Members || q.LabelSelector.Refuses(c.Labels.All) {
 		return nil
 	}
 	found := ""

@@ -6,6 +6,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/provision"
 )
 
 // Git says who is to own a group of a member; two engines learn of it at different times. So that
@@ -35,6 +36,12 @@ func HoldsGrant(st *fleetstate.State, c *fleetstate.Cluster, group string) (hold
 		return false, false
 	}
 	return st.Facts().Holds(c.Member.Name, group)
+}
+
+// IsReachable reports whether the components of a group can be deployed: the cluster is registered,
+// or they are what makes it, on the hub.
+func IsReachable(c *fleetstate.Cluster, group string) bool {
+	return c.Registered || group == provision.Group
 }
 
 // MayDeploy reports whether the components of a group are the requester's to have, now (M1, rule
@@ -101,7 +108,7 @@ func isLost(st *fleetstate.State, c *fleetstate.Cluster, r facts.Application) bo
 	if len(problems) > 0 {
 		return false
 	}
-	return found.EntryTree == nil || !found.Enabled && !RemovesWorkloads(c, found)
+	return found.EntryTree == nil || !found.Enabled && !RemovesWorkloads(c, r.Group, found)
 }
 
 // FluxHasGrants reports whether a member with Flux has any grant.

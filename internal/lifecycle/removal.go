@@ -89,7 +89,7 @@ func (d *Removals) Of(name, component string) Removal {
 		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: wrong.Message(), Pos: wrong.Pos}
 	case c.IsRetired():
 		out := Removal{Reason: Retired, Deletion: fleet.Orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
-		if d.q.View != query.Components || m.Deletion == fleet.Cascade {
+		if d.q.View != query.Components || removedWithMember(c, d.q.Group) {
 			out.Deletion = fleet.Cascade
 		}
 		return out
@@ -114,7 +114,7 @@ func (d *Removals) Of(name, component string) Removal {
 		return Removal{Reason: Disabled, Deletion: fleet.Orphan, Detail: "a label keeps it from being selected", Pos: m.Pos}
 	case !d.q.LabelSelector.Matches(c.Labels.All):
 		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: "it lacks a label that is selected by", Pos: m.Pos}
-	case !c.Registered && d.q.View != query.Members:
+	case !IsReachable(c, d.q.Group) && d.q.View != query.Members:
 		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: "its cluster Secret is gone", Pos: m.Pos}
 	case component == "" || d.q.View != query.Components:
 		return Removal{Reason: Lost, Deletion: fleet.Orphan, Pos: m.Pos}
@@ -214,7 +214,7 @@ func (d *Removals) component(c *fleetstate.Cluster, component string) Removal {
 	}
 	e := r.Entry
 	out := Removal{Reason: Disabled, Deletion: fleet.Cascade}
-	if !RemovesWorkloads(c, r) {
+	if !RemovesWorkloads(c, g.Name, r) {
 		out.Reason, out.Deletion = Lost, fleet.Orphan
 	}
 	gone := out.Reason == Lost

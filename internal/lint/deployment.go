@@ -213,7 +213,7 @@ func (h hubRoots) notDeployed() {
 		for _, m := range h.l.st.Fleet.Members(h.hub) {
 			switch {
 			case m.Lifecycle == fleet.Retired || m.IsHub:
-			case view == query.Members && m.SecretManagerSecret != "":
+			case view == query.Members && (m.SecretManagerSecret != "" || m.Provision != nil):
 				report(problem.NotDeployed, m.KeyPos("secretManagerSecretName"), fmt.Sprintf("registration of cluster %q", m.Name),
 					"no ApplicationSet of hub "+h.hub+" queries for the view members", "a root with that view, or a member file without the secret's name")
 			case view == query.Agents && m.Remote:

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/roots"
 )
@@ -206,7 +207,11 @@ func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarch
 		}
 	}
 	named(l.st.Fleet.Layout.Catalog, "")
-	for _, component := range componentsOf(g) {
+	components := componentsOf(g)
+	if g.Name == provision.Group { // a class may have files before a cluster has it
+		components = append(components, catalog.Layers(l.st.Resolver().Catalogs[g.Name]).Components()...)
+	}
+	for _, component := range components {
 		named(l.st.Fleet.Layout.Values, component)
 	}
 }

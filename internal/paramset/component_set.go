@@ -21,7 +21,7 @@ func componentSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster)
 		return out
 	}
 	out.Known = q.Component != "" && g.Has(q.Component)
-	if !c.Registered || !lifecycle.MayDeploy(st, c, q.Group, q.Requester) {
+	if !lifecycle.IsReachable(c, q.Group) || !lifecycle.MayDeploy(st, c, q.Group, q.Requester) {
 		return out
 	}
 	if len(g.Errors) > 0 {
@@ -70,7 +70,7 @@ func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, 
 		}
 		return NewComponentSet(resolver, c, g, component, written(q, r), fleet.Orphan)
 	}
-	if r.EntryTree == nil || lifecycle.RemovalStep(st, q, c, g, component) != lifecycle.Wanted || !lifecycle.RemovesWorkloads(c, r) {
+	if r.EntryTree == nil || lifecycle.RemovalStep(st, q, c, g, component) != lifecycle.Wanted || !lifecycle.RemovesWorkloads(c, g.Name, r) {
 		return nil, nil
 	}
 	if r.Values == nil {

@@ -30,7 +30,7 @@ func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse,
 	clusters, problems := queriedClusters(st, q)
 	uses := map[string]*ReleaseUse{}
 	for _, c := range clusters {
-		if !c.Registered || !lifecycle.Owns(st, c, q.Group, q.Requester) {
+		if !lifecycle.IsReachable(c, q.Group) || !lifecycle.Owns(st, c, q.Group, q.Requester) {
 			continue
 		}
 		g := c.Groups[q.Group]

@@ -90,6 +90,7 @@ const (
 	InvalidLabel       Reason = "invalid-label"
 	InvalidLayout      Reason = "invalid-layout"
 	InvalidMember      Reason = "invalid-member"
+	InvalidProvision   Reason = "invalid-provision"
 	InvalidRollout     Reason = "invalid-rollout"
 	InvalidSecret      Reason = "invalid-secret"
 	InvalidSelector    Reason = "invalid-selector"

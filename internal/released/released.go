@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/team"
 )
 
@@ -29,7 +30,7 @@ func GroupOf(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group) G
 	}
 	catalogs := st.ReleaseCatalogs()
 	out := Group{Group: g, released: g, any: catalogs == nil}
-	if g.HasCatalog() && g.Name != team.Group && g.Name != team.Workloads { // whose entries the releases view hands out
+	if g.HasCatalog() && g.Name != team.Group && g.Name != team.Workloads && g.Name != provision.Group { // whose entries the releases view hands out
 		out.Catalog = catalogs.Of(c.Member.Hub, g.Name, g.Release.Source)
 	}
 	if out.Catalog == nil || out.Catalog.Missing != "" {

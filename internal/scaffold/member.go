@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/explain"
@@ -11,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 )
 
 // Engines are those that an agent may run.
@@ -23,6 +25,10 @@ type Member struct {
 	Secret, Agent, GitHubSecret    string
 	EnableRemote                   []string
 	Labels, Annotations            []string
+	// Class, if not empty, is that of a cluster which the hub provisions.
+	Class, Version, NodesVersion string
+	Account, Region              string
+	Inputs                       []string // key=value
 }
 
 // Check refuses a description that no repository could hold. Draft checks the names.
@@ -41,7 +47,7 @@ func (m Member) Check() error {
 	for _, list := range []struct {
 		flag  string
 		pairs []string
-	}{{"label", m.Labels}, {"annotation", m.Annotations}} {
+	}{{"label", m.Labels}, {"annotation", m.Annotations}, {"input", m.Inputs}} {
 		seen := map[string]bool{}
 		for _, pair := range list.pairs {
 			key, _, ok := strings.Cut(pair, "=")
@@ -150,6 +156,8 @@ func (m Member) Text() string {
 	case m.HubCluster:
 		line("# The hub itself: its own levels of the hierarchy apply, and it deploys to itself.")
 		line("fleet_member: %s", fleet.HubCluster)
+	case m.Class != "":
+		m.writeProvision(line)
 	case m.Secret != "":
 		line("# The cluster's credential in the secret store.")
 	default:
@@ -175,12 +183,47 @@ func (m Member) Text() string {
 		}
 		line("")
 		line("%s:", list.key)
-		for _, pair := range slices.Sorted(slices.Values(list.pairs)) {
-			key, value, _ := strings.Cut(pair, "=")
-			line("  %s: %s", scalar(key), scalar(value))
-		}
+		writePairs(line, "  ", list.pairs, scalar)
 	}
 	return b.String()
+}
+
+// writeProvision writes what the hub makes the cluster of.
+func (m Member) writeProvision(line func(string, ...any)) {
+	line("")
+	line("# The hub makes this cluster. The version goes one minor version at a time; the nodes follow.")
+	line("%s:", provision.Key)
+	line("  class: %s", scalar(m.Class))
+	line("  version: %q", m.Version)
+	if m.NodesVersion != "" {
+		line("  nodes:")
+		line("    version: %q", m.NodesVersion)
+	}
+	for _, f := range []struct{ key, value string }{{"account", m.Account}, {"region", m.Region}} {
+		if f.value != "" {
+			line("  %s: %q", f.key, f.value)
+		}
+	}
+	if len(m.Inputs) > 0 {
+		line("  inputs:")
+		writePairs(line, "    ", m.Inputs, input)
+	}
+}
+
+// input writes the value of an input: a number or a truth value is one, anything else is text.
+func input(value string) string {
+	if n, err := strconv.Atoi(value); err == nil && strconv.Itoa(n) == value || value == "true" || value == "false" {
+		return value
+	}
+	return scalar(value)
+}
+
+// writePairs writes key=value pairs as a map.
+func writePairs(line func(string, ...any), indent string, pairs []string, write func(string) string) {
+	for _, pair := range slices.Sorted(slices.Values(pairs)) {
+		key, value, _ := strings.Cut(pair, "=")
+		line("%s%s: %s", indent, scalar(key), write(value))
+	}
 }
 
 func (m Member) writeAgent(line func(string, ...any)) {

@@ -10,14 +10,16 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/tenantschema"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// What a tenant's level may set of a component that lands on the hub is an allow-list (W1). Three
-// kinds of components land there: the registration chart, those that the layout names in
-// tenantSchemas, and those whose catalog entry sends its Application to another destination.
+// What a tenant's level may set of a component that lands on the hub is an allow-list (W1). Four
+// kinds of components land there: the registration chart, the classes of clusters, those that the
+// layout names in tenantSchemas, and those whose catalog entry sends its Application to another
+// destination.
 
 // registrationSchema is the one of charts/fleet-secret, which a layout may replace.
 var registrationSchema = func() *tenantschema.Schema {
@@ -49,7 +51,7 @@ func LoadSchemas(layout *fleet.Layout, catalogs map[string][]hierarchy.Layer, s 
 				continue
 			}
 			for _, f := range entries.Fields {
-				if isElsewhere(f.Value.Get(keyTemplatePatch)) {
+				if name == provision.Group || isElsewhere(f.Value.Get(keyTemplatePatch)) {
 					out[name+"/"+f.Key] = tenantschema.Nothing()
 				}
 			}

@@ -15,6 +15,7 @@ var layers = [][]string{
 	{"audit", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "tlsreload", "webhook"},
 	{"rollout"},
 	{"catalog", "checks", "roots"},
+	{"provision"},
 	{"fleet"},
 	{"hub", "memo", "source"},
 	{"companion", "team", "tenancy"},
@@ -35,7 +36,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "rollout", "companion", "team", "tenancy", "mount", "fleetstate", "query", "registration", "released", "lifecycle", "paramset", "response", "secretscan", "secretpolicy", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "provision", "rollout", "companion", "team", "tenancy", "mount", "fleetstate", "query", "registration", "released", "lifecycle", "paramset", "response", "secretscan", "secretpolicy", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.

@@ -26,6 +26,7 @@ var summaries = map[problem.Reason]string{
 	problem.InvalidLabel:       "A label or annotation that Kubernetes would refuse.",
 	problem.InvalidLayout:      "The layout file cannot be used.",
 	problem.InvalidMember:      "A key of a member file is missing or has a value it cannot have.",
+	problem.InvalidProvision:   "What a member file says of its own cluster cannot be, or not from what the cluster is.",
 	problem.InvalidRollout:     "A key of a rollout policy is missing or has a value it cannot have.",
 	problem.InvalidSecret:      "External Secrets or the API server refuses an object of External Secrets.",
 	problem.InvalidSelector:    "A catalog entry's selector is no Kubernetes label selector.",

@@ -1,0 +1,38 @@
+package fleet
+
+import (
+	"fmt"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
+)
+
+// TwinsOf are the members of other hubs that would have the same name in the same account and
+// region, as far as the files say: two controllers would have one cluster.
+func (f *Fleet) TwinsOf(m *Member) []*Member {
+	s := m.Provision
+	if s == nil {
+		return nil
+	}
+	var out []*Member
+	for _, hub := range f.Hubs() {
+		other := f.Member(hub, m.Name)
+		if other != nil && other != m && other.Provision != nil && other.Provision.Account == s.Account && other.Provision.Region == s.Region {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// Twins are the problems of a member that has twins.
+func (f *Fleet) Twins(m *Member) []problem.Problem {
+	var out []problem.Problem
+	for _, other := range f.TwinsOf(m) {
+		out = append(out, problem.Problem{
+			Reason: problem.InvalidProvision, Severity: problem.Error, Pos: m.KeyPos(provision.Key), Subject: fmt.Sprintf("cluster %q", m.Name),
+			Found:    fmt.Sprintf("hub %q provisions a cluster of this name in this account and region, too", other.Hub),
+			Expected: "one of the two, or another account or region in one of the files", Related: []problem.Pos{other.KeyPos(provision.Key)},
+		})
+	}
+	return out
+}
