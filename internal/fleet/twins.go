@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/provision"
@@ -19,6 +20,19 @@ func (f *Fleet) TwinsOf(m *Member) []*Member {
 		other := f.Member(hub, m.Name)
 		if other != nil && other != m && other.Provision != nil && other.Provision.Account == s.Account && other.Provision.Region == s.Region {
 			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// ChangedTwins are the members that have other twins than in a previous fleet.
+func (f *Fleet) ChangedTwins(previous *Fleet) []*Member {
+	var out []*Member
+	for _, hub := range f.Hubs() {
+		for _, m := range f.Members(hub) {
+			if m.Provision != nil && !slices.Equal(previous.TwinsOf(m), f.TwinsOf(m)) {
+				out = append(out, m)
+			}
 		}
 	}
 	return out

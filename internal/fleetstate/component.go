@@ -15,7 +15,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/team"
 	"github.com/argosy-hub/argosy/internal/tenancy"
@@ -324,10 +323,7 @@ func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *
 	if g.Name == team.Group { // its file wins over every level (T1)
 		layers = append(layers, b.teams.Of(c.Member).Values(component)...)
 	}
-	if s := c.Member.Provision; g.Name == provision.Group && s.Selects(component) {
-		layers = append(layers, s.Values(c.Member.Name, component, g.Has(s.Class+provision.NodesSuffix)))
-	}
-	return layers, nil
+	return append(layers, c.Member.Provision.Values(g.Name, c.Member.Name, component, g.Has)...), nil
 }
 
 // EnabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever

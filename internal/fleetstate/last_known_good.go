@@ -163,7 +163,7 @@ func (p *history) settle(attempt *Cluster) *Cluster {
 		}
 	}
 	id := ID{attempt.Member.Hub, attempt.Member.Name}
-	if before := p.member(id); before != nil && (attempt.Registered || !p.st.hasNothing(id.Name)) {
+	if before := p.member(id); before != nil && (attempt.Registered || !p.st.KnowsApplications() || len(p.st.facts.ApplicationsOf(id.Name)) > 0) {
 		attempt.Problems = append(attempt.Problems, attempt.Attribute(provision.Change(before.Provision, attempt.Member.Provision))...)
 	}
 	wrong := attempt.Errors()

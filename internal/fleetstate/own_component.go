@@ -69,9 +69,7 @@ func (st *State) changedNames(previous *State, due func(*fleet.Member)) {
 			due(m)
 		}
 	}
-	for m := range st.Clusters() {
-		if !slices.Equal(previous.Fleet.TwinsOf(m), st.Fleet.TwinsOf(m)) {
-			due(m)
-		}
+	for _, m := range st.Fleet.ChangedTwins(previous.Fleet) {
+		due(m)
 	}
 }

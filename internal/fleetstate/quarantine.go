@@ -106,16 +106,11 @@ func (st *State) IsLeftOut(c *Cluster, owner string, planned bool) bool {
 	if c.LastKnownGood != nil || len(c.Problems) == 0 || len(st.hubProblems[c.Member.Hub]) > 0 {
 		return false
 	}
-	nothing := st.hasNothing(c.Member.Name)
+	nothing := st.KnowsApplications() && len(st.facts.ApplicationsOf(c.Member.Name)) == 0
 	if nothing && !planned {
 		return true
 	}
 	return c.IsNewcomer && owner != c.Member.Name && (nothing || !st.KnowsApplications())
-}
-
-// hasNothing reports whether a cluster is known to have no Application.
-func (st *State) hasNothing(name string) bool {
-	return st.KnowsApplications() && len(st.facts.ApplicationsOf(name)) == 0
 }
 
 // exception is a member that is not simply what the snapshot has of it.
@@ -160,8 +155,7 @@ func (st *State) Errors(hub string) []problem.Problem {
 	return slices.DeleteFunc(slices.Clone(st.Problems), func(p problem.Problem) bool { return hub != "" && p.Hub != "" && p.Hub != hub })
 }
 
-// ComponentsOf are the names of all components that a group's catalogs know for a member, sorted;
-// nil for no such member or group. An empty hub is as for Fleet.FindMember.
+// ComponentsOf are the names of a group's components for a member, sorted; nil for none.
 func (st *State) ComponentsOf(hub, name, group string) []string {
 	if m, failure := st.Fleet.FindMember(hub, name); failure == nil && st.ClusterOf(m).Groups[group] != nil {
 		return st.ClusterOf(m).Groups[group].Components()

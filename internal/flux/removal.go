@@ -62,7 +62,7 @@ func removal(st *fleetstate.State, hub, owner string, release facts.Application)
 	}
 	deletion, marked := "", false
 	switch {
-	case lifecycle.RemovesWorkloads(c, g.Name, r):
+	case lifecycle.RemovesWorkloads(st, c, g.Name, r):
 		deletion, marked = fleet.Cascade, release.Cascade
 	case c.IsRetired(), r.Enabled && (moved || r.Entry.Kind != componentKind(release) || !fluxRuns(st, c, owner, g.Name)):
 		deletion, marked = fleet.Orphan, release.Suspended

@@ -27,10 +27,10 @@ func (l loss) isOverBudget() bool { return l.losing > l.allowed }
 func lossOf(f *fleet.Fleet, hub string, removals []lifecycle.Removal, now time.Time) loss {
 	var out loss
 	for _, r := range removals {
-		switch r.Reason {
-		case lifecycle.Moved:
+		switch {
+		case r.Reason == lifecycle.Moved:
 			out.moves = append(out.moves, r)
-		case lifecycle.Retired:
+		case !r.NeedsApproval():
 			out.approved = append(out.approved, r)
 		default:
 			ends, approved := approvedUntil(f, hub, r, now)

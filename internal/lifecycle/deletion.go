@@ -49,20 +49,14 @@ func isDisabled(c *fleetstate.Cluster, tree *hierarchy.Tree, e *catalog.Entry) b
 // RemovesWorkloads reports whether the workloads of a component are to be removed together with its
 // Application: the component is switched off, or the member is retired and says so. Workloads that
 // no catalog describes any more stay.
-func RemovesWorkloads(c *fleetstate.Cluster, group string, r fleetstate.Component) bool {
+func RemovesWorkloads(st *fleetstate.State, c *fleetstate.Cluster, group string, r fleetstate.Component) bool {
 	switch {
 	case r.EntryTree == nil || r.EntryTree.Root.IsNull():
 		return false
 	case c.IsRetired():
-		return removedWithMember(c, group)
+		return DeletionOfRetired(st.Fleet, c.Member, group) == fleet.Cascade
 	}
 	return group != provision.Group && isDisabled(c, r.EntryTree, r.Entry)
-}
-
-// removedWithMember reports whether what a retired member's Applications of a group run is removed
-// with them. What makes the cluster stays (C3).
-func removedWithMember(c *fleetstate.Cluster, group string) bool {
-	return group != provision.Group && c.Member.Deletion == fleet.Cascade
 }
 
 // applicationOf is a component's Application on a cluster, by its name and its labels, whatever
@@ -119,7 +113,7 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 		}
 		resolver := st.ResolverOf(c)
 		r, problems := resolver.MergeEntry(g.Catalogs, a.Component)
-		if len(problems) > 0 || !RemovesWorkloads(c, g.Name, r) {
+		if len(problems) > 0 || !RemovesWorkloads(st, c, g.Name, r) && !InfrastructureWaits(st, c, g.Name) {
 			continue
 		}
 		// A component that no catalog describes any more must not be switched on: its
@@ -150,7 +144,9 @@ func RegistrationDeletion(st *fleetstate.State, q query.Checked, c *fleetstate.C
 	switch {
 	case !there, a.Cluster != c.Member.Name, a.Component != "" && a.Component != fleetstate.Registration:
 		return "", false // nothing is registered anew for its removal
-	case slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(b facts.Application) bool { return b.Component != "" && b.Name != a.Name }):
+	case slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(b facts.Application) bool {
+		return b.Component != "" && b.Name != a.Name && b.Group != provision.Group
+	}):
 		return fleet.Orphan, true
 	case a.Cascade:
 		return "", false

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/released"
 )
@@ -53,6 +55,14 @@ func isEnabled(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group,
 	return len(problems) == 0 && r.Entry != nil && r.Entry.Enabled && r.Entry.Selector.Matches(c.Labels.All)
 }
 
+// isWorkloadOfDeleted reports whether an Application runs a team's workload on a cluster that is
+// deleted: it is removed before any component, which may be what gives its load balancers and
+// volumes back to the cloud (C3).
+func isWorkloadOfDeleted(c *fleetstate.Cluster, group string, a facts.Application) bool {
+	s := c.Member.Provision
+	return c.IsRetired() && s != nil && s.Deletes && a.Group == fleet.Workloads && group != fleet.Workloads
+}
+
 // RemovedBefore returns the components of a cluster that are removed before a component of a group
 // is: those that depend on it, are removed as well, and still have an Application (P2).
 func RemovedBefore(st *fleetstate.State, c *fleetstate.Cluster, group, component string) []string {
@@ -67,7 +77,7 @@ func RemovedBefore(st *fleetstate.State, c *fleetstate.Cluster, group, component
 		if len(problems) > 0 || r.Entry == nil || a.Name != catalog.ApplicationName(a.Component, c.Member.Name) {
 			continue
 		}
-		if slices.ContainsFunc(r.Entry.DependsOn, func(text string) bool { return ParseDependency(text).Is(group, component) }) {
+		if isWorkloadOfDeleted(c, group, a) || slices.ContainsFunc(r.Entry.DependsOn, func(text string) bool { return ParseDependency(text).Is(group, component) }) {
 			out = append(out, a.Group+"/"+a.Component)
 		}
 	}

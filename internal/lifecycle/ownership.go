@@ -108,7 +108,7 @@ func isLost(st *fleetstate.State, c *fleetstate.Cluster, r facts.Application) bo
 	if len(problems) > 0 {
 		return false
 	}
-	return found.EntryTree == nil || !found.Enabled && !RemovesWorkloads(c, r.Group, found)
+	return found.EntryTree == nil || !found.Enabled && !RemovesWorkloads(st, c, r.Group, found)
 }
 
 // FluxHasGrants reports whether a member with Flux has any grant.

@@ -89,7 +89,7 @@ func (d *Removals) Of(name, component string) Removal {
 		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: wrong.Message(), Pos: wrong.Pos}
 	case c.IsRetired():
 		out := Removal{Reason: Retired, Deletion: fleet.Orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
-		if d.q.View != query.Components || removedWithMember(c, d.q.Group) {
+		if d.q.View != query.Components || DeletionOfRetired(d.st.Fleet, m, d.q.Group) == fleet.Cascade {
 			out.Deletion = fleet.Cascade
 		}
 		return out
@@ -214,7 +214,7 @@ func (d *Removals) component(c *fleetstate.Cluster, component string) Removal {
 	}
 	e := r.Entry
 	out := Removal{Reason: Disabled, Deletion: fleet.Cascade}
-	if !RemovesWorkloads(c, g.Name, r) {
+	if !RemovesWorkloads(d.st, c, g.Name, r) {
 		out.Reason, out.Deletion = Lost, fleet.Orphan
 	}
 	gone := out.Reason == Lost

@@ -70,7 +70,8 @@ func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, 
 		}
 		return NewComponentSet(resolver, c, g, component, written(q, r), fleet.Orphan)
 	}
-	if r.EntryTree == nil || lifecycle.RemovalStep(st, q, c, g, component) != lifecycle.Wanted || !lifecycle.RemovesWorkloads(c, g.Name, r) {
+	waits := lifecycle.InfrastructureWaits(st, c, g.Name)
+	if r.EntryTree == nil || lifecycle.RemovalStep(st, q, c, g, component) != lifecycle.Wanted || !lifecycle.RemovesWorkloads(st, c, g.Name, r) && !waits {
 		return nil, nil
 	}
 	if r.Values == nil {
@@ -78,7 +79,11 @@ func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, 
 			return nil, nil // the workloads are not known any more: they stay, and so does the rest of the response
 		}
 	}
-	return NewComponentSet(resolver, c, g, component, written(q, r), fleet.Cascade)
+	deletion := fleet.Cascade
+	if waits {
+		deletion = fleet.Orphan
+	}
+	return NewComponentSet(resolver, c, g, component, written(q, r), deletion)
 }
 
 // written is what is encoded of a component.

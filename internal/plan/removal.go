@@ -61,7 +61,7 @@ func (c *comparison) retirement(hub string, a inventory.Application) string {
 	case query.Members:
 		return fleet.Cascade
 	case query.Components:
-		return c.head.Fleet.Member(hub, a.Cluster).Deletion
+		return lifecycle.DeletionOfRetired(c.head.Fleet, c.head.Fleet.Member(hub, a.Cluster), a.Group)
 	}
 	return fleet.Orphan
 }

@@ -171,7 +171,10 @@ func (s *Spec) Selects(component string) bool {
 // Values are the layer of values that the member file gives a component of its class. It is the
 // most specific. A class with a component of its own for nodes does not see their version, so that
 // a change of theirs changes nothing of the control plane's.
-func (s *Spec) Values(cluster, component string, hasNodes bool) hierarchy.Layer {
+func (s *Spec) Values(group, cluster, component string, has func(component string) bool) []hierarchy.Layer {
+	if group != Group || !s.Selects(component) {
+		return nil
+	}
 	doc, place := s.node.Doc, s.node
 	field := func(key string, value *yamldoc.Node) yamldoc.Field {
 		at := s.node.Get(key)
@@ -183,7 +186,7 @@ func (s *Spec) Values(cluster, component string, hasNodes bool) hierarchy.Layer 
 	}
 	of := func(text string) *yamldoc.Node { return yamldoc.FromAny(doc, text) }
 	fields := []yamldoc.Field{field("clusterName", of(cluster)), field(keyClass, of(s.Class)), field(keyVersion, of(s.Version.Text))}
-	if !hasNodes || component != s.Class {
+	if component != s.Class || !has(s.Class+NodesSuffix) {
 		fields = append(fields, field(keyNodes, yamldoc.NewMap(doc, field(keyVersion, of(s.Nodes.Text)))))
 	}
 	for _, key := range []string{keyAccount, keyRegion, keyInputs} {
@@ -194,5 +197,5 @@ func (s *Spec) Values(cluster, component string, hasNodes bool) hierarchy.Layer 
 	root := yamldoc.NewMap(doc, fields...)
 	root.Line, root.Column = place.Line, place.Column
 	nodes, _ := root.Size()
-	return hierarchy.Layer{Level: Level, Path: s.at().File, Root: root, Nodes: nodes}
+	return []hierarchy.Layer{{Level: Level, Path: s.at().File, Root: root, Nodes: nodes}}
 }

@@ -1,0 +1,50 @@
+package lifecycle
+
+import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/provision"
+)
+
+// What makes a cluster is the last of a retired member to be removed (C3): after the workloads, the
+// components and the registration, each seen gone by the facts, so that a restart at any point goes
+// on from what is there. Its control plane follows its nodes, by their dependsOn (P2).
+
+// DeletionOfRetired is what becomes of what a retired member's Applications of a group run. What
+// makes the cluster is deleted if the file says so, and an approval names the cluster and class.
+// Whether the approval has expired is for the guard to judge, which has a clock.
+func DeletionOfRetired(f *fleet.Fleet, m *fleet.Member, group string) string {
+	switch {
+	case group != provision.Group:
+		return m.Deletion
+	case m.Provision == nil || !m.Provision.Deletes:
+		return fleet.Orphan
+	}
+	removal := fleet.Removal{
+		Hub: m.Hub, Cluster: m.Name, Tenant: m.Tenant, Environment: m.Environment, Group: group, Component: m.Provision.Class,
+	}
+	if slices.ContainsFunc(f.Approvals, func(a fleet.Approval) bool { return a.Names(removal) }) {
+		return fleet.Cascade
+	}
+	return fleet.Orphan
+}
+
+// InfrastructureWaits reports whether what makes a retired member's cluster stays as it is, until
+// an approval names it and everything else of the member is gone.
+func InfrastructureWaits(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
+	s := c.Member.Provision
+	if group != provision.Group || !c.IsRetired() || s == nil || !s.Deletes {
+		return false
+	}
+	return DeletionOfRetired(st.Fleet, c.Member, group) != fleet.Cascade ||
+		slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool { return a.Group != provision.Group })
+}
+
+// NeedsApproval reports whether a removal needs an approval although the member file says that the
+// member retires: its cluster is deleted (C3).
+func (r Removal) NeedsApproval() bool {
+	return r.Reason != Retired || r.Group == provision.Group && r.Deletion == fleet.Cascade
+}
