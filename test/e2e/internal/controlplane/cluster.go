@@ -138,7 +138,7 @@ func (c *Cluster) Config() *rest.Config {
 // ArgoConfig is `config` of the Secret that registers the cluster with Argo CD.
 func (c *Cluster) ArgoConfig() string {
 	type tls struct {
-		Insecure bool   `json:"insecure"`
+		Insecure bool   `json:"insecure,omitempty"`
 		CAData   []byte `json:"caData"` // JSON has it in base64, as Argo CD expects
 	}
 	text, err := json.Marshal(struct {
