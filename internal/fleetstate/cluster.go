@@ -280,8 +280,8 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			}
 		}
 	}
-	if b.readUnused(c, used); c.account.Exceeded() != nil && len(out) == 0 {
-		return c.Attribute(problem.From(c.account.Exceeded(), problem.LimitExceeded, c.Member.Pos))
+	if len(out) == 0 || c.account.Exceeded() == nil {
+		out = append(out, c.Attribute(b.readUnused(c, used))...)
 	}
 	choose := b.Fleet.FleetSecrets.ChooseSource
 	if c.Member.IsHub { // a hub does not register itself

@@ -22,8 +22,10 @@ type spare struct {
 }
 
 // readUnused reads the files of a tenant's folders that a query's entry alone has a cluster read.
-// Used are the components whose values have been read.
-func (b *Resolver) readUnused(c *Cluster, used map[string]bool) {
+// Used are the components whose values have been read. The problem is a limit (W2).
+func (b *Resolver) readUnused(c *Cluster, used map[string]bool) []problem.Problem {
+	var large companion.Large
+	c.faulty = map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		folders := slices.DeleteFunc(slices.Clone(g.Folders), func(f hierarchy.Folder) bool { return c.Member.IsHub || !b.Fleet.Layout.OfTenant(f.Level) })
@@ -35,17 +37,17 @@ func (b *Resolver) readUnused(c *Cluster, used map[string]bool) {
 					continue
 				}
 				seen[file] = true
+				if problems := large.Add(folders, file); problems != nil {
+					return problems
+				}
 				layers, err := hierarchy.Resolve(hierarchy.Optional(folders), b.Documents, file.Path, c.templateFacts.Lazy(name, file.Component, g.Root), c.account)
-				if err == nil && len(b.forbiddenValues(c, name, file.Component, layers)) == 0 {
-					continue
+				if err != nil || len(b.forbiddenValues(c, name, file.Component, layers)) > 0 {
+					c.faulty[key] = true
 				}
-				if c.faulty == nil {
-					c.faulty = map[string]bool{}
-				}
-				c.faulty[key] = true
 			}
 		}
 	}
+	return problem.From(c.account.Exceeded(), problem.LimitExceeded, c.Member.Pos)
 }
 
 // valuesFiles are the files of a folder that components may read.

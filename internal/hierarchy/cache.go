@@ -39,9 +39,9 @@ const (
 	maxRendered  = 128 << 20
 )
 
-// large is the size in bytes from which documents are parsed one after another: while one is parsed
+// Large is the size in bytes from which documents are parsed one after another: while one is parsed
 // it takes up to a hundred and fifty times its size.
-const large = 128 << 10
+const Large = 128 << 10
 
 // memoryOfTemplate is what each byte of a parsed template takes, about.
 const memoryOfTemplate = 40
@@ -90,10 +90,10 @@ func (c *Cache) read(f *snapshot.File) (parsed, error) {
 }
 
 // parse parses a file's content, or takes the document from the cache. Lines are those of
-// yamldoc.ParseLines. Without a document its size is that of none.
+// yamldoc.ParseLines. A document with duplicate keys has its size beside the error.
 func (c *Cache) parse(in *bounded[parsed], key cacheKey, data []byte, lines []int) (parsed, error) {
 	p, ok := c.known(in, key)
-	if !ok && len(data) >= large {
+	if !ok && len(data) >= Large {
 		c.large.Lock()
 		defer c.large.Unlock()
 		p, ok = c.known(in, key)
@@ -115,9 +115,9 @@ func (c *Cache) parse(in *bounded[parsed], key cacheKey, data []byte, lines []in
 		p.err = p.doc.DuplicateErrors()
 	}
 	if p.err != nil {
-		return parsed{}, p.err
+		p.doc = nil
 	}
-	return p, nil
+	return p, p.err
 }
 
 // known is a document from the cache.

@@ -110,6 +110,17 @@ type Folder struct {
 // Files are the paths of the folder's files inside it, in any order.
 func (f Folder) Files() iter.Seq[string] { return maps.Keys(f.files) }
 
+// Size is the size in bytes of the file at a path inside the folder and of the template beside it.
+func (f Folder) Size(file string) int {
+	size := 0
+	for _, name := range []string{file, file + TemplateSuffix} {
+		if at := f.file(name); at != nil {
+			size += len(at.Data)
+		}
+	}
+	return size
+}
+
 // Remember computes something of the folder's files alone, once for all snapshots with the same
 // ones.
 func (f Folder) Remember(key any, compute func() any) any {

@@ -25,10 +25,11 @@ func (l *linter) secretPolicies() {
 			continue
 		}
 		for _, m := range l.st.Fleet.Members(hub) {
-			c := l.st.ClusterOf(m).Desired()
-			if c.Registration == nil || m.Lifecycle == fleet.Retired {
+			of := l.st.ClusterOf(m)
+			if of == nil || of.Desired().Registration == nil || m.Lifecycle == fleet.Retired {
 				continue
 			}
+			c := of.Desired()
 			check := policyCheck{l, p, c}
 			if all := c.Registration.At([]string{tenancy.GitCredentials}); all.IsMap() {
 				for _, f := range all.Fields {
@@ -49,7 +50,11 @@ func (l *linter) secretPolicy(hub string) *secretpolicy.Policy {
 	if self == nil {
 		return nil
 	}
-	c := l.st.ClusterOf(self).Desired()
+	of := l.st.ClusterOf(self)
+	if of == nil { // a hub that cannot be computed
+		return nil
+	}
+	c := of.Desired()
 	g := c.Groups[fleetstate.FleetGroup]
 	if g == nil || len(g.Errors) > 0 {
 		return nil
