@@ -75,7 +75,7 @@ func TestArgoConfig(t *testing.T) {
 	if err := json.Unmarshal([]byte(c.ArgoConfig()), &got); err != nil {
 		t.Fatal(err)
 	}
-	if c.ArgoConfig() != `{"bearerToken":"t","tlsClientConfig":{"insecure":false,"caData":"Y2VydGlmaWNhdGU="}}` {
+	if c.ArgoConfig() != `{"bearerToken":"t","tlsClientConfig":{"caData":"Y2VydGlmaWNhdGU="}}` {
 		t.Error(c.ArgoConfig())
 	}
 }

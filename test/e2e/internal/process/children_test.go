@@ -87,7 +87,8 @@ func serve(args []string) error {
 func stubborn([]string) error {
 	signal.Ignore(syscall.SIGTERM)
 	fmt.Println("stubborn, pid", os.Getpid())
-	select {}
+	<-time.After(time.Hour) // longer than any test: for Go a program that waits for nothing is a deadlock
+	return nil
 }
 
 func fail([]string) error {
@@ -106,7 +107,8 @@ func parent(args []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	select {}
+	<-time.After(time.Hour) // longer than any test: for Go a program that waits for nothing is a deadlock
+	return nil
 }
 
 // holder DIR PORT SERVER holds a group with a serving and a privately serving process and tells
