@@ -40,7 +40,7 @@ func TestReadmePlans(t *testing.T) {
 	git("add", ".")
 	git("commit", "--quiet", "--message=fleet")
 	for _, block := range shown {
-		if out, err := exec.CommandContext(t.Context(), "sed", "-i", block[1], filepath.Join(dir, block[2])).CombinedOutput(); err != nil { //nolint:gosec // of README
+		if out, err := exec.CommandContext(t.Context(), "sed", "-i", block[1], filepath.Join(dir, block[2])).CombinedOutput(); err != nil {
 			t.Fatalf("sed: %v\n%s", err, out)
 		}
 		var out, errs bytes.Buffer

@@ -94,9 +94,9 @@ func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *C
 	if len(c.Broken) == 0 {
 		for _, name := range slices.Sorted(maps.Keys(c.Groups)) { // the account is charged in this order
 			b.group(c, c.Groups[name])
-			g, faults := c.Groups[name], []problem.Problem(nil)
-			g.Catalogs, faults = m.Provision.Catalogs(name, team.Catalogs(b.teams, b.apps, m, name, g.Catalogs))
-			g.Errors = append(g.Errors, c.Attribute(faults)...)
+			g := c.Groups[name]
+			catalogs, faults := m.Provision.Catalogs(name, team.Catalogs(b.teams, b.apps, m, name, g.Catalogs))
+			g.Catalogs, g.Errors = catalogs, append(g.Errors, c.Attribute(faults)...)
 		}
 	}
 	c.Broken = c.Attribute(c.Broken)

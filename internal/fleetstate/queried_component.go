@@ -21,8 +21,8 @@ type spare struct {
 	resolver *Resolver
 }
 
-// readUnused reads the files of a tenant's folders that a query's entry alone has a cluster read.
-// Used are the components whose values have been read. The problem is a limit (W2).
+// readUnused reads the files of a tenant's folders that a query's entry alone has a cluster read,
+// but those of used components. The problem is a limit (W2).
 func (b *Resolver) readUnused(c *Cluster, used map[string]bool) []problem.Problem {
 	var large companion.Large
 	c.faulty = map[string]bool{}

@@ -91,22 +91,22 @@ func (m *importer) phrased(of map[string]any) map[string]any {
 		for key := range keys {
 			below := map[string]any{}
 			for cluster, v := range of {
-				if value, ok := v.(tree)[key]; ok {
+				if value, ok := v.(tree)[key]; ok { //nolint:errcheck,forcetypeassert // all are maps
 					below[cluster] = value
 				}
 			}
 			for cluster, v := range m.phrased(below) {
-				out[cluster].(tree)[key] = v //nolint:forcetypeassert // escapedAll keeps maps
+				out[cluster].(tree)[key] = v //nolint:errcheck,forcetypeassert // escapedAll keeps maps
 			}
 		}
 	case areLists:
 		for i := range length {
 			below := map[string]any{}
 			for cluster, v := range of {
-				below[cluster] = v.([]any)[i] //nolint:forcetypeassert // all are lists
+				below[cluster] = v.([]any)[i] //nolint:errcheck,forcetypeassert // all are lists
 			}
 			for cluster, v := range m.phrased(below) {
-				out[cluster].([]any)[i] = v //nolint:forcetypeassert // escapedAll keeps lists
+				out[cluster].([]any)[i] = v //nolint:errcheck,forcetypeassert // escapedAll keeps lists
 			}
 		}
 	}

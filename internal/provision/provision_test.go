@@ -46,7 +46,7 @@ func TestProvisionErrors(t *testing.T) {
 		{"provision: {class: eks, version: 1.33.1, nodes: {version: 1.33.2}}", `a.yaml:1:59: key "provision.nodes.version": 1.33.2 is ahead of the control plane; expected at most 1.33.1`},
 		{"provision: {class: eks, version: '1.33', nodes: {version: '1.29'}}", `a.yaml:1:59: key "provision.nodes.version": 1.29 is 4 minor versions behind the control plane, 1.33; expected at most 3 behind`},
 		{"provision: {class: eks, version: '2.0', nodes: {version: '1.33'}}", `a.yaml:1:58: key "provision.nodes.version": 1.33 is 1000 minor versions behind the control plane, 2.0; expected at most 3 behind`},
-		{"provision: {clas: eks, class: eks, version: '1.33'}", `a.yaml:1:13: key "clas": not known in key "provision"; did you mean "class"?`},
+		{"provision: {klass: eks, class: eks, version: '1.33'}", `a.yaml:1:13: key "klass": not known in key "provision"; did you mean "class"?`},
 		{"provision: {class: eks, version: '1.33', account: 0123}", `a.yaml:1:51: key "provision.account": is a number; expected text; put it in quotes`},
 		{"{provision: {class: eks, version: '1.33'}, fleet_member: hub-cluster}", `a.yaml:1:13: key "provision": for a hub; expected no such key: a hub is there before its members are`},
 		{"{provision: {class: eks, version: '1.33'}, nogroup: true}", `a.yaml:1:13: key "provision": the layout has no group provisioning; expected the group, with a catalog of classes`},

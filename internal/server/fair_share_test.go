@@ -20,7 +20,7 @@ func (s *service) flood(dial func() net.Conn, head, body string) (held int) {
 		if _, err := fmt.Fprintf(conn, "%sContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", head, len(body)); err != nil {
 			s.Fatal(err)
 		}
-		r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		r, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // a body would end with its connection
 		switch {
 		case err != nil:
 			s.Fatal(err)

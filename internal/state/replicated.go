@@ -153,7 +153,7 @@ func (r *Replicated[T]) damaged(err error) {
 	defer r.mu.Unlock()
 	if r.isNew(err) {
 		r.trouble.Damaged++
-		r.Log.Error(r.Loss, "state", r.Record.store.String(), "error", err)
+		r.Log.Error("the record is not used", "loss", r.Loss, "state", r.Record.store.String(), "error", err)
 	}
 }
 

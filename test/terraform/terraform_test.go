@@ -205,7 +205,7 @@ func TestWrappersReferToWhatThereIs(t *testing.T) {
 				declared["data."+m[2]+"."+m[3]] = true
 			}
 		}
-		for _, block := range regexp.MustCompile(`(?ms)^locals \{$(.*?)^\}$`).FindAllStringSubmatch(text, -1) {
+		for _, block := range regexp.MustCompile(`(?s)\nlocals \{\n(.*?)\n\}`).FindAllStringSubmatch("\n"+text, -1) {
 			for _, m := range regexp.MustCompile(`(?m)^  ([a-z_]+) +=`).FindAllStringSubmatch(block[1], -1) {
 				declared["local."+m[1]] = true
 			}
@@ -219,7 +219,7 @@ func TestWrappersReferToWhatThereIs(t *testing.T) {
 				t.Errorf("terraform/%s refers to %s, which nothing declares", wrapper, reference)
 			}
 		}
-		for _, m := range regexp.MustCompile(`(?ms)^module "([a-z_]+)" \{\n  source = "(\.\./modules/[a-z-]+)"$(.*?)^\}$`).FindAllStringSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile(`(?s)\nmodule "([a-z_]+)" \{\n  source = "(\.\./modules/[a-z-]+)"\n(.*?)\n\}`).FindAllStringSubmatch(text, -1) {
 			module := configuration(t, filepath.Join(folder, wrapper, m[2]))
 			for _, argument := range regexp.MustCompile(`(?m)^  ([a-z_]+) +=`).FindAllStringSubmatch(m[3], -1) {
 				if !strings.Contains(module, `variable "`+argument[1]+`" {`) {
@@ -231,7 +231,7 @@ func TestWrappersReferToWhatThereIs(t *testing.T) {
 					t.Errorf("terraform/%s: module %s has no output %s", wrapper, m[1], output[1])
 				}
 			}
-			if required := regexp.MustCompile(`(?ms)^variable "([a-z_]+)" \{(.*?)^\}$`).FindAllStringSubmatch(module, -1); len(required) == 0 {
+			if required := regexp.MustCompile(`(?s)\nvariable "([a-z_]+)" \{\n(.*?)\n\}`).FindAllStringSubmatch("\n"+module, -1); len(required) == 0 {
 				t.Errorf("module %s has no variables", m[1])
 			} else {
 				for _, v := range required {
