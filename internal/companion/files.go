@@ -1,14 +1,12 @@
 package companion
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // ValuesFile is a file in the folder of a level that a component may read, or a companion of it.
@@ -102,21 +100,12 @@ type Large struct{ bytes int }
 // mostLarge is the most bytes of them that are read.
 const mostLarge = 512 << 10
 
-// Add counts a file at each of these levels. The problem is that they are too many (W2).
-func (l *Large) Add(folders []hierarchy.Folder, file ValuesFile) problem.List {
+// Add counts a file at each of these levels, and reports whether they are too many to be read (W2).
+func (l *Large) Add(folders []hierarchy.Folder, file ValuesFile) bool {
 	for _, f := range folders {
-		n := f.Size(file.Path)
-		if n >= hierarchy.Large {
+		if n := f.Size(file.Path); n >= hierarchy.Large {
 			l.bytes += n
 		}
-		if l.bytes > mostLarge {
-			return problem.List{{
-				Reason: problem.LimitExceeded, Severity: problem.Error, Pos: problem.Pos{File: f.Path + "/" + file.Path},
-				Subject:  "the member's large value files of components that no catalog of the layout enables",
-				Found:    fmt.Sprintf("more than %d bytes, with this one", mostLarge),
-				Expected: fmt.Sprintf("at most %d bytes in files of %d bytes and more", mostLarge, hierarchy.Large),
-			}}
-		}
 	}
-	return nil
+	return l.bytes > mostLarge
 }

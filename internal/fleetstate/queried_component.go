@@ -14,15 +14,14 @@ import (
 // A build reads the files of a tenant's folders for it, too. A broken one is a problem of no member
 // until a query needs it: then that component of that member is served as it last was (rule 5).
 
-// spare is the last good cluster of a component whose files are broken, with its resolver; empty
-// for a member that has come with them.
+// spare is the last good cluster of a broken component; empty for a member that has come with it.
 type spare struct {
 	cluster  *Cluster
 	resolver *Resolver
 }
 
 // readUnused reads the files of a tenant's folders that a query's entry alone has a cluster read,
-// but those of used components. The problem is a limit (W2).
+// but those of used components. The problem is that of the account.
 func (b *Resolver) readUnused(c *Cluster, used map[string]bool) []problem.Problem {
 	var large companion.Large
 	c.faulty = map[string]bool{}
@@ -37,8 +36,9 @@ func (b *Resolver) readUnused(c *Cluster, used map[string]bool) []problem.Proble
 					continue
 				}
 				seen[file] = true
-				if problems := large.Add(folders, file); problems != nil {
-					return problems
+				if large.Add(folders, file) { // unread: a query that needs it resolves it
+					c.faulty[key] = true
+					continue
 				}
 				layers, err := hierarchy.Resolve(hierarchy.Optional(folders), b.Documents, file.Path, c.templateFacts.Lazy(name, file.Component, g.Root), c.account)
 				if err != nil || len(b.forbiddenValues(c, name, file.Component, layers)) > 0 {
