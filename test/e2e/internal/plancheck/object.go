@@ -97,6 +97,16 @@ func withoutFalse(value any) any {
 	return value
 }
 
+// wasThere reports whether somebody else made an object before Flux, which leaves such a one as it
+// is where its annotation says so.
+func wasThere(declared, live map[string]any) bool {
+	annotation := func(object map[string]any) string {
+		text, _, _ := unstructured.NestedString(object, "metadata", "annotations", "kustomize.toolkit.fluxcd.io/ssa")
+		return text
+	}
+	return annotation(declared) == "IfNotPresent" && annotation(live) == ""
+}
+
 // differing describes the first few objects that differ.
 func differing(want, have objects) string {
 	const most = 4
@@ -109,6 +119,7 @@ func differing(want, have objects) string {
 			out = append(out, name+" is declared, and not live")
 		case !wanted:
 			out = append(out, name+" is live, and not declared")
+		case wasThere(w, h):
 		default:
 			if diff := cmp.Diff(w, h); diff != "" {
 				out = append(out, name+" (-declared +API server):\n"+diff)
