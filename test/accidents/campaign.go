@@ -69,6 +69,7 @@ type Campaign struct {
 	Allowed int
 
 	rng     *rand.Rand
+	hangs   *rand.Rand // of their own: accidents are the same without them
 	repo    *Repository
 	hub     Hub
 	should  []string        // what should exist
@@ -81,6 +82,7 @@ func New(seed uint64, repo *Repository, hub Hub) (*Campaign, error) {
 	c := &Campaign{
 		Report: Report{Seed: seed, Kinds: map[string]int{}},
 		rng:    rand.New(rand.NewPCG(seed, 0)),
+		hangs:  rand.New(rand.NewPCG(seed, 1)),
 		repo:   repo, hub: hub,
 	}
 	var err error

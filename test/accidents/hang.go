@@ -20,7 +20,7 @@ type Hanger interface {
 // service goes on with what it has decided.
 func (c *Campaign) maybeHang() error {
 	hub, can := c.hub.(Hanger)
-	if !can || c.Hangs > 0 && c.rng.IntN(8) != 0 {
+	if !can || c.Hangs > 0 && c.hangs.IntN(8) != 0 {
 		return nil
 	}
 	c.Hangs++
