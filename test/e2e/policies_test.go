@@ -189,8 +189,15 @@ func (p *policies) preset(t *testing.T, name string, preset struct {
 	p.apply(t, "Deny", values...)
 	var last error
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		last = p.try(t, preset.probe)
-		return denied(last) && strings.Contains(last.Error(), preset.probe.refused), nil
+		if last = p.try(t, preset.probe); !denied(last) || !strings.Contains(last.Error(), preset.probe.refused) {
+			return false, nil
+		}
+		for _, c := range preset.cases { // the preset before it may be in force for a moment longer
+			if last = p.try(t, c); c.refused == "" && last != nil {
+				return false, nil
+			}
+		}
+		return true, nil
 	})
 	if err != nil {
 		t.Fatalf("the preset is not in force: %v", last)
