@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/scaffold"
@@ -22,8 +21,8 @@ func newCluster(o *options) *cobra.Command {
 registers it and places it in the hierarchy. It builds the fleet with the file first, and refuses a class
 that is not offered, a version that the class does not offer, and a second cluster of a name.
 
-After the merge the hub makes the cluster, registers it by the connection that comes out of it, and
-deploys the components that the command names.`,
+After the merge the hub makes the cluster. It deploys the components that the command names once the
+cluster is registered, which takes the Secret with its connection (fleet/fleet-secret).`,
 		Example: `  argosy new cluster --class eks --version 1.33 --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod \
       --account 111122223333 --region eu-west-1 --input nodeCount=3`,
 		Args: cobra.NoArgs,
@@ -31,35 +30,19 @@ deploys the components that the command names.`,
 			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewMember(cmd.Context(), r, m) })
 		},
 	}
+	o.memberFlags(cmd, &m, &dryRun)
 	flags := cmd.Flags()
 	flags.StringVar(&m.Class, "class", "", "the class of the cluster, a component of the group provisioning")
 	flags.StringVar(&m.Version, "version", "", "Kubernetes' `version` of the control plane")
 	flags.StringVar(&m.NodesVersion, "nodes-version", "", "that of the nodes (default the control plane's)")
-	flags.StringVar(&m.Hub, "hub", "", "the hub that makes and manages the cluster")
-	flags.StringVar(&m.Name, "name", "", "the cluster's name, also the file's")
-	flags.StringVar(&m.Tenant, "tenant", "", "whose cluster it is")
-	flags.StringVar(&m.Environment, "environment", "", "its environment, for example dev, staging or prod")
 	flags.StringVar(&m.Account, "account", "", "the cloud account (default the class's)")
 	flags.StringVar(&m.Region, "region", "", "the cloud region (default the class's)")
 	flags.StringArrayVar(&m.Inputs, "input", nil, "an input of the class, `key=value`; may be repeated")
-	flags.StringVar(&m.Agent, "agent", "", "the cluster gets an engine of its own: argocd or flux")
-	flags.StringSliceVar(&m.EnableRemote, "enable-remote", nil, "with --agent: the `groups` that the cluster's engine owns")
-	flags.StringArrayVar(&m.Labels, "label", nil, "a label of the cluster, `key=value`; may be repeated")
-	flags.StringArrayVar(&m.Annotations, "annotation", nil, "an annotation of the cluster, `key=value`; may be repeated")
-	dryRunFlag(cmd, &dryRun)
-	for _, name := range []string{"class", "version", "hub", "name", "tenant", "environment"} {
+	for _, name := range []string{"class", "version"} {
 		_ = cmd.MarkFlagRequired(name)
 	}
-	complete(cmd, "agent", func() []string { return scaffold.Engines })
 	o.completeFleet(cmd, "class", func(st *fleetstate.State) []string {
 		return slices.DeleteFunc(catalog.Layers(st.Resolver().Catalogs[provision.Group]).Components(), provision.IsForNodes)
-	})
-	o.completeFleet(cmd, "hub", hubs)
-	o.completeFleet(cmd, "tenant", func(st *fleetstate.State) []string {
-		return identities(st, func(m *fleet.Member) string { return m.Tenant })
-	})
-	o.completeFleet(cmd, "environment", func(st *fleetstate.State) []string {
-		return identities(st, func(m *fleet.Member) string { return m.Environment })
 	})
 	return cmd
 }

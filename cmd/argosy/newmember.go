@@ -31,19 +31,26 @@ Afterwards it names the components that the cluster would get.`,
 			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewMember(cmd.Context(), r, m) })
 		},
 	}
+	o.memberFlags(cmd, &m, &dryRun)
+	flags := cmd.Flags()
+	flags.BoolVar(&m.HubCluster, "hub-cluster", false, "the file describes the hub itself")
+	flags.StringVar(&m.Secret, "secret", "", "`name` or ARN of its credential in the secret store")
+	flags.StringVar(&m.GitHubSecret, "github-secret", "", "`name` of the repository credentials in the secret store")
+	return cmd
+}
+
+// memberFlags are what each file of a member needs, with their completions.
+func (o *options) memberFlags(cmd *cobra.Command, m *scaffold.Member, dryRun *bool) {
 	flags := cmd.Flags()
 	flags.StringVar(&m.Hub, "hub", "", "the hub that manages the cluster")
 	flags.StringVar(&m.Name, "name", "", "the cluster's name, also the file's")
 	flags.StringVar(&m.Tenant, "tenant", "", "whose cluster it is")
 	flags.StringVar(&m.Environment, "environment", "", "its environment, for example dev, staging or prod")
-	flags.BoolVar(&m.HubCluster, "hub-cluster", false, "the file describes the hub itself")
-	flags.StringVar(&m.Secret, "secret", "", "`name` or ARN of its credential in the secret store")
 	flags.StringVar(&m.Agent, "agent", "", "the cluster has an engine of its own: argocd or flux")
 	flags.StringSliceVar(&m.EnableRemote, "enable-remote", nil, "with --agent: the `groups` that the cluster's engine owns")
 	flags.StringArrayVar(&m.Labels, "label", nil, "a label of the cluster, `key=value`; may be repeated")
 	flags.StringArrayVar(&m.Annotations, "annotation", nil, "an annotation of the cluster, `key=value`; may be repeated")
-	flags.StringVar(&m.GitHubSecret, "github-secret", "", "`name` of the repository credentials in the secret store")
-	dryRunFlag(cmd, &dryRun)
+	dryRunFlag(cmd, dryRun)
 	for _, name := range []string{"hub", "name", "tenant", "environment"} {
 		_ = cmd.MarkFlagRequired(name)
 	}
@@ -56,7 +63,6 @@ Afterwards it names the components that the cluster would get.`,
 	o.completeFleet(cmd, "environment", func(st *fleetstate.State) []string {
 		return identities(st, func(m *fleet.Member) string { return m.Environment })
 	})
-	return cmd
 }
 
 func identities(st *fleetstate.State, of func(*fleet.Member) string) []string {

@@ -80,7 +80,7 @@ func TestCreateAllStaysBelowItsFolder(t *testing.T) {
 	}
 }
 
-// A process that is killed between two files leaves a part; whoever comes next removes it, and what
+// A process that is killed between two files leaves a part; the next call removes it, and what
 // others have put there stays. One that is killed at its very end has written all.
 func TestCreateAllUndoesWhatAKilledOneLeft(t *testing.T) {
 	for after := range len(three) + 1 {

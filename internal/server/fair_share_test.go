@@ -98,8 +98,8 @@ func TestWaitingRequestsOfOneTokenAreBounded(t *testing.T) {
 	}
 }
 
-// TestSignedBodiesOfOneAddressLeaveRoom: whoever sends signed bodies slowly, without a token, does
-// not keep the forge's webhooks from another address away. (H10)
+// TestSignedBodiesOfOneAddressLeaveRoom: a client that sends signed bodies slowly,
+// without a token, does not keep the forge's webhooks from another address away. (H10)
 func TestSignedBodiesOfOneAddressLeaveRoom(t *testing.T) {
 	s := serving(t)
 	const body = "{}"

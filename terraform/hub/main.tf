@@ -6,13 +6,8 @@ provider "aws" {
 
 data "aws_caller_identity" "this" {}
 
-data "aws_availability_zones" "this" {
-  state = "available"
-}
-
 locals {
   account_id = data.aws_caller_identity.this.account_id
-  zones      = slice(data.aws_availability_zones.this.names, 0, 3)
 
   # The ServiceAccounts of the hub that act in AWS, by the role that they get.
   identities = {
@@ -32,30 +27,12 @@ locals {
   }]...)
 }
 
-module "vpc" {
-  source  = "terraform-aws-modules/vpc/aws"
-  version = "~> 6.0"
+module "cluster" {
+  source = "../modules/cluster"
 
   name               = var.name
-  cidr               = var.vpc_cidr
-  azs                = local.zones
-  private_subnets    = [for i, _ in local.zones : cidrsubnet(var.vpc_cidr, 4, i)]
-  public_subnets     = [for i, _ in local.zones : cidrsubnet(var.vpc_cidr, 8, 240 + i)]
-  enable_nat_gateway = true
-  single_nat_gateway = true
-}
-
-module "eks" {
-  source  = "terraform-aws-modules/eks/aws"
-  version = "~> 21.0"
-
-  name                                     = var.name
-  kubernetes_version                       = var.kubernetes_version
-  vpc_id                                   = module.vpc.vpc_id
-  subnet_ids                               = module.vpc.private_subnets
-  endpoint_public_access                   = true
-  enable_cluster_creator_admin_permissions = true
-  compute_config                           = { enabled = true, node_pools = ["general-purpose", "system"] }
+  vpc_cidr           = var.vpc_cidr
+  kubernetes_version = var.kubernetes_version
 }
 
 module "trust" {
@@ -86,7 +63,7 @@ resource "aws_iam_role_policy" "hub" {
 resource "aws_eks_pod_identity_association" "hub" {
   for_each = local.associations
 
-  cluster_name    = module.eks.cluster_name
+  cluster_name    = module.cluster.name
   namespace       = each.value.namespace
   service_account = each.key
   role_arn        = aws_iam_role.hub[each.value.role].arn
@@ -106,25 +83,25 @@ module "record" {
   source = "../modules/member-record"
 
   cluster_name = var.name
-  server       = module.eks.cluster_endpoint
-  connection   = { role_arn = aws_iam_role.hub["argocd"].arn, ca_data = module.eks.cluster_certificate_authority_data }
+  server       = module.cluster.endpoint
+  connection   = { role_arn = aws_iam_role.hub["argocd"].arn, ca_data = module.cluster.ca_data }
   aws = {
     account_id  = local.account_id
     region      = var.region
-    vpc_id      = module.vpc.vpc_id
-    oidc_issuer = module.eks.cluster_oidc_issuer_url
+    vpc_id      = module.cluster.vpc_id
+    oidc_issuer = module.cluster.oidc_issuer
   }
   role_arns = { for name, role in aws_iam_role.hub : name => role.arn }
 }
 
 provider "helm" {
   kubernetes = {
-    host                   = module.eks.cluster_endpoint
-    cluster_ca_certificate = base64decode(module.eks.cluster_certificate_authority_data)
+    host                   = module.cluster.endpoint
+    cluster_ca_certificate = base64decode(module.cluster.ca_data)
     exec = {
       api_version = "client.authentication.k8s.io/v1beta1"
       command     = "aws"
-      args        = ["eks", "get-token", "--cluster-name", module.eks.cluster_name, "--region", var.region]
+      args        = ["eks", "get-token", "--cluster-name", module.cluster.name, "--region", var.region]
     }
   }
 }

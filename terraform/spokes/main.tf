@@ -18,10 +18,6 @@ provider "aws" {
 
 data "aws_caller_identity" "this" {}
 
-data "aws_availability_zones" "this" {
-  state = "available"
-}
-
 data "aws_ssm_parameter" "hub" {
   provider = aws.hub
   for_each = toset(["argocd", "external-secrets"])
@@ -31,36 +27,17 @@ data "aws_ssm_parameter" "hub" {
 
 locals {
   account_id = data.aws_caller_identity.this.account_id
-  zones      = slice(data.aws_availability_zones.this.names, 0, 3)
   policies = merge([for name, identity in var.identities : {
     for arn in identity.policy_arns : "${name} ${arn}" => { role = name, arn = arn }
   }]...)
 }
 
-module "vpc" {
-  source  = "terraform-aws-modules/vpc/aws"
-  version = "~> 6.0"
+module "cluster" {
+  source = "../modules/cluster"
 
   name               = var.name
-  cidr               = var.vpc_cidr
-  azs                = local.zones
-  private_subnets    = [for i, _ in local.zones : cidrsubnet(var.vpc_cidr, 4, i)]
-  public_subnets     = [for i, _ in local.zones : cidrsubnet(var.vpc_cidr, 8, 240 + i)]
-  enable_nat_gateway = true
-  single_nat_gateway = true
-}
-
-module "eks" {
-  source  = "terraform-aws-modules/eks/aws"
-  version = "~> 21.0"
-
-  name                                     = var.name
-  kubernetes_version                       = var.kubernetes_version
-  vpc_id                                   = module.vpc.vpc_id
-  subnet_ids                               = module.vpc.private_subnets
-  endpoint_public_access                   = true
-  enable_cluster_creator_admin_permissions = true
-  compute_config                           = { enabled = true, node_pools = ["general-purpose", "system"] }
+  vpc_cidr           = var.vpc_cidr
+  kubernetes_version = var.kubernetes_version
 }
 
 module "trust" {
@@ -79,12 +56,12 @@ resource "aws_iam_role" "hub" {
 }
 
 resource "aws_eks_access_entry" "hub" {
-  cluster_name  = module.eks.cluster_name
+  cluster_name  = module.cluster.name
   principal_arn = aws_iam_role.hub.arn
 }
 
 resource "aws_eks_access_policy_association" "hub" {
-  cluster_name  = module.eks.cluster_name
+  cluster_name  = module.cluster.name
   principal_arn = aws_eks_access_entry.hub.principal_arn
   policy_arn    = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
@@ -110,7 +87,7 @@ resource "aws_iam_role_policy_attachment" "component" {
 resource "aws_eks_pod_identity_association" "component" {
   for_each = var.identities
 
-  cluster_name    = module.eks.cluster_name
+  cluster_name    = module.cluster.name
   namespace       = each.value.namespace
   service_account = each.value.service_account
   role_arn        = aws_iam_role.component[each.key].arn
@@ -120,13 +97,13 @@ module "record" {
   source = "../modules/member-record"
 
   cluster_name = var.name
-  server       = module.eks.cluster_endpoint
-  connection   = { role_arn = aws_iam_role.hub.arn, ca_data = module.eks.cluster_certificate_authority_data }
+  server       = module.cluster.endpoint
+  connection   = { role_arn = aws_iam_role.hub.arn, ca_data = module.cluster.ca_data }
   aws = {
     account_id  = local.account_id
     region      = var.region
-    vpc_id      = module.vpc.vpc_id
-    oidc_issuer = module.eks.cluster_oidc_issuer_url
+    vpc_id      = module.cluster.vpc_id
+    oidc_issuer = module.cluster.oidc_issuer
   }
   role_arns = { for name, role in aws_iam_role.component : name => role.arn }
   metadata  = var.metadata

@@ -17,7 +17,7 @@ import (
 	jsonschema "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// recordSchema is the contract of Terraform, or whoever else provisions, and charts/fleet-secret.
+// recordSchema is the contract of what provisions, such as Terraform, and of charts/fleet-secret.
 const recordSchema = repo + "/docs/schemas/cluster-secret.json"
 
 // validRecord says what is wrong with a member's record, JSON within its texts included.
