@@ -223,7 +223,7 @@ fuzz: ## Fuzz every parser with FUZZTIME inputs (default 20000x each); a package
 
 .PHONY: race
 race: ## Run the tests with the race detector (RACE names packages; default all)
-	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) $(RACE)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTFLAGS) $(RACE)
 
 .PHONY: bench
 bench: ## Measure the engine on generated fleets: goals and figures side by side (CLUSTERS=20,30 ROUNDS=1: does it measure?)

@@ -22,7 +22,7 @@ import (
 
 const (
 	secret  = "correct-horse-battery"
-	patient = 30 * time.Second // what a test waits for at most
+	patient = 2 * time.Minute // what a test waits for at most
 	memberA = "clusterName: a\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: hub-1/a\n"
 	memberB = "clusterName: b\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: hub-1/b\n"
 	fileA   = "fleet/fleet-members/hub-1/a.yaml"
