@@ -22,7 +22,8 @@
 //     has several hubs, and their members keep shared levels in use.
 //  6. The branches main and release-next are pushed, with the same content. The canary releases,
 //     which are at HEAD between two trials, are at the latter.
-//  7. Git's configuration of user and system is neither read nor written (package gitcmd).
+//  7. ApplicationSets of bootstraps ask again after ten hours, not ten minutes.
+//  8. Git's configuration of user and system is neither read nor written (package gitcmd).
 //
 // A Repo is not for concurrent use.
 package fleetrepo

@@ -60,6 +60,7 @@ func New(ctx context.Context, o Options) (*Repo, error) {
 		return nil, fmt.Errorf("fleet repository: %w", err)
 	}
 	onTrial(files)
+	onPush(files)
 	fleet, err := newFleet(files)
 	if err != nil {
 		return nil, fmt.Errorf("fleet repository: %w", err)
@@ -82,6 +83,14 @@ func onTrial(files map[string][]byte) {
 	const versions, key = "versions/applicationSets.yaml", "chartRepoRevision: "
 	if text, ok := files[versions]; ok {
 		files[versions] = bytes.ReplaceAll(text, []byte(key+"HEAD\n"), []byte(key+ReleaseNext+"\n"))
+	}
+}
+
+// onPush has the ApplicationSets of bootstraps ask again after hours, so that a slow run
+// sees what a push causes and nothing else (7).
+func onPush(files map[string][]byte) {
+	for path, text := range files {
+		files[path] = bytes.ReplaceAll(text, []byte("requeueAfterSeconds: 600\n"), []byte("requeueAfterSeconds: 36000\n"))
 	}
 }
 
