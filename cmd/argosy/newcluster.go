@@ -21,8 +21,8 @@ func newCluster(o *options) *cobra.Command {
 registers it and places it in the hierarchy. It builds the fleet with the file first, and refuses a class
 that is not offered, a version that the class does not offer, and a second cluster of a name.
 
-After the merge the hub makes the cluster. It deploys the components that the command names once the
-cluster is registered, which takes the Secret with its connection (fleet/fleet-secret).`,
+After the merge the hub makes the cluster, registers it by the kubeconfig that the class writes, and
+deploys the components that the command names.`,
 		Example: `  argosy new cluster --class eks --version 1.33 --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod \
       --account 111122223333 --region eu-west-1 --input nodeCount=3`,
 		Args: cobra.NoArgs,

@@ -23,11 +23,13 @@ const FluxNamespace = "flux-system"
 
 // More keys of charts/fleet-secret.
 const (
-	keyGitHub       = "github"
-	keyGitHubSecret = "githubSecret"
-	keyLocal        = "local"
-	keyPush         = "push"
-	keySealed       = "sealedSecrets"
+	keyExternalSecret = "externalSecret"
+	keyGitHub         = "github"
+	keyGitHubSecret   = "githubSecret"
+	keyLocal          = "local"
+	keyPush           = "push"
+	keySealed         = "sealedSecrets"
+	keySource         = "source"
 )
 
 // pushed tells whether the hub writes the member's credentials into the cluster; if so, the member
@@ -50,7 +52,11 @@ func engineNamespace(m *fleet.Member) string {
 // made to be pushed only.
 func HubValues(st *fleetstate.State, c *fleetstate.Cluster) *yamldoc.Node {
 	computed := credentials(c, true)
-	computed["externalSecret"] = map[string]any{"labels": tmpl.AnyMap(c.Labels.Declared), "annotations": tmpl.AnyMap(c.Annotations.Declared)}
+	secret := map[string]any{"labels": tmpl.AnyMap(c.Labels.Declared), "annotations": tmpl.AnyMap(c.Annotations.Declared)}
+	if m := c.Member; m.Provision != nil && m.SecretManagerSecret == "" && c.Registration.At([]string{keyExternalSecret, keySource}).IsNull() {
+		secret[keySource] = "connectionSecret" // which the class writes
+	}
+	computed[keyExternalSecret] = secret
 	push := pushed(c.Member)
 	if fleetCredentials(c) != nil {
 		notHere := map[string]any{catalog.KeyEnabled: false}
@@ -152,7 +158,7 @@ func pushedToken(c *fleetstate.Cluster) map[string]any {
 func AgentCredentialValues(c *fleetstate.Cluster) *yamldoc.Node {
 	pulls := c.Member.UseExternalSecrets && !pushed(c.Member)
 	computed := credentials(c, pulls)
-	computed["externalSecret"] = map[string]any{catalog.KeyEnabled: false}
+	computed[keyExternalSecret] = map[string]any{catalog.KeyEnabled: false}
 	if !pulls {
 		computed[tenancy.GitCredentials] = nil
 		computed[keyGitHubSecret] = false
@@ -219,12 +225,12 @@ func computedOver(c *fleetstate.Cluster, computed map[string]any, drop ...string
 // WithoutDeclared takes the declared labels and annotations out: the computed ones replace them as
 // a whole.
 func WithoutDeclared(root *yamldoc.Node) *yamldoc.Node {
-	secret := root.Get("externalSecret")
+	secret := root.Get(keyExternalSecret)
 	if !secret.IsMap() {
 		return root
 	}
-	out := withoutKeys(root, "externalSecret")
-	out.Fields = append(out.Fields, yamldoc.Field{Key: "externalSecret", Value: withoutKeys(secret, "labels", "annotations")})
+	out := withoutKeys(root, keyExternalSecret)
+	out.Fields = append(out.Fields, yamldoc.Field{Key: keyExternalSecret, Value: withoutKeys(secret, "labels", "annotations")})
 	return yamldoc.NewMap(root.Doc, out.Fields...)
 }
 

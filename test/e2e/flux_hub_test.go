@@ -34,6 +34,7 @@ func TestFluxHub(t *testing.T) {
 		{"sealed secrets", fluxHubSealed},
 		{"least rights", fluxHubLeastRights},
 		{"identity", fluxHubIdentity},
+		{"connection", fluxHubConnection},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, m) }) {
 			return

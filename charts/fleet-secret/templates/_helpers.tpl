@@ -22,6 +22,7 @@
 {{- define "fleet-secret.usesStore" -}}
 {{- $push := include "fleet-secret.bool" .Values.push.enabled -}}
 {{- $uses := or (include "fleet-secret.bool" .Values.externalSecret.enabled) (ne (include "fleet-secret.kubeconfigNamespaces" .) "[]") -}}
+{{- if and (include "fleet-secret.isProvisioned" .) (not .Values.kubeconfig.secretName) }}{{ $uses = false }}{{ end -}}
 {{- range include "fleet-secret.gitCredentials" . | fromJson -}}
 {{- if or $push (include "fleet-secret.bool" .local) }}{{ $uses = true }}{{ end -}}
 {{- end -}}
@@ -128,11 +129,17 @@ auth:
 {{- fail (printf "clusterName: %q is not a DNS-1123 label (lower-case letters, digits and '-', at most 63 characters)" $v.clusterName) -}}
 {{- end -}}
 {{- $creates := include "fleet-secret.bool" $v.externalSecret.enabled -}}
-{{- if and $creates (not $v.secretManagerSecretName) -}}
+{{- if and $creates (not $v.secretManagerSecretName) (not (include "fleet-secret.isProvisioned" .)) -}}
 {{- fail (printf "secretManagerSecretName is required: the secret that holds the credentials of %q (externalSecret.enabled: false for a cluster whose Secret something else writes)" $v.clusterName) -}}
 {{- end -}}
+{{- if and (include "fleet-secret.isProvisioned" .) $v.secretManagerSecretName -}}
+{{- fail "externalSecret.source: connectionSecret contradicts secretManagerSecretName: the connection comes from one of them" -}}
+{{- end -}}
+{{- if and (include "fleet-secret.isProvisioned" .) (ne $v.connectionSecret.key "value") (eq (include "fleet-secret.kubeconfigName" .) (include "fleet-secret.connectionName" .)) -}}
+{{- fail (printf "connectionSecret.key: %q: a kubeconfig of the same name is read by the key value; set kubeconfig.name" $v.connectionSecret.key) -}}
+{{- end -}}
 {{- $push := include "fleet-secret.bool" $v.push.enabled -}}
-{{- if and (ne (include "fleet-secret.kubeconfigNamespaces" .) "[]") (not (include "fleet-secret.kubeconfigSource" .)) -}}
+{{- if and (ne (include "fleet-secret.kubeconfigNamespaces" .) "[]") (not (include "fleet-secret.kubeconfigSource" .)) (not (include "fleet-secret.isProvisioned" .)) -}}
 {{- fail (printf "secretManagerSecretName is required: the secret that the kubeconfig of %q is made of (or kubeconfig.secretName%s)" $v.clusterName (eq $push "true" | ternary ", or push.provider" "")) -}}
 {{- end -}}
 {{- if and $v.push.provider (not (and (hasKey $v.push.provider "kubernetes") (eq (len $v.push.provider) 1))) -}}

@@ -34,6 +34,9 @@ reads Secrets of its own namespace alone. */}}
 {{- if and (or (include "fleet-secret.pushes" .) (include "fleet-secret.pushesSealingKey" .)) (not .Values.push.provider) -}}
 {{- $all = append $all .Release.Namespace -}}
 {{- end -}}
+{{- if and (include "fleet-secret.isProvisioned" .) (not .Values.kubeconfig.secretName) (eq (include "fleet-secret.kubeconfigName" .) (include "fleet-secret.connectionName" .)) -}}
+{{- $all = without $all (include "fleet-secret.connectionNamespace" .) -}}
+{{- end -}}
 {{- uniq $all | toJson -}}
 {{- end -}}
 
