@@ -210,7 +210,7 @@ chaos-model: ## The same accidents under an Argo CD in small, which needs nothin
 FUZZTIME ?= 20000x
 
 .PHONY: fuzz
-fuzz: ## Fuzz every parser with FUZZTIME inputs (default 20000x each); a package is linked once for all its parsers
+fuzz: walls ## Fuzz every parser with FUZZTIME inputs (default 20000x each); a package is linked once for all its parsers
 	@set -e; programs=$$(mktemp -d); trap 'rm -rf "$$programs"' EXIT; found=$$($(GO) env GOCACHE)/fuzz; \
 	for package in $$(grep -rlE '^func Fuzz' --include='*_test.go' internal | xargs -n 1 dirname | sort -u); do \
 		$(GO) test -vet=off -c -fuzz . -o "$$programs/fuzz" "./$$package"; \
@@ -220,6 +220,14 @@ fuzz: ## Fuzz every parser with FUZZTIME inputs (default 20000x each); a package
 				-test.fuzzcachedir "$$found/github.com/argosy-hub/argosy/$$package"); \
 		done; \
 	done
+
+# Rule W1 over many commits, without the cost of coverage: half of them are inputs of the fuzzer's corpus with a few changes.
+COMMITS ?= 100000
+
+.PHONY: walls
+walls: ## Try COMMITS generated commits of a tenant and of a mount's repository: nothing changes for anybody else (default 100000)
+	ARGOSY_CASES=$$(( ($(COMMITS) + 99) / 100 )) GOMAXPROCS=1 GOGC=400 \
+		$(GO) test -vet=off -count=1 -timeout 60m -run '^(TestTenantFolders|TestMountReachesNobodyElse)$$' -v ./internal/tenanttest ./internal/mount
 
 .PHONY: race
 race: ## Run the tests with the race detector (RACE names packages; default all)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,7 +63,7 @@ func TestEveryRouteIsWalked(t *testing.T) {
 // of them: inputs and artifacts are other forms of the same sets.
 type queries struct {
 	always, sometimes, inputs []query.Query
-	artifacts                 bool
+	artifacts, people         bool // what Flux reads, and what people read
 }
 
 // queriesOf finds the queries by trying: all combinations of the keys that a query may have.
@@ -105,10 +106,10 @@ func queriesOf(st *fleetstate.State) (q queries) {
 // all are all queries, in every form.
 func (q queries) all() queries {
 	all := slices.Concat(q.always, q.sometimes)
-	return queries{always: all, inputs: all, artifacts: true}
+	return queries{always: all, inputs: all, artifacts: true, people: true}
 }
 
-// of are some of the queries, which differ from commit to commit: all take ten times as long.
+// of are some of the queries, which differ from commit to commit: all take thirty times as long.
 func (q queries) of(seed int) (some queries) {
 	every := func(n int, of []query.Query) (out []query.Query) {
 		for i := seed % n; i < len(of); i += n {
@@ -116,14 +117,14 @@ func (q queries) of(seed int) (some queries) {
 		}
 		return out
 	}
-	some.always = slices.Concat(every(3, q.always), every(20, q.sometimes))
+	some.always = slices.Concat(every(8, q.always), every(40, q.sometimes))
 	for _, is := range q.always { // with what Red's own members have on the hub
 		if is.Owner == tenanttest.Hub && (is.View == query.Members || is.View == query.Components && is.Group == "addons") && !slices.ContainsFunc(some.always, func(o query.Query) bool { return describe(o) == describe(is) }) {
 			some.always = append(some.always, is)
 		}
 	}
-	some.inputs = every(8, some.always)
-	some.artifacts = seed%8 == 0
+	some.inputs = every(12, some.always)
+	some.artifacts, some.people = seed%32 == 1, seed%4 == 1
 	return some
 }
 
@@ -159,8 +160,10 @@ func reachOf(st *fleetstate.State, q queries) (reach, error) {
 
 // The words that texts' names begin with.
 const (
-	inputs = "inputs "
-	ofFlux = "flux "
+	inputs    = "inputs "
+	ofFlux    = "flux "
+	ofExplain = "explain "
+	ofPages   = "page "
 	// onHub is what a member of Red has on the hub besides labels and annotations.
 	onHub = "on the hub: "
 	// atLeast is what may be more, never less and never other.
@@ -275,9 +278,15 @@ func landsOnHub(st *fleetstate.State, group, component string) bool {
 	return hasSchema || len(all) > 0 && group == "addons" && component == "portal"
 }
 
+// registrations are the results of registrationBeyondLabels: most commits change none.
+var registrations sync.Map
+
 // registrationBeyondLabels are the values of a member's registration without the labels and
 // annotations that its tenant may set.
 func registrationBeyondLabels(values string) (string, error) {
+	if rest, ok := registrations.Load(values); ok {
+		return rest.(string), nil
+	}
 	var v map[string]any
 	if err := yaml.Unmarshal([]byte(values), &v); err != nil {
 		return "", err
@@ -291,6 +300,9 @@ func registrationBeyondLabels(values string) (string, error) {
 		maps.DeleteFunc(all, func(key string, _ any) bool { return mayRedSet(kind, key) })
 	}
 	text, err := yaml.Marshal(v)
+	if err == nil && len(values) < 4096 {
+		registrations.Store(values, string(text))
+	}
 	return string(text), err
 }
 
@@ -386,7 +398,10 @@ func (r reach) summaries(st *fleetstate.State, _ queries) error {
 	return nil
 }
 
-func (r reach) explanations(st *fleetstate.State, _ queries) error {
+func (r reach) explanations(st *fleetstate.State, q queries) error {
+	if !q.people {
+		return nil
+	}
 	for _, cluster := range []string{"blue-0", "blue-1"} {
 		for _, of := range []explain.Target{{Group: "addons", Component: "dns"}, {Group: "addons", Component: "own"}, {Group: fleetstate.FleetGroup, Component: fleetstate.Registration}} {
 			of.Hub, of.Cluster = tenanttest.Hub, cluster
@@ -398,7 +413,7 @@ func (r reach) explanations(st *fleetstate.State, _ queries) error {
 			if err != nil {
 				return err
 			}
-			r["explain "+of.String()] = string(text)
+			r[ofExplain+of.String()] = string(text)
 		}
 	}
 	return nil
@@ -411,7 +426,10 @@ func (notRed) Sees(_, cluster, _ string) bool { return !tenanttest.IsRed(cluster
 func (notRed) SeesGroup(string) bool          { return true }
 
 // pages are the matrix, and the versions of a component, as everybody but tenant Red sees them.
-func (r reach) pages(st *fleetstate.State, _ queries) error {
+func (r reach) pages(st *fleetstate.State, q queries) error {
+	if !q.people {
+		return nil
+	}
 	x := new(overview.Cache).Of(st)
 	versions, err := x.Versions(notRed{}, overview.Filter{Group: "addons", Component: "dns"})
 	if err != nil {
@@ -422,7 +440,7 @@ func (r reach) pages(st *fleetstate.State, _ queries) error {
 		if err != nil {
 			return err
 		}
-		r["page "+what] = string(text)
+		r[ofPages+what] = string(text)
 	}
 	return nil
 }

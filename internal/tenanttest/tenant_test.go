@@ -7,6 +7,10 @@ import (
 	"hash/crc32"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,22 +87,63 @@ var noticed struct{ cases, quarantined, changed, links atomic.Int64 }
 // and no object on the hub but its own members' labels and annotations.
 func FuzzTenantFolder(f *testing.F) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for range cases.Times(60) {
+	for range 10 {
 		f.Add(randomDecisions(random))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) == 0 || len(data) > 4096 {
-			return
+		if len(data) > 0 && len(data) <= 4096 {
+			checkCommit(t, data)
 		}
-		checkCommit(t, tenanttest.Variant(int(data[0])%tenanttest.Variants), data[1:])
 	})
-	f.Cleanup(func() {
-		n := noticed.cases.Load()
-		if n >= 50 && (noticed.changed.Load() < n/3 || noticed.quarantined.Load() == 0 || noticed.links.Load() == 0) {
-			f.Error("the commits change so little that nothing is shown")
+}
+
+// TestTenantFolders is FuzzTenantFolder for many commits in a row: half of them random, half of
+// them inputs of its corpus with a few decisions changed. CI tries 100,000.
+func TestTenantFolders(t *testing.T) {
+	all, random := corpus(t), rand.New(rand.NewPCG(3, 4))
+	for i := range cases.Times(100) {
+		data := randomDecisions(random)
+		if i%2 == 0 {
+			data = changed(all[random.IntN(len(all))], random)
 		}
-		f.Logf("%d commits, %d with a member in quarantine, %d with changes for tenant red, %d with links", n, noticed.quarantined.Load(), noticed.changed.Load(), noticed.links.Load())
-	})
+		checkCommit(t, data)
+	}
+	n := noticed.cases.Load()
+	if noticed.changed.Load() < n/3 || noticed.quarantined.Load() == 0 || noticed.links.Load() == 0 {
+		t.Error("the commits change so little that nothing is shown")
+	}
+	t.Logf("%d commits, %d with a member in quarantine, %d with changes for tenant red, %d with links", n, noticed.quarantined.Load(), noticed.changed.Load(), noticed.links.Load())
+}
+
+// corpus are the inputs in the files of FuzzTenantFolder.
+func corpus(t *testing.T) (all [][]byte) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/fuzz/FuzzTenantFolder/*")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no corpus", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, quoted, _ := strings.Cut(strings.TrimSpace(string(text)), "[]byte(")
+		data, err := strconv.Unquote(strings.TrimSuffix(quoted, ")"))
+		if err != nil || data == "" {
+			t.Fatal(file, err)
+		}
+		all = append(all, []byte(data))
+	}
+	return all
+}
+
+// changed is an input with one to four other decisions, and sometimes another fleet.
+func changed(data []byte, random *rand.Rand) []byte {
+	data = slices.Clone(data)
+	for range 1 + random.IntN(4) {
+		data[random.IntN(len(data))] = byte(random.Uint32())
+	}
+	return data
 }
 
 func randomDecisions(random *rand.Rand) []byte {
@@ -109,14 +154,15 @@ func randomDecisions(random *rand.Rand) []byte {
 	return data
 }
 
-// checkCommit checks one commit of tenant Red.
-func checkCommit(t *testing.T, v tenanttest.Variant, decisions []byte) {
+// checkCommit checks one commit of tenant Red: the first byte chooses the fleet.
+func checkCommit(t *testing.T, data []byte) {
 	t.Helper()
+	v, decisions := tenanttest.Variant(int(data[0])%tenanttest.Variants), data[1:]
 	f := fleetOf(v)
 	commit := tenanttest.Commit(f.files, decisions)
 	fail := func(format string, args ...any) {
 		t.Helper()
-		t.Fatalf("%s\nfleet %d, the commit:\n%s\nlinks %q", fmt.Sprintf(format, args...), v, cmp.Diff(f.files, commit.Files), commit.Links)
+		t.Fatalf("%s\nfleet %d, the commit:\n%s\nlinks %q\nas a file of the corpus: []byte(%q)", fmt.Sprintf(format, args...), v, cmp.Diff(f.files, commit.Files), commit.Links, data)
 	}
 	s, err := commit.Snapshot("rev")
 	if err != nil {
@@ -133,11 +179,11 @@ func checkCommit(t *testing.T, v tenanttest.Variant, decisions []byte) {
 	}
 	seed := int(crc32.ChecksumIEEE(decisions))
 	f.check(st, f.queries.of(seed), commit, fail)
-	if seed%32 == 0 { // the same from nothing but the repository
+	if seed%128 == 0 { // the same from nothing but the repository
 		if st, err = fleetstate.Restore(s, f.known, st.LastKnownGood()); err != nil {
 			fail("after a restart the commit is refused for all: %v", err)
 		}
-		f.check(st, f.queries.all(), commit, fail)
+		f.check(st, f.queries.of(seed/128), commit, fail)
 	}
 	noticed.cases.Add(1)
 	if len(st.LastKnownGood()) > 0 {
@@ -184,6 +230,8 @@ func (r reach) of(q queries) reach {
 		switch {
 		case strings.HasPrefix(of, ofFlux):
 			is = q.artifacts
+		case strings.HasPrefix(of, ofExplain), strings.HasPrefix(of, ofPages):
+			is = q.people
 		case from >= 0:
 			is = keys[of[:to+1]]
 		}
