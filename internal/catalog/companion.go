@@ -30,8 +30,8 @@ func (e *Entry) readCompanions(r *yamldoc.Reader, m *yamldoc.MapReader) {
 		c.Known(companionKeys...)
 		c.String(KeyReleaseName)
 		at := c.Map(KeyChart)
-		at.Known(chartKeys...)
-		for _, key := range chartKeys {
+		at.Known(ChartKeys...)
+		for _, key := range ChartKeys {
 			at.String(key)
 		}
 		if v := at.Node().Get("version"); v != nil && v.Kind == yamldoc.Number {

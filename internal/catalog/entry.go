@@ -31,7 +31,8 @@ const (
 
 var entryKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn, KeySubstitute, KeyCompanions}
 
-var chartKeys = []string{"repoURL", "name", "version", "path"}
+// ChartKeys are the keys of a chart's coordinates.
+var ChartKeys = []string{"repoURL", "name", "version", "path"}
 
 // Entries are the entries of a catalog file: below `components`, or at the top.
 func Entries(root *yamldoc.Node) *yamldoc.Node {
@@ -140,7 +141,7 @@ func ReadEntry(n *yamldoc.Node) *Entry {
 	m := r.Map(n.WithoutNulls(), "catalog entry")
 	e := &Entry{Node: m.Node(), Enabled: m.Bool(KeyEnabled, false), Namespace: m.String(KeyNamespace), ReleaseName: m.String(KeyReleaseName)}
 	c := m.Map(KeyChart)
-	c.Known(chartKeys...)
+	c.Known(ChartKeys...)
 	e.Chart = Chart{RepoURL: c.String("repoURL"), Name: c.String("name"), Version: c.String("version"), Path: c.String("path")}
 	if v := c.Node().Get("version"); v != nil && v.Kind == yamldoc.Number {
 		r.Add(problem.InvalidValue, v, `key "chart.version"`, "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")

@@ -118,7 +118,7 @@ func (e entryMapper) known(key string) *yamldoc.Node {
 // its repository, it is in that of the mapping.
 func (e entryMapper) chart() (out []yamldoc.Field) {
 	for _, f := range fieldsOf(e.entry.Get(KeyChart)) { // what is no coordinate is for the entry's reader to refuse
-		if !slices.Contains(chartKeys, f.Key) {
+		if !slices.Contains(ChartKeys, f.Key) {
 			out = append(out, f)
 		}
 	}

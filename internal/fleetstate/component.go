@@ -207,7 +207,7 @@ func (b *Resolver) companions(c *Cluster, g *Group, component string, r Componen
 		Name: component, Group: g.Name, ReleaseName: r.ReleaseName, Entry: r.Entry, Tree: r.EntryTree, Render: render,
 		ValuesFile: func() (string, error) { return b.file(b.Fleet.Layout.Values, g.Name, component, "", facts) },
 		Layers: func(file string) ([]hierarchy.Layer, error) {
-			return hierarchy.Resolve(g.Folders, b.Documents, file, facts, account)
+			return hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, file, facts, account)
 		},
 		Merge: func(layers []hierarchy.Layer) *hierarchy.Tree {
 			return b.memoOf(r.catalogs).Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)
@@ -316,7 +316,7 @@ func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *
 	if err != nil {
 		return nil, c.Attribute(problem.From(err, problem.TemplateFailed, c.Member.Pos))
 	}
-	layers, err := hierarchy.Resolve(g.Folders, b.Documents, file, facts, account)
+	layers, err := hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, file, facts, account)
 	if err != nil {
 		return nil, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))
 	}

@@ -32,7 +32,7 @@ func (b *Resolver) readUnused(c *Cluster, used map[string]bool) []problem.Proble
 		for _, folder := range folders {
 			for _, file := range b.valuesFiles(c, g, folder) {
 				key := name + "/" + file.Component
-				if seen[file] || used[key] && !file.OfCompanion || c.account.Exceeded() != nil {
+				if seen[file] || !b.Mounts.Reads(folder, name, file.Component) || used[key] && !file.OfCompanion || c.account.Exceeded() != nil {
 					continue
 				}
 				seen[file] = true

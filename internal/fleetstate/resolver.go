@@ -69,7 +69,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	if err := g.loadTeams(previous); err != nil {
 		return nil, err
 	}
-	g.Mounts = mount.NewTable(g.Fleet, g.Catalogs, g.teams, g.Documents)
+	g.Mounts = mount.NewTable(g.Fleet, g.Catalogs, g.teams, g.Documents, mount.Format{Folder: g.mapped.Folder, Map: g.memo.LevelMapper(g.mapped)})
 	if err := g.Mounts.Hidden(s.Main()); err != nil {
 		return nil, err
 	}

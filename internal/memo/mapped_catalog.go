@@ -83,6 +83,15 @@ func (m *Memo) MapLevels(mapped *Mapped, group string, catalogs []hierarchy.Laye
 	return problems
 }
 
+// LevelMapper makes Argosy's format of one catalog of a level.
+func (m *Memo) LevelMapper(mapped *Mapped) func(group string, root *yamldoc.Node) (*yamldoc.Node, []problem.Problem) {
+	return func(group string, root *yamldoc.Node) (*yamldoc.Node, []problem.Problem) {
+		layers := []hierarchy.Layer{{Root: root}}
+		problems := m.MapLevels(mapped, group, layers)
+		return layers[0].Root, problems
+	}
+}
+
 func (m *Memo) mapCatalog(mapper *catalog.Mapper, l *hierarchy.Layer) []problem.Problem {
 	if l.Root == nil {
 		return nil

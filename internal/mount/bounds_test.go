@@ -40,6 +40,8 @@ func TestAuthorLeavesBounds(t *testing.T) {
 		"repository with dots":             {files: entry("repoURL: https://git.example.com/shop/.."), at: apps + ":1:21", want: "none that the team may deploy from"},
 		"repository by a template":         {files: entry(`repoURL: "https://git.example.com/shop/{{ .x }}/y"`), at: apps + ":1:21", want: "none that the team may deploy from"},
 		"chart's path upwards":             {files: entry("path: ../../charts/team-project"), at: apps + ":1:18", want: "leaves the repository"},
+		"chart's path by a template":       {files: entry(`chart: {path: '{{ printf "%s%s" "." "." }}/x'}`), at: apps + ":1:26", want: "leaves the repository"},
+		"chart's name upwards":             {files: entry("chart: {name: ../../bank/chart}"), at: apps + ":1:26", want: "leaves the repository"},
 		"chart taken away":                 {files: entry("chart: null"), at: apps + ":1:19", want: "is a null"},
 		"cluster-scoped by sync options":   {files: entry("syncPolicy: {syncOptions: [CreateNamespace=true]}"), at: apps + ":1:12", want: `key "syncPolicy"`},
 		"a patch of the ApplicationSet":    {files: entry("templatePatch: 'spec: {project: default}'"), at: apps + ":1:12", want: `key "templatePatch"`},

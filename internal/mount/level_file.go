@@ -15,9 +15,10 @@ type levelFile struct {
 	// tenant and cluster are those that the folder names, empty where it names none.
 	tenant, cluster string
 	group           string
-	// component is empty for a catalog.
-	component  string
-	isTemplate bool
+	// component, or the folder of components' values files, is that of values files.
+	component, folder string
+	isCatalog         bool
+	isTemplate        bool
 }
 
 // levelFiles are the patterns of level's folders below a root, and of the files in them.
@@ -46,7 +47,7 @@ func patternOf(text string) *regexp.Regexp {
 		}
 		b.WriteString(regexp.QuoteMeta(text[:at[0]]))
 		name := text[at[0]+1 : at[1]-1]
-		if slices.Contains([]string{"tenant", "cluster", "group", "component"}, name) && !seen[name] {
+		if slices.Contains([]string{"tenant", "cluster", "group", "component", "folder"}, name) && !seen[name] {
 			seen[name] = true
 			b.WriteString("(?P<" + name + ">[^/]+)")
 		} else {
@@ -134,14 +135,14 @@ type levelRest struct {
 func (l levelFiles) of(p string) (out []levelFile) {
 	for _, level := range l.levelsOf(p) {
 		rest, isTemplate := strings.CutSuffix(level.rest, hierarchy.TemplateSuffix)
-		for _, re := range []*regexp.Regexp{l.values, l.catalog} {
+		for i, re := range []*regexp.Regexp{l.values, l.catalog} {
 			names := map[string]string{}
 			if !captured(re, rest, names) {
 				continue
 			}
 			out = append(out, levelFile{
 				level: level.level, tenant: level.names["tenant"], cluster: level.names["cluster"],
-				group: names["group"], component: names["component"], isTemplate: isTemplate,
+				group: names["group"], component: names["component"], folder: names["folder"], isCatalog: i == 1, isTemplate: isTemplate,
 			})
 		}
 	}

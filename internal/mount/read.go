@@ -152,11 +152,15 @@ func (r *reader) levelFile(f *snapshot.File, of levelFile) bool {
 	if of.cluster != "" && !r.reaches(of.cluster) {
 		r.add(pos, fmt.Sprintf("level %q of cluster %q", of.level, of.cluster), fmt.Sprintf("team %q does not reach the cluster", r.Team), "a cluster that the team's file selects")
 	}
-	if of.component == "" && of.group != Group {
+	if of.isCatalog && of.group != Group {
 		r.add(pos, fmt.Sprintf("catalog of group %q", of.group), "its components are not the team's", "group "+Group)
 	}
-	if of.component != "" && !r.Owns(of.group, of.component) {
-		r.add(pos, fmt.Sprintf("values of component %q of group %q", of.component, of.group), "it is not the team's", r.itsOwn())
+	if !of.isCatalog {
+		for _, component := range r.readersOf(of) {
+			if !r.Owns(of.group, component) {
+				r.add(pos, fmt.Sprintf("values of component %q of group %q", component, of.group), "it is not the team's", r.itsOwn())
+			}
+		}
 	}
 	if f.Err != nil {
 		r.problems = append(r.problems, problem.From(f.Err, problem.LimitExceeded, pos)...)
@@ -165,17 +169,34 @@ func (r *reader) levelFile(f *snapshot.File, of levelFile) bool {
 		return false
 	}
 	switch {
-	case of.isTemplate && of.component == "":
+	case of.isTemplate && of.isCatalog:
 		r.add(pos, "a catalog", "is a template", "a plain file: what it would say on each cluster cannot be checked")
 	case !of.isTemplate:
 		doc, err := r.table.documents.Doc(f)
 		if err != nil {
 			r.problems = append(r.problems, problem.From(err, problem.InvalidYAML, pos)...)
-		} else if of.component == "" {
+		} else if of.isCatalog {
 			r.catalog(of.group, doc.Root)
 		}
 	}
 	return len(r.problems) == before
+}
+
+// readersOf are the components that read a values file: those of its folder, where the layout's
+// path has one; never none.
+func (r *reader) readersOf(of levelFile) (out []string) {
+	if of.folder == "" {
+		return []string{of.component}
+	}
+	for _, component := range r.table.components {
+		if (of.component == "" || of.component == component) && r.table.format.Folder(of.group, component) == of.folder {
+			out = append(out, component)
+		}
+	}
+	if len(out) == 0 {
+		return []string{of.folder}
+	}
+	return out
 }
 
 // itsOwn says which components a mount may name.

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/team"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Group is the group whose components are applications of teams. Mounts say nothing of other
@@ -33,6 +34,17 @@ type Table struct {
 	teams     *team.Table
 	documents *hierarchy.Cache
 	files     levelFiles
+	format    Format
+	// components are those of Group in the layout's catalogs.
+	components []string
+}
+
+// Format is how the layout has catalogs and value files read.
+type Format struct {
+	// Folder is the folder of a component's value files.
+	Folder func(group, component string) string
+	// Map makes Argosy's format of a level's catalog.
+	Map func(group string, root *yamldoc.Node) (*yamldoc.Node, []problem.Problem)
 }
 
 // Scope is what one mount may write.
@@ -47,11 +59,11 @@ type Scope struct {
 }
 
 // NewTable computes the bounds of a fleet's mounts.
-func NewTable(f *fleet.Fleet, catalogs map[string][]hierarchy.Layer, teams *team.Table, documents *hierarchy.Cache) *Table {
+func NewTable(f *fleet.Fleet, catalogs map[string][]hierarchy.Layer, teams *team.Table, documents *hierarchy.Cache, format Format) *Table {
 	if len(f.Layout.Mounts) == 0 {
 		return nil
 	}
-	t := &Table{fleet: f, teams: teams, documents: documents, files: newLevelFiles(f.Layout)}
+	t := &Table{fleet: f, teams: teams, documents: documents, files: newLevelFiles(f.Layout), format: format, components: catalog.Layers(catalogs[Group]).Components()}
 	for _, m := range f.Layout.Mounts {
 		s := &Scope{Mount: m, table: t}
 		s.findTeam(teams)
@@ -141,6 +153,26 @@ func (t *Table) Of(m *fleet.Member, group string) (out []*Scope) {
 
 // Owns reports whether a component is the mount's.
 func (s *Scope) Owns(group, component string) bool { return group == Group && s.components[component] }
+
+// Reads reports whether a component reads the values files of a level's folder: those of a mount
+// are for the components of its team, whatever path the layout gives the files of others.
+func (t *Table) Reads(folder hierarchy.Folder, group, component string) bool {
+	for _, s := range t.scopes() {
+		if fleet.Overlap(folder.Path, s.Path) && !s.Owns(group, component) {
+			return false
+		}
+	}
+	return true
+}
+
+// ReadBy are the folders that a component reads.
+func (t *Table) ReadBy(folders []hierarchy.Folder, group, component string) []hierarchy.Folder {
+	isForeign := func(f hierarchy.Folder) bool { return !t.Reads(f, group, component) }
+	if !slices.ContainsFunc(folders, isForeign) {
+		return folders
+	}
+	return slices.DeleteFunc(slices.Clone(folders), isForeign)
+}
 
 // Find is the scope of a path, nil without one.
 func (t *Table) Find(p string) *Scope {

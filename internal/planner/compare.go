@@ -50,6 +50,7 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 			return planreport.Plan{}, err
 		}
 	}
+	repository.base = newBaseMounts(before)
 	var after *snapshot.Snapshot
 	if q.Head == "" {
 		after, err = repository.Snapshot(ctx, Charts)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -43,7 +44,7 @@ func (r Repository) join(ctx context.Context, main *snapshot.Snapshot, limits so
 		return main, nil //nolint:nilerr // whoever builds a state of it reports the error, with all others
 	}
 	for p := range given {
-		if mounts.Find(p) == nil {
+		if mounts.Find(p) == nil && !isBase && !r.base.has(p) { // a change may add and remove one
 			return nil, failure.Usage([]string{"mounts: of fleet/layout.yaml has them"}, "--mount %s: the layout has no such mount", p)
 		}
 	}
@@ -54,6 +55,9 @@ func (r Repository) join(ctx context.Context, main *snapshot.Snapshot, limits so
 	}
 	var parts []snapshot.Part
 	var problems problem.List
+	if mounts == nil {
+		return main, nil
+	}
 	for _, s := range mounts.Scopes {
 		dir, ok := given[s.Path]
 		if !ok {
@@ -62,6 +66,10 @@ func (r Repository) join(ctx context.Context, main *snapshot.Snapshot, limits so
 			}
 			parts = append(parts, snapshot.NewPart(s.Path, s.URL, "", nil))
 			continue
+		}
+		if dir == fetched && !r.base.names(s.URL) {
+			return nil, failure.Usage([]string{fmt.Sprintf("--mount %s=%s fetches it, --mount %s=DIR reads a checkout", s.Path, s.URL, s.Path)},
+				"--mount %s: %s is not fetched, because the base does not name it", s.Path, s.URL)
 		}
 		revision := ""
 		if isBase {
@@ -79,6 +87,25 @@ func (r Repository) join(ctx context.Context, main *snapshot.Snapshot, limits so
 	}
 	return main.Join(parts), nil
 }
+
+// baseMounts are the mounts of a plan's base; nil where nothing is compared.
+type baseMounts struct{ table *mount.Table }
+
+func newBaseMounts(s *snapshot.Snapshot) *baseMounts {
+	table, err := fleetstate.MountsOf(nil, s.Main())
+	if err != nil { // a base that cannot be read names nothing
+		table = nil
+	}
+	return &baseMounts{table}
+}
+
+// names reports whether a repository may be fetched: a change names none of its own.
+func (b *baseMounts) names(url string) bool {
+	return b == nil || b.table != nil && slices.ContainsFunc(b.table.Scopes, func(s *mount.Scope) bool { return s.URL == url })
+}
+
+// has reports whether the base has a mount.
+func (b *baseMounts) has(path string) bool { return b != nil && b.table.Find(path) != nil }
 
 // readMount reads a mount's folder, a revision of it, or the repository that the layout names.
 func readMount(ctx context.Context, s *mount.Scope, dir, revision string, limits source.Limits) (*snapshot.Snapshot, error) {

@@ -32,6 +32,8 @@ type Repository struct {
 	// one that the layout names. MountBase are revisions of those folders that a plan's base has:
 	// `PATH=REV`.
 	Mounts, MountBase []string
+	// base, for the head of a plan, are the mounts of the base: `PATH=git` fetches what they name.
+	base *baseMounts
 	// Warn is called with what is left out.
 	Warn func(problem.Problem)
 }
