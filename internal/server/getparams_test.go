@@ -181,8 +181,25 @@ func (s *service) held() (finish func() reply) {
 	body, w := io.Pipe()
 	r := s.request("POST", getparams, "")
 	r.Body, r.ContentLength = body, -1
+	// The server asks for the body when it reads the request: what is written then has arrived.
+	r.Header.Set("Expect", "100-continue")
+	own := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: patient}}
+	s.Cleanup(own.CloseIdleConnections)
 	done := make(chan reply, 1)
-	go func() { done <- s.do(r) }()
+	go func() {
+		resp, err := own.Do(r)
+		if err != nil {
+			_ = body.CloseWithError(err)
+			done <- reply{body: err.Error()}
+			return
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		done <- reply{resp.StatusCode, resp.Header, string(text)}
+	}()
 	if _, err := io.WriteString(w, `{"input":{"parameters":`); err != nil {
 		s.Fatal(err)
 	}
