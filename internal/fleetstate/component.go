@@ -207,7 +207,7 @@ func (b *Resolver) companions(c *Cluster, g *Group, component string, r Componen
 		Name: component, Group: g.Name, ReleaseName: r.ReleaseName, Entry: r.Entry, Tree: r.EntryTree, Render: render,
 		ValuesFile: func() (string, error) { return b.file(b.Fleet.Layout.Values, g.Name, component, "", facts) },
 		Layers: func(file string) ([]hierarchy.Layer, error) {
-			return hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, file, facts, account)
+			return b.onHub.Companion(b.memo, b.Fleet.Layout, c.Member, g.Name, component)(hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, file, facts, account))
 		},
 		Merge: func(layers []hierarchy.Layer) *hierarchy.Tree {
 			return b.memoOf(r.catalogs).Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)

@@ -120,6 +120,21 @@ func (s Schemas) ForbiddenValues(remembered *memo.Memo, layout *fleet.Layout, gr
 	return out
 }
 
+// Companion judges the value files of a companion: where its component lands on the hub, it does,
+// too, and a tenant's level may set nothing of it. The error is a problem.List.
+func (s Schemas) Companion(remembered *memo.Memo, layout *fleet.Layout, m *fleet.Member, group, component string) func([]hierarchy.Layer, error) ([]hierarchy.Layer, error) {
+	return func(layers []hierarchy.Layer, err error) ([]hierarchy.Layer, error) {
+		if err != nil || m.IsHub || s[group+"/"+component] == nil {
+			return layers, err
+		}
+		nothing := Schemas{group + "/" + component: tenantschema.Nothing()}
+		if problems := nothing.ForbiddenValues(remembered, layout, group, component, layers); len(problems) > 0 {
+			return nil, problem.List(problems)
+		}
+		return layers, nil
+	}
+}
+
 // ForbiddenEntries are the entries of a component that lands on the hub in catalogs of a tenant's
 // levels: they would choose its chart, its version and its namespace.
 func (s Schemas) ForbiddenEntries(layout *fleet.Layout, group, component string, catalogs []hierarchy.Layer) []problem.Problem {

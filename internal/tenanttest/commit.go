@@ -63,7 +63,7 @@ func (c *Change) write(d *decisions) {
 	case kind < 7:
 		p, text = "/fleet/"+d.pick("fleet-secret", "fleet-secret", "agent", "argo-cd")+"/values.yaml", registration(d)
 	default:
-		p, text = "/"+d.pick("values.yaml", "addons/values.yaml", "addons/dns/values.yml", "addons/dns/Values.yaml", "a\nb.yaml", "\x1b[31m.yaml", ".argosy.yaml", "layout.yaml", "fleet/layout.yaml", strings.Repeat("a/", 40)+"values.yaml"), mapping(d, 0)
+		p, text = "/"+d.pick("values.yaml", "addons/values.yaml", "addons/dns/values.yml", "addons/dns/Values.yaml", "a\nb.yaml", "\x1b[31m.yaml", ".argosy.yaml", "layout.yaml", "fleet/layout.yaml", strings.Repeat("a/", 40)+"values.yaml", "addons/portal/identity.yaml"), mapping(d, 0)
 	}
 	switch d.below(24) {
 	case 21:

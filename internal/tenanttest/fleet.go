@@ -43,7 +43,7 @@ const catalog = `
 dns: {enabled: true, chart: {repoURL: https://charts.example, name: dns, version: 1.0.0}, values: {of: "{{ .cluster }}"}}
 web: {enabled: false, chart: {repoURL: https://charts.example, name: web, version: 1.0.0}, selector: {matchLabels: {ring: a}}}
 console: {enabled: true, chart: {repoURL: https://charts.example, name: console, version: 1.0.0}}
-portal: {enabled: true, chart: {repoURL: https://charts.example, name: portal, version: 1.0.0}, templatePatch: {spec: {destination: {name: hub}}}}
+portal: {enabled: true, chart: {repoURL: https://charts.example, name: portal, version: 1.0.0}, templatePatch: {spec: {destination: {name: hub}}}, companions: {identity: {chart: {repoURL: https://git.example/i, path: i, version: main}}}}
 folder: {enabled: true, kind: manifests, chart: {repoURL: https://git.example/m, path: m, version: main}, dependsOn: [dns]}
 `
 
@@ -73,6 +73,7 @@ func Fleet(v Variant) fleettest.Tree {
 		"versions/fleetSecrets.yaml":                             "releases: [{type: default, chartRepo: r, ecrChartName: fleet-secret, version: 1.0.0}, {type: canary, chartRepo: r, ecrChartName: fleet-secret, version: 2.0.0}]\n",
 		fleettest.Member(Hub):                                    "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: " + engine + "}\n",
 		"addons/defaults/addons/dns/values.yaml":                 "from: system\nlist: [system]\nenv: [{name: a, value: system}]\n",
+		"addons/defaults/addons/portal/identity.yaml":            "role: reader\n",
 		"addons/defaults/addons/web/values.yaml.gotmpl":          "cluster: {{ .cluster }}\nlabels: {{ .labels | toJson }}\n",
 		"addons/defaults/fleet/fleet-secret/values.yaml":         "secretStore: {create: false, name: platform}\nexternalSecret: {labels: {ring: b}}\n",
 		"addons/tenants/defaults/addons/dns/values.yaml":         "shared: {by: all, map: {a: 1}}\n",

@@ -242,7 +242,7 @@ func (r reach) set(st *fleetstate.State, of string, q query.Query, text string) 
 	var set struct {
 		Name, ApplicationName, Tenant, Component, Group, HelmValues, Namespace, ReleaseName string
 
-		Chart any
+		Chart, Companions any
 	}
 	if err := json.Unmarshal([]byte(text), &set); err != nil {
 		return err
@@ -266,7 +266,7 @@ func (r reach) set(st *fleetstate.State, of string, q query.Query, text string) 
 			return err
 		}
 		delete(values, "title") // which the schema allows
-		r[onHub+set.ApplicationName] = fmt.Sprint(set.Chart, set.Namespace, set.ReleaseName, values)
+		r[onHub+set.ApplicationName] = fmt.Sprint(set.Chart, set.Companions, set.Namespace, set.ReleaseName, values)
 	}
 	return nil
 }
