@@ -126,13 +126,18 @@ func hasTest(t *testing.T, folder, name string) bool {
 }
 
 // The tests and scripts that security.md names exist, and each of its sections about protection
-// has a table of them.
+// has a table of them, no row of which is without.
 func TestSecurityPromisesHaveTheirTests(t *testing.T) {
 	t.Parallel()
 	const page = "docs/security.md"
 	tests := allTests(t)
-	row := regexp.MustCompile("(?m)^\\| .+ \\| ([^|]*`[^|]+) \\|$")
+	row := regexp.MustCompile(`(?m)^\| (.+) \| ([^|]*) \|$`)
 	quoted := regexp.MustCompile("`([^`]+)`")
+	for _, name := range regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(read(t, page), -1) {
+		if !tests[name[1]] {
+			t.Errorf("%s: no test %s", page, name[1])
+		}
+	}
 	_, text, _ := strings.Cut(read(t, page), "\n## Who can do what\n")
 	text, _, _ = strings.Cut(text, "\n## Before you go live\n")
 	for _, section := range regexp.MustCompile(`(?m)^###? `).Split(text, -1)[1:] {
@@ -144,7 +149,11 @@ func TestSecurityPromisesHaveTheirTests(t *testing.T) {
 		}
 		table, _, _ = strings.Cut(table, "\n\n")
 		for _, m := range row.FindAllStringSubmatch(table, -1) {
-			for _, name := range quoted.FindAllStringSubmatch(m[1], -1) {
+			names := quoted.FindAllStringSubmatch(m[2], -1)
+			if len(names) == 0 {
+				t.Errorf("%s: section %q: no test of %q", page, title, m[1])
+			}
+			for _, name := range names {
 				_, err := os.Stat(filepath.Join(root, "cmd/argosy/testdata/script", name[1]+".txtar"))
 				if err != nil && !tests[name[1]] {
 					t.Errorf("%s: section %q: no test or script %s", page, title, name[1])
