@@ -242,7 +242,8 @@ func (r reach) set(st *fleetstate.State, of string, q query.Query, text string) 
 	var set struct {
 		Name, ApplicationName, Tenant, Component, Group, HelmValues, Namespace, ReleaseName string
 
-		Chart, Companions any
+		Chart      any
+		Companions map[string]map[string]any
 	}
 	if err := json.Unmarshal([]byte(text), &set); err != nil {
 		return err
@@ -266,6 +267,9 @@ func (r reach) set(st *fleetstate.State, of string, q query.Query, text string) 
 			return err
 		}
 		delete(values, "title") // which the schema allows
+		for _, c := range set.Companions {
+			delete(c, "valueFiles") // a file without values is read, too
+		}
 		r[onHub+set.ApplicationName] = fmt.Sprint(set.Chart, set.Companions, set.Namespace, set.ReleaseName, values)
 	}
 	return nil
