@@ -54,8 +54,8 @@ var groups = []string{"addons", "workloads", "teams"}
 
 // TestMountReachesNobodyElse is W1 for mounts: whatever is in a mount's repository, and even if
 // what is within its bounds is joined in spite of the rest, no other set changes, no other member
-// has a problem, and the team's own sets stay in its namespaces and repositories. CI tries 100,000
-// commits.
+// has a problem, and the team's own sets stay in its namespaces and repositories. `make walls`
+// tries many commits.
 func TestMountReachesNobodyElse(t *testing.T) {
 	worlds := []world{worldOf(t, fleetFiles()), worldOf(t, foreignFiles())}
 	own, refused := 0, 0

@@ -98,7 +98,7 @@ func FuzzTenantFolder(f *testing.F) {
 }
 
 // TestTenantFolders is FuzzTenantFolder for many commits in a row: half of them random, half of
-// them inputs of its corpus with a few decisions changed. CI tries 100,000.
+// them inputs of its corpus with a few decisions changed. `make walls` tries many.
 func TestTenantFolders(t *testing.T) {
 	all, random := corpus(t), rand.New(rand.NewPCG(3, 4))
 	for i := range cases.Times(100) {
