@@ -74,7 +74,7 @@ func (f *flags) serve(ctx context.Context, stderr io.Writer, options server.Opti
 	return server.Run(ctx, options, func(s *server.Server) {
 		go announce(ctx, stderr, s)
 		if pages != nil {
-			running.Go(func() { f.serveWeb(ctx, stderr, pages, s) })
+			running.Go(func() { f.serveWeb(ctx, stderr, pages, s, options.Store) })
 		}
 	})
 }

@@ -10,9 +10,12 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hub"
+	"github.com/argosy-hub/argosy/internal/liveness"
 	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/state"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -20,12 +23,14 @@ import (
 type webFlags struct {
 	address, sourceURL, proxyHeader string
 	proxies                         []string
+	probeInterval                   time.Duration
 }
 
 func (w *webFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&w.address, "web-addr", "", "`address` to serve the pages on that show the fleet; without it, there are none")
 	fs.StringVar(&w.sourceURL, "web-source-url", "", "`URL` of a line in the repository, for links in the pages, with {file}, {line} and {revision}; default: that of GitHub, GitLab, Gitea, Forgejo or Bitbucket, by --source")
 	fs.StringSliceVar(&w.proxies, "web-trusted-proxy", nil, "`addresses` or networks of proxies that sign users in, and name their groups in --web-proxy-header; may be repeated; default: none")
+	fs.DurationVar(&w.probeInterval, "web-probe-interval", liveness.DefaultInterval, "`time` between two looks whether the API server of a member responds, whose address is known; 0 for never: the pages then repeat what the engine says")
 	fs.StringVar(&w.proxyHeader, "web-proxy-header", web.DefaultProxyHeader, "`header` in which a trusted proxy names a user's groups: the first that is a token's name in --tokens-file gives its scope")
 }
 
@@ -42,22 +47,62 @@ func (w *webFlags) listen(ctx context.Context) (net.Listener, error) {
 	return listener, nil
 }
 
-// site makes the pages of a server. They are read-only, and know what the server serves.
-func (f *flags) site(s *server.Server) (*web.Site, *hub.Statuses, error) {
-	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, Rollouts: s.Rollouts, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
+// site makes the pages of a server. They are read-only, and know what the server serves. What the
+// pages need to watch runs as long as watch.
+func (f *flags) site(s *server.Server, store *state.Store) (site *web.Site, watch func(context.Context), err error) {
+	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, Rollouts: s.Rollouts, Store: store, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
 	statuses, err := f.statuses()
 	if err != nil {
 		return nil, nil, err
 	}
+	var watches []func(context.Context)
 	if statuses != nil {
 		o.Live = func() overview.Live { return live(statuses) }
+		if statuses != f.applications {
+			watches = append(watches, statuses.Run)
+		}
+		if f.web.probeInterval > 0 {
+			prober := liveness.New(liveness.Options{Members: addresses(s.Refresher().State), Interval: f.web.probeInterval})
+			watches = append(watches, prober.Run)
+			o.Live = func() overview.Live {
+				out := live(statuses)
+				out.Version += prober.Version()
+				out.Unreachable = prober.Silent
+				return out
+			}
+		}
 	}
 	if o.SourceURL == "" {
 		o.SourceURL = f.repository.Location
 	}
 	o.TLS, o.VerifyClient = s.TLS()
-	site, err := web.New(o)
-	return site, statuses, err
+	site, err = web.New(o)
+	return site, func(ctx context.Context) {
+		var running sync.WaitGroup
+		for _, run := range watches {
+			running.Go(func() { run(ctx) })
+		}
+		running.Wait()
+	}, err
+}
+
+// addresses returns the known addresses of members' API servers, which change with the state alone.
+func addresses(state func() *fleetstate.State) func() map[string]string {
+	var last *fleetstate.State
+	var all map[string]string
+	return func() map[string]string {
+		st := state()
+		if st == last {
+			return all
+		}
+		last, all = st, map[string]string{}
+		for _, c := range st.Clusters() {
+			if c.Facts.Address != "" {
+				all[c.Member.Name] = c.Facts.Address
+			}
+		}
+		return all
+	}
 }
 
 // statuses watches what the hub's engine reports; nil where the facts do not come from it.
@@ -86,14 +131,12 @@ func live(statuses *hub.Statuses) overview.Live {
 
 // serveWeb serves the pages until the context ends. A failure ends them alone: responses to engines
 // go on.
-func (f *flags) serveWeb(ctx context.Context, stderr io.Writer, listener net.Listener, s *server.Server) {
-	site, statuses, err := f.site(s)
+func (f *flags) serveWeb(ctx context.Context, stderr io.Writer, listener net.Listener, s *server.Server, store *state.Store) {
+	site, watch, err := f.site(s, store)
 	if err == nil {
-		if statuses != nil && statuses != f.applications {
-			var running sync.WaitGroup
-			defer running.Wait()
-			running.Go(func() { statuses.Run(ctx) })
-		}
+		var running sync.WaitGroup
+		defer running.Wait()
+		running.Go(func() { watch(ctx) })
 		scheme := "http"
 		if f.TLSCert != "" {
 			scheme = "https"

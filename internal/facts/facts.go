@@ -28,14 +28,21 @@ type Cluster struct {
 	Server      string // API server's URL; empty when unknown (metadata does not tell)
 	Labels      map[string]string
 	Annotations map[string]string
+	// Address is the API server's URL, too, for probes: the annotation AddressAnnotation. No
+	// response has it, so an upgrade that begins to write it changes none.
+	Address string
 	// Secret is the UID of the cluster Secret that is there now; empty when there is none, or
 	// nobody knows.
 	Secret string
 }
 
+// AddressAnnotation is the annotation of a cluster Secret with the URL of the API server, which is
+// in its data, too.
+const AddressAnnotation = "argosy.dev/server"
+
 // Equal reports whether two clusters' facts are the same.
 func (c Cluster) Equal(d Cluster) bool {
-	return c.Name == d.Name && c.Server == d.Server && c.Secret == d.Secret && maps.Equal(c.Labels, d.Labels) && maps.Equal(c.Annotations, d.Annotations)
+	return c.Name == d.Name && c.Server == d.Server && c.Address == d.Address && c.Secret == d.Secret && maps.Equal(c.Labels, d.Labels) && maps.Equal(c.Annotations, d.Annotations)
 }
 
 // Set is the facts of all clusters, Applications and HelmReleases. The zero value knows nothing and

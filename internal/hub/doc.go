@@ -5,7 +5,8 @@
 //  1. Requests for Secrets and Applications accept nothing but PartialObjectMetadata (but for rule
 //     15), so the data of a Secret never enters the process. Their client sends nothing but GET.
 //     Annotations that repeat an object's content (last-applied-configuration) are dropped before
-//     anything is stored.
+//     anything is stored. The annotation argosy.dev/server, for probes, is no annotation of the
+//     facts: no response has it.
 //  2. A cluster has the name in the Secret's annotation cluster_name, else in its label
 //     cluster_name, else the Secret's own.
 //  3. Facts of Secrets are sticky: a cluster whose Secret has gone keeps its facts for the life of

@@ -137,15 +137,15 @@ func TestHub_MetadataOnly(t *testing.T) {
 	}))
 	h, states := running(t, a)
 	await(t, states, "the first list", synced)
-	updated := secret("prod-eu-1", map[string]string{"kubectl.kubernetes.io/last-applied-configuration": applied, "reconcile.external-secrets.io/data-hash": "again", "kept": "still"})
+	updated := secret("prod-eu-1", map[string]string{"kubectl.kubernetes.io/last-applied-configuration": applied, "reconcile.external-secrets.io/data-hash": "again", "kept": "still", "argosy.dev/server": "https://a.example.com"})
 	updated.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	a.put(updated)
 	s := await(t, states, "the change", func(s State) bool {
 		c, _ := s.Facts.Of("prod-eu-1")
 		return c.Annotations["kept"] == "still"
 	})
-	if c, _ := s.Facts.Of("prod-eu-1"); len(c.Annotations) != 1 {
-		t.Errorf("annotations %v", c.Annotations)
+	if c, _ := s.Facts.Of("prod-eu-1"); len(c.Annotations) != 1 || c.Address != "https://a.example.com" || c.Server != "" {
+		t.Errorf("annotations %v, address %q, server %q: responses have annotations and the server, and not the address", c.Annotations, c.Address, c.Server)
 	}
 	cached, err := json.Marshal(h.secrets.objects())
 	if err != nil || bytes.Contains(cached, []byte(password)) || bytes.Contains(cached, []byte("managedFields")) || !bytes.Contains(cached, []byte("still")) {

@@ -80,7 +80,12 @@ func read(objects []any) (map[string]facts.Cluster, []problem.Problem) {
 			continue
 		}
 		first = m.Name
-		clusters[name] = facts.Cluster{Name: name, Labels: m.Labels, Annotations: m.Annotations, Secret: string(m.UID)}
+		annotations, address := m.Annotations, m.Annotations[facts.AddressAnnotation]
+		if address != "" {
+			annotations = maps.Clone(annotations)
+			delete(annotations, facts.AddressAnnotation)
+		}
+		clusters[name] = facts.Cluster{Name: name, Labels: m.Labels, Annotations: annotations, Address: address, Secret: string(m.UID)}
 	}
 	return clusters, problem.Sorted(problems)
 }

@@ -47,8 +47,7 @@ func (x *Index) Cluster(scope Scope, complete bool, live Live, hub, name string)
 		out.Engine = x.st.HubEngine(m.Hub)
 	}
 	if q, is := x.st.QuarantineOf(c); is {
-		h := heldList{x: x, scope: scope, complete: complete}
-		out.Problem, out.Position = h.text(q.First().Message()), q.First().Pos
+		out.Problem, out.Position = Text(x.st, scope, complete, q.First().Message()), q.First().Pos
 	} else if out.Held == HeldDraining {
 		out.Problem, out.Position = "lifecycle: "+fleet.Draining, c.Desired().Member.KeyPos("lifecycle")
 	}

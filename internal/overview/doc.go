@@ -9,7 +9,8 @@
 //     equal ones are one. The Index of the next state takes over the clusters that the state took
 //     over.
 //  4. A view has at most a page of rows, columns or findings, and says how many there are.
-//  5. What nobody reports now is unknown. A remembered status is never shown as the current one.
+//  5. What nobody reports now is unknown. A remembered status is never shown as the current one,
+//     and neither is that of an engine whose cluster's API server does not respond.
 //  6. A History remembers what the last states changed, in bounded memory. That something runs is
 //     known by what an engine reports after the state, and never by what it reported before.
 package overview

@@ -31,28 +31,34 @@ type History struct {
 	began   time.Time
 	last    *Index
 	commits []*commit // oldest first
+	// restored is the last revision that the record of an earlier process has.
+	restored string
 }
 
-// commit is what one new state changed.
+// commit is what one new state changed. Its JSON is that of a record (Remembered).
 type commit struct {
-	before, revision string
-	by               snapshot.Commit
-	at               time.Time
-	clusters         []clusterChange
-	// others counts clusters beyond the limit, unlooked those whose values were not compared, and
-	// concerned all that changed. Trimmed tells that details are forgotten.
-	others, unlooked, concerned int
-	trimmed                     bool
+	Before   string          `json:"before"`
+	Revision string          `json:"revision"`
+	By       snapshot.Commit `json:"by"`
+	At       time.Time       `json:"at"`
+	Clusters []clusterChange `json:"clusters"`
+	// Others counts clusters beyond the limit, Unlooked those whose values were not compared, and
+	// Concerned all that changed. Trimmed tells that details are forgotten.
+	Others    int  `json:"others"`
+	Unlooked  int  `json:"unlooked"`
+	Concerned int  `json:"concerned"`
+	Trimmed   bool `json:"trimmed"`
 }
 
 // clusterChange is what one state changed of one cluster.
 type clusterChange struct {
-	cluster Cluster
-	tenants []string // before and after
-	action  string   // create or remove of the cluster itself; empty for its components
-	changes []ComponentChange
-	// synced and healthy are when the engine first reported that all of it is.
-	synced, healthy time.Time
+	Cluster Cluster           `json:"cluster"`
+	Tenants []string          `json:"tenants"` // before and after
+	Action  string            `json:"action"`  // create or remove of the cluster itself; empty for its components
+	Changes []ComponentChange `json:"changes"`
+	// Synced and Healthy are when the engine first reported that all of it is.
+	Synced  time.Time `json:"synced,omitzero"`
+	Healthy time.Time `json:"healthy,omitzero"`
 }
 
 // ComponentChange is what a commit changed of one component on one cluster.
@@ -72,51 +78,36 @@ type ChangedValue struct {
 	After  *PlacedValue `json:"after,omitempty"`
 }
 
-// Record remembers what a new state changes. The first one is where the memory begins.
-func (h *History) Record(x *Index, at time.Time) {
+// Record remembers what a new state changes, and reports whether there is news. The first one is
+// where the memory begins, if there is no record of an earlier one.
+func (h *History) Record(x *Index, at time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	last := h.last
 	h.last = x
 	switch {
 	case last == nil:
-		h.began = at
-		return
+		if h.began.IsZero() || len(h.commits) == 0 && h.restored != x.st.Revision {
+			h.began = at
+		}
+		return true
 	case last == x:
-		return
+		return false
 	}
 	c := changed(last, x)
-	c.at = at
-	if c.before == c.revision && c.concerned+c.unlooked == 0 {
-		return // facts that change no response
+	c.At = at
+	if c.Before == c.Revision && c.Concerned+c.Unlooked == 0 {
+		return false // facts that change no response
 	}
 	h.commits = append(h.commits, c)
-	if n := len(h.commits) - maxCommits; n > 0 {
-		h.commits = slices.Delete(h.commits, 0, n)
-	}
-	h.trim()
-}
-
-// trim forgets the details of the oldest commits beyond the limit.
-func (h *History) trim() {
-	details := 0
-	for _, c := range slices.Backward(h.commits) {
-		for _, cl := range c.clusters {
-			details++
-			for _, ch := range cl.changes {
-				details += 1 + len(ch.Values)
-			}
-		}
-		if details > maxDetails && !c.trimmed {
-			c.clusters, c.trimmed = nil, true
-		}
-	}
+	h.bound()
+	return true
 }
 
 // changed compares two states, cluster by cluster. Clusters that the newer one took over are the
 // same.
 func changed(before, after *Index) *commit {
-	c := &commit{before: before.st.Revision, revision: after.st.Revision, by: after.st.Resolver().Snapshot.Commit()}
+	c := &commit{Before: before.st.Revision, Revision: after.st.Revision, Clusters: []clusterChange{}, By: after.st.Resolver().Snapshot.Commit()}
 	old := make(map[fleetstate.ID]row, len(before.rows))
 	for _, r := range before.rows {
 		old[idOf(r)] = r
@@ -124,13 +115,13 @@ func changed(before, after *Index) *commit {
 	resolved := 0
 	add := func(was, is *row) {
 		change := c.compare(before, after, was, is, &resolved)
-		if change.action == "" && len(change.changes) == 0 {
+		if change.Action == "" && len(change.Changes) == 0 {
 			return
 		}
-		if c.concerned++; len(c.clusters) < maxChanged {
-			c.clusters = append(c.clusters, change)
+		if c.Concerned++; len(c.Clusters) < maxChanged {
+			c.Clusters = append(c.Clusters, change)
 		} else {
-			c.others++
+			c.Others++
 		}
 	}
 	for _, is := range after.rows {
@@ -180,8 +171,8 @@ func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clus
 		if side.r == nil {
 			continue
 		}
-		out.cluster = side.x.cluster(side.r.cluster)
-		out.tenants = append(out.tenants, side.r.cluster.Member.Tenant)
+		out.Cluster = side.x.cluster(side.r.cluster)
+		out.Tenants = append(out.Tenants, side.r.cluster.Member.Tenant)
 		for _, cell := range side.r.cells {
 			if name := side.x.components[cell.component]; !slices.Contains(names, name) {
 				names = append(names, name)
@@ -190,11 +181,11 @@ func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clus
 	}
 	switch {
 	case was == nil:
-		out.action = clusterNew
+		out.Action = clusterNew
 	case is == nil:
-		out.action = clusterGone
+		out.Action = clusterGone
 	default:
-		out.cluster = after.cluster(is.cluster)
+		out.Cluster = after.cluster(is.cluster)
 	}
 	slices.SortFunc(names, Component.compare)
 	unlooked := false
@@ -211,10 +202,10 @@ func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clus
 		if !a.Deployed() && !b.Deployed() || a == b && len(change.Values) == 0 {
 			continue
 		}
-		out.changes = append(out.changes, change)
+		out.Changes = append(out.Changes, change)
 	}
 	if unlooked {
-		c.unlooked++
+		c.Unlooked++
 	}
 	return out
 }
@@ -254,28 +245,31 @@ func textOf(v *PlacedValue) string {
 }
 
 // Observe notes which changes run by now. Only what an engine has reported since the change counts:
-// what it said before is about the state before.
-func (h *History) Observe(live Live, at time.Time) {
+// what it said before is about the state before. It reports whether there is news.
+func (h *History) Observe(live Live, at time.Time) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.last == nil || live.Status == nil || live.Silent != "" {
-		return
+		return false
 	}
 	newer := map[fleetstate.ID]bool{}
 	for _, c := range slices.Backward(h.commits) {
-		for i := range c.clusters {
-			cl := &c.clusters[i]
-			id := fleetstate.ID{Hub: cl.cluster.Hub, Name: cl.cluster.Name}
-			if !newer[id] && cl.healthy.IsZero() && cl.action != clusterGone {
-				h.observe(live, cl, c.at, at)
+		for i := range c.Clusters {
+			cl := &c.Clusters[i]
+			id := fleetstate.ID{Hub: cl.Cluster.Hub, Name: cl.Cluster.Name}
+			if !newer[id] && cl.Healthy.IsZero() && cl.Action != clusterGone {
+				was := *cl
+				h.observe(live, cl, c.At, at)
+				news = news || was.Synced != cl.Synced || was.Healthy != cl.Healthy
 			}
 			newer[id] = true // what an older commit wanted is replaced
 		}
 	}
+	return news
 }
 
 func (h *History) observe(live Live, cl *clusterChange, from, now time.Time) {
-	at, ok := slices.BinarySearchFunc(h.last.rows, cl.cluster, func(r row, c Cluster) int {
+	at, ok := slices.BinarySearchFunc(h.last.rows, cl.Cluster, func(r row, c Cluster) int {
 		m := r.cluster.Member
 		return strings.Compare(m.Hub+"\x00"+m.Name, c.Hub+"\x00"+c.Name)
 	})
@@ -285,7 +279,7 @@ func (h *History) observe(live Live, cl *clusterChange, from, now time.Time) {
 	r := h.last.rows[at]
 	var last time.Time
 	synced, healthy := true, true
-	for _, ch := range cl.changes {
+	for _, ch := range cl.Changes {
 		n, known := h.last.column[ch.Component]
 		if !known {
 			continue
@@ -305,16 +299,16 @@ func (h *History) observe(live Live, cl *clusterChange, from, now time.Time) {
 			last = *is.Since
 		}
 	}
-	if !synced || len(cl.changes) == 0 {
+	if !synced || len(cl.Changes) == 0 {
 		return
 	}
 	if last.IsZero() || last.After(now) {
 		last = now
 	}
-	if cl.synced.IsZero() {
-		cl.synced = last
+	if cl.Synced.IsZero() {
+		cl.Synced = last
 	}
 	if healthy {
-		cl.healthy = last
+		cl.Healthy = last
 	}
 }

@@ -7,16 +7,16 @@ func TestHistoryForgetsOldDetails(t *testing.T) {
 	t.Parallel()
 	h := &History{}
 	for range 3 {
-		c := &commit{concerned: maxChanged}
+		c := &commit{Concerned: maxChanged}
 		for range maxDetails / 4 {
-			c.clusters = append(c.clusters, clusterChange{changes: make([]ComponentChange, 1)})
+			c.Clusters = append(c.Clusters, clusterChange{Changes: make([]ComponentChange, 1)})
 		}
 		h.commits = append(h.commits, c)
-		h.trim()
+		h.bound()
 	}
 	for i, want := range []bool{true, false, false} {
-		if c := h.commits[i]; c.trimmed != want || (c.clusters == nil) != want || c.concerned != maxChanged {
-			t.Errorf("commit %d: trimmed %t, %d clusters", i, c.trimmed, len(c.clusters))
+		if c := h.commits[i]; c.Trimmed != want || (c.Clusters == nil) != want || c.Concerned != maxChanged {
+			t.Errorf("commit %d: trimmed %t, %d clusters", i, c.Trimmed, len(c.Clusters))
 		}
 	}
 }

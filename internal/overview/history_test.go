@@ -1,6 +1,8 @@
 package overview_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -202,6 +204,129 @@ func TestUnreachableClusterLeavesGreen(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		x = h.serve(t, "b", fleettest.Small().With(fleettest.Tree{fleettest.OneCatalog: "dns: {chart: {version: 1.1.0}}\n"}), app)
+	}
+}
+
+// A cell is green only while the cluster's API server responds: an engine that caches the cluster
+// repeats what it saw last. A cluster of which no address is known is not probed.
+func TestSilentClusterLeavesGreenWhateverTheEngineSays(t *testing.T) {
+	t.Parallel()
+	app := facts.Application{Name: "dns-one", Cluster: "one", Group: "addons", Component: "dns"}
+	stopped := began.Add(time.Minute)
+	for address, want := range map[string]string{"": overview.RunningPresent, "https://one.example.com": overview.RunningUnknown} {
+		known := facts.NewSet(false, facts.Cluster{Name: "one", Address: address}).WithApplications(app)
+		x := new(overview.Cache).Of(querytest.Next(t, nil, fleettest.Snapshot("a", fleettest.Small()), known))
+		live := overview.Live{
+			Status: func(string) (overview.Status, bool) {
+				return overview.Status{Version: "1.0.0", Sync: "Synced", Health: "Healthy"}, true
+			},
+			Unreachable: func(string) (time.Time, string) { return stopped, "no response in time" },
+		}
+		c := *x.Matrix(everything{}, live, overview.Filter{Search: "one"}, "", 1).Rows[0].Cells[0].Running
+		if c.State != want || c.Good() == (address != "") {
+			t.Errorf("address %q: %+v; expected %s", address, c, want)
+		}
+		if address != "" && (c.Since == nil || !c.Since.Equal(stopped) || !strings.Contains(c.Detail, "does not respond")) {
+			t.Errorf("%+v; expected since %s", c, stopped)
+		}
+	}
+}
+
+// A timeline goes on after a restart, and replicas know together what either has seen. Where nobody
+// looked, it says so.
+func TestTimelineSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	version := func(i int) fleettest.Tree {
+		return fleettest.Small().With(fleettest.Tree{fleettest.OneCatalog: fmt.Sprintf("dns: {chart: {version: 1.%d.0}}\n", i)})
+	}
+	record := func(h *served) *overview.Remembered {
+		t.Helper()
+		r, ok := h.Remembered()
+		if !ok {
+			t.Fatal("nothing to write")
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := new(overview.Remembered)
+		if err := json.Unmarshal(text, out); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := json.Marshal(out); err != nil || !bytes.Equal(again, text) {
+			t.Errorf("read and written it is another: %s, %v", again, err)
+		}
+		return out
+	}
+	says := func(h *served, x *overview.Index) string {
+		l := h.Timeline(x, everything{}, overview.Filter{}, "")
+		out := fmt.Sprintf("since %s:", l.Began.Sub(began))
+		for _, m := range l.Commits {
+			if m.Unseen {
+				out += " unseen"
+			}
+			out += fmt.Sprintf(" %s->%s", m.Before, m.Revision)
+		}
+		return out
+	}
+	if _, ok := new(overview.History).Remembered(); ok {
+		t.Error("a service without a state has something to write")
+	}
+	var one, other served
+	one.serve(t, "a", version(0))
+	other.at = began.Add(5 * time.Second)
+	other.serve(t, "a", version(0))
+	x := one.serve(t, "b", version(1))
+	other.serve(t, "b", version(1))
+	one.Merge(record(&other))
+	other.Merge(record(&one))
+	for name, h := range map[string]*served{"one": &one, "other": &other} {
+		if got := says(h, x); got != "since 0s: a->b" {
+			t.Errorf("%s of two replicas: %s; expected one commit", name, got)
+		}
+	}
+	// One replica sees two commits in one step: it takes over the two.
+	one.serve(t, "c", version(2))
+	x = one.serve(t, "d", version(3))
+	other.serve(t, "d", version(3))
+	other.Merge(record(&one))
+	one.Merge(record(&other))
+	for name, h := range map[string]*served{"one": &one, "other": &other} {
+		if got := says(h, x); !strings.HasSuffix(got, "c->d b->c a->b") {
+			t.Errorf("%s of two replicas: %s; expected all three commits", name, got)
+		}
+	}
+
+	saved := record(&one)
+	for _, c := range []struct{ name, revision, want string }{
+		{"the same revision", "d", "since 0s: c->d b->c a->b"},
+		{"another revision", "e", "since 0s: unseen d->e c->d b->c a->b"},
+	} {
+		restarted := served{at: began.Add(time.Hour)}
+		if c.revision == "d" {
+			restarted.Merge(saved) // before the first state
+		}
+		x := restarted.serve(t, c.revision, version(3))
+		restarted.Merge(saved) // or after it
+		if got := says(&restarted, x); got != c.want {
+			t.Errorf("%s: %s; expected %s", c.name, got, c.want)
+		}
+		s, err := restarted.Step(everything{}, overview.Filter{}, "b", c.revision)
+		if err != nil || s.Unseen != (c.revision == "e") || len(s.Clusters) != 1 {
+			t.Errorf("%s: %+v, %v", c.name, s, err)
+		}
+		x = restarted.serve(t, "f", version(4))
+		if got := says(&restarted, x); !strings.Contains(got, ": "+c.revision+"->f ") || strings.Contains(got, "unseen") != (c.revision == "e") {
+			t.Errorf("%s, the next commit: %s", c.name, got)
+		}
+	}
+	// Nothing is known of a time before which nobody compared anything.
+	var quiet, later served
+	quiet.serve(t, "a", version(0))
+	x = later.serve(t, "z", version(1))
+	later.Merge(record(&quiet))
+	if got := says(&later, x); got != "since 0s:" || later.at.IsZero() {
+		t.Error(got)
 	}
 }
 

@@ -29,6 +29,9 @@ type Live struct {
 	// current.
 	Silent string
 	Since  time.Time
+	// Unreachable returns since when the API server of a cluster with an address does not respond,
+	// and why; no text for one that does. It is nil where nobody probes.
+	Unreachable func(cluster string) (since time.Time, why string)
 }
 
 // The states of Running.
@@ -75,6 +78,11 @@ func (x *Index) running(live Live, c *fleetstate.Cluster, group, component strin
 	if live.Silent != "" {
 		return Running{State: RunningUnknown, Detail: live.Silent}
 	}
+	if live.Unreachable != nil && c.Facts.Address != "" {
+		if since, why := live.Unreachable(c.Member.Name); why != "" {
+			return Running{State: RunningUnknown, Detail: unreachable + ": " + why, Since: Known(since)}
+		}
+	}
 	f, name := x.st.Facts(), catalog.ApplicationName(component, c.Member.Name)
 	_, watched := f.Applications()
 	a, there := f.Application(name)
@@ -96,16 +104,19 @@ func (x *Index) running(live Live, c *fleetstate.Cluster, group, component strin
 		return out
 	}
 	if s, ok := live.Status(name); ok {
-		out.Version, out.Sync, out.Health, out.Since = s.Version, s.Sync, s.Health, known(s.Since)
+		out.Version, out.Sync, out.Health, out.Since = s.Version, s.Sync, s.Health, Known(s.Since)
 	}
 	if isCommit(out.Version) {
-		out.Version = short(out.Version)
+		out.Version = Short(out.Version)
 	}
 	if out.Sync == "Unknown" || out.Health == "Unknown" {
 		out.State, out.Detail = RunningUnknown, "the engine cannot see the cluster, or cannot compare it with Git"
 	}
 	return out
 }
+
+// unreachable is why nothing is known of a cluster whose engine may repeat what it saw last.
+const unreachable = "the cluster's API server does not respond"
 
 // unwatched is why nothing is known of what runs.
 const unwatched = "the service does not watch what runs; it does with --facts kubernetes"

@@ -29,6 +29,9 @@ type Moment struct {
 	Commit snapshot.Commit `json:"commit,omitzero"`
 	// Facts tells that what is known of the clusters has changed, and no file.
 	Facts bool `json:"facts,omitempty"`
+	// Unseen tells that the service did not look: what changed from one revision to the other was
+	// not compared. At is then unknown.
+	Unseen bool `json:"unseen,omitempty"`
 	// Clusters are the first of those concerned, of Concerned. The values of Unlooked further ones
 	// were not compared. Trimmed tells that only numbers are remembered.
 	Clusters  []ConcernedCluster `json:"clusters"`
@@ -59,22 +62,31 @@ func (h *History) Timeline(x *Index, scope Scope, f Filter, cluster string) Time
 	out := Timeline{Filter: f, Options: x.options(all, columns), Cluster: cluster, Commits: []Moment{}}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out.Began = known(h.began)
+	out.Began = Known(h.began)
 	narrow := cluster != "" || f != (Filter{}) || !seesAll(scope)
-	for _, c := range slices.Backward(h.commits) {
-		m := Moment{Before: c.before, Revision: c.revision, At: c.at.UTC().Truncate(time.Second), Commit: c.by, Facts: c.before == c.revision, Trimmed: c.trimmed, Clusters: []ConcernedCluster{}}
-		for _, cl := range c.clusters {
+	gaps := h.gaps()
+	unseen := func(before int) {
+		if g, is := gaps[before]; is {
+			out.Commits = append(out.Commits, Moment{Before: g.before, Revision: g.revision, Unseen: true, Clusters: []ConcernedCluster{}})
+		}
+	}
+	unseen(len(h.commits))
+	for i, c := range slices.Backward(h.commits) {
+		m := Moment{Before: c.Before, Revision: c.Revision, At: c.At.UTC().Truncate(time.Second), Commit: c.By, Facts: c.Before == c.Revision, Trimmed: c.Trimmed, Clusters: []ConcernedCluster{}}
+		for _, cl := range c.Clusters {
 			if changes := cl.selected(scope, f, cluster); changes != nil {
 				m.add(cl, changes)
 			}
 		}
 		switch {
 		case !narrow:
-			m.Concerned, m.Unlooked = c.concerned, c.unlooked
+			m.Concerned, m.Unlooked = c.Concerned, c.Unlooked
 		case m.Concerned == 0:
+			unseen(i)
 			continue
 		}
 		out.Commits = append(out.Commits, m)
+		unseen(i)
 	}
 	return out
 }
@@ -84,16 +96,16 @@ func seesAll(scope Scope) bool { return scope.Sees("", "", "") && scope.SeesGrou
 
 func (m *Moment) add(cl clusterChange, changes []ComponentChange) {
 	m.Concerned++
-	if !cl.synced.IsZero() {
+	if !cl.Synced.IsZero() {
 		m.Synced++
 	}
-	if !cl.healthy.IsZero() {
+	if !cl.Healthy.IsZero() {
 		m.Healthy++
 	}
 	if len(m.Clusters) == maxMomentClusters {
 		return
 	}
-	one := ConcernedCluster{Cluster: cl.cluster, Action: cl.action, Components: []Component{}, Synced: known(cl.synced), Healthy: known(cl.healthy)}
+	one := ConcernedCluster{Cluster: cl.Cluster, Action: cl.Action, Components: []Component{}, Synced: Known(cl.Synced), Healthy: Known(cl.Healthy)}
 	for _, ch := range changes {
 		one.Components = append(one.Components, ch.Component)
 	}
@@ -103,8 +115,8 @@ func (m *Moment) add(cl clusterChange, changes []ComponentChange) {
 // selected are the changes that a scope and a filter see, nil for a cluster that they do not. A
 // cluster that has moved between tenants is seen by who sees both.
 func (cl clusterChange) selected(scope Scope, f Filter, cluster string) []ComponentChange {
-	c := cl.cluster
-	for _, tenant := range cl.tenants {
+	c := cl.Cluster
+	for _, tenant := range cl.Tenants {
 		if !scope.Sees(c.Hub, c.Name, tenant) {
 			return nil
 		}
@@ -113,12 +125,12 @@ func (cl clusterChange) selected(scope Scope, f Filter, cluster string) []Compon
 		return nil
 	}
 	out := []ComponentChange{}
-	for _, ch := range cl.changes {
+	for _, ch := range cl.Changes {
 		if scope.SeesGroup(ch.Group) && f.selectsComponent(ch.Component) {
 			out = append(out, ch)
 		}
 	}
-	if len(out) == 0 && (cl.action == "" || f.Group+f.Component != "") {
+	if len(out) == 0 && (cl.Action == "" || f.Group+f.Component != "") {
 		return nil
 	}
 	return out
@@ -139,14 +151,14 @@ func (h *History) LastChanges(hub, cluster string, of Component) map[string]Last
 	defer h.mu.Unlock()
 	out := map[string]LastChange{}
 	for _, c := range h.commits {
-		for _, cl := range c.clusters {
-			if cl.cluster.Hub != hub || cl.cluster.Name != cluster || c.before == c.revision {
+		for _, cl := range c.Clusters {
+			if cl.Cluster.Hub != hub || cl.Cluster.Name != cluster || c.Before == c.Revision {
 				continue
 			}
-			for _, ch := range cl.changes {
+			for _, ch := range cl.Changes {
 				for _, v := range ch.Values {
 					if ch.Component == of {
-						out[v.Path] = LastChange{c.revision, c.before, c.at.UTC().Truncate(time.Second), c.by}
+						out[v.Path] = LastChange{c.Revision, c.Before, c.At.UTC().Truncate(time.Second), c.By}
 					}
 				}
 			}
@@ -166,8 +178,9 @@ type Step struct {
 	Clusters []ChangedCluster `json:"clusters"`
 	Others   int              `json:"others,omitempty"`
 	Unlooked int              `json:"unlooked,omitempty"`
-	// Trimmed tells that details are forgotten.
+	// Trimmed tells that details are forgotten, and Unseen that nobody looked in between.
 	Trimmed bool `json:"trimmed,omitempty"`
+	Unseen  bool `json:"unseen,omitempty"`
 }
 
 // ChangedCluster is a cluster that changes.
@@ -203,38 +216,43 @@ func (h *History) Step(scope Scope, f Filter, base, head string) (Step, error) {
 	case err != nil:
 		return out, err
 	case from >= len(out.Revisions):
-		return out, queryerr.BadRequest("%s is the first revision that the service has served since it began to look", short(out.Revisions[to]))
+		return out, queryerr.BadRequest("%s is the first revision that the service has served since it began to look", Short(out.Revisions[to]))
 	case from <= to:
 		return out, queryerr.BadRequest("the service has served the base after the head: change their places")
 	}
 	out.Base, out.Head = out.Revisions[from], out.Revisions[to]
 	composed := map[string]*ChangedCluster{}
 	var order []string
-	within := false
-	for _, c := range h.commits {
-		if within = within || c.before == out.Base; !within || c.before == c.revision && c.revision == out.Base {
+	within, gaps := false, h.gaps()
+	for i, c := range h.commits {
+		unseen := gaps[i]
+		if within = within || c.Before == out.Base || unseen.before == out.Base; !within || c.Before == c.Revision && c.Revision == out.Base {
 			continue
 		}
-		out.Trimmed = out.Trimmed || c.trimmed
-		if seesAll(scope) {
-			out.Others, out.Unlooked = max(out.Others, c.others), max(out.Unlooked, c.unlooked)
+		if out.Unseen = out.Unseen || unseen.before != "" && c.Before != out.Base; unseen.revision == out.Head && unseen.revision != "" {
+			break
 		}
-		for _, cl := range c.clusters {
+		out.Trimmed = out.Trimmed || c.Trimmed
+		if seesAll(scope) {
+			out.Others, out.Unlooked = max(out.Others, c.Others), max(out.Unlooked, c.Unlooked)
+		}
+		for _, cl := range c.Clusters {
 			changes := cl.selected(scope, f, "")
 			if changes == nil {
 				continue
 			}
-			key := cl.cluster.Hub + "/" + cl.cluster.Name
+			key := cl.Cluster.Hub + "/" + cl.Cluster.Name
 			if composed[key] == nil {
 				composed[key] = &ChangedCluster{}
 				order = append(order, key)
 			}
 			composed[key].follow(cl, changes)
 		}
-		if c.revision == out.Head && c.before != c.revision {
+		if c.Revision == out.Head && c.Before != c.Revision {
 			break
 		}
 	}
+	out.Unseen = out.Unseen || gaps[len(h.commits)].revision == out.Head
 	slices.Sort(order)
 	for _, key := range order {
 		if cl := composed[key]; cl.Action != "" || len(cl.Components) > 0 {
@@ -247,11 +265,14 @@ func (h *History) Step(scope Scope, f Filter, base, head string) (Step, error) {
 // revisions are those that were served, the newest first.
 func (h *History) revisions() (out []string) {
 	for _, c := range h.commits {
-		for _, r := range []string{c.before, c.revision} {
+		for _, r := range []string{c.Before, c.Revision} {
 			if len(out) == 0 || out[len(out)-1] != r {
 				out = append(out, r)
 			}
 		}
+	}
+	if g, is := h.gaps()[len(h.commits)]; is {
+		out = append(out, g.revision)
 	}
 	slices.Reverse(out)
 	return out
@@ -262,18 +283,18 @@ func revisionAt(all []string, name string) (int, error) {
 	if i := slices.IndexFunc(all, func(r string) bool { return strings.HasPrefix(r, name) }); i >= 0 {
 		return i, nil
 	}
-	return 0, queryerr.BadRequest("the service has not served revision %q since it began to look", short(name))
+	return 0, queryerr.BadRequest("the service has not served revision %q since it began to look", Short(name))
 }
 
 // follow adds what a later commit changed of the cluster. What it has changed back is no change.
 func (cl *ChangedCluster) follow(later clusterChange, changes []ComponentChange) {
 	switch {
-	case cl.Name == "" || cl.Action == "" && later.action != "":
-		cl.Action = later.action
-	case cl.Action != later.action && later.action != "":
+	case cl.Name == "" || cl.Action == "" && later.Action != "":
+		cl.Action = later.Action
+	case cl.Action != later.Action && later.Action != "":
 		cl.Action = ""
 	}
-	cl.Cluster = later.cluster
+	cl.Cluster = later.Cluster
 	for _, ch := range changes {
 		i := slices.IndexFunc(cl.Components, func(c ComponentChange) bool { return c.Component == ch.Component })
 		if i < 0 {

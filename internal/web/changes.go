@@ -83,6 +83,7 @@ func (q *request) planPage(step overview.Step) planpage.Plan {
 	}
 	warn(step.Others > 0, "%s more changed, beyond what is remembered of one commit", planpage.Plural(step.Others, "cluster"))
 	warn(step.Unlooked > 0, "the versions of %s were compared, and not their values: argosy plan shows all", planpage.Plural(step.Unlooked, "further cluster"))
+	warn(step.Unseen, "the service did not look at all revisions in between, so changes are missing here: argosy plan shows all")
 	warn(step.Trimmed, "details of some commits are forgotten: argosy plan shows all")
 	warn(len(p.Sections) == maxSections, "the first %d sections are shown; the JSON has all", maxSections)
 	return p

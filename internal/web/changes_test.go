@@ -1,9 +1,16 @@
 package web_test
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/web"
 )
 
 // What a commit changed shows by file and line on both sides, and whom it concerns; a team sees its
@@ -46,4 +53,65 @@ func TestChangesHavePlaces(t *testing.T) {
 			t.Errorf("%s: %d %s", path, r.code, r.body)
 		}
 	}
+}
+
+// The timeline goes on after a restart of the service, and a team still sees its own part alone. A
+// store that cannot be reached, or that holds rubbish, costs the past and nothing else.
+func TestTimelineIsServedAfterARestart(t *testing.T) {
+	t.Parallel()
+	store, objects := statetest.New()
+	begin := func(f *fleet) (get func(token, path string) reply, end func()) {
+		s, err := web.New(web.Options{Fleet: f, Tokens: tokensOf(t), Now: func() time.Time { return now }, Store: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Serve(ctx, listener) }()
+		get = func(token, path string) reply {
+			r, err := http.NewRequest(http.MethodGet, "http://"+listener.Addr().String()+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+token)
+			r.Close = true
+			return do(t, r)
+		}
+		return get, func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	f := wide(t)
+	get, end := begin(f)
+	get(secret, "/timeline")
+	change(t, f)
+	get(secret, "/timeline")
+	end() // writes
+
+	get, end = begin(f)
+	var got string
+	for until := time.Now().Add(time.Minute); !strings.Contains(got, "secretive") && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		got = get(secret, "/timeline").body
+	}
+	if !strings.Contains(got, "333333333333") || !strings.Contains(got, "secretive") {
+		t.Errorf("the timeline after a restart: %s", got)
+	}
+	if own := get(retail, "/timeline").body; !strings.Contains(own, "four") || strings.Contains(own, "secretive") {
+		t.Errorf("a team's timeline after a restart: %s", own)
+	}
+	end()
+
+	objects.Set(state.Name("timeline", 1), []byte("rubbish"))
+	get, end = begin(f)
+	if r := get(secret, "/timeline"); r.code != http.StatusOK || !strings.Contains(r.body, "Nothing has changed") {
+		t.Errorf("with a damaged record: %d %s", r.code, r.body)
+	}
+	end()
 }

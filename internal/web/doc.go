@@ -13,7 +13,8 @@
 //     has to know a session, and a token that is revoked ends it. No URL and no log has a token.
 //  6. Texts of a fleet's files are escaped by html/template alone: nothing is marked as safe.
 //  7. A page says how old the state is. What is not current is called unknown.
-//     The timeline begins with the service: it says since when it knows.
+//     The timeline says since when it knows, and where nobody looked. It survives a restart in a
+//     bounded record of the state store, which replicas share.
 //  8. Requests, their rates, their number at once and their time are bounded.
 //  9. An open page learns of a change by a stream of events, and where there is none, by polling.
 //     Streams are bounded in number, end with their token, and name no cluster.

@@ -2,14 +2,41 @@ package web
 
 import (
 	"context"
+	"sync"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// observeEvery is how often the statuses of changed components are looked at.
-const observeEvery = 2 * time.Second
+const (
+	// observeEvery is how often the statuses of changed components are looked at.
+	observeEvery = 2 * time.Second
+	// recordQuiet is how long changes are collected for a write, and recordEvery how often those of
+	// other replicas are read.
+	recordQuiet = 5 * time.Second
+	recordEvery = time.Minute
+)
+
+// newRecord keeps the timeline in the store.
+func (s *Site) newRecord() *state.Replicated[overview.Remembered] {
+	r := &state.Replicated[overview.Remembered]{
+		Record: state.NewDocument[overview.Remembered](s.o.Store, "timeline", 1), Merge: s.history.Merge, Value: s.history.Remembered,
+		Log: s.o.Logger, Loss: "the timeline begins anew", Quiet: recordQuiet,
+	}
+	if s.o.Store.Shared() {
+		r.Interval = recordEvery
+	}
+	return r.Start()
+}
 
 // follow remembers what each new state changes, and when it runs, until the context ends.
 func (s *Site) follow(ctx context.Context) {
+	if s.saved != nil {
+		var running sync.WaitGroup
+		defer running.Wait()
+		running.Go(func() { s.saved.Run(ctx) })
+	}
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
 	var seen uint64
@@ -18,7 +45,7 @@ func (s *Site) follow(ctx context.Context) {
 		s.remember()
 		if live := s.o.Live(); live.Version != seen {
 			seen = live.Version
-			s.history.Observe(live, s.o.Now())
+			s.save(s.history.Observe(live, s.o.Now()))
 		}
 		select {
 		case <-changed:
@@ -34,6 +61,13 @@ func (s *Site) remember() {
 	s.remembering.Lock()
 	defer s.remembering.Unlock()
 	if st := s.o.Fleet.State(); st != nil {
-		s.history.Record(s.index.Of(st), s.o.Now())
+		s.save(s.history.Record(s.index.Of(st), s.o.Now()))
+	}
+}
+
+// save has news of the timeline written.
+func (s *Site) save(news bool) {
+	if news && s.saved != nil {
+		s.saved.Changed()
 	}
 }

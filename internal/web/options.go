@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/rings"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // Fleet is what the pages show: the state that the service serves.
@@ -39,6 +40,9 @@ type Options struct {
 	Rollouts func() rings.Report
 	// Live returns what is known of the running components; default nothing.
 	Live func() overview.Live
+	// Store keeps the timeline over a restart, and shares it with replicas; default: it begins with
+	// the process.
+	Store *state.Store
 	// SourceURL is the address of a place in a file: a URL with {file}, {line} and {revision}, or
 	// the repository's own URL, of which GitHub, GitLab, Gitea and Bitbucket are known; empty for
 	// none.
@@ -84,6 +88,7 @@ type Site struct {
 	index       overview.Cache
 	history     overview.History
 	remembering sync.Mutex
+	saved       *state.Replicated[overview.Remembered] // nil without a store
 	source      sourceLinks
 	proxies     []netip.Prefix
 	attempts    *access.Attempts
@@ -134,6 +139,9 @@ func New(o Options) (*Site, error) {
 		o.Now = time.Now
 	}
 	s := &Site{o: o, source: source, proxies: proxies, attempts: access.NewAttempts(failureRate, failureBurst), slots: make(chan struct{}, maxAtOnce), streams: newStreams()}
+	if o.Store != nil {
+		s.saved = s.newRecord()
+	}
 	s.handler = s.routes()
 	return s, nil
 }

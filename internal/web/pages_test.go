@@ -11,12 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/rings"
+	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -228,31 +231,51 @@ func FuzzMarkup(f *testing.F) {
 	plain := elements(f, "plain")
 	f.Fuzz(func(t *testing.T, s string) {
 		if got := elements(t, s); got != plain {
-			t.Errorf("%q changes the elements of a page", s)
+			t.Errorf("%q changes the elements of a page: %s", s, cmp.Diff(plain, got))
 		}
 	})
 }
 
-// elements are the elements and attributes of a page on which a text is a value.
+// elements are the elements and attributes of pages on which a text is a value, a label of a freeze
+// or an approval, a file's problem, and what an engine reports.
 func elements(t testing.TB, s string) string {
 	t.Helper()
-	text := strconv.QuoteToASCII(strings.ToValidUTF8(s, "?"))
+	text := strconv.QuoteToASCII("x" + strings.ToValidUTF8(s, "?"))
 	text = regexp.MustCompile(`\\x([0-9a-f]{2})`).ReplaceAllString(text, `\u00$1`)
+	report := rings.Report{Hub: "hub", Revision: "2", Rollouts: []rings.Rollout{{Name: "prod", Problem: s, Rings: []rings.Ring{{
+		Name: "all", Members: 2, Revision: "2", Train: 1, Since: now, Rejection: s,
+		Wait: &rollout.Wait{Ring: "all", Train: rollout.Train{Number: 1, Revision: "2"}, Reason: rollout.Unhealthy, Cluster: "one", Detail: s, Since: now},
+	}}}}}
+	live := overview.Live{
+		Status: func(string) (overview.Status, bool) {
+			return overview.Status{Version: "x" + s, Sync: "x" + s, Health: "x" + s, Since: now}, true
+		},
+		Unreachable: func(name string) (time.Time, string) { return now, "x" + s },
+	}
 	st := &fleet{}
-	st.serve(t, "1", fleettest.Small().With(fleettest.Tree{
-		"addons/tenants/retail/clusters/one/addons/dns/values.yaml": fmt.Sprintf("value: %s\nmap: {k: [%s]}\n", text, text),
-	}), facts.Set{})
-	server := site(t, st)
+	serve := func(revision, value string) {
+		st.serve(t, revision, fleettest.Small().With(fleettest.Tree{
+			"addons/tenants/retail/clusters/one/addons/dns/values.yaml": fmt.Sprintf("value: %s\nmap: {k: [%s%s]}\n", text, text, value),
+			fleettest.Member("two"): fleettest.Spoke("two", "? "+text+"\n: x\n"),
+			rolloutFile: "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nrings:\n  - name: all\n    selector: {}\n    freezes: [{from: 2026-11-24, to: 2026-11-24, reason: " + text + "}]\n" +
+				"approvals:\n  - {ring: all, revision: \"2222222222222222222222222222222222222222\", expires: 2026-11-30, reason: " + text + "}\n",
+		}), facts.NewSet(false, facts.Cluster{Name: "two", Address: "https://two.example.com"}).WithApplications(
+			facts.Application{Name: "dns-one", Cluster: "one", Group: "addons", Component: "dns"}, facts.Application{Name: "dns-two", Cluster: "two", Group: "addons", Component: "dns"},
+		))
+	}
+	serve("1", "")
+	server := site(t, st, func(o *web.Options) {
+		o.Rollouts, o.Live = func() rings.Report { return report }, func() overview.Live { return live }
+	})
 	defer server.Close()
 	var b strings.Builder
 	get(t, server, secret, "/") // the timeline begins
-	st.serve(t, "2", fleettest.Small().With(fleettest.Tree{
-		"addons/tenants/retail/clusters/one/addons/dns/values.yaml": fmt.Sprintf("value: %s\nmap: {k: [%s, 1]}\n", text, text),
-	}), facts.Set{})
-	for _, path := range []string{"/why?cluster=one&group=addons&component=dns", "/plan", "/timeline"} {
+	serve("2", ", 1")
+	for _, path := range []string{"/", "/cluster?cluster=one", "/cluster?cluster=two", "/held", "/rollouts", "/calendar", "/why?cluster=one&group=addons&component=dns", "/plan", "/timeline"} {
+		b.WriteString(path + "\n")
 		z := html.NewTokenizer(strings.NewReader(get(t, server, secret, path).body))
 		for z.Next() != html.ErrorToken {
-			if token := z.Token(); token.Type == html.StartTagToken || token.Type == html.EndTagToken {
+			if token := z.Token(); (token.Type == html.StartTagToken || token.Type == html.EndTagToken) && token.Data != "wbr" {
 				b.WriteString(token.Data)
 				for _, a := range token.Attr {
 					b.WriteString(" " + a.Key)

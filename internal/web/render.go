@@ -72,7 +72,7 @@ func (s *Site) newPage(q *request, p page) page {
 	p.Restricted = !q.complete()
 	p.source, p.revision = s.source, q.status.Revision
 	if q.index != nil {
-		p.Held = q.index.Held(q.bearer, q.complete(), q.status, s.o.Refused(), s.o.Waits).Total
+		p.Held = q.reader().Held(q.status, s.o.Refused(), s.o.Waits).Total
 	}
 	if w, ok := p.Model.(overview.Why); ok {
 		p.revision = w.Explanation.Revision

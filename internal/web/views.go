@@ -47,7 +47,7 @@ func why(q *request) (any, string, error) {
 }
 
 func held(q *request) (any, string, error) {
-	return q.index.Held(q.bearer, q.complete(), q.status, q.site.o.Refused(), q.site.o.Waits), "Held back", nil
+	return q.reader().Held(q.status, q.site.o.Refused(), q.site.o.Waits), "Held back", nil
 }
 
 func rollouts(q *request) (any, string, error) {

@@ -154,6 +154,7 @@ func TestFleetSecretIsAnArgoCDCluster(t *testing.T) {
 	}
 	wantAnnotations := map[string]string{
 		"cluster_name": "retail-dev-eu-1", "owner": "team-retail", "aws_account_id": "123456789012", "vpc": "vpc-1",
+		"argosy.dev/server": "https://retail.example.com",
 	}
 	if diff := cmp.Diff(wantAnnotations, got.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)

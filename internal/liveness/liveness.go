@@ -1,0 +1,251 @@
+// Package liveness finds out which members' API servers respond. An engine that caches a cluster
+// reports the last health that it saw, for hours after the cluster has gone silent (Argo CD,
+// gitops-engine/pkg/cache). A page that repeats it is wrong. Its rules:
+//
+//  1. A probe is one GET of /livez without credentials, by a connection of its own. Any response
+//     below 500 proves life: who may not ask is refused by an API server that runs.
+//  2. The certificate is not verified, as the authority is in a Secret that the service does not
+//     read. A probe sends nothing secret, reads no body, and follows no redirect.
+//  3. A member responds only as long as its last response is recent. So a service that has just
+//     started, or whose probes hang, takes nothing for true.
+//  4. A failed probe is repeated once. Probes at once and their time are bounded.
+package liveness
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// DefaultInterval is the time between two probes of a member.
+	DefaultInterval = 45 * time.Second
+
+	timeout = 10 * time.Second // of one probe
+	pause   = 2 * time.Second  // before a failed one is repeated
+	tick    = time.Second      // between two looks at which members are due
+	atOnce  = 256
+)
+
+// Options are what a Prober needs. Members is required.
+type Options struct {
+	// Members returns the URLs of API servers by cluster; those without one are not probed.
+	Members func() map[string]string
+	// Interval is the time between two probes of a member; default DefaultInterval.
+	Interval time.Duration
+	Now      func() time.Time
+}
+
+// Prober knows which members respond.
+type Prober struct {
+	o      Options
+	client *http.Client
+	slots  chan struct{}
+
+	mu      sync.RWMutex
+	members map[string]*member
+	version uint64
+}
+
+// member is what is known of one.
+type member struct {
+	address string
+	// seen is the last response, and asked the first probe; next is when a probe is due.
+	seen, asked, next time.Time
+	busy, silent      bool
+	problem           string
+}
+
+// New makes a Prober.
+func New(o Options) *Prober {
+	if o.Interval <= 0 {
+		o.Interval = DefaultInterval
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	dialer := &net.Dialer{Timeout: timeout}
+	return &Prober{o: o, members: map[string]*member{}, slots: make(chan struct{}, atOnce), client: &http.Client{
+		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, DisableKeepAlives: true, MaxResponseHeaderBytes: 16 << 10,
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // rule 2
+		},
+	}}
+}
+
+// Run probes until the context ends.
+func (p *Prober) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		for name, address := range p.due() {
+			select {
+			case p.slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			running.Go(func() {
+				defer func() { <-p.slots }()
+				p.record(name, address, p.probe(ctx, address))
+			})
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// due are the members to probe now.
+func (p *Prober) due() map[string]string {
+	all, now := p.o.Members(), p.o.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := map[string]string{}
+	for name, address := range all {
+		m := p.members[name]
+		if m == nil || m.address != address {
+			m = &member{address: address, asked: now, next: now, silent: true}
+			p.members[name] = m
+		}
+		if !m.busy && !now.Before(m.next) {
+			m.busy, out[name] = true, address
+		}
+		p.follow(m, now)
+	}
+	for name := range p.members {
+		if _, is := all[name]; !is {
+			delete(p.members, name)
+		}
+	}
+	return out
+}
+
+// follow notes whether a member has fallen silent, or responds again. The caller holds the lock.
+func (p *Prober) follow(m *member, now time.Time) {
+	if silent := p.isSilent(m, now); silent != m.silent {
+		m.silent = silent
+		p.version++
+	}
+}
+
+// isSilent is rule 3.
+func (p *Prober) isSilent(m *member, now time.Time) bool {
+	return m.problem != "" || now.Sub(m.seen) > p.o.Interval+2*timeout+pause
+}
+
+// record notes the outcome of a probe.
+func (p *Prober) record(name, address string, err error) {
+	now := p.o.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.members[name]
+	if m == nil || m.address != address {
+		return
+	}
+	next := p.o.Interval
+	if m.seen.IsZero() && err == nil { // the first ones are spread over the interval
+		next = time.Duration(rand.Int64N(int64(next)))
+	}
+	m.busy, m.next, m.problem = false, now.Add(next), ""
+	if err != nil {
+		m.problem = err.Error()
+	} else {
+		m.seen = now
+	}
+	p.follow(m, now)
+}
+
+// probe asks an API server, twice if need be (rule 4).
+func (p *Prober) probe(ctx context.Context, address string) (err error) {
+	for attempt := range 2 {
+		if attempt > 0 {
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if err = p.ask(ctx, address); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (p *Prober) ask(ctx context.Context, address string) error {
+	if !strings.HasPrefix(address, "https://") {
+		return errors.New("its address is none of HTTPS")
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/livez", nil)
+	if err != nil {
+		return errors.New("its address is no URL")
+	}
+	resp, err := p.client.Do(r)
+	if err != nil {
+		return short(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode >= http.StatusInternalServerError {
+		return fmt.Errorf("it responds %s", resp.Status)
+	}
+	return nil
+}
+
+// short is an error without the address, which is not for every reader.
+func short(err error) error {
+	var timeout net.Error
+	var op *net.OpError
+	var u *url.Error
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return errors.New("no response in time")
+	case errors.As(err, &op):
+		return errors.New(op.Op + ": connection failed")
+	case errors.As(err, &u):
+		return errors.New("no HTTPS response")
+	}
+	return errors.New("no response")
+}
+
+// Silent is since when the API server of a member with an address does not respond, and why. The
+// text is empty for one that does. The time is zero for one that never has.
+func (p *Prober) Silent(cluster string) (since time.Time, why string) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	m := p.members[cluster]
+	if m == nil {
+		return time.Time{}, "it was not probed yet"
+	}
+	if !p.isSilent(m, p.o.Now()) {
+		return time.Time{}, ""
+	}
+	why = m.problem
+	if why == "" {
+		why = "no probe has ended in time"
+		if m.seen.IsZero() {
+			why = "the first probe is under way"
+		}
+	}
+	return m.seen, why
+}
+
+// Version changes when a member falls silent or responds again.
+func (p *Prober) Version() uint64 {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.version
+}

@@ -1,0 +1,115 @@
+package liveness
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// apiServers stand in for members: each responds with a status, or hangs for 0.
+type apiServers struct {
+	mu     sync.Mutex
+	status map[string]int
+	asked  int
+}
+
+func (a *apiServers) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.mu.Lock()
+	a.asked++
+	status := a.status[r.URL.Host]
+	a.mu.Unlock()
+	if r.URL.Path != "/livez" || len(r.Header) > 0 {
+		panic("a probe is one bare GET of /livez")
+	}
+	if status == 0 {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: http.NoBody, Request: r}, nil
+}
+
+func (a *apiServers) set(host string, status int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.status[host] = status
+}
+
+// Rules 1, 3 and 4: a member that responds is alive, whatever it says below 500. One that hangs
+// leaves that state within 100 seconds, with the time of its last response, and no silence counts
+// as life after a restart.
+func TestSilentMemberIsReportedInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		servers := &apiServers{status: map[string]int{"a": 200, "b": 401, "c": 503}}
+		start := func() (*Prober, func()) {
+			p := New(Options{Members: func() map[string]string {
+				return map[string]string{"a": "https://a", "b": "https://b/", "c": "https://c", "plain": "http://a"}
+			}})
+			p.client.Transport = servers
+			ctx, end := context.WithCancel(t.Context())
+			go p.Run(ctx)
+			return p, end
+		}
+		p, end := start()
+		if _, why := p.Silent("a"); why == "" {
+			t.Error("a member is taken for alive that nobody has probed")
+		}
+		time.Sleep(10 * time.Second)
+		for name, want := range map[string]string{"a": "", "b": "", "c": "it responds Service Unavailable", "plain": "its address is none of HTTPS", "other": "it was not probed yet"} {
+			if _, why := p.Silent(name); why != want {
+				t.Errorf("%s: %q; expected %q", name, why, want)
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		stopped, version := time.Now(), p.Version()
+		servers.set("a", 0)
+		for time.Since(stopped) < 100*time.Second {
+			time.Sleep(time.Second)
+			if _, why := p.Silent("a"); why != "" {
+				break
+			}
+		}
+		since, why := p.Silent("a")
+		if why != "no response in time" || since.After(stopped) || stopped.Sub(since) > DefaultInterval {
+			t.Errorf("%s after the stop: %q since %s before it", time.Since(stopped), why, stopped.Sub(since))
+		}
+		if p.Version() == version {
+			t.Error("the version is the same")
+		}
+		end()
+		p, end = start()
+		defer end()
+		time.Sleep(time.Millisecond)
+		if since, why := p.Silent("a"); why != "the first probe is under way" || !since.IsZero() {
+			t.Errorf("after a restart: %q since %s", why, since)
+		}
+		servers.set("a", 403)
+		time.Sleep(DefaultInterval + 3*timeout)
+		if _, why := p.Silent("a"); why != "" {
+			t.Errorf("it is back: %q", why)
+		}
+		end()
+		synctest.Wait()
+	})
+}
+
+// Rule 2: a probe of a real server follows no redirect, and its error does not name the address.
+func TestProbeFollowsNoRedirect(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	defer other.Close()
+	server := httptest.NewTLSServer(http.RedirectHandler(other.URL, http.StatusFound))
+	p := New(Options{Members: func() map[string]string { return nil }})
+	if err := p.ask(t.Context(), server.URL); err != nil {
+		t.Errorf("a redirect is a response: %v", err)
+	}
+	server.Close()
+	if err := p.ask(t.Context(), server.URL); err == nil || strings.Contains(err.Error(), "127.0.0.1") {
+		t.Errorf("a closed port: %v", err)
+	}
+}

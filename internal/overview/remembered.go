@@ -1,0 +1,186 @@
+package overview
+
+import (
+	"slices"
+	"time"
+)
+
+// Remembered is a History as a record: what survives a restart, and what replicas share.
+type Remembered struct {
+	Began time.Time `json:"began"`
+	// Revision is the last one that was served.
+	Revision string    `json:"revision"`
+	Commits  []*commit `json:"commits"`
+}
+
+const (
+	// maxRemembered bounds the components and values of a record; of older commits, only numbers
+	// stay. A detail takes some 300 bytes, a tenth of that when compressed.
+	maxRemembered = 5000
+	// sameWithin is how far apart replicas may be when they begin to serve a commit.
+	sameWithin = 10 * time.Minute
+)
+
+// Remembered returns what to write; false before the first state.
+func (h *History) Remembered() (Remembered, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.last == nil {
+		return Remembered{}, false
+	}
+	out := Remembered{Began: h.began.UTC(), Revision: h.last.st.Revision, Commits: make([]*commit, len(h.commits))}
+	for i, c := range h.commits {
+		own := *c
+		own.At = c.At.UTC()
+		own.Clusters = slices.Clone(c.Clusters)
+		for j := range own.Clusters {
+			cl := &own.Clusters[j]
+			cl.Synced, cl.Healthy = cl.Synced.UTC(), cl.Healthy.UTC()
+		}
+		out.Commits[i] = &own
+	}
+	trim(out.Commits, maxRemembered)
+	return out, true
+}
+
+// Merge takes over what a record has: that of this service before a restart, or another replica's.
+// A commit that both have is one, as it was seen first.
+func (h *History) Merge(r *Remembered) {
+	if r == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	served := r.Revision
+	if n := len(r.Commits); n > 0 {
+		served = r.Commits[n-1].Revision
+	}
+	if len(r.Commits) == 0 && h.last != nil && served != h.last.st.Revision {
+		return // nothing is known of what came in between, and of nothing before it
+	}
+	if h.last == nil {
+		h.restored = served
+	}
+	if !r.Began.IsZero() && (h.began.IsZero() || r.Began.Before(h.began)) {
+		h.began = r.Began
+	}
+	for _, theirs := range r.Commits {
+		if theirs == nil {
+			continue
+		}
+		if i := slices.IndexFunc(h.commits, theirs.isSame); i >= 0 {
+			h.commits[i] = h.commits[i].join(theirs)
+		} else {
+			h.commits = append(h.commits, theirs)
+		}
+	}
+	slices.SortStableFunc(h.commits, func(a, b *commit) int { return a.At.Compare(b.At) })
+	h.commits = smallestSteps(h.commits)
+	h.bound()
+}
+
+// smallestSteps leaves out a commit that another replica has seen in more steps: of two that lead
+// to one revision, the one that begins earlier.
+func smallestSteps(all []*commit) (out []*commit) {
+	begins := func(c *commit) (at time.Time) {
+		for _, d := range all {
+			if d.Revision == c.Before && d.Before != d.Revision && d.At.Before(c.At) {
+				at = d.At
+			}
+		}
+		return at
+	}
+	for _, c := range all {
+		if !slices.ContainsFunc(all, func(d *commit) bool { return c.overlaps(d) && begins(c).Before(begins(d)) }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// isSame reports whether two replicas have seen one change.
+func (c *commit) isSame(d *commit) bool {
+	return c.Before == d.Before && c.Revision == d.Revision && c.near(d) && c.Concerned == d.Concerned &&
+		slices.EqualFunc(c.Clusters, d.Clusters, func(a, b clusterChange) bool {
+			return a.Cluster.Hub == b.Cluster.Hub && a.Cluster.Name == b.Cluster.Name
+		}) ||
+		c.Before == d.Before && c.Revision == d.Revision && c.Before != c.Revision && c.near(d)
+}
+
+// overlaps reports whether another replica has seen a change in other steps.
+func (c *commit) overlaps(d *commit) bool {
+	return c.Revision == d.Revision && c.Before != c.Revision && d.Before != d.Revision && c.near(d)
+}
+
+func (c *commit) near(d *commit) bool { return c.At.Sub(d.At).Abs() <= sameWithin }
+
+// join is what two replicas know of one change. Details that one has forgotten are the other's.
+func (c *commit) join(d *commit) *commit {
+	out := *c
+	if c.Trimmed {
+		out = *d
+		d = c
+	}
+	if d.At.Before(out.At) {
+		out.At = d.At
+	}
+	out.Clusters = slices.Clone(out.Clusters)
+	for i := range out.Clusters {
+		cl := &out.Clusters[i]
+		for _, theirs := range d.Clusters {
+			if theirs.Cluster.Hub == cl.Cluster.Hub && theirs.Cluster.Name == cl.Cluster.Name {
+				cl.Synced, cl.Healthy = first(cl.Synced, theirs.Synced), first(cl.Healthy, theirs.Healthy)
+			}
+		}
+	}
+	return &out
+}
+
+// first is the earlier of two times, of which either may be unknown.
+func first(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// bound forgets what is beyond the limits. The caller holds the lock.
+func (h *History) bound() {
+	if n := len(h.commits) - maxCommits; n > 0 {
+		h.commits = slices.Delete(h.commits, 0, n)
+	}
+	trim(h.commits, maxDetails)
+}
+
+// trim forgets the details of the oldest commits beyond a limit.
+func trim(commits []*commit, limit int) {
+	details := 0
+	for _, c := range slices.Backward(commits) {
+		for _, cl := range c.Clusters {
+			details++
+			for _, ch := range cl.Changes {
+				details += 1 + len(ch.Values)
+			}
+		}
+		if details > limit && !c.Trimmed {
+			c.Clusters, c.Trimmed = nil, true
+		}
+	}
+}
+
+// gap is where the service did not look: between two revisions.
+type gap struct{ before, revision string }
+
+// gaps returns what nobody has compared, by the position of the commit that it comes before.
+func (h *History) gaps() map[int]gap {
+	out := map[int]gap{}
+	for i := range h.commits {
+		if i > 0 && h.commits[i-1].Revision != h.commits[i].Before {
+			out[i] = gap{h.commits[i-1].Revision, h.commits[i].Before}
+		}
+	}
+	if n := len(h.commits); n > 0 && h.last != nil && h.commits[n-1].Revision != h.last.st.Revision {
+		out[n] = gap{h.commits[n-1].Revision, h.last.st.Revision}
+	}
+	return out
+}
