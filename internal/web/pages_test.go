@@ -236,6 +236,34 @@ func FuzzMarkup(f *testing.F) {
 	})
 }
 
+// A cell of a cluster whose API server hangs is unknown, and says since when without a pointer that
+// hovers; the pages of the cluster and of the component say why.
+func TestSilentClusterSaysSinceWhen(t *testing.T) {
+	t.Parallel()
+	st := &fleet{}
+	st.serve(t, "1", fleettest.Small(), facts.NewSet(false, facts.Cluster{Name: "one", Address: "https://one.example.com"}).WithApplications(
+		facts.Application{Name: "dns-one", Cluster: "one", Group: "addons", Component: "dns"}, facts.Application{Name: "dns-two", Cluster: "two", Group: "addons", Component: "dns"}))
+	server := site(t, st, func(o *web.Options) {
+		o.Live = func() overview.Live {
+			return overview.Live{
+				Status: func(string) (overview.Status, bool) {
+					return overview.Status{Version: "1.0.0", Sync: "Synced", Health: "Healthy"}, true
+				},
+				Unreachable: func(string) (time.Time, string) { return now, "no response in time" },
+			}
+		}
+	})
+	const since = `<small>since <time datetime="2026-11-23T12:00:00Z">`
+	for path, detail := range map[string]string{"/?q=one": "", "/cluster?cluster=one": "", "/why?cluster=one&group=addons&component=dns": "API server does not respond: no response in time"} {
+		if r := get(t, server, secret, path); !strings.Contains(r.body, "run unknown") || !strings.Contains(r.body, since) || !strings.Contains(r.body, detail) {
+			t.Errorf("%s: %s", path, r.body)
+		}
+	}
+	if r := get(t, server, secret, "/cluster?cluster=two"); strings.Contains(r.body, "run unknown") || !strings.Contains(r.body, "healthy") {
+		t.Errorf("a cluster of which no address is known: %s", r.body)
+	}
+}
+
 // elements are the elements and attributes of pages on which a text is a value, a label of a freeze
 // or an approval, a file's problem, and what an engine reports.
 func elements(t testing.TB, s string) string {
