@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // and leaves all Applications synced. `-run TestFlows/removal` runs what every flow needs,
 // bootstrap and registration, and those that match.
 func TestFlows(t *testing.T) {
-	hubs.beside(t, 480)
+	hubs.beside(t, 590)
 	e := start(t, hub.Options{})
 	t.Cleanup(func() { t.Logf("\n%s", e.table()) })
 	bootstrap(t, e)
@@ -38,6 +38,7 @@ func TestFlows(t *testing.T) {
 	}{
 		{"registration", registration},
 		{"centralized", centralized},
+		{"pages", pagesFlow},
 		{"override", override},
 		{"release", releaseFlow},
 		{"rollout", rollout},

@@ -83,7 +83,7 @@ func (e *environment) registered(t *testing.T, name string) {
 	terraform := e.Facts(name)
 	same(t, "label", secret.GetLabels(), over(terraform.Labels, member.SecretLabels), "external-secrets.io/", "reconcile.external-secrets.io/")
 	annotations := over(terraform.Annotations, member.SecretAnnotations)
-	annotations["cluster_name"] = name
+	annotations["cluster_name"], annotations["argosy.dev/server"] = name, e.Spokes[name].URL
 	same(t, "annotation", secret.GetAnnotations(), annotations, "external-secrets.io/", "reconcile.external-secrets.io/")
 	data, _, _ := unstructured.NestedStringMap(secret.Object, "data")
 	for field, want := range map[string]string{"name": name, "server": e.Spokes[name].URL, "config": e.Spokes[name].ArgoConfig()} {
