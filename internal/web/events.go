@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
 // Limits of the streams of one replica.
@@ -60,14 +62,20 @@ func (s *streams) close() { s.end.Do(func() { close(s.done) }) }
 type version struct {
 	mu    sync.Mutex
 	state *fleetstate.State
-	count uint64
+	// refused is what is refused: another problem of the same state shows, too.
+	refused []string
+	count   uint64
 }
 
-func (v *version) of(st *fleetstate.State) uint64 {
+func (v *version) of(st *fleetstate.State, status refresh.Status) uint64 {
+	var refused []string
+	for _, r := range status.Refused {
+		refused = append(refused, string(r.Cause)+" "+r.Revision+" "+r.Problem)
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if st != v.state {
-		v.state = st
+	if st != v.state || !slices.Equal(refused, v.refused) {
+		v.state, v.refused = st, refused
 		v.count++
 	}
 	return v.count
@@ -80,8 +88,8 @@ type event struct {
 }
 
 func (s *Site) event() event {
-	live := s.o.Live()
-	return event{s.freshness(s.o.Fleet.Status()), fmt.Sprintf("%d.%d.%t", s.version.of(s.o.Fleet.State()), live.Version, live.Silent != "")}
+	live, status := s.o.Live(), s.o.Fleet.Status()
+	return event{s.freshness(status), fmt.Sprintf("%d.%d.%t", s.version.of(s.o.Fleet.State(), status), live.Version, live.Silent != "")}
 }
 
 // events streams an event at each change of the state, and one in each heartbeat (rule 9). It has

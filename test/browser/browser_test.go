@@ -468,3 +468,43 @@ func TestEmptyFleet(t *testing.T) {
 	b.signIn("/")
 	b.shows("no member file")
 }
+
+// A fleet that cannot be computed says what to fix, by file and line, in place of every view, with
+// JavaScript off, too; the page is there by itself as soon as it is fixed.
+func TestBrokenFleetSaysWhatToFix(t *testing.T) {
+	t.Parallel()
+	const layout = "apiVersion: argosy.dev/v1alpha1\nkind: Layout\n"
+	s := serve(t, map[string]string{"fleet/layout.yaml": layout + "groupz: {}\n"})
+	plain := open(t, s, noScripts())
+	plain.do(chromedp.Navigate(s.address+"/"), chromedp.WaitVisible(chromedp.CSS("form.signin")), chromedp.SendKeys(chromedp.CSS("input[name=token]"), token), chromedp.Click(chromedp.CSS("form.signin button")), chromedp.WaitVisible(chromedp.CSS("main")))
+	for _, path := range []string{"/", "/held", "/rollouts", "/calendar", "/outliers", "/timeline", "/plan", "/compare", "/find"} {
+		plain.visit(path)
+		if text, err := chromedp.Run(plain, chromedp.Text(chromedp.CSS("main"))); err != nil || !strings.Contains(text, "fleet/layout.yaml:3") || !strings.Contains(text, "groupz") {
+			t.Errorf("%s: %q, %v", path, text, err)
+		}
+	}
+	b := open(t, s)
+	b.do(chromedp.Navigate(s.address+"/"), chromedp.WaitVisible(chromedp.CSS("form.signin")), chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"), chromedp.WaitVisible(chromedp.CSS("main")))
+	b.shows("groupz")
+	s.write(t, "fleet/layout.yaml", layout)
+	b.shows("no member file")
+}
+
+// The board and the calendar lead to each other, and back.
+func TestBoardLeadsBack(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	s.write(t, "fleet/rollouts/prod.yaml", rolloutPolicy)
+	b := open(t, s)
+	b.signIn("/rollouts")
+	b.shows("at most 10% unavailable")
+	b.shows("fleet/rollouts/prod.yaml")
+	b.follow(`a[href="/calendar"]`)
+	b.at("/calendar")
+	value[bool](b, "history.back() || true")
+	b.at("/rollouts")
+	b.shows("at most 10% unavailable")
+	value[bool](b, "history.forward() || true")
+	b.at("/calendar")
+	b.shows("frozen: the year's end")
+}
