@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/factor"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/verify"
 )
@@ -21,16 +22,16 @@ func (m *importer) entries(apps []*application) map[string]tree {
 				texts[a.Cluster] = v
 			}
 		}
-		phrase, ok := m.phrase(texts)
+		phrase, ok := m.phrases.Phrase(texts)
 		for cluster, text := range texts {
-			if text = escaped(text); ok {
+			if text = factor.Escaped(text); ok {
 				text = phrase
 			}
 			for i := len(path) - 1; i > 0; i-- {
-				out[cluster] = overlay(out[cluster], tree{path[i-1]: tree{path[i]: text}})
+				out[cluster] = factor.Overlay(out[cluster], tree{path[i-1]: tree{path[i]: text}})
 			}
 			if len(path) == 1 {
-				out[cluster] = overlay(out[cluster], tree{path[0]: text})
+				out[cluster] = factor.Overlay(out[cluster], tree{path[0]: text})
 			}
 		}
 	}
@@ -52,8 +53,8 @@ func (m *importer) entries(apps []*application) map[string]tree {
 				over[a.Cluster] = values
 			}
 		}
-		for cluster, values := range m.phrased(over) {
-			out[cluster] = overlay(out[cluster], tree{"values": values})
+		for cluster, values := range m.phrases.Phrased(over) {
+			out[cluster] = factor.Overlay(out[cluster], tree{"values": values})
 		}
 	}
 	if !apps[0].isChart() {
@@ -69,7 +70,7 @@ func (m *importer) catalogs(components map[string][]*application) map[string]tre
 	out := map[string]tree{}
 	for _, name := range slices.Sorted(maps.Keys(components)) {
 		apps := components[name]
-		byFolder := factor(places, m.entries(apps))
+		byFolder := factor.ByLevel(places, m.entries(apps))
 		if byFolder[base] == nil {
 			byFolder[base] = tree{}
 		}
@@ -87,12 +88,12 @@ func (m *importer) catalogs(components map[string][]*application) map[string]tre
 			for _, a := range apps {
 				runs[a.Cluster] = tree{"enabled": true}
 			}
-			for folder, enabled := range factor(places, runs) {
-				byFolder[folder] = overlay(byFolder[folder], enabled)
+			for folder, enabled := range factor.ByLevel(places, runs) {
+				byFolder[folder] = factor.Overlay(byFolder[folder], enabled)
 			}
 		}
 		for folder, entry := range byFolder {
-			out[folder] = overlay(out[folder], tree{"components": tree{name: entry}})
+			out[folder] = factor.Overlay(out[folder], tree{"components": tree{name: entry}})
 		}
 	}
 	return out
@@ -173,7 +174,7 @@ func (m *importer) values(components map[string][]*application) map[string]tree 
 		for _, a := range apps {
 			of[a.Cluster] = a.values()
 		}
-		for folder, values := range factor(m.places(), of) {
+		for folder, values := range factor.ByLevel(m.places(), of) {
 			out[fmt.Sprintf("%s/%s/%s/values.yaml", folder, m.o.Group, name)] = values
 		}
 	}

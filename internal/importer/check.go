@@ -15,7 +15,7 @@ import (
 )
 
 // check builds the fleet of the files, and compares its Applications with those of the
-// ApplicationSets (rule 6). It returns how many are equal.
+// ApplicationSets (rule 5). It returns how many are equal.
 func (m *importer) check(files map[string][]byte, apps []*application) (equal int, err error) {
 	all := map[string]*snapshot.File{}
 	for name, data := range files {

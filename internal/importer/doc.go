@@ -11,15 +11,12 @@
 //     with the fewest names wins; two Applications of one component on one cluster are an error.
 //  3. Of the main source, the catalog has the chart or folder with its version, and the hierarchy
 //     the values. All else of the Application is in the template of the fleet's ApplicationSet.
-//  4. Values stand at the least specific level whose clusters all have them alike. Along a
-//     cluster's levels they merge to the cluster's own values under Helm's merge.
-//  5. An exception of a few clusters of an environment stands at their own level, and the value of
-//     most of them at the environment's, if all of them set it.
-//  6. The files are built into a fleet and its Applications are compared with those of the
+//  4. Values that no value hierarchy holds are factored (internal/factor): each stands once.
+//  5. The files are built into a fleet and its Applications are compared with those of the
 //     ApplicationSets before anything is written. What differs, and what cannot be expressed, is
 //     reported with the place of its ApplicationSet.
-//  7. Value files that form a hierarchy keep their places: the layout describes it, and what
+//  6. Value files that form a hierarchy keep their places: the layout describes it, and what
 //     Applications set beside their files becomes values of the catalog. If that does not give the
-//     same Applications, rules 4 and 5 hold, and the result says why.
-//  8. Same input, same files. Nothing outside of the files is written.
+//     same Applications, rule 4 holds, and the result says why.
+//  7. Same input, same files. Nothing outside of the files is written.
 package importer

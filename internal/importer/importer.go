@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/factor"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -60,11 +61,15 @@ type Result struct {
 	Problems []problem.Problem
 }
 
+// tree is a map of values as encoding/json decodes it.
+type tree = map[string]any
+
 type importer struct {
 	o            Options
 	reader       *verify.Reader
 	known        []expand.Cluster
 	members      map[string]*scaffold.Member // by the cluster's name in Argo CD
+	phrases      factor.Clusters             // templates over the facts of the members, by the same name
 	environments map[string]bool
 	all          int
 	left         []string
@@ -78,7 +83,7 @@ func Import(o Options) (*Result, error) {
 	if !labels.IsName(o.Hub) || !labels.IsName(o.Group) {
 		return nil, failure.Usage(nil, "hub %q and group %q have to be names: lower case letters, digits and inner hyphens, at most 63", o.Hub, o.Group)
 	}
-	m := &importer{o: o, members: map[string]*scaffold.Member{}, environments: map[string]bool{}}
+	m := &importer{o: o, members: map[string]*scaffold.Member{}, phrases: factor.Clusters{}, environments: map[string]bool{}}
 	if err := m.clusters(); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/factor"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/scaffold"
 	"github.com/argosy-hub/argosy/internal/verify"
@@ -95,6 +96,7 @@ func (m *importer) makeMembers(apps []*application) error {
 		member.Labels = pairs(c.Labels)
 		member.Annotations = pairs(c.Annotations)
 		m.members[cluster] = member
+		m.phrases[cluster] = factor.Facts{Name: member.Name, Environment: member.Environment, Tenant: member.Tenant}
 	}
 	return nil
 }
@@ -115,8 +117,8 @@ func pairs(of map[string]string) []string {
 }
 
 // places are the folders of all members' levels, in order of their names.
-func (m *importer) places() []place {
-	var out []place
+func (m *importer) places() []factor.Place {
+	var out []factor.Place
 	for _, cluster := range slices.Sorted(maps.Keys(m.members)) {
 		c := m.members[cluster]
 		if m.kept != nil {
@@ -128,7 +130,7 @@ func (m *importer) places() []place {
 				}
 				folders, seen[folder] = append(folders, folder), true
 			}
-			out = append(out, place{cluster, folders})
+			out = append(out, factor.Place{Cluster: cluster, Folders: folders})
 			continue
 		}
 		root := m.o.Group
@@ -143,7 +145,7 @@ func (m *importer) places() []place {
 		if c.HubCluster {
 			folders = []string{folders[0], "", "", root + "/control-plane/environments/" + c.Environment, root + "/control-plane/clusters/" + c.Name}
 		}
-		out = append(out, place{cluster, folders})
+		out = append(out, factor.Place{Cluster: cluster, Folders: folders})
 	}
 	return out
 }

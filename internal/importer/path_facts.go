@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/factor"
 	"github.com/argosy-hub/argosy/internal/verify"
 )
 
@@ -26,9 +27,9 @@ type fact struct {
 	after []string
 }
 
-// facts are those that paths may name, the likelier first. Components are called by their name, or
+// pathFacts are those that paths may name, the likelier first. Components are called by their name, or
 // by the folder of their chart.
-func (m *importer) facts(called string) []fact {
+func (m *importer) pathFacts(called string) []fact {
 	out := []fact{
 		{"{{ ." + called + " }}", func(a *application) string {
 			if called == "component" {
@@ -83,7 +84,7 @@ func (r recognition) templated(l list, i int) (dir, file string, err error) {
 		}
 	}
 	if j := len(before) - 1; len(after) == 0 { // envs/dev/web.yaml
-		if text := replaceWord(before[j], r.facts[0].of(l.apps[0]), r.facts[0].template); text != before[j] {
+		if text := factor.ReplaceWord(before[j], r.facts[0].of(l.apps[0]), r.facts[0].template); text != before[j] {
 			before, after = before[:j], []string{text}
 		}
 	}
@@ -124,9 +125,9 @@ func (r recognition) part(apps []*application, texts, above []string) (string, b
 		return texts[0], true
 	}
 	for _, f := range r.facts { // values-prod.yaml
-		text := replaceWord(texts[0], f.of(apps[0]), f.template)
+		text := factor.ReplaceWord(texts[0], f.of(apps[0]), f.template)
 		if text != texts[0] && !slices.ContainsFunc(apps, func(a *application) bool {
-			return replaceWord(texts[slices.Index(apps, a)], f.of(a), f.template) != text
+			return factor.ReplaceWord(texts[slices.Index(apps, a)], f.of(a), f.template) != text
 		}) {
 			return text, true
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
-	"github.com/argosy-hub/argosy/internal/verify"
+	"github.com/argosy-hub/argosy/internal/factor"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -35,7 +35,7 @@ func (m *importer) blueprintOf(apps []*application) (blueprint, error) {
 	for _, a := range apps {
 		trees[a.Cluster] = m.templateOf(a, namespaced)
 	}
-	shared, rest := m.unify(nil, trees)
+	shared, rest := m.phrases.Unify(trees, isOneTemplate)
 	out := blueprint{policy: policyOf(apps[0].set.tree)}
 	out.template, _ = shared.(tree)
 	patches := map[string]string{}
@@ -61,13 +61,18 @@ func (m *importer) blueprintOf(apps []*application) (blueprint, error) {
 				patches[a.Cluster] = ""
 			}
 		}
-		out.patch = m.conditional(patches, func(condition string) string { return "{{-" + strings.TrimPrefix(condition, "{{") + "\n" })
+		out.patch = m.phrases.Conditional(patches, func(condition string) string { return "{{-" + strings.TrimPrefix(condition, "{{") + "\n" })
 	}
 	if out.patch != "" {
 		out.patch = strings.TrimSuffix(out.patch, "\n") + "\n"
 	}
 	out.patch += cascade
 	return out, nil
+}
+
+// isOneTemplate reports what a patch may not set.
+func isOneTemplate(at []string) bool {
+	return len(at) == 2 && at[1] == "project" || len(at) > 1 && at[0] == "metadata"
 }
 
 // hasNamespaces reports whether all of a component's Applications name a namespace.
@@ -78,7 +83,7 @@ func hasNamespaces(apps []*application) bool {
 // templateOf is the template of one Application: the facts of its parameter set in the place of
 // what the catalog and the hierarchy have, and all else as it is.
 func (m *importer) templateOf(a *application, namespaced bool) tree {
-	spec, _ := escapedAll(a.Spec).(tree)
+	spec, _ := factor.EscapedAll(a.Spec).(tree)
 	destination := manifest.Copy(spec["destination"])
 	destination["name"] = m.destinationName()
 	if namespaced {
@@ -116,7 +121,7 @@ func (m *importer) templateOf(a *application, namespaced bool) tree {
 	} else {
 		spec["sources"] = list
 	}
-	metadata, _ := escapedAll(a.metadata).(tree)
+	metadata, _ := factor.EscapedAll(a.metadata).(tree)
 	metadata = manifest.Copy(metadata)
 	labels := manifest.Copy(metadata["labels"])
 	for key, fact := range map[string]string{"cluster": ".name", "component": ".component", "environment": ".environment", "group": ".group", "release": ".release", "tenant": ".tenant"} {
@@ -132,120 +137,10 @@ func (m *importer) destinationName() string {
 	texts := map[string]string{}
 	for _, cluster := range slices.Sorted(maps.Keys(m.members)) {
 		if texts[cluster] = "{{ .name }}"; m.members[cluster].Name != cluster {
-			texts[cluster] = escaped(cluster)
+			texts[cluster] = factor.Escaped(cluster)
 		}
 	}
-	return m.conditional(texts, func(s string) string { return s })
-}
-
-// unify is what the values of clusters at a path have in common, and what is left of each. Texts
-// that differ become templates, where there is one.
-func (m *importer) unify(at []string, of map[string]any) (shared any, rest map[string]any) {
-	clusters := slices.Sorted(maps.Keys(of))
-	first := of[clusters[0]]
-	texts, trees, lists := map[string]string{}, map[string]tree{}, map[string][]any{}
-	same := true
-	for _, c := range clusters {
-		same = same && verify.Equal(of[c], first)
-		switch v := of[c].(type) {
-		case string:
-			texts[c] = v
-		case tree:
-			trees[c] = v
-		case []any:
-			lists[c] = v
-		}
-	}
-	switch {
-	case same:
-		return first, nil
-	case len(texts) == len(clusters):
-		if text, ok := m.unescapedPhrase(texts); ok {
-			return text, nil
-		}
-		if len(at) == 2 && at[1] == "project" || len(at) > 1 && at[0] == "metadata" { // what a patch may not set
-			return m.conditional(texts, func(s string) string { return s }), nil
-		}
-	case len(trees) == len(clusters):
-		return m.unifyTrees(at, clusters, trees)
-	case len(lists) == len(clusters):
-		if items, ok := m.unifyLists(at, clusters, lists); ok {
-			return items, nil
-		}
-	}
-	return nil, of
-}
-
-// unescapedPhrase is a phrase of texts that are escaped already.
-func (m *importer) unescapedPhrase(texts map[string]string) (string, bool) {
-	for _, text := range texts {
-		if strings.Contains(text, "{{") {
-			return "", false
-		}
-	}
-	return m.phrase(texts)
-}
-
-func (m *importer) unifyTrees(at, clusters []string, trees map[string]tree) (shared any, rest map[string]any) {
-	out, left := tree{}, map[string]tree{}
-	keys := map[string]bool{}
-	for _, t := range trees {
-		for key := range t {
-			keys[key] = true
-		}
-	}
-	leave := func(cluster, key string, v any) {
-		if left[cluster] == nil {
-			left[cluster] = tree{}
-		}
-		left[cluster][key] = v
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		below := map[string]any{}
-		for _, c := range clusters {
-			if v, ok := trees[c][key]; ok {
-				below[c] = v
-			}
-		}
-		if len(below) < len(clusters) {
-			for c, v := range below {
-				leave(c, key, v)
-			}
-			continue
-		}
-		v, more := m.unify(append(slices.Clip(at), key), below)
-		if v != nil {
-			out[key] = v
-		}
-		for c, v := range more {
-			leave(c, key, v)
-		}
-	}
-	rest = map[string]any{}
-	for c, t := range left {
-		rest[c] = t
-	}
-	return out, rest
-}
-
-// unifyLists unifies lists item by item; a patch could replace them as a whole alone.
-func (m *importer) unifyLists(at, clusters []string, lists map[string][]any) ([]any, bool) {
-	var out []any
-	for i := range lists[clusters[0]] {
-		below := map[string]any{}
-		for _, c := range clusters {
-			if len(lists[c]) != len(lists[clusters[0]]) {
-				return nil, false
-			}
-			below[c] = lists[c][i]
-		}
-		v, rest := m.unify(append(slices.Clip(at), "-"), below)
-		if len(rest) > 0 {
-			return nil, false
-		}
-		out = append(out, v)
-	}
-	return out, true
+	return m.phrases.Conditional(texts, func(s string) string { return s })
 }
 
 // policyOf is what an ApplicationSet says besides its generators and template.

@@ -39,7 +39,7 @@ type unkept string
 
 func (u unkept) Error() string { return string(u) }
 
-// recognize finds the hierarchy of the value files (rule 7). Without value files there is none, and
+// recognize finds the hierarchy of the value files (rule 6). Without value files there is none, and
 // no error.
 func (m *importer) recognize(components map[string][]*application) (*valueHierarchy, error) {
 	lists, err := listed(components)
@@ -67,7 +67,7 @@ func (m *importer) recognize(components map[string][]*application) (*valueHierar
 
 // hierarchyOf is the one of files that are called after the component, or after its chart's folder.
 func (m *importer) hierarchyOf(lists []list, called string) (*valueHierarchy, error) {
-	r := recognition{importer: m, facts: m.facts(called)}
+	r := recognition{importer: m, facts: m.pathFacts(called)}
 	out := &valueHierarchy{group: m.o.Group, folders: map[string]string{}, files: map[string]*snapshot.File{}}
 	var order []string
 	for _, l := range lists {

@@ -1,4 +1,4 @@
-package importer
+package factor
 
 import (
 	"fmt"
@@ -13,31 +13,31 @@ import (
 )
 
 // levelled are places of clusters named <environment>-<n>: all, the environment, the cluster.
-func levelled(clusters ...string) []place {
-	var out []place
+func levelled(clusters ...string) []Place {
+	var out []Place
 	for _, c := range clusters {
 		var environment string
 		var n int
 		if _, err := fmt.Sscanf(c, "%4s-%d", &environment, &n); err != nil {
 			panic(err)
 		}
-		out = append(out, place{c, []string{"all", environment, c}})
+		out = append(out, Place{c, []string{"all", environment, c}})
 	}
 	return out
 }
 
-// Values stand once, at the least specific level that they hold for (rules 4 and 5).
-func TestFactorLevels(t *testing.T) {
+// Values stand once, at the least specific level that they hold for (rules 1 and 2).
+func TestByLevel(t *testing.T) {
 	t.Parallel()
-	type values = map[string]tree
+	type values = map[string]Tree
 	tests := []struct {
 		name         string
 		values, want values
 	}{
 		{
 			"what all have stands once",
-			values{"prod-1": {"a": "1", "b": tree{"c": true}}, "prod-2": {"a": "1", "b": tree{"c": true}}, "devs-1": {"a": "1", "b": tree{"c": true}}},
-			values{"all": {"a": "1", "b": tree{"c": true}}},
+			values{"prod-1": {"a": "1", "b": Tree{"c": true}}, "prod-2": {"a": "1", "b": Tree{"c": true}}, "devs-1": {"a": "1", "b": Tree{"c": true}}},
+			values{"all": {"a": "1", "b": Tree{"c": true}}},
 		},
 		{
 			"what an environment has stands there",
@@ -66,8 +66,8 @@ func TestFactorLevels(t *testing.T) {
 		},
 		{
 			"an empty map is no map with something in it",
-			values{"prod-1": {"a": tree{}}, "prod-2": {"a": tree{"x": "1"}}, "devs-1": {"a": tree{}}},
-			values{"prod-1": {"a": tree{}}, "prod-2": {"a": tree{"x": "1"}}, "devs": {"a": tree{}}},
+			values{"prod-1": {"a": Tree{}}, "prod-2": {"a": Tree{"x": "1"}}, "devs-1": {"a": Tree{}}},
+			values{"prod-1": {"a": Tree{}}, "prod-2": {"a": Tree{"x": "1"}}, "devs": {"a": Tree{}}},
 		},
 		{
 			"the name of the only cluster of an environment stays with it",
@@ -78,7 +78,7 @@ func TestFactorLevels(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := factor(levelled("prod-1", "prod-2", "prod-3", "devs-1"), tt.values)
+			got := ByLevel(levelled("prod-1", "prod-2", "prod-3", "devs-1"), tt.values)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -88,37 +88,37 @@ func TestFactorLevels(t *testing.T) {
 
 // Along a cluster's levels, the hierarchy's merge (which is Helm's, H2) gives the cluster's own
 // values again, whatever the values are; and what is written is never more than the copies.
-func TestFactorMergesBack(t *testing.T) {
+func TestByLevelMergesBack(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var names []string
-		values := map[string]tree{}
+		values := map[string]Tree{}
 		base := randomTree(r, 3)
 		for i := range 1 + r.IntN(7) {
 			name := fmt.Sprintf("%s-%d", []string{"prod", "devs", "test"}[r.IntN(3)], i)
 			names = append(names, name)
 			if r.IntN(6) > 0 { // others do not run the component
-				values[name] = overlay(base, randomTree(r, 3))
+				values[name] = Overlay(base, randomTree(r, 3))
 			}
 		}
 		places := levelled(names...)
 		before := manifest.Digest(values)
-		written := factor(places, values)
+		written := ByLevel(places, values)
 		if manifest.Digest(values) != before {
-			t.Fatalf("seed %d: factor has changed its input", seed)
+			t.Fatalf("seed %d: ByLevel has changed its input", seed)
 		}
 		for _, p := range places {
-			own, runs := values[p.cluster]
+			own, runs := values[p.Cluster]
 			if !runs {
 				continue
 			}
 			var layers []hierarchy.Layer
-			for _, folder := range p.folders {
+			for _, folder := range p.Folders {
 				layers = append(layers, hierarchy.Layer{Level: folder, Root: yamldoc.FromAny(nil, any(written[folder]))})
 			}
 			if diff := cmp.Diff(any(own), merged(layers)); diff != "" {
-				t.Fatalf("seed %d, cluster %s (-want +merged):\n%s", seed, p.cluster, diff)
+				t.Fatalf("seed %d, cluster %s (-want +merged):\n%s", seed, p.Cluster, diff)
 			}
 		}
 		if a, b := leaves(values), leaves(written); b > a {
@@ -131,14 +131,14 @@ func merged(layers []hierarchy.Layer) any {
 	if root := hierarchy.Merge(layers, nil).Root; root.IsMap() {
 		return root.Any()
 	}
-	return tree{}
+	return Tree{}
 }
 
-func leaves(all map[string]tree) int {
+func leaves(all map[string]Tree) int {
 	n := 0
 	var count func(v any)
 	count = func(v any) {
-		if m, ok := v.(tree); ok && len(m) > 0 {
+		if m, ok := v.(Tree); ok && len(m) > 0 {
 			for _, below := range m {
 				count(below)
 			}
@@ -155,17 +155,17 @@ func leaves(all map[string]tree) int {
 }
 
 // randomTree has few keys and values, so that clusters agree and disagree.
-func randomTree(r *rand.Rand, depth int) tree {
-	out := tree{}
+func randomTree(r *rand.Rand, depth int) Tree {
+	out := Tree{}
 	for range r.IntN(4) {
 		var v any
 		switch n := r.IntN(9); {
 		case n == 0:
 			v = nil
 		case n == 1:
-			v = []any{"x", tree{"y": nil}}
+			v = []any{"x", Tree{"y": nil}}
 		case n == 2:
-			v = tree{}
+			v = Tree{}
 		case n < 6 && depth > 0:
 			v = randomTree(r, depth-1)
 		case n == 6:

@@ -1,4 +1,4 @@
-package importer
+package factor
 
 import (
 	"maps"
@@ -9,36 +9,36 @@ import (
 	"github.com/argosy-hub/argosy/internal/verify"
 )
 
-// tree is a map of values as encoding/json decodes it.
-type tree = map[string]any
+// Tree is a map of values as encoding/json decodes it.
+type Tree = map[string]any
 
-// place says where a cluster's values may stand: a folder for each level, least specific first;
+// Place says where a cluster's values may stand: a folder for each level, least specific first;
 // empty where the cluster has no such level. The last folder is the cluster's own.
-type place struct {
-	cluster string
-	folders []string
+type Place struct {
+	Cluster string
+	Folders []string
 }
 
-// factor writes the values of clusters as few times as possible: what all clusters below a folder
+// ByLevel writes the values of clusters as few times as possible: what all clusters below a folder
 // have in common stands there alone. It returns the values by folder. Merged along a cluster's
 // folders they are the cluster's own values again, because no two folders of one cluster hold the
-// same leaf, but for exceptions (rule 5).
-func factor(places []place, values map[string]tree) map[string]tree {
-	out := map[string]tree{}
+// same leaf, but for exceptions (rule 2).
+func ByLevel(places []Place, values map[string]Tree) map[string]Tree {
+	out := map[string]Tree{}
 	rest := maps.Clone(values)
 	levels := 0
 	for _, p := range places {
-		levels = max(levels, len(p.folders))
+		levels = max(levels, len(p.Folders))
 	}
 	for level := range levels {
 		below := map[string][]string{} // clusters by folder
 		for _, p := range places {
-			if _, runs := values[p.cluster]; runs && level < len(p.folders) && p.folders[level] != "" {
-				below[p.folders[level]] = append(below[p.folders[level]], p.cluster)
+			if _, runs := values[p.Cluster]; runs && level < len(p.Folders) && p.Folders[level] != "" {
+				below[p.Folders[level]] = append(below[p.Folders[level]], p.Cluster)
 			}
 		}
 		for folder, clusters := range below {
-			all := make([]tree, len(clusters))
+			all := make([]Tree, len(clusters))
 			for i, c := range clusters {
 				all[i] = rest[c]
 			}
@@ -62,18 +62,18 @@ func factor(places []place, values map[string]tree) map[string]tree {
 
 // common are the leaves that all trees have alike. With exceptions it is also what most of them
 // have where all have a leaf. Texts that name the cluster own are none.
-func common(all []tree, own string, exceptions bool) tree {
-	out := tree{}
+func common(all []Tree, own string, exceptions bool) Tree {
+	out := Tree{}
 	for _, key := range slices.Sorted(maps.Keys(all[0])) {
 		var values []any
-		var maps []tree
+		var maps []Tree
 		for _, t := range all {
 			v, ok := t[key]
 			if !ok {
 				break
 			}
 			values = append(values, v)
-			if m, ok := v.(tree); ok && len(m) > 0 {
+			if m, ok := v.(Tree); ok && len(m) > 0 {
 				maps = append(maps, m)
 			}
 		}
@@ -111,16 +111,16 @@ func mostFrequent(values []any) (value any, count int) {
 }
 
 // without is a tree without the leaves that another one has alike.
-func without(t, shared tree) tree {
-	out := tree{}
+func without(t, shared Tree) Tree {
+	out := Tree{}
 	for key, v := range t {
 		s, both := shared[key]
 		if !both {
 			out[key] = v
 			continue
 		}
-		below, isMap := v.(tree)
-		over, isSharedMap := s.(tree)
+		below, isMap := v.(Tree)
+		over, isSharedMap := s.(Tree)
 		if isMap && isSharedMap && len(below) > 0 && len(over) > 0 {
 			if left := without(below, over); len(left) > 0 {
 				out[key] = left
@@ -134,17 +134,17 @@ func without(t, shared tree) tree {
 	return out
 }
 
-// overlay is a tree with another one over it, as Helm merges value files.
-func overlay(t, over tree) tree {
+// Overlay is a tree with another one over it, as Helm merges value files.
+func Overlay(t, over Tree) Tree {
 	out := maps.Clone(t)
 	if out == nil {
-		out = tree{}
+		out = Tree{}
 	}
 	for key, v := range over {
-		below, isMap := out[key].(tree)
-		above, areMaps := v.(tree)
+		below, isMap := out[key].(Tree)
+		above, areMaps := v.(Tree)
 		if isMap && areMaps {
-			out[key] = overlay(below, above)
+			out[key] = Overlay(below, above)
 		} else {
 			out[key] = v
 		}

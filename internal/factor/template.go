@@ -1,4 +1,4 @@
-package importer
+package factor
 
 import (
 	"fmt"
@@ -7,34 +7,34 @@ import (
 	"strings"
 )
 
-// escaped is a text that a Go template gives back as it is.
-func escaped(text string) string { return strings.ReplaceAll(text, "{{", "{{`{{`}}") }
+// Escaped is a text that a Go template gives back as it is.
+func Escaped(text string) string { return strings.ReplaceAll(text, "{{", "{{`{{`}}") }
 
-// escapedAll escapes all texts of a value.
-func escapedAll(v any) any {
+// EscapedAll escapes all texts of a value.
+func EscapedAll(v any) any {
 	switch v := v.(type) {
 	case string:
-		return escaped(v)
-	case tree:
-		out := make(tree, len(v))
+		return Escaped(v)
+	case Tree:
+		out := make(Tree, len(v))
 		for key, below := range v {
-			out[key] = escapedAll(below)
+			out[key] = EscapedAll(below)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = escapedAll(v[i])
+			out[i] = EscapedAll(v[i])
 		}
 		return out
 	}
 	return v
 }
 
-// phrase is one template over a member's facts for the texts of several clusters; not ok where
+// Phrase is one template over a member's facts for the texts of several clusters; not ok where
 // there is none. A text of one cluster alone that has its name becomes a template, too: the next
 // cluster has another name.
-func (m *importer) phrase(texts map[string]string) (out string, ok bool) {
+func (c Clusters) Phrase(texts map[string]string) (out string, ok bool) {
 	combinations := []string{"", "n", "e", "t", "ne", "nt", "et", "net"}
 	if len(texts) == 1 {
 		combinations = []string{"n"}
@@ -42,13 +42,13 @@ func (m *importer) phrase(texts map[string]string) (out string, ok bool) {
 	for _, facts := range combinations {
 		seen := map[string]bool{}
 		for cluster, text := range texts {
-			member := m.members[cluster]
-			text = escaped(text)
+			member := c[cluster]
+			text = Escaped(text)
 			for _, fact := range []struct{ letter, word, template string }{
 				{"n", member.Name, "{{ .name }}"}, {"e", member.Environment, "{{ .environment }}"}, {"t", member.Tenant, "{{ .tenant }}"},
 			} {
 				if strings.Contains(facts, fact.letter) {
-					text = replaceWord(text, fact.word, fact.template)
+					text = ReplaceWord(text, fact.word, fact.template)
 				}
 			}
 			seen[text] = true
@@ -60,18 +60,18 @@ func (m *importer) phrase(texts map[string]string) (out string, ok bool) {
 	return "", false
 }
 
-// phrased are values of several clusters with templates in the place of texts that differ, and all
+// Phrased are values of several clusters with templates in the place of texts that differ, and all
 // else escaped.
-func (m *importer) phrased(of map[string]any) map[string]any {
+func (c Clusters) Phrased(of map[string]any) map[string]any {
 	out, texts := map[string]any{}, map[string]string{}
 	keys, length := map[string]bool{}, -1
 	areMaps, areLists := true, true
 	for cluster, v := range of {
-		out[cluster] = escapedAll(v)
+		out[cluster] = EscapedAll(v)
 		if text, ok := v.(string); ok {
 			texts[cluster] = text
 		}
-		below, isMap := v.(tree)
+		below, isMap := v.(Tree)
 		for key := range below {
 			keys[key] = true
 		}
@@ -82,7 +82,7 @@ func (m *importer) phrased(of map[string]any) map[string]any {
 	switch {
 	case len(of) == 0:
 	case len(texts) == len(of):
-		if text, ok := m.phrase(texts); ok {
+		if text, ok := c.Phrase(texts); ok {
 			for cluster := range of {
 				out[cluster] = text
 			}
@@ -91,12 +91,12 @@ func (m *importer) phrased(of map[string]any) map[string]any {
 		for key := range keys {
 			below := map[string]any{}
 			for cluster, v := range of {
-				if value, ok := v.(tree)[key]; ok { //nolint:errcheck,forcetypeassert // all are maps
+				if value, ok := v.(Tree)[key]; ok { //nolint:errcheck,forcetypeassert // all are maps
 					below[cluster] = value
 				}
 			}
-			for cluster, v := range m.phrased(below) {
-				out[cluster].(tree)[key] = v //nolint:errcheck,forcetypeassert // escapedAll keeps maps
+			for cluster, v := range c.Phrased(below) {
+				out[cluster].(Tree)[key] = v //nolint:errcheck,forcetypeassert // EscapedAll keeps maps
 			}
 		}
 	case areLists:
@@ -105,16 +105,16 @@ func (m *importer) phrased(of map[string]any) map[string]any {
 			for cluster, v := range of {
 				below[cluster] = v.([]any)[i] //nolint:errcheck,forcetypeassert // all are lists
 			}
-			for cluster, v := range m.phrased(below) {
-				out[cluster].([]any)[i] = v //nolint:errcheck,forcetypeassert // escapedAll keeps lists
+			for cluster, v := range c.Phrased(below) {
+				out[cluster].([]any)[i] = v //nolint:errcheck,forcetypeassert // EscapedAll keeps lists
 			}
 		}
 	}
 	return out
 }
 
-// replaceWord replaces a word that stands by itself: between hyphens, slashes, or the ends.
-func replaceWord(text, word, by string) string {
+// ReplaceWord replaces a word that stands by itself: between hyphens, slashes, or the ends.
+func ReplaceWord(text, word, by string) string {
 	var b strings.Builder
 	for from := 0; ; {
 		i := strings.Index(text[from:], word)
@@ -139,20 +139,20 @@ func isAlphanumeric(c byte) bool {
 
 // condition is the condition of a template that holds for some of the clusters, and not for the
 // others.
-func (m *importer) condition(some, others []string) string {
+func (c Clusters) condition(some, others []string) string {
 	for _, fact := range []struct {
 		name string
-		of   func(cluster string) string
+		of   func(Facts) string
 	}{
-		{".environment", func(c string) string { return m.members[c].Environment }},
-		{".tenant", func(c string) string { return m.members[c].Tenant }},
-		{".name", func(c string) string { return m.members[c].Name }},
+		{".environment", func(f Facts) string { return f.Environment }},
+		{".tenant", func(f Facts) string { return f.Tenant }},
+		{".name", func(f Facts) string { return f.Name }},
 	} {
 		values := map[string]bool{}
-		for _, c := range some {
-			values[fact.of(c)] = true
+		for _, cluster := range some {
+			values[fact.of(c[cluster])] = true
 		}
-		if slices.ContainsFunc(others, func(c string) bool { return values[fact.of(c)] }) {
+		if slices.ContainsFunc(others, func(cluster string) bool { return values[fact.of(c[cluster])] }) {
 			continue
 		}
 		sorted := slices.Sorted(maps.Keys(values))
@@ -192,9 +192,9 @@ func variants(texts map[string]string) []variant {
 	return out
 }
 
-// conditional is the template of texts that no phrase has: with a condition for each of them but
+// Conditional is the template of texts that no phrase has: with a condition for each of them but
 // that of the most clusters.
-func (m *importer) conditional(texts map[string]string, separate func(string) string) string {
+func (c Clusters) Conditional(texts map[string]string, separate func(string) string) string {
 	all := variants(texts)
 	var b strings.Builder
 	for i, v := range all {
@@ -211,7 +211,7 @@ func (m *importer) conditional(texts map[string]string, separate func(string) st
 			if i > 0 {
 				word = "else if"
 			}
-			b.WriteString(separate("{{ " + word + " " + m.condition(v.clusters, others) + " }}"))
+			b.WriteString(separate("{{ " + word + " " + c.condition(v.clusters, others) + " }}"))
 		}
 		b.WriteString(v.text)
 	}
