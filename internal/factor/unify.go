@@ -9,7 +9,7 @@ import (
 )
 
 // Unify is what trees of clusters have in common, and what is left of each. Texts that differ
-// become templates, where there is one; at the paths of isOneTemplate they always do, by conditions.
+// become one template, where facts explain them, or isOneTemplate holds for their path.
 func (c Clusters) Unify(of map[string]any, isOneTemplate func(path []string) bool) (shared any, rest map[string]any) {
 	return unifier{c, isOneTemplate}.unify(nil, of)
 }

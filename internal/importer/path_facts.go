@@ -27,8 +27,8 @@ type fact struct {
 	after []string
 }
 
-// pathFacts are those that paths may name, the likelier first. Components are called by their name, or
-// by the folder of their chart.
+// pathFacts are the facts that paths may name, the likelier first. Components are called by their
+// name, or by the folder of their chart.
 func (m *importer) pathFacts(called string) []fact {
 	out := []fact{
 		{"{{ ." + called + " }}", func(a *application) string {
