@@ -35,6 +35,9 @@ func (e entryMapper) mapped() *yamldoc.Node {
 			fields = append(fields, f)
 		}
 	}
+	if f, ok := e.companions(); ok {
+		fields = append(slices.DeleteFunc(fields, func(own yamldoc.Field) bool { return own.Key == KeyCompanions }), f)
+	}
 	if chart := e.chart(); len(chart) > 0 {
 		n := yamldoc.NewMap(e.entry.Doc, chart...)
 		n.Line, n.Column = chart[0].Line, chart[0].Column
@@ -59,6 +62,11 @@ func (e entryMapper) isRead(key string) bool {
 			return true
 		}
 		if name == key && e.keys[name] != nil { // it has lost its own name
+			return true
+		}
+	}
+	for _, c := range e.Mapping.companions {
+		if c.from[0] == key {
 			return true
 		}
 	}

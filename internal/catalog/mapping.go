@@ -32,6 +32,8 @@ type Mapping struct {
 	// dashes makes a - of each _ of a component's name.
 	dashes bool
 	ignore []string
+	// companions are further charts of entries, by name.
+	companions map[string]mappedCompanion
 	// repoURL and revision are those of a folder in Git whose entry names no repository; both may
 	// be nil.
 	repoURL, revision *yamldoc.Node
@@ -39,8 +41,8 @@ type Mapping struct {
 
 // ReadMapping reads the layout's key. Problems go to the reader.
 func ReadMapping(r *yamldoc.Reader, m *yamldoc.MapReader) *Mapping {
-	m.Known("keys", "underscoresToDashes", "ignore", "source")
-	out := &Mapping{keys: map[string][][]string{}, dashes: m.Bool("underscoresToDashes", false)}
+	m.Known("keys", "underscoresToDashes", "ignore", "source", "companions")
+	out := &Mapping{keys: map[string][][]string{}, companions: map[string]mappedCompanion{}, dashes: m.Bool("underscoresToDashes", false)}
 	keys := m.Map("keys")
 	keys.Known(mappable...)
 	for _, f := range keys.Node().Fields {
@@ -56,6 +58,7 @@ func ReadMapping(r *yamldoc.Reader, m *yamldoc.MapReader) *Mapping {
 		}
 		out.ignore = append(out.ignore, n.Text)
 	}
+	out.readCompanions(r, m.Map("companions"))
 	source := m.Map("source")
 	source.Known("repoURL", "revision")
 	if m.Has("source") {

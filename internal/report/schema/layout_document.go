@@ -114,6 +114,8 @@ type LayoutCatalogMapping struct {
 	UnderscoresToDashes any `json:"underscoresToDashes,omitempty" jsonschema:"oneof_type=boolean;string"`
 	// Ignore are keys beside the components that are none.
 	Ignore []string `json:"ignore,omitempty"`
+	// Companions are further charts of entries, by the companion's name.
+	Companions map[string]LayoutMappedCompanion `json:"companions,omitempty"`
 	// Source is the repository of charts whose entries have a path and no repository.
 	Source LayoutMappedSource `json:"source,omitempty"`
 }
@@ -134,6 +136,24 @@ type LayoutMappedKeys struct {
 	Values         any `json:"values,omitempty" jsonschema:"oneof_type=string;array"`
 	Kind           any `json:"kind,omitempty" jsonschema:"oneof_type=string;array"`
 	DependsOn      any `json:"dependsOn,omitempty" jsonschema:"oneof_type=string;array"`
+}
+
+// LayoutMappedCompanion is a further chart that entries have below a key of their own.
+type LayoutMappedCompanion struct {
+	// From is that key, or a path of keys.
+	From string                     `json:"from"`
+	Keys LayoutMappedCompanionsKeys `json:"keys,omitempty"`
+}
+
+// LayoutMappedCompanionsKeys are Argosy's keys of a companion, each with the name that it has below
+// the companion's key.
+type LayoutMappedCompanionsKeys struct {
+	ChartRepoURL string `json:"chart.repoURL,omitempty"`
+	ChartName    string `json:"chart.name,omitempty"`
+	ChartVersion string `json:"chart.version,omitempty"`
+	ChartPath    string `json:"chart.path,omitempty"`
+	ReleaseName  string `json:"releaseName,omitempty"`
+	Values       string `json:"values,omitempty"`
 }
 
 // LayoutMappedSource are templates over the facts.

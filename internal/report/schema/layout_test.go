@@ -35,6 +35,9 @@ catalogMapping:
   stranger_: 1
   keys: {stranger_: 1}
   source: {repoURL: a, revision: b, stranger_: 1}
+  companions:
+    a: {from: b, stranger_: 1}
+    b: {from: c, keys: {stranger_: 1}}
 `
 
 // The schema of the layout has exactly the keys that the loader knows, map by map. The loader lists
@@ -42,7 +45,7 @@ catalogMapping:
 func TestLayoutSchemaHasTheLoadersKeys(t *testing.T) {
 	mapOf := map[int]string{
 		2: "LayoutDocument", 3: "LayoutVersions", 4: "LayoutGroup", 5: "LayoutLevel", 6: "LayoutLevel", 7: "LayoutFiles", 8: "LayoutMerge", 9: "LayoutGuard",
-		10: "LayoutSecretNames", 11: "LayoutLint", 12: "LayoutMount", 14: "LayoutCatalogMapping", 15: "LayoutMappedKeys", 16: "LayoutMappedSource",
+		10: "LayoutSecretNames", 11: "LayoutLint", 12: "LayoutMount", 14: "LayoutCatalogMapping", 15: "LayoutMappedKeys", 16: "LayoutMappedSource", 18: "LayoutMappedCompanion", 19: "LayoutMappedCompanionsKeys",
 	}
 	doc, err := yamldoc.Parse("layout", []byte(strangers))
 	if err != nil {

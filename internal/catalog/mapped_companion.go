@@ -1,0 +1,131 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// mappedCompanion is a further chart that entries of another format have below a key of their own.
+type mappedCompanion struct {
+	from []string            // the path of that key
+	keys map[string][]string // the paths below it, by Argosy's key
+}
+
+// mappableOfCompanions are Argosy's keys that a companion may have under other names.
+var mappableOfCompanions = []string{chartPrefix + "repoURL", chartPrefix + "name", chartPrefix + "version", chartPrefix + "path", KeyReleaseName, KeyValues}
+
+// readCompanions reads the mapping's companions. Problems go to the reader.
+func (m *Mapping) readCompanions(r *yamldoc.Reader, all *yamldoc.MapReader) {
+	for _, f := range all.Node().Fields {
+		if !labels.IsName(f.Key) || f.Key == KeyValues {
+			r.AddAt(problem.InvalidLayout, all.KeyPos(f.Key), `key "companions"`, "companion \""+f.Key+"\" is no DNS-1123 label, or \"values\"", "lower case letters, digits and inner hyphens")
+			continue
+		}
+		c := all.Map(f.Key)
+		c.Known("from", "keys")
+		from, err := hierarchy.ParsePath(c.String("from"))
+		if err != nil || c.String("from") == "" {
+			r.AddAt(problem.InvalidLayout, c.KeyPos("from"), `key "from"`, "missing or no key", "the key of your entries that has the further chart")
+			continue
+		}
+		out := mappedCompanion{from: from, keys: map[string][]string{}}
+		keys := c.Map("keys")
+		keys.Known(mappableOfCompanions...)
+		for _, key := range keys.Node().Fields {
+			path, err := hierarchy.ParsePath(key.Value.Text)
+			switch {
+			case key.Value.IsNull() || !slices.Contains(mappableOfCompanions, key.Key):
+			case key.Value.Kind != yamldoc.String || err != nil || key.Value.Text == "":
+				r.Add(problem.InvalidLayout, key.Value, `key "`+key.Key+`"`, "is no key", "the name of a key below the companion's own")
+			default:
+				out.keys[key.Key] = path
+			}
+		}
+		m.companions[f.Key] = out
+	}
+}
+
+// companions are the further charts of an entry, as a field of Argosy's. Those that the entry has
+// under Argosy's own key stay.
+func (e entryMapper) companions() (out yamldoc.Field, ok bool) {
+	own, _ := field(e.entry, []string{KeyCompanions})
+	fields := slices.Clone(fieldsOf(own.Value))
+	for _, name := range slices.Sorted(maps.Keys(e.Mapping.companions)) {
+		of := e.Mapping.companions[name]
+		f, found := field(e.entry, of.from)
+		if !found {
+			continue
+		}
+		if f.Value.IsMap() {
+			f.Value = of.mapped(e, f.Value)
+		}
+		out.Line, out.Column = f.Line, f.Column
+		f.Key, ok = name, true
+		fields = append(fields, f)
+	}
+	if !ok {
+		return out, false
+	}
+	out.Key, out.Value = KeyCompanions, yamldoc.NewMap(e.entry.Doc, fields...)
+	out.Value.Line, out.Value.Column = out.Line, out.Column
+	return out, true
+}
+
+// mapped is a companion in Argosy's format. A folder whose repository nothing names is in that of
+// the mapping, and then its version is no revision.
+func (c mappedCompanion) mapped(e entryMapper, n *yamldoc.Node) *yamldoc.Node {
+	get := func(of *yamldoc.Node, key string) (yamldoc.Field, bool) {
+		paths := [][]string{strings.Split(key, "."), {strings.TrimPrefix(key, chartPrefix)}}
+		if mapped := c.keys[key]; mapped != nil {
+			paths = [][]string{mapped}
+		}
+		for _, path := range paths {
+			if f, ok := field(of, path); ok {
+				return f, true
+			}
+		}
+		return yamldoc.Field{}, false
+	}
+	given := func(key string) bool {
+		for _, entry := range append(slices.Clone(e.below), e.entry) {
+			if f, ok := field(entry, c.from); ok {
+				if v, ok := get(f.Value, key); ok && isGiven(v.Value) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	apart := e.repoURL != nil && given(chartPrefix+"path") && !given(chartPrefix+"repoURL")
+	var chart, fields []yamldoc.Field
+	for _, key := range mappableOfCompanions {
+		f, ok := get(n, key)
+		if !ok || apart && key == chartPrefix+"version" {
+			continue
+		}
+		part, ofChart := strings.CutPrefix(key, chartPrefix)
+		if f.Key = part; !ofChart {
+			fields = append(fields, f)
+			continue
+		}
+		chart = append(chart, f)
+		if apart && part == "path" {
+			chart = append(chart, yamldoc.Field{Key: "repoURL", Line: f.Line, Column: f.Column, Value: e.repoURL},
+				yamldoc.Field{Key: "version", Line: f.Line, Column: f.Column, Value: e.revision})
+		}
+	}
+	if len(chart) > 0 {
+		v := yamldoc.NewMap(e.entry.Doc, chart...)
+		v.Line, v.Column = chart[0].Line, chart[0].Column
+		fields = append(fields, yamldoc.Field{Key: KeyChart, Line: v.Line, Column: v.Column, Value: v})
+	}
+	out := yamldoc.NewMap(e.entry.Doc, fields...)
+	out.Line, out.Column = n.Line, n.Column
+	return out
+}
