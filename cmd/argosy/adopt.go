@@ -34,7 +34,7 @@ type adoption struct {
 }
 
 func newAdopt(o *options) *cobra.Command {
-	a := &adoption{}
+	a := &adoption{importFlags: importFlags{failed: "nothing was changed"}}
 	cmd := &cobra.Command{
 		Use:   "adopt --applicationset NAME --context HUB",
 		Short: "Hand the Applications of an ApplicationSet over to the fleet",
@@ -184,7 +184,7 @@ func (a *adoption) carryOut(ctx context.Context, cmd *cobra.Command, w io.Writer
 	defer shown.Done()
 	run := adopt.Run{
 		Cluster: a.live, Record: r, Timeout: a.timeout, Poll: 500 * time.Millisecond,
-		Begin:   func(step string) { fmt.Fprintln(w, step) },
+		Begin:   func(step string) { shown.Clear(); fmt.Fprintln(w, step) },
 		Waiting: func(step string, waits []string) { shown.Say("%s: %s", step, waits[0]) },
 	}
 	if err := run.Do(ctx); err != nil {

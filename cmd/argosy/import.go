@@ -35,6 +35,8 @@ type importFlags struct {
 	repositories, applicationSets []string
 	clusters, facts               []string
 	context, kubeconfig, argocd   string
+	// failed says what the command has not done where it fails.
+	failed string
 }
 
 func (f *importFlags) add(cmd *cobra.Command) {
@@ -51,7 +53,7 @@ func (f *importFlags) add(cmd *cobra.Command) {
 }
 
 func newImport(o *options) *cobra.Command {
-	var f importFlags
+	f := importFlags{failed: "nothing was written"}
 	var hubName, group, out, generated string
 	var live, factored bool
 	cmd := &cobra.Command{
@@ -226,13 +228,13 @@ func (f *importFlags) readClusters(ctx context.Context) ([]expand.Cluster, error
 	}
 	config, err := hub.LoadContext(f.kubeconfig, f.context)
 	if err != nil {
-		return nil, failure.Usage([]string{"nothing was written"}, "%w", err)
+		return nil, failure.Usage([]string{f.failed}, "%w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	known, _, err := hub.List(ctx, hub.Options{Config: config, Namespace: f.argocd}, hub.Also{})
 	if err != nil {
-		return nil, failure.Usage([]string{"--context and --namespace say where Argo CD is", "nothing was written"}, "%w", err)
+		return nil, f.hubFailure(err, config.Host)
 	}
 	for _, c := range importer.FromFacts(known) {
 		if !slices.ContainsFunc(out, func(given expand.Cluster) bool { return given.Name == c.Name }) {
@@ -240,6 +242,11 @@ func (f *importFlags) readClusters(ctx context.Context) ([]expand.Cluster, error
 		}
 	}
 	return out, nil
+}
+
+// hubFailure is an error of the live hub at an address.
+func (f *importFlags) hubFailure(err error, address string) error {
+	return failure.Usage([]string{fmt.Sprintf("the context %s is %s", f.context, address), "--context and --namespace say where Argo CD is", f.failed}, "%w", err)
 }
 
 // readApplicationSets reads those of files, and of the live hub; none for those in the repository.

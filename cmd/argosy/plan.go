@@ -48,12 +48,14 @@ func newPlan(o *options) *cobra.Command {
 			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
 				return err
 			}
+			shown := newProgress(cmd.ErrOrStderr())
+			defer shown.Done()
+			shown.Say("reading the revisions")
 			pipelines, done, err := charts.pipelines(cmd.Context(), o, instead)
 			if err != nil {
 				return err
 			}
 			defer done()
-			shown := newProgress(cmd.ErrOrStderr())
 			q.Progress = func(hub string, objects int) { shown.Say("%s: %d objects", hub, objects) }
 			p, err := pipelines.Plan(cmd.Context(), q)
 			shown.Done()

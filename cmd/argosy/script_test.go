@@ -34,7 +34,7 @@ var update = flag.Bool("update", false, "rewrite the scripts' goldens and docs/r
 //	repeat FILE TEXT N ...    a file of TEXT N times, and so on
 //	masked FILE               the last stdout without commits' ids, folders' digests, and days
 //
-// and those of chartServers. Credentials and caches of the user who runs the tests are out of their
+// and those of chartServers and apiServer. Credentials and caches of the user who runs the tests are out of their
 // reach.
 //
 // $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates.
@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 	commands := chartServers()
 	maps.Copy(commands, hostile())
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
-		"argosy": p.command, "replace": replaceText, "masked": masked,
+		"argosy": p.command, "apiserver": apiServer, "replace": replaceText, "masked": masked,
 		"exits": exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
 	})
 	testscript.Run(t, testscript.Params{

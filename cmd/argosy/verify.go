@@ -23,7 +23,7 @@ import (
 )
 
 func newVerify(o *options) *cobra.Command {
-	f := importFlags{}
+	f := importFlags{failed: "nothing was compared"}
 	var hubName, against, names, output string
 	var ignore []string
 	cmd := &cobra.Command{
@@ -172,13 +172,13 @@ func (f *importFlags) live(ctx context.Context, against string) ([]verify.Live, 
 func (f *importFlags) liveObjects(ctx context.Context, resource string) ([]verify.Live, error) {
 	config, err := hub.LoadContext(f.kubeconfig, f.context)
 	if err != nil {
-		return nil, failure.Usage(nil, "%w", err)
+		return nil, failure.Usage([]string{f.failed}, "%w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	objects, err := hub.Objects(ctx, hub.Options{Config: config, Namespace: f.argocd}, resource)
 	if err != nil {
-		return nil, failure.Usage([]string{"--context and --namespace say where Argo CD is"}, "%w", err)
+		return nil, f.hubFailure(err, config.Host)
 	}
 	var out []verify.Live
 	for _, data := range objects {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +32,7 @@ type Live struct {
 // NewLive returns the cluster of a configuration, with Argo CD in a namespace.
 func NewLive(config *rest.Config, namespace string) (*Live, error) {
 	config = rest.CopyConfig(config)
-	config.QPS, config.Burst, config.UserAgent = 100, 200, "argosy-adopt"
+	config.QPS, config.Burst, config.UserAgent, config.Timeout = 100, 200, "argosy-adopt", time.Minute
 	client, err := dynamic.NewForConfig(config)
 	return &Live{client, namespace}, err
 }

@@ -14,8 +14,9 @@ type Progress struct {
 	once sync.Once
 	over sync.WaitGroup
 
-	mu   sync.Mutex
-	text string
+	mu      sync.Mutex
+	text    string
+	isShown bool
 }
 
 // patience is how long a command runs before it shows progress, and step how often it does.
@@ -37,23 +38,30 @@ func NewProgress(terminal io.Writer) *Progress {
 func (p *Progress) run() {
 	begun, tick := time.Now(), time.NewTicker(step)
 	defer tick.Stop()
-	for isShown := false; ; {
+	for {
 		select {
 		case <-p.stop:
-			if isShown {
-				fmt.Fprint(p.w, "\r\x1b[K")
-			}
+			p.Clear()
 			return
 		case <-tick.C:
 			if took := time.Since(begun); took > patience {
 				p.mu.Lock()
-				text := p.text
+				p.isShown = true
+				fmt.Fprintf(p.w, "\r\x1b[K%s (%ds)", Printable(p.text), int(took.Seconds()))
 				p.mu.Unlock()
-				isShown = true
-				fmt.Fprintf(p.w, "\r\x1b[K%s (%ds)", Printable(text), int(took.Seconds()))
 			}
 		}
 	}
+}
+
+// Clear removes what is shown, so that the command can write a line of its own in its place.
+func (p *Progress) Clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isShown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+	p.isShown = false
 }
 
 // Say sets what is shown.
