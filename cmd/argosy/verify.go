@@ -128,7 +128,7 @@ func (f *importFlags) reader(ctx context.Context, o *options) (*verify.Reader, e
 	if err != nil {
 		return nil, err
 	}
-	return &verify.Reader{Normalize: o.tools().ApplicationSets.Normalize, SetParameters: helm.SetParameters, Open: repositories.Open, Clusters: clusters}, nil
+	return &verify.Reader{Normalize: o.tools().ApplicationSets.Normalize, SetParameters: helm.SetParameters, Open: repositories.Open, Known: repositories.Known, Clusters: clusters}, nil
 }
 
 // live reads the Applications that live.

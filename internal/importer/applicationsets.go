@@ -12,9 +12,9 @@ import (
 
 // applicationSet is one of the repository.
 type applicationSet struct {
-	name string
-	tree tree
-	pos  problem.Pos
+	name, namespace string
+	tree            tree
+	pos             problem.Pos
 }
 
 // applicationSets finds those of the repository and of the files given, in order of their place.
@@ -38,15 +38,15 @@ func (m *importer) applicationSets() []applicationSet {
 		for _, doc := range docs {
 			root, _ := doc.Root.Any().(tree)
 			for _, t := range objects(root) {
-				s := applicationSet{name: manifest.Text(t, "metadata", "name"), tree: t, pos: doc.Pos(doc.Root)}
-				switch first, twice := seen[s.name]; {
+				s := applicationSet{name: manifest.Text(t, "metadata", "name"), namespace: manifest.Text(t, "metadata", "namespace"), tree: t, pos: doc.Pos(doc.Root)}
+				switch first, twice := seen[s.namespace+"/"+s.name]; {
 				case manifest.Text(t, "kind") == "Application" && strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"):
 					m.left = append(m.left, fmt.Sprintf("%s (%s)", s.name, s.pos))
 				case manifest.Text(t, "kind") != "ApplicationSet" || !strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"):
 				case twice:
 					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "is there twice, the first counts: "+first.String())
 				default:
-					seen[s.name] = s.pos
+					seen[s.namespace+"/"+s.name] = s.pos
 					out = append(out, s)
 				}
 			}

@@ -166,7 +166,7 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 		b := blueprints[key]
 		spec := tree{"goTemplate": true, "goTemplateOptions": []any{"missingkey=error"}, "generators": generators, "template": b.template, "templatePatch": b.patch}
 		maps.Copy(spec, b.policy)
-		metadata := tree{"name": name, "namespace": "argocd"}
+		metadata := tree{"name": name, "namespace": m.namespace}
 		w.tree(fmt.Sprintf("fleet/bootstrap/%s/%s.yaml", m.o.Hub, name), "", tree{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": metadata, "spec": spec})
 	}
 	return nil

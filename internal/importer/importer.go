@@ -70,6 +70,7 @@ type importer struct {
 	known        []expand.Cluster
 	members      map[string]*scaffold.Member // by the cluster's name in Argo CD
 	phrases      factor.Clusters             // templates over the facts of the members, by the same name
+	namespace    string                      // of the ApplicationSets
 	environments map[string]bool
 	all          int
 	left         []string
@@ -87,7 +88,7 @@ func Import(o Options) (*Result, error) {
 	if err := m.clusters(); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}
-	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: o.Repositories.Open, Clusters: m.known, Hub: o.Hub}
+	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: o.Repositories.Open, Known: o.Repositories.Known, Clusters: m.known, Hub: o.Hub}
 	sets := m.applicationSets()
 	if len(sets) == 0 {
 		return nil, &failure.Error{
@@ -95,6 +96,7 @@ func Import(o Options) (*Result, error) {
 			Hints: []string{"--from names the repository that has them, --applicationsets a file (kubectl get applicationsets -o yaml)"},
 		}
 	}
+	m.findNamespace(sets)
 	var apps []*application
 	for i := range sets {
 		made, err := m.run(&sets[i])
@@ -103,14 +105,21 @@ func Import(o Options) (*Result, error) {
 		}
 		apps = append(apps, made...)
 	}
-	if len(apps) == 0 {
-		return nil, &failure.Error{Err: errors.New("no Application can be imported"), Problems: m.problems, Hints: []string{"--clusters or --facts name the clusters that generators list"}}
+	if apps = m.possible(apps); len(apps) == 0 {
+		err := &failure.Error{Err: errors.New("no Application can be imported"), Problems: m.problems, Hints: []string{"none of the Applications can be imported: nothing was written"}}
+		if m.all == 0 && len(m.problems) == 0 {
+			err.Hints = slices.Insert(err.Hints, 0, "--clusters or --facts name the clusters that generators list")
+		}
+		return nil, err
 	}
 	if err := m.makeMembers(apps); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}
 	components, err := m.components(sets, apps)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.checkNames(components); err != nil {
 		return nil, err
 	}
 	return m.fleet(components, apps)

@@ -47,7 +47,7 @@ type ValueFile struct {
 	Snapshot         *snapshot.Snapshot
 }
 
-// Reader reads Applications, one at a time. All fields but Clusters are required.
+// Reader reads Applications, one at a time. All fields but Clusters and Known are required.
 type Reader struct {
 	// Normalize is Argo CD's (expand.ApplicationSets).
 	Normalize func(manifest.Tree) (manifest.Tree, error)
@@ -55,6 +55,8 @@ type Reader struct {
 	SetParameters func(values map[string]any, parameters []source.Parameter) error
 	// Open is a Git repository at a revision.
 	Open expand.Open
+	// Known is a Git repository that is at hand, nil for one that is not; nil for no such.
+	Known func(repoURL string) *snapshot.Snapshot
 	// Clusters are those with a known server.
 	Clusters []expand.Cluster
 	// Hub is the name of the cluster that Argo CD runs on.
@@ -68,7 +70,7 @@ type Unreadable struct{ Text, Hint string }
 
 func (u *Unreadable) Error() string { return u.Text }
 
-// Read is the normal form of an Application (rules 2 to 6).
+// Read is the normal form of an Application (rules 2 to 7).
 func (r *Reader) Read(tree manifest.Tree) (Application, error) {
 	normal, err := r.Normalize(tree)
 	if err != nil {
@@ -133,7 +135,12 @@ func (r *Reader) sources(a *Application) ([]any, error) {
 		if manifest.Text(tree, "targetRevision") == "" {
 			tree["targetRevision"] = "HEAD"
 		}
-		isChart, err := r.isChart(a.Name, s)
+		if err := r.overridden(a.Name, s); err != nil {
+			return nil, err
+		}
+		environmentOf(a, s).named(tree)
+		s.Helm, _ = tree["helm"].(manifest.Tree)
+		isChart, err := r.isChart(s)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +162,7 @@ func (r *Reader) sources(a *Application) ([]any, error) {
 
 // isChart reports whether Helm renders a source. Argo CD looks into the folder of one without
 // options.
-func (r *Reader) isChart(application string, s source.Source) (bool, error) {
+func (r *Reader) isChart(s source.Source) (bool, error) {
 	switch {
 	case s.Chart != "" || s.Helm != nil:
 		return true, nil
@@ -166,10 +173,33 @@ func (r *Reader) isChart(application string, s source.Source) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if own := path.Join(s.Path, ".argocd-source-"+application+".yaml"); snap.File(own) != nil {
-		return false, &Unreadable{Text: own + " is for an Application of this name alone", Hint: "move what it sets into the Application's source"}
-	}
 	return snap.File(path.Join(s.Path, "Chart.yaml")) != nil, nil
+}
+
+// overridden is an error if a file beside the manifests changes the source of an Application of one
+// name, or options of Helm, which the fleet's values then do not merge with.
+func (r *Reader) overridden(application string, s source.Source) error {
+	const hint = "move what it sets into the Application's source"
+	if s.Chart != "" || s.Path == "" || r.Known == nil {
+		return nil
+	}
+	snap := r.Known(s.RepoURL)
+	if snap == nil {
+		return nil
+	}
+	if own := path.Join(s.Path, ".argocd-source-"+application+".yaml"); snap.File(own) != nil {
+		return &Unreadable{Text: own + " is for an Application of this name alone", Hint: hint}
+	}
+	of := path.Join(s.Path, ".argocd-source.yaml")
+	f := snap.File(of)
+	if f == nil {
+		return nil
+	}
+	layer, err := layerOf(of, f.Data)
+	if err != nil || layer.Root.Get("helm") != nil {
+		return &Unreadable{Text: of + " changes Helm's options of the Application", Hint: hint}
+	}
+	return nil
 }
 
 // withoutReference is a source without its name, if no value file names it any more; nil for one

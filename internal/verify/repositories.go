@@ -35,6 +35,22 @@ type Repositories struct {
 	revision string // the one that the folder stands for
 }
 
+// Known is a repository that is at hand, and nil for any other one. One that nothing has named yet
+// may be the repository itself.
+func (r *Repositories) Known(repoURL string) *snapshot.Snapshot {
+	address := source.Address(repoURL)
+	for _, other := range r.Others {
+		if source.Address(other.URL) == address {
+			return other.Snapshot
+		}
+	}
+	isOwn := func(u string) bool { return u == "" || source.Address(u) == address }
+	if len(r.URLs) > 0 && !slices.ContainsFunc(r.URLs, isOwn) || len(r.URLs) == 0 && !isOwn(r.guessed) {
+		return nil
+	}
+	return r.Own
+}
+
 // Open reads a repository at a revision.
 func (r *Repositories) Open(repoURL, revision string) (*snapshot.Snapshot, error) {
 	address := source.Address(repoURL)

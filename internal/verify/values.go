@@ -31,7 +31,9 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 	var layers []hierarchy.Layer
 	var unread []any
 	optional, _ := s.Helm["ignoreMissingValueFiles"].(bool)
+	environment := environmentOf(a, s)
 	for i, name := range manifest.Strings(s.Helm["valueFiles"]) {
+		name = expandedFile(environment, name, all)
 		listed, remote, err := r.valueFile(s, all, name)
 		file := listed.File
 		switch {
@@ -86,24 +88,28 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 	if merged := hierarchy.Merge(layers, nil); merged != nil && merged.Root.IsMap() {
 		values, _ = merged.Root.Any().(map[string]any)
 	}
-	if err := r.SetParameters(values, parameters(s.Helm)); err != nil {
+	given := parameters(s.Helm, environment)
+	if err := environment.err(); err != nil {
+		return nil, from, err
+	}
+	if err := r.SetParameters(values, given); err != nil {
 		return nil, from, &Unreadable{Text: err.Error()}
 	}
-	if len(parameters(s.Helm)) > 0 { // without the files alike, but for items of lists
+	if len(given) > 0 { // without the files alike, but for items of lists
 		over, _ := exact(from.Over).(map[string]any)
 		if over == nil {
 			over = map[string]any{}
 		}
-		if err := r.SetParameters(over, parameters(s.Helm)); err == nil {
+		if err := r.SetParameters(over, given); err == nil {
 			from.Over, _ = exact(over).(map[string]any)
 		}
 	}
-	for _, p := range parameters(s.Helm) {
+	for _, p := range given {
 		a.Lines[p.Name+"="+p.Value] = 1
 	}
 	switch {
 	case len(values) == 0:
-	case len(parameters(s.Helm)) > 0: // Helm's own types
+	case len(given) > 0: // Helm's own types
 		out["values"] = exact(values)
 	default:
 		out["values"] = values
@@ -136,13 +142,26 @@ func layerOf(name string, data []byte) (hierarchy.Layer, error) {
 	return hierarchy.Layer{Level: name, Path: name, Root: doc.Root}, nil
 }
 
-// parameters are those of a source.
-func parameters(helm manifest.Tree) []source.Parameter {
+// expandedFile is the name of a value file as Argo CD expands it, after the source that it refers to.
+func expandedFile(e *buildEnvironment, name string, all []source.Source) string {
+	first, rest, _ := strings.Cut(name, "/")
+	isReference := slices.ContainsFunc(all, func(s source.Source) bool { return s.Ref != "" && "$"+s.Ref == first })
+	switch {
+	case isReference:
+		return first + "/" + e.expand(rest)
+	case strings.HasPrefix(first, "$") && !strings.Contains(first, "ARGOCD_"):
+		return name // a source that is not there
+	}
+	return e.expand(name)
+}
+
+// parameters are those of a source, as Argo CD expands them.
+func parameters(helm manifest.Tree, e *buildEnvironment) []source.Parameter {
 	list, _ := helm["parameters"].([]any)
 	var out []source.Parameter
 	for _, p := range list {
 		forced, _ := manifest.At(p, "forceString").(bool)
-		out = append(out, source.Parameter{Name: manifest.Text(p, "name"), Value: manifest.Text(p, "value"), ForceString: forced})
+		out = append(out, source.Parameter{Name: manifest.Text(p, "name"), Value: e.expand(manifest.Text(p, "value")), ForceString: forced})
 	}
 	return out
 }

@@ -18,8 +18,13 @@ import (
 func testReader(files map[string]string) *Reader {
 	r := &Repositories{Own: snapshot.FromMap(files), URLs: []string{"https://git.example.com/fleet.git"}}
 	return &Reader{
-		Normalize: func(t manifest.Tree) (manifest.Tree, error) { return t, nil }, SetParameters: func(map[string]any, []source.Parameter) error { return nil },
-		Open: r.Open, Hub: "hub", Clusters: []expand.Cluster{{Name: "a", Server: "https://a.example.com"}},
+		Normalize: func(t manifest.Tree) (manifest.Tree, error) { return t, nil }, SetParameters: func(values map[string]any, all []source.Parameter) error {
+			for _, p := range all {
+				values[p.Name] = p.Value
+			}
+			return nil
+		},
+		Open: r.Open, Known: r.Known, Hub: "hub", Clusters: []expand.Cluster{{Name: "a", Server: "https://a.example.com"}},
 	}
 }
 
@@ -38,10 +43,10 @@ const (
 	chartOf     = `repoURL: https://charts.example.com, chart: web, targetRevision: 1.0.0`
 )
 
-// Two Applications are equal if Argo CD deploys the same from them (rules 1 to 5), and only then.
+// Two Applications are equal if Argo CD deploys the same from them (rules 1 to 6), and only then.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"base.yaml": "replicas: 1\nimage: {tag: a, pull: b}\n", "prod.yaml": "replicas: 3\nimage: {tag: null}\n", "web/Chart.yaml": "name: web\n", "web/values.yaml": "a: 1\n"}
+	files := map[string]string{"base.yaml": "replicas: 1\nimage: {tag: a, pull: b}\n", "prod.yaml": "replicas: 3\nimage: {tag: null}\n", "web/Chart.yaml": "name: web\n", "web/values.yaml": "a: 1\n", "ns/x.yaml": "file: 1\n"}
 	tests := []struct {
 		name, a, b string
 		want       string // paths
@@ -78,6 +83,16 @@ func TestDifferences(t *testing.T) {
 			`{destination: {name: hub}, source: {repoURL: 'https://git.example.com/fleet', path: web, targetRevision: HEAD}}`, "",
 		},
 		{
+			"Argo CD puts variables into value files and parameters, and none into values",
+			`{destination: {name: a, namespace: ns}, sources: [{` + chartOf + `, helm: {releaseName: x, valueFiles: ["$values/$ARGOCD_APP_NAMESPACE/${ARGOCD_APP_NAME}.yaml"], parameters: [{name: app, value: $ARGOCD_APP_NAME}, {name: cost, value: 'a$$b$c'}]}}, ` + otherSource + `]}`,
+			`{destination: {name: a, namespace: ns}, source: {` + chartOf + `, helm: {values: '{file: 1, app: x, cost: a$b}'}}}`, "",
+		},
+		{
+			"and into other options",
+			`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet', path: k, kustomize: {images: ['i=$ARGOCD_APP_NAME:$ARGOCD_APP_REVISION'], commonLabels: {a: '$$ARGOCD_APP_NAME'}, commonAnnotations: {b: $ARGOCD_APP_NAME}}}}`,
+			`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet', path: k, kustomize: {images: ['i=x:$ARGOCD_APP_REVISION'], commonLabels: {a: '$$ARGOCD_APP_NAME'}, commonAnnotations: {b: $ARGOCD_APP_NAME}}}}`, "",
+		},
+		{
 			"a sync policy that one lacks, and other options of lists",
 			`{destination: {name: a}, source: {` + chartOf + `}, syncPolicy: {automated: {}}}`,
 			`{destination: {name: a}, source: {` + chartOf + `}, ignoreDifferences: [{kind: x}]}`, "spec.ignoreDifferences spec.syncPolicy",
@@ -103,12 +118,15 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// What cannot be read is an error, never taken for empty (rule 6).
+// What cannot be read is an error, never taken for empty (rule 7).
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		`{destination: {server: 'https://b.example.com'}, source: {` + chartOf + `}}`: "no cluster is known to have that server",
 		`{source: {` + chartOf + `}}`: "has no destination",
+		`{destination: {name: a}, source: {` + chartOf + `, helm: {parameters: [{name: a, value: $ARGOCD_APP_REVISION}]}}}`:                                                                       "has the variable $ARGOCD_APP_REVISION, which Argo CD alone knows",
+		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: over, helm: {parameters: [{name: a}]}}}`:                                                           "over/.argocd-source.yaml changes Helm's options",
+		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: own, kustomize: {namePrefix: a}}}`:                                                                 "own/.argocd-source-x.yaml is for an Application of this name alone",
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/none.yaml]}}, ` + otherSource + `]}`:                                                                    "value file $values/none.yaml is not there",
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$other/base.yaml]}}, ` + otherSource + `]}`:                                                                     "no source has ref other",
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/base.yaml, own.yaml]}}, ` + otherSource + `]}`:                                                          "comes after a file of a repository",
@@ -117,7 +135,7 @@ func TestUnreadable(t *testing.T) {
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/../secret]}}, ` + otherSource + `]}`:                                                                    "value file $values/../secret",
 	}
 	for spec, want := range tests {
-		r := testReader(map[string]string{"base.yaml": "a: 1\n"})
+		r := testReader(map[string]string{"base.yaml": "a: 1\n", "over/.argocd-source.yaml": "helm: {parameters: []}\n", "own/.argocd-source-x.yaml": "kustomize: {}\n"})
 		_, err := r.Read(applicationOf(t, spec))
 		var away *Away
 		text := ""
