@@ -3,11 +3,14 @@ package importer
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // applicationSet is one of the repository.
@@ -34,6 +37,10 @@ func (m *importer) applicationSets() []applicationSet {
 		if !manifest.IsFile(f.Path) || !bytes.Contains(f.Data, []byte("argoproj.io/")) {
 			continue
 		}
+		if line := kindLine(f.Data); line > 0 && m.isTemplate(f) {
+			m.report(problem.Pos{File: f.Path, Line: line}, "the file", "is a template of a chart", renderHint)
+			continue
+		}
 		docs, err := manifest.Documents(f)
 		for _, doc := range docs {
 			root, _ := doc.Root.Any().(tree)
@@ -43,6 +50,8 @@ func (m *importer) applicationSets() []applicationSet {
 				case manifest.Text(t, "kind") == "Application" && strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"):
 					m.left = append(m.left, fmt.Sprintf("%s (%s)", s.name, s.pos))
 				case manifest.Text(t, "kind") != "ApplicationSet" || !strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"):
+				case manifest.At(t, "spec", "generators") == nil:
+					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "has no generators: as a patch of another one, it is left out")
 				case twice:
 					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "is there twice, the first counts: "+first.String())
 				default:
@@ -53,10 +62,58 @@ func (m *importer) applicationSets() []applicationSet {
 		}
 		if line := kindLine(f.Data); err != nil && line > 0 {
 			m.report(problem.Pos{File: f.Path, Line: line}, "the file", "is no YAML, as a template of a chart: "+oneLine(err.Error()),
-				"render it (helm template), and give the output: --applicationsets FILE")
+				renderHint)
 		}
 	}
+	if len(m.o.ApplicationSets) == 0 {
+		m.reportKustomized(out)
+	}
 	return out
+}
+
+const renderHint = "render it (helm template), and give the output: --applicationsets FILE"
+
+// isTemplate reports whether Helm renders a file.
+func (m *importer) isTemplate(f *snapshot.File) bool {
+	for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+		if path.Base(dir) == "templates" && m.o.Repositories.Own.File(path.Join(path.Dir(dir), "Chart.yaml")) != nil {
+			return bytes.Contains(f.Data, []byte("{{"))
+		}
+	}
+	return false
+}
+
+// transformers are the keys of a kustomization that change the ApplicationSets below it.
+var transformers = []string{"patches", "patchesStrategicMerge", "patchesJson6902", "namePrefix", "nameSuffix", "replacements", "vars", "transformers", "components"}
+
+// reportKustomized reports kustomizations that change ApplicationSets, which are read as they are.
+func (m *importer) reportKustomized(sets []applicationSet) {
+	for _, p := range m.o.Repositories.Own.Paths() {
+		if !slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, path.Base(p)) {
+			continue
+		}
+		doc, err := yamldoc.ParseLenient(p, m.o.Repositories.Own.File(p).Data, nil)
+		if err != nil {
+			continue
+		}
+		t, _ := doc.Root.Any().(tree)
+		resources := append(manifest.Strings(t["resources"]), manifest.Strings(t["bases"])...)
+		for _, key := range transformers {
+			n := doc.Root.Get(key)
+			if n.IsNull() {
+				continue
+			}
+			for _, s := range sets {
+				if slices.ContainsFunc(resources, func(r string) bool {
+					below := path.Join(path.Dir(p), r)
+					return s.pos.File == below || strings.HasPrefix(s.pos.File, below+"/")
+				}) {
+					m.report(doc.Pos(n), fmt.Sprintf("ApplicationSet %q", s.name), fmt.Sprintf("is changed by %s of a kustomization, and read without it", key),
+						"build it (kustomize build), and give the output: --applicationsets FILE")
+				}
+			}
+		}
+	}
 }
 
 // kindLine is the first line that says that there is an ApplicationSet; 0 if none does.

@@ -147,7 +147,7 @@ func (m *importer) destinationName() string {
 func policyOf(set tree) tree {
 	spec, _ := set["spec"].(tree)
 	out := tree{}
-	for _, key := range []string{"strategy", "ignoreApplicationDifferences"} {
+	for _, key := range []string{"strategy", "ignoreApplicationDifferences", "preservedFields"} {
 		if v, ok := spec[key]; ok {
 			out[key] = v
 		}
