@@ -85,8 +85,8 @@ func fileOf(a *txtar.Archive, name string) []byte {
 // of findings. Shapes of copied values are left with half of their lines.
 func TestImportCorpus(t *testing.T) {
 	names, err := filepath.Glob("testdata/import/*.txtar")
-	if err != nil || len(names) == 0 {
-		t.Fatal("no corpus", err)
+	if err != nil || len(names) < 30 {
+		t.Fatalf("a corpus of %d shapes; expected 30: %v", len(names), err)
 	}
 	var total, equal, before, after, whole int
 	for _, name := range names {
