@@ -50,8 +50,9 @@ func WriteFolder(dir string, files map[string][]byte) (err error) {
 // ErrNotEmpty refuses a folder that has something in it.
 var ErrNotEmpty = errors.New("the folder is not empty")
 
-// CreateFolder writes a new folder of files, all of it or nothing, as WriteFolder does. Its error
-// wraps ErrNotEmpty where the folder has something in it.
+// CreateFolder writes a new folder of files, all of it or nothing, as WriteFolder does. The folder is
+// the user's from then on: WriteFolder does not replace it. The error wraps ErrNotEmpty where the
+// folder has something in it.
 func CreateFolder(dir string, files map[string][]byte) (err error) {
 	defer func() {
 		if err != nil {
@@ -92,9 +93,7 @@ func CheckEmpty(dir string) error {
 
 // replace fills the new folder and renames it to its place.
 func (w *workFolder) replace(dir string, files map[string][]byte) error {
-	all := maps.Clone(files)
-	all[listName] = []byte(strings.Join(slices.Sorted(maps.Keys(files)), "\n") + "\n")
-	if err := fill(w.fresh(), all); err != nil {
+	if err := fill(w.fresh(), files); err != nil {
 		return err
 	}
 	if err := os.Rename(dir, w.old()); err != nil && !errors.Is(err, fs.ErrNotExist) {
