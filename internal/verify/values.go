@@ -139,6 +139,9 @@ func layerOf(name string, data []byte) (hierarchy.Layer, error) {
 	if err != nil {
 		return hierarchy.Layer{}, &Unreadable{Text: err.Error()}
 	}
+	if !doc.Root.IsNull() && !doc.Root.IsMap() {
+		return hierarchy.Layer{}, &Unreadable{Text: fmt.Sprintf("%s: values are a %s, and Helm takes a map alone: Argo CD fails, too", name, doc.Root.Kind)}
+	}
 	return hierarchy.Layer{Level: name, Path: name, Root: doc.Root}, nil
 }
 

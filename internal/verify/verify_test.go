@@ -124,6 +124,7 @@ func TestUnreadable(t *testing.T) {
 	tests := map[string]string{
 		`{destination: {server: 'https://b.example.com'}, source: {` + chartOf + `}}`: "no cluster is known to have that server",
 		`{source: {` + chartOf + `}}`: "has no destination",
+		`{destination: {name: a}, source: {` + chartOf + `, helm: {values: '[1, 2]'}}}`:                                                                                                           "values of the Application: values are a list, and Helm takes a map alone",
 		`{destination: {name: a}, source: {` + chartOf + `, helm: {parameters: [{name: a, value: $ARGOCD_APP_REVISION}]}}}`:                                                                       "has the variable $ARGOCD_APP_REVISION, which Argo CD alone knows",
 		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: over, helm: {parameters: [{name: a}]}}}`:                                                           "over/.argocd-source.yaml changes Helm's options",
 		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: own, kustomize: {namePrefix: a}}}`:                                                                 "own/.argocd-source-x.yaml is for an Application of this name alone",
