@@ -145,7 +145,7 @@ func layerOf(name string, data []byte) (hierarchy.Layer, error) {
 	return hierarchy.Layer{Level: name, Path: name, Root: doc.Root}, nil
 }
 
-// expandedFile is the name of a value file as Argo CD expands it, after the source that it refers to.
+// expandedFile is the name of a value file as Argo CD expands it, after the source that it names.
 func expandedFile(e *buildEnvironment, name string, all []source.Source) string {
 	first, rest, _ := strings.Cut(name, "/")
 	isReference := slices.ContainsFunc(all, func(s source.Source) bool { return s.Ref != "" && "$"+s.Ref == first })
