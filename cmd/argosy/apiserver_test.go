@@ -22,8 +22,8 @@ import (
 //	apiserver DIR KUBECONFIG   an API server with TLS, which lists the objects of DIR/<resource>.yaml
 //
 // The kubeconfig's contexts are hub, which may read all; no-secrets, no-applications and
-// no-applicationsets, which are forbidden to list these; untrusted, without the server's certificate;
-// and away, where nothing listens. Of Secrets the server gives the metadata alone.
+// no-applicationsets, which are forbidden to list these; untrusted, without the server's
+// certificate; and away, where nothing listens. Of Secrets the server gives the metadata alone.
 func apiServer(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "apiserver DIR KUBECONFIG")
 	dir := ts.MkAbs(args[0])

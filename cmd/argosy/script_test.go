@@ -34,8 +34,8 @@ var update = flag.Bool("update", false, "rewrite the scripts' goldens and docs/r
 //	repeat FILE TEXT N ...    a file of TEXT N times, and so on
 //	masked FILE               the last stdout without commits' ids, folders' digests, and days
 //
-// and those of chartServers and apiServer. Credentials and caches of the user who runs the tests are out of their
-// reach.
+// and those of chartServers and apiServer. Credentials and caches of the user who runs the tests
+// are out of their reach.
 //
 // $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates.
 func TestScripts(t *testing.T) {

@@ -50,9 +50,9 @@ func WriteFolder(dir string, files map[string][]byte) (err error) {
 // ErrNotEmpty refuses a folder that has something in it.
 var ErrNotEmpty = errors.New("the folder is not empty")
 
-// CreateFolder writes a new folder of files, all of it or nothing, as WriteFolder does. The folder is
-// the user's from then on: WriteFolder does not replace it. The error wraps ErrNotEmpty where the
-// folder has something in it.
+// CreateFolder writes a new folder of files, all of it or nothing, as WriteFolder does. The folder
+// is the user's from then on: WriteFolder does not replace it. The error wraps ErrNotEmpty where
+// the folder has something in it.
 func CreateFolder(dir string, files map[string][]byte) (err error) {
 	defer func() {
 		if err != nil {

@@ -16,7 +16,7 @@
 //     are Unreadable otherwise.
 //  5. The name of a Helm release is part of the normal form: Argo CD takes the Application's name
 //     where the source has none.
-//  6. Variables of Argo CD's build environment are expanded where Argo CD expands them. Files beside
-//     the manifests that change Helm's options make an Application Unreadable.
+//  6. Variables of Argo CD's build environment are expanded where Argo CD expands them. Files
+//     beside the manifests that change Helm's options make an Application Unreadable.
 //  7. What cannot be read is an error, never taken for empty.
 package verify
