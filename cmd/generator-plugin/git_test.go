@@ -113,6 +113,50 @@ func TestGitInAProcessOfItsOwn(t *testing.T) {
 	}
 }
 
+// C11: the service serves a repository that only a token, an SSH key or a GitHub App reads. Git's
+// process has the folder of a Secret with one of them, as the chart mounts it. Real Git asks a
+// server that refuses everybody else.
+func TestServesWhatATokenAnSSHKeyOrAGitHubAppReads(t *testing.T) {
+	t.Parallel()
+	repo := sourcetest.NewRepo(t)
+	commit := repo.Commit(fleettest.TwoHubs())
+	forge := repo.Server("fleet", "password-of-git", nil)
+	ssh := sourcetest.NewSSH(t, filepath.Dir(repo.Dir))
+	github, appKey := sourcetest.NewGitHub(t, repo)
+	for name, c := range map[string]struct {
+		source string
+		secret map[string]string
+	}{
+		"token": {forge.URL + "/.git", map[string]string{"username": "fleet", "password": "password-of-git"}},
+		"ssh key": {
+			"ssh://git@" + ssh.Address + "/work",
+			map[string]string{"identity": string(ssh.Identity), "known_hosts": ssh.KnownHosts(ssh.HostKey)},
+		},
+		"github app": {github.URL + "/.git", map[string]string{
+			"githubAppID": sourcetest.AppID, "githubAppInstallationID": sourcetest.AppInstallation, "githubAppPrivateKey": appKey, "githubAppEnterpriseBaseUrl": github.URL,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			credentials := t.TempDir()
+			for file, text := range c.secret {
+				sourcetest.Check(t, os.WriteFile(filepath.Join(credentials, file), []byte(text), 0o400))
+			}
+			dir, err := os.MkdirTemp("", "argosy-") //nolint:usetesting // the address of a socket has at most 108 bytes
+			sourcetest.Check(t, err)
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			socket := filepath.Join(dir, "git.sock")
+			process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin git: serving`, "git",
+				"--source", c.source, "--socket", socket, "--git-credentials", credentials, "--state-dir", t.TempDir())
+			_, address := process(t, []string{"PATH=/nonexistent"}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `+commit,
+				"--source", c.source, "--git-socket", socket, "--hub", "hub-1", "--token-file", file(t, "secret\n"), "--listen", "127.0.0.1:0", "--drain-delay", "0s")
+			if code, body := query(t, address, "members"); code != http.StatusOK || !strings.Contains(body, `"revision":"`+commit) {
+				t.Errorf("%d %.300s; want %s", code, body, commit)
+			}
+		})
+	}
+}
+
 func TestGitUsageErrors(t *testing.T) {
 	service := []string{"--hub", "h", "--token-file", file(t, "secret"), "--git-socket", "s", "--source"}
 	for _, c := range []struct {

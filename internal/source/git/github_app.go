@@ -27,14 +27,13 @@ const (
 	appURL          = "githubAppEnterpriseBaseUrl"
 )
 
-// appUser is the user that GitHub expects with an installation's token.
-const appUser = "x-access-token"
-
-// appTimeout bounds a request for a token.
-const appTimeout = 15 * time.Second
+const (
+	appUser    = "x-access-token" // that GitHub expects with an installation's token
+	appTimeout = 15 * time.Second // of a request for a token
+)
 
 // githubApp has the tokens by which an installation of a GitHub App reads a repository. A token
-// lasts for an hour; one is asked for a minute before the last one ends.
+// lasts for an hour; one is asked for a minute before the last one ends, or when that is refused.
 type githubApp struct {
 	dir, host string
 	files     [4]string // that transport was made of

@@ -1,112 +1,53 @@
 package git
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
 	"errors"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/golang-jwt/jwt/v4"
 
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/sourcetest"
 )
 
-// github is the one route of GitHub's API that an App needs, and the key that it knows.
-type github struct {
-	mu     sync.Mutex
-	key    *rsa.PublicKey
-	tokens int
-	ends   time.Time // of the next token
-}
-
-func (g *github) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	text, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	claims := jwt.RegisteredClaims{}
-	_, err := jwt.ParseWithClaims(text, &claims, func(t *jwt.Token) (any, error) {
-		if t.Method != jwt.SigningMethodRS256 {
-			return nil, errors.New("another method")
-		}
-		return g.key, nil
-	})
-	switch {
-	case r.Method != http.MethodPost || r.URL.Path != "/app/installations/42/access_tokens":
-		w.WriteHeader(http.StatusNotFound)
-	case err != nil || claims.Issuer != "7":
-		w.WriteHeader(http.StatusUnauthorized)
-	default:
-		g.tokens++
-		w.WriteHeader(http.StatusCreated)
-		_ = json.NewEncoder(w).Encode(map[string]any{"token": fmt.Sprintf("ghs_%d", g.tokens), "expires_at": g.ends})
-	}
-}
-
-func appKeyOf(t *testing.T) (*rsa.PrivateKey, string) {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	sourcetest.Check(t, err)
-	return key, string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
-}
-
 // A GitHub App reads the repository with tokens that it asks for itself: one as long as it is good,
-// another when it ends, and by another key once the Secret has one.
+// another when it ends or is revoked, and by another key once the Secret has one.
 func TestGitHubAppReadsWithTokensOfItsOwn(t *testing.T) {
-	key, text := appKeyOf(t)
-	api := &github{key: &key.PublicKey, ends: time.Now().Add(time.Hour)}
-	server := httptest.NewServer(api)
-	defer server.Close()
 	r := sourcetest.NewRepo(t)
 	want := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
-	var seen sync.Map // passwords that reached the repository
-	open := r.Server("", "", nil).Config.Handler
-	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		user, password, _ := q.BasicAuth()
-		if user != appUser {
-			w.Header().Set("WWW-Authenticate", `Basic realm="fleet"`)
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		seen.Store(password, true)
-		open.ServeHTTP(w, q)
-	}))
-	defer remote.Close()
+	github, key := sourcetest.NewGitHub(t, r)
 	folder := t.TempDir()
-	files := map[string]string{appID: "7\n", appInstallation: "42", appKey: text, appURL: server.URL}
+	files := map[string]string{appID: sourcetest.AppID + "\n", appInstallation: sourcetest.AppInstallation, appKey: key, appURL: github.URL}
 	sourcetest.Write(t, folder, files)
-	g := openGit(t, Options{Location: remote.URL + "/.git", Credentials: folder, StateDir: t.TempDir()})
-	for range 2 {
-		if s := sourcetest.Snapshot(t, g); s.Revision != want {
-			t.Fatalf("got %s, want %s", s.Revision, want)
+	g := openGit(t, Options{Location: github.URL + "/.git", Credentials: folder, StateDir: t.TempDir()})
+	reads := func(tokens ...string) {
+		t.Helper()
+		for _, token := range tokens {
+			if s := sourcetest.Snapshot(t, g); s.Revision != want {
+				t.Fatalf("got %s, want %s", s.Revision, want)
+			}
+			if !github.HasRead(token) {
+				t.Errorf("the repository has not seen the token %s", token)
+			}
 		}
 	}
-	if _, ok := seen.Load("ghs_1"); !ok || api.tokens != 1 {
-		t.Errorf("%d tokens for two polls", api.tokens)
+	reads("ghs_1", "ghs_1")
+	if n := github.Tokens(); n != 1 {
+		t.Errorf("%d tokens for two polls", n)
 	}
+
+	// GitHub revokes the token before its time: one poll fails, and the next one has another token.
+	github.Revoke()
+	if _, err := g.Snapshot(sourcetest.Context(t)); !errors.Is(err, source.Authentication) {
+		t.Errorf("with a token that is revoked: %v", err)
+	}
+	reads("ghs_2")
 
 	// The Secret has another key: the App asks for a token by that. It ends within a minute, so the
 	// next poll has another one.
-	key, text = appKeyOf(t)
-	api.key, api.ends = &key.PublicKey, time.Now().Add(30*time.Second)
-	sourcetest.Write(t, folder, map[string]string{appKey: text})
-	for _, token := range []string{"ghs_2", "ghs_3"} {
-		if s := sourcetest.Snapshot(t, g); s.Revision != want {
-			t.Fatalf("got %s, want %s", s.Revision, want)
-		}
-		if _, ok := seen.Load(token); !ok {
-			t.Errorf("the repository has not seen the token %s", token)
-		}
-	}
+	key = github.NewKey(t, 30*time.Second)
+	files[appKey] = key
+	sourcetest.Write(t, folder, map[string]string{appKey: key})
+	reads("ghs_3", "ghs_4")
 
 	// What is wrong is said without a token or a key, and the last snapshot stays.
 	for detail, wrong := range map[string]map[string]string{
@@ -117,7 +58,6 @@ func TestGitHubAppReadsWithTokensOfItsOwn(t *testing.T) {
 		"the file githubAppEnterpriseBaseUrl has no https URL":                {appURL: "http://github.example.com"},
 		"GitHub's API cannot be reached for a token":                          {appURL: "https://127.0.0.1:1"},
 	} {
-		files[appKey] = text
 		sourcetest.Write(t, folder, files)
 		sourcetest.Write(t, folder, wrong)
 		s, err := g.Snapshot(sourcetest.Context(t))

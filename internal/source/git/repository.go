@@ -198,10 +198,11 @@ func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	s, err := r.poll(ctx)
 	if err == nil {
 		r.last = s
-		return s, nil
-	}
-	if r.last == nil && !errors.Is(ctx.Err(), context.Canceled) {
+	} else if r.last == nil && !errors.Is(ctx.Err(), context.Canceled) {
 		r.last = r.lastGood(ctx)
+	}
+	if r.app != nil && errors.Is(err, source.Authentication) {
+		r.app.transport = nil // GitHub may have revoked the token: the next poll asks for another one
 	}
 	return r.last, err
 }
