@@ -196,7 +196,7 @@ func (p *preparation) checkManager(set Tree) {
 func Manager(set Tree, applications map[string]Tree) string {
 	options := strings.Split(manifest.Text(set, "metadata", "annotations", "argocd.argoproj.io/sync-options"), ",")
 	for _, app := range sortedValues(applications) {
-		if manifest.At(app, "spec", "syncPolicy", "automated") == nil {
+		if !manifest.IsAutomated(app) {
 			continue
 		}
 		resources, _ := manifest.At(app, "status", "resources").([]any)

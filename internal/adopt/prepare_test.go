@@ -25,13 +25,11 @@ func edited(t Tree, value any, path ...string) Tree {
 // What must not be handed over is refused before anything is written, with its name and a hint.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	managing := func(pruned, automated bool, options string) func(*Proposal) {
+	managing := func(pruned bool, automated any, options string) func(*Proposal) {
 		return func(p *Proposal) {
 			set := p.Live.Sets["shop"]
 			root := Tree{"metadata": Tree{"name": "root"}, "status": Tree{"resources": []any{Tree{"kind": kindApplicationSet, "name": "shop", "namespace": "argocd", "requiresPruning": pruned}}}}
-			if automated {
-				root = edited(root, Tree{}, "spec", "syncPolicy", "automated")
-			}
+			root = edited(root, automated, "spec", "syncPolicy", "automated")
 			p.Live.Applications["root"] = root
 			p.Live.Sets["shop"] = edited(set, options, "metadata", "annotations", "argocd.argoproj.io/sync-options")
 		}
@@ -60,10 +58,11 @@ func TestRefused(t *testing.T) {
 		}, `ApplicationSet "shop" is being deleted`},
 		"an Application that is being deleted": {app("a-shop", "now", "metadata", "deletionTimestamp"), `Application "a-shop" is being deleted`},
 		"not compared":                         {app("a-shop", "Unknown", "status", "sync", "status"), `Argo CD cannot compare Application "a-shop"`},
-		"deployed by an Application":           {managing(false, true, ""), `ApplicationSet "shop" is deployed by Application "root"`},
-		"gone from Git":                        {managing(true, true, ""), `is deployed by Application "root"`},
-		"gone from Git, and kept":              {managing(true, true, "Replace=true,Prune=false"), ""},
-		"deployed by hand":                     {managing(false, false, ""), ""},
+		"deployed by an Application":           {managing(false, Tree{}, ""), `ApplicationSet "shop" is deployed by Application "root"`},
+		"gone from Git":                        {managing(true, Tree{}, ""), `is deployed by Application "root"`},
+		"gone from Git, and kept":              {managing(true, Tree{}, "Replace=true,Prune=false"), ""},
+		"deployed by hand":                     {managing(false, nil, ""), ""},
+		"automated sync is switched off":       {managing(false, Tree{"enabled": false, "prune": true}, ""), ""},
 		"a name that lives": {
 			func(p *Proposal) { p.Live.Applications["shop-a"] = Tree{"metadata": Tree{"name": "shop-a"}} },
 			`Application "a-shop" would be called "shop-a", and such an Application lives: no ApplicationSet made it`,

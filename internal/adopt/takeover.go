@@ -115,8 +115,8 @@ func (h *handover) take() (actions []Action, waits []string) {
 func (h *handover) sync() (actions []Action, waits []string) {
 	for _, m := range h.apps {
 		app := h.Applications[m.to]
-		automated := manifest.At(m.spec, "syncPolicy", "automated")
-		isPaused := automated != nil && manifest.At(app, "spec", "syncPolicy", "automated") == nil && !h.isStepped(m.taker)
+		isAutomated := manifest.IsAutomated(Tree{"spec": m.spec})
+		isPaused := isAutomated && !manifest.IsAutomated(app) && !h.isStepped(m.taker)
 		switch {
 		case isPaused && manifest.At(h.Sets[m.taker], "spec", "ignoreApplicationDifferences") != nil: // it may leave it so
 			out := manifest.Copy(app)
@@ -126,7 +126,7 @@ func (h *handover) sync() (actions []Action, waits []string) {
 			waits = append(waits, fmt.Sprintf("Application %q has not got its automated sync", m.to))
 		case !isCompared(app):
 			waits = append(waits, fmt.Sprintf("Application %q has not been compared%s", m.to, problems(app)))
-		case automated != nil && m.synced && manifest.Text(app, "status", "sync", "status") != synced:
+		case isAutomated && m.synced && manifest.Text(app, "status", "sync", "status") != synced:
 			waits = append(waits, fmt.Sprintf("Application %q is not synced: %s%s", m.to, some(outOfSync(app)), problems(app)))
 		}
 	}

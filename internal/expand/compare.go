@@ -261,8 +261,9 @@ func (c *comparison) finish() {
 
 // prunes reports whether an Application prunes by itself.
 func prunes(o *object.Object) bool {
-	prune, _ := manifest.At(o.Unsteered().Tree, "spec", "syncPolicy", "automated", "prune").(bool)
-	return prune
+	app := o.Unsteered().Tree
+	prune, _ := manifest.At(app, "spec", "syncPolicy", "automated", "prune").(bool)
+	return prune && manifest.IsAutomated(app)
 }
 
 // cascades reports whether the deployed objects are removed with an Application, as Argo CD's

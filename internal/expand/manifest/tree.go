@@ -49,6 +49,14 @@ func Text(v any, path ...string) string {
 	return s
 }
 
+// IsAutomated reports whether Argo CD syncs an Application by itself: it has the policy, and does
+// not switch it off. (IsAutomatedSyncEnabled of Argo CD 3.1 and later; 3.5 switches it off while an
+// ApplicationSet syncs in steps, and 2.14 and 3.2 remove the policy)
+func IsAutomated(app any) bool {
+	automated, _ := At(app, "spec", "syncPolicy", "automated").(Tree)
+	return automated != nil && automated["enabled"] != false
+}
+
 // Copy is a shallow copy of a tree, with room for one more key.
 func Copy(v any) Tree {
 	m, _ := v.(Tree)

@@ -20,7 +20,8 @@ func (o *Object) Steps() []any {
 
 // InSteps is an Application of a template as Argo CD makes it where it syncs in steps: without the
 // automated sync, which Argo CD does itself, pruning if the template says so
-// (syncValidApplications, ibid.).
+// (syncValidApplications, ibid.). Argo CD 3.5 keeps the policy and switches it off instead
+// (disableAutomatedSync), which is the same to the Application.
 func InSteps(rendered manifest.Tree) manifest.Tree {
 	policy, _ := manifest.At(rendered, "spec", "syncPolicy").(manifest.Tree)
 	if policy["automated"] == nil {
