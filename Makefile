@@ -109,8 +109,8 @@ screenshots: bin/generator-plugin ## Write the pictures of the documentation (do
 	mkdir -p docs/images
 	cd test/browser && $(GO) test -count=1 -run TestScreenshots . -screenshots $(CURDIR)/docs/images
 
-# Where images get Debian's packages from: the archive of this machine's apt, or a folder of .deb files (DEBS=FOLDER).
-MIRROR ?= $(shell apt-get indextargets --format '$$(REPO_URI)' 2>/dev/null | sed -n 's|/debian/$$||p' | head -1)
+# Where images get Debian's packages from: the archive of this machine's apt if it is Debian's, or a folder of .deb files (DEBS=FOLDER).
+MIRROR ?= $(or $(shell apt-get indextargets --format '$$(REPO_URI)' 2>/dev/null | sed -n 's|/debian/$$||p' | head -1),http://deb.debian.org)
 DEBS   ?=
 RELEASE = bin/release -version '$(VERSION)' -revision '$(REVISION)' -cache '$(CACHE)' -mirror '$(MIRROR)' -debs '$(DEBS)'
 NEEDS_DEBS = $(RELEASE) debs || { test $$? = 75 && echo '$@: skipped: the pinned packages are not to be had here' && exit 0; exit 1; }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/argosy-hub/argosy/hack/release/archive"
 	"github.com/argosy-hub/argosy/hack/release/debs"
@@ -128,12 +134,23 @@ func sourceDate() (time.Time, error) {
 	return time.Unix(seconds, 0), nil
 }
 
-// unpack writes the files of an image into a folder.
-func unpack(_ context.Context, o options) error {
+// unpack writes the files of an image, from a layout or from a registry, into a folder.
+func unpack(ctx context.Context, o options) error {
 	if len(o.arguments) != 2 {
-		return fmt.Errorf("unpack: %d arguments; expected LAYOUT FOLDER", len(o.arguments))
+		return fmt.Errorf("unpack: %d arguments; expected LAYOUT|REFERENCE FOLDER", len(o.arguments))
 	}
-	index, err := image.Read(o.arguments[0])
+	from := o.arguments[0]
+	read := image.Read
+	if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
+		read = func(from string) (v1.ImageIndex, error) {
+			reference, err := name.ParseReference(from)
+			if err != nil {
+				return nil, err
+			}
+			return remote.Index(reference, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+		}
+	}
+	index, err := read(from)
 	if err != nil {
 		return err
 	}

@@ -33,12 +33,14 @@ var commands = map[string]struct {
 	run  func(context.Context, options) error
 }{
 	"image":     {"write the images as OCI layouts into dist", images},
-	"unpack":    {"write an image's files of this architecture: unpack LAYOUT FOLDER", unpack},
+	"unpack":    {"write an image's files of this architecture: unpack LAYOUT|REFERENCE FOLDER", unpack},
 	"debs":      {"download the pinned Debian packages; status 75 says that they are not to be had", fetch},
 	"pins":      {"pin today's versions of the Debian packages", updatePins},
 	"release":   {"write archives, images, charts, SBOMs and checksums of a version into dist", release},
+	"charts":    {"write the charts of a version, and its provenance, into dist: charts [NAME...]", charts},
+	"sbom":      {"write the SBOMs of programs that are built into dist: sbom [NAME...]", sboms},
 	"sign":      {"sign the checksums of a release, and its provenance", signRelease},
-	"push":      {"push images and charts, and sign them: push REGISTRY", push},
+	"push":      {"push images and charts, and sign them: push REGISTRY [NAME...]", push},
 	"licenses":  {"look for licences that are not allowed in what both programs are made of", licenses},
 	"vulncheck": {"compare what govulncheck finds with an OpenVEX document: vulncheck GOVULNCHECK DATABASE STATEMENTS", vulncheck},
 }
@@ -85,6 +87,12 @@ func run(ctx context.Context, arguments []string) error {
 	o.arguments = flags.Args()[1:]
 	return command.run(ctx, o)
 }
+
+// plain is the version as images and charts have it.
+func (o options) plain() string { return strings.TrimPrefix(o.version, "v") }
+
+// provenance is the file of what is attested of a release.
+func (o options) provenance() string { return filepath.Join(o.dist, "provenance.json") }
 
 func (o options) archive() debs.Archive {
 	return debs.Archive{Cache: filepath.Join(o.cache, "debs"), Mirror: o.mirror, Local: o.local}

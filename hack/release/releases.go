@@ -51,23 +51,78 @@ func release(ctx context.Context, o options) error {
 			return fmt.Errorf("release %s: %w", name, err)
 		}
 	}
-	charts, err := filepath.Glob("charts/*/Chart.yaml")
-	if err != nil {
-		return err
-	}
-	for _, file := range charts {
-		name, content, err := chart.Package(filepath.Dir(file), strings.TrimPrefix(o.version, "v"), at)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+"-"+strings.TrimPrefix(o.version, "v")+".tgz"), content, 0o644); err != nil {
-			return err
-		}
-	}
-	if err := writeProvenance(o, at); err != nil {
+	if err := charts(ctx, o); err != nil {
 		return err
 	}
 	return writeChecksums(dir)
+}
+
+// charts writes the packaged charts of a version, all or those that the arguments name, and its
+// provenance.
+func charts(_ context.Context, o options) error {
+	at, err := sourceDate()
+	if err != nil {
+		return err
+	}
+	names := o.arguments
+	if len(names) == 0 {
+		files, err := filepath.Glob("charts/*/Chart.yaml")
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			names = append(names, filepath.Base(filepath.Dir(file)))
+		}
+	}
+	dir := filepath.Join(o.dist, "release")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range names {
+		name, content, err := chart.Package(filepath.Join("charts", name), o.plain(), at)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+o.plain()+".tgz"), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return writeProvenance(o, at)
+}
+
+// sboms writes the SBOMs of programs that are built, all or those that the arguments name.
+func sboms(_ context.Context, o options) error {
+	at, err := sourceDate()
+	if err != nil {
+		return err
+	}
+	names := o.arguments
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(programs))
+	}
+	for _, name := range names {
+		if err := writeSBOM(o, name, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSBOM writes the SBOM of a program as it is built for the platforms.
+func writeSBOM(o options, name string, at time.Time) error {
+	var binaries []string
+	for _, platform := range strings.Fields(o.platforms) {
+		binaries = append(binaries, filepath.Join(o.dist, "bin", strings.ReplaceAll(platform, "/", "_"), name))
+	}
+	pins, err := debs.ReadPins(o.pins)
+	if err != nil {
+		return err
+	}
+	document, err := sbom.Write(name, o.version, at, binaries, pins)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(o.dist, "release", name+"_"+o.plain()+".spdx.json"), document, 0o644)
 }
 
 // releaseProgram writes a program's archives, its image as one file, and its SBOM.
@@ -80,8 +135,7 @@ func releaseProgram(ctx context.Context, o options, dir, name string, at time.Ti
 		}
 		papers[file] = archive.File{Content: content, Mode: 0o644}
 	}
-	plain := strings.TrimPrefix(o.version, "v")
-	var binaries []string
+	plain := o.plain()
 	for _, platform := range strings.Fields(o.platforms) {
 		system, arch, _ := strings.Cut(platform, "/")
 		binary, err := build(ctx, o, name, system, arch)
@@ -91,7 +145,6 @@ func releaseProgram(ctx context.Context, o options, dir, name string, at time.Ti
 		if err := archive.CheckProgram(binary, system, arch); err != nil {
 			return fmt.Errorf("archive for %s: %w", platform, err)
 		}
-		binaries = append(binaries, filepath.Join(o.dist, "bin", system+"_"+arch, name))
 		files := maps.Clone(papers)
 		files[name] = archive.File{Content: binary, Mode: 0o755}
 		content, err := files.TarGz(at)
@@ -126,15 +179,7 @@ func releaseProgram(ctx context.Context, o options, dir, name string, at time.Ti
 	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s_%s_image.tar", name, plain)), image.Bytes(), 0o644); err != nil {
 		return err
 	}
-	pins, err := debs.ReadPins(o.pins)
-	if err != nil {
-		return err
-	}
-	document, err := sbom.Write(name, o.version, at, binaries, pins)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s_%s.spdx.json", name, plain)), document, 0o644)
+	return writeSBOM(o, name, at)
 }
 
 // writeChecksums writes the SHA-256 of all files of a folder as sha256sum(1) does.
@@ -177,7 +222,7 @@ func writeProvenance(o options, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(o.dist, "provenance.json"), text, 0o644)
+	return os.WriteFile(o.provenance(), text, 0o644)
 }
 
 // readNotes is the section of a version in a changelog.

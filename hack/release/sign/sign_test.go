@@ -1,6 +1,7 @@
 package sign_test
 
 import (
+	"errors"
 	"io"
 	"log"
 	"net/http/httptest"
@@ -125,6 +126,45 @@ func TestCosignVerifiesImagesAndCharts(t *testing.T) {
 	}
 	if out, err := verify(t, c, public, append([]string{"verify", other}, insecure...)...); err == nil {
 		t.Errorf("an image with a flipped byte passes\n%s", out)
+	}
+}
+
+// TestCosignKnowsTheDocumentedFlags: cosign parses each of its commands in SECURITY.md, and the
+// keyless ones of a release. What they prove of an identity is seen where the workflow runs.
+func TestCosignKnowsTheDocumentedFlags(t *testing.T) {
+	c, _ := withKey(t)
+	text, err := os.ReadFile("../../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands [][]string
+	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", " ")) {
+		if f := strings.Fields(line); len(f) > 2 && f[0] == "cosign" && f[2][0] == '-' {
+			commands = append(commands, f[1:])
+		}
+	}
+	if len(commands) < 5 {
+		t.Fatalf("SECURITY.md has %d commands of cosign", len(commands))
+	}
+	record := filepath.Join(t.TempDir(), "arguments") // of a cosign that only writes them down
+	c.Program, c.Key, c.Insecure = filepath.Join(t.TempDir(), "cosign"), "", false
+	if err := os.WriteFile(c.Program, []byte("#!/bin/sh\necho \"$@\" >>"+record+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Release(t.Context(), "dist", "p.json"), c.Reference(t.Context(), "r", map[string]string{"spdxjson": "s.json"})); err != nil {
+		t.Fatal(err)
+	}
+	keyless, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(keyless)) {
+		commands = append(commands, strings.Fields(line))
+	}
+	for _, arguments := range commands {
+		if out, err := exec.CommandContext(t.Context(), os.Getenv("COSIGN"), append(arguments, "--help")...).CombinedOutput(); err != nil {
+			t.Errorf("cosign %s: %v\n%s", strings.Join(arguments, " "), err, out)
+		}
 	}
 }
 
