@@ -10,11 +10,16 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"maps"
 	"math/big"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,6 +42,7 @@ type monitored struct {
 	token    string
 	promtool string
 	rules    []byte
+	slow     *sync.WaitGroup // queries that take their time
 }
 
 // cause is what an alert is for. While it lasts, exactly these alerts fire; afterwards none does.
@@ -49,13 +55,12 @@ type cause struct {
 
 // alerts brings about what each alert of the chart is for, on running services. Then exactly those
 // alerts fire over what was scraped, by Prometheus' own engine. Time does not pass: the samples of
-// a scrape are repeated. ArgosySlow alone is not here, as nothing makes a small fleet slow
-// (test/alerts has its case).
+// a scrape are repeated.
 func alerts(t *testing.T, o *operated) {
 	one, two := o.replica(t, "one", o.build()), o.replica(t, "two", o.build())
 	m := &monitored{
 		operated: o, plugins: []*plugin.Plugin{one, two}, pods: map[string]string{"one": one.URL, "two": two.URL},
-		promtool: findPromtool(t), rules: specOf(t, o.rendered(t, "PrometheusRule", ""), "spec"),
+		slow: new(sync.WaitGroup), promtool: findPromtool(t), rules: specOf(t, o.rendered(t, "PrometheusRule", ""), "spec"),
 	}
 	token, err := one.Token()
 	must(t, err)
@@ -151,6 +156,10 @@ func (m *monitored) causes(t *testing.T) []cause {
 				m.restore(t)
 			},
 			alerts: []string{"ArgosyStateProblems"},
+		},
+		{
+			name: "queries are slow", begin: m.askSlowly, end: func(*testing.T) { m.slow.Wait() }, counts: true,
+			alerts: []string{"ArgosySlow"},
 		},
 		{
 			name: "the token's Secret is empty", begin: func(t *testing.T) { t.Helper(); m.setToken(t, "") }, end: func(t *testing.T) { t.Helper(); m.setToken(t, m.token) },
@@ -270,6 +279,34 @@ func (m *monitored) askAll(t *testing.T) {
 			_, _, err := query(t.Context(), url, m.token, parameters)
 			must(t, err)
 		}
+	}
+}
+
+// slowQuery is longer than a query may take to ArgosySlow, and shorter than the service waits for
+// one.
+const slowQuery = 6 * time.Second
+
+// askSlowly begins queries that last: their last bytes arrive late, as from a requester whose
+// network is slow.
+func (m *monitored) askSlowly(t *testing.T) {
+	t.Helper()
+	text, err := queryText(queries[0])
+	must(t, err)
+	t.Cleanup(m.slow.Wait)
+	for _, url := range slices.Repeat(slices.Collect(maps.Values(m.pods)), 3) {
+		body, late := io.Pipe()
+		m.slow.Go(func() {
+			if code, response, err := post(t.Context(), url, m.token, body); err != nil || code != http.StatusOK {
+				t.Errorf("a slow query: %d %s, %v", code, response, err)
+			}
+		})
+		m.slow.Go(func() {
+			_, _ = late.Write(text[:1])
+			time.AfterFunc(slowQuery, func() {
+				_, _ = late.Write(text[1:])
+				_ = late.Close()
+			})
+		})
 	}
 }
 

@@ -265,7 +265,7 @@ func (h *chaosHub) put(ctx context.Context, question []byte) (int, []byte, error
 	if err != nil {
 		return 0, nil, err
 	}
-	return post(ctx, h.e.Plugin.URL, token, question)
+	return post(ctx, h.e.Plugin.URL, token, bytes.NewReader(question))
 }
 
 // idle waits until the ApplicationSet controller works on nothing and has nothing waiting.

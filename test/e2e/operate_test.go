@@ -244,16 +244,21 @@ var queries = []map[string]any{
 func query(ctx context.Context, url, token string, parameters map[string]any) (code int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	text, err := json.Marshal(map[string]any{"applicationSetName": "addons", "input": map[string]any{"parameters": parameters}})
+	text, err := queryText(parameters)
 	if err != nil {
 		return 0, nil, err
 	}
-	return post(ctx, url, token, text)
+	return post(ctx, url, token, bytes.NewReader(text))
+}
+
+// queryText is a query as Argo CD writes it.
+func queryText(parameters map[string]any) ([]byte, error) {
+	return json.Marshal(map[string]any{"applicationSetName": "addons", "input": map[string]any{"parameters": parameters}})
 }
 
 // post sends a query's text to a service.
-func post(ctx context.Context, url, token string, text []byte) (code int, body []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/v1/getparams.execute", bytes.NewReader(text))
+func post(ctx context.Context, url, token string, text io.Reader) (code int, body []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/v1/getparams.execute", text)
 	if err != nil {
 		return 0, nil, err
 	}
