@@ -94,7 +94,8 @@ helm4: ## Compare Helm 4 with the Helm 3 that argosy renders with, and with the 
 .PHONY: e2e
 e2e: export GENERATOR_PLUGIN = $(if $(IMAGE),$(CURDIR)/hack/image-run.sh)
 e2e: export PROMTOOL := $(PROMTOOL)
-e2e: build bin/hub $(PROMTOOL) $(if $(IMAGE),image-root) ## Run the flows on a whole hub of real components (IMAGE=1: the service from its image)
+e2e: export COSIGN := $(COSIGN)
+e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(if $(IMAGE),image-root) ## Run the flows on a whole hub of real components (IMAGE=1: the service from its image)
 	bin/hub --build --argocd $(ARGOCD)
 	cd test/kustomizations && $(GO) vet ./... && $(GO) test ./...
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)

@@ -108,30 +108,52 @@ func command(t *testing.T, checkout, document, begins string) string {
 	return out
 }
 
-// localised is a documented command of helm with the charts and the values of this environment.
+// localised is a documented command of helm with the registry and the values of this environment.
 func (i *installation) localised(helm, version string) string {
-	helm = strings.ReplaceAll(helm, "--version VERSION", "")
-	helm = strings.ReplaceAll(helm, "oci://"+documentedCharts+"/hub", fmt.Sprintf("hub --repo %s --version %s", i.charts.URL(), version))
+	helm = strings.ReplaceAll(helm, "VERSION", version)
+	helm = strings.ReplaceAll(helm, documentedCharts, i.forge.charts())
 	return strings.ReplaceAll(helm, documentedURL, i.repository) + " --values " + i.environment
 }
 
 // run runs a documented command as a shell does, URL being the user's own.
 func (i *installation) run(t *testing.T, dir, script string) string {
 	t.Helper()
-	helm, err := i.hub.Binaries.Find("helm")
-	must(t, err)
-	sh := exec.CommandContext(t.Context(), "sh", "-euc", strings.ReplaceAll(script, "URL", i.repository))
-	sh.Dir = dir
-	sh.Env = []string{
-		"HOME=" + i.dir, "KUBECONFIG=" + i.hub.Kubeconfig, "PATH=" + strings.Join([]string{filepath.Join(i.checkout, "bin"), filepath.Dir(helm), os.Getenv("PATH")}, ":"),
-		"GIT_AUTHOR_NAME=user", "GIT_AUTHOR_EMAIL=user@example.com", "GIT_COMMITTER_NAME=user", "GIT_COMMITTER_EMAIL=user@example.com",
-	}
-	out, err := sh.CombinedOutput()
+	out, err := i.output(t, dir, script)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 	t.Logf("$ %s\n%s", script, out)
-	return string(out)
+	return out
+}
+
+// output is run for a command that may fail.
+func (i *installation) output(t *testing.T, dir, script string) (string, error) {
+	t.Helper()
+	helm, err := i.hub.Binaries.Find("helm")
+	must(t, err)
+	sh := exec.CommandContext(t.Context(), "sh", "-euc", strings.ReplaceAll(script, "URL", i.repository))
+	sh.Dir = dir
+	path := []string{filepath.Join(i.checkout, "bin"), filepath.Dir(helm), filepath.Dir(i.forge.cosign), os.Getenv("PATH")}
+	sh.Env = []string{
+		"HOME=" + i.dir, "KUBECONFIG=" + i.hub.Kubeconfig, "PATH=" + strings.Join(path, ":"), "SSL_CERT_FILE=" + i.forge.certificate,
+		"GIT_AUTHOR_NAME=user", "GIT_AUTHOR_EMAIL=user@example.com", "GIT_COMMITTER_NAME=user", "GIT_COMMITTER_EMAIL=user@example.com",
+	}
+	out, err := sh.CombinedOutput()
+	return string(out), err
+}
+
+// imagesOf are the images of a Deployment's containers, each once.
+func imagesOf(t *testing.T, deployment *unstructured.Unstructured) (images []string) {
+	t.Helper()
+	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	must(t, err)
+	for _, c := range containers {
+		image, _, err := unstructured.NestedString(c.(map[string]any), "image") //nolint:forcetypeassert // containers are maps
+		must(t, err)
+		images = append(images, image)
+	}
+	slices.Sort(images)
+	return slices.Compact(images)
 }
 
 // listed are the Applications that the document's step 4 shows as synced and healthy.

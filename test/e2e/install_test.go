@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -30,7 +29,7 @@ import (
 // What the documents name, in place of what is the user's own.
 const (
 	documentedURL    = "https://git.example.com/platform/fleet.git"
-	documentedCharts = "ghcr.io/argosy-hub/charts"
+	documentedCharts = documentedRegistry + "/charts"
 
 	newHub, newMember = "hub", "shop-dev-1"
 
@@ -39,15 +38,13 @@ const (
 	uninstallDocument = "docs/how-to/uninstall-a-hub.md"
 )
 
-// installed versions of the charts: the first, and those that the hub is upgraded to.
-var chartVersions = []string{"0.1.0", "0.1.1", "0.1.2"}
-
 // installation is a stranger's: a cluster with Argo CD, an empty repository, and the documents.
 type installation struct {
 	hub, member *testcluster.Cluster
 	checkout    string
 	dir         string // of the user
-	charts      *chartserver.Server
+	forge       *forge
+	charts      *chartserver.Server // of the components
 	components  []chartserver.Chart // that the example enables
 	repository  string              // its URL
 	environment string              // a values file: what is particular here
@@ -56,16 +53,21 @@ type installation struct {
 }
 
 // TestInstall: on a cluster with Argo CD and nothing else, the commands of README.md and of
-// docs/how-to/install-a-hub.md make a hub. Argo CD has the installed service's responses, the hub
-// is registered, its own component and its member's are deployed, and no file is edited that is
-// not the user's. `helm upgrade` and a commit upgrade it, helm and a revert go back, and nothing is
-// made anew. Uninstalled, the hub keeps the Applications.
+// docs/how-to/install-a-hub.md make a hub, from an OCI registry that has one release. cosign
+// verifies the image and the charts there, as SECURITY.md says. Argo CD has the installed service's
+// responses, the hub is registered, its own component and its member's are deployed, and no file is
+// edited that is not the user's. `helm upgrade` and a commit upgrade it to the next releases, helm
+// and a revert go back, and nothing is made anew. Uninstalled, the hub keeps the Applications.
 func TestInstall(t *testing.T) {
-	hubs.beside(t, 55)
+	hubs.beside(t, 80)
 	i := newInstallation(t)
 	began := time.Now()
+	i.forge.publish(t, "0.1.0", "hub", "application-sets", "fleet-secret")
+	i.verifyRelease(t)
+	t.Logf("%5.1fs  a release is published and verified", time.Since(began).Seconds())
 	i.run(t, i.dir, i.localised(command(t, i.checkout, "README.md", "helm install argosy"), "0.1.0"))
-	installed := i.identities(t)
+	installed, program := i.identities(t), i.program(t)
+	i.forge.publish(t, "0.1.1", "hub")
 	i.run(t, i.dir, i.localised(command(t, i.checkout, upgradeDocument, "helm upgrade argosy"), "0.1.1"))
 	i.same(t, installed, "helm upgrade")
 	i.run(t, i.dir, command(t, i.checkout, upgradeDocument, "helm rollback argosy"))
@@ -76,7 +78,7 @@ func TestInstall(t *testing.T) {
 	t.Logf("%5.1fs  installed, upgraded and rolled back with helm", time.Since(began).Seconds())
 
 	fleet := i.pushFleet(t)
-	i.startService(t)
+	i.startService(t, program)
 	t.Logf("%5.1fs  the fleet is pushed, and the service ready", time.Since(began).Seconds())
 	i.registerMember(t)
 	i.until(t, "the hub's Applications and the member's", func() string { return i.unsettled(t) })
@@ -90,6 +92,7 @@ func TestInstall(t *testing.T) {
 	i.same(t, installed, "taking over by the hub's own Application")
 
 	applications := i.applications(t)
+	i.forge.publish(t, "0.1.2", "hub")
 	i.kubectl(t, command(t, i.checkout, upgradeDocument, "kubectl --namespace argocd delete secrets"))
 	i.run(t, fleet, command(t, i.checkout, upgradeDocument, "sed -i")+" && "+command(t, i.checkout, upgradeDocument, "git commit"))
 	i.untilChart(t, "hub-0.1.2")
@@ -126,6 +129,7 @@ func newInstallation(t *testing.T) *installation {
 	must(t, err)
 	i.repository = git.URL("fleet")
 	i.serveCharts(t)
+	i.forge = newForge(t, checkout, filepath.Join(i.dir, "forge"))
 
 	proxy, err := services.Start(t.Context(), i.hub.Client)
 	must(t, err)
@@ -137,6 +141,7 @@ func newInstallation(t *testing.T) *installation {
 	i.argocd, err = argocd.Start(t.Context(), argocd.Options{
 		Binaries: i.hub.Binaries, Group: i.hub.Group, Version: argoCD(), Cluster: i.hub.Cluster, Forward: []int{port},
 		Dir: filepath.Join(i.hub.Dir, "argocd"), HTTPProxy: proxy.URL,
+		Env: []string{"SSL_CERT_FILE=" + i.forge.certificate},
 	})
 	must(t, err)
 	_, err = externalsecrets.Start(t.Context(), externalsecrets.Options{Binaries: i.hub.Binaries, Group: i.hub.Group, Cluster: i.hub.Cluster})
@@ -145,22 +150,28 @@ func newInstallation(t *testing.T) *installation {
 
 	// External Secrets runs outside of the cluster here, where no DNS knows its API server.
 	i.environment = filepath.Join(i.dir, "environment.yaml")
-	must(t, os.WriteFile(i.environment, i.environmentValues(t), 0o600))
+	must(t, os.WriteFile(i.environment, []byte("service:\n"+i.image()+i.environmentValues(t)), 0o600))
 	return i
 }
 
-// environmentValues are what a user's own cluster needs no value for.
-func (i *installation) environmentValues(t *testing.T) []byte {
+// environmentValues are what a user's own cluster needs no value for, and the registry of charts as
+// a mirror.
+func (i *installation) environmentValues(t *testing.T) string {
 	t.Helper()
 	text, err := yaml.Marshal(map[string]any{
+		"charts":      map[string]any{"repoURL": i.forge.charts()},
 		"secretStore": map[string]any{"kubernetes": map[string]any{"server": map[string]any{"url": i.hub.URL, "caBundle": i.hub.CAData}}},
 	})
 	must(t, err)
-	return text
+	return string(text)
 }
 
-// serveCharts packages the charts as a release does, and serves them beside stand-ins for the
-// components'.
+// image is the registry of images as a mirror, below the key `service`.
+func (i *installation) image() string {
+	return fmt.Sprintf("  image: {repository: %s/generator-plugin}\n", i.forge.host)
+}
+
+// serveCharts serves stand-ins for the components' charts.
 func (i *installation) serveCharts(t *testing.T) {
 	t.Helper()
 	all, err := fleetrepo.Charts(t.Context(), i.checkout)
@@ -173,22 +184,6 @@ func (i *installation) serveCharts(t *testing.T) {
 	}
 	i.charts, err = chartserver.Start(t.Context(), i.components)
 	must(t, err)
-	helm, err := i.hub.Binaries.Find("helm")
-	must(t, err)
-	for _, chart := range []string{"hub", "application-sets", "fleet-secret"} {
-		for _, version := range chartVersions {
-			pack := exec.CommandContext(t.Context(), helm, "package", filepath.Join(i.checkout, "charts", chart), "--version", version, "--destination", i.dir)
-			if out, err := pack.CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v\n%s", pack, err, out)
-			}
-			archive, err := os.ReadFile(filepath.Join(i.dir, chart+"-"+version+".tgz"))
-			must(t, err)
-			must(t, i.charts.Put(chartserver.Chart{Name: chart, Version: version}, archive))
-			if chart != "hub" {
-				break // one version is enough
-			}
-		}
-	}
 }
 
 // pushFleet follows the document's step 2: a fleet to begin with, with the user's URL. Addresses of
@@ -204,11 +199,12 @@ func (i *installation) pushFleet(t *testing.T) (folder string) {
 	}
 
 	for _, file := range []string{"versions/applicationSets.yaml", "versions/fleetSecrets.yaml", "fleet/bootstrap/hub/argosy.yaml"} {
-		must(t, replaceIn(filepath.Join(folder, file), documentedCharts, i.charts.URL()))
+		must(t, replaceIn(filepath.Join(folder, file), documentedCharts, i.forge.charts()))
 	}
 	must(t, replaceIn(filepath.Join(folder, "fleet/bootstrap/hub/argosy.yaml"), "targetRevision: 0.1.0", "targetRevision: 0.1.1"))
 	must(t, replaceIn(filepath.Join(folder, "fleet/bootstrap/hub/argosy.yaml"), "        projects:\n", "        "+
-		strings.ReplaceAll(string(i.environmentValues(t)), "\n", "\n        ")+"projects:\n"))
+		strings.ReplaceAll(i.environmentValues(t), "\n", "\n        ")+"projects:\n"))
+	must(t, replaceIn(filepath.Join(folder, "fleet/bootstrap/hub/argosy.yaml"), "        service:\n", "        service:\n        "+i.image()))
 	for _, chart := range i.components {
 		group := map[string]string{"metrics-server": "addons", "external-secrets": "fleet"}[chart.Name]
 		file := filepath.Join(folder, "addons/defaults/application-sets", group+".yaml")
@@ -218,12 +214,12 @@ func (i *installation) pushFleet(t *testing.T) (folder string) {
 	return folder
 }
 
-// startService runs the installed Deployment's container as a process, and leads its Service there.
-func (i *installation) startService(t *testing.T) {
+// startService runs the installed Deployment's containers as processes, and leads its Service
+// there.
+func (i *installation) startService(t *testing.T, program string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	program := plugin.FromImage(i.checkout)
 	t.Logf("the service is started by %s", program)
 	p, err := plugin.Delivered(ctx, plugin.Options{
 		Name: "generator-plugin", Binary: program,

@@ -44,6 +44,8 @@ type Options struct {
 	Config  map[string]string // more of argocd-cm, and instead of what this package sets
 	Prefix  string            // of the processes' names, where there is another Argo CD in the group
 
+	Env []string // more of all processes' environment
+
 	// HTTPProxy is where the ApplicationSet controller sends what it asks generator plugins by
 	// HTTP, other than those on 127.0.0.1: there is no DNS of a cluster here that would know a
 	// Service's name.

@@ -116,13 +116,13 @@ func prepare(o Options, r release) (setup, error) {
 	if err := os.WriteFile(filepath.Join(bin, "git-verify-wrapper.sh"), []byte("#!/bin/sh\n"), 0o700); err != nil {
 		return setup{}, err
 	}
-	s.env = []string{
-		"PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"),
+	s.env = append(slices.Clone(o.Env),
+		"PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		"ARGOCD_FAKE_IN_CLUSTER=true", // InCluster is KUBECONFIG's cluster (rule 5)
 		"ARGOCD_GPG_ENABLED=false",
 		// an abstract socket: a file's path may be too long for one
-		"ARGOCD_ASK_PASS_SOCK=@argosy-e2e/ask-pass/" + strconv.Itoa(s.ports.repo),
-	}
+		"ARGOCD_ASK_PASS_SOCK=@argosy-e2e/ask-pass/"+strconv.Itoa(s.ports.repo),
+	)
 	for _, d := range []struct{ variable, name string }{
 		{"HOME", "home"},
 		{"TMPDIR", "tmp"},
