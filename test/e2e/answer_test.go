@@ -15,7 +15,7 @@ import (
 
 // set is a parameter set of generator-plugin, as far as the flows look at it.
 type set struct {
-	Name, ApplicationName, Tenant, Environment, Component, Group, Release, ReleaseName, HelmValues, Deletion, Kind string
+	Name, ApplicationName, Tenant, Environment, Component, Group, Release, ReleaseName, HelmValues, Deletion, Kind, Digest string
 
 	SecretLabels, SecretAnnotations map[string]string
 	Chart                           struct{ RepoURL, Name, Version, Path string }

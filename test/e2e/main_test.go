@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // and leaves all Applications synced. `-run TestFlows/removal` runs what every flow needs,
 // bootstrap and registration, and those that match.
 func TestFlows(t *testing.T) {
-	hubs.beside(t, 590)
+	hubs.beside(t, 700)
 	e := start(t, hub.Options{})
 	t.Cleanup(func() { t.Logf("\n%s", e.table()) })
 	bootstrap(t, e)
@@ -42,6 +42,7 @@ func TestFlows(t *testing.T) {
 		{"override", override},
 		{"release", releaseFlow},
 		{"rollout", rollout},
+		{"rings", rings},
 		{"removal", removal},
 		{"tenancy", tenancy},
 		{"teams", teams},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -57,7 +58,8 @@ func rollout(t *testing.T, e *environment) {
 	e.settle(t)
 
 	mark := e.ledger.mark()
-	e.add(t, "addons/defaults/addons/cert-manager/values.yaml", "podLabels:\n  rollout: \"1\"\n")
+	e.oldHealth(t, owner, component, order)
+	e.replace(t, "addons/defaults/addons/cert-manager/values.yaml", "rollout: \"0\"", "rollout: \"1\"")
 	for try := 1; ; try++ {
 		wrong := e.roll(t, component, strconv.Itoa(try), order)
 		if wrong == "" {
@@ -92,6 +94,54 @@ func rollout(t *testing.T, e *environment) {
 		}
 		return ""
 	})
+}
+
+// oldHealth shows what RollingSync makes of health from before a change, which the rings of a
+// rollout policy do not count (flow rings). While Argo CD's application controller stands still,
+// all Applications have the change at once, and their ApplicationSet calls all of them healthy.
+func (e *environment) oldHealth(t *testing.T, owner, component string, order []string) {
+	t.Helper()
+	before := map[string]string{}
+	for _, cluster := range order {
+		before[cluster] = e.digestOf(component, cluster)
+	}
+	e.standStill(t, func() {
+		e.add(t, "addons/defaults/addons/cert-manager/values.yaml", "podLabels:\n  rollout: \"0\"\n")
+		e.push(t, "A value of all clusters while nobody looks")
+		e.eventually(t, "all Applications have it, and count as healthy", func() string {
+			for _, cluster := range order {
+				if e.digestOf(component, cluster) == before[cluster] {
+					return cluster + " does not have it"
+				}
+			}
+			set := e.ledger.get(hub.Name, "ApplicationSet", owner)
+			statuses, _, _ := unstructured.NestedSlice(set.Object, "status", "applicationStatus")
+			healthy := map[string]bool{}
+			for _, s := range statuses {
+				one, _ := s.(map[string]any)
+				name, _ := one["application"].(string)
+				healthy[name] = one["status"] == "Healthy"
+			}
+			for _, cluster := range order {
+				if !healthy[component+"-"+cluster] {
+					return fmt.Sprintf("%s does not call %s healthy: %v", owner, component+"-"+cluster, statuses)
+				}
+			}
+			return ""
+		})
+	})
+	e.settle(t)
+}
+
+// standStill stops Argo CD's application controller while something happens.
+func (e *environment) standStill(t *testing.T, meanwhile func()) {
+	t.Helper()
+	controller := e.ArgoCD.Controller.Pid()
+	goOn := func() { _ = syscall.Kill(controller, syscall.SIGCONT) }
+	t.Cleanup(goOn)
+	must(t, syscall.Kill(controller, syscall.SIGSTOP))
+	meanwhile()
+	goOn()
 }
 
 // rolloutTries are how often a value is rolled out until the environments follow one another.

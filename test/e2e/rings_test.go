@@ -1,0 +1,317 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+)
+
+const (
+	ringsPolicy = "fleet/rollouts/e2e.yaml"
+	ringsText   = `apiVersion: argosy.dev/v1alpha1
+kind: Rollout
+scope: {components: [addons/metrics-server, addons/kyverno]}
+rings:
+  - name: canary
+    selector: {matchLabels: {environment: dev}}
+    soak: 3s
+    onFailure: back
+  - name: prod
+    selector: {matchExpressions: [{key: environment, operator: In, values: [staging, prod]}]}
+`
+	ringsComponent = "metrics-server"
+	ringsValues    = "addons/defaults/addons/metrics-server/values.yaml"
+	ringsCanary    = "payments-dev-eu-1"
+	ringsProd      = "retail-prod-eu-1"
+
+	// dead is another member of the first ring.
+	ringsDead = "retail-dev-eu-1"
+
+	// stale is how long everything is green from before while nobody looks: several soaks, and
+	// several looks of the service.
+	stale = 15 * time.Second
+)
+
+// ringStatus is what the service says of a ring.
+type ringStatus struct {
+	Name, Revision, Rejection, Text string
+	Passed, Newest                  bool
+}
+
+// rings sends changes through two rings of a policy: no ring advances on health from before the
+// change, a member whose API server is dead blocks nobody within the budget, what is deleted in a
+// ring that waits is healed, and a canary that does not become healthy goes back while the ring
+// after it has seen nothing. (G7, G8)
+func rings(t *testing.T, e *environment) {
+	plain := e.read(t, ringsValues)
+	off := "addons/tenants/payments/clusters/" + ringsCanary + "/application-sets/addons.yaml"
+	ofProd := "addons/tenants/retail/environments/prod/addons/metrics-server/values.yaml"
+	plainProd := e.read(t, ofProd)
+	e.write(t, off, "components:\n  kyverno:\n    enabled: false\n")
+	e.write(t, ringsPolicy, ringsText)
+	e.push(t, "Roll out in rings, and switch kyverno off on the canary")
+	e.eventually(t, "it is gone", func() string { return present(e, "kyverno-"+ringsCanary) })
+	e.haveNewest(t)
+
+	t.Run("old health of an update", func(t *testing.T) {
+		e.behindItsBack(t, "A value of all clusters", func() {
+			e.replace(t, ringsValues, "replicas: 1\n", "replicas: 1\npodLabels:\n  ring: one\n")
+		}, func() string { return e.withoutDigestOf(t, ringsComponent, ringsCanary) })
+		e.arrives(t, "one", ringsCanary, ringsProd, hub.Spare)
+	})
+
+	t.Run("old health of a new Application", func(t *testing.T) {
+		e.behindItsBack(t, "A component of the canary, and a value of prod", func() {
+			must(t, e.Fleet.Remove(off))
+			e.add(t, ofProd, "podLabels:\n  ring: two\n")
+		}, func() string { return missing(e.app("kyverno-" + ringsCanary)) })
+		e.arrives(t, "two", ringsProd)
+	})
+
+	t.Run("a member whose API server is dead", func(t *testing.T) {
+		server := e.Spokes[ringsDead].APIServer.Pid()
+		goOn := func() { _ = syscall.Kill(server, syscall.SIGCONT) }
+		t.Cleanup(goOn)
+		must(t, syscall.Kill(server, syscall.SIGSTOP))
+		e.write(t, ringsPolicy, strings.Replace(ringsText, "soak: 3s", "soak: 3s\n    maxUnavailable: 1", 1))
+		e.write(t, ofProd, plainProd)
+		e.replace(t, ringsValues, "ring: one", "ring: three")
+		began := e.push(t, "A value of all clusters while one is dead")
+		e.arrives(t, "three", ringsCanary, ringsProd, hub.Spare)
+		e.timed("rings", "push to the last ring, one member dead", began)
+		if have := e.value(ringsDead, ringsComponent, "podLabels", "ring"); have != "one" {
+			t.Errorf("%s was to be dead, and has %v", ringsDead, have)
+		}
+		began = time.Now()
+		goOn()
+		e.arrives(t, "three", ringsDead)
+		e.timed("rings", "API server back to up to date", began)
+	})
+	e.haveNewest(t)
+
+	t.Run("a canary that does not become healthy", func(t *testing.T) {
+		cluster := e.Spokes[ringsCanary]
+		must(t, cluster.KWOK.Kill()) // no pod becomes ready any more
+		mark, versions, digest := e.ledger.mark(), e.versions(t), e.digestOf(ringsComponent, ringsCanary)
+		e.write(t, ringsPolicy, strings.Replace(ringsText, "soak: 3s", "soak: 3s\n    deadline: 30s", 1))
+		e.replace(t, ringsValues, "replicas: 1\n", "replicas: 2\n")
+		e.push(t, "More replicas")
+		e.eventually(t, "the canary has them", func() string {
+			if e.digestOf(ringsComponent, ringsCanary) == digest {
+				return "not yet"
+			}
+			return ""
+		})
+		e.heals(t)
+		var noticed time.Time
+		e.eventually(t, "the ring goes back", func() string {
+			noticed = time.Now()
+			if canary, _ := e.ringsNow(t); canary.Rejection == "" {
+				return canary.Text
+			}
+			return ""
+		})
+		e.eventually(t, "the canary is on its last good revision", func() string {
+			if have := e.digestOf(ringsComponent, ringsCanary); have != digest {
+				return "it has " + have
+			}
+			return ""
+		})
+		if took := time.Since(noticed); took > 30*time.Second {
+			t.Errorf("the canary is on its last good revision after %s; expected 30s", took)
+		}
+		e.timed("rings", "failure noticed to last good revision", noticed)
+		must(t, cluster.KWOK.Restart(t.Context()))
+		for name, version := range e.versions(t) {
+			if before, there := versions[name]; there && before != version {
+				t.Errorf("%s has changed in a ring that has not taken the commit", name)
+			}
+		}
+		for _, c := range e.ledger.since(mark) {
+			if c.cluster == hub.Name && (strings.HasSuffix(c.name, "-"+ringsProd) || strings.HasSuffix(c.name, "-"+hub.Spare)) {
+				t.Errorf("%s", c)
+			}
+		}
+	})
+
+	must(t, e.Fleet.Remove(ringsPolicy))
+	e.write(t, ringsValues, plain)
+	e.push(t, "No rings")
+	e.settle(t)
+}
+
+// ringsNow is what the service says of both rings.
+func (e *environment) ringsNow(t *testing.T) (canary, prod ringStatus) {
+	t.Helper()
+	var status struct {
+		Rollouts []struct {
+			Problem string
+			Rings   []ringStatus
+		}
+	}
+	e.ask(t, e.Plugin, http.MethodGet, "/api/v1/rollouts", nil, &status)
+	for _, x := range status.Rollouts {
+		if x.Problem != "" || len(x.Rings) != 2 {
+			return ringStatus{Text: x.Problem}, ringStatus{}
+		}
+		return x.Rings[0], x.Rings[1]
+	}
+	return ringStatus{Text: "there is no rollout"}, ringStatus{}
+}
+
+// inRings waits for the rings.
+func (e *environment) inRings(t *testing.T, what string, ok func(canary, prod ringStatus) bool) {
+	t.Helper()
+	e.eventually(t, what, func() string {
+		canary, prod := e.ringsNow(t)
+		if ok(canary, prod) {
+			return ""
+		}
+		return fmt.Sprintf("canary %+v, prod %+v", canary, prod)
+	})
+}
+
+// digestOf is the digest that an Application carries.
+func (e *environment) digestOf(component, cluster string) string {
+	app := e.app(component + "-" + cluster)
+	if app == nil {
+		return ""
+	}
+	return app.GetAnnotations()["argosy.dev/digest"]
+}
+
+// withoutDigestOf says that an Application does not carry the digest of the service's response.
+func (e *environment) withoutDigestOf(t *testing.T, component, cluster string) string {
+	t.Helper()
+	for _, s := range e.components(t, "addons") {
+		if s.Component == component && s.Name == cluster && s.Digest != e.digestOf(component, cluster) {
+			return s.ApplicationName + " has not taken its response"
+		}
+	}
+	return ""
+}
+
+// behindItsBack pushes a change while Argo CD's application controller stands still. The canary's
+// Application has the change when taken says nothing more, and everything is green from before:
+// prod must not get it. Then the controller goes on, and the rings with it.
+func (e *environment) behindItsBack(t *testing.T, what string, change func(), taken func() string) {
+	t.Helper()
+	_, before := e.ringsNow(t)
+	mark := e.ledger.mark()
+	change()
+	e.standStill(t, func() {
+		e.push(t, what)
+		revision := e.head(t)
+		e.inRings(t, "the canary takes the change", func(canary, _ ringStatus) bool { return canary.Revision == revision })
+		e.eventually(t, "the canary's Application has it", taken)
+		for end := time.Now().Add(stale); time.Now().Before(end); {
+			next := e.ledger.next()
+			if _, prod := e.ringsNow(t); prod.Revision != before.Revision {
+				t.Fatalf("%s: prod advances on health from before: %+v", what, prod)
+			}
+			select {
+			case <-next:
+			case <-time.After(time.Second): // as long as it is to be watched
+			case <-t.Context().Done():
+				t.Fatal(t.Context().Err())
+			}
+		}
+		for _, c := range e.ledger.since(mark) {
+			if strings.HasSuffix(c.name, "-"+ringsProd) || c.cluster == ringsProd {
+				t.Errorf("while the canary waited: %s", c)
+			}
+		}
+	})
+	e.haveNewest(t)
+}
+
+// head is the newest commit of the fleet's clone.
+func (e *environment) head(t *testing.T) string {
+	t.Helper()
+	head, err := exec.CommandContext(t.Context(), "git", "-C", e.Fleet.Path(), "rev-parse", "HEAD").Output()
+	must(t, err)
+	return strings.TrimSpace(string(head))
+}
+
+// haveNewest waits until both rings have the newest revision, and what they have is healthy.
+func (e *environment) haveNewest(t *testing.T) {
+	t.Helper()
+	revision := e.head(t)
+	e.inRings(t, "both rings have "+revision, func(canary, prod ringStatus) bool {
+		return canary.Revision == revision && canary.Passed && prod.Revision == revision && prod.Passed
+	})
+}
+
+// arrives waits until clusters have a value.
+func (e *environment) arrives(t *testing.T, value string, clusters ...string) {
+	t.Helper()
+	e.eventually(t, "the value", func() string {
+		for _, cluster := range clusters {
+			if have := e.value(cluster, ringsComponent, "podLabels", "ring"); have != value {
+				return fmt.Sprintf("%s has %v", cluster, have)
+			}
+		}
+		return ""
+	})
+}
+
+// heals deletes two objects of a cluster in the last ring at once, one of a component that waits in
+// a rollout, and one of a component that no policy covers. Argo CD restores the first as soon as
+// the second: both within the same time from the same moment, as healing asks nothing of the rings.
+func (e *environment) heals(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	uids := map[string]types.UID{}
+	for _, component := range []string{ringsComponent, "cert-manager"} {
+		object := e.ledger.get(ringsProd, "ConfigMap", component+"-values")
+		if object == nil {
+			t.Fatalf("%s has no %s", ringsProd, component)
+		}
+		uids[component] = object.GetUID()
+		must(t, e.Spoke[ringsProd].Delete(t.Context(), kube.ConfigMaps, object.GetNamespace(), object.GetName(), metav1.DeletePropagationBackground))
+	}
+	took := map[string]time.Duration{}
+	e.eventually(t, "what was deleted is restored", func() string {
+		for component, uid := range uids {
+			now := e.ledger.get(ringsProd, "ConfigMap", component+"-values")
+			switch {
+			case now == nil || now.GetUID() == uid:
+				return component + " is not restored"
+			case took[component] == 0:
+				took[component] = time.Since(began)
+			}
+		}
+		return ""
+	})
+	e.timings = append(e.timings, timing{"rings", "object restored in a ring that waits", took[ringsComponent]},
+		timing{"rings", "object restored without a rollout", took["cert-manager"]})
+	if with, without := took[ringsComponent], took["cert-manager"]; with > 2*without+10*time.Second {
+		t.Errorf("an object of a ring that waits is restored after %s, one without a rollout after %s", with, without)
+	}
+}
+
+// versions are the resource versions of what runs in the last ring, but for what heals replaces.
+func (e *environment) versions(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, cluster := range []string{ringsProd, hub.Spare} {
+		for _, kind := range []string{"ConfigMap", "Deployment"} {
+			for name, o := range e.ledger.all(cluster, kind) {
+				if name != ringsComponent+"-values" && name != "cert-manager-values" {
+					out[cluster+"/"+kind+"/"+name] = o.GetResourceVersion()
+				}
+			}
+		}
+	}
+	return out
+}
