@@ -224,6 +224,9 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 	}
 	o.RolloutCheck = client.Look
 	o.Mounts = f.openMount
+	if f.grants != "" && f.gitSocket == "" && git.IsURL(f.repository.Location) {
+		o.Revision = f.readRevision
+	}
 	if o.Source, err = f.openSource(); err != nil {
 		return o, err
 	}

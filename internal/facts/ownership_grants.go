@@ -13,6 +13,13 @@ const (
 	// GrantFinalizer keeps the ConfigMap there as long as the member's engine may have anything of
 	// the group.
 	GrantFinalizer = "argosy.dev/grant"
+	// RingsAnnotation has the revisions that the member follows in rollouts, as
+	// rollout.Announcement.
+	RingsAnnotation = "argosy.dev/rings"
+	// RingsHealthAnnotation is what the member's service says of the group: the RingsAnnotation
+	// that it has taken, and a health status of Argo CD. The health check of the hub's Argo CD
+	// reads both.
+	RingsHealthAnnotation = "argosy.dev/rings-health"
 )
 
 // OwnershipGrant is a group's ownership grant as the member has it.
@@ -24,6 +31,8 @@ type OwnershipGrant struct {
 	Held bool
 	// IsDeleted reports that its deletion has begun.
 	IsDeleted bool
+	// Rings is its RingsAnnotation.
+	Rings string `json:",omitempty"`
 }
 
 // grants are one member's, sorted by group.

@@ -38,7 +38,8 @@
 //     client of its own that reaches no others. ConfigMaps hold no credentials, and neither does
 //     the state.
 //  13. OwnershipGrants watches the ownership grants of one member (ConfigMaps labelled
-//     argosy.dev/grant) by their metadata alone, and changes nothing but our finalizer. It puts
+//     argosy.dev/grant) by their metadata alone, and changes nothing but our finalizer and
+//     what the service says of the group's health. It puts
 //     that on each grant that is not being deleted, and takes it off one that is once its user
 //     reports that the engine has nothing of the group any more. A client of its own reaches the
 //     ConfigMaps of the namespace and nothing else. Without the permission no grant is ever known.

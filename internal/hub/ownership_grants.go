@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +52,7 @@ type OwnershipGrants struct {
 
 	mu       sync.Mutex
 	released []facts.OwnershipGrant
+	health   map[string]string // RingsHealthAnnotation by group
 
 	// These belong to Run.
 	logged string // the last logged failure
@@ -101,6 +103,18 @@ func (g *OwnershipGrants) Release(released []facts.OwnershipGrant) {
 	}
 }
 
+// Report names what the grants' ConfigMaps are to say of the health of groups in rollouts
+// (facts.RingsHealthAnnotation), by group. It does not wait. The map must not be changed any more.
+func (g *OwnershipGrants) Report(health map[string]string) {
+	g.mu.Lock()
+	same := maps.Equal(g.health, health)
+	g.health = health
+	g.mu.Unlock()
+	if !same {
+		g.dirty.Fire()
+	}
+}
+
 // Run watches and holds until the context ends, and calls changed, which must not block, after each
 // change of State. It may be called once.
 func (g *OwnershipGrants) Run(ctx context.Context, changed func()) {
@@ -130,10 +144,11 @@ func (g *OwnershipGrants) update() bool {
 	return true
 }
 
-// act puts our finalizer on grants that lack it, and takes it off released ones.
+// act puts our finalizer on grants that lack it, takes it off released ones, and writes what held
+// ones say of health.
 func (g *OwnershipGrants) act(ctx context.Context) {
 	g.mu.Lock()
-	released := g.released
+	released, health := g.released, g.health
 	g.mu.Unlock()
 	var failure error
 	for _, o := range g.follower.objects() {
@@ -149,9 +164,16 @@ func (g *OwnershipGrants) act(ctx context.Context) {
 		case f.Held && f.IsDeleted && slices.ContainsFunc(released, func(r facts.OwnershipGrant) bool { return r.UID == f.UID }):
 			finalizers = slices.DeleteFunc(slices.Clone(finalizers), func(s string) bool { return s == facts.GrantFinalizer })
 		default:
+			text := health[f.Group]
+			if f.Held && !f.IsDeleted && text != "" && text != m.Annotations[facts.RingsHealthAnnotation] {
+				failure = errors.Join(failure, g.patch(ctx, m, map[string]any{"annotations": map[string]string{facts.RingsHealthAnnotation: text}}))
+			}
 			continue
 		}
-		if err := g.finalize(ctx, m, finalizers); err != nil {
+		if finalizers == nil {
+			finalizers = []string{}
+		}
+		if err := g.patch(ctx, m, map[string]any{"finalizers": finalizers}); err != nil {
 			failure = err
 			continue
 		}
@@ -160,14 +182,10 @@ func (g *OwnershipGrants) act(ctx context.Context) {
 	g.note(ctx, failure)
 }
 
-// finalize writes the finalizers of a ConfigMap that nobody has changed since.
-func (g *OwnershipGrants) finalize(ctx context.Context, m *metav1.PartialObjectMetadata, finalizers []string) error {
-	if finalizers == nil {
-		finalizers = []string{}
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": m.UID, "resourceVersion": m.ResourceVersion, "finalizers": finalizers,
-	}})
+// patch writes metadata of a ConfigMap that nobody has changed since.
+func (g *OwnershipGrants) patch(ctx context.Context, m *metav1.PartialObjectMetadata, metadata map[string]any) error {
+	metadata["uid"], metadata["resourceVersion"] = m.UID, m.ResourceVersion
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
 		return err
 	}
@@ -206,7 +224,7 @@ func trimGrant(o any) (any, error) {
 	}
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, Labels: only(m.Labels, clusterLabel, facts.GrantLabel),
-		Finalizers: m.Finalizers, DeletionTimestamp: m.DeletionTimestamp,
+		Annotations: only(m.Annotations, facts.RingsAnnotation, facts.RingsHealthAnnotation), Finalizers: m.Finalizers, DeletionTimestamp: m.DeletionTimestamp,
 	}}, nil
 }
 
@@ -214,6 +232,7 @@ func trimGrant(o any) (any, error) {
 func grantOf(m *metav1.PartialObjectMetadata) facts.OwnershipGrant {
 	return facts.OwnershipGrant{
 		Group: m.Labels[facts.GrantLabel], UID: string(m.UID), Held: slices.Contains(m.Finalizers, facts.GrantFinalizer), IsDeleted: m.DeletionTimestamp != nil,
+		Rings: m.Annotations[facts.RingsAnnotation],
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,19 +21,21 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 )
 
-// finalize is a merge patch of a ConfigMap's finalizers: refused where the object is another or has
-// changed, and the end of one that is being deleted and has none left. The caller holds the lock.
+// finalize is a merge patch of a ConfigMap's finalizers or annotations: refused where the object is
+// another or has changed, and the end of one that is being deleted and has no finalizer left. The
+// caller holds the lock.
 func (a *api) finalize(w http.ResponseWriter, q *http.Request, name string) {
 	var patch struct {
 		Metadata struct {
 			UID             types.UID
 			ResourceVersion string
 			Finalizers      []string
+			Annotations     map[string]string
 		}
 	}
 	dec := json.NewDecoder(q.Body)
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&patch); err != nil || patch.Metadata.Finalizers == nil || q.Header.Get("Content-Type") != "application/merge-patch+json" {
+	if err := dec.Decode(&patch); err != nil || (patch.Metadata.Finalizers == nil) == (patch.Metadata.Annotations == nil) || q.Header.Get("Content-Type") != "application/merge-patch+json" {
 		a.t.Errorf("patch of %s: %v, %+v, %s", name, err, patch, q.Header.Get("Content-Type"))
 	}
 	if a.refusePatches > 0 {
@@ -40,7 +43,7 @@ func (a *api) finalize(w http.ResponseWriter, q *http.Request, name string) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	a.patches = append(a.patches, name+" "+strings.Join(patch.Metadata.Finalizers, ","))
+	a.patches = append(a.patches, strings.TrimSpace(name+" "+strings.Join(patch.Metadata.Finalizers, ",")+patch.Metadata.Annotations[facts.RingsHealthAnnotation]))
 	o, ok := a.objects["configmaps"][name]
 	if code := http.StatusNotFound; !ok || o.UID != patch.Metadata.UID || o.ResourceVersion != patch.Metadata.ResourceVersion {
 		reason := metav1.StatusReasonNotFound
@@ -51,7 +54,12 @@ func (a *api) finalize(w http.ResponseWriter, q *http.Request, name string) {
 		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: int32(code), Reason: reason})
 		return
 	}
-	o.Finalizers = patch.Metadata.Finalizers
+	if patch.Metadata.Finalizers != nil {
+		o.Finalizers = patch.Metadata.Finalizers
+	} else {
+		o.Annotations = maps.Clone(o.Annotations)
+		maps.Copy(o.Annotations, patch.Metadata.Annotations)
+	}
 	a.set("configmaps", o)
 	if o.DeletionTimestamp != nil && len(o.Finalizers) == 0 {
 		a.version++
@@ -170,6 +178,49 @@ func TestGrantIsHeldUntilItIsReleased(t *testing.T) {
 		if !strings.Contains(a.accepts[i], "as=PartialObjectMetadata") || strings.HasSuffix(a.accepts[i], "application/json") ||
 			method == http.MethodGet && (at != "/api/v1/namespaces/argocd/configmaps" || selector != "argosy.dev/grant,argosy.dev/cluster=one") {
 			t.Errorf("%s asks for %s", path, a.accepts[i])
+		}
+	}
+}
+
+// TestGrantSaysHowHealthyItsGroupIs (rule 13): a held grant brings the revisions of its rings, and
+// gets what the service says of the group once, until it says something else; one that is being
+// deleted gets nothing.
+func TestGrantSaysHowHealthyItsGroupIs(t *testing.T) {
+	a := newAPI(t)
+	inRings := func(group, uid string) metav1.ObjectMeta {
+		m := arrivedGrant(group, uid, facts.GrantFinalizer)
+		m.Annotations = map[string]string{facts.RingsAnnotation: "prod=1"}
+		return m
+	}
+	a.write("configmaps", inRings("addons", "a"), going(inRings("resources", "r")))
+	g, states := holding(t, a, io.Discard)
+	addons := facts.OwnershipGrant{Group: "addons", UID: "a", Held: true, Rings: "prod=1"}
+	resources := facts.OwnershipGrant{Group: "resources", UID: "r", Held: true, IsDeleted: true, Rings: "prod=1"}
+	grantsAre(t, states, addons, resources)
+	for _, said := range []string{"Progressing prod=1", "Healthy prod=1", "Healthy prod=1", "Degraded prod=1"} {
+		g.Report(map[string]string{"addons": said, "resources": said})
+		a.until("says "+said, func() bool {
+			return a.objects["configmaps"]["argosy-grant-addons"].Annotations[facts.RingsHealthAnnotation] == said
+		})
+	}
+	a.write("configmaps", arrivedGrant("other", "o"))
+	grantsAre(t, states, addons, facts.OwnershipGrant{Group: "other", UID: "o", Held: true}, resources)
+	want := []string{"argosy-grant-addons Progressing prod=1", "argosy-grant-addons Healthy prod=1", "argosy-grant-addons Degraded prod=1", "argosy-grant-other " + facts.GrantFinalizer}
+	if diff := cmp.Diff(want, a.patched()); diff != "" {
+		t.Errorf("patches:\n%s", diff)
+	}
+}
+
+// until waits for something that a patch changes.
+func (a *api) until(what string, ok func() bool) {
+	a.t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	stop := time.AfterFunc(30*time.Second, a.changed.Broadcast)
+	defer stop.Stop()
+	for began := time.Now(); !ok(); a.changed.Wait() {
+		if time.Since(began) > 30*time.Second {
+			a.t.Fatalf("never %s", what)
 		}
 	}
 }

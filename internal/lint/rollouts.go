@@ -34,8 +34,8 @@ func (l *linter) rollouts() {
 	}
 }
 
-// ringsWithoutEffect reports the rings of a policy whose members follow the newest commit: what an
-// agent's own engine deploys, and Flux, waits for no ring.
+// ringsWithoutEffect reports the rings of a policy whose members follow the newest commit: Flux
+// waits for no ring, and an agent's Argo CD only if the policy says that agents take part.
 func (l *linter) ringsWithoutEffect(p *rollout.Policy) {
 	first, count := make([]string, len(p.Rings)), make([]int, len(p.Rings))
 	for m := range l.st.Clusters() {
@@ -45,7 +45,8 @@ func (l *linter) ringsWithoutEffect(p *rollout.Policy) {
 		c := l.st.ClusterOf(m)
 		groups := slices.Sorted(maps.Keys(c.Groups))
 		i := slices.IndexFunc(groups, func(g string) bool {
-			return p.Scope.CoversPart(g) && (m.Owner(g) != fleet.OwnerHub || l.st.Resolver().IsDeployedByFlux(c, g))
+			followed := p.Agents && m.Engine != fleet.EngineFlux
+			return p.Scope.CoversPart(g) && (m.Owner(g) != fleet.OwnerHub && !followed || l.st.Resolver().IsDeployedByFlux(c, g))
 		})
 		if i < 0 {
 			continue
@@ -60,7 +61,7 @@ func (l *linter) ringsWithoutEffect(p *rollout.Policy) {
 			l.problems = append(l.problems, problem.Problem{
 				Reason: problem.InvalidRollout, Severity: problem.Warning, Pos: p.Rings[i].Pos, Subject: fmt.Sprintf("ring %q of rollout %q", p.Rings[i].Name, p.Name),
 				Found:    fmt.Sprintf("%d of its members follow the newest commit and wait for no ring, %s: an agent's own engine or Flux deploys it", n, first[i]),
-				Expected: "members and groups that the Argo CD of a hub deploys",
+				Expected: "members and groups that the Argo CD of a hub deploys, or with agents: true that of an agent",
 			})
 		}
 	}

@@ -18,6 +18,8 @@ type GrantSet struct {
 	Group    string `json:"group"`
 	Engine   string `json:"engine"`
 	Deletion string `json:"deletion"`
+	// Rings are the revisions that the member follows in rollouts, as rollout.Announcement.
+	Rings string `json:"rings"`
 }
 
 // grantSets are one set per group that a member's own engine is to have, as soon as the hub's has

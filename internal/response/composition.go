@@ -88,6 +88,20 @@ func (s ParameterSet) Kept() (ParameterSet, error) {
 	return ParameterSet{e, s.revision}, nil
 }
 
+// WithRings returns the set of an ownership grant with the revisions that the member follows.
+func (s ParameterSet) WithRings(rings string) (ParameterSet, error) {
+	var set paramset.GrantSet
+	if err := json.Unmarshal(s.encoded.text, &set); err != nil {
+		return s, err
+	}
+	set.Rings = rings
+	e, failure := encode(&set)
+	if failure != nil {
+		return s, failure
+	}
+	return ParameterSet{e, s.revision}, nil
+}
+
 // equal reports whether two sets are the same, but for the revision of their responses.
 func (s ParameterSet) equal(o ParameterSet) bool {
 	return s.encoded.hole == o.encoded.hole && bytes.Equal(s.encoded.text, o.encoded.text)

@@ -17,19 +17,11 @@ const (
 
 // runChecks carries out the checks of all rings, until the context ends.
 func (r *Rings) runChecks(ctx context.Context) {
-	tick := time.NewTicker(r.o.CheckInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		case <-r.checking:
-		}
+	repeat(ctx, r.o.CheckInterval, r.checking, func() {
 		if r.Check(ctx) {
 			r.trigger.Fire()
 		}
-	}
+	})
 }
 
 // Check carries out the checks of all rings once, and reports whether there are any.

@@ -18,6 +18,9 @@
 //  5. A policy without records begins at the revision that was served before it. At a start, it
 //     begins at the newest, if all Applications of the scope are what the newest answers; otherwise
 //     there is no response in its scope until a pin (G9).
-//  6. What a ring's record names and nobody has any more is not answered: Argo CD then changes
+//  6. The service of an agent follows its hub: each group has the revision that its grant
+//     announces, and keeps what it has while none arrives or nobody has its files. It reports how
+//     healthy the group is at the announcement, which is the hub's evidence of the agent.
+//  7. What a ring's record names and nobody has any more is not answered: Argo CD then changes
 //     nothing.
 package rings

@@ -1,7 +1,6 @@
 package rings
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,10 +31,20 @@ func (r *Rings) Look(ctx context.Context) {
 	r.looking.Lock()
 	defer r.looking.Unlock()
 	moved := r.read(ctx, st)
+	if agentOf(st) != "" {
+		for _, policy := range st.Fleet.Rollouts {
+			moved = r.follow(ctx, st, policy) || moved
+		}
+		r.o.Report(r.reports(r.viewOf(st)))
+		if moved {
+			r.o.Reconsider()
+		}
+		return
+	}
 	v := r.viewOf(st)
 	health := r.health(v)
 	for n, policy := range st.Fleet.Rollouts {
-		moved = r.advance(ctx, st, policy, health[n]) || moved
+		moved = r.advance(ctx, v, policy, health[n]) || moved
 	}
 	if moved {
 		r.checking.Fire() // those of the new train
@@ -96,7 +105,7 @@ func (r *Rings) retry(p *policyState, st *fleetstate.State) bool {
 }
 
 // advance brings one policy up to date, and reports whether a ring has moved.
-func (r *Rings) advance(ctx context.Context, st *fleetstate.State, policy *rollout.Policy, health map[string]rollout.RingHealth) bool {
+func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, health map[string]rollout.RingHealth) bool {
 	r.mu.Lock()
 	p := r.policies[policy.Name]
 	if p == nil || !p.isRead {
@@ -114,16 +123,13 @@ func (r *Rings) advance(ctx context.Context, st *fleetstate.State, policy *rollo
 		before = rollout.Log{}
 	}
 	now := r.o.Now()
-	next, waits := rollout.Advance(policy, before, rollout.Facts{Newest: st.Revision, Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] }}, now)
+	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy)), rollout.Facts{Newest: v.st.Revision, Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] }}, now)
 	if p.record != nil && (!next.Equal(before) || next.Soaks() && now.Sub(p.noted) >= rollout.NoteInterval) {
 		if err := r.write(ctx, p, next); err != nil {
-			if !errors.Is(err, state.ErrConflict) { // a replica has been faster: its records are read at once
-				r.o.Logger.Error("the store does not take the records of a rollout", "rollout", policy.Name, "error", err)
-			}
+			r.noteFailedWrite(p, policy.Name, err)
 			r.mu.Lock()
-			p.waits, p.problem = waits, err.Error()
+			p.waits = waits
 			r.mu.Unlock()
-			r.trigger.Fire()
 			return false
 		}
 		p.noted = now
@@ -131,7 +137,7 @@ func (r *Rings) advance(ctx context.Context, st *fleetstate.State, policy *rollo
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p.log, p.waits = next, waits
-	hasMoved := false
+	hasMoved := !maps.Equal(before.Draining, next.Draining)
 	for _, ring := range policy.Rings {
 		from, to := before.Rings[ring.Name].Train, next.Rings[ring.Name].Train
 		if from.Number > 0 && from == to || to.Number == 0 {
@@ -141,6 +147,17 @@ func (r *Rings) advance(ctx context.Context, st *fleetstate.State, policy *rollo
 		r.o.Logger.Info("a ring takes a revision", "rollout", policy.Name, "ring", ring.Name, "from", from.Revision, "revision", to.Revision, "rejection", next.Rings[ring.Name].Rejection)
 	}
 	return hasMoved
+}
+
+// noteFailedWrite notes that the store has not taken a policy's records, and looks again.
+func (r *Rings) noteFailedWrite(p *policyState, policy string, err error) {
+	if !errors.Is(err, state.ErrConflict) { // a replica has been faster: its records are read at once
+		r.o.Logger.Error("the store does not take the records of a rollout", "rollout", policy, "error", err)
+	}
+	r.mu.Lock()
+	p.problem = err.Error()
+	r.mu.Unlock()
+	r.trigger.Fire()
 }
 
 // write writes the files of the revisions that a log names, and then the log.
@@ -244,24 +261,29 @@ func (r *Rings) health(v *view) []map[string]rollout.RingHealth {
 	for n := range members {
 		members[n] = map[string]*rollout.MemberHealth{}
 	}
+	seen := map[memberGroup]bool{}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		for _, q := range known[name] {
-			if q.Hub != r.o.Hub || q.View != query.Components || cmp.Or(q.Owner, fleet.OwnerHub) != fleet.OwnerHub {
+			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Grants || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
 				continue
 			}
-			desired, err := r.o.Responses.Get(v.st, q)
-			if err == nil {
-				desired, err = r.Compose(v.st, q, desired)
-			}
+			desired, err := r.composed(v, q)
 			if isUnknown(err) {
 				continue
 			}
 			if err != nil {
 				return make([]map[string]rollout.RingHealth, len(v.rings)) // nothing is known of what it names
 			}
-			desired.ParameterSets(func(s response.ParameterSet) { v.note(members, s) })
+			desired.ParameterSets(func(s response.ParameterSet) {
+				if q.View == query.Grants {
+					v.noteGrant(members, seen, s)
+				} else {
+					v.note(members, s)
+				}
+			})
 		}
 	}
+	v.noteSilent(members, seen)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n, x := range v.rings {
@@ -286,16 +308,34 @@ func (v *view) note(members []map[string]*rollout.MemberHealth, s response.Param
 	if n < 0 || v.ringOf(n, item.Cluster) < 0 {
 		return
 	}
-	m := members[n][item.Cluster]
-	if m == nil {
-		m = &rollout.MemberHealth{Member: item.Cluster, Status: rollout.Healthy}
-		members[n][item.Cluster] = m
-	}
+	v.take(members[n], item, s.Digest())
+}
+
+// take takes in an Application of a member.
+func (v *view) take(members map[string]*rollout.MemberHealth, item lifecycle.Item, digest string) {
+	m := memberIn(members, item.Cluster)
 	a, _ := v.st.Facts().Application(item.Name)
 	if broken := time.UnixMilli(a.Broken); a.Broken > 0 && broken.After(m.Broken) {
 		m.Broken = broken
 	}
-	m.Take(v.judge(item, s.Digest()))
+	m.Take(v.judge(item, digest))
+}
+
+// memberIn is a member among others, healthy as long as nothing else is known.
+func memberIn(members map[string]*rollout.MemberHealth, name string) *rollout.MemberHealth {
+	if members[name] == nil {
+		members[name] = &rollout.MemberHealth{Member: name, Status: rollout.Healthy}
+	}
+	return members[name]
+}
+
+// composed is the response to a query as it is given now.
+func (r *Rings) composed(v *view, q query.Query) (*response.Response, error) {
+	desired, err := r.o.Responses.Get(v.st, q)
+	if err != nil {
+		return nil, err
+	}
+	return r.Compose(v.st, q, desired)
 }
 
 // judge says what is known of an Application at the digest that it is answered (G8).
@@ -326,6 +366,17 @@ func (v *view) ringOf(policy int, cluster string) int {
 		return -1
 	}
 	return v.rings[policy].policy.RingOf(m.InRollout())
+}
+
+// draining are the members of a policy that drain, with the names of their rings.
+func (v *view) draining(policy *rollout.Policy) map[string]string {
+	out := map[string]string{}
+	for _, m := range v.st.Fleet.Members(v.hub) {
+		if x := m.InRollout(); v.st.DrainingRevision(m) != "" && policy.Covers(x) {
+			out[m.Name] = policy.Rings[policy.RingOf(x)].Name
+		}
+	}
+	return out
 }
 
 // hasMembers reports whether a ring has any member here.

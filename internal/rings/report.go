@@ -1,6 +1,8 @@
 package rings
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/rollout"
@@ -85,6 +87,11 @@ func (r *Rings) Report() Report {
 		if x.lacks != "" {
 			one.Problem = x.lacks
 		}
+		if x.groups != nil {
+			one.Rings = append(one.Rings, v.followedRing(n, p.log))
+			out.Rollouts = append(out.Rollouts, one)
+			continue
+		}
 		members := make([]int, len(x.policy.Rings))
 		for _, m := range st.Fleet.Members(r.o.Hub) {
 			if i := v.ringOf(n, m.Name); i >= 0 {
@@ -105,6 +112,34 @@ func (r *Rings) Report() Report {
 			one.Rings = append(one.Rings, entry)
 		}
 		out.Rollouts = append(out.Rollouts, one)
+	}
+	return out
+}
+
+// followedRing is the ring of an agent: it has what the hub has announced, one group after another.
+func (v *view) followedRing(policy int, log rollout.Log) Ring {
+	x, agent := v.rings[policy], agentOf(v.st)
+	out := Ring{Text: "follows the ring of its hub"}
+	if i := v.ringOf(policy, agent); i >= 0 {
+		out.Name, out.Members = x.policy.Rings[i].Name, 1
+	}
+	says := announced(v.st, x.policy.Name)
+	for _, group := range slices.Sorted(maps.Keys(x.groups)) {
+		if !x.policy.Scope.CoversPart(group) || x.groups[group] == lost {
+			continue
+		}
+		if revision := v.revision(x.groups[group]); out.Revision == "" || says[group] != "" {
+			out.Revision, out.IsNewest = revision, x.groups[group] == 0
+		}
+		switch revision := says[group]; {
+		case revision != "" && log.Followed(group) != revision:
+			out.Text = "waits for the files of revision " + revision + ", which its hub has announced"
+		case revision != "":
+			out.Since = log.Rings[group].Since
+		}
+	}
+	if len(says) == 0 {
+		out.Text = "keeps what it has: its hub has announced nothing"
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
@@ -30,6 +31,11 @@ type Options struct {
 	Reconsider func()
 	// Store keeps the records for a restart; default memory alone.
 	Store *state.Store
+	// Fetch reads the files of a revision; default nobody has it but the service.
+	Fetch func(ctx context.Context, revision string) (*snapshot.Snapshot, error)
+	// Report takes what the service of an agent says of its groups' health, by group
+	// (facts.RingsHealthAnnotation); default nobody does.
+	Report func(health map[string]string)
 	// Check carries out a check once; default none is, and no ring with checks goes on.
 	Check func(context.Context, rollout.Check) rollout.CheckOutcome
 	// CheckInterval is how often each check is carried out; default checkInterval.
@@ -51,9 +57,10 @@ type Rings struct {
 	policies map[string]*policyState
 	// revisions are the states that rings are answered from, or may be, by revision.
 	revisions map[string]*revision
-	recent    []string // their order
-	previous  string   // the revision that was newest before this one
-	views     []*view  // of the newest states, newest first
+	recent    []string             // their order
+	previous  string               // the revision that was newest before this one
+	views     []*view              // of the newest states, newest first
+	tried     map[string]time.Time // when the files of announced revisions were asked for last
 }
 
 // policyState is what is known of one policy.
@@ -89,6 +96,9 @@ func New(o Options) *Rings {
 	if o.Reconsider == nil {
 		o.Reconsider = func() {}
 	}
+	if o.Report == nil {
+		o.Report = func(map[string]string) {}
+	}
 	if o.Check == nil {
 		o.Check = noChecks
 	}
@@ -101,7 +111,7 @@ func New(o Options) *Rings {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Rings{o: o, trigger: trigger.New(), checking: trigger.New(), policies: map[string]*policyState{}, revisions: map[string]*revision{}}
+	return &Rings{o: o, trigger: trigger.New(), checking: trigger.New(), policies: map[string]*policyState{}, revisions: map[string]*revision{}, tried: map[string]time.Time{}}
 }
 
 // Serving notes a state that is served from now on.
@@ -126,6 +136,9 @@ func (r *Rings) learn(st *fleetstate.State) {
 		r.revisions[st.Revision] = &revision{state: st, responses: new(response.Cache)}
 	}
 	for _, p := range st.Fleet.Rollouts {
+		if !takesPart(st, p) {
+			continue
+		}
 		if r.policies[p.Name] == nil {
 			r.policies[p.Name] = r.open(p, st)
 		}
@@ -167,11 +180,17 @@ func (r *Rings) open(p *rollout.Policy, st *fleetstate.State) *policyState {
 // begin gives a policy without records its first ones (rule 5). The caller holds the lock.
 func (r *Rings) begin(p *policyState, st *fleetstate.State) {
 	before := r.revisions[r.previous]
+	log := func(revision string) rollout.Log {
+		if agentOf(st) != "" {
+			return rollout.BeginFollowing(revision, r.o.Now())
+		}
+		return rollout.Begin(p.policy, revision, r.o.Now())
+	}
 	switch {
 	case before != nil && r.previous != st.Revision && !hasPolicy(before.state, p.policy.Name):
-		p.log = rollout.Begin(p.policy, r.previous, r.o.Now())
+		p.log = log(r.previous)
 	case r.isSame(p.policy, st):
-		p.log = rollout.Begin(p.policy, st.Revision, r.o.Now())
+		p.log = log(st.Revision)
 	default:
 		p.isLost = true
 		return
@@ -179,9 +198,9 @@ func (r *Rings) begin(p *policyState, st *fleetstate.State) {
 	p.isLost = false
 }
 
-// hasPolicy reports whether a state has a policy of a name.
+// hasPolicy reports whether a state has a policy of a name that takes part.
 func hasPolicy(st *fleetstate.State, name string) bool {
-	return slices.ContainsFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == name })
+	return slices.ContainsFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == name && takesPart(st, p) })
 }
 
 // isSame reports whether all Applications of a policy's scope are what a state answers. One without
@@ -190,7 +209,7 @@ func (r *Rings) isSame(p *rollout.Policy, st *fleetstate.State) bool {
 	answered, complete := r.digests(st)
 	apps, _ := st.Facts().Applications()
 	for _, a := range apps {
-		if a.Digest == "" || !p.Scope.Covers(a.Group, a.Component) {
+		if a.Digest == "" || a.Grant || !p.Scope.Covers(a.Group, a.Component) {
 			continue
 		}
 		if !complete || answered[a.Name] != a.Digest {
@@ -228,6 +247,11 @@ func (r *Rings) Run(ctx context.Context) {
 	var checks sync.WaitGroup
 	defer checks.Wait()
 	checks.Go(func() { r.runChecks(ctx) })
+	repeat(ctx, interval, r.trigger, func() { r.Look(ctx) })
+}
+
+// repeat runs a function after each trigger, and from time to time, until the context ends.
+func repeat(ctx context.Context, interval time.Duration, now trigger.Trigger, do func()) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
@@ -235,9 +259,9 @@ func (r *Rings) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		case <-r.trigger:
+		case <-now:
 		}
-		r.Look(ctx)
+		do()
 	}
 }
 

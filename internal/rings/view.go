@@ -1,8 +1,11 @@
 package rings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -21,6 +24,7 @@ type view struct {
 	rings []ringView
 	// held are the states of the revisions in rings, but for the newest.
 	held []*revision
+	at   map[string]int // places by revision
 
 	mu       sync.Mutex
 	composed map[composedKey]*response.Response
@@ -34,8 +38,8 @@ type composedKey struct {
 }
 
 type placeKey struct {
-	policy  int
-	cluster string
+	policy         int
+	cluster, group string
 }
 
 // ringView is a policy with the places of its rings' states: 0 for the newest state, else that in
@@ -43,6 +47,10 @@ type placeKey struct {
 type ringView struct {
 	policy *rollout.Policy
 	places []int
+	// draining are the places of members that drain: they keep what they had.
+	draining map[string]int
+	// groups are the places of an agent's groups; nil on a hub.
+	groups map[string]int
 	// lacks says why there is no response in the scope; empty if there is one.
 	lacks string
 }
@@ -62,16 +70,26 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		}
 	}
 	r.learn(st)
-	v := &view{st: st, hub: r.o.Hub, composed: map[composedKey]*response.Response{}, places: map[placeKey]int{}}
-	at := map[string]int{st.Revision: 0}
+	v := &view{st: st, hub: r.o.Hub, composed: map[composedKey]*response.Response{}, places: map[placeKey]int{}, at: map[string]int{st.Revision: 0}}
 	for _, p := range st.Fleet.Rollouts {
 		known := r.policies[p.Name]
-		ring := ringView{policy: p, places: make([]int, len(p.Rings))}
+		if known == nil { // it takes no part here
+			continue
+		}
+		ring := ringView{policy: p, places: make([]int, len(p.Rings)), draining: map[string]int{}}
 		switch {
 		case !known.isRead:
 			ring.lacks = fmt.Sprintf("the records of rollout %q have not been read yet", p.Name)
 		case known.isLost:
 			ring.lacks = fmt.Sprintf("the records of rollout %q are lost, and what runs is not revision %s: pin its rings (argosy rollout rollback)", p.Name, st.Revision)
+		}
+		if agentOf(st) != "" {
+			ring.groups = r.followed(v, known)
+			if ring.lacks == "" && slices.Contains(slices.Collect(maps.Values(ring.groups)), lost) {
+				ring.lacks = fmt.Sprintf("nobody has the files of the revisions any more that this agent has in rollout %q: it waits for its hub", p.Name)
+			}
+			v.rings = append(v.rings, ring)
+			continue
 		}
 		oldest := 0
 		for i, x := range p.Rings {
@@ -83,16 +101,11 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 				}
 				continue
 			}
-			place, ok := at[record.Train.Revision]
-			if !ok {
-				held := r.at(record.Train.Revision, st)
-				if held == nil {
-					ring.lacks = fmt.Sprintf("nobody has the files of revision %s any more, which ring %q of rollout %q has", record.Train.Revision, x.Name, p.Name)
-					continue
-				}
-				v.held = append(v.held, held)
-				place = len(v.held)
-				at[record.Train.Revision] = place
+			place := r.place(v, record.Train.Revision)
+			if place == lost {
+				place = 0
+				ring.lacks = fmt.Sprintf("nobody has the files of revision %s any more, which ring %q of rollout %q has", record.Train.Revision, x.Name, p.Name)
+				continue
 			}
 			if ring.places[i] = place; place > 0 {
 				oldest = place
@@ -103,10 +116,31 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 				ring.places[i] = oldest
 			}
 		}
+		for cluster, revision := range known.log.Draining {
+			if place := r.place(v, revision); place != lost {
+				ring.draining[cluster] = place
+			}
+		}
 		v.rings = append(v.rings, ring)
 	}
 	r.views = append([]*view{v}, r.views[:min(len(r.views), maxViews-1)]...)
 	return v
+}
+
+// place is the place of a revision in a view, which takes it in; lost if nobody has its files. The
+// caller holds the lock.
+func (r *Rings) place(v *view, name string) int {
+	place, known := v.at[name]
+	if known {
+		return place
+	}
+	held := r.at(name, v.st)
+	if held == nil {
+		return lost
+	}
+	v.held = append(v.held, held)
+	v.at[name] = len(v.held)
+	return len(v.held)
 }
 
 // at is a revision with the facts of a state and with the members that have joined since, nil if
@@ -142,13 +176,11 @@ func (v *view) isHeld(group string) bool {
 		if !r.policy.Scope.CoversPart(group) {
 			continue
 		}
-		if r.lacks != "" {
+		if r.lacks != "" || r.groups[group] > 0 {
 			return true
 		}
-		for _, place := range r.places {
-			if place > 0 {
-				return true
-			}
+		if slices.Max(r.places) > 0 || len(r.draining) > 0 {
+			return true
 		}
 	}
 	return false
@@ -167,24 +199,27 @@ func (v *view) place(i lifecycle.Item) int {
 }
 
 // placeOf is the place of a member's ring in a policy; false for a member that it does not cover.
-// Who owns a group is decided by the newest state alone, so that all engines agree (M1); and a
+// Who owns a group is decided by the newest state alone, by what it serves of a member that drains
+// or is quarantined, so that all engines agree (M1); and a
 // member that has moved to another hub leaves this one at once (D4).
 func (v *view) placeOf(policy int, cluster, group string) (int, bool) {
 	v.mu.Lock()
-	place, known := v.places[placeKey{policy, cluster}]
+	place, known := v.places[placeKey{policy, cluster, group}]
 	v.mu.Unlock()
 	now := v.st.Fleet.Member(v.hub, cluster)
 	if !known {
-		place = v.ringPlace(policy, cluster, now)
+		place = v.ringPlace(policy, cluster, group, now)
 		v.mu.Lock()
-		v.places[placeKey{policy, cluster}] = place
+		v.places[placeKey{policy, cluster, group}] = place
 		v.mu.Unlock()
 	}
 	if place == lost {
 		return 0, false
 	}
 	if place > 0 && now != nil {
-		if then := v.held[place-1].state.Fleet.Member(v.hub, cluster); then == nil || then.Owner(group) != now.Owner(group) {
+		held := v.held[place-1].state
+		then := held.Fleet.Member(v.hub, cluster)
+		if then == nil || held.ClusterOf(then).Member.Owner(group) != v.st.ClusterOf(now).Member.Owner(group) {
 			return 0, then != nil
 		}
 	}
@@ -192,7 +227,7 @@ func (v *view) placeOf(policy int, cluster, group string) (int, bool) {
 }
 
 // ringPlace finds the place of a member's ring; lost for a member that the policy does not cover.
-func (v *view) ringPlace(policy int, cluster string, now *fleet.Member) int {
+func (v *view) ringPlace(policy int, cluster, group string, now *fleet.Member) int {
 	r := v.rings[policy]
 	m := now
 	for i := 0; m == nil && i < len(v.held); i++ { // its file is gone
@@ -202,6 +237,12 @@ func (v *view) ringPlace(policy int, cluster string, now *fleet.Member) int {
 		return lost
 	}
 	if x := m.InRollout(); r.policy.Covers(x) {
+		if r.groups != nil {
+			return r.groups[group]
+		}
+		if place, is := r.draining[cluster]; is {
+			return place
+		}
 		return r.places[r.policy.RingOf(x)]
 	}
 	return lost
@@ -210,8 +251,11 @@ func (v *view) ringPlace(policy int, cluster string, now *fleet.Member) int {
 // Compose returns the response to a query in which later rings keep what their revisions answer.
 // The error is a *queryerr.Error.
 func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
-	if len(st.Fleet.Rollouts) == 0 || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
+	if len(st.Fleet.Rollouts) == 0 || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != cmp.Or(agentOf(st), fleet.OwnerHub) {
 		return desired, nil
+	}
+	if q.View == query.Grants {
+		return r.grants(st, desired)
 	}
 	group, isOne := q.Group, true
 	switch q.View {
@@ -252,6 +296,30 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.composed[key] = out
+	return out, nil
+}
+
+// grants is the response of view grants, with the revisions that agents follow.
+func (r *Rings) grants(st *fleetstate.State, desired *response.Response) (*response.Response, error) {
+	if !slices.ContainsFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Agents }) || agentOf(st) != "" {
+		return desired, nil
+	}
+	v := r.viewOf(st)
+	for _, x := range v.rings {
+		if x.policy.Agents && x.lacks != "" {
+			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
+		}
+	}
+	key := composedKey{desired, query.Grants}
+	v.mu.Lock()
+	out := v.composed[key]
+	v.mu.Unlock()
+	if out == nil {
+		out = v.announce(desired)
+		v.mu.Lock()
+		v.composed[key] = out
+		v.mu.Unlock()
+	}
 	return out, nil
 }
 

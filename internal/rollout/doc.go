@@ -19,5 +19,7 @@
 //  5. A ring without a record takes nothing (G9).
 //  6. A member that no ring selects belongs to the last ring, and one that several select to the
 //     last of these. Lint reports both.
-//  7. Advance is deterministic, and the same facts at the same time change nothing more.
+//  7. An agent follows its hub (Follow): its log holds the revision of each of its groups, and what
+//     nobody announces stays.
+//  8. Advance is deterministic, and the same facts at the same time change nothing more.
 package rollout

@@ -51,7 +51,7 @@ type parser struct {
 }
 
 func (x parser) parse() {
-	x.m.Known("apiVersion", "kind", "scope", "paused", "rings", "approvals", "pins")
+	x.m.Known("apiVersion", "kind", "scope", "paused", "agents", "rings", "approvals", "pins")
 	x.m.Const("apiVersion", APIVersion)
 	if x.m.Const("kind", Kind); !x.m.Has("kind") {
 		x.missing(x.m, "kind", strconv.Quote(Kind))
@@ -60,7 +60,7 @@ func (x parser) parse() {
 		x.r.AddAt(problem.InvalidRollout, x.p.Pos, fmt.Sprintf("rollout %q", x.p.Name), "is no name of a rollout", "a file named by a DNS-1123 label, such as prod.yaml")
 	}
 	x.scope()
-	x.p.Paused = x.m.Bool("paused", false)
+	x.p.Paused, x.p.Agents = x.m.Bool("paused", false), x.m.Bool("agents", false)
 	rings := x.list(x.m, "rings", maxRings)
 	if len(rings) == 0 {
 		x.missing(x.m, "rings", "at least one ring")

@@ -38,6 +38,8 @@ type Log struct {
 	// Recent are the last trains, the newest last: approvals name them.
 	Recent []Train           `json:"recent,omitempty"`
 	Rings  map[string]Record `json:"rings"`
+	// Draining has the revision that a draining member was answered from when it began to drain.
+	Draining map[string]string `json:"draining,omitempty"`
 }
 
 // Limits of what a Log remembers.
@@ -67,7 +69,7 @@ func (l Log) clone() Log {
 
 // Equal reports whether two logs say the same, but for when they were looked at.
 func (l Log) Equal(other Log) bool {
-	return l.Newest == other.Newest && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
+	return l.Newest == other.Newest && maps.Equal(l.Draining, other.Draining) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
 		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && slices.Equal(a.Passed, b.Passed) &&
 			a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure
 	})
@@ -103,7 +105,27 @@ func (l Log) Revisions() map[string]bool {
 			out[t.Revision] = true
 		}
 	}
+	for _, revision := range l.Draining {
+		out[revision] = true
+	}
 	return out
+}
+
+// Drain notes which members drain, each with its ring: they keep what their ring has now, whatever
+// it takes later.
+func (l Log) Drain(ringOf map[string]string) Log {
+	now := map[string]string{}
+	for member, ring := range ringOf {
+		if revision := l.Draining[member]; revision != "" {
+			now[member] = revision
+		} else if train := l.Rings[ring].Train; train.Number > 0 {
+			now[member] = train.Revision
+		}
+	}
+	if l.Draining = nil; len(now) > 0 {
+		l.Draining = now
+	}
+	return l
 }
 
 // find is the newest known train of a revision, as approvals and pins name it.

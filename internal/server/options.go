@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/state"
 )
@@ -54,6 +55,9 @@ const maxStreams = 32
 type Options struct {
 	// Source is where the repository comes from; the server closes it.
 	Source source.Source
+	// Revision reads a commit of the source that a poll has skipped, for an agent in a rollout;
+	// default nobody can.
+	Revision func(ctx context.Context, commit string) (*snapshot.Snapshot, error)
 	// Mounts opens the repositories that the layout mounts; default none can be read.
 	Mounts func(fleet.Mount) (source.Source, error)
 	// Facts provides the facts of clusters; default none: every member counts as registered.
@@ -152,6 +156,9 @@ type Grants interface {
 	// Release returns grants whose groups have no parameter sets and no workloads any more. It does
 	// not wait.
 	Release(grants []facts.OwnershipGrant)
+	// Report says of groups how healthy they are in rollouts (facts.RingsHealthAnnotation). It does
+	// not wait.
+	Report(health map[string]string)
 }
 
 // Defaults are Options with the defaults of everything that has one.

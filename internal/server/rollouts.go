@@ -29,6 +29,14 @@ func (s *Server) compose(st *fleetstate.State, q query.Query, newest *response.R
 	return s.order.Compose(st, q, desired)
 }
 
+// reporter takes what is said of the groups of an agent, nil where nobody has grants.
+func reporter(to Grants) func(map[string]string) {
+	if to == nil {
+		return nil
+	}
+	return to.Report
+}
+
 // Rollouts are what all rings have and wait for.
 func (s *Server) Rollouts() rings.Report { return s.rings.Report() }
 

@@ -86,6 +86,7 @@ func New(o Options) (*Server, error) {
 	s.responses = new(response.Cache)
 	s.rings = rings.New(rings.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger, Check: o.RolloutCheck, CheckInterval: o.RolloutCheckInterval,
+		Fetch: o.Revision, Report: reporter(o.Grants),
 		State: func() *fleetstate.State { return s.refresher.State() }, Reconsider: func() { s.refresher.Reconsider() },
 	})
 	s.order = order.New(order.Options{Desired: s.desired, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger})

@@ -1,0 +1,253 @@
+package rings
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rollout"
+)
+
+// The service of an agent moves no ring. It follows its hub (rule 6): the grant of each group says
+// which revision the agent has in a policy, and the service says how healthy the group is at it.
+
+// agentOf is the member that a service of a state follows a hub for, "" for the hub's own service.
+func agentOf(st *fleetstate.State) string { return st.Facts().GrantsOf() }
+
+// takesPart reports whether a policy is about what a service of a state answers.
+func takesPart(st *fleetstate.State, p *rollout.Policy) bool { return agentOf(st) == "" || p.Agents }
+
+// followsRings reports whether a member's own engine follows the rings of a policy for a group.
+func followsRings(p *rollout.Policy, m *fleet.Member, group string) bool {
+	return p.Agents && m.Remote && m.Engine != fleet.EngineFlux && m.Owner(group) == m.Name && p.Scope.CoversPart(group) && p.Covers(m.InRollout())
+}
+
+// announced are the revisions that the hub has announced for a policy, by group.
+func announced(st *fleetstate.State, policy string) map[string]string {
+	out := map[string]string{}
+	grants, _ := st.Facts().Grants(agentOf(st))
+	for _, g := range grants {
+		if revision := rollout.ParseAnnouncement(g.Rings)[policy]; revision != "" && g.Held && !g.IsDeleted {
+			out[g.Group] = revision
+		}
+	}
+	return out
+}
+
+// follow has an agent's groups take what the hub has announced, and reports whether one has.
+func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollout.Policy) bool {
+	says := announced(st, policy.Name)
+	for _, revision := range says {
+		r.fetch(ctx, st, revision)
+	}
+	r.mu.Lock()
+	p := r.policies[policy.Name]
+	if p == nil || !p.isRead {
+		r.mu.Unlock()
+		return false
+	}
+	before := p.log
+	if p.isLost {
+		before = rollout.Log{}
+	}
+	next := rollout.Follow(before, says, func(revision string) bool { return r.revisions[revision] != nil }, r.o.Now())
+	r.mu.Unlock()
+	if next.Equal(before) {
+		return false
+	}
+	if p.record != nil {
+		if err := r.write(ctx, p, next); err != nil {
+			r.noteFailedWrite(p, policy.Name, err)
+			return false
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.log, p.isLost, p.problem = next, false, ""
+	r.o.Logger.Info("groups take the revisions of their ring on the hub", "rollout", policy.Name, "revisions", fmt.Sprint(says))
+	return true
+}
+
+// fetchInterval is how long a revision that could not be read is not asked for again.
+const fetchInterval = 30 * time.Second
+
+// fetch reads the files of a revision that the hub has announced, and the agent has never seen as
+// its newest: a poll may skip a commit.
+func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
+	r.mu.Lock()
+	known := r.revisions[name] != nil || r.o.Now().Sub(r.tried[name]) < fetchInterval
+	if !known {
+		r.tried[name] = r.o.Now()
+	}
+	r.mu.Unlock()
+	if known || r.o.Fetch == nil {
+		return
+	}
+	files, err := r.o.Fetch(ctx, name)
+	if err == nil && files.Revision != name {
+		err = fmt.Errorf("the source has revision %s for it", files.Revision)
+	}
+	var now *fleetstate.State
+	if err == nil {
+		now, err = fleetstate.Build(st, files, st.Facts())
+	}
+	if err != nil {
+		r.o.Logger.Warn("a revision that the hub has announced cannot be read; the groups keep what they have", "revision", name, "error", err)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.tried, name)
+	r.revisions[name] = &revision{state: now, responses: new(response.Cache)}
+	r.recent = slices.Insert(r.recent, 0, name)
+}
+
+// followed are the places of an agent's groups in a policy. A group of which nobody knows what it
+// has is lost.
+func (r *Rings) followed(v *view, known *policyState) map[string]int {
+	out := map[string]int{}
+	for _, group := range v.st.Groups() {
+		out[group] = lost
+		if revision := known.log.Followed(group); revision != "" {
+			out[group] = r.place(v, revision)
+		}
+	}
+	return out
+}
+
+// reports are what the service of an agent says of its groups: a health status of Argo CD, and the
+// announcement that it is about (facts.RingsHealthAnnotation). It says nothing of a group that has
+// not taken what is announced.
+func (r *Rings) reports(v *view) map[string]string {
+	agent := agentOf(v.st)
+	grants, _ := v.st.Facts().Grants(agent)
+	says := map[string]string{}
+	for _, g := range grants {
+		if r.hasTaken(v, g) {
+			says[g.Group] = g.Rings
+		}
+	}
+	known := r.o.Queries()
+	if len(says) == 0 || !v.st.Facts().KnowsHealth() || len(known) == 0 {
+		return nil
+	}
+	health := map[string]*rollout.MemberHealth{}
+	for group := range says {
+		health[group] = &rollout.MemberHealth{Status: rollout.Healthy}
+	}
+	for _, queries := range known {
+		for _, q := range queries {
+			if q.Hub != r.o.Hub || q.View != query.Components || v.st.OwnerName(q.Hub, q.Owner) != agent || health[q.Group] == nil {
+				continue
+			}
+			desired, err := r.composed(v, q)
+			if isUnknown(err) {
+				continue
+			}
+			if err != nil {
+				health[q.Group].Take(rollout.Unknown, err.Error())
+				continue
+			}
+			desired.ParameterSets(func(s response.ParameterSet) {
+				if item := s.Item(); v.covers(item.Group, item.Component) {
+					health[q.Group].Take(v.judge(item, s.Digest()))
+				}
+			})
+		}
+	}
+	out := map[string]string{}
+	for group, text := range says {
+		status := "Progressing"
+		switch health[group].Status {
+		case rollout.Healthy:
+			status = "Healthy"
+		case rollout.Degraded:
+			status = "Degraded"
+		case rollout.Progressing, rollout.Unknown:
+		}
+		out[group] = status + " " + text
+	}
+	return out
+}
+
+// hasTaken reports whether a group is answered from all revisions that its grant announces.
+func (r *Rings) hasTaken(v *view, g facts.OwnershipGrant) bool {
+	says := rollout.ParseAnnouncement(g.Rings)
+	for policy, revision := range says {
+		n := slices.IndexFunc(v.rings, func(x ringView) bool { return x.policy.Name == policy })
+		if n < 0 || v.rings[n].lacks != "" {
+			return false
+		}
+		place, known := v.rings[n].groups[g.Group]
+		if !known || place == lost || v.revision(place) != revision {
+			return false
+		}
+	}
+	return len(says) > 0
+}
+
+// covers reports whether any policy that takes part is about a component.
+func (v *view) covers(group, component string) bool {
+	return slices.ContainsFunc(v.rings, func(x ringView) bool { return x.policy.Scope.Covers(group, component) })
+}
+
+// announce gives the grants of agents the revisions of their rings (view grants).
+func (v *view) announce(desired *response.Response) *response.Response {
+	return desired.Compose(func(s response.ParameterSet) (response.ParameterSet, bool) {
+		item, says := s.Item(), rollout.Announcement{}
+		m := v.st.Fleet.Member(v.hub, item.Cluster)
+		for n, x := range v.rings {
+			if m != nil && followsRings(x.policy, m, item.Group) {
+				says[x.policy.Name] = v.revision(x.places[v.ringOf(n, m.Name)])
+			}
+		}
+		if len(says) == 0 {
+			return s, true
+		}
+		out, err := s.WithRings(says.String())
+		return out, err == nil
+	})
+}
+
+// noteGrant takes in what an agent says of a group, by the Application that delivers the grant.
+func (v *view) noteGrant(members []map[string]*rollout.MemberHealth, seen map[memberGroup]bool, s response.ParameterSet) {
+	item := s.Item()
+	m := v.st.Fleet.Member(v.hub, item.Cluster)
+	if m == nil {
+		return
+	}
+	seen[memberGroup{item.Cluster, item.Group}] = true
+	for n, x := range v.rings {
+		if followsRings(x.policy, m, item.Group) {
+			v.take(members[n], item, s.Digest())
+		}
+	}
+}
+
+// memberGroup is a group of a member.
+type memberGroup struct{ cluster, group string }
+
+// noteSilent takes in the agents whose grants nobody has: nothing is known of their groups.
+func (v *view) noteSilent(members []map[string]*rollout.MemberHealth, seen map[memberGroup]bool) {
+	for n, x := range v.rings {
+		if !x.policy.Agents {
+			continue
+		}
+		for _, m := range v.st.Fleet.Members(v.hub) {
+			if !m.Remote {
+				continue
+			}
+			for _, group := range v.st.Groups() {
+				if followsRings(x.policy, m, group) && !seen[memberGroup{m.Name, group}] {
+					memberIn(members[n], m.Name).Take(rollout.Unknown, "the ownership grant of group "+group+" is not answered yet")
+				}
+			}
+		}
+	}
+}

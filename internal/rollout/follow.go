@@ -1,0 +1,39 @@
+package rollout
+
+import "time"
+
+// ofAllGroups is the key of what an agent's groups have that the hub has said nothing of.
+const ofAllGroups = ""
+
+// BeginFollowing is the log of an agent whose groups are all answered from one revision. Its
+// records are those of groups: the hub decides what its rings have, and the agent follows (rule 7).
+func BeginFollowing(revision string, now time.Time) Log {
+	train := Train{Number: 1, Revision: revision}
+	return Log{Newest: train, Rings: map[string]Record{ofAllGroups: {Train: train, Since: now}}}
+}
+
+// Follow has an agent's groups take the revisions that the hub has announced, if their files are
+// there. A group of which the hub says nothing keeps what it has.
+func Follow(log Log, announced map[string]string, isThere func(revision string) bool, now time.Time) Log {
+	log = log.clone()
+	for group, revision := range announced {
+		if log.Followed(group) == revision || !isThere(revision) {
+			continue
+		}
+		train := Train{Number: log.Newest.Number + 1, Revision: revision}
+		if log.Newest.Revision == revision {
+			train = log.Newest
+		}
+		log.Newest = train
+		log.Rings[group] = Record{Train: train, Since: now}
+	}
+	return log
+}
+
+// Followed is the revision that an agent's group has, empty if nobody knows it.
+func (l Log) Followed(group string) string {
+	if r, ok := l.Rings[group]; ok {
+		return r.Train.Revision
+	}
+	return l.Rings[ofAllGroups].Train.Revision
+}

@@ -1,0 +1,298 @@
+package server_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/state"
+)
+
+// agentsInRings has member a in the first ring, agent b in the second, and the hub itself in the
+// last.
+const agentsInRings = `apiVersion: argosy.dev/v1alpha1
+kind: Rollout
+agents: true
+rings:
+  - {name: first, selector: {matchLabels: {cluster: a}}}
+  - {name: agents, selector: {matchLabels: {cluster: b}}}
+  - {name: last, selector: {matchLabels: {cluster: hub-1}}}
+`
+
+const dnsOfB = `{"view":"components","group":"addons","component":"dns","release":"default","owner":"b"}`
+
+// withAgent is the fleet with agent b, whose addons are its own.
+func withAgent(more map[string]string) map[string]string {
+	return repository(with(map[string]string{
+		policyFile:                         agentsInRings,
+		"fleet/fleet-members/hub-1/b.yaml": memberB + "use_remote_argo: true\n" + remoteAddons,
+	}, more))
+}
+
+// reports are the grants of agent b, and what its service says of their health.
+type reports struct {
+	cession
+	said map[string]string
+	lock sync.Mutex
+}
+
+func (*reports) Member() string { return "b" }
+func (r *reports) Report(health map[string]string) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.said = health
+}
+
+func (r *reports) of(group string) string {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.said[group]
+}
+
+// federation is a hub and its agent b, with an Argo CD on both sides. The hub's has the health
+// check of grants.
+type federation struct {
+	hub, agent *orderly
+	says       *reports
+	grant      facts.OwnershipGrant // as it is on the agent
+}
+
+func newFederation(t *testing.T, change ...func(*server.Options)) *federation {
+	t.Helper()
+	f := &federation{grant: facts.OwnershipGrant{Group: "addons", UID: "7", Held: true}}
+	f.hub = newOrderly(t, func(o *server.Options) {
+		o.ApplicationSets = &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{
+			{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}, {Name: "grants", Requests: []json.RawMessage{[]byte(allGrants)}},
+		}}
+	})
+	f.startAgent(t, change...)
+	return f
+}
+
+func (f *federation) startAgent(t *testing.T, change ...func(*server.Options)) {
+	t.Helper()
+	f.says = &reports{}
+	apps := map[string]facts.Application{}
+	if f.agent != nil { // a restart
+		apps = f.agent.apps
+	}
+	f.agent = newOrderly(t, append([]func(*server.Options){func(o *server.Options) {
+		o.Grants = f.says
+		o.ApplicationSets = &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{{Name: ofDNS, Requests: []json.RawMessage{[]byte(dnsOfB)}}}}
+		o.Facts.(*changingFacts).set = f.onAgent(apps)
+	}}, change...)...)
+	f.agent.apps = apps
+}
+
+// onAgent are the facts of the agent's service.
+func (f *federation) onAgent(apps map[string]facts.Application) facts.Set {
+	return facts.NewSet(false).WithApplications(slices.Collect(maps.Values(apps))...).WithHealth().WithGrants("b", f.grant)
+}
+
+// say pushes a commit that both services read.
+func (f *federation) say(files map[string]string) string {
+	f.hub.Helper()
+	revision := f.hub.say(files).Revision
+	f.agent.say(files)
+	return revision
+}
+
+// deliver has the hub's Argo CD apply the grants, and show the health that the agent reports.
+func (f *federation) deliver() {
+	f.hub.Helper()
+	r := f.hub.askAs("grants", allGrants)
+	if r.code != http.StatusOK {
+		f.hub.Fatal(r.code, r.body)
+	}
+	for _, s := range querytest.Sets(f.hub, []byte(r.body)) {
+		if old := f.hub.apps["grant-addons-b"]; old.Digest != s.Text("digest") {
+			f.hub.apps["grant-addons-b"] = facts.Application{
+				Name: "grant-addons-b", Cluster: "b", Group: "addons", Grant: true, Cascade: true, Controller: "grants", Digest: s.Text("digest"),
+			}
+		}
+		f.grant.Rings = s.Text("rings")
+	}
+	f.tellAgent()
+	f.show()
+}
+
+// show has the hub's Argo CD show what the agent says now.
+func (f *federation) show() {
+	f.hub.Helper()
+	f.agent.LookAtRings(f.agent.Context())
+	a := f.hub.apps["grant-addons-b"]
+	said := f.says.of("addons")
+	a.Healthy, a.Degraded = said == "Healthy "+f.grant.Rings, said == "Degraded "+f.grant.Rings
+	f.hub.apps["grant-addons-b"] = a
+	f.hub.report()
+}
+
+func (f *federation) tellAgent() {
+	f.agent.Helper()
+	set := f.onAgent(f.agent.apps)
+	f.agent.facts.tell(set)
+	f.agent.settled(set)
+	f.agent.LookAtRings(f.agent.Context())
+}
+
+// sync has the agent's Argo CD apply what it is answered, and become healthy or not.
+func (f *federation) sync(change func(*facts.Application)) {
+	f.agent.Helper()
+	sets := querytest.Sets(f.agent, []byte(f.agent.askAs(ofDNS, dnsOfB).body))
+	if len(sets) != 1 {
+		f.agent.Fatalf("%d sets", len(sets))
+	}
+	a := facts.Application{Name: "dns-b", Cluster: "b", Group: "addons", Component: "dns", Release: "default", Controller: ofDNS, Digest: sets[0].Text("digest")}
+	change(&a)
+	f.agent.apps["dns-b"] = a
+	f.tellAgent()
+}
+
+func healthy(a *facts.Application) { a.Healthy = true }
+
+// revision is what the agent is answered from.
+func (f *federation) revision() string {
+	f.agent.Helper()
+	r := f.agent.askAs(ofDNS, dnsOfB)
+	if r.code != http.StatusOK {
+		return r.message()
+	}
+	return querytest.Sets(f.agent, []byte(r.body))[0].Text("revision")
+}
+
+// steadyFederation is a federation that runs its first commit in all rings.
+func steadyFederation(t *testing.T, change ...func(*server.Options)) (*federation, string) {
+	t.Helper()
+	f := newFederation(t, change...)
+	first := f.say(withAgent(nil))
+	f.hub.answers()
+	f.hub.healthy("dns-a", "dns-hub-1")
+	f.deliver()
+	f.agent.until("answers", func(refresh.Status) bool { return f.revision() == first })
+	f.sync(healthy)
+	f.show()
+	return f, first
+}
+
+// TestAgentFollowsItsRing: one policy orders a member of the hub, an agent and the hub itself. The
+// agent's service has read the commit, and keeps its bytes until the hub's grant names the
+// revision; and the ring after the agent's waits until the agent says that it is healthy at it.
+// (G7, G8)
+func TestAgentFollowsItsRing(t *testing.T) {
+	f, first := steadyFederation(t)
+	before := f.agent.askAs(ofDNS, dnsOfB).body
+	second := f.say(withAgent(map[string]string{valuesOfAll: "replicas: 7\n"}))
+	f.hub.ring("first", second)
+	f.deliver()
+	if now := f.agent.askAs(ofDNS, dnsOfB).body; now != before {
+		t.Errorf("the agent is ahead of its ring:\n%s\n%s", before, now)
+	}
+	f.hub.ring("agents", first)
+	f.hub.healthy("dns-a")
+	f.hub.ring("agents", second)
+	f.hub.ring("last", first)
+	f.show() // the grant is healthy, from before
+	f.hub.ring("last", first)
+	f.deliver()
+	f.agent.until("follows", func(refresh.Status) bool { return f.revision() == second })
+	f.show() // it follows, and runs what it had
+	if text := f.hub.ring("agents", second).Text; !strings.Contains(text, "waits for health on cluster b") {
+		t.Error(text)
+	}
+	f.sync(func(*facts.Application) {})
+	f.show()
+	f.hub.ring("last", first)
+	f.sync(healthy)
+	f.show()
+	f.hub.ring("last", second)
+}
+
+// TestFailedAgentGoesBack: an agent that reports that it is degraded fails its ring, and is
+// announced its last good revision, which its service has kept.
+func TestFailedAgentGoesBack(t *testing.T) {
+	back := strings.Replace(agentsInRings, "cluster: b}}", "cluster: b}}, onFailure: back", 1)
+	f, _ := steadyFederation(t)
+	first := f.say(withAgent(map[string]string{policyFile: back}))
+	f.hub.ring("agents", first)
+	f.deliver()
+	f.agent.until("follows", func(refresh.Status) bool { return f.revision() == first })
+	f.sync(healthy)
+	f.show()
+	f.hub.ring("last", first)
+	second := f.say(withAgent(map[string]string{policyFile: back, valuesOfAll: "replicas: 7\n"}))
+	f.hub.ring("first", second)
+	f.hub.healthy("dns-a")
+	f.hub.ring("agents", second)
+	f.deliver()
+	f.agent.until("follows", func(refresh.Status) bool { return f.revision() == second })
+	f.sync(func(a *facts.Application) { a.Degraded = true })
+	f.show()
+	if r := f.hub.ring("agents", first); !strings.Contains(r.Rejection, "grant-addons-b is degraded") {
+		t.Error(r.Rejection)
+	}
+	f.deliver()
+	f.agent.until("goes back", func(refresh.Status) bool { return f.revision() == first })
+	f.hub.ring("last", first)
+}
+
+// TestAgentThatHearsNothingHolds: an agent that its hub does not reach keeps what it has, over
+// commits and over a restart; it blocks nobody within maxUnavailable, and catches up. (G7, G9)
+func TestAgentThatHearsNothingHolds(t *testing.T) {
+	folder, err := state.NewFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := func(o *server.Options) { o.Store = state.New(folder) }
+	tolerant := strings.Replace(agentsInRings, "cluster: b}}", "cluster: b}}, maxUnavailable: 1", 1)
+	f, _ := steadyFederation(t, stored)
+	first := f.say(withAgent(map[string]string{policyFile: tolerant}))
+	f.hub.ring("last", first)
+	f.deliver()
+	f.agent.until("follows", func(refresh.Status) bool { return f.revision() == first })
+	before := f.agent.askAs(ofDNS, dnsOfB).body
+	changed := withAgent(map[string]string{policyFile: tolerant, valuesOfAll: "replicas: 7\n"})
+	second := f.say(changed)
+	f.hub.ring("first", second)
+	f.hub.healthy("dns-a")
+	f.hub.ring("last", second) // over the agent, which is away
+	if now := f.agent.askAs(ofDNS, dnsOfB).body; now != before {
+		t.Errorf("the agent has heard nothing, and answers\n%s\n%s", before, now)
+	}
+	if err := f.agent.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.startAgent(t, stored)
+	f.agent.say(changed)
+	f.agent.until("answers", func(refresh.Status) bool { return f.agent.askAs(ofDNS, dnsOfB).code == http.StatusOK })
+	if now := f.agent.askAs(ofDNS, dnsOfB).body; now != before {
+		t.Errorf("after a restart the agent answers\n%s\n%s", before, now)
+	}
+	f.deliver()
+	f.agent.until("catches up", func(refresh.Status) bool { return f.revision() == second })
+}
+
+// TestAgentsFollowNobodyWithoutTheSwitch: where the policy does not say that agents take part, they
+// follow the newest commit, and the hub announces nothing.
+func TestAgentsFollowNobodyWithoutTheSwitch(t *testing.T) {
+	f := newFederation(t)
+	without := map[string]string{policyFile: strings.Replace(agentsInRings, "agents: true\n", "", 1)}
+	f.say(withAgent(without))
+	f.hub.answers()
+	f.hub.healthy("dns-a", "dns-hub-1")
+	f.deliver()
+	if f.grant.Rings != "" {
+		t.Error("the hub announces", f.grant.Rings)
+	}
+	without[valuesOfAll] = "replicas: 7\n"
+	second := f.say(withAgent(without))
+	f.agent.until("follows", func(refresh.Status) bool { return f.revision() == second })
+}
