@@ -184,7 +184,7 @@ func TestGitLabelsBeatTerraforms(t *testing.T) {
 	if diff := cmp.Diff(want, got.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	want = map[string]string{"owner": "team-retail", "cluster_name": "retail-dev-eu-1", "only_terraform": "kept"}
+	want = map[string]string{"owner": "team-retail", "cluster_name": "retail-dev-eu-1", "only_terraform": "kept", "argosy.dev/server": "https://retail.example.com"}
 	if diff := cmp.Diff(want, got.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
@@ -214,8 +214,8 @@ func TestInvalidTerraformLabelsAreLeftOut(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"argosy.dev/ignored-labels": "bad key,long,nothing,object,path",
-		"cluster_name":              "retail-dev-eu-1", "owner": "team-retail", "account": "123456789012",
+		"argosy.dev/ignored-labels": "bad key,long,nothing,object,path", "argosy.dev/server": "https://retail.example.com",
+		"cluster_name": "retail-dev-eu-1", "owner": "team-retail", "account": "123456789012",
 		"subnets": `["a","b"]`, "url": "https://x/<y>&z", "braces": "{{ .Values }}", "lines": "a\nb",
 	}
 	if diff := cmp.Diff(want, got.Annotations); diff != "" {
