@@ -45,15 +45,16 @@ func apiServer(ts *testscript.TestScript, neg bool, args []string) {
 			}
 			items = all.Items
 		}
-		if strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList") {
+		switch {
+		case strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList"):
 			list["kind"], list["apiVersion"] = "PartialObjectMetadataList", "meta.k8s.io/v1"
 			for i, o := range items {
-				items[i] = map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o.(map[string]any)["metadata"]} //nolint:errcheck,forcetypeassert // an object
+				items[i] = map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o.(map[string]any)["metadata"]} //nolint:forcetypeassert // an object
 			}
-		} else if resource == "secrets" {
+		case resource == "secrets":
 			w.WriteHeader(http.StatusNotAcceptable)
 			return
-		} else {
+		default:
 			list["kind"], list["apiVersion"] = "List", "v1"
 		}
 		list["items"] = append([]any{}, items...)

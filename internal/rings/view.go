@@ -103,7 +103,6 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 			}
 			place := r.place(v, record.Train.Revision)
 			if place == lost {
-				place = 0
 				ring.lacks = fmt.Sprintf("nobody has the files of revision %s any more, which ring %q of rollout %q has", record.Train.Revision, x.Name, p.Name)
 				continue
 			}

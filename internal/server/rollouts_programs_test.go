@@ -38,6 +38,7 @@ var memberFiles = map[string]struct{ file, text string }{"a": {fileA, memberA}, 
 var notes = regexp.MustCompile(`"(quarantine|revision|digest)":"[^"]*",?`)
 
 func newProgram(t *testing.T, seed uint64) *program {
+	t.Helper()
 	p := &program{
 		orderly: newOrderly(t), random: rand.New(rand.NewPCG(seed, 12)), drained: map[string]string{},
 		files: inRings(map[string]string{fileC: memberC, "fleet/layout.yaml": "guard: {maxRemovals: 0}\n"}),

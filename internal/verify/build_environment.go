@@ -51,8 +51,12 @@ func (e *buildEnvironment) named(tree manifest.Tree) {
 	name := e.known["ARGOCD_APP_NAME"]
 	replace := strings.NewReplacer("$$", "$$", "${ARGOCD_APP_NAME}", name, "$ARGOCD_APP_NAMESPACE", "$ARGOCD_APP_NAMESPACE", "$ARGOCD_APP_NAME", name)
 	for _, p := range [][]string{
-		{"helm", "fileParameters"}, {"kustomize", "images"}, {"kustomize", "commonLabels"}, {"kustomize", "commonAnnotations"},
-		{"directory", "jsonnet"}, {"plugin", "env"},
+		{"helm", "fileParameters"},
+		{"kustomize", "images"},
+		{"kustomize", "commonLabels"},
+		{"kustomize", "commonAnnotations"},
+		{"directory", "jsonnet"},
+		{"plugin", "env"},
 	} {
 		options := manifest.At(tree, p[0])
 		v := manifest.At(options, p[1])

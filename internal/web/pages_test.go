@@ -278,7 +278,7 @@ func elements(t testing.TB, s string) string {
 		Status: func(string) (overview.Status, bool) {
 			return overview.Status{Version: "x" + s, Sync: "x" + s, Health: "x" + s, Since: now}, true
 		},
-		Unreachable: func(name string) (time.Time, string) { return now, "x" + s },
+		Unreachable: func(string) (time.Time, string) { return now, "x" + s },
 	}
 	st := &fleet{}
 	serve := func(revision, value string) {
