@@ -123,7 +123,7 @@ func FromImage(checkout string) string {
 	if err != nil || os.Getuid() != 0 { // image-run.sh makes mounts
 		return program
 	}
-	if built, err := os.ReadFile(program); err != nil || !bytes.Equal(built, inImage) { //nolint:gosec // of the checkout
+	if built, err := os.ReadFile(program); err != nil || !bytes.Equal(built, inImage) {
 		return program
 	}
 	return starter
