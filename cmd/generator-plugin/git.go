@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/gitsocket"
 )
@@ -76,4 +77,17 @@ func (f *gitFlags) serve(ctx context.Context, stderr io.Writer) (err error) {
 	fmt.Fprintf(stderr, "generator-plugin git: serving %s at %s\n", repository, f.socket)
 	_, ref, _ := f.repository.Name() // New has accepted it
 	return (&gitsocket.Server{Source: repository, Ref: ref, Log: f.log.logger(stderr)}).Serve(ctx, l)
+}
+
+// readRevision reads a commit of the repository by a mirror for that alone: an agent's hub may have
+// announced one that no poll has seen.
+func (f *flags) readRevision(ctx context.Context, commit string) (*snapshot.Snapshot, error) {
+	o := f.repository
+	o.Ref, o.StateDir = commit, ""
+	repository, err := git.New(o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := repository.Snapshot(ctx)
+	return s, errors.Join(err, repository.Close())
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/sourcetest"
 )
 
@@ -154,6 +155,28 @@ func TestServesWhatATokenAnSSHKeyOrAGitHubAppReads(t *testing.T) {
 				t.Errorf("%d %.300s; want %s", code, body, commit)
 			}
 		})
+	}
+}
+
+// TestReadsACommitThatNoPollHasSeen: a commit that its hub has announced to an agent is read by its
+// id, with the credentials of the repository, and nothing else is. (G7)
+func TestReadsACommitThatNoPollHasSeen(t *testing.T) {
+	t.Parallel()
+	repo := sourcetest.NewRepo(t)
+	skipped := repo.Commit(fleettest.TwoHubs())
+	repo.Commit(map[string]string{"fleet/fleet-members/hub-1/c.yaml": "clusterName: c\ntenant: retail\nenvironment: dev\n"})
+	forge := repo.Server("fleet", "password-of-git", nil)
+	credentials := t.TempDir()
+	sourcetest.Write(t, credentials, map[string]string{"username": "fleet", "password": "password-of-git"})
+	f := &flags{repository: git.Options{Location: forge.URL + "/.git", Ref: "main", Credentials: credentials}}
+	s, err := f.readRevision(t.Context(), skipped)
+	if err != nil || s.Revision != skipped {
+		t.Fatalf("%v; want %s", err, skipped)
+	}
+	for _, name := range []string{"--upload-pack=touch x", "0000000000000000000000000000000000000001"} {
+		if _, err := f.readRevision(t.Context(), name); err == nil {
+			t.Errorf("%q was read", name)
+		}
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/gitsocket"
@@ -52,19 +51,6 @@ func (f *flags) openMount(m fleet.Mount) (source.Source, error) {
 		return nil, err
 	}
 	return git.New(o)
-}
-
-// readRevision reads a commit of the repository by a mirror for that alone: an agent's hub may have
-// announced one that no poll has seen.
-func (f *flags) readRevision(ctx context.Context, commit string) (*snapshot.Snapshot, error) {
-	o := f.repository
-	o.Ref, o.StateDir = commit, ""
-	repository, err := git.New(o)
-	if err != nil {
-		return nil, err
-	}
-	s, err := repository.Snapshot(ctx)
-	return s, errors.Join(err, repository.Close())
 }
 
 // mountState is the folder of a mount's mirror, empty without a state folder.

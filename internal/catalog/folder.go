@@ -15,7 +15,7 @@ func Folders(catalogs []hierarchy.Layer) (map[string]string, []problem.Problem) 
 	out := map[string]string{}
 	var problems []problem.Problem
 	for _, l := range catalogs {
-		for _, f := range fieldsOf(Entries(l.Root)) {
+		for _, f := range Entries(l.Root).MapFields() {
 			n := f.Value.Get(KeyFolder)
 			switch {
 			case n.IsNull():

@@ -55,7 +55,7 @@ func (m *Mapping) readCompanions(r *yamldoc.Reader, all *yamldoc.MapReader) {
 // under Argosy's own key stay.
 func (e entryMapper) companions() (out yamldoc.Field, ok bool) {
 	own, _ := field(e.entry, []string{KeyCompanions})
-	fields := slices.Clone(fieldsOf(own.Value))
+	fields := slices.Clone(own.Value.MapFields())
 	for _, name := range slices.Sorted(maps.Keys(e.Mapping.companions)) {
 		of := e.Mapping.companions[name]
 		f, found := field(e.entry, of.from)

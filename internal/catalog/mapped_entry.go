@@ -125,7 +125,7 @@ func (e entryMapper) known(key string) *yamldoc.Node {
 // chart are the coordinates that the entry gives. A folder in Git has no name, and if nothing names
 // its repository, it is in that of the mapping.
 func (e entryMapper) chart() (out []yamldoc.Field) {
-	for _, f := range fieldsOf(e.entry.Get(KeyChart)) { // what is no coordinate is for the entry's reader to refuse
+	for _, f := range e.entry.Get(KeyChart).MapFields() { // what is no coordinate is for the entry's reader to refuse
 		if !slices.Contains(ChartKeys, f.Key) {
 			out = append(out, f)
 		}
@@ -182,17 +182,10 @@ func (e entryMapper) name() (yamldoc.Field, bool) {
 
 func isGiven(n *yamldoc.Node) bool { return !n.IsNull() && n.Text != "" }
 
-func fieldsOf(n *yamldoc.Node) []yamldoc.Field {
-	if !n.IsMap() {
-		return nil
-	}
-	return n.Fields
-}
-
 // field is the field at a path of an entry.
 func field(n *yamldoc.Node, path []string) (yamldoc.Field, bool) {
 	for i, key := range path {
-		at := slices.IndexFunc(fieldsOf(n), func(f yamldoc.Field) bool { return f.Key == key })
+		at := slices.IndexFunc(n.MapFields(), func(f yamldoc.Field) bool { return f.Key == key })
 		if at < 0 {
 			break
 		}

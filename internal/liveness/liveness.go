@@ -58,10 +58,10 @@ type Prober struct {
 // member is what is known of one.
 type member struct {
 	address string
-	// seen is the last response, and asked the first probe; next is when a probe is due.
-	seen, asked, next time.Time
-	busy, silent      bool
-	problem           string
+	// seen is the last response; next is when a probe is due.
+	seen, next   time.Time
+	busy, silent bool
+	problem      string
 }
 
 // New makes a Prober.
@@ -118,7 +118,7 @@ func (p *Prober) due() map[string]string {
 	for name, address := range all {
 		m := p.members[name]
 		if m == nil || m.address != address {
-			m = &member{address: address, asked: now, next: now, silent: true}
+			m = &member{address: address, next: now, silent: true}
 			p.members[name] = m
 		}
 		if !m.busy && !now.Before(m.next) {
@@ -188,7 +188,7 @@ func (p *Prober) probe(ctx context.Context, address string) (err error) {
 
 func (p *Prober) ask(ctx context.Context, address string) error {
 	if !strings.HasPrefix(address, "https://") {
-		return errors.New("its address is none of HTTPS")
+		return errors.New("its address does not begin with https://")
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/livez", nil)
 	if err != nil {

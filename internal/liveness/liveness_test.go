@@ -60,7 +60,7 @@ func TestSilentMemberIsReportedInTime(t *testing.T) {
 			t.Error("a member is taken for alive that nobody has probed")
 		}
 		time.Sleep(10 * time.Second)
-		for name, want := range map[string]string{"a": "", "b": "", "c": "it responds Service Unavailable", "plain": "its address is none of HTTPS", "other": "it was not probed yet"} {
+		for name, want := range map[string]string{"a": "", "b": "", "c": "it responds Service Unavailable", "plain": "its address does not begin with https://", "other": "it was not probed yet"} {
 			if _, why := p.Silent(name); why != want {
 				t.Errorf("%s: %q; expected %q", name, why, want)
 			}

@@ -58,7 +58,7 @@ func (r *reader) entry(subject string, e *yamldoc.Node) {
 	if chart != nil && !chart.IsMap() && chart.Kind != yamldoc.String {
 		r.add(chart.Pos(), "chart of "+subject, "is a "+chart.Kind.String(), "a name, or a map of coordinates")
 	}
-	for _, f := range fieldsOf(chart) {
+	for _, f := range chart.MapFields() {
 		if !slices.Contains(catalog.ChartKeys, f.Key) {
 			r.add(chart.KeyPos(f.Key), fmt.Sprintf("key %q of the chart of %s", f.Key, subject), "a mount does not say this", "one of "+strings.Join(catalog.ChartKeys, ", "), problem.Nearest(f.Key, catalog.ChartKeys)...)
 		}
@@ -84,13 +84,6 @@ func (r *reader) entry(subject string, e *yamldoc.Node) {
 			r.add(n.Pos(), "name of the chart of "+subject, fmt.Sprintf("%q leaves the repository", n.Text), "a chart of it, without templates")
 		}
 	}
-}
-
-func fieldsOf(n *yamldoc.Node) []yamldoc.Field {
-	if !n.IsMap() {
-		return nil
-	}
-	return n.Fields
 }
 
 // leaves reports whether a path may lead out of the folder that it is in. A template may say

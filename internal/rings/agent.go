@@ -47,14 +47,10 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 		r.fetch(ctx, st, revision)
 	}
 	r.mu.Lock()
-	p := r.policies[policy.Name]
-	if p == nil || !p.isRead {
+	p, before := r.logOf(policy.Name)
+	if p == nil {
 		r.mu.Unlock()
 		return false
-	}
-	before := p.log
-	if p.isLost {
-		before = rollout.Log{}
 	}
 	next := rollout.Follow(before, says, func(revision string) bool { return r.revisions[revision] != nil }, r.o.Now())
 	r.mu.Unlock()

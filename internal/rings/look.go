@@ -43,8 +43,8 @@ func (r *Rings) Look(ctx context.Context) {
 	}
 	v := r.viewOf(st)
 	health := r.health(v)
-	for n, policy := range st.Fleet.Rollouts {
-		moved = r.advance(ctx, v, policy, health[n]) || moved
+	for n, x := range v.rings {
+		moved = r.advance(ctx, v, x.policy, health[n]) || moved
 	}
 	if moved {
 		r.checking.Fire() // those of the new train
@@ -107,21 +107,17 @@ func (r *Rings) retry(p *policyState, st *fleetstate.State) bool {
 // advance brings one policy up to date, and reports whether a ring has moved.
 func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, health map[string]rollout.RingHealth) bool {
 	r.mu.Lock()
-	p := r.policies[policy.Name]
-	if p == nil || !p.isRead {
+	p, before := r.logOf(policy.Name)
+	if p == nil {
 		r.mu.Unlock()
 		return false
 	}
-	before := p.log
 	there := map[string]bool{}
 	for rev := range r.revisions {
 		there[rev] = true
 	}
 	checks := p.checks
 	r.mu.Unlock()
-	if p.isLost {
-		before = rollout.Log{}
-	}
 	now := r.o.Now()
 	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy)), rollout.Facts{Newest: v.st.Revision, Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] }}, now)
 	if p.record != nil && (!next.Equal(before) || next.Soaks() && now.Sub(p.noted) >= rollout.NoteInterval) {
@@ -147,6 +143,19 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 		r.o.Logger.Info("a ring takes a revision", "rollout", policy.Name, "ring", ring.Name, "from", from.Revision, "revision", to.Revision, "rejection", next.Rings[ring.Name].Rejection)
 	}
 	return hasMoved
+}
+
+// logOf is a policy whose records have been read, with its log; nil before that. A log that is lost
+// is empty. The caller holds the lock.
+func (r *Rings) logOf(policy string) (*policyState, rollout.Log) {
+	p := r.policies[policy]
+	switch {
+	case p == nil || !p.isRead:
+		return nil, rollout.Log{}
+	case p.isLost:
+		return p, rollout.Log{}
+	}
+	return p, p.log
 }
 
 // noteFailedWrite notes that the store has not taken a policy's records, and looks again.

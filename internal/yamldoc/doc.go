@@ -231,5 +231,13 @@ func (n *Node) index(key string) (int, bool) {
 // IsMap reports whether the node is a Map; a nil node is none.
 func (n *Node) IsMap() bool { return n != nil && n.Kind == Map }
 
+// MapFields are the fields of a Map; none of any other node.
+func (n *Node) MapFields() []Field {
+	if !n.IsMap() {
+		return nil
+	}
+	return n.Fields
+}
+
 // IsNull reports whether the node is absent or null.
 func (n *Node) IsNull() bool { return n == nil || n.Kind == Null }

@@ -15,7 +15,6 @@ import (
 	"math/big"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ func alerts(t *testing.T, o *operated) {
 	one, two := o.replica(t, "one", o.build()), o.replica(t, "two", o.build())
 	m := &monitored{
 		operated: o, plugins: []*plugin.Plugin{one, two}, pods: map[string]string{"one": one.URL, "two": two.URL},
-		slow: new(sync.WaitGroup), promtool: findPromtool(t), rules: specOf(t, o.rendered(t, "PrometheusRule", ""), "spec"),
+		slow: new(sync.WaitGroup), promtool: tool(t, "PROMTOOL"), rules: specOf(t, o.rendered(t, "PrometheusRule", ""), "spec"),
 	}
 	token, err := one.Token()
 	must(t, err)
@@ -381,17 +380,4 @@ func shortLived(t *testing.T, lives time.Duration) (certificate, key string) {
 	must(t, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
 	must(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), 0o600))
 	return certificate, key
-}
-
-// findPromtool is what `make e2e` names, or that of the PATH.
-func findPromtool(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("PROMTOOL"); path != "" {
-		return path
-	}
-	path, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Fatalf("%v: `make e2e` has one, in PROMTOOL", err)
-	}
-	return path
 }

@@ -35,7 +35,7 @@ type forge struct {
 // newForge starts an empty registry, and makes a key pair.
 func newForge(t *testing.T, checkout, dir string) *forge {
 	t.Helper()
-	f := &forge{checkout: checkout, dir: dir, cosign: findCosign(t)}
+	f := &forge{checkout: checkout, dir: dir, cosign: tool(t, "COSIGN")}
 	var key string
 	f.certificate, key = shortLived(t, 24*time.Hour)
 	var err error
@@ -156,15 +156,15 @@ func (i *installation) program(t *testing.T) string {
 	return i.forge.image(t, images[0])
 }
 
-// findCosign is what `make e2e` names, or that of the PATH.
-func findCosign(t *testing.T) string {
+// tool is a program that `make e2e` names in a variable, or that of the PATH.
+func tool(t *testing.T, variable string) string {
 	t.Helper()
-	if path := os.Getenv("COSIGN"); path != "" {
+	if path := os.Getenv(variable); path != "" {
 		return path
 	}
-	path, err := exec.LookPath("cosign")
+	path, err := exec.LookPath(strings.ToLower(variable))
 	if err != nil {
-		t.Fatalf("%v: `make e2e` has one, in COSIGN", err)
+		t.Fatalf("%v: `make e2e` has one, in %s", err, variable)
 	}
 	return path
 }
