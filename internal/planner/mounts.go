@@ -107,14 +107,15 @@ func (b *baseMounts) names(url string) bool {
 // has reports whether the base has a mount.
 func (b *baseMounts) has(path string) bool { return b != nil && b.table.Find(path) != nil }
 
-// readMount reads a mount's folder, a revision of it, or the repository that the layout names.
+// readMount reads a mount's folder, a revision of it, or of a repository the branch that the layout
+// names.
 func readMount(ctx context.Context, s *mount.Scope, dir, revision string, limits source.Limits) (*snapshot.Snapshot, error) {
 	if revision != "" {
 		return git.Revision(ctx, dir, revision, limits)
 	}
-	o := git.Options{Location: dir, Limits: limits}
+	o := git.Options{Location: dir, Ref: s.Ref, Limits: limits}
 	if dir == fetched {
-		o.Location, o.Ref = s.URL, s.Ref
+		o.Location = s.URL
 	}
 	from, err := location.Open(o)
 	if err != nil {
