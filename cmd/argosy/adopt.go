@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/argosy-hub/argosy/internal/adopt"
+	"github.com/argosy-hub/argosy/internal/existing"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/failure"
@@ -25,7 +26,7 @@ import (
 
 // adoption are the flags of argosy adopt, and the hub that they name.
 type adoption struct {
-	importFlags
+	from                existing.Source
 	set, hubName, names string
 	apply, yes, undo    bool
 	timeout             time.Duration
@@ -34,7 +35,7 @@ type adoption struct {
 }
 
 func newAdopt(o *options) *cobra.Command {
-	a := &adoption{importFlags: importFlags{failed: "nothing was changed"}}
+	a := &adoption{from: existing.Source{Failed: "nothing was changed"}}
 	cmd := &cobra.Command{
 		Use:   "adopt --applicationset NAME --context HUB",
 		Short: "Hand the Applications of an ApplicationSet over to the fleet",
@@ -54,7 +55,7 @@ changed. 2: wrong usage, or a step that failed or took too long.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, o) },
 	}
-	a.add(cmd)
+	existingFlags(cmd, &a.from)
 	cmd.Flags().StringVar(&a.set, "applicationset", "", "the `name` of the ApplicationSet on the hub (required)")
 	cmd.Flags().StringVar(&a.hubName, "hub", "", "the hub's name in the fleet; the default is the fleet's only one")
 	cmd.Flags().StringVar(&a.names, "names", "", "a `file` that maps names of live Applications to those of Argosy")
@@ -69,7 +70,7 @@ func (a *adoption) run(cmd *cobra.Command, o *options) error {
 	switch {
 	case a.set == "":
 		return failure.Usage([]string{"kubectl get applicationsets -n argocd lists them"}, "no --applicationset given")
-	case a.context == "":
+	case a.from.Context == "":
 		return failure.Usage([]string{"kubectl config get-contexts lists them"}, "no --context given: the hub in the kubeconfig")
 	case a.yes && !a.apply:
 		return failure.Usage([]string{"--apply carries out the steps"}, "--yes without --apply")
@@ -91,7 +92,7 @@ func (a *adoption) run(cmd *cobra.Command, o *options) error {
 		return err
 	}
 	if !a.yes {
-		if ok, err := confirmed(cmd, fmt.Sprintf("\nCarry out the steps on %s? [y/N] ", a.context)); err != nil || !ok {
+		if ok, err := confirmed(cmd, fmt.Sprintf("\nCarry out the steps on %s? [y/N] ", a.from.Context)); err != nil || !ok {
 			return errors.Join(err, failure.Usage(nil, "nothing was changed"))
 		}
 	}
@@ -101,11 +102,11 @@ func (a *adoption) run(cmd *cobra.Command, o *options) error {
 // record is the handover to carry out: the one under way, or a new one. It is nil where there is
 // nothing to do.
 func (a *adoption) record(cmd *cobra.Command, o *options, shown *report.Progress) (*adopt.Record, error) {
-	config, err := hub.LoadContext(a.kubeconfig, a.context)
+	config, err := hub.LoadContext(a.from.Kubeconfig, a.from.Context)
 	if err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}
-	if a.live, err = adopt.NewLive(config, a.argocd); err != nil {
+	if a.live, err = adopt.NewLive(config, a.from.Namespace); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}
 	shown.Say("reading the hub")
@@ -131,7 +132,7 @@ func (a *adoption) record(cmd *cobra.Command, o *options, shown *report.Progress
 
 // begin is a new handover of Applications that are equal on both sides.
 func (a *adoption) begin(cmd *cobra.Command, o *options, shown *report.Progress, live adopt.Observed) (*adopt.Record, []adopt.Refusal, error) {
-	q, err := a.question(cmd.Context(), o, shown, a.hubName, a.names)
+	q, err := o.question(cmd.Context(), &a.from, shown, a.hubName, a.names)
 	if err != nil {
 		return nil, nil, err
 	}

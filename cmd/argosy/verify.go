@@ -1,29 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"io"
-	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/internal/existing"
 	"github.com/argosy-hub/argosy/internal/expand/helm"
-	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/factsfile"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/verify"
 )
 
 func newVerify(o *options) *cobra.Command {
-	f := importFlags{failed: "nothing was compared"}
+	from := existing.Source{Failed: "nothing was compared"}
 	var hubName, against, names, output string
 	var ignore []string
 	cmd := &cobra.Command{
@@ -45,17 +39,17 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 			if err := failure.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
 				return err
 			}
-			if (against == "") == (f.context == "") {
+			if (against == "") == (from.Context == "") {
 				return failure.Usage([]string{"for example --against live.yaml (kubectl get applications -n argocd -o yaml)"}, "give one of --against and --context: where the live Applications are")
 			}
 			shown := newProgress(cmd.ErrOrStderr())
 			defer shown.Done()
 			shown.Say("reading the live Applications")
-			live, err := f.live(cmd.Context(), against)
+			live, err := from.ReadApplications(cmd.Context(), against)
 			if err != nil {
 				return err
 			}
-			q, err := f.question(cmd.Context(), o, shown, hubName, names)
+			q, err := o.question(cmd.Context(), &from, shown, hubName, names)
 			if err != nil {
 				return err
 			}
@@ -77,7 +71,7 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 			return err
 		},
 	}
-	f.add(cmd)
+	existingFlags(cmd, &from)
 	cmd.Flags().StringVar(&hubName, "hub", "", "the hub; the default is the fleet's only one")
 	cmd.Flags().StringVar(&against, "against", "", "a `file` or folder of exported Applications (kubectl get applications -o yaml)")
 	cmd.Flags().StringVar(&names, "names", "", "a `file` that maps names of live Applications to those of Argosy")
@@ -88,15 +82,15 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 }
 
 // question is what Argosy makes, for a comparison with what lives.
-func (f *importFlags) question(ctx context.Context, o *options, shown *report.Progress, hubName, names string) (q verify.Question, err error) {
+func (o *options) question(ctx context.Context, from *existing.Source, shown *report.Progress, hubName, names string) (q verify.Question, err error) {
 	if q.Names, err = verify.ReadNames(names); err != nil {
 		return q, err
 	}
 	shown.Say("reading the repositories and the clusters")
-	if q.Reader, err = f.reader(ctx, o); err != nil {
+	if q.Reader, err = o.reader(ctx, from); err != nil {
 		return q, err
 	}
-	known, err := factsfile.Read(f.facts)
+	known, err := factsfile.Read(from.Facts)
 	if err != nil {
 		return q, err
 	}
@@ -119,76 +113,14 @@ func (f *importFlags) question(ctx context.Context, o *options, shown *report.Pr
 }
 
 // reader reads Applications of both sides.
-func (f *importFlags) reader(ctx context.Context, o *options) (*verify.Reader, error) {
-	repositories, err := f.openRepositories(ctx)
+func (o *options) reader(ctx context.Context, from *existing.Source) (*verify.Reader, error) {
+	repositories, err := from.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	clusters, err := f.readClusters(ctx)
+	clusters, err := from.ReadClusters(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &verify.Reader{Normalize: o.tools().ApplicationSets.Normalize, SetParameters: helm.SetParameters, Open: repositories.Open, Known: repositories.Known, Clusters: clusters}, nil
-}
-
-// live reads the Applications that live.
-func (f *importFlags) live(ctx context.Context, against string) ([]verify.Live, error) {
-	var files []*snapshot.File
-	switch info, err := os.Stat(against); {
-	case against == "":
-		return f.liveObjects(ctx, hub.ApplicationsOf)
-	case err != nil:
-		return nil, failure.Usage(nil, "--against: %w", err)
-	case info.IsDir():
-		s, err := planner.Repository{Location: against}.Snapshot(ctx, planner.Charts)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range s.Paths() {
-			if manifest.IsFile(p) {
-				files = append(files, s.File(p))
-			}
-		}
-	default:
-		if files, err = readFiles("against", []string{against}); err != nil {
-			return nil, err
-		}
-	}
-	var out []verify.Live
-	for _, file := range files {
-		found, err := verify.ReadApplications(file)
-		if err != nil {
-			return nil, failure.Usage(nil, "--against: %w", err)
-		}
-		out = append(out, found...)
-	}
-	if len(out) == 0 {
-		return nil, failure.Usage([]string{"kubectl get applications -n argocd -o yaml"}, "--against %s: no Application in it", against)
-	}
-	return out, nil
-}
-
-// liveObjects lists objects of Argo CD on a live hub.
-func (f *importFlags) liveObjects(ctx context.Context, resource string) ([]verify.Live, error) {
-	config, err := hub.LoadContext(f.kubeconfig, f.context)
-	if err != nil {
-		return nil, failure.Usage([]string{f.failed}, "%w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	objects, err := hub.Objects(ctx, hub.Options{Config: config, Namespace: f.argocd}, resource)
-	if err != nil {
-		return nil, f.hubFailure(err, config.Host)
-	}
-	var out []verify.Live
-	for _, data := range objects {
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.UseNumber()
-		var tree manifest.Tree
-		if err := dec.Decode(&tree); err != nil {
-			return nil, failure.Usage(nil, "%s: %w", resource, err)
-		}
-		out = append(out, verify.Live{Tree: tree})
-	}
-	return out, nil
 }

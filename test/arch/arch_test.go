@@ -33,6 +33,7 @@ var layers = [][]string{
 	{"overview", "report"},
 	{"board"},
 	{"importer", "planner", "server", "web"},
+	{"existing"},
 }
 
 // engine are the packages of rule 2.

@@ -1,0 +1,58 @@
+package existing
+
+import (
+	"context"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/factsfile"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/hub"
+	"github.com/argosy-hub/argosy/internal/importer"
+)
+
+// ReadClusters reads the clusters of files of Secrets, of facts, and of a live hub; nil if none are
+// given.
+func (s *Source) ReadClusters(ctx context.Context) ([]expand.Cluster, error) {
+	files, err := readFiles("clusters", s.Clusters)
+	if err != nil {
+		return nil, err
+	}
+	var out []expand.Cluster
+	for _, file := range files {
+		found, err := importer.Secrets(file)
+		if err != nil {
+			return nil, failure.Usage(nil, "--clusters: %w", err)
+		}
+		if len(found) == 0 {
+			return nil, failure.Usage([]string{"kubectl get secrets -n argocd -l argocd.argoproj.io/secret-type=cluster -o yaml"}, "--clusters %s: no cluster Secret in it", file.Path)
+		}
+		out = append(out, found...)
+	}
+	if len(s.Facts) > 0 {
+		known, err := factsfile.Read(s.Facts)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, importer.FromFacts(known)...)
+	}
+	if s.Context == "" {
+		return out, nil
+	}
+	config, err := hub.LoadContext(s.Kubeconfig, s.Context)
+	if err != nil {
+		return nil, failure.Usage([]string{s.Failed}, "%w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, hubTimeout)
+	defer cancel()
+	known, _, err := hub.List(ctx, hub.Options{Config: config, Namespace: s.Namespace}, hub.Also{})
+	if err != nil {
+		return nil, s.hubFailure(err, config.Host)
+	}
+	for _, c := range importer.FromFacts(known) {
+		if !slices.ContainsFunc(out, func(given expand.Cluster) bool { return given.Name == c.Name }) {
+			out = append(out, c) // a file says more of a cluster than the hub's metadata
+		}
+	}
+	return out, nil
+}

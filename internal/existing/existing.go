@@ -1,0 +1,134 @@
+package existing
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/planner"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/verify"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// Source is where a fleet's existing repositories, clusters and objects are. Errors name the flags
+// of the same names.
+type Source struct {
+	// From is the repository of the ApplicationSets and their value files: a folder, or a Git URL
+	// of which Ref is read, main by default. URL is the one by which ApplicationSets name it; empty
+	// for the one that they name.
+	From, Ref, URL string
+	// Repositories are others, as URL=DIR.
+	Repositories []string
+	// Clusters are files of cluster Secrets, and Facts those of kind Facts.
+	Clusters, Facts []string
+	// Context names a live hub in Kubeconfig, and Namespace that of Argo CD. Without a context no
+	// hub is read.
+	Context, Kubeconfig, Namespace string
+	// Failed says what the command has not done where it fails.
+	Failed string
+}
+
+// limits are those of repositories that are imported: of any file, because a generator may read
+// it, and of large ones, because ApplicationSets with long lists are.
+var limits = source.Limits{Charts: true, AnyName: true, FileSize: 16 << 20}
+
+// Open reads the repositories.
+func (s *Source) Open(ctx context.Context) (*verify.Repositories, error) {
+	out := &verify.Repositories{}
+	var err error
+	if s.From != "" {
+		from := planner.Repository{Location: s.From, Ref: s.Ref}
+		if out.Own, err = from.Snapshot(ctx, limits); err != nil {
+			return nil, err
+		}
+		switch {
+		case s.URL != "":
+			out.URLs = []string{s.URL}
+		case git.IsURL(s.From):
+			out.URLs = []string{s.From}
+		}
+		if _, err := os.Stat(filepath.Join(s.From, ".git")); err == nil {
+			out.At = s.revisions(ctx)
+		}
+	}
+	for _, pair := range s.Repositories {
+		url, dir, ok := strings.Cut(pair, "=")
+		if !ok || url == "" || dir == "" {
+			return nil, failure.Usage([]string{"for example --repository https://git.example.com/apps.git=../apps"}, "--repository %q: expected URL=DIR", pair)
+		}
+		other, err := planner.Repository{Location: dir}.Snapshot(ctx, limits)
+		if err != nil {
+			return nil, err
+		}
+		out.Others = append(out.Others, verify.Repository{URL: url, Snapshot: other})
+	}
+	return out, nil
+}
+
+// revisions reads revisions of a clone: the branch that is checked out is the folder as it is.
+func (s *Source) revisions(ctx context.Context) func(string) (*snapshot.Snapshot, error) {
+	known := map[string]*snapshot.Snapshot{}
+	return func(revision string) (*snapshot.Snapshot, error) {
+		if at := known[revision]; at != nil {
+			return at, nil
+		}
+		at, err := git.Revision(ctx, s.From, "origin/"+revision, limits)
+		if err != nil {
+			at, err = git.Revision(ctx, s.From, revision, limits)
+		}
+		if err != nil {
+			return nil, &verify.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err), Hint: "git fetch origin " + revision}
+		}
+		known[revision] = at
+		return at, nil
+	}
+}
+
+// maxFile is the size of an exported file beyond which it is refused, in bytes.
+const maxFile = 64 << 20
+
+// readFiles reads files that a flag names.
+func readFiles(flag string, names []string) ([]*snapshot.File, error) {
+	var out []*snapshot.File
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, failure.Usage(nil, "--%s: %w", flag, err)
+		}
+		out = append(out, snapshot.NewFile(filepath.ToSlash(name), data, maxFile))
+	}
+	return out, nil
+}
+
+// Generated reads the parameter sets of generators that cannot be run, by ApplicationSet; nil
+// without a file.
+func Generated(file string) (map[string][]any, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, failure.Usage(nil, "--generated: %w", err)
+	}
+	doc, err := yamldoc.Parse(file, data)
+	if err != nil {
+		return nil, failure.Usage(nil, "--generated: %w", err)
+	}
+	sets, ok := doc.Root.Any().(map[string]any)
+	out := map[string][]any{}
+	for set, elements := range sets {
+		list, isList := elements.([]any)
+		ok = ok && isList
+		out[set] = list
+	}
+	if !ok {
+		return nil, failure.Usage([]string{"my-applicationset: [{organization: acme, repository: shop, url: ...}]"}, "--generated %s: expected a list of parameter sets for each ApplicationSet", file)
+	}
+	return out, nil
+}

@@ -1,0 +1,115 @@
+package existing
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/hub"
+	"github.com/argosy-hub/argosy/internal/planner"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/verify"
+)
+
+// hubTimeout is how long a live hub has to list its objects.
+const hubTimeout = time.Minute
+
+// ReadApplicationSets reads those of exported files, and with isLive those of the hub; none for
+// those in the repository.
+func (s *Source) ReadApplicationSets(ctx context.Context, exported []string, isLive bool) ([]*snapshot.File, error) {
+	out, err := readFiles("applicationsets", exported)
+	switch {
+	case err != nil || !isLive:
+		return out, err
+	case s.Context == "":
+		return nil, failure.Usage([]string{"--context names the hub"}, "--live without --context")
+	}
+	objects, err := s.objects(ctx, hub.ApplicationSetsOf)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		name := s.Context + "/" + manifest.Text(o.Tree, "metadata", "name") + ".json"
+		out = append(out, snapshot.NewFile(name, manifest.Canonical(o.Tree), snapshot.MaxFileSize))
+	}
+	return out, nil
+}
+
+// ReadApplications reads the Applications of an exported file or folder, and without one those of
+// the hub.
+func (s *Source) ReadApplications(ctx context.Context, exported string) ([]verify.Live, error) {
+	if exported == "" {
+		return s.objects(ctx, hub.ApplicationsOf)
+	}
+	files, err := exportedFiles(ctx, exported)
+	if err != nil {
+		return nil, err
+	}
+	var out []verify.Live
+	for _, file := range files {
+		found, err := verify.ReadApplications(file)
+		if err != nil {
+			return nil, failure.Usage(nil, "--against: %w", err)
+		}
+		out = append(out, found...)
+	}
+	if len(out) == 0 {
+		return nil, failure.Usage([]string{"kubectl get applications -n argocd -o yaml"}, "--against %s: no Application in it", exported)
+	}
+	return out, nil
+}
+
+// exportedFiles are a file, or the manifests of a folder.
+func exportedFiles(ctx context.Context, name string) (out []*snapshot.File, err error) {
+	switch info, err := os.Stat(name); {
+	case err != nil:
+		return nil, failure.Usage(nil, "--against: %w", err)
+	case !info.IsDir():
+		return readFiles("against", []string{name})
+	}
+	folder, err := planner.Repository{Location: name}.Snapshot(ctx, planner.Charts)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range folder.Paths() {
+		if manifest.IsFile(p) {
+			out = append(out, folder.File(p))
+		}
+	}
+	return out, nil
+}
+
+// objects lists objects of Argo CD on the hub.
+func (s *Source) objects(ctx context.Context, resource string) ([]verify.Live, error) {
+	config, err := hub.LoadContext(s.Kubeconfig, s.Context)
+	if err != nil {
+		return nil, failure.Usage([]string{s.Failed}, "%w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, hubTimeout)
+	defer cancel()
+	objects, err := hub.Objects(ctx, hub.Options{Config: config, Namespace: s.Namespace}, resource)
+	if err != nil {
+		return nil, s.hubFailure(err, config.Host)
+	}
+	var out []verify.Live
+	for _, data := range objects {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.UseNumber()
+		var tree manifest.Tree
+		if err := dec.Decode(&tree); err != nil {
+			return nil, failure.Usage(nil, "%s: %w", resource, err)
+		}
+		out = append(out, verify.Live{Tree: tree})
+	}
+	return out, nil
+}
+
+// hubFailure is an error of the hub at an address.
+func (s *Source) hubFailure(err error, address string) error {
+	return failure.Usage([]string{fmt.Sprintf("the context %s is %s", s.Context, address), "--context and --namespace say where Argo CD is", s.Failed}, "%w", err)
+}
