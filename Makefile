@@ -223,10 +223,10 @@ fuzz: walls ## Fuzz every parser with FUZZTIME inputs (default 20000x each); a p
 	done
 
 # Rule W1 over many commits, without the cost of coverage: half of them are inputs of the fuzzer's corpus with a few changes.
-COMMITS ?= 10000
+COMMITS ?= 100000
 
 .PHONY: walls
-walls: ## Try COMMITS generated commits of a tenant and of a mount's repository: nothing changes for anybody else (default 10000)
+walls: ## Try COMMITS generated commits of a tenant and of a mount's repository: nothing changes for anybody else (default 100000)
 	ARGOSY_CASES=$$(( ($(COMMITS) + 99) / 100 )) GOMAXPROCS=1 GOGC=400 \
 		$(GO) test -vet=off -count=1 -timeout 60m -run '^(TestTenantFolders|TestMountReachesNobodyElse)$$' -v ./internal/tenanttest ./internal/mount
 

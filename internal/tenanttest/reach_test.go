@@ -117,7 +117,7 @@ func (q queries) of(seed int) (some queries) {
 		}
 		return out
 	}
-	some.always = slices.Concat(every(8, q.always), every(40, q.sometimes))
+	some.always = slices.Concat(every(16, q.always), every(80, q.sometimes))
 	for _, is := range q.always { // with what Red's own members have on the hub
 		if is.Owner == tenanttest.Hub && (is.View == query.Members || is.View == query.Components && is.Group == "addons") && !slices.ContainsFunc(some.always, func(o query.Query) bool { return describe(o) == describe(is) }) {
 			some.always = append(some.always, is)
