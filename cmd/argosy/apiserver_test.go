@@ -12,18 +12,23 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"sigs.k8s.io/yaml"
 )
+
+// slowness is longer than a command runs without a word.
+const slowness = 2700 * time.Millisecond
 
 // apiServer is a command of scripts:
 //
 //	apiserver DIR KUBECONFIG   an API server with TLS, which lists the objects of DIR/<resource>.yaml
 //
 // The kubeconfig's contexts are hub, which may read all; no-secrets, no-applications and
-// no-applicationsets, which are forbidden to list these; untrusted, without the server's
-// certificate; and away, where nothing listens. Of Secrets the server gives the metadata alone.
+// no-applicationsets, which are forbidden to list these; slow, which lists Secrets after slowness;
+// untrusted, without the server's certificate; and away, where nothing listens. Of Secrets the
+// server gives the metadata alone.
 func apiServer(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "apiserver DIR KUBECONFIG")
 	dir := ts.MkAbs(args[0])
@@ -31,6 +36,12 @@ func apiServer(ts *testscript.TestScript, neg bool, args []string) {
 		context, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		resource := path.Base(r.URL.Path)
 		w.Header().Set("Content-Type", "application/json")
+		if context == "slow" && resource == "secrets" {
+			select {
+			case <-time.After(slowness):
+			case <-r.Context().Done():
+			}
+		}
 		if context == "no-"+resource {
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"%s is forbidden","reason":"Forbidden","code":403}`, resource)
@@ -66,7 +77,7 @@ func apiServer(ts *testscript.TestScript, neg bool, args []string) {
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	config := map[string]any{"apiVersion": "v1", "kind": "Config"}
 	var clusters, contexts []any
-	for _, name := range []string{"hub", "no-secrets", "no-applications", "no-applicationsets", "untrusted", "away"} {
+	for _, name := range []string{"hub", "no-secrets", "no-applications", "no-applicationsets", "slow", "untrusted", "away"} {
 		cluster := map[string]any{"server": s.URL + "/" + name, "certificate-authority-data": authority}
 		switch name {
 		case "untrusted":
