@@ -132,15 +132,20 @@ func (a *adoption) record(cmd *cobra.Command, o *options, shown *report.Progress
 
 // begin is a new handover of Applications that are equal on both sides.
 func (a *adoption) begin(cmd *cobra.Command, o *options, shown *report.Progress, live adopt.Observed) (*adopt.Record, []adopt.Refusal, error) {
-	q, err := o.question(cmd.Context(), &a.from, shown, a.hubName, a.names)
+	var all []verify.Live
+	for _, app := range live.Applications {
+		all = append(all, verify.Live{Tree: manifest.Plain(app)})
+	}
+	q, err := o.question(cmd.Context(), &a.from, shown, a.hubName, a.names, all)
 	if err != nil {
 		return nil, nil, err
 	}
 	set := live.Sets[a.set]
-	for name, app := range live.Applications {
+	for _, l := range all {
+		name := manifest.Text(l.Tree, "metadata", "name")
 		made := slices.ContainsFunc(q.Argosy, func(o *object.Object) bool { return o.Name() == name })
-		if set != nil && adopt.IsOwner(set, app) || made {
-			q.Live = append(q.Live, verify.Live{Tree: manifest.Plain(app)})
+		if set != nil && adopt.IsOwner(set, l.Tree) || made {
+			q.Live = append(q.Live, l)
 		}
 	}
 	shown.Say("comparing %d Applications", len(q.Live))

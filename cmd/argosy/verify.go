@@ -11,8 +11,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/factsfile"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/importer"
 	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/verify"
 )
 
@@ -49,7 +51,7 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 			if err != nil {
 				return err
 			}
-			q, err := o.question(cmd.Context(), &from, shown, hubName, names)
+			q, err := o.question(cmd.Context(), &from, shown, hubName, names, live)
 			if err != nil {
 				return err
 			}
@@ -82,12 +84,12 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 }
 
 // question is what Argosy makes, for a comparison with what lives.
-func (o *options) question(ctx context.Context, from *existing.Source, shown *report.Progress, hubName, names string) (q verify.Question, err error) {
+func (o *options) question(ctx context.Context, from *existing.Source, shown *report.Progress, hubName, names string, live []verify.Live) (q verify.Question, err error) {
 	if q.Names, err = verify.ReadNames(names); err != nil {
 		return q, err
 	}
 	shown.Say("reading the repositories and the clusters")
-	if q.Reader, err = o.reader(ctx, from); err != nil {
+	if q.Reader, err = o.reader(ctx, from, live); err != nil {
 		return q, err
 	}
 	known, err := factsfile.Read(from.Facts)
@@ -112,8 +114,9 @@ func (o *options) question(ctx context.Context, from *existing.Source, shown *re
 	return q, nil
 }
 
-// reader reads Applications of both sides.
-func (o *options) reader(ctx context.Context, from *existing.Source) (*verify.Reader, error) {
+// reader reads Applications of both sides. A live hub's ApplicationSets say which servers clusters
+// have; without a right to list them, servers are those of --clusters.
+func (o *options) reader(ctx context.Context, from *existing.Source, live []verify.Live) (*verify.Reader, error) {
 	repositories, err := from.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -121,6 +124,12 @@ func (o *options) reader(ctx context.Context, from *existing.Source) (*verify.Re
 	clusters, err := from.ReadClusters(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if from.Context != "" {
+		sets := func() ([]*snapshot.File, error) { return from.ReadApplicationSets(ctx, nil, true) }
+		if known, err := importer.Servers(importer.Options{Repositories: repositories, Clusters: clusters, Tools: o.tools()}, live, sets); err == nil {
+			clusters = known
+		}
 	}
 	return &verify.Reader{Normalize: o.tools().ApplicationSets.Normalize, SetParameters: helm.SetParameters, Open: repositories.Open, Known: repositories.Known, Clusters: clusters}, nil
 }

@@ -77,7 +77,9 @@ func FromFacts(f facts.Set) []expand.Cluster {
 }
 
 // unknownServer stands for a server that nobody knows: metadata does not have it.
-func unknownServer(name string) string { return "https://" + name + ".server.unknown" }
+func unknownServer(name string) string { return "https://" + name + unknownDomain }
+
+const unknownDomain = ".server.unknown"
 
 // clusters are those given, else those whose Secrets are in the repository. Their order is that of
 // their names.

@@ -34,7 +34,11 @@ func (v Verification) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "- %s lives, and Argosy does not make it\n", name)
 	}
 	for _, p := range v.Problems {
-		fmt.Fprintf(&b, "error: %s: %s\n", p.Position, p.Message)
+		at := ""
+		if !p.Position.IsZero() {
+			at = p.Position.String() + ": "
+		}
+		fmt.Fprintf(&b, "error: %s%s\n", at, p.Message)
 		for _, hint := range p.Hints {
 			fmt.Fprintf(&b, "    hint: %s\n", hint)
 		}

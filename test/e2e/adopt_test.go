@@ -27,14 +27,15 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
-// adoptKills is how many processes TestAdopt kills at least. One round kills about 80.
+// adoptKills is how many processes TestAdopt kills at least. One round kills about 100.
 var adoptKills = flag.Int("adopt-kills", 1, "processes that TestAdopt kills at least: it adopts and gives back again until then")
 
-// randomKills is how many processes a round kills at a random moment, besides those at each step.
-const randomKills = 90
-
-// adoptDocument shows the steps of the third ApplicationSet.
-const adoptDocument = "docs/how-to/adopt-applications.md"
+// adoptDocument shows the steps of the third ApplicationSet, and importDocument how a fleet is made
+// of what a hub has.
+const (
+	adoptDocument  = "docs/how-to/adopt-applications.md"
+	importDocument = "docs/how-to/import-a-fleet.md"
+)
 
 // adoptedSets are the plain ApplicationSets.
 var adoptedSets = []string{"apps", "ingress", "metrics"}
@@ -50,9 +51,10 @@ type adopted struct {
 }
 
 // TestAdopt: a fleet on plain ApplicationSets (a matrix of clusters and Git files, a list, a merge)
-// is imported, verified and adopted, and given back in the same way. The process is killed at each
-// step and at random moments. No deployed object is deleted, made anew or changed but for its
-// tracking id, and no Application that keeps its name is synced.
+// is imported and verified by the three commands of the documentation, adopted, and given back in
+// the same way. The process is killed as each step begins, and again at a random moment in it. No
+// deployed object is deleted, made anew or changed but for its tracking id, and no Application that
+// keeps its name is synced.
 func TestAdopt(t *testing.T) {
 	hubs.beside(t, 55)
 	a := newAdopted(t)
@@ -66,7 +68,6 @@ func TestAdopt(t *testing.T) {
 	lap("the plain ApplicationSets deploy")
 
 	fleet := a.importFleet(t)
-	a.argosy(t, 0, "verify", "--repo", fleet)
 	lap("imported and verified")
 	a.refusals(t, fleet)
 
@@ -226,23 +227,31 @@ func plainSets(a *adopted) []string {
 	}
 }
 
-// importFleet imports what the hub has, pushes it, and starts the service on it.
+// importFleet imports what the hub has by the commands of the documentation, pushes it, and starts
+// the service on it.
 func (a *adopted) importFleet(t *testing.T) (fleet string) {
 	t.Helper()
-	secrets, err := a.hub.Client.List(t.Context(), kube.Secrets, argocd.Namespace, "argocd.argoproj.io/secret-type=cluster")
+	document, err := os.ReadFile(filepath.Join("..", "..", importDocument))
 	must(t, err)
-	var items []any
-	for _, s := range secrets {
-		items = append(items, s.Object)
+	_, section, _ := strings.Cut(string(document), "## Straight from the hub\n")
+	_, section, _ = strings.Cut(section, "```sh\n")
+	section, _, _ = strings.Cut(section, "```")
+	commands := strings.Split(strings.TrimSpace(section), "\n")
+	wants := []string{fmt.Sprintf("%d of %[1]d Applications are equal in spec", 4*len(a.spokes)), "no problems", fmt.Sprintf("%d of %[1]d Applications are equal;", 4*len(a.spokes))}
+	if len(commands) != len(wants) {
+		t.Fatalf("%s has the commands\n%s\nexpected %d", importDocument, section, len(wants))
 	}
-	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(a.dir, "secrets.json"), text, 0o600))
-	fleet = filepath.Join(a.dir, "imported")
-	out := a.argosy(t, 0, "import", "--hub", "hub", "--live", "--out", fleet)
-	if want := fmt.Sprintf("%d of %[1]d Applications are equal in spec", 4*len(a.spokes)); !strings.Contains(out, want) {
-		t.Errorf("import says\n%s\nexpected %s", out, want)
+	fleet, began := filepath.Join(a.dir, "imported"), time.Now()
+	for i, command := range commands {
+		words := strings.Fields(strings.NewReplacer("hub-eu", "hub", " repository", " "+filepath.Join(a.dir, "platform"), " fleet", " "+fleet).Replace(command))
+		cmd := exec.CommandContext(t.Context(), argosy, words[1:]...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+a.hub.Kubeconfig)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), wants[i]) {
+			t.Fatalf("%s: %v\n%s\nexpected %s", command, err, out, wants[i])
+		}
 	}
+	t.Logf("from plain ApplicationSets to an empty verify: %d commands, %.1fs", len(commands), time.Since(began).Seconds())
 	files := map[string]string{}
 	must(t, filepath.WalkDir(fleet, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -263,11 +272,11 @@ func (a *adopted) importFleet(t *testing.T) (fleet string) {
 	return fleet
 }
 
-// command is argosy with the flags that import, verify and adopt share.
+// command is argosy with the flags that verify and adopt share.
 func (a *adopted) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	return exec.CommandContext(t.Context(), argosy, append(args, "--context", "hub", "--kubeconfig", a.hub.Kubeconfig,
-		"--from", filepath.Join(a.dir, "platform"), "--from-url", a.git.URL("platform"), "--clusters", filepath.Join(a.dir, "secrets.json"))...)
+		"--from", filepath.Join(a.dir, "platform"), "--from-url", a.git.URL("platform"))...)
 }
 
 // argosy runs a command and wants an exit status.
@@ -302,7 +311,7 @@ func (a *adopted) refusals(t *testing.T, fleet string) {
 	}
 	document, err := os.ReadFile(filepath.Join("..", "..", adoptDocument))
 	must(t, err)
-	if out := a.argosy(t, 0, "adopt", "--repo", fleet, "--applicationset", "metrics"); !strings.Contains(string(document), "secrets.yaml\n"+out+"```") {
+	if out := a.argosy(t, 0, "adopt", "--repo", fleet, "--applicationset", "metrics"); !strings.Contains(string(document), "--from repository\n"+out+"```") {
 		t.Errorf("%s shows something else than\n%s", adoptDocument, out)
 	}
 	must(t, a.hub.Client.Apply(t.Context(), argocd.Namespace, []byte("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: nobody}\n")))
@@ -318,10 +327,10 @@ func (a *adopted) refusals(t *testing.T, fleet string) {
 }
 
 // handOver runs adopt to its end. It kills the process when it begins a step for the first time,
-// and then some at random moments.
+// and at a random moment when it begins it for the second time.
 func (a *adopted) handOver(t *testing.T, args ...string) {
 	t.Helper()
-	seen, random := map[string]bool{}, randomKills/len(adoptedSets)/2
+	seen := map[string]int{}
 	for {
 		cmd := a.command(t, append([]string{"adopt", "--apply", "--yes"}, args...)...)
 		var errs bytes.Buffer
@@ -335,18 +344,18 @@ func (a *adopted) handOver(t *testing.T, args ...string) {
 			if strings.Contains(step, " ") || step == "" || isKilled {
 				continue
 			}
-			switch {
-			case !seen[step]:
-				seen[step], isKilled = true, true
+			switch seen[step]++; seen[step] {
+			case 1:
+				isKilled = true
 				_ = cmd.Process.Kill()
-			case random > 0:
-				random, isKilled = random-1, true
-				time.AfterFunc(rand.N(200*time.Millisecond), func() { _ = cmd.Process.Kill() })
+			case 2:
+				isKilled = true
+				time.AfterFunc(rand.N(500*time.Millisecond), func() { _ = cmd.Process.Kill() })
 			}
 		}
 		err = cmd.Wait()
 		switch {
-		case err == nil:
+		case err == nil: // it may have ended before it was to be killed
 			return
 		case !isKilled:
 			t.Fatalf("%s: %v\n%s", cmd, err, errs.String())
