@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
@@ -13,12 +14,14 @@ import (
 // ClusterPage is one cluster with all its components.
 type ClusterPage struct {
 	Cluster
-	Model      string      `json:"model"`
-	Engine     string      `json:"engine"`
-	Lifecycle  string      `json:"lifecycle"`
-	Registered bool        `json:"registered"`
-	Revision   string      `json:"revision"`
-	File       problem.Pos `json:"position"`
+	Model      string `json:"model"`
+	Engine     string `json:"engine"`
+	Lifecycle  string `json:"lifecycle"`
+	Registered bool   `json:"registered"`
+	Revision   string `json:"revision"`
+	// APIServer says whether the member's API server responds, as far as the service knows.
+	APIServer string      `json:"apiServer"`
+	File      problem.Pos `json:"position"`
 	// Problem is why it does not follow the newest commit.
 	Problem    string          `json:"problem,omitempty"`
 	Position   problem.Pos     `json:"problemPosition,omitzero"`
@@ -41,7 +44,7 @@ func (x *Index) Cluster(scope Scope, complete bool, live Live, hub, name string)
 	m := c.Member
 	out := ClusterPage{
 		Cluster: x.cluster(c), Model: m.Model(), Engine: m.Engine, Lifecycle: c.Desired().Member.Lifecycle, Registered: c.Registered,
-		Revision: x.st.ResolverOf(c).Snapshot.Revision, File: problem.Pos{File: c.Desired().Member.Pos.File}, Components: []ComponentCell{}, Labels: []explain.Label{},
+		Revision: x.st.ResolverOf(c).Snapshot.Revision, File: problem.Pos{File: c.Desired().Member.Pos.File}, APIServer: live.apiServer(c), Components: []ComponentCell{}, Labels: []explain.Label{},
 	}
 	if !m.Remote {
 		out.Engine = x.st.HubEngine(m.Hub)
@@ -66,6 +69,25 @@ func (x *Index) Cluster(scope Scope, complete bool, live Live, hub, name string)
 		out.Labels = append(out.Labels, explain.Label{Key: key, Value: &value, Position: c.Labels.Origins[key]})
 	}
 	return out, nil
+}
+
+// apiServer says whether a cluster's API server responds. Who looks at a cluster that has never
+// responded may have one that the engine alone reaches.
+func (l Live) apiServer(c *fleetstate.Cluster) string {
+	switch {
+	case l.Unreachable == nil:
+		return "not probed by this service"
+	case c.Facts.Address == "":
+		return "not probed: the engine's word counts"
+	}
+	switch since, why := l.Unreachable(c.Member.Name); {
+	case why == "":
+		return "responds"
+	case since.IsZero():
+		return why + "; it has not responded to this service yet. If the engine alone reaches it, set externalSecret.probe: false"
+	default:
+		return "does not respond: " + why
+	}
 }
 
 // Why is the explanation of a component on a cluster, with what runs.
