@@ -8,7 +8,8 @@
 //     read. A probe sends nothing secret, reads no body, and follows no redirect.
 //  3. A member responds only as long as its last response is recent. So a service that has just
 //     started, or whose probes hang, takes nothing for true.
-//  4. A failed probe is repeated once. Probes at once and their time are bounded.
+//  4. A failed probe is repeated once. Probes at once and their time are bounded. The probes of a
+//     second are spread over it.
 package liveness
 
 import (
@@ -90,7 +91,9 @@ func (p *Prober) Run(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
-		for name, address := range p.due() {
+		due := p.due()
+		next := time.NewTicker(tick / time.Duration(len(due)+1)) // hundreds of handshakes at once take memory
+		for name, address := range due {
 			select {
 			case p.slots <- struct{}{}:
 			case <-ctx.Done():
@@ -100,7 +103,9 @@ func (p *Prober) Run(ctx context.Context) {
 				defer func() { <-p.slots }()
 				p.record(name, address, p.probe(ctx, address))
 			})
+			<-next.C
 		}
+		next.Stop()
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
