@@ -82,6 +82,7 @@ func TestFigures(t *testing.T) {
 		b.measure()
 	}
 	b.clusters = all[0]
+	b.imports()
 	b.hostiles()
 	if smallest, largest := all[0], all[len(all)-1]; largest > smallest {
 		for what, took := range map[string]map[int]float64{"a commit of one cluster's file": b.oneCommit, "a commit of one cluster's file, the state alone": b.oneState} {

@@ -50,7 +50,7 @@ type service struct {
 	client *http.Client
 }
 
-func serve(t *testing.T, first *snapshot.Snapshot) *service {
+func serve(t *testing.T, first *snapshot.Snapshot, change ...func(*server.Options)) *service {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
@@ -61,6 +61,9 @@ func serve(t *testing.T, first *snapshot.Snapshot) *service {
 	o.Source, o.Hub, o.Listen, o.TokenFile = s.script, fleettest.Hub, "127.0.0.1:0", file
 	o.TokenRate, o.TokenBurst, o.MaxResponseBytes = 1e6, 1e6, 1<<30
 	o.MaxConcurrent, o.MaxWait, o.Logger = clients, time.Minute, slog.New(slog.DiscardHandler)
+	for _, c := range change {
+		c(&o)
+	}
 	var err error
 	s.Server, err = server.New(o)
 	if err != nil {
