@@ -193,6 +193,7 @@ var templates = func() map[string]*template.Template {
 // functions are those of the templates.
 var functions = template.FuncMap{
 	"asset":    func(name string) string { return "/assets/" + name + "?v=" + assetVersion },
+	"keys":     func(path string) []string { return strings.SplitAfter(path, ".") },
 	"parts":    func(path string) []string { return strings.SplitAfter(path, "/") },
 	"short":    shortRevision,
 	"time":     func(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" },
