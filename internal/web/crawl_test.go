@@ -93,7 +93,7 @@ func TestEveryPageAndLink(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"/", "/component", "/cluster", "/why", "/held", "/compare", "/outliers", "/find", "/timeline", "/plan", "/api/v1/timeline", "/api/v1/plan", "/api/v1/compare", "/api/v1/outliers", "/api/v1/find", "/api/v1/matrix", "/api/v1/component", "/api/v1/cluster", "/api/v1/why", "/api/v1/held"} {
+	for _, name := range []string{"/", "/component", "/cluster", "/why", "/held", "/compare", "/outliers", "/find", "/timeline", "/plan", "/rollouts", "/calendar", "/api/v1/board", "/api/v1/calendar", "/api/v1/timeline", "/api/v1/plan", "/api/v1/compare", "/api/v1/outliers", "/api/v1/find", "/api/v1/matrix", "/api/v1/component", "/api/v1/cluster", "/api/v1/why", "/api/v1/held"} {
 		if !views[name] {
 			t.Errorf("no link leads to %s", name)
 		}

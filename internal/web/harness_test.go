@@ -19,6 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -67,9 +68,16 @@ func (f *fleet) Changed() <-chan struct{} {
 // serve makes the state that the fleet shows from files, and from the state before.
 func (f *fleet) serve(t testing.TB, revision string, files fleettest.Tree, known facts.Set) {
 	t.Helper()
-	st, err := fleetstate.Build(f.state, fleettest.Snapshot(revision, files), known)
-	if err != nil {
+	if err := f.tryServe(fleettest.Snapshot(revision, files), known); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// tryServe is serve where the snapshot may be refused.
+func (f *fleet) tryServe(s *snapshot.Snapshot, known facts.Set) error {
+	st, err := fleetstate.Build(f.state, s, known)
+	if err != nil {
+		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,10 +86,11 @@ func (f *fleet) serve(t testing.TB, revision string, files fleettest.Tree, known
 		f.changed = nil
 	}
 	f.state = st
-	f.status = refresh.Status{Source: "folder \"fleet\"", Revision: revision, Since: now, LastSuccess: now}
+	f.status = refresh.Status{Source: "folder \"fleet\"", Revision: s.Revision, Since: now, LastSuccess: now}
 	for _, q := range st.Quarantined("") {
 		f.status.Quarantined = append(f.status.Quarantined, refresh.Quarantined{Hub: q.Hub, Member: q.Name, Since: now.Add(-time.Hour)})
 	}
+	return nil
 }
 
 // wide is a fleet of two hubs and three tenants, in which cluster two of retail is quarantined and

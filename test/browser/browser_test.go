@@ -333,6 +333,37 @@ func TestReaderFindsOutWhy(t *testing.T) {
 	b.shows("version")
 }
 
+// A newcomer finds out in a few clicks, without a word of documentation, which clusters run which
+// version of a component, why one differs, and what is held back.
+func TestNewcomerFindsOutInAMinute(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	s.write(t, "fleet/fleet-members/hub-eu/payments-dev-eu-1.yaml", "clusterName: payments-dev-eu-1\ntenant: payments\nenvironment: dev\ntenannt: x\n")
+	b := open(t, s)
+	began := time.Now()
+	b.signIn("/")
+	b.shows("A version opens the reasons for it")
+	b.follow(`thead a[href*="component=cert-manager"]`)
+	b.shows("2 versions on 16 clusters")
+	versions := value[[]string](b, `[...document.querySelectorAll("section.card")].map((e) => e.innerText.replaceAll("\n", " "))`)
+	if len(versions) != 2 || !strings.HasPrefix(versions[0], "v1.20.2 14 clusters") || !strings.Contains(versions[0], "retail-prod-eu-1") || !strings.HasPrefix(versions[1], "v1.19.1 2 clusters") {
+		t.Errorf("which clusters run which version: %q", versions)
+	}
+	b.follow(`section:last-of-type a[href*="cluster=payments-prod-eu-1"]`)
+	b.shows("at version v1.19.1")
+	const row = `[...document.querySelectorAll("tr")].find((e) => e.querySelector("th code")?.innerText === "chart.version").innerText.replaceAll("\n", "")`
+	if why := value[string](b, row); !strings.Contains(why, "v1.19.1") || !strings.Contains(why, "v1.20.2") || strings.Count(why, ".yaml:") < 2 {
+		t.Errorf("why one differs: %q", why)
+	}
+	b.follow(`nav[aria-label=Pages] a[href="/held"]`)
+	b.shows("tenannt")
+	b.shows("fleet/fleet-members/hub-eu/payments-dev-eu-1.yaml:4")
+	b.shows("a commit that fixes this place")
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("it took %s", took)
+	}
+}
+
 // The keyboard alone gets everywhere: past the header, to the search, from cell to cell.
 func TestKeyboardGetsEverywhere(t *testing.T) {
 	t.Parallel()
@@ -375,6 +406,13 @@ func TestWithoutJavaScript(t *testing.T) {
 		t.Errorf("the address is %s", where)
 	}
 	b.do(chromedp.Click(chromedp.CSS(`td a[href*="external-dns"]`)), chromedp.WaitVisible(chromedp.CSS("ol.layers")))
+	for _, path := range views {
+		b.visit(path)
+		if text, err := chromedp.Run(b, chromedp.Text(chromedp.CSS("main"))); err != nil || len(text) < 40 {
+			t.Errorf("%s: %q, %v", path, text, err)
+		}
+	}
+	b.visit("/")
 	b.do(chromedp.Click(chromedp.CSS("form[action='/signout'] button")), chromedp.WaitVisible(chromedp.CSS("form.signin")))
 }
 
