@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // consoleBlock is a block of commands, each after "$ ", with their outputs.
@@ -79,7 +80,13 @@ func TestFirstFleet(t *testing.T) {
 		"GIT_AUTHOR_NAME=user", "GIT_AUTHOR_EMAIL=user@example.com", "GIT_COMMITTER_NAME=user", "GIT_COMMITTER_EMAIL=user@example.com")
 	var out bytes.Buffer
 	sh.Stdout, sh.Stderr = &out, &out
+	began := time.Now()
 	_ = sh.Run() // what it says is compared below
+	if took := time.Since(began); took > 10*time.Minute {
+		t.Errorf("%s took %s", document, took)
+	} else {
+		t.Logf("%d commands took %s", len(commands), took)
+	}
 	rest := out.String()
 	for i, c := range commands {
 		output, after, found := strings.Cut(rest, fmt.Sprintf("\n%s %d\n", mark, i))

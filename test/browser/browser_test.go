@@ -460,9 +460,7 @@ func TestPushShows(t *testing.T) {
 	push(s, "addons/tenants/retail/clusters/retail-dev-eu-1/application-sets/addons.yaml", "components:\n  external-dns:\n    chart: {version: 1.99.9}\n")
 	pushed := time.Now()
 	b.shows("1.99.9")
-	if took := time.Since(pushed); took > 3*time.Second {
-		t.Logf("the push shows after %s", took) // the goal is 3 s; a busy machine takes longer
-	}
+	t.Logf("the push shows after %s", time.Since(pushed)) // the goal is 3 s; a busy machine may take longer
 	if !value[bool](b, "window.marked === true && document.querySelector('.scroll').scrollLeft === 40") {
 		t.Error("the page has been loaded again, or has lost its place")
 	}
