@@ -79,7 +79,8 @@ func New(o Options) *Prober {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, DisableKeepAlives: true, MaxResponseHeaderBytes: 16 << 10,
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // rule 2
+			TLSHandshakeTimeout: timeout,                               // a handshake goes on when its request has been given up
+			TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // rule 2
 		},
 	}}
 }

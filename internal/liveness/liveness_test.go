@@ -2,6 +2,8 @@ package liveness
 
 import (
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -111,5 +113,34 @@ func TestProbeFollowsNoRedirect(t *testing.T) {
 	server.Close()
 	if err := p.ask(t.Context(), server.URL); err == nil || strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("a closed port: %v", err)
+	}
+}
+
+// A member that accepts connections and says nothing holds none for longer than a probe.
+func TestHungMemberHoldsNoConnection(t *testing.T) {
+	t.Parallel()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	closed := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+			_, err = io.Copy(io.Discard, c)
+		}
+		closed <- err
+	}()
+	p := New(Options{Members: func() map[string]string { return nil }})
+	p.client.Transport.(*http.Transport).TLSHandshakeTimeout /= 100 //nolint:forcetypeassert // New makes it
+	p.client.Timeout /= 100
+	if err := p.ask(t.Context(), "https://"+l.Addr().String()); err == nil {
+		t.Error("a member that says nothing is alive")
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("the connection is held: %v", err)
 	}
 }
