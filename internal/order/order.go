@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/response"
@@ -232,6 +233,9 @@ func (o *Order) Given(q query.Query, r *response.Response) {
 	r.ParameterSets(func(s response.ParameterSet) {
 		if len(s.DependsOn()) == 0 || s.Item().IsRemoval {
 			return
+		}
+		if q.Group == provision.Group {
+			o.held.hold(s) // a restart before the next query must not let nodes go ahead of their control plane
 		}
 		all := []response.ParameterSet{s}
 		for _, old := range before[s.Item().Name] {
