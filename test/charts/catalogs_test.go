@@ -16,7 +16,7 @@ import (
 )
 
 // groups are the catalogs of the chart.
-var groups = []string{"addons", "fleet", "monitoring", "resources"} // not teams, whose entries speak for team files
+var groups = []string{"addons", "fleet", "monitoring", "provisioning", "resources"} // not teams, whose entries speak for team files
 
 // fleetGroups are the groups of this repository's fleet.
 var fleetGroups = append([]string{"teams", "workloads"}, groups...)

@@ -103,7 +103,7 @@ func TestFleet(t *testing.T) {
 					}
 				}
 				want := direct(t, state, hub, group)
-				if len(want) == 0 {
+				if len(want) == 0 && group != "provisioning" { // no member has a cluster made
 					t.Error("nothing runs")
 				}
 				if diff := cmp.Diff(want, got); diff != "" {

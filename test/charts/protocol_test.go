@@ -99,14 +99,15 @@ func TestAgentBootstrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	own := []string{"addons", "fleet", "monitoring", "resources"} // what makes a cluster is never its own engine's
 	for i, set := range decode(t, out) {
 		parameters := set.Spec.Generators[0].Plugin.Input.Parameters
 		if got := string(parameters["owner"].Raw); got != `"retail-prod-eu-1"` {
 			t.Errorf("owner %s", got)
 		}
 		delete(parameters, "owner")
-		if diff := cmp.Diff(text(t, rootSets(t, repo+"/fleet/bootstrap/hub-eu/"+groups[i]+".yaml")[0]), text(t, set)); diff != "" {
-			t.Errorf("%s (-hub +agent):\n%s", groups[i], diff)
+		if diff := cmp.Diff(text(t, rootSets(t, repo+"/fleet/bootstrap/hub-eu/"+own[i]+".yaml")[0]), text(t, set)); diff != "" {
+			t.Errorf("%s (-hub +agent):\n%s", own[i], diff)
 		}
 	}
 	for values, want := range map[string]string{

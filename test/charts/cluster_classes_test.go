@@ -1,0 +1,122 @@
+package charts_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+)
+
+const (
+	clusterKro        = repo + "/charts/cluster-kro"
+	clusterCrossplane = repo + "/charts/cluster-crossplane"
+)
+
+func TestClusterKroGoldens(t *testing.T) { chartGoldens(t, clusterKro) }
+
+func TestClusterCrossplaneGoldens(t *testing.T) { chartGoldens(t, clusterCrossplane) }
+
+// specOf is the schema of the spec that a CompositeResourceDefinition gives its kind.
+func specOf(t *testing.T, kind string) *structuralschema.Structural {
+	t.Helper()
+	for _, o := range (rendering{}).objects(t, clusterCrossplane, "part: definitions") {
+		u, is := o.(*unstructured.Unstructured)
+		if !is || u.GetKind() != "CompositeResourceDefinition" {
+			continue
+		}
+		if got, _, _ := unstructured.NestedString(u.Object, "spec", "names", "kind"); got != kind {
+			continue
+		}
+		versions, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
+		text, err := json.Marshal(versions[0].(map[string]any)["schema"].(map[string]any)["openAPIV3Schema"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v1 apiextensionsv1.JSONSchemaProps
+		var props apiextensions.JSONSchemaProps
+		if err := json.Unmarshal(text, &v1); err != nil {
+			t.Fatal(err)
+		}
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &props, nil); err != nil {
+			t.Fatal(err)
+		}
+		structural, err := structuralschema.NewStructural(&props)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return structural
+	}
+	t.Fatalf("no definition of %s", kind)
+	return nil
+}
+
+// C2: the API server refuses a version out of order from any hand, by the rules of the definition.
+func TestDefinitionsRefuseVersionsOutOfOrder(t *testing.T) {
+	object := func(version string) map[string]any {
+		return map[string]any{"spec": map[string]any{"version": version, "region": "eu", "roleARN": "arn:x", "nodeRoleARN": "arn:x", "subnetIDs": []any{"a", "b"}}}
+	}
+	for _, c := range []struct{ kind, was, is, want string }{
+		{"XEKSCluster", "1.31", "1.31", ""},
+		{"XEKSCluster", "1.31", "1.32", ""},
+		{"XEKSCluster", "1.9", "1.10", ""},
+		{"XEKSCluster", "1.31", "1.33", "expected one minor version at a time"},
+		{"XEKSCluster", "1.31", "2.31", "expected one minor version at a time"},
+		{"XEKSCluster", "1.31", "1.30", "expected no version before the one that is there"},
+		{"XEKSNodes", "1.30", "1.33", ""},
+		{"XEKSNodes", "1.31", "2.31", "expected the same major version"},
+		{"XEKSNodes", "1.31", "1.30", "expected no version before the one that is there"},
+	} {
+		spec := specOf(t, c.kind)
+		problems, _ := cel.NewValidator(spec, true, celconfig.PerCallLimit).Validate(t.Context(), nil, spec, object(c.is), object(c.was), celconfig.RuntimeCELCostBudget)
+		var got []string
+		for _, p := range problems {
+			got = append(got, p.Detail)
+		}
+		if text := strings.Join(got, "; "); text != c.want {
+			t.Errorf("%s from %s to %s: %q; want %q", c.kind, c.was, c.is, text, c.want)
+		}
+	}
+}
+
+// Both charts have one health check, as Argo CD has one key for a kind.
+func TestClassesHaveOneHealthCheck(t *testing.T) {
+	script, err := os.ReadFile(clusterKro + "/health.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err := os.ReadFile(clusterCrossplane + "/health.lua"); err != nil || !bytes.Equal(script, other) {
+		t.Errorf("the charts' health.lua differ: %v", err)
+	}
+}
+
+// A class that makes no credentials registers its cluster by a role of the cloud: the address is the
+// kubeconfig's, the login is what the platform's values say.
+func TestProvisionedClusterIsReachedByARole(t *testing.T) {
+	values := provisioned + "connectionSecret: {awsAuth: {clusterName: retail-dev-eu-1, roleARN: 'arn:aws:iam::111122223333:role/hub'}}\n"
+	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, values), "retail-dev-eu-1")
+	at := &clientcmdapi.Cluster{Server: "https://eks.example.com", CertificateAuthorityData: []byte("ca")}
+	secret, err := reconcile(t, es, connectionOf(kubeconfig(t, at, &clientcmdapi.AuthInfo{Token: "not this one"})), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got v1alpha1.ClusterConfig
+	if err := json.Unmarshal(secret.Data["config"], &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.AWSAuthConfig == nil || got.AWSAuthConfig.RoleARN != "arn:aws:iam::111122223333:role/hub" || got.AWSAuthConfig.ClusterName != "retail-dev-eu-1" ||
+		got.BearerToken != "" || string(got.CAData) != "ca" || string(secret.Data["server"]) != "https://eks.example.com" {
+		t.Errorf("the connection is %s to %s", secret.Data["config"], secret.Data["server"])
+	}
+}
