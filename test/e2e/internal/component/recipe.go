@@ -50,6 +50,10 @@ var recipes = map[string]recipe{
 			"sigs.k8s.io/kwok/pkg/consts.Version": "{bare}",
 		}}},
 	},
+	"kro": {
+		Rename: map[string]string{"controller": "kro"},
+		Files:  []files{{Module: "github.com/kubernetes-sigs/kro", Glob: "helm/crds/*.yaml", To: "crds"}},
+	},
 	"kyverno": { // releases tell their version by their images' tags
 		Files: []files{{Module: "github.com/kyverno/kyverno", Glob: "config/crds/*/*.yaml", To: "crds"}},
 	},
