@@ -28,8 +28,8 @@ var simulated = map[string][]string{
 	"workloads":    {"shop"},
 }
 
-// hubOfClusters simulates a hub that makes clusters: Argo CD, a provider of a cloud, and the service
-// between them, each of which acts when the test says so.
+// hubOfClusters simulates a hub that makes clusters: Argo CD, a provider of a cloud, and the
+// service between them, each of which acts when the test says so.
 type hubOfClusters struct {
 	*testing.T
 	rand    *rand.Rand
@@ -46,7 +46,8 @@ type hubOfClusters struct {
 	// apps are the hub's Applications, and deleting those whose workloads are being removed.
 	apps     map[string]facts.Application
 	deleting map[string]bool
-	// cloud has what runs, by the name of its Application; down says that the provider does nothing.
+	// cloud has what runs, by the name of its Application; down says that the provider does
+	// nothing.
 	cloud map[string]bool
 	down  bool
 	// asked are the versions in the sets of Applications, seen those that the provider has made;
@@ -74,7 +75,7 @@ func newHubOfClusters(t *testing.T, seed uint64, members []string) *hubOfCluster
 			fleettest.Member("hub"):         "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
 			"catalogs/provisioning.yaml": "eks: {enabled: true, chart: {repoURL: r, path: p, version: v}}\n" +
 				"eks-nodes: {enabled: true, dependsOn: [eks], chart: {repoURL: r, path: p, version: v}}\n",
-			"catalogs/teams.yaml":    "team: {chart: {repoURL: r, path: p, version: v}}\nteam-project: {chart: {repoURL: r, path: p, version: v}}\n",
+			"catalogs/teams.yaml":     "team: {chart: {repoURL: r, path: p, version: v}}\nteam-project: {chart: {repoURL: r, path: p, version: v}}\n",
 			"fleet/teams/sales.yaml":  "{apiVersion: argosy.dev/v1alpha1, kind: Team, name: sales, tenant: shop, owners: [sales], clusters: {}, namespaces: [{name: sales, preset: small}], repositories: [https://charts.example/*]}\n",
 			"catalogs/workloads.yaml": "shop: {enabled: true, team: sales, namespace: sales, " + fleettest.DNSChart + "}\n",
 			fleettest.SystemCatalog:   "dns: {enabled: true, " + fleettest.DNSChart + "}\nweb: {enabled: true, dependsOn: [dns], " + fleettest.DNSChart + "}\n",
@@ -101,7 +102,7 @@ func (h *hubOfClusters) restart() {
 	h.stop()
 	h.state = nil
 	h.order = order.New(order.Options{
-		Store: h.store,
+		Store:   h.store,
 		Desired: func(st *fleetstate.State, q query.Query) (*response.Response, error) { return response.Respond(st, q) },
 		Queries: func() map[string][]query.Query {
 			out := map[string][]query.Query{}
@@ -122,7 +123,9 @@ func (h *hubOfClusters) restart() {
 	}
 }
 
-func (h *hubOfClusters) note(format string, args ...any) { h.log = append(h.log, fmt.Sprintf(format, args...)) }
+func (h *hubOfClusters) note(format string, args ...any) {
+	h.log = append(h.log, fmt.Sprintf(format, args...))
+}
 
 func (h *hubOfClusters) failed(format string, args ...any) {
 	h.Helper()
@@ -342,8 +345,8 @@ func approvals(clusters []string) fleettest.Tree {
 
 // TestClustersAreRemovedInOrder: random fleets retire random members while the service is killed,
 // the provider is away, facts are old and ApplicationSets ask whenever they like. Whatever happens,
-// a cluster is the last of its member to be removed and only with its approval, no Application hangs
-// on a cluster that is gone, and nothing of another cluster is touched (C1, C3, P2).
+// a cluster is the last of its member to be removed and only with its approval, no Application
+// hangs on a cluster that is gone, and nothing of another cluster is touched (C1, C3, P2).
 func TestClustersAreRemovedInOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(cases.Times(20)) {
@@ -408,8 +411,8 @@ func TestClustersAreRemovedInOrder(t *testing.T) {
 }
 
 // TestNodesFollowTheirControlPlane: six clusters go from 1.31 to 1.34, one minor version a commit,
-// whoever is killed and whatever is late: nodes come to a version after their control plane was seen
-// on it, a stuck control plane stops its own nodes, and no others (C2, P1).
+// whoever is killed and whatever is late: nodes come to a version after their control plane was
+// seen on it, a stuck control plane stops its own nodes, and no others (C2, P1).
 func TestNodesFollowTheirControlPlane(t *testing.T) {
 	t.Parallel()
 	members := []string{"c0", "c1", "c2", "c3", "c4", "c5"}

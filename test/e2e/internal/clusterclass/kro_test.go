@@ -28,7 +28,8 @@ var (
 	definitions = schema.GroupVersionResource{Group: "kro.run", Version: "v1alpha1", Resource: "resourcegraphdefinitions"}
 )
 
-// class is a hub with the class eks-kro, without an engine: the test applies what the chart renders.
+// class is a hub with the class eks-kro, without an engine: the test applies what the chart
+// renders.
 type class struct {
 	*testing.T
 	*testcluster.Cluster
@@ -129,9 +130,9 @@ func (c *class) refused(err error, reason string) {
 	}
 }
 
-// TestClassOfKro proves charts/cluster-kro with kro's own controller on a real API server: stages in
-// order, an upgrade of six clusters, what admission refuses, and the removal of twenty while kro and
-// the provider are killed (C2, C3).
+// TestClassOfKro proves charts/cluster-kro with kro's own controller on a real API server: stages
+// in order, an upgrade of six clusters, what admission refuses, and the removal of twenty while kro
+// and the provider are killed (C2, C3).
 func TestClassOfKro(t *testing.T) {
 	began := time.Now()
 	c := &class{T: t, Cluster: testcluster.Start(t, "kro")}
