@@ -114,6 +114,7 @@ func (l *linter) member(m *fleet.Member) {
 	c := l.st.ClusterOf(m).Desired()
 	l.problems = append(l.problems, m.Problems...)
 	l.flags(c)
+	l.infrastructure(c)
 	l.ownNames(c)
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]

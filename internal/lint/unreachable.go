@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 )
 
 // unreachable reports files below the groups' roots that no cluster and no component can ever reach
@@ -19,6 +20,9 @@ func (l *linter) unreachable() {
 	roots, open := map[string]bool{}, map[string]int{}
 	for name := range l.st.Fleet.Layout.Groups {
 		open[name] = 0
+	}
+	if len(l.st.Resolver().Catalogs[provision.Group]) > 0 { // whose classes are known before a member names one
+		delete(open, provision.Group)
 	}
 	for _, c := range l.st.Clusters() {
 		c = c.Desired()
