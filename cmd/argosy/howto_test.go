@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,17 +14,24 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var console = regexp.MustCompile("(?s)```console\n(.*?)```")
+var (
+	console = regexp.MustCompile("(?s)```console\n(.*?)```")
+	// steps are commands, and files that a page writes: a block that begins with its path.
+	steps = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml\n# ([^ \n]+/[^ \n]+)\n(.*?)```")
+)
 
 // A page shows what its commands print, run in order over the files of testdata/how-to. (The
 // working directory is the process's: the tests are not parallel.)
 func TestHowTos(t *testing.T) {
-	for _, name := range []string{"eks-managed-argocd", "import-a-fleet"} {
-		t.Run(name, func(t *testing.T) { runHowTo(t, name) })
+	for name, files := range map[string]string{
+		"eks-managed-argocd": "eks-managed-argocd", "import-a-fleet": "import-a-fleet",
+		"provision-a-cluster": "clusters", "upgrade-a-cluster": "clusters", "remove-a-cluster": "clusters",
+	} {
+		t.Run(name, func(t *testing.T) { runHowTo(t, name, files) })
 	}
 }
 
-func runHowTo(t *testing.T, name string) {
+func runHowTo(t *testing.T, name, of string) {
 	t.Helper()
 	page, err := filepath.Abs("../../docs/how-to/" + name + ".md")
 	if err != nil {
@@ -33,7 +41,7 @@ func runHowTo(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := txtar.ParseFile("testdata/how-to/" + name + ".txtar")
+	files, err := txtar.ParseFile("testdata/how-to/" + of + ".txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +50,32 @@ func runHowTo(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
+	pattern := console
+	if of == "clusters" {
+		pattern = steps
+		if err := os.Rename(name+".yaml", memberOfPage); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		gitCommand(t, "init --quiet --initial-branch=main")
+		gitCommand(t, "add --all")
+		gitCommand(t, "commit --quiet --message=fleet")
+	}
 	blocks := 0
-	got := console.ReplaceAllStringFunc(string(text), func(block string) string {
+	got := pattern.ReplaceAllStringFunc(string(text), func(block string) string {
+		if file := steps.FindStringSubmatch(block); file[2] != "" {
+			if err := os.MkdirAll(filepath.Dir(file[2]), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file[2], []byte(file[3]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return block
+		}
 		blocks++
+		if arguments, is := strings.CutPrefix(block, "```console\n$ git "); is {
+			gitCommand(t, strings.TrimSuffix(arguments, "\n```"))
+			return block
+		}
 		line, _, _ := strings.Cut(strings.TrimPrefix(block, "```console\n"), "\n")
 		var out, errs bytes.Buffer
 		run(context.Background(), strings.Fields(line)[2:], strings.NewReader(""), &out, &errs)
@@ -60,5 +91,18 @@ func runHowTo(t *testing.T, name string) {
 		t.Errorf("the page (-) and what its commands print (+):\n%s", cmp.Diff(string(text), got))
 	} else if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// memberOfPage is the member that the pages on clusters are about, there from the start where a
+// page does not make it.
+const memberOfPage = "fleet/fleet-members/hub/shop-prod-1.yaml"
+
+func gitCommand(t *testing.T, arguments string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, strings.Fields(arguments)...)...)
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2026-11-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-11-01T00:00:00Z")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %s: %v\n%s", arguments, err, out)
 	}
 }
