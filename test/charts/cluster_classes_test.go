@@ -22,11 +22,14 @@ import (
 const (
 	clusterKro        = repo + "/charts/cluster-kro"
 	clusterCrossplane = repo + "/charts/cluster-crossplane"
+	clusterAPI        = repo + "/charts/cluster-api"
 )
 
 func TestClusterKroGoldens(t *testing.T) { chartGoldens(t, clusterKro) }
 
 func TestClusterCrossplaneGoldens(t *testing.T) { chartGoldens(t, clusterCrossplane) }
+
+func TestClusterAPIGoldens(t *testing.T) { chartGoldens(t, clusterAPI) }
 
 // specOf is the schema of the spec that a CompositeResourceDefinition gives its kind.
 func specOf(t *testing.T, kind string) *structuralschema.Structural {
@@ -101,8 +104,8 @@ func TestClassesHaveOneHealthCheck(t *testing.T) {
 	}
 }
 
-// A class that makes no credentials registers its cluster by a role of the cloud: the address is the
-// kubeconfig's, the login is what the platform's values say.
+// A class that makes no credentials registers its cluster by a role of the cloud: the address is
+// the kubeconfig's, the login is what the platform's values say.
 func TestProvisionedClusterIsReachedByARole(t *testing.T) {
 	values := provisioned + "connectionSecret: {awsAuth: {clusterName: retail-dev-eu-1, roleARN: 'arn:aws:iam::111122223333:role/hub'}}\n"
 	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, values), "retail-dev-eu-1")
