@@ -54,6 +54,7 @@ var kinds = map[string]func() runtime.Object{
 	"v1/Service":                                                            func() runtime.Object { return &corev1.Service{} },
 	"v1/ServiceAccount":                                                     func() runtime.Object { return &corev1.ServiceAccount{} },
 	"apps/v1/Deployment":                                                    func() runtime.Object { return &appsv1.Deployment{} },
+	"apps/v1/StatefulSet":                                                   func() runtime.Object { return &appsv1.StatefulSet{} },
 	"networking.k8s.io/v1/Ingress":                                          func() runtime.Object { return &networkingv1.Ingress{} },
 	"networking.k8s.io/v1/NetworkPolicy":                                    func() runtime.Object { return &networkingv1.NetworkPolicy{} },
 	"kyverno.io/v1/ClusterPolicy":                                           nil, // Kyverno itself reads it, in test/e2e

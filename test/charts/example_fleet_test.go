@@ -17,6 +17,7 @@ import (
 type set struct {
 	Group             string
 	Name              string            `json:"name"`
+	Component         string            `json:"component"`
 	HelmValues        string            `json:"helmValues"`
 	SecretLabels      map[string]string `json:"secretLabels"`
 	SecretAnnotations map[string]string `json:"secretAnnotations"`

@@ -140,7 +140,7 @@ func TestProjectsPermitTheFleet(t *testing.T) {
 	for _, hub := range []string{"hub-eu", "hub-us"} {
 		_, projects := enforcer(t, state, hub)
 		used := map[string]bool{}
-		teams := map[string]string{"checkout-api": "team-checkout", "storefront-web": "team-storefront"}
+		teams := map[string]string{"checkout-api": "team-checkout", "storefront-web": "team-storefront", "storefront-metrics": "team-storefront"}
 		check := func(app v1alpha1.Application, want string) {
 			t.Helper()
 			project, ok := projects[app.Spec.Project]
