@@ -235,10 +235,16 @@ func (e *environment) synced(t *testing.T) {
 // Argo CD and Kubernetes take from one thing to the next.
 const quiet = 2 * time.Second
 
-// settle waits until every Application is synced and healthy and nothing changes for a while: late
-// reactions had their time, and a flow then sees only its own changes. It then compares with the
-// plan.
+// settle is calm, and then compares with the plan.
 func (e *environment) settle(t *testing.T) {
+	t.Helper()
+	e.calm(t)
+	e.checkPlan(t)
+}
+
+// calm waits until every Application is synced and healthy and nothing changes for a while: late
+// reactions had their time, and a flow then sees only its own changes.
+func (e *environment) calm(t *testing.T) {
 	t.Helper()
 	e.within(t, 4*patience, "all Applications synced and healthy, and nothing happening", func() string {
 		if pending := e.unsettled(func(string) bool { return true }); pending != "" {
@@ -249,7 +255,6 @@ func (e *environment) settle(t *testing.T) {
 		}
 		return ""
 	})
-	e.checkPlan(t)
 }
 
 // values are what a component got on a spoke: the stand-in chart writes them into a ConfigMap.

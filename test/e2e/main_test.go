@@ -46,6 +46,7 @@ func TestFlows(t *testing.T) {
 		{"removal", removal},
 		{"tenancy", tenancy},
 		{"teams", teams},
+		{"workloads", workloads},
 		{"faults", faults},
 		{"guard", removalBudget}, // the last of the fleet: what it leaves when it fails is few members
 		{"beside", beside},

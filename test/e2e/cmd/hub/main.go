@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	h, err := hub.Start(ctx, hub.Options{Checkout: root, Dir: dir, ArgoCD: *argoCD, Progress: progress})
+	h, err := hub.Start(ctx, hub.Options{Checkout: root, Dir: dir, ArgoCD: *argoCD, Mounts: true, Progress: progress})
 	if err != nil {
 		logs := filepath.Join(dir, "log")
 		if _, none := os.Stat(logs); ctx.Err() == nil && none == nil {

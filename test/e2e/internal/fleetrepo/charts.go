@@ -28,7 +28,7 @@ type components struct {
 // Charts are the charts of a checkout's fleet: for each component of a group every name and every
 // version that its catalog and the overrides of all levels give it. Charts in Git are left out.
 func Charts(ctx context.Context, source string) ([]chartserver.Chart, error) {
-	files, err := read(ctx, source)
+	files, err := read(ctx, source, Folders...)
 	if err != nil {
 		return nil, fmt.Errorf("charts of the fleet: %w", err)
 	}

@@ -23,7 +23,9 @@
 //  6. The branches main and release-next are pushed, with the same content. The canary releases,
 //     which are at HEAD between two trials, are at the latter.
 //  7. ApplicationSets of bootstraps ask again after ten hours, not ten minutes.
-//  8. Git's configuration of user and system is neither read nor written (package gitcmd).
+//  8. The teams' repositories (https://git.example.com/TEAM/NAME) are on the Git server of the
+//     demonstration. What they hold is in a checkout's examples/repositories (NewTeam).
+//  9. Git's configuration of user and system is neither read nor written (package gitcmd).
 //
 // A Repo is not for concurrent use.
 package fleetrepo

@@ -52,7 +52,7 @@ func New(ctx context.Context, o Options) (*Repo, error) {
 	if o.Upstream == "" {
 		o.Upstream = Upstream
 	}
-	files, err := read(ctx, o.Source)
+	files, err := read(ctx, o.Source, Folders...)
 	if err != nil {
 		return nil, fmt.Errorf("fleet repository: %w", err)
 	}

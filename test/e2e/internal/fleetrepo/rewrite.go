@@ -23,6 +23,9 @@ func rewrite(files map[string][]byte, upstream, remote, chartRepo string) (map[s
 	charts := map[string]bool{} // repositories of charts that the fleet names
 	for file, data := range files {
 		data = self.ReplaceAll(data, replacement)
+		if file == workloads || strings.HasPrefix(file, "fleet/teams/") {
+			data = besides(data, remote)
+		}
 		out[file] = data
 		if !machineRead(file) {
 			continue
@@ -93,7 +96,7 @@ var keyed = regexp.MustCompile(`\b(repoURL|chartRepo|chartRepoUrl|[a-z]+_repo_ur
 func strays(file, text, remote, chartRepo string) []error {
 	var errs []error
 	stray := func(line int, key, value string) {
-		if value != remote && value != chartRepo && address.MatchString(value) {
+		if value != remote && value != chartRepo && !strings.HasPrefix(value, serverOf(remote)) && address.MatchString(value) {
 			errs = append(errs, fmt.Errorf("%s:%d: %s %q leads out of the demonstration: expected this repository (%s) or, of charts, a repoURL without path\n"+
 				"  hint: teach package fleetrepo what to put there", file, line, key, value, remote))
 		}

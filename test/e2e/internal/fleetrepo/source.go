@@ -13,17 +13,17 @@ import (
 )
 
 // Folders are a fleet's, at the root of its repository.
-var Folders = []string{"addons", "charts", "fleet", "resources", "versions"}
+var Folders = []string{"addons", "charts", "fleet", "resources", "versions", "workloads"}
 
 // Installation is the chart that a hub is installed with. No member gets it, and it links to the
 // charts beside it.
 const Installation = "charts/hub/"
 
 // read reads a fleet's files out of a checkout, by path (1).
-func read(ctx context.Context, source string) (map[string][]byte, error) {
+func read(ctx context.Context, source string, folders ...string) (map[string][]byte, error) {
 	// The checkout may be another user's, as in containers; nothing of its configuration is
 	// executed by ls-files.
-	args := append([]string{"-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, Folders...)
+	args := append([]string{"-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, folders...)
 	list, err := gitcmd.Run(ctx, source, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list the files of the fleet: %w\n  hint: expected a Git checkout of this repository", err)
@@ -48,7 +48,7 @@ func read(ctx context.Context, source string) (map[string][]byte, error) {
 		files[path] = data
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s has none of the folders %s: expected a checkout of this repository", source, strings.Join(Folders, ", "))
+		return nil, fmt.Errorf("%s has none of the folders %s: expected a checkout of this repository", source, strings.Join(folders, ", "))
 	}
 	return files, nil
 }

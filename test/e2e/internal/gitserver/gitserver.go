@@ -2,7 +2,8 @@
 // to git itself, to Argo CD and to Argosy's service alike.
 //
 //  1. The conversation is Git's own: each request is handed to `git http-backend`. Everybody may
-//     read and push, forced pushes and deletions of branches included.
+//     read and push, forced pushes and deletions of branches included, but for a repository that is
+//     private: whoever has not its username and password gets status 401.
 //  2. OnPush is called after a push that changed a reference, once for each such push, in their
 //     order, outside of the push: the client does not wait for it. A push that changed nothing (up
 //     to date, rejected) is not reported. There are no hook scripts: the references are compared
@@ -13,6 +14,7 @@
 //     (package gitcmd).
 //  5. What git says goes to server.log in the server's folder.
 //  6. While it hangs, requests that read wait; pushes go on.
+//  7. A repository that is away is unknown: requests get status 404.
 package gitserver
 
 import (
@@ -49,9 +51,11 @@ type Server struct {
 	requests atomic.Int64 // under way
 	hanging  atomic.Pointer[hang]
 
-	mu     sync.Mutex // guards what follows
-	server *http.Server
-	closed bool
+	mu      sync.Mutex // guards what follows
+	server  *http.Server
+	closed  bool
+	private map[string]credentials // by repository
+	away    map[string]bool
 }
 
 // Start serves the repositories below dir, which is made if need be, on a free port until Close or
@@ -91,12 +95,12 @@ func StartOn(ctx context.Context, dir string, port int) (*Server, error) {
 	return s, nil
 }
 
-var repoName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+var repoName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9_-]*)?$`)
 
 // Create makes an empty repository whose default branch is main, and returns its folder.
 func (s *Server) Create(repo string) (string, error) {
 	if !repoName.MatchString(repo) {
-		return "", fmt.Errorf("git server: create %q: expected a name of letters, digits, '-' and '_'", repo)
+		return "", fmt.Errorf("git server: create %q: expected a name of letters, digits, '-' and '_', or an owner's and a name", repo)
 	}
 	path := filepath.Join(s.dir, repo+".git")
 	if _, err := os.Stat(path); err == nil {

@@ -242,9 +242,39 @@ func TestReadersOfAHangingServerWait(t *testing.T) {
 func TestCreateRefuses(t *testing.T) {
 	t.Parallel()
 	s, _, _ := served(t)
-	for _, name := range []string{"", "../x", "a/b", "a.git", "fleet"} {
+	for _, name := range []string{"", "../x", "a/b/c", "a.git", "fleet"} {
 		if _, err := s.Create(name); err == nil {
 			t.Errorf("create %q: no error", name)
 		}
 	}
+}
+
+// A private repository asks for its credentials (1), and one that is away is unknown (7); nobody
+// else's is.
+func TestPrivateRepository(t *testing.T) {
+	t.Parallel()
+	s, clone, _ := served(t)
+	commit(t, clone, "a", []byte("a\n"))
+	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
+	if _, err := s.Create("shop/cart"); err != nil {
+		t.Fatal(err)
+	}
+	with, err := s.Private("shop/cart", "reader", "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	git(t, clone, "push", "--quiet", with, "HEAD:main")
+	git(t, clone, "ls-remote", strings.TrimSuffix(with, ".git"))
+	for _, url := range []string{s.URL("shop/cart"), strings.TrimSuffix(s.URL("shop/cart"), ".git"), strings.Replace(with, "secret", "guess", 1)} {
+		if out, err := tryGit(t, clone, "ls-remote", url); err == nil {
+			t.Errorf("%s shows %s to everybody", url, out)
+		}
+	}
+	s.Away("shop/cart", true)
+	if _, err := tryGit(t, clone, "ls-remote", with); err == nil {
+		t.Error("it is there")
+	}
+	git(t, clone, "ls-remote", s.URL("fleet"))
+	s.Away("shop/cart", false)
+	git(t, clone, "ls-remote", with)
 }

@@ -19,6 +19,9 @@ import (
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
 	defer s.requests.Add(-1)
+	if !s.admits(w, r) {
+		return
+	}
 	if r.ContentLength < 0 {
 		body, err := unchunk(r)
 		if err != nil {

@@ -32,10 +32,11 @@ const appCredentials = "github/payments/app-creds"
 const fleetRead = "github/analytics/fleet-read"
 
 // credentials are the secrets of the tenants besides their clusters': what their repositories are
-// read with, by key. The Git server here asks for none.
+// read with, by key.
 var credentials = map[string]string{
 	appCredentials:               `{"githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "of the demo"}`,
 	"github/payments/fleet-read": `{"username": "reader", "password": "of the demo"}`,
+	StorefrontKey:                Credentials,
 	fleetRead:                    `{"username": "reader", "password": "pushed by the hub"}`,
 }
 

@@ -18,7 +18,11 @@
 //     that the hub's Argo CD, or the member's Flux, has put there. Flux's custom resources are
 //     those that its chart delivers. A secret store of the member's own is another than the hub's,
 //     under the same name, and holds no more than the member's credentials.
-//  7. The member's engine finds its plugin by the Service's name, as what was delivered says. No
+//  7. The teams' repositories (examples/repositories) are on the Git server, two of which ask for
+//     credentials. The service has those of its mounts from Secrets, as the chart's values say; the
+//     layout mounts none unless Options say so. Kinds of ACK are known on spokes, and nobody acts on
+//     them.
+//  8. The member's engine finds its plugin by the Service's name, as what was delivered says. No
 //     DNS of a cluster knows that name here: it is asked through a proxy, which does (package
 //     services).
 package hub
@@ -80,6 +84,8 @@ type Options struct {
 	// Absent are more members that are registered from the start, and whose clusters nobody
 	// reaches: their Applications are there, and what they would deploy is not.
 	Absent []string
+	// Mounts has the fleet mount the repositories of the team checkout from the start.
+	Mounts bool
 	Flux   bool // the fleet's chart of Flux brings the kinds of Flux, for members that run it
 	// Progress gets what is being done, a line at a time.
 	Progress func(line string)
@@ -95,6 +101,7 @@ type Hub struct {
 	Git     *gitserver.Server
 	Charts  *chartserver.Server
 	Fleet   *fleetrepo.Repo
+	Teams   map[string]*TeamRepository // by name
 	ArgoCD  *argocd.ArgoCD
 	Secrets *externalsecrets.Operator
 	Plugin  *plugin.Plugin
@@ -226,7 +233,10 @@ func (h *Hub) serveRepositories(ctx context.Context) error {
 		Source: h.o.Checkout, Remote: h.Git.URL(Repository), ChartRepo: h.Charts.URL(), Hub: Name, Members: slices.Concat(h.o.Members, h.o.Absent),
 		Dir: filepath.Join(h.o.Dir, "fleet"),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return h.serveTeams(ctx)
 }
 
 // startClusters starts the control planes side by side.
@@ -247,6 +257,11 @@ func (h *Hub) startClusters(ctx context.Context) error {
 		client, err := kube.New(cluster.Config())
 		if err != nil {
 			return err
+		}
+		if name != Name {
+			if err := client.Apply(ctx, "", []byte(ackKinds)); err != nil {
+				return err
+			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -332,7 +347,7 @@ func (h *Hub) fillStore(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, key := range []string{appCredentials, fleetRead} { // the hub has no use for the others
+	for _, key := range []string{appCredentials, fleetRead, StorefrontKey} { // the hub has no use for the others
 		if err := h.Secrets.Put(ctx, key, credentials[key]); err != nil {
 			return err
 		}
@@ -381,13 +396,16 @@ func (h *Hub) records(ctx context.Context, members map[string]terraform.Member) 
 // startPlugin starts our own service, and notifies it of each push.
 func (h *Hub) startPlugin(ctx, life context.Context) error {
 	h.o.Progress("generator-plugin")
-	var err error
+	err := h.Kube.Apply(ctx, Namespace, fmt.Appendf(nil, "{apiVersion: v1, kind: Secret, metadata: {name: %s}, stringData: {username: %s, password: %s}}\n", governanceSecret, reader, password))
+	if err != nil {
+		return err
+	}
 	h.Plugin, err = plugin.Start(ctx, plugin.Options{
 		Name: "generator-plugin", Binary: plugin.Program(h.o.Checkout),
 		Group: h.group, Cluster: h.Control, Client: h.Kube, Dir: filepath.Join(h.o.Dir, "generator-plugin"),
 	}, plugin.Chart{
 		Helm: h.binaries.Path("helm"), Folder: filepath.Join(h.o.Checkout, "charts", "generator-plugin"),
-		Hub: Name, GitURL: h.Git.URL(Repository),
+		Hub: Name, GitURL: h.Git.URL(Repository), Mounts: h.mounts(),
 	})
 	if err != nil {
 		return err

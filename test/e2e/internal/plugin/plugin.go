@@ -62,12 +62,13 @@ type Options struct {
 	Namespace string // where it is installed; the default is Argo CD's
 }
 
-// Chart is what a hub's installation is made of. All are required.
+// Chart is what a hub's installation is made of.
 type Chart struct {
-	Helm   string // the helm command
-	Folder string // of charts/generator-plugin
-	Hub    string // name of the hub
-	GitURL string // of the fleet's repository
+	Helm   string              // the helm command
+	Folder string              // of charts/generator-plugin
+	Hub    string              // name of the hub
+	GitURL string              // of the fleet's repository
+	Mounts []map[string]string // values of source.git.mounts; may be missing
 }
 
 // Plugin is the running service.
@@ -222,7 +223,7 @@ func (p *Plugin) shortSocket(arg, flag string) string {
 func (p *Plugin) install(ctx context.Context, c Chart) (*unstructured.Unstructured, error) {
 	values, err := yaml.Marshal(map[string]any{
 		"hub":      c.Hub,
-		"source":   map[string]any{"git": map[string]any{"url": c.GitURL}},
+		"source":   map[string]any{"git": map[string]any{"url": c.GitURL, "mounts": c.Mounts}},
 		"token":    map[string]any{"existingSecret": tokenSecret, "key": tokenKey},
 		"plugin":   map[string]any{"baseUrl": p.URL},
 		"replicas": 1, "logFormat": "text", "drainDelay": "0s",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -96,7 +97,9 @@ func (p pod) mount(ctx context.Context, client *kube.Client) error {
 		var err error
 		switch {
 		case v.Secret != nil:
-			err = p.fill(ctx, client, v.Name, kube.Secrets, v.Secret.SecretName, v.Secret.Items)
+			if err = p.fill(ctx, client, v.Name, kube.Secrets, v.Secret.SecretName, v.Secret.Items); errors.Is(err, errMissing) && v.Secret.Optional != nil && *v.Secret.Optional {
+				err = nil
+			}
 		case v.ConfigMap != nil:
 			err = p.fill(ctx, client, v.Name, kube.ConfigMaps, v.ConfigMap.Name, v.ConfigMap.Items)
 		case v.EmptyDir == nil && !isToken(v):
@@ -109,6 +112,9 @@ func (p pod) mount(ctx context.Context, client *kube.Client) error {
 	return nil
 }
 
+// errMissing is that of a Secret or ConfigMap that is not there.
+var errMissing = errors.New("there are no")
+
 // fill writes an object's keys, or those that items name, into a volume's folder, each at once.
 func (p pod) fill(ctx context.Context, client *kube.Client, volume string, r schema.GroupVersionResource, name string, items []corev1.KeyToPath) error {
 	o, err := client.Get(ctx, r, p.namespace, name)
@@ -116,7 +122,7 @@ func (p pod) fill(ctx context.Context, client *kube.Client, volume string, r sch
 		return err
 	}
 	if o == nil {
-		return fmt.Errorf("volume %s: there are no %s %s", volume, r.Resource, name)
+		return fmt.Errorf("volume %s: %w %s %s", volume, errMissing, r.Resource, name)
 	}
 	data, _, err := unstructured.NestedStringMap(o.Object, "data")
 	if err != nil {

@@ -1,0 +1,117 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
+)
+
+// Who reads the private repositories of teams.
+const (
+	reader   = "reader"
+	password = "of the demo"
+)
+
+// governanceSecret has what the repository governance/workloads asks for, in Argo CD's namespace.
+const governanceSecret = "governance-git"
+
+// StorefrontSecret has what the repository storefront/web asks for: External Secrets makes it of
+// StorefrontKey when the file of that member names it.
+const (
+	StorefrontSecret = "retail-prod-eu-1-git-storefront"
+	StorefrontKey    = "github/retail/storefront"
+)
+
+// TeamRepository is a repository of a team on the Git server.
+type TeamRepository struct {
+	*fleetrepo.Repo
+	URL    string // without credentials
+	Mount  string // its path in the fleet
+	Team   string
+	Secret string // with its credentials; empty where it asks for none
+}
+
+// teamRepositories are those of examples/repositories, by name.
+func teamRepositories() map[string]*TeamRepository {
+	return map[string]*TeamRepository{
+		"governance/workloads": {Mount: "apps/governance", Team: "checkout", Secret: governanceSecret},
+		"checkout/orders":      {Mount: "apps/orders", Team: "checkout"},
+		"storefront/web":       {Mount: "apps/storefront", Team: "storefront", Secret: StorefrontSecret},
+	}
+}
+
+// serveTeams makes the repositories of teams, and mounts those that the fleet is to have.
+func (h *Hub) serveTeams(ctx context.Context) error {
+	h.Teams = teamRepositories()
+	mounts := "\nmounts:\n"
+	for name, r := range h.Teams {
+		if _, err := h.Git.Create(name); err != nil {
+			return err
+		}
+		r.URL = strings.TrimSuffix(h.Git.URL(name), ".git")
+		remote := r.URL
+		if r.Secret != "" {
+			var err error
+			if remote, err = h.Git.Private(name, reader, password); err != nil {
+				return err
+			}
+		}
+		folder := filepath.Base(r.Mount)
+		var err error
+		if r.Repo, err = fleetrepo.NewTeam(ctx, h.o.Checkout, folder, remote, filepath.Join(h.o.Dir, "teams", folder)); err != nil {
+			return err
+		}
+		if r.Team == "checkout" {
+			mounts += fmt.Sprintf("  %s: {url: %q, team: %s}\n", r.Mount, r.URL, r.Team)
+		}
+	}
+	if !h.o.Mounts {
+		return nil
+	}
+	layout, err := h.Fleet.Read("fleet/layout.yaml")
+	if err != nil {
+		return err
+	}
+	if err := h.Fleet.Write("fleet/layout.yaml", layout+mounts); err != nil {
+		return err
+	}
+	_, err = h.Fleet.Commit(ctx, "Mount the repositories of the team checkout")
+	return err
+}
+
+// mounts are the values of charts/generator-plugin.
+func (h *Hub) mounts() (out []map[string]string) {
+	for _, r := range h.Teams {
+		out = append(out, map[string]string{"path": r.Mount, "url": r.URL, "credentialsSecret": r.Secret})
+	}
+	return out
+}
+
+// Credentials are what a private repository of a team asks for, as the secret store has them.
+const Credentials = `{"username": "` + reader + `", "password": "` + password + `"}`
+
+// ackKinds are the kinds of ACK that the sample applications have.
+const ackKinds = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: queues.sqs.services.k8s.aws}
+spec:
+  group: sqs.services.k8s.aws
+  names: {kind: Queue, plural: queues}
+  scope: Namespaced
+  versions:
+    - {name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tables.dynamodb.services.k8s.aws}
+spec:
+  group: dynamodb.services.k8s.aws
+  names: {kind: Table, plural: tables}
+  scope: Namespaced
+  versions:
+    - {name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
