@@ -47,7 +47,7 @@ func teams(t *testing.T, e *environment) {
 	mark := e.ledger.mark()
 	e.write(t, file, fmt.Sprintf(ledgerTeam, repository))
 	began := e.push(t, "Add the team ledger")
-	e.eventually(t, "the team's Application is synced", func() string {
+	e.within(t, time.Minute, "the team's Application is synced for the first time", func() string {
 		if s := state(e.app("team-ledger-" + teamCluster)); s != good {
 			return s
 		}
