@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -41,8 +42,9 @@ const (
 // policies are charts/fleet-policies on an API server.
 type policies struct {
 	*testcluster.Cluster
-	engine string
-	users  map[string]kubernetes.Interface
+	engine   string
+	checkout string
+	users    map[string]kubernetes.Interface
 	// objects are the same users'.
 	objects map[string]dynamic.Interface
 }
@@ -66,6 +68,9 @@ func TestPolicies(t *testing.T) {
 func newPolicies(t *testing.T, engine string, components ...string) *policies {
 	t.Helper()
 	p := &policies{engine: engine, users: map[string]kubernetes.Interface{}, objects: map[string]dynamic.Interface{}}
+	var err error
+	p.checkout, err = filepath.Abs(filepath.Join("..", ".."))
+	must(t, err)
 	p.Cluster = testcluster.Start(t, append(components, "argocd-v2", "external-secrets")...) // Helm is built with Argo CD's component
 	must(t, p.Client.Define(t.Context(), filepath.Join(p.Binaries.Files("external-secrets"), "crds")))
 	for _, user := range []string{fleetWriter, argoCDWriter, somebody} {
@@ -102,17 +107,18 @@ func (p *policies) hold(t *testing.T) {
 	t.Run("warn", p.warn)
 }
 
-// allowed are the values by which both engines are tried.
-var allowed = []string{"--set", "clusterSecrets.inCluster=in-cluster", "--set", "repositories.hosts={git.example,git.example:8443}", "--set", "externalSecrets.targets={shared}"}
+// allowed are the values of all hubs by which both engines are tried.
+const allowed = "clusterSecrets: {inCluster: in-cluster}\nrepositories: {hosts: [git.example, 'git.example:8443']}\nexternalSecrets: {targets: [shared]}\n"
 
-// presets are those of the chart, with what shows that one is in force, and what each admits.
+// presets are those of the chart, with the hub's own values, what shows that one is in force, and
+// what each admits.
 var presets = map[string]struct {
-	values []string
+	values string
 	probe  policyCase // refused by the preset alone
 	cases  []policyCase
 }{
 	"no-bearer-token": {
-		[]string{"clusterSecrets.forbidden={keyData}"},
+		"clusterSecrets: {forbidden: [keyData]}",
 		policyCase{config: strings.TrimSuffix(role, "}") + `,"username":"u"}`, refused: fmt.Sprintf(longLife, "username")},
 		[]policyCase{
 			{config: role},
@@ -120,7 +126,7 @@ var presets = map[string]struct {
 		},
 	},
 	"ssh-only": {
-		nil,
+		"",
 		policyCase{data: at("https://git.example/x", "sshPrivateKey", "k"), refused: "the preset ssh-only allows addresses that begin with ssh:// or git@ alone"},
 		[]policyCase{
 			{data: at("git@git.example:x/y.git", "sshPrivateKey", "k")},
@@ -130,7 +136,7 @@ var presets = map[string]struct {
 		},
 	},
 	"github-app-only": {
-		nil,
+		"",
 		policyCase{data: at("https://git.example/x", "sshPrivateKey", "k"), refused: "the preset github-app-only allows githubAppPrivateKey alone"},
 		[]policyCase{
 			{data: at("https://git.example/x", "githubAppPrivateKey", "k", "githubAppID", "1")},
@@ -139,7 +145,7 @@ var presets = map[string]struct {
 		},
 	},
 	"fleet-hosts": {
-		[]string{"repositories.hosts=null", "fleet.repositories={https://fleet.example/platform/fleet,git@code.example:a/b}"},
+		"{repositories: {hosts: null}, fleet: {repositories: ['https://fleet.example/platform/fleet', 'git@code.example:a/b']}}",
 		policyCase{data: at("https://git.example/x", "password", "t"), refused: "url is at none of the allowed hosts"},
 		[]policyCase{
 			{data: at("https://fleet.example/other", "password", "t")},
@@ -148,7 +154,7 @@ var presets = map[string]struct {
 		},
 	},
 	"one-region": {
-		[]string{"repositories.hosts=null", "fleet.region=eu-west-1"},
+		"{repositories: {hosts: null}, fleet: {region: eu-west-1}}",
 		policyCase{data: at("https://git.example/x", "password", "t"), refused: "url is at none of the allowed hosts"},
 		[]policyCase{
 			{data: at("https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/x", "password", "t")},
@@ -176,16 +182,12 @@ func (p *policies) try(t *testing.T, c policyCase) error {
 
 // preset: the policies of a preset refuse what it is there to refuse, and admit the rest.
 func (p *policies) preset(t *testing.T, name string, preset struct {
-	values []string
+	values string
 	probe  policyCase
 	cases  []policyCase
 },
 ) {
-	values := []string{"--set", "presets={" + name + "}"}
-	for _, v := range preset.values {
-		values = append(values, "--set", v)
-	}
-	p.apply(t, "Deny", values...)
+	p.apply(t, "Deny", preset.values, name)
 	var last error
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		if last = p.try(t, preset.probe); !denied(last) || !strings.Contains(last.Error(), preset.probe.refused) {
@@ -206,26 +208,55 @@ func (p *policies) preset(t *testing.T, name string, preset struct {
 	}
 }
 
-// apply installs the chart.
-func (p *policies) apply(t *testing.T, action string, more ...string) {
+// apply installs the chart with the values that the fleet has for its hub: presets and what all hubs
+// have at one level, and the hub's own at another.
+func (p *policies) apply(t *testing.T, action, own string, presets ...string) {
 	t.Helper()
 	version, err := p.Client.Typed.Discovery().ServerVersion()
 	must(t, err)
-	chart, err := filepath.Abs(filepath.Join("..", "..", "charts", "fleet-policies"))
-	must(t, err)
-	arguments := []string{"template", "fleet-policies", chart, "--set", "engine=" + p.engine, "--set", "validationActions={" + action + "}", "--kube-version", version.GitVersion}
-	helm := exec.CommandContext(t.Context(), p.Binaries.Path("helm"), slices.Concat(arguments, allowed, more)...)
+	helm := exec.CommandContext(t.Context(), p.Binaries.Path("helm"), "template", "fleet-policies", filepath.Join(p.checkout, "charts", "fleet-policies"),
+		"--kube-version", version.GitVersion, "--values", p.delivered(t, action, own, presets))
 	helm.Stderr = os.Stderr
 	manifests, err := helm.Output()
 	must(t, err)
 	must(t, p.Client.Apply(t.Context(), "", manifests))
-	t.Logf("%s, %s, on Kubernetes %s", p.engine, action, version.GitVersion)
+	t.Logf("%s, %s %v, on Kubernetes %s", p.engine, action, presets, version.GitVersion)
+}
+
+// delivered is a file with the values that this repository's fleet has for the policies of hub-eu,
+// when files of its levels switch them on.
+func (p *policies) delivered(t *testing.T, action, own string, presets []string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, folder := range []string{"addons", "charts/application-sets", "fleet", "resources", "versions", "workloads"} {
+		must(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(p.checkout, folder))))
+	}
+	for file, text := range map[string]string{
+		"addons/control-plane/environments/prod/application-sets/fleet.yaml":              "fleet-policies: {enabled: true}\n",
+		"addons/control-plane/defaults/fleet/fleet-policies/values.yaml":                  fmt.Sprintf("engine: %s\nvalidationActions: [%s]\npresets: [%s]\n%s", p.engine, action, strings.Join(presets, ", "), allowed),
+		"addons/control-plane/clusters/" + hub.Name + "/fleet/fleet-policies/values.yaml": own + "\n",
+	} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o750))
+		must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+	}
+	out, err := exec.CommandContext(t.Context(), argosy, "params", "--repo", dir, "--hub", hub.Name, "--view", "components", "--group", "fleet", "--component", "fleet-policies").Output()
+	must(t, err)
+	var answer struct {
+		Output struct{ Parameters []set }
+	}
+	must(t, json.Unmarshal(out, &answer))
+	if len(answer.Output.Parameters) != 1 || answer.Output.Parameters[0].Name != hub.Name {
+		t.Fatalf("the fleet delivers the policies to %v", answer.Output.Parameters)
+	}
+	file := filepath.Join(dir, "values.yaml")
+	must(t, os.WriteFile(file, []byte(answer.Output.Parameters[0].HelmValues), 0o600))
+	return file
 }
 
 // install applies the chart and waits until all policies refuse.
 func (p *policies) install(t *testing.T, action string) {
 	t.Helper()
-	p.apply(t, action)
+	p.apply(t, action, "")
 	var seen []error
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		seen = []error{
@@ -336,7 +367,7 @@ func (w *warned) HandleWarningHeader(_ int, _, text string) {
 // warn: with the chart's own actions nothing is refused, and the client gets a warning of what
 // would be.
 func (p *policies) warn(t *testing.T) {
-	p.apply(t, "Warn,Audit")
+	p.apply(t, "Warn, Audit", "")
 	config := p.Config()
 	heard := &warned{}
 	config.Impersonate, config.WarningHandler = rest.ImpersonationConfig{UserName: somebody, Groups: []string{"system:masters"}}, heard
