@@ -17,18 +17,18 @@ import (
 
 const (
 	// workload is the flow's application, a folder of manifests with an overlay for each environment.
-	workload  = "storefront-orders"
+	workload  = "store-orders"
 	staging   = hub.Spare
 	prod      = "retail-prod-eu-1"
 	storeRepo = "storefront/web"
 )
 
-// storefrontTeam is the flow's team, on the tenant's clusters of staging and prod.
-const storefrontTeam = `name: storefront
+// storeTeam is the flow's team, on the tenant's clusters of staging and prod.
+const storeTeam = `name: store
 tenant: retail
-owners: [retail-storefront]
+owners: [retail-store]
 clusters: {matchExpressions: [{key: environment, operator: In, values: [staging, prod]}]}
-namespaces: [{name: storefront, preset: small}]
+namespaces: [{name: store, preset: small}]
 repositories: [%q]
 `
 
@@ -46,16 +46,31 @@ func workloads(t *testing.T, e *environment) {
 	catalog := e.read(t, "fleet/workloads.yaml")
 	layout := e.read(t, "fleet/layout.yaml")
 	w.onboard(t, catalog, layout)
-	w.app(t, "add", 0, map[string]bool{staging: true})
+	w.app(t, "add", map[string]bool{staging: true})
 	w.update(t)
-	w.app(t, "move", 1, map[string]bool{staging: false, prod: true})
+	w.app(t, "move", map[string]bool{staging: false, prod: true})
 	t.Run("the repository is away", w.away)
-	w.app(t, "remove", 2, map[string]bool{prod: false})
+	w.app(t, "remove", map[string]bool{prod: false})
 
 	e.write(t, "fleet/workloads.yaml", catalog)
 	e.write(t, "fleet/layout.yaml", layout)
-	e.push(t, "Without the workloads of storefront")
-	e.eventually(t, "the ApplicationSet is not asked for any more", func() string { return w.notServed(t) })
+	e.push(t, "Without the workloads of store")
+	const set = "workloads-default-" + workload
+	e.eventually(t, "no release has the application", func() string {
+		spec := fmt.Sprint(e.app("application-sets-workloads-default").Object["spec"])
+		if strings.Contains(spec, workload) {
+			return "one has"
+		}
+		return w.notServed(t)
+	})
+	// What a release no longer has stays, without an Application: nothing of that kind is pruned.
+	must(t, e.Kube.Delete(t.Context(), kube.ApplicationSets, hub.Namespace, set, "Background"))
+	e.eventually(t, "the ApplicationSet is gone", func() string {
+		if e.ledger.get(hub.Name, "ApplicationSet", set) != nil {
+			return "it is there"
+		}
+		return ""
+	})
 }
 
 type workloadsFlow struct {
@@ -73,21 +88,22 @@ func (w *workloadsFlow) onboard(t *testing.T, catalog, layout string) {
 		must(t, w.repo.Write(file, text))
 	}
 	w.commit(t, "The manifests")
-	if response, err := http.Get(w.repo.URL + "/info/refs?service=git-upload-pack"); err != nil || response.StatusCode != http.StatusUnauthorized { //nolint:noctx // of the test's own server
-		t.Fatalf("the repository shows itself to everybody: %v, %v", response, err)
-	} else {
-		must(t, response.Body.Close())
+	response, err := http.Get(w.repo.URL + "/info/refs?service=git-upload-pack") //nolint:noctx // of the test's own server
+	must(t, err)
+	must(t, response.Body.Close())
+	if response.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("the repository shows itself to everybody: %s", response.Status)
 	}
 	mark := w.ledger.mark()
-	w.write(t, "fleet/teams/storefront.yaml", fmt.Sprintf(storefrontTeam, w.repo.URL))
-	w.write(t, "fleet/workloads.yaml", catalog+fmt.Sprintf("  %s: {team: storefront, kind: manifests, chart: {repoURL: %q, path: 'overlays/{{ .environment }}', version: main}, namespace: storefront}\n", workload, w.repo.URL))
-	w.write(t, "fleet/layout.yaml", layout+fmt.Sprintf("\nmounts:\n  %s: {url: %q, team: storefront}\n", w.repo.Mount, w.repo.URL))
+	w.write(t, "fleet/teams/store.yaml", fmt.Sprintf(storeTeam, w.repo.URL))
+	w.write(t, "fleet/workloads.yaml", catalog+fmt.Sprintf("  %s: {team: store, kind: manifests, chart: {repoURL: %q, path: 'overlays/{{ .environment }}', version: main}, namespace: store}\n", workload, w.repo.URL))
+	w.write(t, "fleet/layout.yaml", layout+fmt.Sprintf("\nmounts:\n  %s: {url: %q, team: store}\n", w.repo.Mount, w.repo.URL))
 	w.write(t, "fleet/registration/"+prod+"/fleet/fleet-secret/values.yaml",
 		fmt.Sprintf("gitCredentials:\n  storefront: {type: http, kind: repository, url: %q, secretName: %s}\n", w.repo.URL, hub.StorefrontKey))
-	began := w.push(t, "Onboard the team storefront with its repository")
+	began := w.push(t, "Onboard the team store with its repository")
 	for _, cluster := range []string{staging, prod} {
 		w.eventually(t, "the team on "+cluster, func() string {
-			if s := state(w.environment.app("team-storefront-" + cluster)); s != good {
+			if s := state(w.environment.app("team-store-" + cluster)); s != good {
 				return s
 			}
 			return ""
@@ -110,7 +126,7 @@ func (w *workloadsFlow) onboard(t *testing.T, catalog, layout string) {
 	w.timed("workloads", "push to the team and its repository", began)
 	w.calm(t)
 	w.only(t, mark, func(c change) bool {
-		return strings.Contains(c.name, "storefront") || strings.HasPrefix(c.name, "application-sets-") || c.name == "fleet-secret-"+prod || c.name == prod && c.kind == "ExternalSecret"
+		return strings.Contains(c.name, "store") || strings.HasPrefix(c.name, "application-sets-") || c.name == "fleet-secret-"+prod || c.name == prod && c.kind == "ExternalSecret"
 	})
 }
 
@@ -125,7 +141,7 @@ func (w *workloadsFlow) commit(t *testing.T, message string) time.Time {
 
 // app has the team's repository say on which clusters the application is, and waits until it is
 // so. Nothing else has changed.
-func (w *workloadsFlow) app(t *testing.T, what string, before int, clusters map[string]bool) {
+func (w *workloadsFlow) app(t *testing.T, what string, clusters map[string]bool) {
 	t.Helper()
 	mark := w.ledger.mark()
 	for cluster, is := range clusters {
@@ -150,13 +166,6 @@ func (w *workloadsFlow) app(t *testing.T, what string, before int, clusters map[
 		return concerns && c.kind == "Deployment" && c.name == "checkout-orders" ||
 			c.cluster == hub.Name && (strings.HasPrefix(c.name, "application-sets-workloads-") || c.kind == "ApplicationSet" && strings.HasSuffix(c.name, workload) || w.isOf(c.name, clusters))
 	})
-	for _, other := range []string{staging, prod} { // what was there before is as it was
-		if _, concerns := clusters[other]; !concerns && before > 0 {
-			if app := w.environment.app(workload + "-" + other); app != nil {
-				t.Errorf("%s: %s has the application", what, other)
-			}
-		}
-	}
 }
 
 // isOf reports whether a name is that of the application's Application on one of the clusters.
@@ -179,7 +188,7 @@ func (w *workloadsFlow) overlay(t *testing.T, cluster string) string {
 		table = map[string]any{"tableName": "checkout-orders-prod", "billingMode": "PAY_PER_REQUEST", "deletionProtectionEnabled": true}
 	}
 	for resource, want := range map[schema.GroupVersionResource]map[string]any{queues: queue, tables: table} {
-		o, err := w.Spoke[cluster].Get(t.Context(), resource, "storefront", "checkout-orders")
+		o, err := w.Spoke[cluster].Get(t.Context(), resource, "store", "checkout-orders")
 		if err != nil || o == nil {
 			return fmt.Sprintf("there are no %s: %v", resource.Resource, err)
 		}
@@ -204,7 +213,7 @@ func (w *workloadsFlow) overlay(t *testing.T, cluster string) string {
 func (w *workloadsFlow) pruned(t *testing.T, cluster string) string {
 	t.Helper()
 	for _, resource := range []schema.GroupVersionResource{queues, tables, kube.Deployments} {
-		if o, err := w.Spoke[cluster].Get(t.Context(), resource, "storefront", "checkout-orders"); err != nil || o != nil {
+		if o, err := w.Spoke[cluster].Get(t.Context(), resource, "store", "checkout-orders"); err != nil || o != nil {
 			return fmt.Sprintf("there are still %s: %v", resource.Resource, err)
 		}
 	}
@@ -246,7 +255,7 @@ func (w *workloadsFlow) away(t *testing.T) {
 	mark := w.ledger.mark()
 	w.Git.Away(storeRepo, true)
 	w.write(t, "addons/tenants/retail/clusters/"+staging+"/addons/metrics-server/values.yaml", "podLabels: {away: 'true'}\n")
-	began := w.push(t, "A label while the repository of storefront is away")
+	began := w.push(t, "A label while the repository of the team store is away")
 	w.eventually(t, "the fleet's commit on "+staging, func() string {
 		if w.value(staging, "metrics-server", "podLabels", "away") != "true" {
 			return "not there"

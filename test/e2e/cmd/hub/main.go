@@ -134,9 +134,20 @@ Try there:
     echo 'tenannt: retail' >>fleet/fleet-members/%[5]s/retail-prod-eu-1.yaml; git commit -qam 'A typo' && git push -q
     curl -s %[6]s/readyz
 
-Logs: %[7]s
+The repositories of teams (examples/repositories); the first two are mounted, and the last two ask for credentials:
+  git clone %[7]s orders
+  git clone %[8]s governance
+  git clone %[9]s storefront
+
+Try there:
+  Say on which clusters checkout-orders runs, in governance.
+    echo 'checkout-orders: {enabled: false}' >tenants/payments/clusters/payments-dev-eu-1/application-sets/workloads.yaml
+    git commit -qam 'No orders on payments-dev-eu-1' && git push -q
+
+Logs: %[10]s
 Ctrl-C ends everything.
 
-`, h.Git.URL(hub.Repository), path, text, hub.Spare, hub.Name, h.Plugin.URL, h.Logs())
+`, h.Git.URL(hub.Repository), path, text, hub.Spare, hub.Name, h.Plugin.URL,
+		h.Teams["checkout/orders"].Clone, h.Teams["governance/workloads"].Clone, h.Teams["storefront/web"].Clone, h.Logs())
 	return nil
 }

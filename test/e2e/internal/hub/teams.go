@@ -29,6 +29,7 @@ const (
 type TeamRepository struct {
 	*fleetrepo.Repo
 	URL    string // without credentials
+	Clone  string // with them, for git
 	Mount  string // its path in the fleet
 	Team   string
 	Secret string // with its credentials; empty where it asks for none
@@ -52,16 +53,16 @@ func (h *Hub) serveTeams(ctx context.Context) error {
 			return err
 		}
 		r.URL = strings.TrimSuffix(h.Git.URL(name), ".git")
-		remote := r.URL
+		r.Clone = r.URL
 		if r.Secret != "" {
 			var err error
-			if remote, err = h.Git.Private(name, reader, password); err != nil {
+			if r.Clone, err = h.Git.Private(name, reader, password); err != nil {
 				return err
 			}
 		}
 		folder := filepath.Base(r.Mount)
 		var err error
-		if r.Repo, err = fleetrepo.NewTeam(ctx, h.o.Checkout, folder, remote, filepath.Join(h.o.Dir, "teams", folder)); err != nil {
+		if r.Repo, err = fleetrepo.NewTeam(ctx, h.o.Checkout, folder, r.Clone, filepath.Join(h.o.Dir, "teams", folder)); err != nil {
 			return err
 		}
 		if r.Team == "checkout" {
