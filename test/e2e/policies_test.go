@@ -208,8 +208,8 @@ func (p *policies) preset(t *testing.T, name string, preset struct {
 	}
 }
 
-// apply installs the chart with the values that the fleet has for its hub: presets and what all hubs
-// have at one level, and the hub's own at another.
+// apply installs the chart with the values that the fleet has for its hub: presets and what all
+// hubs have at one level, and the hub's own at another.
 func (p *policies) apply(t *testing.T, action, own string, presets ...string) {
 	t.Helper()
 	version, err := p.Client.Typed.Discovery().ServerVersion()

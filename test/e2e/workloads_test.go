@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// workload is the flow's application, a folder of manifests with an overlay for each environment.
+	// workload is the flow's application: manifests with an overlay for each environment.
 	workload  = "store-orders"
 	staging   = hub.Spare
 	prod      = "retail-prod-eu-1"
@@ -39,8 +39,8 @@ var (
 
 // workloads: a team's repository, which asks for credentials, says which application is on which
 // cluster. Added, updated, moved and removed there, it changes on that cluster, and nothing else
-// does anywhere (T4, U3). Each environment gets its overlay. While the repository is away everything
-// stays, and the fleet goes on without it (U2).
+// does anywhere (T4, U3). Each environment gets its overlay. While the repository is away
+// everything stays, and the fleet goes on without it (U2).
 func workloads(t *testing.T, e *environment) {
 	w := &workloadsFlow{e, e.Teams[storeRepo]}
 	catalog := e.read(t, "fleet/workloads.yaml")

@@ -19,9 +19,9 @@
 //     those that its chart delivers. A secret store of the member's own is another than the hub's,
 //     under the same name, and holds no more than the member's credentials.
 //  7. The teams' repositories (examples/repositories) are on the Git server, two of which ask for
-//     credentials. The service has those of its mounts from Secrets, as the chart's values say; the
-//     layout mounts none unless Options say so. Kinds of ACK are known on spokes, and nobody acts on
-//     them.
+//     credentials. The service has those of its mounts from Secrets, as the chart's values say;
+//     the layout mounts none unless Options say so. Kinds of ACK are known on spokes, and nobody
+//     acts on them.
 //  8. The member's engine finds its plugin by the Service's name, as what was delivered says. No
 //     DNS of a cluster knows that name here: it is asked through a proxy, which does (package
 //     services).
