@@ -87,6 +87,9 @@ func (w *workloadsFlow) onboard(t *testing.T, catalog, layout string) {
 		must(t, err)
 		must(t, w.repo.Write(file, text))
 	}
+	for _, file := range []string{"defaults", "tenants/retail/environments/staging", "tenants/retail/environments/prod"} {
+		must(t, w.repo.Remove(file+"/workloads/storefront-web/values.yaml")) // of an application of another team
+	}
 	w.commit(t, "The manifests")
 	response, err := http.Get(w.repo.URL + "/info/refs?service=git-upload-pack") //nolint:noctx // of the test's own server
 	must(t, err)
@@ -121,8 +124,10 @@ func (w *workloadsFlow) onboard(t *testing.T, catalog, layout string) {
 		return ""
 	})
 	must(t, w.Plugin.Sync(t.Context())) // as the kubelet does within a minute
-	must(t, w.Plugin.Pushed(t.Context()))
-	w.eventually(t, "the mount is read", func() string { return w.stale(t) })
+	w.eventually(t, "the mount is read", func() string {
+		must(t, w.Plugin.Pushed(t.Context())) // Git's container looks for credentials every half a minute
+		return w.stale(t)
+	})
 	w.timed("workloads", "push to the team and its repository", began)
 	w.calm(t)
 	w.only(t, mark, func(c change) bool {
