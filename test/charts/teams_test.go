@@ -145,6 +145,11 @@ func TestTeamKeepsItsBounds(t *testing.T) {
 			t.Errorf("%T %s is in namespace %q", object, meta.GetName(), ns)
 		}
 	}
+	for _, role := range all[*rbacv1.Role](rendering{}.objects(t, teamChart, values, "operatorRules: {ack: {apiGroups: [sqs.services.k8s.aws], resources: ['*'], verbs: ['*']}, none: null}\n")) {
+		if last := role.Rules[len(role.Rules)-1]; (last.APIGroups[0] == "sqs.services.k8s.aws") != (role.Name == "team-owner") {
+			t.Errorf("%s/%s ends with %v", role.Namespace, role.Name, last)
+		}
+	}
 	rendering{}.fails(t, `no preset "large"; expected one of isolated, small`, teamChart, strings.Replace(values, "preset: small", "preset: large", 1))
 	rendering{}.fails(t, "clusters", teamChart, strings.Replace(values, "name: a,", "name: a, clusters: [x],", 1))
 }
