@@ -82,10 +82,17 @@ type workloadsFlow struct {
 // and the credentials for it. The repository has the manifests and what a mount says of them.
 func (w *workloadsFlow) onboard(t *testing.T, catalog, layout string) {
 	t.Helper()
-	for _, file := range []string{"base/kustomization.yaml", "base/worker.yaml", "base/queue.yaml", "base/table.yaml", "overlays/staging/kustomization.yaml", "overlays/prod/kustomization.yaml"} {
-		text, err := w.Teams["checkout/orders"].Read(file)
-		must(t, err)
-		must(t, w.repo.Write(file, text))
+	// The Argo CD of the tests has no kustomize: what the sample's overlays build is written out.
+	for environment, differs := range map[string]*strings.Replacer{
+		"staging": strings.NewReplacer("replicas: 1", "replicas: 2", "queueName: checkout-orders", "queueName: checkout-orders-staging", "tableName: checkout-orders", "tableName: checkout-orders-staging"),
+		"prod": strings.NewReplacer("replicas: 1", "replicas: 4", "queueName: checkout-orders", "queueName: checkout-orders-prod\n  messageRetentionPeriod: '1209600'",
+			"tableName: checkout-orders", "tableName: checkout-orders-prod\n  deletionProtectionEnabled: true"),
+	} {
+		for _, file := range []string{"worker.yaml", "queue.yaml", "table.yaml"} {
+			text, err := w.Teams["checkout/orders"].Read("base/" + file)
+			must(t, err)
+			must(t, w.repo.Write("overlays/"+environment+"/"+file, differs.Replace(text)))
+		}
 	}
 	for _, file := range []string{"defaults", "tenants/retail/environments/staging", "tenants/retail/environments/prod"} {
 		must(t, w.repo.Remove(file+"/workloads/storefront-web/values.yaml")) // of an application of another team
@@ -229,7 +236,7 @@ func (w *workloadsFlow) pruned(t *testing.T, cluster string) string {
 func (w *workloadsFlow) update(t *testing.T) {
 	t.Helper()
 	mark := w.ledger.mark()
-	must(t, w.repo.Replace("overlays/staging/kustomization.yaml", "count: 2", "count: 3"))
+	must(t, w.repo.Replace("overlays/staging/worker.yaml", "replicas: 2", "replicas: 3"))
 	began := w.commit(t, "Three replicas in staging")
 	must(t, w.ArgoCD.Refresh(t.Context(), workload+"-"+staging, false)) // as the forge's webhook of Argo CD does
 	replicas := func(want int64) func() string {
@@ -247,7 +254,7 @@ func (w *workloadsFlow) update(t *testing.T) {
 	w.only(t, mark, func(c change) bool {
 		return c.cluster == staging && c.kind == "Deployment" && c.name == "checkout-orders" && c.what == "changed"
 	})
-	must(t, w.repo.Replace("overlays/staging/kustomization.yaml", "count: 3", "count: 2"))
+	must(t, w.repo.Replace("overlays/staging/worker.yaml", "replicas: 3", "replicas: 2"))
 	w.commit(t, "Two again")
 	must(t, w.ArgoCD.Refresh(t.Context(), workload+"-"+staging, false))
 	w.eventually(t, "two replicas in staging", replicas(2))

@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	h, err := hub.Start(ctx, hub.Options{Checkout: root, Dir: dir, ArgoCD: *argoCD, Mounts: true, Progress: progress})
+	h, err := hub.Start(ctx, hub.Options{Checkout: root, Dir: dir, ArgoCD: *argoCD, Progress: progress})
 	if err != nil {
 		logs := filepath.Join(dir, "log")
 		if _, none := os.Stat(logs); ctx.Err() == nil && none == nil {
@@ -134,15 +134,11 @@ Try there:
     echo 'tenannt: retail' >>fleet/fleet-members/%[5]s/retail-prod-eu-1.yaml; git commit -qam 'A typo' && git push -q
     curl -s %[6]s/readyz
 
-The repositories of teams (examples/repositories); the first two are mounted, and the last two ask for credentials:
+The repositories of teams (examples/repositories), of which the last two ask for credentials. The service may read each
+at apps/orders, apps/governance and apps/storefront; docs/how-to/split-the-repository.md mounts them:
   git clone %[7]s orders
   git clone %[8]s governance
   git clone %[9]s storefront
-
-Try there:
-  Say on which clusters checkout-orders runs, in governance.
-    echo 'checkout-orders: {enabled: false}' >tenants/payments/clusters/payments-dev-eu-1/application-sets/workloads.yaml
-    git commit -qam 'No orders on payments-dev-eu-1' && git push -q
 
 Logs: %[10]s
 Ctrl-C ends everything.

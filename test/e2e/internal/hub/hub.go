@@ -20,7 +20,7 @@
 //     under the same name, and holds no more than the member's credentials.
 //  7. The teams' repositories (examples/repositories) are on the Git server, two of which ask for
 //     credentials. The service has those of its mounts from Secrets, as the chart's values say;
-//     the layout mounts none unless Options say so. Kinds of ACK are known on spokes, and nobody
+//     the layout mounts none until somebody writes it. Kinds of ACK are known on spokes, and nobody
 //     acts on them.
 //  8. The member's engine finds its plugin by the Service's name, as what was delivered says. No
 //     DNS of a cluster knows that name here: it is asked through a proxy, which does (package
@@ -84,8 +84,6 @@ type Options struct {
 	// Absent are more members that are registered from the start, and whose clusters nobody
 	// reaches: their Applications are there, and what they would deploy is not.
 	Absent []string
-	// Mounts has the fleet mount the repositories of the team checkout from the start.
-	Mounts bool
 	Flux   bool // the fleet's chart of Flux brings the kinds of Flux, for members that run it
 	// Progress gets what is being done, a line at a time.
 	Progress func(line string)

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -44,10 +43,9 @@ func teamRepositories() map[string]*TeamRepository {
 	}
 }
 
-// serveTeams makes the repositories of teams, and mounts those that the fleet is to have.
+// serveTeams makes the repositories of teams.
 func (h *Hub) serveTeams(ctx context.Context) error {
 	h.Teams = teamRepositories()
-	mounts := "\nmounts:\n"
 	for name, r := range h.Teams {
 		if _, err := h.Git.Create(name); err != nil {
 			return err
@@ -65,22 +63,8 @@ func (h *Hub) serveTeams(ctx context.Context) error {
 		if r.Repo, err = fleetrepo.NewTeam(ctx, h.o.Checkout, folder, r.Clone, filepath.Join(h.o.Dir, "teams", folder)); err != nil {
 			return err
 		}
-		if r.Team == "checkout" {
-			mounts += fmt.Sprintf("  %s: {url: %q, team: %s}\n", r.Mount, r.URL, r.Team)
-		}
 	}
-	if !h.o.Mounts {
-		return nil
-	}
-	layout, err := h.Fleet.Read("fleet/layout.yaml")
-	if err != nil {
-		return err
-	}
-	if err := h.Fleet.Write("fleet/layout.yaml", layout+mounts); err != nil {
-		return err
-	}
-	_, err = h.Fleet.Commit(ctx, "Mount the repositories of the team checkout")
-	return err
+	return nil
 }
 
 // mounts are the values of charts/generator-plugin.
