@@ -48,7 +48,7 @@ func TestParseErrors(t *testing.T) {
 		"applications: [{name: a, finalizer: x}]\n":   `f:1:26: key "finalizer": not known in application 1; expected one of name, cluster, group, component, release, cascade, controller, grant, digest, healthy`,
 		"applications: [{name: a, cascade: maybe}]\n": `f:1:35: key "cascade": "maybe"; expected true or false`,
 		"helmReleases: [{name: a}, {name: a}]\n":      `f:1:27: HelmRelease "a": listed twice, first at f:1:16; expected each HelmRelease once`,
-		"helmReleases: [{name: a, controller: x}]\n":  `f:1:26: key "controller": not known in HelmRelease 1; expected one of name, cluster, group, component, release, cascade, owner, suspended`,
+		"helmReleases: [{name: a, controller: x}]\n":  `f:1:26: key "controller": not known in HelmRelease 1; expected one of name, cluster, group, component, release, cascade, owner, suspended, digest, healthy`,
 		"clusters: [{server: x}]\n":                   `f:1:12: key "name": missing or empty; expected the cluster's name`,
 		"clusters: [{name: a}, {name: a}]\n":          `f:1:23: cluster "a": listed twice, first at f:1:12; expected each cluster once`,
 		"clusters: [{name: a, config: {token: x}}]\n": `f:1:22: key "config": not known in cluster 1; expected one of name, server, labels, annotations`,

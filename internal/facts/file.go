@@ -12,8 +12,8 @@ import (
 // listed are registered), clusters with name, server, labels and annotations; and, if it is about
 // engines, too, applications with name, cluster, group, component, release, cascade, controller,
 // grant, digest and healthy, and helmReleases with name, cluster, group, component, release, owner,
-// cascade and suspended; kustomizations have the same keys. The error is a problem.List of all
-// problems.
+// cascade, suspended, digest and healthy; kustomizations have the same keys. The error is a
+// problem.List of all problems.
 func Parse(file string, data []byte) (Set, error) { return Join(File{file, data}) }
 
 // File is a facts file that has been read.
@@ -89,8 +89,8 @@ func (j *joiner) read(file int, f File) error {
 		add(in, &j.clusters, node, c.Name, c, Cluster.difference)
 	}
 	in.engine(&j.applications, "", root.List("applications"), "controller", "grant", "digest", "healthy")
-	in.engine(&j.releases, "", root.List("helmReleases"), "owner", "suspended")
-	in.engine(&j.custom, Kustomization, root.List("kustomizations"), "owner", "suspended")
+	in.engine(&j.releases, "", root.List("helmReleases"), "owner", "suspended", "digest", "healthy")
+	in.engine(&j.custom, Kustomization, root.List("kustomizations"), "owner", "suspended", "digest", "healthy")
 	applications, releases := root.Has("applications"), root.Has("helmReleases") || root.Has("kustomizations")
 	j.hasApplications, j.hasReleases = j.hasApplications || applications, j.hasReleases || releases
 	in.alike(&j.closed, "closed: true", root.Bool("closed", false), "it in all files of facts, or in none")

@@ -13,6 +13,11 @@ const (
 	// (v1.9.5, kustomization_controller.go, deleteObjects).
 	PruneAnnotation = "kustomize.toolkit.fluxcd.io/prune"
 	PruneDisabled   = "disabled"
+	// RequestedAnnotation asks Flux for a reconciliation. Flux copies its value into
+	// status.lastHandledReconcileAt with the outcome (fluxcd/pkg/apis/meta, annotations.go).
+	RequestedAnnotation = "reconcile.fluxcd.io/requestedAt"
+	// SourceAnnotation has the digest of the source that an object deploys.
+	SourceAnnotation = "argosy.dev/source-digest"
 )
 
 // Kustomization is the Application.Kind of one of Flux's Kustomizations, which are among the
@@ -36,4 +41,17 @@ func (s Set) HelmReleases() (releases []Application, known bool) {
 		return nil, false
 	}
 	return s.helmReleases.sorted, true
+}
+
+// HelmRelease is a HelmRelease by name, or a Kustomization by that kind; false when there is none,
+// or when nothing is known of HelmReleases.
+func (s Set) HelmRelease(kind, name string) (Application, bool) {
+	if s.helmReleases == nil {
+		return Application{}, false
+	}
+	i, ok := s.helmReleases.byName[Application{Kind: kind, Name: name}.key()]
+	if !ok {
+		return Application{}, false
+	}
+	return s.helmReleases.sorted[i], true
 }

@@ -67,7 +67,8 @@ func items(all []Application, kind string) []any {
 				item[key] = value
 			}
 		}
-		for key, value := range map[string]bool{"cascade": a.Cascade, "suspended": a.Suspended} {
+		// An Application of Argo CD, which has no owner, says whether it is healthy in any case.
+		for key, value := range map[string]bool{"cascade": a.Cascade, "suspended": a.Suspended, "healthy": a.Healthy && a.Owner != ""} {
 			if value {
 				item[key] = value
 			}

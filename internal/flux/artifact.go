@@ -39,6 +39,8 @@ type Artifact struct {
 	Manifest, Config, Layer Blob
 	// LeftOut are the errors of clusters that the artifact leaves out (rule 7).
 	LeftOut []problem.Problem
+	// Objects are the HelmReleases and Kustomizations that it deploys.
+	Objects []Object
 }
 
 type descriptor struct {
@@ -113,11 +115,16 @@ func Build(st *fleetstate.State, hub, owner string) (Artifact, error) {
 	if err != nil {
 		return Artifact{}, err
 	}
+	return BuildOwned(owned)
+}
+
+// BuildOwned is Build for what is known to run.
+func BuildOwned(owned Owned) (Artifact, error) {
 	files, problems := Render(owned, Options{})
 	if files == nil {
 		return Artifact{}, problem.List(problem.Errors(problems))
 	}
 	a, err := Pack(files)
-	a.LeftOut = problem.Errors(problems)
+	a.LeftOut, a.Objects = problem.Errors(problems), objectsOf(files)
 	return a, err
 }

@@ -51,9 +51,9 @@ func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 			out = append(out, source)
 		}
 	}
-	return append(out, object{
+	return sealed(append(out, object{
 		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": r.metadata(c.ApplicationName, c), "spec": spec,
-	})
+	}), c)
 }
 
 // variables is the name of the ConfigMap with a cluster's facts: of one that is not the engine's

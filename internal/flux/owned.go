@@ -2,9 +2,11 @@ package flux
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
@@ -49,6 +51,63 @@ type Identity struct {
 // *queryerr.Error: of kind BadRequest for an owner that has no Flux and no HelmReleases left, and
 // Unavailable when any part cannot be computed (G1).
 func OwnedBy(st *fleetstate.State, hub, owner string) (Owned, error) {
+	return OwnedIn(st, hub, owner, Held{Pick: func(lifecycle.Item) int { return 0 }})
+}
+
+// Held are the earlier states that some components of an engine come from, as its rollouts' rings
+// have them.
+type Held struct {
+	States []*fleetstate.State
+	// Pick returns 0 for a component of the newest state, else its place in States plus one.
+	Pick func(lifecycle.Item) int
+}
+
+// OwnedIn is OwnedBy, with the components of earlier states where they are picked. What is removed
+// is decided by the state that a component comes from; all else is of the newest.
+func OwnedIn(st *fleetstate.State, hub, owner string, held Held) (Owned, error) {
+	out, err := desired(st, hub, owner)
+	if err != nil {
+		return Owned{}, err
+	}
+	all := []Owned{out}
+	for _, state := range held.States {
+		one, err := desired(state, hub, owner)
+		if failure := (*queryerr.Error)(nil); errors.As(err, &failure) && failure.Kind == queryerr.KindBadRequest {
+			one, err = Owned{st: state, Owner: out.Owner}, nil // it had no Flux then
+		}
+		if err != nil {
+			return Owned{}, err
+		}
+		all = append(all, one)
+	}
+	out.Components, out.Registrations = nil, nil
+	for i, one := range all {
+		isOther := func(c paramset.ComponentSet) bool { return held.Pick(itemOf(c)) != i }
+		out.Components = append(out.Components, slices.DeleteFunc(one.Components, isOther)...)
+		out.Registrations = append(out.Registrations, slices.DeleteFunc(one.Registrations, isOther)...)
+	}
+	byCluster := func(a, b paramset.ComponentSet) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Component, b.Component), strings.Compare(a.Group, b.Group))
+	}
+	slices.SortFunc(out.Components, byCluster)
+	slices.SortFunc(out.Registrations, byCluster)
+	for i, one := range all {
+		isPicked := func(r facts.Application) bool {
+			return held.Pick(lifecycle.Item{Name: r.Name, Cluster: r.Cluster, Group: r.Group, Component: r.Component}) == i
+		}
+		out.Removals = append(out.Removals, removals(one.st, hub, out.Owner, out.Components, isPicked)...)
+	}
+	out.RegistrationRemovals = registrationRemovals(st, hub, out.Owner)
+	return out, nil
+}
+
+// itemOf is what a component is about.
+func itemOf(c paramset.ComponentSet) lifecycle.Item {
+	return lifecycle.Item{Name: c.ApplicationName, Cluster: c.Name, Group: c.Group, Component: c.Component}
+}
+
+// desired is what an engine must run by one state, without what it removes.
+func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 	self := st.HubMember(hub)
 	former := false // it had Flux, which must give up its objects (D4)
 	if owner != fleet.OwnerHub && (self == nil || owner != self.Name) {
@@ -91,9 +150,6 @@ func OwnedBy(st *fleetstate.State, hub, owner string) (Owned, error) {
 			return Owned{}, failure
 		}
 	}
-	slices.SortFunc(out.Components, func(a, b paramset.ComponentSet) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Component, b.Component), strings.Compare(a.Group, b.Group))
-	})
 	if self != nil {
 		c := st.Cluster(hub, self.Name)
 		if broken := c.BlockingProblems(); len(broken) > 0 {
@@ -106,7 +162,6 @@ func OwnedBy(st *fleetstate.State, hub, owner string) (Owned, error) {
 			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.Labels, Annotations: c.Annotations, Pos: self.Pos,
 		}
 	}
-	out.Removals, out.RegistrationRemovals = removals(st, hub, out.Owner, out.Components), registrationRemovals(st, hub, out.Owner)
 	return out, nil
 }
 

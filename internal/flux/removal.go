@@ -19,8 +19,8 @@ import (
 
 // removals are the components that an owner must remove: the facts have HelmReleases of the owner
 // for them, and the owner does not run them any more. There are none where HelmReleases are
-// unknown.
-func removals(st *fleetstate.State, hub, owner string, runs []paramset.ComponentSet) []paramset.ComponentSet {
+// unknown. Those of other rings are not picked.
+func removals(st *fleetstate.State, hub, owner string, runs []paramset.ComponentSet, isPicked func(facts.Application) bool) []paramset.ComponentSet {
 	releases, _ := st.Facts().HelmReleases()
 	type object struct{ kind, name string }
 	runsNow := make(map[object]bool, len(runs))
@@ -29,7 +29,7 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 	}
 	var out []paramset.ComponentSet
 	for _, r := range releases {
-		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) {
+		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) || !isPicked(r) {
 			continue
 		}
 		if s := removal(st, hub, owner, r); s != nil {

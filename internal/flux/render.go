@@ -52,6 +52,8 @@ type Options struct {
 type File struct {
 	Name string
 	Data []byte
+
+	deployed []Object
 }
 
 // Render writes what an engine runs as Flux's objects: one file for each component and one for what
@@ -85,7 +87,7 @@ func render(o Owned, options Options) ([]File, []problem.Problem) {
 	if r.KubeConfig == nil {
 		r.KubeConfig = func(cluster string) string { return cluster + "-kubeconfig" }
 	}
-	files := map[string][]object{}
+	files, deployed := map[string][]object{}, map[string][]Object{}
 	names := map[string]paramset.ComponentSet{}
 	for _, c := range o.Components {
 		if other, taken := names[c.ApplicationName]; taken {
@@ -93,10 +95,14 @@ func render(o Owned, options Options) ([]File, []problem.Problem) {
 			continue
 		}
 		names[c.ApplicationName] = c
-		files["components/"+c.ApplicationName+".yaml"] = r.component(c, r.isOnOwn(c))
+		file := "components/" + c.ApplicationName + ".yaml"
+		files[file] = r.component(c, r.isOnOwn(c))
+		deployed[file] = deployedBy(c, files[file])
 	}
 	for _, c := range o.Registrations {
-		files["registrations/"+c.ApplicationName+".yaml"] = r.component(c, true)
+		file := "registrations/" + c.ApplicationName + ".yaml"
+		files[file] = r.component(c, true)
+		deployed[file] = deployedBy(c, files[file])
 	}
 	for _, c := range o.Removals {
 		if objects := r.removalObjects(c, r.isOnOwn(c)); objects != nil {
@@ -124,7 +130,7 @@ func render(o Owned, options Options) ([]File, []problem.Problem) {
 		if err != nil {
 			r.problems = append(r.problems, problem.Problem{Reason: problem.LimitExceeded, Severity: problem.Error, Subject: name, Found: err.Error(), Hub: o.Hub, Cluster: clusterOf(objects)})
 		}
-		out = append(out, File{name, data})
+		out = append(out, File{name, data, deployed[name]})
 	}
 	if len(problem.Errors(r.problems)) > 0 {
 		return nil, problem.Sorted(r.problems)
@@ -143,7 +149,7 @@ func kustomization(files []File) File {
 	data, _ := yamldoc.FromAny(nil, object{ // texts alone
 		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
 	}).YAML()
-	return File{"kustomization.yaml", data}
+	return File{Name: "kustomization.yaml", Data: data}
 }
 
 // clusterOf is the cluster that a component's objects are for, empty for shared ones.
@@ -219,9 +225,9 @@ func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 	if source != nil {
 		out = append(out, source)
 	}
-	return append(out, object{
+	return sealed(append(out, object{
 		"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease", "metadata": r.metadata(c.ApplicationName, c), "spec": spec,
-	})
+	}), c)
 }
 
 // companionOf is a further chart of a component as one of its own, with its labels.

@@ -28,10 +28,12 @@
 //  9. ApplicationSets have a client of their own, which reaches the ApplicationSets of the
 //     namespace and nothing else, and changes annotations alone. Of an ApplicationSet it stores the
 //     name, its queries to our plugin, and whether they failed.
-//  10. Flux watches HelmReleases where there is Flux, by rules 1, 5, 6 and 8, apart from Argo CD's
+//  10. Flux watches HelmReleases where there is Flux, by rules 5, 6 and 8, apart from Argo CD's
 //     objects: those labelled with the artifact that brought them (argosy.dev/hub,
-//     argosy.dev/owner), and Kustomizations with these labels, unless there is no permission or no
-//     such resource.
+//     argosy.dev/owner), and Kustomizations and sources with these labels, unless there is no
+//     permission or no such resource. Of these objects, whose values are elsewhere, it stores
+//     labels, annotations of ours, and whether Flux has carried out what they ask for now. A client
+//     of its own reads these collections and nothing else.
 //  11. List requests the same once, for a file. What it cannot get is an error, and nothing is
 //     sticky.
 //  12. StateObjects stores state in ConfigMaps of one namespace whose names have a prefix, by a

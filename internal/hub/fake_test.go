@@ -41,10 +41,10 @@ type api struct {
 	refusePatches int
 }
 
-// thing is an object; spec is an ApplicationSet's.
+// thing is an object; spec is an ApplicationSet's or of Flux, and status is Flux's.
 type thing struct {
 	metav1.ObjectMeta
-	spec any
+	spec, status any
 }
 
 type event struct {
@@ -55,7 +55,13 @@ type event struct {
 }
 
 // resources are those that the server knows.
-var resources = []string{"secrets", "applications", "applicationsets", "helmreleases", "kustomizations", "configmaps"}
+var resources = []string{"secrets", "applications", "applicationsets", "helmreleases", "kustomizations", "gitrepositories", "ocirepositories", "configmaps"}
+
+// fluxKinds are the kinds of Flux's resources.
+var fluxKinds = map[string][2]string{
+	"helmreleases": {"helm.toolkit.fluxcd.io/v2", "HelmRelease"}, "kustomizations": {"kustomize.toolkit.fluxcd.io/v1", "Kustomization"},
+	"gitrepositories": {"source.toolkit.fluxcd.io/v1", "GitRepository"}, "ocirepositories": {"source.toolkit.fluxcd.io/v1", "OCIRepository"},
+}
 
 const password = "bearerToken-of-the-cluster"
 
@@ -141,7 +147,7 @@ func (a *api) ask(name, generators string) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.set("applicationsets", thing{metav1.ObjectMeta{Name: name, Namespace: "argocd", UID: "uid-3"}, map[string]any{"generators": list}})
+	a.set("applicationsets", thing{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "argocd", UID: "uid-3"}, spec: map[string]any{"generators": list}})
 	a.changed.Broadcast()
 }
 
@@ -189,6 +195,8 @@ func object(resource string, o thing, accept string) map[string]any {
 		return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o.ObjectMeta}
 	case resource == "secrets":
 		return map[string]any{"kind": "Secret", "apiVersion": "v1", "metadata": o.ObjectMeta, "data": map[string]string{"config": password}}
+	case fluxKinds[resource] != [2]string{}:
+		return map[string]any{"kind": fluxKinds[resource][1], "apiVersion": fluxKinds[resource][0], "metadata": o.ObjectMeta, "spec": o.spec, "status": o.status}
 	}
 	return map[string]any{"kind": "ApplicationSet", "apiVersion": "argoproj.io/v1alpha1", "metadata": o.ObjectMeta, "spec": o.spec}
 }
@@ -244,6 +252,9 @@ func (a *api) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	kind, version := "PartialObjectMetadataList", "meta.k8s.io/v1"
 	if !strings.Contains(accept, "as=PartialObjectMetadata") {
 		kind, version = "ApplicationSetList", "argoproj.io/v1alpha1"
+	}
+	if of := fluxKinds[resource]; kind == "ApplicationSetList" && of[0] != "" {
+		kind, version = of[1]+"List", of[0]
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"kind": kind, "apiVersion": version,

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,9 +10,11 @@ import (
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -19,14 +22,17 @@ import (
 )
 
 var (
-	helmReleases   = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
-	kustomizations = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
+	helmReleases    = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
+	kustomizations  = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
+	gitRepositories = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
+	ociRepositories = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "ocirepositories"}
 )
 
 // FluxState is what is known of Flux at one time.
 type FluxState struct {
-	// HelmReleases are those of our artifacts, and their Kustomizations, sorted by name; Known
-	// reports that these are all, but for Kustomizations without the permission for them.
+	// HelmReleases are those of our artifacts, and their Kustomizations, sorted by name, with what
+	// Flux has made of them; Known reports that these are all, but for Kustomizations without the
+	// permission for them.
 	HelmReleases []facts.Application
 	Known        bool
 	// Synced reports that the first lists are complete or refused. Nobody may act before.
@@ -38,8 +44,10 @@ type FluxState struct {
 // Flux watches the HelmReleases and Kustomizations of one namespace (rule 10).
 type Flux struct {
 	releases, kustomizations *follower
+	sources                  []*follower // of charts and folders: nothing but health depends on them
 	dirty                    trigger.Trigger
 	state                    atomic.Pointer[FluxState]
+	breaks                   breaks
 }
 
 // NewFlux makes a Flux of the namespace that Flux's objects are in, which is required; nothing is
@@ -48,11 +56,11 @@ func NewFlux(o Options) (*Flux, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	client, err := metadata.NewForConfig(metadataOnly(o.Config))
+	client, err := dynamic.NewForConfig(fluxOnly(o.Config, o.Namespace))
 	if err != nil {
 		return nil, err
 	}
-	f := &Flux{dirty: trigger.New()}
+	f := &Flux{dirty: trigger.New(), breaks: breaks{at: map[types.UID]int64{}}}
 	f.state.Store(&FluxState{})
 	follow := func(what string, which schema.GroupVersionResource) (*follower, error) {
 		resource := client.Resource(which).Namespace(o.Namespace)
@@ -61,15 +69,26 @@ func NewFlux(o Options) (*Flux, error) {
 			namespace: o.Namespace, log: o.Log, selector: facts.OwnerLabel,
 			list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, o) },
 			watch:    resource.Watch,
-			expected: &metav1.PartialObjectMetadata{},
-			trim:     trimHelmRelease,
+			expected: &unstructured.Unstructured{},
+			trim:     trimFlux,
+			same:     f.breaks.note,
 			changed:  f.dirty.Fire,
 		})
 	}
-	var failed error
-	f.releases, err = follow("HelmReleases", helmReleases)
-	f.kustomizations, failed = follow("Kustomizations", kustomizations)
-	return f, errors.Join(err, failed)
+	var all error
+	for _, one := range []struct {
+		what string
+		of   schema.GroupVersionResource
+		to   **follower
+	}{{"HelmReleases", helmReleases, &f.releases}, {"Kustomizations", kustomizations, &f.kustomizations}} {
+		*one.to, err = follow(one.what, one.of)
+		all = errors.Join(all, err)
+	}
+	for what, of := range map[string]schema.GroupVersionResource{"GitRepositories": gitRepositories, "OCIRepositories": ociRepositories} {
+		source, err := follow(what, of)
+		f.sources, all = append(f.sources, source), errors.Join(all, err)
+	}
+	return f, all
 }
 
 // State returns what is known now; its contents must not be changed.
@@ -85,6 +104,9 @@ func (f *Flux) Run(ctx context.Context, changed func()) {
 		var wg sync.WaitGroup
 		wg.Go(func() { f.releases.run(ctx) })
 		wg.Go(func() { f.kustomizations.run(ctx) })
+		for _, source := range f.sources {
+			wg.Go(func() { source.run(ctx) })
+		}
 		wg.Wait()
 	}()
 	for settled(ctx, f.dirty) {
@@ -111,8 +133,10 @@ func (f *Flux) update() bool {
 	}
 	next.Synced = old.Synced || next.Known || denied && !f.releases.synced()
 	if next.Known {
-		next.HelmReleases = slices.Concat(readFlux("", f.releases.objects()), readFlux(facts.Kustomization, f.kustomizations.objects()))
-		slices.SortStableFunc(next.HelmReleases, func(a, b facts.Application) int { return strings.Compare(a.Name, b.Name) })
+		next.HelmReleases = f.observed(old.HelmReleases)
+		slices.SortFunc(next.HelmReleases, func(a, b facts.Application) int {
+			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
+		})
 	}
 	if next.Known == old.Known && next.Synced == old.Synced && textOf(next.Err) == textOf(old.Err) && slices.Equal(next.HelmReleases, old.HelmReleases) {
 		return false
@@ -130,7 +154,7 @@ func trimHelmRelease(o any) (any, error) {
 	out := metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
 		Labels:      only(m.Labels, clusterLabel, groupLabel, componentLabel, releaseLabel, facts.HubLabel, facts.OwnerLabel),
-		Annotations: only(m.Annotations, facts.DeletionAnnotation, facts.PruneAnnotation),
+		Annotations: only(m.Annotations, facts.DeletionAnnotation, facts.PruneAnnotation, facts.DigestAnnotation, facts.SourceAnnotation),
 	}
 	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
 }
@@ -159,7 +183,7 @@ func fluxObject(kind string, o any) facts.Application {
 	return facts.Application{
 		Name: m.Name, Kind: kind, Cluster: m.Labels[clusterLabel], Group: m.Labels[groupLabel], Component: m.Labels[componentLabel],
 		Release: m.Labels[releaseLabel], Owner: facts.OwnerOf(m.Labels[facts.HubLabel], m.Labels[facts.OwnerLabel]),
-		Cascade: prunable && said == fleet.Cascade, Suspended: prunable && said == fleet.Orphan,
+		Cascade: prunable && said == fleet.Cascade, Suspended: prunable && said == fleet.Orphan, Digest: m.Annotations[facts.DigestAnnotation],
 	}
 }
 

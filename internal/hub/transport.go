@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 )
 
@@ -60,6 +61,26 @@ func (p partial) metadata(q *http.Request) (*http.Response, error) {
 func applicationSetsOnly(c *rest.Config, namespace string) *rest.Config {
 	collection := path.Join("/apis", applicationSets.Group, applicationSets.Version, "namespaces", namespace, applicationSets.Resource)
 	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return narrow{collection, next} })
+}
+
+// fluxOnly is a configuration that reads the collections of Flux's objects in one namespace, and
+// nothing else (rule 10).
+func fluxOnly(c *rest.Config, namespace string) *rest.Config {
+	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return fluxReader{namespace, next} })
+}
+
+type fluxReader struct {
+	namespace string
+	next      http.RoundTripper
+}
+
+func (f fluxReader) RoundTrip(q *http.Request) (*http.Response, error) {
+	for _, r := range []schema.GroupVersionResource{helmReleases, kustomizations, gitRepositories, ociRepositories} {
+		if q.Method == http.MethodGet && strings.HasSuffix(q.URL.Path, path.Join("/apis", r.Group, r.Version, "namespaces", f.namespace, r.Resource)) {
+			return f.next.RoundTrip(q)
+		}
+	}
+	return nil, fmt.Errorf("requests are not made here but to list Flux's objects: %s %s", q.Method, q.URL.Path)
 }
 
 // grantsOnly returns a configuration that reaches the metadata of the ConfigMaps of one namespace
