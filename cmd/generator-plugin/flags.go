@@ -17,6 +17,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/checks"
 	"github.com/argosy-hub/argosy/internal/hub"
+	"github.com/argosy-hub/argosy/internal/liveness"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
@@ -45,6 +46,9 @@ type flags struct {
 	rolloutCheckHosts                            []string
 	// applications are the statuses of Argo CD's Applications, which the facts watch.
 	applications *hub.Statuses
+	// prober knows which of the members respond; nil without probes.
+	prober  *liveness.Prober
+	members func() map[string]string
 }
 
 // newCommand makes the command. It validates the flags before serve opens anything.
@@ -223,6 +227,10 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 		return o, fmt.Errorf("--rollout-check-host: %w", err)
 	}
 	o.RolloutCheck = client.Look
+	if f.facts == kubernetesFacts && f.web.probeInterval > 0 {
+		f.prober = liveness.New(liveness.Options{Members: func() map[string]string { return f.members() }, Interval: f.web.probeInterval})
+		o.Silent = f.prober.Failing
+	}
 	o.Mounts = f.openMount
 	if f.grants != "" && f.gitSocket == "" && git.IsURL(f.repository.Location) {
 		o.Revision = f.readRevision

@@ -73,6 +73,10 @@ func (f *flags) serve(ctx context.Context, stderr io.Writer, options server.Opti
 	defer end()
 	return server.Run(ctx, options, func(s *server.Server) {
 		go announce(ctx, stderr, s)
+		if f.prober != nil {
+			f.members = addresses(s.Refresher().State, pages != nil)
+			running.Go(func() { f.prober.Run(ctx) })
+		}
 		if pages != nil {
 			running.Go(func() { f.serveWeb(ctx, stderr, pages, s, options.Store) })
 		}

@@ -30,7 +30,7 @@ func (w *webFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&w.address, "web-addr", "", "`address` to serve the pages on that show the fleet; without it, there are none")
 	fs.StringVar(&w.sourceURL, "web-source-url", "", "`URL` of a line in the repository, for links in the pages, with {file}, {line} and {revision}; default: that of GitHub, GitLab, Gitea, Forgejo or Bitbucket, by --source")
 	fs.StringSliceVar(&w.proxies, "web-trusted-proxy", nil, "`addresses` or networks of proxies that sign users in, and name their groups in --web-proxy-header; may be repeated; default: none")
-	fs.DurationVar(&w.probeInterval, "web-probe-interval", liveness.DefaultInterval, "`time` between two looks whether the API server of a member responds, whose address is known; 0 for never: the pages then repeat what the engine says")
+	fs.DurationVar(&w.probeInterval, "web-probe-interval", liveness.DefaultInterval, "`time` between two looks whether the API server of a member responds, whose address is known; 0 for never: pages and rollouts then repeat what the engine says")
 	fs.StringVar(&w.proxyHeader, "web-proxy-header", web.DefaultProxyHeader, "`header` in which a trusted proxy names a user's groups: the first that is a token's name in --tokens-file gives its scope")
 }
 
@@ -61,13 +61,11 @@ func (f *flags) site(s *server.Server, store *state.Store) (site *web.Site, watc
 		if statuses != f.applications {
 			watches = append(watches, statuses.Run)
 		}
-		if f.web.probeInterval > 0 {
-			prober := liveness.New(liveness.Options{Members: addresses(s.Refresher().State), Interval: f.web.probeInterval})
-			watches = append(watches, prober.Run)
+		if f.prober != nil {
 			o.Live = func() overview.Live {
 				out := live(statuses)
-				out.Version += prober.Version()
-				out.Unreachable = prober.Silent
+				out.Version += f.prober.Version()
+				out.Unreachable = f.prober.Silent
 				return out
 			}
 		}
@@ -87,7 +85,8 @@ func (f *flags) site(s *server.Server, store *state.Store) (site *web.Site, watc
 }
 
 // addresses returns the known addresses of members' API servers, which change with the state alone.
-func addresses(state func() *fleetstate.State) func() map[string]string {
+// Without pages, nobody asks for them but rollouts.
+func addresses(state func() *fleetstate.State, hasPages bool) func() map[string]string {
 	var last *fleetstate.State
 	var all map[string]string
 	return func() map[string]string {
@@ -96,6 +95,9 @@ func addresses(state func() *fleetstate.State) func() map[string]string {
 			return all
 		}
 		last, all = st, map[string]string{}
+		if !hasPages && (st == nil || len(st.Fleet.Rollouts) == 0) {
+			return all
+		}
 		for _, c := range st.Clusters() {
 			if c.Facts.Address != "" {
 				all[c.Member.Name] = c.Facts.Address

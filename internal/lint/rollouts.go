@@ -34,19 +34,20 @@ func (l *linter) rollouts() {
 	}
 }
 
-// ringsWithoutEffect reports the rings of a policy whose members follow the newest commit: Flux
-// waits for no ring, and an agent's Argo CD only if the policy says that agents take part.
+// ringsWithoutEffect reports the rings of a policy whose members follow the newest commit: agents
+// wait for a ring only if the policy says that they take part.
 func (l *linter) ringsWithoutEffect(p *rollout.Policy) {
+	if p.Agents {
+		return
+	}
 	first, count := make([]string, len(p.Rings)), make([]int, len(p.Rings))
 	for m := range l.st.Clusters() {
 		if !p.Covers(m.InRollout()) {
 			continue
 		}
-		c := l.st.ClusterOf(m)
-		groups := slices.Sorted(maps.Keys(c.Groups))
+		groups := slices.Sorted(maps.Keys(l.st.ClusterOf(m).Groups))
 		i := slices.IndexFunc(groups, func(g string) bool {
-			followed := p.Agents && m.Engine != fleet.EngineFlux
-			return p.Scope.CoversPart(g) && (m.Owner(g) != fleet.OwnerHub && !followed || l.st.Resolver().IsDeployedByFlux(c, g))
+			return p.Scope.CoversPart(g) && m.Owner(g) != fleet.OwnerHub
 		})
 		if i < 0 {
 			continue
@@ -60,8 +61,8 @@ func (l *linter) ringsWithoutEffect(p *rollout.Policy) {
 		if n > 0 {
 			l.problems = append(l.problems, problem.Problem{
 				Reason: problem.InvalidRollout, Severity: problem.Warning, Pos: p.Rings[i].Pos, Subject: fmt.Sprintf("ring %q of rollout %q", p.Rings[i].Name, p.Name),
-				Found:    fmt.Sprintf("%d of its members follow the newest commit and wait for no ring, %s: an agent's own engine or Flux deploys it", n, first[i]),
-				Expected: "members and groups that the Argo CD of a hub deploys, or with agents: true that of an agent",
+				Found:    fmt.Sprintf("%d of its members follow the newest commit and wait for no ring, %s: an agent's own engine deploys it", n, first[i]),
+				Expected: "members and groups that the engine of a hub deploys, or agents: true",
 			})
 		}
 	}

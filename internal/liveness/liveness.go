@@ -249,6 +249,18 @@ func (p *Prober) Silent(cluster string) (since time.Time, why string) {
 	return m.seen, why
 }
 
+// Failing is why the API server of a member does not respond, by a probe that has ended; empty for
+// one that responds, and where nobody knows: it was not probed yet, or has no such address.
+func (p *Prober) Failing(cluster string) string {
+	since, why := p.Silent(cluster)
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if m := p.members[cluster]; m == nil || !strings.HasPrefix(m.address, "https://") || since.IsZero() && m.problem == "" {
+		return ""
+	}
+	return why
+}
+
 // Version changes when a member falls silent or responds again.
 func (p *Prober) Version() uint64 {
 	p.mu.RLock()

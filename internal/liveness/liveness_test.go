@@ -61,10 +61,18 @@ func TestSilentMemberIsReportedInTime(t *testing.T) {
 		if _, why := p.Silent("a"); why == "" {
 			t.Error("a member is taken for alive that nobody has probed")
 		}
+		if why := p.Failing("a"); why != "" {
+			t.Error("a member is taken for dead that nobody has probed:", why)
+		}
 		time.Sleep(10 * time.Second)
 		for name, want := range map[string]string{"a": "", "b": "", "c": "it responds Service Unavailable", "plain": "its address does not begin with https://", "other": "it was not probed yet"} {
 			if _, why := p.Silent(name); why != want {
 				t.Errorf("%s: %q; expected %q", name, why, want)
+			}
+		}
+		for name, want := range map[string]string{"a": "", "b": "", "c": "it responds Service Unavailable", "plain": "", "other": ""} {
+			if why := p.Failing(name); why != want {
+				t.Errorf("%s fails: %q; expected %q", name, why, want)
 			}
 		}
 		time.Sleep(10 * time.Minute)

@@ -26,6 +26,7 @@ const (
 
 // Registry remembers artifacts.
 type Registry struct {
+	build    Build
 	maxLayer int64
 	logger   *slog.Logger
 
@@ -39,10 +40,13 @@ type Registry struct {
 // blobID names content within its repository (rule 3).
 type blobID struct{ repository, digest string }
 
+// Build makes an engine's artifact, as flux.Build does.
+type Build func(st *fleetstate.State, hub, owner string) (flux.Artifact, error)
+
 // New makes a registry of artifacts whose layers have at most so many bytes. It logs what an
 // artifact leaves out.
-func New(maxLayer int64, logger *slog.Logger) *Registry {
-	g := &Registry{maxLayer: maxLayer, logger: logger}
+func New(build Build, maxLayer int64, logger *slog.Logger) *Registry {
+	g := &Registry{build: build, maxLayer: maxLayer, logger: logger}
 	var err error
 	g.served, err = simplelru.NewLRU(maxServed, func(_ blobID, b flux.Blob) { g.bytes -= len(b.Data) })
 	if err != nil {
@@ -58,7 +62,7 @@ type UnknownError string
 func (e UnknownError) Error() string { return string(e) }
 
 // Serve answers a GET or HEAD request from a state. With an error it has written nothing; an error
-// of flux.Build is returned as it is.
+// of Build is returned as it is.
 func (g *Registry) Serve(w http.ResponseWriter, r *http.Request, ref Reference, st *fleetstate.State) error {
 	if ref.byDigest() {
 		if b, ok := g.find(ref); ok {
@@ -125,7 +129,7 @@ func (g *Registry) artifact(ref Reference, st *fleetstate.State) (flux.Artifact,
 	if ok {
 		return a, nil
 	}
-	a, err := flux.Build(st, ref.Hub, ref.Owner)
+	a, err := g.build(st, ref.Hub, ref.Owner)
 	if err != nil {
 		return a, err
 	}

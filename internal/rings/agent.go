@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
@@ -25,7 +26,7 @@ func takesPart(st *fleetstate.State, p *rollout.Policy) bool { return agentOf(st
 
 // followsRings reports whether a member's own engine follows the rings of a policy for a group.
 func followsRings(p *rollout.Policy, m *fleet.Member, group string) bool {
-	return p.Agents && m.Remote && m.Engine != fleet.EngineFlux && m.Owner(group) == m.Name && p.Scope.CoversPart(group) && p.Covers(m.InRollout())
+	return p.Agents && m.Remote && m.Owner(group) == m.Name && p.Scope.CoversPart(group) && p.Covers(m.InRollout())
 }
 
 // announced are the revisions that the hub has announced for a policy, by group.
@@ -129,33 +130,24 @@ func (r *Rings) reports(v *view) map[string]string {
 			says[g.Group] = g.Rings
 		}
 	}
-	known := r.o.Queries()
-	if len(says) == 0 || !v.st.Facts().KnowsHealth() || len(known) == 0 {
+	if len(says) == 0 || !r.knowsHealth(v.st) {
 		return nil
 	}
 	health := map[string]*rollout.MemberHealth{}
 	for group := range says {
 		health[group] = &rollout.MemberHealth{Status: rollout.Healthy}
 	}
-	for _, queries := range known {
-		for _, q := range queries {
-			if q.Hub != r.o.Hub || q.View != query.Components || v.st.OwnerName(q.Hub, q.Owner) != agent || health[q.Group] == nil {
-				continue
-			}
-			desired, err := r.composed(v, q)
-			if isUnknown(err) {
-				continue
-			}
-			if err != nil {
-				health[q.Group].Take(rollout.Unknown, err.Error())
-				continue
-			}
-			desired.ParameterSets(func(s response.ParameterSet) {
-				if item := s.Item(); v.covers(item.Group, item.Component) {
-					health[q.Group].Take(v.judge(item, s.Digest()))
-				}
-			})
+	take := func(item lifecycle.Item, status rollout.Status, why string) {
+		if m := health[item.Group]; m != nil && v.covers(item.Group, item.Component) {
+			m.Take(status, why)
 		}
+	}
+	if r.isFlux(v.st) {
+		if !r.fluxHealth(v, func(item lifecycle.Item, _ int64, status rollout.Status, why string) { take(item, status, why) }) {
+			return nil
+		}
+	} else {
+		r.agentHealth(v, health, take)
 	}
 	out := map[string]string{}
 	for group, text := range says {
@@ -170,6 +162,31 @@ func (r *Rings) reports(v *view) map[string]string {
 		out[group] = status + " " + text
 	}
 	return out
+}
+
+// agentHealth takes in the Applications of an agent's groups.
+func (r *Rings) agentHealth(v *view, health map[string]*rollout.MemberHealth, take func(lifecycle.Item, rollout.Status, string)) {
+	for _, queries := range r.o.Queries() {
+		for _, q := range queries {
+			if q.Hub != r.o.Hub || q.View != query.Components || v.st.OwnerName(q.Hub, q.Owner) != agentOf(v.st) || health[q.Group] == nil {
+				continue
+			}
+			desired, err := r.composed(v, q)
+			if isUnknown(err) {
+				continue
+			}
+			if err != nil {
+				health[q.Group].Take(rollout.Unknown, err.Error())
+				continue
+			}
+			desired.ParameterSets(func(s response.ParameterSet) {
+				item := s.Item()
+				a, there := v.st.Facts().Application(item.Name)
+				status, why := judge(a, there, item.Name, s.Digest())
+				take(item, status, why)
+			})
+		}
+	}
 }
 
 // hasTaken reports whether a group is answered from all revisions that its grant announces.
@@ -221,7 +238,7 @@ func (v *view) noteGrant(members []map[string]*rollout.MemberHealth, seen map[me
 	seen[memberGroup{item.Cluster, item.Group}] = true
 	for n, x := range v.rings {
 		if followsRings(x.policy, m, item.Group) {
-			v.take(members[n], item, s.Digest())
+			v.take(memberIn(members[n], item.Cluster), s)
 		}
 	}
 }

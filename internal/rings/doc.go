@@ -12,7 +12,8 @@
 //     computed with the facts of now (G7). All other sets come from the newest state.
 //  3. A ring is healthy by the Applications that the composed responses name: each has the digest
 //     that it is answered, and the engine has looked at it since (G8). The service must know all
-//     queries of ApplicationSets. Where it does not, no ring moves.
+//     queries of ApplicationSets. Where it does not, no ring moves. What an engine says of a member
+//     whose API server is silent does not count: the engine repeats what it saw last.
 //  4. The records of a policy are one document, replaced by compare-and-swap. Before it has been
 //     read, there is no response in the policy's scope.
 //  5. A policy without records begins at the revision that was served before it. At a start, it
@@ -23,4 +24,7 @@
 //     healthy the group is at the announcement, which is the hub's evidence of the agent.
 //  7. What a ring's record names and nobody has any more is not answered: Argo CD then changes
 //     nothing.
+//  8. An engine with Flux gets one artifact. Its components follow rule 2, and its HelmReleases and
+//     Kustomizations rule 3. While a policy lacks what it needs, there is no artifact: Flux keeps
+//     what it has.
 package rings

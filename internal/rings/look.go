@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
@@ -259,11 +259,10 @@ func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
 	return nil
 }
 
-// health is that of the rings of each policy: by the Applications that the composed responses name.
+// health is that of the rings of each policy: by what the composed responses or artifact name.
 func (r *Rings) health(v *view) []map[string]rollout.RingHealth {
 	out := make([]map[string]rollout.RingHealth, len(v.rings))
-	known := r.o.Queries()
-	if !v.st.Facts().KnowsHealth() || len(known) == 0 {
+	if !r.knowsHealth(v.st) {
 		return out
 	}
 	members := make([]map[string]*rollout.MemberHealth, len(v.rings))
@@ -271,26 +270,17 @@ func (r *Rings) health(v *view) []map[string]rollout.RingHealth {
 		members[n] = map[string]*rollout.MemberHealth{}
 	}
 	seen := map[memberGroup]bool{}
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		for _, q := range known[name] {
-			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Grants || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
-				continue
+	if r.isFlux(v.st) {
+		if !r.fluxHealth(v, func(item lifecycle.Item, broken int64, status rollout.Status, why string) {
+			if m := v.memberOf(members, item); m != nil {
+				m.NoteBreak(broken)
+				m.Take(status, why)
 			}
-			desired, err := r.composed(v, q)
-			if isUnknown(err) {
-				continue
-			}
-			if err != nil {
-				return make([]map[string]rollout.RingHealth, len(v.rings)) // nothing is known of what it names
-			}
-			desired.ParameterSets(func(s response.ParameterSet) {
-				if q.View == query.Grants {
-					v.noteGrant(members, seen, s)
-				} else {
-					v.note(members, s)
-				}
-			})
+		}) {
+			return out
 		}
+	} else if !r.applicationsHealth(v, members, seen) {
+		return out // nothing is known of what it names
 	}
 	v.noteSilent(members, seen)
 	r.mu.Lock()
@@ -299,6 +289,9 @@ func (r *Rings) health(v *view) []map[string]rollout.RingHealth {
 		out[n] = map[string]rollout.RingHealth{}
 		byRing := map[int][]rollout.MemberHealth{}
 		for _, name := range slices.Sorted(maps.Keys(members[n])) {
+			if why := r.o.Silent(name); why != "" { // the engine repeats what it saw last
+				members[n][name].Take(rollout.Unknown, "its API server does not respond: "+why)
+			}
 			byRing[v.ringOf(n, name)] = append(byRing[v.ringOf(n, name)], *members[n][name])
 		}
 		for i, ring := range x.policy.Rings {
@@ -310,24 +303,48 @@ func (r *Rings) health(v *view) []map[string]rollout.RingHealth {
 	return out
 }
 
-// note takes in the Application of a parameter set.
-func (v *view) note(members []map[string]*rollout.MemberHealth, s response.ParameterSet) {
-	item := s.Item()
-	n := slices.IndexFunc(v.rings, func(x ringView) bool { return x.policy.Scope.Covers(item.Group, item.Component) })
-	if n < 0 || v.ringOf(n, item.Cluster) < 0 {
-		return
+// applicationsHealth takes in the Applications of all queries. It reports whether each query has a
+// response.
+func (r *Rings) applicationsHealth(v *view, members []map[string]*rollout.MemberHealth, seen map[memberGroup]bool) bool {
+	known := r.o.Queries()
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		for _, q := range known[name] {
+			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Grants || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
+				continue
+			}
+			desired, err := r.composed(v, q)
+			if isUnknown(err) {
+				continue
+			}
+			if err != nil {
+				return false
+			}
+			desired.ParameterSets(func(s response.ParameterSet) {
+				if q.View == query.Grants {
+					v.noteGrant(members, seen, s)
+				} else if m := v.memberOf(members, s.Item()); m != nil {
+					v.take(m, s)
+				}
+			})
+		}
 	}
-	v.take(members[n], item, s.Digest())
+	return true
 }
 
-// take takes in an Application of a member.
-func (v *view) take(members map[string]*rollout.MemberHealth, item lifecycle.Item, digest string) {
-	m := memberIn(members, item.Cluster)
-	a, _ := v.st.Facts().Application(item.Name)
-	if broken := time.UnixMilli(a.Broken); a.Broken > 0 && broken.After(m.Broken) {
-		m.Broken = broken
+// memberOf is the member that an object is about, in the policy that covers it; nil without one.
+func (v *view) memberOf(members []map[string]*rollout.MemberHealth, item lifecycle.Item) *rollout.MemberHealth {
+	n := slices.IndexFunc(v.rings, func(x ringView) bool { return x.policy.Scope.Covers(item.Group, item.Component) })
+	if n < 0 || v.ringOf(n, item.Cluster) < 0 {
+		return nil
 	}
-	m.Take(v.judge(item, digest))
+	return memberIn(members[n], item.Cluster)
+}
+
+// take takes in the Application of a parameter set.
+func (v *view) take(m *rollout.MemberHealth, s response.ParameterSet) {
+	a, there := v.st.Facts().Application(s.Item().Name)
+	m.NoteBreak(a.Broken)
+	m.Take(judge(a, there, s.Item().Name, s.Digest()))
 }
 
 // memberIn is a member among others, healthy as long as nothing else is known.
@@ -347,22 +364,21 @@ func (r *Rings) composed(v *view, q query.Query) (*response.Response, error) {
 	return r.Compose(v.st, q, desired)
 }
 
-// judge says what is known of an Application at the digest that it is answered (G8).
-func (v *view) judge(item lifecycle.Item, digest string) (rollout.Status, string) {
-	a, there := v.st.Facts().Application(item.Name)
+// judge says what is known of an engine's object at the digest that it is answered (G8).
+func judge(is facts.Application, there bool, name, digest string) (rollout.Status, string) {
 	switch {
 	case !there:
-		return rollout.Progressing, item.Name + " is not there yet"
-	case a.Digest == "":
-		return rollout.Unknown, item.Name + " carries no digest"
-	case a.Digest != digest:
-		return rollout.Unknown, item.Name + " has not taken what it is answered"
-	case a.Healthy:
+		return rollout.Progressing, name + " is not there yet"
+	case is.Digest == "":
+		return rollout.Unknown, name + " carries no digest"
+	case is.Digest != digest:
+		return rollout.Unknown, name + " has not taken what it is answered"
+	case is.Healthy:
 		return rollout.Healthy, ""
-	case a.Degraded:
-		return rollout.Degraded, item.Name + " is degraded"
+	case is.Degraded:
+		return rollout.Degraded, name + " is degraded"
 	}
-	return rollout.Progressing, item.Name + " is not synced and healthy since it was written"
+	return rollout.Progressing, name + " is not synced and healthy since it was written"
 }
 
 // ringOf is the index of a member's ring, -1 for a member that the policy does not cover.

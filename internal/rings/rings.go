@@ -38,6 +38,9 @@ type Options struct {
 	Report func(health map[string]string)
 	// Check carries out a check once; default none is, and no ring with checks goes on.
 	Check func(context.Context, rollout.Check) rollout.CheckOutcome
+	// Silent is why a member's API server does not respond, empty for one that does; default nobody
+	// knows.
+	Silent func(cluster string) string
 	// CheckInterval is how often each check is carried out; default checkInterval.
 	CheckInterval time.Duration
 	// Now defaults to time.Now.
@@ -98,6 +101,9 @@ func New(o Options) *Rings {
 	}
 	if o.Report == nil {
 		o.Report = func(map[string]string) {}
+	}
+	if o.Silent == nil {
+		o.Silent = func(string) string { return "" }
 	}
 	if o.Check == nil {
 		o.Check = noChecks
@@ -206,6 +212,9 @@ func hasPolicy(st *fleetstate.State, name string) bool {
 // isSame reports whether all Applications of a policy's scope are what a state answers. One without
 // a digest says nothing.
 func (r *Rings) isSame(p *rollout.Policy, st *fleetstate.State) bool {
+	if r.isFlux(st) {
+		return r.isSameFlux(p, st)
+	}
 	answered, complete := r.digests(st)
 	apps, _ := st.Facts().Applications()
 	for _, a := range apps {

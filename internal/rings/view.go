@@ -1,7 +1,6 @@
 package rings
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
@@ -29,6 +29,9 @@ type view struct {
 	mu       sync.Mutex
 	composed map[composedKey]*response.Response
 	places   map[placeKey]int
+
+	building sync.Mutex
+	artifact flux.Artifact // what an engine with Flux runs, if it has been asked for
 }
 
 // composedKey is a desired response; the same query has the same one.
@@ -250,7 +253,7 @@ func (v *view) ringPlace(policy int, cluster, group string, now *fleet.Member) i
 // Compose returns the response to a query in which later rings keep what their revisions answer.
 // The error is a *queryerr.Error.
 func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
-	if len(st.Fleet.Rollouts) == 0 || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != cmp.Or(agentOf(st), fleet.OwnerHub) {
+	if len(st.Fleet.Rollouts) == 0 || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != engineOf(st) {
 		return desired, nil
 	}
 	if q.View == query.Grants {

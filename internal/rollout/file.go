@@ -8,8 +8,8 @@ type File struct {
 	Scope *Scope `json:"scope,omitempty"`
 	// Paused stops all rings.
 	Paused bool `json:"paused,omitempty"`
-	// Agents has agents with Argo CD follow their rings on the hub, whose Argo CD needs the health
-	// check of ownership grants for it.
+	// Agents has agents follow their rings on the hub, whose Argo CD needs the health check of
+	// ownership grants for it.
 	Agents bool `json:"agents,omitempty"`
 	// Rings are in the order in which they take a change.
 	Rings     []FileRing     `json:"rings" jsonschema:"minItems=1,maxItems=20"`

@@ -36,6 +36,14 @@ func (m *MemberHealth) Take(status Status, why string) {
 	}
 }
 
+// NoteBreak takes in when one of the member's objects was last seen otherwise than healthy, in
+// milliseconds since 1970; 0 for never.
+func (m *MemberHealth) NoteBreak(at int64) {
+	if broken := time.UnixMilli(at); at > 0 && broken.After(m.Broken) {
+		m.Broken = broken
+	}
+}
+
 // together is how far apart two members may break to count as broken at once: facts are collected
 // for a moment, and a break may be over before the next one is seen.
 const together = time.Minute

@@ -24,7 +24,7 @@ type Policy struct {
 	Scope Scope
 	// Paused stops all rings.
 	Paused bool
-	// Agents reports that agents with Argo CD take part: each follows its ring on the hub.
+	// Agents reports that agents take part: each follows its ring on the hub.
 	Agents bool
 	// Rings are in the order in which they take a train.
 	Rings     []Ring

@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/querytest"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
@@ -30,12 +31,19 @@ rings:
 
 const dnsOfB = `{"view":"components","group":"addons","component":"dns","release":"default","owner":"b"}`
 
-// withAgent is the fleet with agent b, whose addons are its own.
-func withAgent(more map[string]string) map[string]string {
+// agentWith is the fleet with agent b, whose addons its own engine deploys.
+func agentWith(engine string, more map[string]string) map[string]string {
 	return repository(with(map[string]string{
 		policyFile:                         agentsInRings,
-		"fleet/fleet-members/hub-1/b.yaml": memberB + "use_remote_argo: true\n" + remoteAddons,
+		"fleet/fleet-members/hub-1/b.yaml": memberB + "use_remote_argo: true\nremote_engine: " + engine + "\n" + remoteAddons,
 	}, more))
+}
+
+// withEachEngine runs a test with an agent that has Argo CD, and with one that has Flux.
+func withEachEngine(t *testing.T, test func(t *testing.T, engine string)) {
+	for _, engine := range []string{fleet.EngineArgoCD, fleet.EngineFlux} {
+		t.Run(engine, func(t *testing.T) { test(t, engine) })
+	}
 }
 
 // reports are the grants of agent b, and what its service says of their health.
@@ -58,17 +66,17 @@ func (r *reports) of(group string) string {
 	return r.said[group]
 }
 
-// federation is a hub and its agent b, with an Argo CD on both sides. The hub's has the health
-// check of grants.
+// federation is a hub with Argo CD, which has the health check of grants, and its agent b.
 type federation struct {
+	engine     string // the agent's
 	hub, agent *orderly
 	says       *reports
 	grant      facts.OwnershipGrant // as it is on the agent
 }
 
-func newFederation(t *testing.T, change ...func(*server.Options)) *federation {
+func newFederation(t *testing.T, engine string, change ...func(*server.Options)) *federation {
 	t.Helper()
-	f := &federation{grant: facts.OwnershipGrant{Group: "addons", UID: "7", Held: true}}
+	f := &federation{engine: engine, grant: facts.OwnershipGrant{Group: "addons", UID: "7", Held: true}}
 	f.hub = newOrderly(t, func(o *server.Options) {
 		o.ApplicationSets = &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{
 			{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}, {Name: "grants", Requests: []json.RawMessage{[]byte(allGrants)}},
@@ -95,7 +103,32 @@ func (f *federation) startAgent(t *testing.T, change ...func(*server.Options)) {
 
 // onAgent are the facts of the agent's service.
 func (f *federation) onAgent(apps map[string]facts.Application) facts.Set {
-	return facts.NewSet(false).WithApplications(slices.Collect(maps.Values(apps))...).WithHealth().WithGrants("b", f.grant)
+	set, all := facts.NewSet(false).WithGrants("b", f.grant), slices.Collect(maps.Values(apps))
+	if f.engine == fleet.EngineFlux {
+		return set.WithHelmReleases(all...)
+	}
+	return set.WithApplications(all...).WithHealth()
+}
+
+// answer is what the agent's engine gets for dns, or the message of a refusal, and the digest in it.
+func (f *federation) answer() (text, digest string) {
+	f.agent.Helper()
+	if f.engine == fleet.EngineFlux {
+		if r := f.agent.get("/v2/flux/hub-1/b/manifests/latest"); r.code != http.StatusOK {
+			return r.body, ""
+		}
+		files, _ := f.agent.pulled("flux/hub-1/b", "latest")
+		text = files["components/dns-b.yaml"]
+		_, rest, _ := strings.Cut(text, "kind: HelmRelease")
+		_, rest, _ = strings.Cut(rest, "argosy.dev/digest: ")
+		digest, _, _ = strings.Cut(rest, "\n")
+		return text, strings.Trim(digest, `"`)
+	}
+	r := f.agent.askAs(ofDNS, dnsOfB)
+	if r.code != http.StatusOK {
+		return r.message(), ""
+	}
+	return r.body, querytest.Sets(f.agent, []byte(r.body))[0].Text("digest")
 }
 
 // say pushes a commit that both services read.
@@ -147,11 +180,13 @@ func (f *federation) tellAgent() {
 // sync has the agent's Argo CD apply what it is answered, and become healthy or not.
 func (f *federation) sync(change func(*facts.Application)) {
 	f.agent.Helper()
-	sets := querytest.Sets(f.agent, []byte(f.agent.askAs(ofDNS, dnsOfB).body))
-	if len(sets) != 1 {
-		f.agent.Fatalf("%d sets", len(sets))
+	_, digest := f.answer()
+	a := facts.Application{Name: "dns-b", Cluster: "b", Group: "addons", Component: "dns", Release: "default", Digest: digest}
+	if f.engine == fleet.EngineFlux {
+		a.Owner = "hub-1/b"
+	} else {
+		a.Controller = ofDNS
 	}
-	a := facts.Application{Name: "dns-b", Cluster: "b", Group: "addons", Component: "dns", Release: "default", Controller: ofDNS, Digest: sets[0].Text("digest")}
 	change(&a)
 	f.agent.apps["dns-b"] = a
 	f.tellAgent()
@@ -159,21 +194,27 @@ func (f *federation) sync(change func(*facts.Application)) {
 
 func healthy(a *facts.Application) { a.Healthy = true }
 
-// revision is what the agent is answered from.
+// body is what the agent's engine gets for dns.
+func (f *federation) body() string {
+	f.agent.Helper()
+	text, _ := f.answer()
+	return text
+}
+
+// revision is what the agent is answered from, empty while there is no answer.
 func (f *federation) revision() string {
 	f.agent.Helper()
-	r := f.agent.askAs(ofDNS, dnsOfB)
-	if r.code != http.StatusOK {
-		return r.message()
+	if _, digest := f.answer(); digest == "" {
+		return ""
 	}
-	return querytest.Sets(f.agent, []byte(r.body))[0].Text("revision")
+	return f.agent.Rollouts().Rollouts[0].Rings[0].Revision
 }
 
 // steadyFederation is a federation that runs its first commit in all rings.
-func steadyFederation(t *testing.T, change ...func(*server.Options)) (*federation, string) {
+func steadyFederation(t *testing.T, engine string, change ...func(*server.Options)) (*federation, string) {
 	t.Helper()
-	f := newFederation(t, change...)
-	first := f.say(withAgent(nil))
+	f := newFederation(t, engine, change...)
+	first := f.say(agentWith(engine, nil))
 	f.hub.answers()
 	f.hub.healthy("dns-a", "dns-hub-1")
 	f.deliver()
@@ -187,13 +228,15 @@ func steadyFederation(t *testing.T, change ...func(*server.Options)) (*federatio
 // agent's service has read the commit, and keeps its bytes until the hub's grant names the
 // revision; and the ring after the agent's waits until the agent says that it is healthy at it.
 // (G7, G8)
-func TestAgentFollowsItsRing(t *testing.T) {
-	f, first := steadyFederation(t)
-	before := f.agent.askAs(ofDNS, dnsOfB).body
-	second := f.say(withAgent(map[string]string{valuesOfAll: "replicas: 7\n"}))
+func TestAgentFollowsItsRing(t *testing.T) { withEachEngine(t, agentFollowsItsRing) }
+
+func agentFollowsItsRing(t *testing.T, engine string) {
+	f, first := steadyFederation(t, engine)
+	before := f.body()
+	second := f.say(agentWith(engine, map[string]string{valuesOfAll: "replicas: 7\n"}))
 	f.hub.ring("first", second)
 	f.deliver()
-	if now := f.agent.askAs(ofDNS, dnsOfB).body; now != before {
+	if now := f.body(); now != before {
 		t.Errorf("the agent is ahead of its ring:\n%s\n%s", before, now)
 	}
 	f.hub.ring("agents", first)
@@ -218,17 +261,19 @@ func TestAgentFollowsItsRing(t *testing.T) {
 
 // TestFailedAgentGoesBack: an agent that reports that it is degraded fails its ring, and is
 // announced its last good revision, which its service has kept.
-func TestFailedAgentGoesBack(t *testing.T) {
+func TestFailedAgentGoesBack(t *testing.T) { withEachEngine(t, failedAgentGoesBack) }
+
+func failedAgentGoesBack(t *testing.T, engine string) {
 	back := strings.Replace(agentsInRings, "cluster: b}}", "cluster: b}}, onFailure: back", 1)
-	f, _ := steadyFederation(t)
-	first := f.say(withAgent(map[string]string{policyFile: back}))
+	f, _ := steadyFederation(t, engine)
+	first := f.say(agentWith(engine, map[string]string{policyFile: back}))
 	f.hub.ring("agents", first)
 	f.deliver()
 	f.agent.until("follows", func(refresh.Status) bool { return f.revision() == first })
 	f.sync(healthy)
 	f.show()
 	f.hub.ring("last", first)
-	second := f.say(withAgent(map[string]string{policyFile: back, valuesOfAll: "replicas: 7\n"}))
+	second := f.say(agentWith(engine, map[string]string{policyFile: back, valuesOfAll: "replicas: 7\n"}))
 	f.hub.ring("first", second)
 	f.hub.healthy("dns-a")
 	f.hub.ring("agents", second)
@@ -246,25 +291,27 @@ func TestFailedAgentGoesBack(t *testing.T) {
 
 // TestAgentThatHearsNothingHolds: an agent that its hub does not reach keeps what it has, over
 // commits and over a restart; it blocks nobody within maxUnavailable, and catches up. (G7, G9)
-func TestAgentThatHearsNothingHolds(t *testing.T) {
+func TestAgentThatHearsNothingHolds(t *testing.T) { withEachEngine(t, agentThatHearsNothingHolds) }
+
+func agentThatHearsNothingHolds(t *testing.T, engine string) {
 	folder, err := state.NewFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	stored := func(o *server.Options) { o.Store = state.New(folder) }
 	tolerant := strings.Replace(agentsInRings, "cluster: b}}", "cluster: b}}, maxUnavailable: 1", 1)
-	f, _ := steadyFederation(t, stored)
-	first := f.say(withAgent(map[string]string{policyFile: tolerant}))
+	f, _ := steadyFederation(t, engine, stored)
+	first := f.say(agentWith(engine, map[string]string{policyFile: tolerant}))
 	f.hub.ring("last", first)
 	f.deliver()
 	f.agent.until("follows", func(refresh.Status) bool { return f.revision() == first })
-	before := f.agent.askAs(ofDNS, dnsOfB).body
-	changed := withAgent(map[string]string{policyFile: tolerant, valuesOfAll: "replicas: 7\n"})
+	before := f.body()
+	changed := agentWith(engine, map[string]string{policyFile: tolerant, valuesOfAll: "replicas: 7\n"})
 	second := f.say(changed)
 	f.hub.ring("first", second)
 	f.hub.healthy("dns-a")
 	f.hub.ring("last", second) // over the agent, which is away
-	if now := f.agent.askAs(ofDNS, dnsOfB).body; now != before {
+	if now := f.body(); now != before {
 		t.Errorf("the agent has heard nothing, and answers\n%s\n%s", before, now)
 	}
 	if err := f.agent.Stop(t.Context()); err != nil {
@@ -272,8 +319,8 @@ func TestAgentThatHearsNothingHolds(t *testing.T) {
 	}
 	f.startAgent(t, stored)
 	f.agent.say(changed)
-	f.agent.until("answers", func(refresh.Status) bool { return f.agent.askAs(ofDNS, dnsOfB).code == http.StatusOK })
-	if now := f.agent.askAs(ofDNS, dnsOfB).body; now != before {
+	f.agent.until("answers", func(refresh.Status) bool { return f.revision() != "" })
+	if now := f.body(); now != before {
 		t.Errorf("after a restart the agent answers\n%s\n%s", before, now)
 	}
 	f.deliver()
@@ -283,9 +330,13 @@ func TestAgentThatHearsNothingHolds(t *testing.T) {
 // TestAgentsFollowNobodyWithoutTheSwitch: where the policy does not say that agents take part, they
 // follow the newest commit, and the hub announces nothing.
 func TestAgentsFollowNobodyWithoutTheSwitch(t *testing.T) {
-	f := newFederation(t)
+	withEachEngine(t, agentsFollowNobodyWithoutTheSwitch)
+}
+
+func agentsFollowNobodyWithoutTheSwitch(t *testing.T, engine string) {
+	f := newFederation(t, engine)
 	without := map[string]string{policyFile: strings.Replace(agentsInRings, "agents: true\n", "", 1)}
-	f.say(withAgent(without))
+	f.say(agentWith(engine, without))
 	f.hub.answers()
 	f.hub.healthy("dns-a", "dns-hub-1")
 	f.deliver()
@@ -293,6 +344,6 @@ func TestAgentsFollowNobodyWithoutTheSwitch(t *testing.T) {
 		t.Error("the hub announces", f.grant.Rings)
 	}
 	without[valuesOfAll] = "replicas: 7\n"
-	second := f.say(withAgent(without))
-	f.agent.until("follows", func(refresh.Status) bool { return f.revision() == second })
+	f.say(agentWith(engine, without))
+	f.agent.until("follows", func(refresh.Status) bool { return strings.Contains(f.body(), "replicas: 7") })
 }

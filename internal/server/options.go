@@ -89,6 +89,9 @@ type Options struct {
 	// checks goes on. RolloutCheckInterval is how often; 0 for the default of package rings.
 	RolloutCheck         func(context.Context, rollout.Check) rollout.CheckOutcome
 	RolloutCheckInterval time.Duration
+	// Silent is why a member's API server does not respond, empty for one that does, and where
+	// nobody knows; default nobody does. What an engine says of a silent member is no evidence.
+	Silent func(cluster string) string
 
 	// Listen is the address to listen on; default DefaultListen. Port 0 takes a free one.
 	Listen string

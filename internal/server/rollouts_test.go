@@ -405,3 +405,31 @@ func TestCheckHoldsTheRing(t *testing.T) {
 	}
 	h.ring("prod", first)
 }
+
+// TestSilentMemberIsNoEvidence: what the engine says of a member whose API server is silent opens
+// no gate, and counts against maxUnavailable. (G8)
+func TestSilentMemberIsNoEvidence(t *testing.T) {
+	var silent atomic.Bool
+	h, first := steady(t, nil, func(o *server.Options) {
+		o.Silent = func(cluster string) string {
+			if cluster == "a" && silent.Load() {
+				return "no response in time"
+			}
+			return ""
+		}
+	})
+	silent.Store(true)
+	changed := map[string]string{valuesOfAll: "replicas: 7\n"}
+	second := h.say(inRings(changed)).Revision
+	h.ring("canary", second)
+	h.healthy("dns-a") // by the engine's cache
+	h.LookAtRings(t.Context())
+	h.ring("prod", first)
+	if text := h.ring("canary", second).Text; !strings.Contains(text, "on cluster a") || !strings.Contains(text, "its API server does not respond: no response in time") {
+		t.Error(text)
+	}
+	changed[policyFile] = strings.Replace(twoRings, "onFailure: back", "onFailure: back, maxUnavailable: 1", 1)
+	h.say(inRings(changed))
+	h.LookAtRings(t.Context())
+	h.ring("prod", second)
+}

@@ -70,7 +70,7 @@ func New(o Options) (*Server, error) {
 		registry := newRegistry()
 		o.Registerer, o.Gatherer = registry, registry
 	}
-	s := &Server{o: o, slots: access.NewSlots[string](o.MaxConcurrent), webhooks: access.NewSlots[netip.Prefix](maxWebhooks), artifacts: ociregistry.New(o.MaxResponseBytes, o.Logger), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
+	s := &Server{o: o, slots: access.NewSlots[string](o.MaxConcurrent), webhooks: access.NewSlots[netip.Prefix](maxWebhooks), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
 	var err error
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
@@ -86,9 +86,10 @@ func New(o Options) (*Server, error) {
 	s.responses = new(response.Cache)
 	s.rings = rings.New(rings.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger, Check: o.RolloutCheck, CheckInterval: o.RolloutCheckInterval,
-		Fetch: o.Revision, Report: reporter(o.Grants),
+		Fetch: o.Revision, Report: reporter(o.Grants), Silent: o.Silent,
 		State: func() *fleetstate.State { return s.refresher.State() }, Reconsider: func() { s.refresher.Reconsider() },
 	})
+	s.artifacts = ociregistry.New(s.rings.Artifact, o.MaxResponseBytes, o.Logger)
 	s.order = order.New(order.Options{Desired: s.desired, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger})
 	s.guard, err = guard.New(guard.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
