@@ -58,6 +58,11 @@ func (f *flags) kubernetesFacts(log *slog.Logger) (refresh.FactsProvider, appset
 	}
 	provider := kubernetes{hub: h, log: log}
 	f.applications = h.Statuses()
+	if f.grants == "" {
+		if f.healthCheck, err = hub.NewHealthCheck(o); err != nil {
+			return nil, nil, err
+		}
+	}
 	if !f.refreshSets {
 		return provider, nil, nil
 	}

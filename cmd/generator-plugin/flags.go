@@ -49,6 +49,8 @@ type flags struct {
 	// prober knows which of the members respond; nil without probes.
 	prober  *liveness.Prober
 	members func() map[string]string
+	// healthCheck knows whether the hub's Argo CD judges grants; nil where there is none.
+	healthCheck *hub.HealthCheck
 }
 
 // newCommand makes the command. It validates the flags before serve opens anything.
@@ -227,6 +229,9 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 		return o, fmt.Errorf("--rollout-check-host: %w", err)
 	}
 	o.RolloutCheck = client.Look
+	if f.healthCheck != nil {
+		o.GrantHealth = f.healthCheck.Missing
+	}
 	if f.facts == kubernetesFacts && f.web.probeInterval > 0 {
 		f.prober = liveness.New(liveness.Options{Members: func() map[string]string { return f.members() }, Interval: f.web.probeInterval})
 		o.Silent = f.prober.Failing

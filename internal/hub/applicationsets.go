@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 const (
@@ -65,7 +67,7 @@ func NewApplicationSets(o Options, configMap string) (*ApplicationSets, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	config := applicationSetsOnly(o.Config, o.Namespace)
+	config := reach.Collection(o.Config, collection(applicationSets, o.Namespace))
 	config.QPS, config.Burst = patchRate, patchRate
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/trigger"
+
+	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 // watched are ApplicationSets that are watched for the time of the test, and triggers at changes.
@@ -157,7 +159,7 @@ func TestApplicationSets_Forbidden(t *testing.T) {
 // Rule 9: nothing but reading and patching the namespace's ApplicationSets leaves this client.
 func TestApplicationSets_TransportRefuses(t *testing.T) {
 	a := newAPI(t)
-	client, err := rest.HTTPClientFor(applicationSetsOnly(a.config(), "argocd"))
+	client, err := rest.HTTPClientFor(reach.Collection(a.config(), collection(applicationSets, "argocd")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,4 +51,6 @@
 //     this form and nothing else. What was seen last does not count while the API server is silent.
 //  15. Objects lists whole Applications or ApplicationSets once, for the command line. It sends GET
 //     requests for those two resources and nothing else.
+//  16. HealthCheck reads Argo CD's settings (argocd-cm) and nothing else, where a rollout policy
+//     covers agents, and looks for the health check of ownership grants alone.
 package hub

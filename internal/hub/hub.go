@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/hub/reach"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
@@ -74,7 +75,7 @@ func New(o Options) (*Hub, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	client, err := metadata.NewForConfig(metadataOnly(o.Config))
+	client, err := metadata.NewForConfig(reach.MetadataOnly(o.Config))
 	if err != nil {
 		return nil, err
 	}

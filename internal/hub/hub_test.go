@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/hub/reach"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -159,7 +160,7 @@ func TestHub_MetadataOnly(t *testing.T) {
 	}
 	for i, accept := range a.accepts {
 		for _, media := range strings.Split(accept, ",") {
-			if !strings.Contains(media, ";as=PartialObjectMetadata") && (media != tableType || !strings.Contains(a.paths[i], "/applications ")) {
+			if !strings.Contains(media, ";as=PartialObjectMetadata") && (media != reach.TableType || !strings.Contains(a.paths[i], "/applications ")) {
 				t.Errorf("request %q accepts %q", a.paths[i], media)
 			}
 		}
@@ -173,7 +174,7 @@ func TestHub_MetadataOnly(t *testing.T) {
 // A request for more than metadata, or one that changes something, does not leave the process.
 func TestHub_TransportRefuses(t *testing.T) {
 	a := newAPI(t)
-	client, err := rest.HTTPClientFor(metadataOnly(a.config()))
+	client, err := rest.HTTPClientFor(reach.MetadataOnly(a.config()))
 	if err != nil {
 		t.Fatal(err)
 	}

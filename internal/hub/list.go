@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/hub/reach"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -31,7 +32,7 @@ func List(ctx context.Context, o Options, also Also) (facts.Set, []problem.Probl
 	if err := o.defaults(); err != nil {
 		return facts.Set{}, nil, err
 	}
-	client, err := metadata.NewForConfig(metadataOnly(o.Config))
+	client, err := metadata.NewForConfig(reach.MetadataOnly(o.Config))
 	if err != nil {
 		return facts.Set{}, nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 // Rule 11: List says what a Hub would, and no more is asked for than metadata (rule 1).
@@ -52,7 +54,7 @@ func TestList_SaysWhatAHubKnows(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, accept := range a.accepts {
-		if !onlyMetadata(accept) && accept != tableType {
+		if !onlyMetadata(accept) && accept != reach.TableType {
 			t.Errorf("asked %s, accepting %s", a.paths[i], accept)
 		}
 	}

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 )
 
@@ -87,4 +89,13 @@ func get(ctx context.Context, client *http.Client, url string, to any) error {
 		return apierrors.FromObject(&status)
 	}
 	return json.Unmarshal(data, to)
+}
+
+// collection is the path of a resource in a namespace.
+func collection(r schema.GroupVersionResource, namespace string) string {
+	root := path.Join("/apis", r.Group)
+	if r.Group == "" {
+		root = "/api"
+	}
+	return path.Join(root, r.Version, "namespaces", namespace, r.Resource)
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 // finalize is a merge patch of a ConfigMap's finalizers or annotations: refused where the object is
@@ -312,7 +313,7 @@ func TestFailedHoldIsTriedAgain(t *testing.T) {
 // and nothing else.
 func TestGrantsReachNothingElse(t *testing.T) {
 	a := newAPI(t)
-	transport := finalizing{narrow{"/api/v1/namespaces/argocd/configmaps", http.DefaultTransport}, partial{http.DefaultTransport}}
+	transport := reach.NewMetadata("/api/v1/namespaces/argocd/configmaps", http.DefaultTransport)
 	const metadata, whole = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", "application/json"
 	for _, c := range []struct {
 		method, path, accept, content string

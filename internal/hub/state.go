@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/argosy-hub/argosy/internal/hub/reach"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -162,7 +163,7 @@ func (s *StateObjects) List(ctx context.Context) ([]string, error) {
 // with a prefix, and lists those that have its label. RBAC can say neither.
 func stateOnly(c *rest.Config, namespace, prefix string) *rest.Config {
 	collection := path.Join("/api/v1/namespaces", namespace, configMaps.Resource)
-	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return stateful{collection, prefix, next} })
+	return reach.Guarded(c, func(next http.RoundTripper) http.RoundTripper { return stateful{collection, prefix, next} })
 }
 
 type stateful struct {

@@ -3,10 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net/http"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 // Status is what an engine reports of one Application, HelmRelease or Kustomization.
@@ -97,34 +95,14 @@ func newStatusTable(o Options, of schema.GroupVersionResource, selector string, 
 	}
 	t := &statusTable{resource: of, read: read, moved: func() {}, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
 	t.followed = followed{what: "status of " + of.Resource, namespace: o.Namespace, selector: selector, log: o.Log}
-	config := columnsOnly(o.Config, path.Join("/apis", of.Group, of.Version, "namespaces", o.Namespace, of.Resource))
+	config := reach.Columns(o.Config, collection(of, o.Namespace))
 	config.GroupVersion, config.APIPath = &schema.GroupVersion{Group: of.Group, Version: of.Version}, "/apis"
-	config.ContentType, config.AcceptContentTypes = "application/json", tableType
+	config.ContentType, config.AcceptContentTypes = "application/json", reach.TableType
 	config.NegotiatedSerializer = metainternalversionscheme.Codecs.WithoutConversion()
 	var err error
 	t.client, err = rest.RESTClientFor(config)
 	t.requests, t.stop = context.WithCancel(context.Background())
 	return t, err
-}
-
-// tableType asks the API server for the columns that kubectl prints.
-const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io"
-
-// columnsOnly is a configuration whose requests bring the printed columns of one collection alone.
-func columnsOnly(c *rest.Config, collection string) *rest.Config {
-	return guarded(c, func(next http.RoundTripper) http.RoundTripper { return columns{collection, next} })
-}
-
-type columns struct {
-	collection string
-	next       http.RoundTripper
-}
-
-func (c columns) RoundTrip(q *http.Request) (*http.Response, error) {
-	if q.Method != http.MethodGet || !strings.HasSuffix(q.URL.Path, c.collection) || q.Header.Get("Accept") != tableType || q.URL.Query().Get("includeObject") != string(metav1.IncludeNone) {
-		return nil, fmt.Errorf("requests are not made here but for the columns of %s: %s %s", path.Base(c.collection), q.Method, q.URL.Path)
-	}
-	return c.next.RoundTrip(q)
 }
 
 // Run watches until the context ends. It may be called once.

@@ -246,19 +246,25 @@ func (v *view) noteGrant(members []map[string]*rollout.MemberHealth, seen map[me
 // memberGroup is a group of a member.
 type memberGroup struct{ cluster, group string }
 
-// noteSilent takes in the agents whose grants nobody has: nothing is known of their groups.
-func (v *view) noteSilent(members []map[string]*rollout.MemberHealth, seen map[memberGroup]bool) {
+// hasAgents reports whether agents take part in any policy.
+func (v *view) hasAgents() bool {
+	return slices.ContainsFunc(v.rings, func(x ringView) bool { return x.policy.Agents })
+}
+
+// noteSilent takes in the agents of which nothing is known: nobody has their grants, or the health
+// of grants is no evidence.
+func (v *view) noteSilent(members []map[string]*rollout.MemberHealth, seen map[memberGroup]bool, noEvidence string) {
 	for n, x := range v.rings {
-		if !x.policy.Agents {
-			continue
-		}
 		for _, m := range v.st.Fleet.Members(v.hub) {
-			if !m.Remote {
-				continue
-			}
 			for _, group := range v.st.Groups() {
-				if followsRings(x.policy, m, group) && !seen[memberGroup{m.Name, group}] {
+				if !followsRings(x.policy, m, group) {
+					continue
+				}
+				if !seen[memberGroup{m.Name, group}] {
 					memberIn(members[n], m.Name).Take(rollout.Unknown, "the ownership grant of group "+group+" is not answered yet")
+				}
+				if noEvidence != "" {
+					memberIn(members[n], m.Name).Take(rollout.Unknown, noEvidence)
 				}
 			}
 		}

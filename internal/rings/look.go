@@ -42,7 +42,7 @@ func (r *Rings) Look(ctx context.Context) {
 		return
 	}
 	v := r.viewOf(st)
-	health := r.health(v)
+	health := r.health(ctx, v)
 	for n, x := range v.rings {
 		moved = r.advance(ctx, v, x.policy, health[n]) || moved
 	}
@@ -260,7 +260,7 @@ func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
 }
 
 // health is that of the rings of each policy: by what the composed responses or artifact name.
-func (r *Rings) health(v *view) []map[string]rollout.RingHealth {
+func (r *Rings) health(ctx context.Context, v *view) []map[string]rollout.RingHealth {
 	out := make([]map[string]rollout.RingHealth, len(v.rings))
 	if !r.knowsHealth(v.st) {
 		return out
@@ -282,7 +282,9 @@ func (r *Rings) health(v *view) []map[string]rollout.RingHealth {
 	} else if !r.applicationsHealth(v, members, seen) {
 		return out // nothing is known of what it names
 	}
-	v.noteSilent(members, seen)
+	if v.hasAgents() {
+		v.noteSilent(members, seen, r.o.GrantHealth(ctx))
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n, x := range v.rings {

@@ -41,6 +41,9 @@ type Options struct {
 	// Silent is why a member's API server does not respond, empty for one that does; default nobody
 	// knows.
 	Silent func(cluster string) string
+	// GrantHealth is why the health of ownership grants says nothing of agents, empty if it does;
+	// default it does.
+	GrantHealth func(context.Context) string
 	// CheckInterval is how often each check is carried out; default checkInterval.
 	CheckInterval time.Duration
 	// Now defaults to time.Now.
@@ -104,6 +107,9 @@ func New(o Options) *Rings {
 	}
 	if o.Silent == nil {
 		o.Silent = func(string) string { return "" }
+	}
+	if o.GrantHealth == nil {
+		o.GrantHealth = func(context.Context) string { return "" }
 	}
 	if o.Check == nil {
 		o.Check = noChecks

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -72,12 +73,15 @@ type federation struct {
 	hub, agent *orderly
 	says       *reports
 	grant      facts.OwnershipGrant // as it is on the agent
+	// noHealthCheck says that the hub's Argo CD has no health check of grants.
+	noHealthCheck string
 }
 
 func newFederation(t *testing.T, engine string, change ...func(*server.Options)) *federation {
 	t.Helper()
 	f := &federation{engine: engine, grant: facts.OwnershipGrant{Group: "addons", UID: "7", Held: true}}
 	f.hub = newOrderly(t, func(o *server.Options) {
+		o.GrantHealth = func(context.Context) string { return f.noHealthCheck }
 		o.ApplicationSets = &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{
 			{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}, {Name: "grants", Requests: []json.RawMessage{[]byte(allGrants)}},
 		}}
@@ -346,4 +350,31 @@ func agentsFollowNobodyWithoutTheSwitch(t *testing.T, engine string) {
 	without[valuesOfAll] = "replicas: 7\n"
 	f.say(agentWith(engine, without))
 	f.agent.until("follows", func(refresh.Status) bool { return strings.Contains(f.body(), "replicas: 7") })
+}
+
+// TestGrantsWithoutTheirHealthCheckAreNoEvidence: an Argo CD without the health check calls a grant
+// healthy as soon as it is applied. Then no ring goes past an agent, and the status says why. (G8)
+func TestGrantsWithoutTheirHealthCheckAreNoEvidence(t *testing.T) {
+	const engine = fleet.EngineArgoCD
+	f := newFederation(t, engine)
+	f.noHealthCheck = "the hub's Argo CD has no health check of ownership grants"
+	first := f.say(agentWith(engine, nil))
+	f.hub.answers()
+	f.hub.healthy("dns-a", "dns-hub-1")
+	f.deliver()
+	f.hub.ring("last", first)
+	second := f.say(agentWith(engine, map[string]string{valuesOfAll: "replicas: 7\n"}))
+	f.hub.ring("first", second)
+	f.hub.healthy("dns-a")
+	f.hub.LookAtRings(t.Context())
+	f.deliver()
+	a := f.hub.apps["grant-addons-b"]
+	a.Healthy = true // whatever the agent says
+	f.hub.apps["grant-addons-b"] = a
+	f.hub.report()
+	f.hub.LookAtRings(t.Context())
+	f.hub.ring("last", first)
+	if text := f.hub.ring("agents", second).Text; !strings.Contains(text, f.noHealthCheck) {
+		t.Error(text)
+	}
 }

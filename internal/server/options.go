@@ -92,6 +92,9 @@ type Options struct {
 	// Silent is why a member's API server does not respond, empty for one that does, and where
 	// nobody knows; default nobody does. What an engine says of a silent member is no evidence.
 	Silent func(cluster string) string
+	// GrantHealth is why the health of ownership grants says nothing of agents, empty if it does;
+	// default it does.
+	GrantHealth func(context.Context) string
 
 	// Listen is the address to listen on; default DefaultListen. Port 0 takes a free one.
 	Listen string

@@ -56,6 +56,15 @@ func TestHostiles(t *testing.T) {
 	b.hostiles()
 }
 
+// TestRings measures what rings cost, and nothing else.
+func TestRings(t *testing.T) {
+	b := &bench{T: t}
+	if _, err := fmt.Sscan(*sizes, &b.clusters); err != nil {
+		t.Fatal(err)
+	}
+	b.inRings(newFleet(t, sparse, b.clusters))
+}
+
 // TestFigures measures everything and prints the table.
 func TestFigures(t *testing.T) {
 	b := &bench{T: t, oneCommit: map[int]float64{}, oneState: map[int]float64{}}
@@ -130,6 +139,7 @@ func (b *bench) measure() {
 		b.throughput(f, *loadFor)
 	}
 	b.memory(f)
+	b.inRings(f)
 	b.commands(f, b.program)
 	b.plans(f, b.program) // last: it adds files to the fleet
 	if b.clusters <= 1000 {

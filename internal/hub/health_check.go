@@ -1,0 +1,76 @@
+package hub
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/hub/reach"
+)
+
+// argoConfig is the ConfigMap of Argo CD's settings, and healthOfConfigMaps the setting that has
+// the health check of ownership grants.
+const (
+	argoConfig         = "argocd-cm"
+	healthOfConfigMaps = "resource.customizations.health.ConfigMap"
+	// healthInterval is how old an answer may be.
+	healthInterval = 30 * time.Second
+)
+
+// HealthCheck finds out whether an Argo CD has the health check of ownership grants (rule 16).
+type HealthCheck struct {
+	follower // for its texts
+	client   *http.Client
+	url      string
+
+	mu      sync.Mutex
+	looked  time.Time
+	missing string
+	known   bool
+}
+
+// NewHealthCheck sends no request yet.
+func NewHealthCheck(o Options) (*HealthCheck, error) {
+	if err := o.defaults(); err != nil {
+		return nil, err
+	}
+	path := collection(configMaps, o.Namespace) + "/" + argoConfig
+	config := reach.GET(o.Config, path)
+	config.Timeout = stateTimeout
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return &HealthCheck{client: client, url: base.JoinPath(path).String(), follower: follower{followed: followed{what: argoConfig, namespace: o.Namespace}}}, nil
+}
+
+// Missing is why what this Argo CD says of grants says nothing of the members; empty if it has the
+// check. While the API server does not answer, it is what was known before.
+func (h *HealthCheck) Missing(ctx context.Context) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if time.Since(h.looked) < healthInterval {
+		return h.missing
+	}
+	var config struct{ Data map[string]string }
+	err := get(ctx, h.client, h.url, &config)
+	h.looked = time.Now()
+	switch {
+	case err == nil && strings.Contains(config.Data[healthOfConfigMaps], facts.RingsHealthAnnotation):
+		h.missing, h.known = "", true
+	case err == nil:
+		h.missing, h.known = "the hub's Argo CD has no health check of ownership grants: "+argoConfig+" needs "+healthOfConfigMaps+", the text of charts/agent-grant/health.lua", true
+	case !h.known:
+		h.missing = "it is not known whether the hub's Argo CD has the health check of ownership grants: " + textOf(h.short(err, "get on configmaps "+argoConfig))
+	}
+	return h.missing
+}
