@@ -34,9 +34,10 @@
 //     the longest URL above it.
 //  11. A team's application is applied as the ServiceAccount team-<team> beside Flux, never as Flux
 //     itself (T4). The artifact makes the account; charts/team gives it rights, and the namespaces.
-//  12. A HelmRelease or Kustomization carries the digest of all that decides what it deploys, as
-//     argosy.dev/digest and as the request for a reconciliation, which Flux notes when it has
-//     carried it out. A source carries its own. So a ring's gate knows what Flux has looked at (G8).
+//  12. A HelmRelease or Kustomization carries the digest of all that decides what it
+//     deploys, as argosy.dev/digest and as the request for a reconciliation, which Flux
+//     notes when it has carried it out. A source carries its own. So a ring's gate
+//     knows what Flux has looked at (G8).
 //
 // It is pure: it knows neither HTTP nor Kubernetes clients nor Flux's modules.
 package flux

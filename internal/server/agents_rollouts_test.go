@@ -114,7 +114,8 @@ func (f *federation) onAgent(apps map[string]facts.Application) facts.Set {
 	return set.WithApplications(all...).WithHealth()
 }
 
-// answer is what the agent's engine gets for dns, or the message of a refusal, and the digest in it.
+// answer is what the agent's engine gets for dns, or the message of a refusal, and the digest in
+// it.
 func (f *federation) answer() (text, digest string) {
 	f.agent.Helper()
 	if f.engine == fleet.EngineFlux {

@@ -86,7 +86,7 @@ func TestPagesHaveAPortOfTheirOwn(t *testing.T) {
 		objects := rendering{Name: "service"}.objects(t, generatorPlugin, onHub, "web: {enabled: true, port: 5000, sourceURL: 'https://git.example.com/{revision}/{file}', trustedProxies: [10.0.12.0/24], "+from+"}\n")
 		container := one[*appsv1.Deployment](t, objects, "service-generator-plugin").Spec.Template.Spec.Containers[0]
 		args := strings.Join(container.Args, " ")
-		if !strings.Contains(args, "--web-addr=:5000 --web-source-url=https://git.example.com/{revision}/{file} --web-probe-interval=45s --web-trusted-proxy=10.0.12.0/24") {
+		if !strings.Contains(args, "--web-probe-interval=45s --web-addr=:5000 --web-source-url=https://git.example.com/{revision}/{file} --web-trusted-proxy=10.0.12.0/24") {
 			t.Errorf("arguments %s", args)
 		}
 		if ports := one[*corev1.Service](t, objects, "service-generator-plugin").Spec.Ports; len(ports) != 2 || ports[1].Name != "web" || ports[1].Port != 5000 {

@@ -55,16 +55,16 @@ func TestGeneratorPluginIsRestricted(t *testing.T) {
 	}
 }
 
-// The permissions are in Argo CD's namespace: Secrets and Applications to read, ApplicationSets to
-// read and annotate,
-
-// where that is wanted; without Kubernetes facts there is none, nor a token.
+// The permissions are in Argo CD's namespace: Secrets, Applications and argocd-cm to read, and
+// ApplicationSets to read and annotate, where that is wanted. Without Kubernetes facts there is
+// none, nor a token.
 func TestGeneratorPluginRBAC(t *testing.T) {
 	objects := rendering{Namespace: "argosy"}.objects(t, generatorPlugin, onHub, "argocd: {namespace: argo}")
 	role, binding := one[*rbacv1.Role](t, objects, ""), one[*rbacv1.RoleBinding](t, objects, "")
 	want := []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"list", "watch"}},
 		{APIGroups: []string{"argoproj.io"}, Resources: []string{"applications"}, Verbs: []string{"list", "watch"}},
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"argocd-cm"}, Verbs: []string{"get"}},
 		{APIGroups: []string{"argoproj.io"}, Resources: []string{"applicationsets"}, Verbs: []string{"list", "watch", "patch"}},
 	}
 	if diff := cmp.Diff(want, role.Rules); diff != "" || role.Namespace != "argo" || binding.Namespace != "argo" {
@@ -75,7 +75,7 @@ func TestGeneratorPluginRBAC(t *testing.T) {
 		t.Errorf("subject %+v, ServiceAccount %s/%s", subject, account.Namespace, account.Name)
 	}
 	readOnly := one[*rbacv1.Role](t, rendering{}.objects(t, generatorPlugin, onHub, "plugin: {refreshApplicationSets: false}"), "")
-	if diff := cmp.Diff(want[:2], readOnly.Rules); diff != "" {
+	if diff := cmp.Diff(want[:3], readOnly.Rules); diff != "" {
 		t.Errorf("without refresh:\n%s", diff)
 	}
 	objects = rendering{}.objects(t, generatorPlugin, onHub, "facts: {from: none}")
@@ -119,6 +119,7 @@ func TestGeneratorPluginRBACForFlux(t *testing.T) {
 			rules := []rbacv1.PolicyRule{
 				{APIGroups: []string{"helm.toolkit.fluxcd.io"}, Resources: []string{"helmreleases"}, Verbs: []string{"list", "watch"}},
 				{APIGroups: []string{"kustomize.toolkit.fluxcd.io"}, Resources: []string{"kustomizations"}, Verbs: []string{"list", "watch"}},
+				{APIGroups: []string{"source.toolkit.fluxcd.io"}, Resources: []string{"gitrepositories", "ocirepositories"}, Verbs: []string{"list", "watch"}},
 			}
 			binding := one[*rbacv1.RoleBinding](t, objects, role.Name)
 			if diff := cmp.Diff(rules, role.Rules); diff != "" || !slices.Contains(got, "--flux-namespace="+role.Namespace) || binding.Namespace != role.Namespace ||

@@ -198,13 +198,13 @@ func TestGeneratorPluginFlags(t *testing.T) {
 	}{
 		"git": {onHub, []string{
 			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--git-socket=/run/argosy-git/socket", "--hub=hub-eu", "--listen=:8080",
-			"--token-file=/etc/argosy/token/token", "--facts=kubernetes", "--namespace=argocd",
+			"--token-file=/etc/argosy/token/token", "--web-probe-interval=45s", "--facts=kubernetes", "--namespace=argocd",
 			"--plugin-configmap=generator-plugin", "--state-dir=/var/lib/argosy",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 		"no refresh": {onHub + "plugin: {configMap: other, refreshApplicationSets: 'false'}", []string{
 			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--git-socket=/run/argosy-git/socket", "--hub=hub-eu", "--listen=:8080",
-			"--token-file=/etc/argosy/token/token", "--facts=kubernetes", "--namespace=argocd",
+			"--token-file=/etc/argosy/token/token", "--web-probe-interval=45s", "--facts=kubernetes", "--namespace=argocd",
 			"--refresh-applicationsets=false", "--state-dir=/var/lib/argosy",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
@@ -219,7 +219,7 @@ drainDelay: 1s
 extraArgs: [--kubeconfig=/x]
 `, []string{
 			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--git-socket=/run/argosy-git/socket", "--hub=hub-eu", "--listen=:8080",
-			"--token-file=/etc/argosy/token/bearer", "--facts=/etc/argosy/facts/facts.yaml", "--state-dir=/var/lib/argosy",
+			"--token-file=/etc/argosy/token/bearer", "--web-probe-interval=45s", "--facts=/etc/argosy/facts/facts.yaml", "--state-dir=/var/lib/argosy",
 			"--tls-cert=/etc/argosy/tls/tls.crt", "--tls-key=/etc/argosy/tls/tls.key", "--max-request-bytes=1048576",
 			"--max-response-bytes=20000000", "--max-concurrent=8", "--max-webhook-bytes=2000000", "--max-connections=100", "--drain-delay=1s", "--log-format=text", "--log-level=debug", "--kubeconfig=/x",
 		}},
@@ -230,18 +230,18 @@ plugin: {baseUrl: https://proxy}
 facts: {from: none}
 `, []string{
 			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--git-socket=/run/argosy-git/socket", "--hub=hub-eu", "--listen=:8080",
-			"--token-file=/etc/argosy/token/token", "--tokens-file=/etc/argosy/tokens-config/tokens.yaml", "--tokens-dir=/etc/argosy/tokens",
+			"--token-file=/etc/argosy/token/token", "--tokens-file=/etc/argosy/tokens-config/tokens.yaml", "--tokens-dir=/etc/argosy/tokens", "--web-probe-interval=45s",
 			"--facts=none", "--state-dir=/var/lib/argosy", "--tls-cert=/etc/argosy/tls/tls.crt", "--tls-key=/etc/argosy/tls/tls.key",
 			"--tls-client-ca=/etc/argosy/client-ca/bundle.pem", "--token-rate=2.5", "--token-burst=10", "--failure-rate=1", "--failure-burst=20",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 		"state": {onHub + "state: {type: kubernetes, namespace: argosy-state, keysSecret: state-keys}\nfacts: {from: none}\n", []string{
 			"--source=https://github.com/acme/fleet", "--ref=main", "--interval=1m", "--git-socket=/run/argosy-git/socket", "--hub=hub-eu", "--listen=:8080",
-			"--token-file=/etc/argosy/token/token", "--facts=none", "--state-dir=/var/lib/argosy", "--state=kubernetes", "--state-namespace=argosy-state", "--state-keys-file=/etc/argosy/state-keys/keys",
+			"--token-file=/etc/argosy/token/token", "--web-probe-interval=45s", "--facts=none", "--state-dir=/var/lib/argosy", "--state=kubernetes", "--state-namespace=argosy-state", "--state-keys-file=/etc/argosy/state-keys/keys",
 			"--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 		"volume": {"hub: hub-eu\nsource: {volume: {persistentVolumeClaim: {claimName: fleet}}, path: a/b}\nfacts: {from: none}", []string{
-			"--source=/source/a/b", "--hub=hub-eu", "--listen=:8080", "--token-file=/etc/argosy/token/token", "--facts=none",
+			"--source=/source/a/b", "--hub=hub-eu", "--listen=:8080", "--token-file=/etc/argosy/token/token", "--web-probe-interval=45s", "--facts=none",
 			"--state-dir=/var/lib/argosy", "--drain-delay=5s", "--log-format=json", "--log-level=info",
 		}},
 	} {
