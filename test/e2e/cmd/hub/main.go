@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	began := time.Now()
 	progress := func(line string) { fmt.Fprintf(out, "%6.1fs  %s\n", time.Since(began).Seconds(), line) }
 	if *build {
-		_, err := hub.Build(ctx, root, progress, slices.Concat(hub.Components(*argoCD), flux.Components(), []string{"kyverno"})...)
+		_, err := hub.Build(ctx, root, progress, slices.Concat(hub.Components(*argoCD), flux.Components(), []string{"kyverno", "kro"})...)
 		return err
 	}
 	dir, err := os.MkdirTemp("", "argosy-hub-")
