@@ -13,6 +13,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 )
 
+// sources are the lists of Flux's sources.
+var sources = []string{"/apis/source.toolkit.fluxcd.io/v1/namespaces/fl/gitrepositories", "/apis/source.toolkit.fluxcd.io/v1/namespaces/fl/ocirepositories"}
+
 // flux is an API server with one HelmRelease and one Kustomization, or one that does not allow to
 // see it.
 func flux(t *testing.T, allowed bool) *httptest.Server {
@@ -22,8 +25,9 @@ func flux(t *testing.T, allowed bool) *httptest.Server {
 		name := map[string]string{
 			"/apis/helm.toolkit.fluxcd.io/v2/namespaces/fl/helmreleases": "dns-one", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/fl/kustomizations": "quotas-one",
 		}[r.URL.Path]
+		isSource := slices.Contains(sources, r.URL.Path)
 		switch {
-		case name == "":
+		case name == "" && !isSource:
 			t.Errorf("asked for %s", r.URL.Path)
 		case !allowed:
 			w.WriteHeader(http.StatusForbidden)
@@ -31,6 +35,8 @@ func flux(t *testing.T, allowed bool) *httptest.Server {
 		case r.URL.Query().Get("watch") != "":
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
+		case isSource:
+			fmt.Fprint(w, `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`)
 		default:
 			fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[
 				{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":%q,"namespace":"fl","resourceVersion":"1",

@@ -204,7 +204,7 @@ func (f fleet) text(file string, stays map[string]bool) string {
 	return string(out)
 }
 
-// dropTeams drops the files of teams that no member is left for.
+// dropTeams drops the files of teams that no member is left for, and their values.
 func (f fleet) dropTeams(stays map[string]bool, keeps func(member) bool) {
 	for file := range f.files {
 		if path.Dir(file) != "fleet/teams" {
@@ -226,6 +226,8 @@ func (f fleet) dropTeams(stays map[string]bool, keeps func(member) bool) {
 			return !m.isHub() && keeps(m) && m.Tenant == team.Tenant && selector.Matches(set)
 		}) {
 			delete(stays, file)
+			values := "/teams/team-" + strings.TrimSuffix(path.Base(file), ".yaml") + "/"
+			maps.DeleteFunc(stays, func(p string, _ bool) bool { return strings.Contains(p, values) })
 		}
 	}
 }
