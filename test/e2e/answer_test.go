@@ -23,7 +23,7 @@ type set struct {
 }
 
 // groups are those of the fleet.
-var groups = []string{"addons", "fleet", "monitoring", "resources", "teams", "workloads"}
+var groups = []string{"addons", "fleet", "monitoring", "provisioning", "resources", "teams", "workloads"}
 
 // asking is the name that flows ask under, as if of an ApplicationSet.
 const asking = "e2e"

@@ -228,7 +228,7 @@ func (p *policies) apply(t *testing.T, action, own string, presets ...string) {
 func (p *policies) delivered(t *testing.T, action, own string, presets []string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, folder := range []string{"addons", "charts/application-sets", "fleet", "resources", "versions", "workloads"} {
+	for _, folder := range []string{"addons", "charts/application-sets", "fleet", "provisioning", "resources", "versions", "workloads"} {
 		must(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(p.checkout, folder))))
 	}
 	for file, text := range map[string]string{
