@@ -28,6 +28,7 @@ var others = map[string][]string{
 		"argosy.dev/refreshed-at",                    // the service, when it requests one
 		"argosy.dev/digest",                          // the service's parameter set, which plan does without
 		"argocd.argoproj.io/tracking-id",             // Argo CD 3, onto what an Application makes
+		"reconcile.fluxcd.io/requestedAt",            // the digest, until somebody requests a reconciliation
 	},
 	"labels": {
 		"app.kubernetes.io/instance",            // Argo CD 2, onto what an Application makes
