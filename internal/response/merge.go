@@ -2,7 +2,6 @@ package response
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,28 +14,21 @@ import (
 
 // Merge returns the response with parameter sets of other responses to the same query, which keep
 // their revisions byte for byte (G7). Pick says by what a set is about which response it comes
-// from: 0 for this one, else the place among the others plus one. A set that pick wants from a
-// response that lacks it is left out. What nothing differs in is shared.
+// from: 0 for this one, else the place among the others plus one. It depends on the cluster, the
+// group and the component alone. A set that pick wants from a response that lacks it is left out.
+// What nothing differs in is shared.
 func (t *Response) Merge(others []*Response, pick func(lifecycle.Item) int) *Response {
-	all := make([]map[string]*encodedCluster, 1+len(others))
-	names := map[string]bool{}
-	for i := range all {
-		r := t
-		if i > 0 {
-			r = others[i-1]
-		}
-		all[i] = map[string]*encodedCluster{}
-		for _, p := range r.parts {
-			for j, c := range p.of {
-				all[i][c.Member.Name], names[c.Member.Name] = p.clusters[j], true
-			}
-		}
+	all := make([]clusterCursor, 1+len(others))
+	all[0].parts = t.parts
+	for i, r := range others {
+		all[i+1].parts = r.parts
 	}
 	changed := false
 	var clusters []*encodedCluster
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		merged := mergeCluster(name, all, others, pick)
-		changed = changed || merged != all[0][name]
+	at := make([]*encodedCluster, len(all))
+	for nextCluster(all, at) {
+		merged := mergeCluster(at, others, pick)
+		changed = changed || merged != at[0]
 		clusters = append(clusters, merged)
 	}
 	if !changed {
@@ -51,22 +43,62 @@ func (t *Response) Merge(others []*Response, pick func(lifecycle.Item) int) *Res
 	return out
 }
 
+// clusterCursor goes through the clusters of a response, which are sorted by name.
+type clusterCursor struct {
+	parts []*part
+	next  int // in the first of the parts
+}
+
+// name is that of the next cluster; false at the end.
+func (c *clusterCursor) name() (string, bool) {
+	for len(c.parts) > 0 && c.next == len(c.parts[0].of) {
+		c.parts, c.next = c.parts[1:], 0
+	}
+	if len(c.parts) == 0 {
+		return "", false
+	}
+	return c.parts[0].of[c.next].Member.Name, true
+}
+
+// nextCluster sets what each response says of the next cluster, nil for nothing. It reports false
+// at the end.
+func nextCluster(all []clusterCursor, at []*encodedCluster) bool {
+	first, found := "", false
+	for i := range all {
+		if name, ok := all[i].name(); ok && (!found || name < first) {
+			first, found = name, true
+		}
+	}
+	for i := range all {
+		at[i] = nil
+		if name, ok := all[i].name(); ok && name == first {
+			at[i] = all[i].parts[0].clusters[all[i].next]
+			all[i].next++
+		}
+	}
+	return found
+}
+
 // None is a response without parameter sets, of a state that knows nothing of what is asked for.
 func (t *Response) None(st *fleetstate.State) *Response {
 	return newResponse(st, t.opening, nil, t.closing)
 }
 
 // mergeCluster is what the merged response says of a cluster.
-func mergeCluster(name string, all []map[string]*encodedCluster, others []*Response, pick func(lifecycle.Item) int) *encodedCluster {
-	out, isOwn := &encodedCluster{}, all[0][name] != nil
-	for i := range all {
-		c := all[i][name]
+func mergeCluster(at []*encodedCluster, others []*Response, pick func(lifecycle.Item) int) *encodedCluster {
+	out, isOwn := &encodedCluster{}, at[0] != nil
+	var last lifecycle.Item
+	place := -1
+	for i, c := range at {
 		if c == nil {
 			continue
 		}
 		out.tally.Add(c.tally)
 		for _, e := range c.sets {
-			if pick(e.subject.Item) != i {
+			if item := e.subject.Item; place < 0 || item.Component != last.Component || item.Group != last.Group {
+				last, place = item, pick(item)
+			}
+			if place != i {
 				isOwn = isOwn && i > 0
 				continue
 			}
@@ -80,7 +112,7 @@ func mergeCluster(name string, all []map[string]*encodedCluster, others []*Respo
 		}
 	}
 	if isOwn {
-		return all[0][name]
+		return at[0]
 	}
 	slices.SortStableFunc(out.sets, func(a, b encodedSet) int { return strings.Compare(a.subject.Component, b.subject.Component) })
 	return out
