@@ -3,7 +3,6 @@ package fleetstate
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
@@ -57,7 +56,7 @@ func (st *State) takeOver(previous *State) []anew {
 	st.changedMounts(previous, func(m *fleet.Member) { t.due(m, true) })
 	switch changed := snapshot.Changed(previous.resolver.Snapshot, st.resolver.Snapshot); {
 	case len(changed) == 0:
-	case st.changedEverywhere(previous), !sameFolders(previous.resolver.Snapshot, st.resolver.Snapshot):
+	case st.changedEverywhere(previous), !st.resolver.Snapshot.SameBrokenFolders(previous.resolver.Snapshot):
 		for m := range st.Clusters() {
 			t.due(m, placed)
 		}
@@ -72,7 +71,7 @@ func (st *State) takeOver(previous *State) []anew {
 // changedEverywhere reports whether anything has changed that every cluster depends on and that is
 // in no level's folder.
 func (st *State) changedEverywhere(previous *State) bool {
-	if previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets || !sameFaults(previous.resolver.apps.Faults(), st.resolver.apps.Faults()) {
+	if previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets || !problem.Same(previous.resolver.apps.Faults(), st.resolver.apps.Faults()) {
 		return true
 	}
 	same := func(a, b hierarchy.Layer) bool { return a.Path == b.Path && sameFile(previous, st, a.Path) }
@@ -95,12 +94,6 @@ func sameFile(before, now *State, path string) bool {
 	return (a == nil) == (b == nil) && (b == nil || a.Digest == b.Digest)
 }
 
-// sameFolders reports whether the same folders cannot be read. One that cannot concerns all levels
-// below it, those without files included.
-func sameFolders(before, now *snapshot.Snapshot) bool {
-	return slices.EqualFunc(before.BrokenFolders(), now.BrokenFolders(), func(a, b *snapshot.File) bool { return a.Path == b.Path && a.Digest == b.Digest })
-}
-
 // taking is a takeOver under way.
 type taking struct {
 	st, previous *State
@@ -114,7 +107,7 @@ func (t *taking) hub(hub string) {
 	own := make([]*Cluster, len(members))
 	t.st.clusters[hub] = own
 	var before []*fleet.Member
-	if p := t.previous; p != nil && p.Fleet.Layout == t.st.Fleet.Layout && p.Fleet.HubMember(hub) == t.st.Fleet.HubMember(hub) && sameFaults(p.hubProblems[hub], t.st.hubProblems[hub]) {
+	if p := t.previous; p != nil && p.Fleet.Layout == t.st.Fleet.Layout && p.Fleet.HubMember(hub) == t.st.Fleet.HubMember(hub) && problem.Same(p.hubProblems[hub], t.st.hubProblems[hub]) {
 		before = p.Fleet.Members(hub)
 		if slices.Equal(before, members) {
 			copy(own, p.clusters[hub])
@@ -147,13 +140,6 @@ func (t *taking) due(m *fleet.Member, placed bool) {
 		d.place = old.Desired().placement
 	}
 	t.anew = append(t.anew, d)
-}
-
-// sameFaults reports whether two lists of problems read the same.
-func sameFaults(a, b []problem.Problem) bool {
-	return slices.EqualFunc(a, b, func(p, q problem.Problem) bool {
-		return p.Reason == q.Reason && p.Error() == q.Error() && strings.Join(p.Hints, "\n") == strings.Join(q.Hints, "\n")
-	})
 }
 
 // indexFolders carries the previous state's index on, or makes it anew where too many members have

@@ -52,7 +52,7 @@ func newHistory(st, previous *State, homes LastKnownGood) *history {
 		}
 		g, ok := grounds[s]
 		if !ok {
-			g, _ = newResolver(st.resolver, s) // if it cannot be used, though it once could, there is none
+			g, _ = newResolver(st.resolver, s, nil) // if it cannot be used, though it once could, there is none
 			grounds[s] = g
 		}
 		p.lastKnownGood[id] = g

@@ -17,7 +17,7 @@ func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 	if are, err := mount.AreDeclared(main, was); !are {
 		return nil, err
 	}
-	b, err := newResolver(before, main)
+	b, err := newResolver(before, main, nil)
 	if err != nil {
 		return nil, err
 	}

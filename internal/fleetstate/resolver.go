@@ -42,7 +42,7 @@ const maxQueried = 128 << 20
 
 // newResolver reads a snapshot. What did not change since the previous resolver, which may be nil,
 // is taken from it. The error, a problem.List, means that the repository as a whole cannot be used.
-func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
+func newResolver(previous *Resolver, s *snapshot.Snapshot, served func(*fleet.Member) *fleet.Member) (*Resolver, error) {
 	g := &Resolver{Snapshot: s}
 	var previousFleet *fleet.Fleet
 	if previous != nil {
@@ -66,7 +66,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot) (*Resolver, error) {
 	if g.onHub, err = tenancy.LoadSchemas(g.Fleet.Layout, g.Catalogs, s, FleetGroup+"/"+Registration); err != nil {
 		return nil, err
 	}
-	if err := g.loadTeams(previous); err != nil {
+	if err := g.loadTeams(previous, served); err != nil {
 		return nil, err
 	}
 	g.Mounts = mount.NewTable(g.Fleet, g.Catalogs, g.teams, g.Documents, mount.Format{Folder: g.mapped.Folder, Map: g.memo.LevelMapper(g.mapped)})

@@ -73,7 +73,7 @@ func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes LastKnow
 	if previous != nil {
 		before = previous.resolver
 	}
-	now, err := newResolver(before, s)
+	now, err := newResolver(before, s, servedBy(previous, homes))
 	if err != nil {
 		return nil, err
 	}

@@ -7,10 +7,10 @@ import (
 
 // loadTeams reads the team files. What did not change since the previous resolver, which may be
 // nil, is taken from it.
-func (b *Resolver) loadTeams(previous *Resolver) (err error) {
-	var before team.Previous
+func (b *Resolver) loadTeams(previous *Resolver, served func(*fleet.Member) *fleet.Member) (err error) {
+	before := team.Previous{Served: served}
 	if previous != nil {
-		before = team.Previous{Fleet: previous.Fleet, Table: previous.teams}
+		before.Fleet, before.Table = previous.Fleet, previous.teams
 	}
 	b.teams, err = team.Load(b.Snapshot, b.Documents, b.Fleet, b.Catalogs[team.Group], before)
 	b.apps = team.ReadApps(b.Fleet.Layout, b.Catalogs[team.Workloads], b.teams)
@@ -25,6 +25,19 @@ func (b *Resolver) loadTeams(previous *Resolver) (err error) {
 		}
 	}
 	return nil
+}
+
+// servedBy finds members as they were served before a snapshot, or before a restart.
+func servedBy(previous *State, homes LastKnownGood) func(*fleet.Member) *fleet.Member {
+	return func(m *fleet.Member) *fleet.Member {
+		if previous == nil {
+			return team.Served(homes[ID{m.Hub, m.Name}], m)
+		}
+		if c := previous.Cluster(m.Hub, m.Name); c != nil {
+			return c.Member
+		}
+		return nil
+	}
 }
 
 // Apps are the applications of teams, nil without the group workloads.

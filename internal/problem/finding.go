@@ -1,5 +1,10 @@
 package problem
 
+import (
+	"slices"
+	"strings"
+)
+
 // Finding is a problem as reports write it.
 type Finding struct {
 	// Reason is a stable code; docs/reference/problems.md describes each.
@@ -64,4 +69,11 @@ func OnePerPlace(ps []Problem) []Problem {
 		}
 	}
 	return out
+}
+
+// Same reports whether two lists of problems read the same.
+func Same(a, b []Problem) bool {
+	return slices.EqualFunc(a, b, func(p, q Problem) bool {
+		return p.Reason == q.Reason && p.Error() == q.Error() && strings.Join(p.Hints, "\n") == strings.Join(q.Hints, "\n")
+	})
 }

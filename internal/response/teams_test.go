@@ -90,6 +90,38 @@ func TestTenantCannotWidenItsTeamsProject(t *testing.T) {
 	}
 }
 
+// TestBrokenMemberStaysInItsTeamsProject is G2 for teams: a member whose file cannot be read keeps
+// its place in the project of the team on the hub, over later commits and restarts, and so do its
+// applications.
+func TestBrokenMemberStaysInItsTeamsProject(t *testing.T) {
+	files := withTeams()
+	before := rebuild(t, nil, "r1", files)
+	want := teamSets(t, before)
+	if !strings.Contains(want["team-cart-hub"], "  clusters:\n  - one\n") {
+		t.Fatalf("the project: %s", want["team-cart-hub"])
+	}
+	for _, text := range []string{"clusterName: [\n", "{clusterName: one, tenant: retail, environment: prod, enviroment: x}\n", "{clusterName: one, tenant: bank, environment: [prod]}\n"} {
+		broken := files.With(fleettest.Tree{fleettest.Member("one"): text})
+		st := rebuild(t, before, "broken", broken)
+		later := rebuild(t, st, "later", broken.With(fleettest.Tree{"fleet/teams/vault.yaml": strings.Replace(files["fleet/teams/vault.yaml"], "[vault]", "[vault, auditors]", 1)}))
+		restarted, err := fleetstate.Restore(fleettest.Snapshot("broken", broken), facts.Set{}, st.LastKnownGood())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for when, now := range map[string]*fleetstate.State{"at once": st, "at the next commit": later, "after a restart": restarted} {
+			if got := teamSets(t, now); got["team-cart-hub"] != want["team-cart-hub"] || !strings.HasPrefix(got["team-cart-one"], want["team-cart-one"]) {
+				t.Errorf("%q, %s:\n%s\n%s", text, when, got["team-cart-hub"], got["team-cart-one"])
+			}
+			if got := appSets(t, now, allApps); got["api-one"] == "" {
+				t.Errorf("%q, %s: applications %v", text, when, got)
+			}
+		}
+		if got := teamSets(t, rebuild(t, later, "fixed", files)); got["team-cart-hub"] != want["team-cart-hub"] {
+			t.Errorf("fixed: %s", got["team-cart-hub"])
+		}
+	}
+}
+
 // TestNamespaceStaysWithTheTeamThatHasIt is T2: of two teams that claim a namespace on one cluster,
 // the one that is served keeps it, whichever file comes first by name; others' clusters go on.
 func TestNamespaceStaysWithTheTeamThatHasIt(t *testing.T) {

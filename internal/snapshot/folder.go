@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -40,6 +41,12 @@ func (s *Snapshot) BrokenFolders() []*File {
 		return nil
 	}
 	return s.folders
+}
+
+// SameBrokenFolders reports whether the same folders cannot be read in two snapshots. One that
+// cannot concerns all that is below it, folders without files included.
+func (s *Snapshot) SameBrokenFolders(o *Snapshot) bool {
+	return slices.EqualFunc(s.BrokenFolders(), o.BrokenFolders(), func(a, b *File) bool { return a.Path == b.Path && a.Digest == b.Digest })
 }
 
 // BrokenFolder is the entry of the folder that cannot be read and that a path is, or is below; nil

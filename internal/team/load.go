@@ -11,10 +11,24 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// Previous is an earlier table, and a fleet that has its members. Both may be nil.
+// Previous is an earlier table, and a fleet that has its members. Both may be nil. Served is what a
+// member was served from when its file could be read; nil for one that never could.
 type Previous struct {
-	Fleet *fleet.Fleet
-	Table *Table
+	Fleet  *fleet.Fleet
+	Table  *Table
+	Served func(*fleet.Member) *fleet.Member
+}
+
+// Served is a member as an earlier snapshot has it; nil where it has none.
+func Served(s *snapshot.Snapshot, m *fleet.Member) *fleet.Member {
+	if s == nil {
+		return nil
+	}
+	f, err := fleet.Load(s, hierarchy.NewCache(), nil)
+	if err != nil {
+		return nil
+	}
+	return f.Member(m.Hub, m.Name)
 }
 
 // Load reads the team files of a snapshot, where the layout has the group; nil without any. What
@@ -56,7 +70,7 @@ func Load(s *snapshot.Snapshot, documents *hierarchy.Cache, f *fleet.Fleet, cata
 	if isSame && previous.Fleet.HasMembersOf(f) {
 		return previous.Table, nil
 	}
-	return Compute(f, teams), nil
+	return Compute(f, teams, previous.Served), nil
 }
 
 // missingEntries reports the entries that every team needs, where no catalog has them.

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,17 +44,24 @@ type assignment struct {
 }
 
 // Compute finds the members that each team reaches, and what is wrong where. Teams are sorted by
-// name.
-func Compute(f *fleet.Fleet, teams []*Team) *Table {
+// name. A member whose file cannot be read stays where its teams found it, as Previous.Served says:
+// else its hub's project would lose a cluster on which the team's applications are (G2).
+func Compute(f *fleet.Fleet, teams []*Team, served func(*fleet.Member) *fleet.Member) *Table {
 	t := &Table{Teams: teams, shares: map[*fleet.Member]*Share{}}
-	byTenant := map[string][]*fleet.Member{}
+	byTenant, selectables := map[string][]*fleet.Member{}, map[*fleet.Member]map[string]string{}
 	var all []*fleet.Member
 	for _, hub := range f.Hubs() {
 		for _, m := range f.Members(hub) {
-			if !m.IsHub {
-				byTenant[m.Tenant] = append(byTenant[m.Tenant], m)
-				all = append(all, m)
+			if m.IsHub {
+				continue
 			}
+			as := m
+			if served != nil && len(problem.Errors(m.Problems)) > 0 {
+				as = cmp.Or(served(m), m)
+			}
+			byTenant[as.Tenant] = append(byTenant[as.Tenant], m)
+			selectables[m] = selectable(as)
+			all = append(all, m)
 		}
 	}
 	for _, team := range teams {
@@ -71,7 +79,7 @@ func Compute(f *fleet.Fleet, teams []*Team) *Table {
 		}
 		reached := map[string][]string{}
 		for _, m := range byTenant[team.Tenant] {
-			if team.selector.Matches(selectable(m)) {
+			if team.selector.Matches(selectables[m]) {
 				t.share(m).add(team, nil)
 				reached[m.Hub] = append(reached[m.Hub], m.Name)
 			}

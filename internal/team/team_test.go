@@ -120,7 +120,7 @@ func TestNoTeamReachesAnothers(t *testing.T) {
 			}
 			teams = append(teams, made)
 		}
-		table := team.Compute(f, teams)
+		table := team.Compute(f, teams, nil)
 		onHub := map[string][]string{}
 		for _, tm := range teams {
 			for _, l := range table.Of(f.HubMember("hub")).Values(tm.Component()) {
