@@ -31,7 +31,7 @@ func TestHealthCheckOfGrants(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		if status := int(status.Load()); status != http.StatusOK {
 			w.WriteHeader(status)
-			_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: int32(status), Reason: metav1.StatusReasonForbidden}) //nolint:gosec // three digits
+			_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: int32(status), Reason: metav1.StatusReasonForbidden})
 			return
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "ConfigMap", "apiVersion": "v1", "data": data.Load()})

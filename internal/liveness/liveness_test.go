@@ -132,7 +132,7 @@ func TestHungMemberHoldsNoConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	closed := make(chan error, 1)
 	go func() {
 		c, err := l.Accept()

@@ -65,6 +65,7 @@ func memberAt(name string, minor int, more string) string {
 }
 
 func newHubOfClusters(t *testing.T, seed uint64, members []string) *hubOfClusters {
+	t.Helper()
 	h := &hubOfClusters{
 		T: t, rand: rand.New(rand.NewPCG(seed, 19)), apps: map[string]facts.Application{}, deleting: map[string]bool{}, cloud: map[string]bool{},
 		asked: map[string]int{}, seen: map[string]int{},
@@ -103,7 +104,7 @@ func (h *hubOfClusters) restart() {
 	h.state = nil
 	h.order = order.New(order.Options{
 		Store:   h.store,
-		Desired: func(st *fleetstate.State, q query.Query) (*response.Response, error) { return response.Respond(st, q) },
+		Desired: response.Respond,
 		Queries: func() map[string][]query.Query {
 			out := map[string][]query.Query{}
 			for group, components := range simulated {

@@ -42,6 +42,7 @@ func agentWith(engine string, more map[string]string) map[string]string {
 
 // withEachEngine runs a test with an agent that has Argo CD, and with one that has Flux.
 func withEachEngine(t *testing.T, test func(t *testing.T, engine string)) {
+	t.Helper()
 	for _, engine := range []string{fleet.EngineArgoCD, fleet.EngineFlux} {
 		t.Run(engine, func(t *testing.T) { test(t, engine) })
 	}
@@ -236,6 +237,7 @@ func steadyFederation(t *testing.T, engine string, change ...func(*server.Option
 func TestAgentFollowsItsRing(t *testing.T) { withEachEngine(t, agentFollowsItsRing) }
 
 func agentFollowsItsRing(t *testing.T, engine string) {
+	t.Helper()
 	f, first := steadyFederation(t, engine)
 	before := f.body()
 	second := f.say(agentWith(engine, map[string]string{valuesOfAll: "replicas: 7\n"}))
@@ -269,6 +271,7 @@ func agentFollowsItsRing(t *testing.T, engine string) {
 func TestFailedAgentGoesBack(t *testing.T) { withEachEngine(t, failedAgentGoesBack) }
 
 func failedAgentGoesBack(t *testing.T, engine string) {
+	t.Helper()
 	back := strings.Replace(agentsInRings, "cluster: b}}", "cluster: b}}, onFailure: back", 1)
 	f, _ := steadyFederation(t, engine)
 	first := f.say(agentWith(engine, map[string]string{policyFile: back}))
@@ -299,6 +302,7 @@ func failedAgentGoesBack(t *testing.T, engine string) {
 func TestAgentThatHearsNothingHolds(t *testing.T) { withEachEngine(t, agentThatHearsNothingHolds) }
 
 func agentThatHearsNothingHolds(t *testing.T, engine string) {
+	t.Helper()
 	folder, err := state.NewFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -339,6 +343,7 @@ func TestAgentsFollowNobodyWithoutTheSwitch(t *testing.T) {
 }
 
 func agentsFollowNobodyWithoutTheSwitch(t *testing.T, engine string) {
+	t.Helper()
 	f := newFederation(t, engine)
 	without := map[string]string{policyFile: strings.Replace(agentsInRings, "agents: true\n", "", 1)}
 	f.say(agentWith(engine, without))

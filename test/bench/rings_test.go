@@ -5,7 +5,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -43,7 +42,7 @@ func (f *fleet) ringed(hasRings bool) *ringed {
 		queries[fleettest.Component(c)] = []query.Query{oneComponent(c)}
 	}
 	w.rings = rings.New(rings.Options{
-		Hub: fleettest.Hub, Responses: w.cache, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Hub: fleettest.Hub, Responses: w.cache, Logger: slog.New(slog.DiscardHandler),
 		State: func() *fleetstate.State { return w.st }, Queries: func() map[string][]query.Query { return queries },
 		Reconsider: func() { w.reconsiders = true },
 	})
@@ -141,7 +140,7 @@ func (b *bench) inRings(f *fleet) {
 	b.Helper()
 	var size, commit [2][]float64
 	for range b.rounds() {
-		for i, has := range []bool{false, true} {
+		for i, has := range [2]bool{false, true} {
 			before := heap()
 			w, s := f.ringed(has), f.read()
 			pins := make([]string, ringCount)

@@ -98,7 +98,7 @@ func (w *workloadsFlow) onboard(t *testing.T, catalog, layout string) {
 		must(t, w.repo.Remove(file+"/workloads/storefront-web/values.yaml")) // of an application of another team
 	}
 	w.commit(t, "The manifests")
-	response, err := http.Get(w.repo.URL + "/info/refs?service=git-upload-pack") //nolint:noctx // of the test's own server
+	response, err := http.Get(w.repo.URL + "/info/refs?service=git-upload-pack")
 	must(t, err)
 	must(t, response.Body.Close())
 	if response.StatusCode != http.StatusUnauthorized {
@@ -293,6 +293,12 @@ func (w *workloadsFlow) away(t *testing.T) {
 	must(t, w.ArgoCD.Refresh(t.Context(), workload+"-"+prod, true))
 	must(t, w.Fleet.Remove("addons/tenants/retail/clusters/"+staging+"/addons/metrics-server/values.yaml"))
 	w.push(t, "Without the label")
+	w.eventually(t, "no label on "+staging, func() string {
+		if w.value(staging, "metrics-server", "podLabels", "away") != nil {
+			return "there is one"
+		}
+		return ""
+	})
 	w.calm(t)
 	w.only(t, mark, func(c change) bool { return strings.HasPrefix(c.name, "metrics-server") })
 }

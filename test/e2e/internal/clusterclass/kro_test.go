@@ -1,6 +1,7 @@
 package clusterclass_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -253,7 +254,7 @@ func (c *class) connection(cluster string) {
 		if err != nil {
 			return err.Error()
 		}
-		if config.Host != c.URL || string(config.CAData) != string(c.CAData) || config.BearerToken != "" {
+		if config.Host != c.URL || !bytes.Equal(config.CAData, c.CAData) || config.BearerToken != "" {
 			return "it leads to " + config.Host
 		}
 		return ""
