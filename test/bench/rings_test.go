@@ -138,9 +138,13 @@ func (w *ringed) ringCommit(s *snapshot.Snapshot, cluster int, pins []string) (*
 // rings: the memory, and a commit of one cluster's file until all responses are there.
 func (b *bench) inRings(f *fleet) {
 	b.Helper()
-	var size, commit [2][]float64
+	var without, with struct{ size, commit []float64 }
 	for range b.rounds() {
-		for i, has := range [2]bool{false, true} {
+		for _, has := range []bool{false, true} {
+			out := &without
+			if has {
+				out = &with
+			}
 			before := heap()
 			w, s := f.ringed(has), f.read()
 			pins := make([]string, ringCount)
@@ -160,27 +164,27 @@ func (b *bench) inRings(f *fleet) {
 				w.serve(s)
 			}
 			w.report(s)
-			size[i] = append(size[i], float64(heap()-before)/1e6)
+			out.size = append(out.size, float64(heap()-before)/1e6)
 			if has {
 				b.onDifferentRevisions(w)
 			}
 			for cluster := range 4 {
 				var next *snapshot.Snapshot
 				next, pins = w.ringCommit(s, ringCount+cluster, pins)
-				commit[i] = append(commit[i], timed(func() { w.serve(next) }))
+				out.commit = append(out.commit, timed(func() { w.serve(next) }))
 				s = next
 			}
 			runtime.KeepAlive(w)
 		}
 	}
-	row := func(what, unit string, most float64, of [2][]float64, text func(float64) string) {
+	row := func(what string, most float64, with, without []float64, text func(float64) string) {
 		b.add(figure{
-			what: what, fleet: f.name, against: "without rings", goal: atMost(most, "x"), rounds: []float64{median(of[1]) / median(of[0])},
-			detail: text(median(of[1])) + ", without " + text(median(of[0])) + unit,
+			what: what, fleet: f.name, against: "without rings", goal: atMost(most, "x"), rounds: []float64{median(with) / median(without)},
+			detail: text(median(with)) + ", without " + text(median(without)),
 		})
 	}
-	row("memory of five rings on five revisions", "", 1.3, size, func(v float64) string { return fmt.Sprintf("%.0f MB", v) })
-	row("a commit of one cluster's file with five rings, all responses", "", 2, commit, seconds)
+	row("memory of five rings on five revisions", 1.3, with.size, without.size, func(v float64) string { return fmt.Sprintf("%.0f MB", v) })
+	row("a commit of one cluster's file with five rings, all responses", 2, with.commit, without.commit, seconds)
 }
 
 // onDifferentRevisions checks that each ring has another revision (rule 3).
