@@ -512,7 +512,7 @@ func TestBrokenFleetSaysWhatToFix(t *testing.T) {
 	const layout = "apiVersion: argosy.dev/v1alpha1\nkind: Layout\n"
 	s := serve(t, map[string]string{"fleet/layout.yaml": layout + "groupz: {}\n"})
 	plain := open(t, s, noScripts())
-	plain.do(chromedp.Navigate(s.address+"/"), chromedp.WaitVisible(chromedp.CSS("form.signin")), chromedp.SendKeys(chromedp.CSS("input[name=token]"), token), chromedp.Click(chromedp.CSS("form.signin button")), chromedp.WaitVisible(chromedp.CSS("main")))
+	plain.signIn("/")
 	for _, path := range []string{"/", "/held", "/rollouts", "/calendar", "/outliers", "/timeline", "/plan", "/compare", "/find"} {
 		plain.visit(path)
 		if text, err := chromedp.Run(plain, chromedp.Text(chromedp.CSS("main"))); err != nil || !strings.Contains(text, "fleet/layout.yaml:3") || !strings.Contains(text, "groupz") {
@@ -520,7 +520,7 @@ func TestBrokenFleetSaysWhatToFix(t *testing.T) {
 		}
 	}
 	b := open(t, s)
-	b.do(chromedp.Navigate(s.address+"/"), chromedp.WaitVisible(chromedp.CSS("form.signin")), chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"), chromedp.WaitVisible(chromedp.CSS("main")))
+	b.signIn("/")
 	b.shows("groupz")
 	s.write(t, "fleet/layout.yaml", layout)
 	b.shows("no member file")
