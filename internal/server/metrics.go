@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/argosy-hub/argosy/internal/connlimit"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -206,7 +207,7 @@ func seconds(t time.Time) float64 {
 }
 
 // connectionMetrics describe the connections.
-type connectionMetrics struct{ c *connections }
+type connectionMetrics struct{ c *connlimit.Listener }
 
 var (
 	openDesc   = prometheus.NewDesc("argosy_http_connections", "Open connections.", nil, nil)
@@ -221,7 +222,7 @@ func (connectionMetrics) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect reads the metrics.
 func (c connectionMetrics) Collect(ch chan<- prometheus.Metric) {
-	open, closed := c.c.figures()
+	open, closed := c.c.Figures()
 	ch <- prometheus.MustNewConstMetric(openDesc, prometheus.GaugeValue, float64(open))
 	ch <- prometheus.MustNewConstMetric(closedDesc, prometheus.CounterValue, float64(closed))
 }

@@ -159,13 +159,13 @@ func (s *Server) withRecovery(next http.Handler) http.Handler {
 // (rule 13).
 func (s *Server) withConnection(next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {
-		if !s.listener.begin() {
+		if !s.listener.Begin() {
 			return &failure{
 				code: http.StatusServiceUnavailable, header: map[string]string{"Retry-After": "5", "Connection": "close"},
 				message: fmt.Sprintf("too many connections at once; the limit is %d (--max-connections)", s.o.MaxConnections),
 			}
 		}
-		defer s.listener.end()
+		defer s.listener.End()
 		return next(w, r)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/connlimit"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
@@ -50,7 +51,7 @@ type Server struct {
 	queries        queryCache
 	artifacts      *ociregistry.Registry
 	http           *http.Server
-	listener       *connections // Start sets its listener
+	listener       *connlimit.Listener // Start sets its listener
 	draining       atomic.Bool
 	failed         chan error
 	stop           sync.Once
@@ -70,7 +71,7 @@ func New(o Options) (*Server, error) {
 		registry := newRegistry()
 		o.Registerer, o.Gatherer = registry, registry
 	}
-	s := &Server{o: o, slots: access.NewSlots[string](o.MaxConcurrent), webhooks: access.NewSlots[netip.Prefix](maxWebhooks), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: newConnections(o.MaxConnections)}
+	s := &Server{o: o, slots: access.NewSlots[string](o.MaxConcurrent), webhooks: access.NewSlots[netip.Prefix](maxWebhooks), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: connlimit.New(o.MaxConnections)}
 	var err error
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
@@ -124,7 +125,7 @@ func New(o Options) (*Server, error) {
 	s.http = &http.Server{
 		Handler: s.handler(), TLSConfig: s.tlsConfig.Clone(), ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.listener.changed, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.listener.Changed, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 	}
 	return s, nil
 }
@@ -159,7 +160,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.listener.on(listener)
+	s.listener.On(listener)
 	s.notify(context.WithoutCancel(ctx))
 	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run, s.order.Run, s.rings.Run)
 	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains

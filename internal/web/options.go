@@ -92,7 +92,7 @@ type Site struct {
 	source      sourceLinks
 	proxies     []netip.Prefix
 	attempts    *access.Attempts
-	slots       chan struct{}
+	slots       *access.Slots[string] // by token, or by address
 	streams     *streams
 	version     version
 	handler     http.Handler
@@ -138,7 +138,7 @@ func New(o Options) (*Site, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Site{o: o, source: source, proxies: proxies, attempts: access.NewAttempts(failureRate, failureBurst), slots: make(chan struct{}, maxAtOnce), streams: newStreams()}
+	s := &Site{o: o, source: source, proxies: proxies, attempts: access.NewAttempts(failureRate, failureBurst), slots: access.NewSlots[string](maxAtOnce), streams: newStreams()}
 	if o.Store != nil {
 		s.saved = s.newRecord()
 	}

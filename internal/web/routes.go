@@ -107,20 +107,22 @@ func (s *Site) secured(next http.Handler) http.Handler {
 	})
 }
 
-// bounded bounds the requests that are worked on at once.
+// bounded bounds the requests that are worked on at once, and shares them between tokens. Strangers
+// share them between addresses, and leave the last quarter to tokens (H10).
 func (s *Site) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		timer := time.NewTimer(maxWait)
-		defer timer.Stop()
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-			next.ServeHTTP(w, r)
-		case <-timer.C:
+		by := access.Site(r.RemoteAddr).String()
+		bearer, _ := s.bearer(r)
+		if bearer != nil {
+			by = "token " + bearer.Label()
+		}
+		if !s.slots.Take(r.Context(), by, bearer != nil, maxWait) {
 			w.Header().Set("Retry-After", "5")
 			http.Error(w, "too many requests at once; try again in a moment", http.StatusTooManyRequests)
-		case <-r.Context().Done():
+			return
 		}
+		defer s.slots.Release(by)
+		next.ServeHTTP(w, r)
 	})
 }
 

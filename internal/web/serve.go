@@ -10,22 +10,23 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
+	"github.com/argosy-hub/argosy/internal/connlimit"
 )
 
-// maxConnections bounds the open connections: file descriptors are left to the engines. Beside the
-// streams, there is room for requests.
-const maxConnections = maxStreams + 256
+// MaxConnections bounds the open connections: file descriptors are left to the engines. Beside the
+// streams, there is room for requests. Beyond it, the connection goes that has been silent longest.
+const MaxConnections = maxStreams + 256
 
 // Serve serves the pages on a listener until the context ends.
 func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
-	listener = netutil.LimitListener(listener, maxConnections)
+	connections := connlimit.New(MaxConnections).On(listener)
+	listener = connections
 	if s.o.TLS != nil {
 		listener = tls.NewListener(listener, s.o.TLS)
 	}
 	server := &http.Server{
 		Handler: s, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnState: connections.Changed,
 	}
 	var following sync.WaitGroup
 	defer following.Wait()

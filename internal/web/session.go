@@ -83,32 +83,35 @@ func (s *Site) sessionToken(r *http.Request) string {
 	return string(plain[8:])
 }
 
-// authenticate finds who sends a request (rule 4). A trusted proxy's word counts first, then the
-// header Authorization, then the session.
+// authenticate finds who sends a request (rule 4), and counts what a wrong token has failed.
 func (s *Site) authenticate(r *http.Request) (*access.Bearer, *failure) {
-	bearer, f := s.proxied(r)
-	if f != nil {
-		return nil, f
-	}
-	if bearer != nil {
+	bearer, f := s.bearer(r)
+	switch {
+	case f == nil:
 		return s.admit(r, bearer)
+	case f.code == http.StatusUnauthorized && access.BearerToken(r) != "":
+		return nil, s.failed(r, f)
+	}
+	return nil, f
+}
+
+// bearer is who sends a request. A trusted proxy's word counts first, then the header
+// Authorization, then the session.
+func (s *Site) bearer(r *http.Request) (*access.Bearer, *failure) {
+	if bearer, f := s.proxied(r); bearer != nil || f != nil {
+		return bearer, f
 	}
 	token := access.BearerToken(r)
-	presented := token != ""
-	if !presented {
+	if token == "" {
 		token = s.sessionToken(r)
 	}
 	if token == "" {
 		return nil, &failure{code: http.StatusUnauthorized, message: "no token: sign in, or send the header \"Authorization: Bearer <token>\""}
 	}
-	if bearer = s.o.Tokens.Find(token); bearer == nil {
-		f := &failure{code: http.StatusUnauthorized, message: "the token is wrong, or has been revoked"}
-		if presented {
-			return nil, s.failed(r, f)
-		}
-		return nil, f
+	if bearer := s.o.Tokens.Find(token); bearer != nil {
+		return bearer, nil
 	}
-	return s.admit(r, bearer)
+	return nil, &failure{code: http.StatusUnauthorized, message: "the token is wrong, or has been revoked"}
 }
 
 // admit bounds the rate of a bearer's requests, and requires the route.

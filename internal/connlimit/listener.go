@@ -1,4 +1,6 @@
-package server
+// Package connlimit bounds the connections of an HTTP server, so that clients that are silent
+// cannot keep others away.
+package connlimit
 
 import (
 	"container/list"
@@ -9,10 +11,10 @@ import (
 	"sync/atomic"
 )
 
-// connections bounds the open connections (rule 13). When there is no room for a new one, it closes
+// Listener bounds the open connections (rule 13). When there is no room for a new one, it closes
 // the one that has waited longest without a request under way: one that a client keeps open, or
 // that has sent no whole header.
-type connections struct {
+type Listener struct {
 	net.Listener
 	most  int
 	spare int // of them, kept for probes and metrics
@@ -24,12 +26,14 @@ type connections struct {
 	closed  uint64     // for lack of room
 }
 
-func newConnections(most int) *connections {
-	return &connections{most: most, spare: max(1, min(most/4, 64)), open: map[*connection]struct{}{}, waiting: list.New()}
+// New bounds connections to a number, of which some are kept for probes and metrics. On sets what
+// it listens on.
+func New(most int) *Listener {
+	return &Listener{most: most, spare: max(1, min(most/4, 64)), open: map[*connection]struct{}{}, waiting: list.New()}
 }
 
-// on sets the listener, before anything is accepted.
-func (c *connections) on(l net.Listener) *connections {
+// On sets the listener, before anything is accepted.
+func (c *Listener) On(l net.Listener) *Listener {
 	c.Listener = l
 	return c
 }
@@ -37,12 +41,12 @@ func (c *connections) on(l net.Listener) *connections {
 // connection is one of them.
 type connection struct {
 	net.Conn
-	all     *connections
+	all     *Listener
 	waiting *list.Element // nil while a request is under way
 }
 
 // Accept makes room for what it accepts.
-func (c *connections) Accept() (net.Conn, error) {
+func (c *Listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := c.Listener.Accept()
 		if err != nil {
@@ -55,7 +59,7 @@ func (c *connections) Accept() (net.Conn, error) {
 }
 
 // admit registers a connection. It closes the connection and returns nil if it can make no room.
-func (c *connections) admit(conn net.Conn) net.Conn {
+func (c *Listener) admit(conn net.Conn) net.Conn {
 	in := &connection{Conn: conn, all: c}
 	c.mu.Lock()
 	var out net.Conn
@@ -81,7 +85,7 @@ func (c *connections) admit(conn net.Conn) net.Conn {
 }
 
 // forget removes a connection. The caller holds the lock.
-func (c *connections) forget(in *connection) {
+func (c *Listener) forget(in *connection) {
 	delete(c.open, in)
 	if in.waiting != nil {
 		c.waiting.Remove(in.waiting)
@@ -97,8 +101,8 @@ func (in *connection) Close() error {
 	return in.Conn.Close()
 }
 
-// changed is http.Server.ConnState: it learns whether a request is under way.
-func (c *connections) changed(conn net.Conn, state http.ConnState) {
+// Changed is http.Server.ConnState: it learns whether a request is under way.
+func (c *Listener) Changed(conn net.Conn, state http.ConnState) {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()
 	}
@@ -125,9 +129,9 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// begin reports whether there is room for one more request beside probes and metrics; then end has
+// Begin reports whether there is room for one more request beside probes and metrics; then End has
 // to follow.
-func (c *connections) begin() bool {
+func (c *Listener) Begin() bool {
 	if c.busy.Add(1) <= int64(c.most-c.spare) {
 		return true
 	}
@@ -135,10 +139,11 @@ func (c *connections) begin() bool {
 	return false
 }
 
-func (c *connections) end() { c.busy.Add(-1) }
+// End ends what Begin has begun.
+func (c *Listener) End() { c.busy.Add(-1) }
 
-// figures are the open connections, and how many were closed for lack of room.
-func (c *connections) figures() (open int, closed uint64) {
+// Figures are the open connections, and how many were closed for lack of room.
+func (c *Listener) Figures() (open int, closed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open), c.closed

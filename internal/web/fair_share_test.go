@@ -1,0 +1,138 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/web"
+)
+
+// dialFrom connects to a server from an address of this machine.
+func dialFrom(t *testing.T, server, address string) net.Conn {
+	t.Helper()
+	from := net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 0))
+	conn, err := (&net.Dialer{LocalAddr: from}).DialContext(t.Context(), "tcp", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// hang begins many requests to sign in whose bodies do not come. It returns when the pages wait for
+// the bodies of some of them.
+func hang(t *testing.T, server, address, headers string, some int) {
+	t.Helper()
+	for i := range 20 {
+		conn := dialFrom(t, server, address)
+		if _, err := fmt.Fprintf(conn, "POST /signin HTTP/1.1\r\nHost: %s\r\n%sContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", server, headers); err != nil {
+			t.Fatal(err)
+		}
+		if i >= some {
+			continue
+		}
+		r, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // a body would end with its connection
+		if err != nil || r.StatusCode != http.StatusContinue {
+			t.Fatalf("%v, %v", r, err)
+		}
+	}
+}
+
+// status asks for a page from an address, on a connection of its own.
+func status(t *testing.T, server, address, headers, path string) int {
+	t.Helper()
+	conn := dialFrom(t, server, address)
+	// A refusal takes 5 s, and a connection without a request lasts 10 s.
+	if err := conn.SetReadDeadline(time.Now().Add(8 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n%sConnection: close\r\n\r\n", path, server, headers); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	return r.StatusCode
+}
+
+func bearing(token string) string { return "Authorization: Bearer " + token + "\r\n" }
+
+// address is where a server listens.
+func address(t *testing.T, raw string) string {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Host
+}
+
+// TestStrangersLeaveThePagesToOthers: requests that do not end, from one address without a token,
+// keep neither another address nor a token from the pages; those of all addresses keep no token
+// from them. (H10)
+func TestStrangersLeaveThePagesToOthers(t *testing.T) {
+	t.Parallel()
+	server := address(t, site(t, wide(t)).URL)
+	hang(t, server, "127.0.0.1", "", 6)
+	if got := status(t, server, "127.0.0.2", "", "/signin"); got != 200 {
+		t.Errorf("another address: %d", got)
+	}
+	hang(t, server, "127.0.0.3", "", 3)
+	hang(t, server, "127.0.0.4", "", 2)
+	hang(t, server, "127.0.0.5", "", 1)
+	if got := status(t, server, "127.0.0.1", bearing(retail), "/"); got != 200 {
+		t.Errorf("a token: %d", got)
+	}
+}
+
+// TestOneTokenLeavesThePagesToOthers: a tenant's token, in as many requests as it can have, keeps
+// no other token from the pages. (H10)
+func TestOneTokenLeavesThePagesToOthers(t *testing.T) {
+	t.Parallel()
+	server := address(t, site(t, wide(t)).URL)
+	hang(t, server, "127.0.0.1", bearing(retail), 8)
+	for _, token := range []string{secret, hubTwo} {
+		if got := status(t, server, "127.0.0.1", bearing(token), "/"); got != 200 {
+			t.Errorf("another token: %d", got)
+		}
+	}
+}
+
+// TestSilentConnectionsMakeRoomForReaders: more connections than the pages have, none of which
+// sends a request, keep no reader away. (H10)
+func TestSilentConnectionsMakeRoomForReaders(t *testing.T) {
+	t.Parallel()
+	s, err := web.New(web.Options{Fleet: wide(t), Tokens: tokensOf(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	server := listener.Addr().String()
+	for range web.MaxConnections + 50 {
+		dialFrom(t, server, "127.0.0.1")
+	}
+	if got := status(t, server, "127.0.0.1", bearing(retail), "/"); got != 200 {
+		t.Errorf("a reader: %d", got)
+	}
+}
