@@ -59,6 +59,8 @@ type ArgoCD struct {
 
 	// SetsMetrics is where the ApplicationSet controller's metrics are.
 	SetsMetrics string
+	// SetsWebhook is where the ApplicationSet controller takes a forge's webhooks.
+	SetsWebhook string
 
 	client *kube.Client
 	hub    string // address of the hub's API server

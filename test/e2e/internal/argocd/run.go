@@ -81,6 +81,7 @@ func (a *ArgoCD) run(ctx context.Context, o Options, r release) error {
 		return err
 	}
 	a.SetsMetrics = "http://" + address(s.setsMetrics) + "/metrics"
+	a.SetsWebhook = "http://" + address(s.setsWebhook) + "/api/webhook"
 	var controllerErr, setsErr error
 	var wg sync.WaitGroup
 	wg.Go(func() { a.Controller, controllerErr = startController(ctx, o.Group, controller) })
