@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // helmSample is how many clusters Helm merges at most in a round: it remembers nothing from one to
@@ -36,10 +37,12 @@ func (f *fleet) sample() []int {
 func (b *bench) resolve(f *fleet) (cold []float64) {
 	b.Helper()
 	row := figure{what: "resolve every (cluster, component), cold", fleet: f.name, against: "Helm's own merge", goal: atLeast(100, "x")}
+	limit := figure{what: row.what, fleet: f.name, against: "reading, hashing and parsing each distinct file once", goal: atMost(2, "x")}
 	clusters := f.sample()
-	var helms []float64
+	var helms, least []float64
 	for i := range b.rounds() {
 		var st *fleetstate.State
+		least = append(least, timed(f.parseOnce))
 		cold = append(cold, timed(func() { st = f.build(nil, f.read()) }))
 		if i == 0 {
 			f.sameAsHelm(st, clusters)
@@ -48,13 +51,34 @@ func (b *bench) resolve(f *fleet) (cold []float64) {
 		helm := timed(func() { f.helmMerges(clusters) }) * float64(f.o.Clusters) / float64(len(clusters))
 		helms = append(helms, helm)
 		row.rounds = append(row.rounds, helm/cold[i])
+		limit.rounds = append(limit.rounds, cold[i]/least[i])
 	}
+	limit.detail = fmt.Sprintf("%s, the limit %s", seconds(median(cold)), seconds(median(least)))
 	row.detail = fmt.Sprintf("%s, Helm %s", seconds(median(cold)), seconds(median(helms)))
 	if len(clusters) < f.o.Clusters {
 		row.detail += fmt.Sprintf(" (by %d clusters)", len(clusters))
 	}
 	b.add(row)
+	b.add(limit)
 	return cold
+}
+
+// parseOnce reads a fleet from disk and parses each distinct file once: what no resolver does
+// without.
+func (f *fleet) parseOnce() {
+	f.Helper()
+	s := f.read()
+	parsed := map[string]bool{}
+	for _, p := range s.Paths() {
+		file := s.File(p)
+		if parsed[file.Digest] {
+			continue
+		}
+		parsed[file.Digest] = true
+		if _, err := yamldoc.Parse(p, file.Data); err != nil {
+			f.Fatal(err)
+		}
+	}
 }
 
 // sameAsHelm checks that what is served is what Helm merges (rule 3).
