@@ -54,7 +54,7 @@ func (b *Resolver) readUnused(c *Cluster, used map[string]bool) []problem.Proble
 func (b *Resolver) valuesFiles(c *Cluster, g *Group, folder hierarchy.Folder) []companion.ValuesFile {
 	t := b.Fleet.Layout.Values
 	return companion.ValuesFiles(folder, t, g.Name, t.Shared && !t.ReadsFolder, func(component string) (string, error) {
-		return t.Path(c.templateFacts.With(g.Name, component, g.Root), "", b.mapped.Folder(g.Name, component))
+		return b.FilePath(t, c, g, component, "")
 	})
 }
 

@@ -65,6 +65,18 @@ func TestRings(t *testing.T) {
 	b.inRings(newFleet(t, sparse, b.clusters))
 }
 
+// TestColdAndPlan measures a cold resolve and a plan, and nothing else.
+func TestColdAndPlan(t *testing.T) {
+	b := &bench{T: t}
+	if _, err := fmt.Sscan(*sizes, &b.clusters); err != nil {
+		t.Fatal(err)
+	}
+	b.program = b.build()
+	f := newFleet(t, sparse, b.clusters)
+	b.resolve(f)
+	b.plans(f, b.program)
+}
+
 // TestFigures measures everything and prints the table.
 func TestFigures(t *testing.T) {
 	b := &bench{T: t, oneCommit: map[int]float64{}, oneState: map[int]float64{}}

@@ -4,6 +4,7 @@ package bench
 
 import (
 	"bytes"
+	"compress/gzip"
 	"flag"
 	"fmt"
 	"io"
@@ -99,9 +100,17 @@ func (f *fleet) partsAnswerAlike(hubs int) {
 // oneHub prints what a replica of the first hub takes.
 func (f *fleet) oneHub() {
 	f.Helper()
-	size := 0
+	var size int
+	var record bytes.Buffer // as the store packs one
+	packed := gzip.NewWriter(&record)
 	for _, text := range f.files {
 		size += len(text)
+		if _, err := io.WriteString(packed, text); err != nil {
+			f.Fatal(err)
+		}
+	}
+	if err := packed.Close(); err != nil {
+		f.Fatal(err)
 	}
 	s := snapshot.FromMap(f.files)
 	before := heap()
@@ -126,8 +135,8 @@ func (f *fleet) oneHub() {
 		})
 		f.changed(st, oneComponent(0), next.Revision)
 	}
-	fmt.Printf("  files %.0f MB, cold start %s, all answers %s (%.0f MB, the largest %.1f MB), the first commit %s, the third %s, heap beyond the files %.0f MB, with all answers %.0f MB\n",
-		float64(size)/1e6, seconds(cold), seconds(answers), float64(sent)/1e6, float64(largest)/1e6, seconds(commits[0]), seconds(commits[2]), float64(state)/1e6, float64(answered)/1e6)
+	fmt.Printf("  files %.0f MB (%.1f MB compressed), cold start %s, all answers %s (%.0f MB, the largest %.1f MB), the first commit %s, the third %s, heap beyond the files %.0f MB, with all answers %.0f MB\n",
+		float64(size)/1e6, float64(record.Len())/1e6, seconds(cold), seconds(answers), float64(sent)/1e6, float64(largest)/1e6, seconds(commits[0]), seconds(commits[2]), float64(state)/1e6, float64(answered)/1e6)
 	runtime.KeepAlive(st)
 	runtime.KeepAlive(s)
 }
