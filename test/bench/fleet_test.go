@@ -42,6 +42,7 @@ type fleet struct {
 	o     fleettest.Options
 	files map[string]string
 	dir   string
+	cache response.Cache
 }
 
 func newFleet(t testing.TB, shape string, clusters int) *fleet {
@@ -97,11 +98,12 @@ func (f *fleet) answer(st *fleetstate.State, r query.Query) []byte {
 	return out
 }
 
-// ready computes an answer, so that it could be written.
+// ready computes an answer, so that it could be written, as the service does: it shares with that of
+// the state before what both say alike, and is remembered.
 func (f *fleet) ready(st *fleetstate.State, r query.Query) *response.Response {
 	f.Helper()
 	r.Hub = fleettest.Hub
-	out, err := response.Respond(st, r)
+	out, err := f.cache.Get(st, r)
 	if err != nil {
 		f.Fatal(err)
 	}
