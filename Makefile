@@ -239,6 +239,11 @@ race: ## Run the tests with the race detector (RACE names packages; default all)
 bench: ## Measure the engine on generated fleets: goals and figures side by side (CLUSTERS=20,30 ROUNDS=1: does it measure?)
 	@$(GO) test -count=1 -timeout 60m -tags bench -run TestFigures ./test/bench -v -args -clusters $(CLUSTERS) -rounds $(ROUNDS) -load 3s $(BENCHFLAGS)
 
+.PHONY: bench-hub
+bench-hub: build bin/hub ## Measure what a push costs a real Argo CD with 4,000 Applications, plain and with Argosy (an hour; BENCHFLAGS='-rounds 1': 12 minutes)
+	bin/hub --build --argocd $(ARGOCD)
+	cd test/e2e && $(GO) run ./cmd/benchhub -checkout ../.. -argocd $(ARGOCD) $(BENCHFLAGS)
+
 .PHONY: responses
 responses: build ## Compare all responses with those of another build: make responses BEFORE=FOLDER
 	$(GO) run ./hack/responses '$(BEFORE)' bin

@@ -98,8 +98,8 @@ func (f *fleet) answer(st *fleetstate.State, r query.Query) []byte {
 	return out
 }
 
-// ready computes an answer, so that it could be written, as the service does: it shares with that of
-// the state before what both say alike, and is remembered.
+// ready computes an answer, so that it could be written, as the service does: it shares with the
+// answer of the state before what both say alike, and is remembered.
 func (f *fleet) ready(st *fleetstate.State, r query.Query) *response.Response {
 	f.Helper()
 	r.Hub = fleettest.Hub

@@ -1,13 +1,13 @@
 // Command benchhub measures what a push costs a real Argo CD (make bench-hub): its repo server, its
 // ApplicationSet controller and an API server, with thousands of Applications.
 //
-//  1. Two hubs, one after the other: plain ApplicationSets, a nested matrix of clusters and Git files
-//     for each component, and Argosy's, a plugin generator for each component. Both make the same
-//     Applications; after each push they are compared.
+//  1. Two hubs, one after the other: plain ApplicationSets, a nested matrix of clusters and Git
+//     files for each component, and Argosy's, a plugin generator for each component. Both make the
+//     same Applications; after each push they are compared.
 //  2. The clusters do not exist, and the application controller does not run: what is measured ends
 //     with the last Application written.
-//  3. Both hear of a push by a webhook, as their documentation says, and ask by themselves only after
-//     half an hour.
+//  3. Both hear of a push by a webhook, as their documentation says, and ask by themselves only
+//     after half an hour.
 //  4. Processor time is the figure that counts. Times are those of this machine, however busy.
 package main
 

@@ -31,8 +31,8 @@ import (
 const (
 	repository = "fleet"
 	patience   = 40 * time.Minute // for what a push starts, on busy processors
-	// Nothing happens any more when for this long no Application was written, the queue is empty, and
-	// the programs that compute take less than idleShare of a processor.
+	// Nothing happens any more when for this long no Application was written, the queue is empty,
+	// and the programs that compute take less than idleShare of a processor.
 	calm      = 6 * time.Second
 	idleShare = 0.06
 	interval  = time.Second
