@@ -5,7 +5,7 @@
 //
 //  1. What is on the API server is what Argo CD's own manifests put there: the CRDs of the release,
 //     its ConfigMaps, its Secret and the AppProject "default". There is no argocd-server, and so
-//     nobody to log in and no webhook.
+//     nobody to log in; only the ApplicationSet controller takes webhooks.
 //  2. The settings are those of a release's manifests but for three. Resources are tracked by
 //     annotation, v3's default, as this repository's agents do it. Objects that change without end,
 //     leases foremost, are not watched, v3's default too. And what takes minutes on a large hub
