@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
@@ -176,9 +177,9 @@ func (f *fleet) chartValues() string {
 // nested rewrites the plugin ApplicationSet of a component: its generator becomes the nested
 // matrix, and its template reads what that has. Everything else stays, so that both make the same
 // Applications.
-func nested(set map[string]any, as form, url string) {
-	spec, _ := set["spec"].(map[string]any)
-	name := set["metadata"].(map[string]any)["labels"].(map[string]any)["argosy.dev/component"].(string) //nolint:forcetypeassert // the chart's
+func nested(set *unstructured.Unstructured, as form, url string) {
+	spec, _ := set.Object["spec"].(map[string]any)
+	name := set.GetLabels()["argosy.dev/component"]
 	file := "values.yaml"
 	if as == folders {
 		file = "addons/" + name + "/values.yaml"
@@ -207,7 +208,8 @@ func nested(set map[string]any, as form, url string) {
 	metadata, _ := template["metadata"].(map[string]any)
 	metadata["name"] = name + "-{{ .name }}"
 	delete(metadata, "annotations")
-	maps.Copy(metadata["labels"].(map[string]any), map[string]any{ //nolint:forcetypeassert // the chart's
+	own, _ := metadata["labels"].(map[string]any)
+	maps.Copy(own, map[string]any{
 		"argosy.dev/tenant": "{{ .metadata.labels.tenant }}", "argosy.dev/environment": "{{ .metadata.labels.environment }}",
 	})
 	app, _ := template["spec"].(map[string]any)
@@ -222,7 +224,7 @@ func nested(set map[string]any, as form, url string) {
 func text(value any) string {
 	out, err := yaml.Marshal(value)
 	if err != nil { // maps of plain values cannot fail
-		panic(err)
+		return err.Error()
 	}
 	return string(out)
 }

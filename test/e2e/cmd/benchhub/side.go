@@ -192,7 +192,7 @@ func (s *side) applicationSets(ctx context.Context) ([]*unstructured.Unstructure
 	if err := os.WriteFile(values, []byte(s.fleet.chartValues()), 0o600); err != nil {
 		return nil, err
 	}
-	helm := exec.CommandContext(ctx, s.binaries.Path("helm"), "template", "addons", filepath.Join(s.o.checkout, "charts", "application-sets"), //nolint:gosec // built by us
+	helm := exec.CommandContext(ctx, s.binaries.Path("helm"), "template", "addons", filepath.Join(s.o.checkout, "charts", "application-sets"),
 		"--namespace", argocd.Namespace, "--kube-version", "1.33.0", "--values", values)
 	helm.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir}
 	manifests, err := helm.Output()
@@ -207,7 +207,7 @@ func (s *side) applicationSets(ctx context.Context) ([]*unstructured.Unstructure
 	}
 	for _, set := range sets {
 		if s.as != argosy {
-			nested(set.Object, s.as, s.git.URL(repository))
+			nested(set, s.as, s.git.URL(repository))
 		}
 	}
 	return sets, nil
