@@ -5,12 +5,14 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/cases"
+	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
 // program is a random sequence of commits and of what Argo CD makes of them, over a fleet in two
@@ -51,10 +53,26 @@ func newProgram(t *testing.T, seed uint64) *program {
 	return p
 }
 
-// look takes in a response and compares it with the one before.
+// calm waits until the rings move no more by themselves: a look at them, and a state that is
+// published after it, change nothing.
+func (p *program) calm() {
+	p.Helper()
+	for {
+		before, st := p.Rollouts(), p.Refresher().State()
+		p.LookAtRings(p.Context())
+		p.Refresher().Reconsider()
+		p.until("a state is published", func(refresh.Status) bool { return p.Refresher().State() != st })
+		if reflect.DeepEqual(before.Rollouts, p.Rollouts().Rollouts) {
+			return
+		}
+	}
+}
+
+// look takes in a response, once the rings are calm, and compares it with the one before.
 func (p *program) look(step string) {
 	p.Helper()
 	p.steps = append(p.steps, step)
+	p.calm()
 	r := p.askAs(ofDNS, askDNS)
 	if r.code != http.StatusOK {
 		if r.code != http.StatusServiceUnavailable {
