@@ -60,6 +60,7 @@ func TestAgents(t *testing.T) {
 	t.Run("credentials", a.credentials)
 	t.Run("flux credentials", a.fluxCredentials)
 	t.Run("outage", a.outage)
+	t.Run("rings", a.rings)
 	t.Run("flip", a.flip)
 	t.Run("flux flip", a.fluxFlip)
 	a.exclusive(t)

@@ -20,7 +20,7 @@ const (
 	ringsPolicy = "fleet/rollouts/e2e.yaml"
 	ringsText   = `apiVersion: argosy.dev/v1alpha1
 kind: Rollout
-scope: {components: [addons/metrics-server, addons/kyverno]}
+scope: {components: [addons/metrics-server]}
 rings:
   - name: canary
     selector: {matchLabels: {environment: dev}}
@@ -31,15 +31,19 @@ rings:
 `
 	ringsComponent = "metrics-server"
 	ringsValues    = "addons/defaults/addons/metrics-server/values.yaml"
+
+	// ringsCreation is a policy of its own for the component that the canary lacks at first.
+	ringsCreation = "fleet/rollouts/e2e-create.yaml"
+	ringsCreated  = "kyverno"
 	ringsCanary    = "payments-dev-eu-1"
 	ringsProd      = "retail-prod-eu-1"
 
 	// dead is another member of the first ring.
 	ringsDead = "retail-dev-eu-1"
 
-	// stale is how long everything is green from before while nobody looks: several soaks, and
-	// several looks of the service.
-	stale = 15 * time.Second
+	// stale is how long everything is green from before while nobody looks: many soaks, and many
+	// looks of the service.
+	stale = 60 * time.Second
 )
 
 // ringStatus is what the service says of a ring.
@@ -55,32 +59,27 @@ type ringStatus struct {
 func rings(t *testing.T, e *environment) {
 	plain := e.read(t, ringsValues)
 	off := "addons/tenants/payments/clusters/" + ringsCanary + "/application-sets/addons.yaml"
-	ofProd := "addons/tenants/retail/environments/prod/addons/metrics-server/values.yaml"
-	plainProd := e.read(t, ofProd)
+	createdOfProd := "addons/tenants/retail/environments/prod/addons/" + ringsCreated + "/values.yaml"
 	e.write(t, off, "components:\n  kyverno:\n    enabled: false\n")
 	e.write(t, ringsPolicy, ringsText)
+	e.write(t, ringsCreation, strings.Replace(ringsText, ringsComponent, ringsCreated, 1))
 	e.push(t, "Roll out in rings, and switch kyverno off on the canary")
 	e.eventually(t, "it is gone", func() string { return present(e, "kyverno-"+ringsCanary) })
 	e.haveNewest(t)
 
-	t.Run("old health of an update", func(t *testing.T) {
-		e.behindItsBack(t, "A value of all clusters", func() {
+	t.Run("old health", func(t *testing.T) {
+		e.behindItsBack(t, "A value of all clusters, a component of the canary, and a value of it in prod", func() {
 			e.replace(t, ringsValues, "replicas: 1\n", "replicas: 1\npodLabels:\n  ring: one\n")
-		}, func() string { return e.withoutDigestOf(t, ringsComponent, ringsCanary) })
-		e.arrives(t, "one", ringsCanary, ringsProd, hub.Spare)
-	})
-
-	t.Run("old health of a new Application", func(t *testing.T) {
-		e.behindItsBack(t, "A component of the canary, and a value of prod", func() {
 			must(t, e.Fleet.Remove(off))
-			const labels, more = "podLabels:\n", "  ring: two\n"
-			if !strings.Contains(plainProd, labels) { // a flow before may have left some
-				e.add(t, ofProd, labels)
-			}
-			e.replace(t, ofProd, labels, labels+more)
-		}, func() string { return missing(e.app("kyverno-" + ringsCanary)) })
-		e.arrives(t, "two", ringsProd)
+			e.write(t, createdOfProd, "podLabels:\n  ring: one\n")
+		}, func() string {
+			return e.withoutDigestOf(t, ringsComponent, ringsCanary) + missing(e.app(ringsCreated+"-"+ringsCanary))
+		})
+		e.arrives(t, ringsComponent, "one", ringsCanary, ringsProd, hub.Spare)
+		e.arrives(t, ringsCreated, "one", ringsProd)
 	})
+	must(t, e.Fleet.Remove(ringsCreation))
+	must(t, e.Fleet.Remove(createdOfProd))
 
 	t.Run("a member whose API server is dead", func(t *testing.T) {
 		server := e.Spokes[ringsDead].APIServer.Pid()
@@ -88,17 +87,16 @@ func rings(t *testing.T, e *environment) {
 		t.Cleanup(goOn)
 		must(t, syscall.Kill(server, syscall.SIGSTOP))
 		e.write(t, ringsPolicy, strings.Replace(ringsText, "soak: 3s", "soak: 3s\n    maxUnavailable: 1", 1))
-		e.write(t, ofProd, plainProd)
 		e.replace(t, ringsValues, "ring: one", "ring: three")
 		began := e.push(t, "A value of all clusters while one is dead")
-		e.arrives(t, "three", ringsCanary, ringsProd, hub.Spare)
+		e.arrives(t, ringsComponent, "three", ringsCanary, ringsProd, hub.Spare)
 		e.timed("rings", "push to the last ring, one member dead", began)
 		if have := e.value(ringsDead, ringsComponent, "podLabels", "ring"); have != "one" {
 			t.Errorf("%s was to be dead, and has %v", ringsDead, have)
 		}
 		began = time.Now()
 		goOn()
-		e.arrives(t, "three", ringsDead)
+		e.arrives(t, ringsComponent, "three", ringsDead)
 		e.timed("rings", "API server back to up to date", began)
 	})
 	e.haveNewest(t)
@@ -154,8 +152,18 @@ func rings(t *testing.T, e *environment) {
 	e.settle(t)
 }
 
-// ringsNow is what the service says of both rings.
+// ringsNow is what the service says of both rings of the first policy.
 func (e *environment) ringsNow(t *testing.T) (canary, prod ringStatus) {
+	t.Helper()
+	all := e.rollouts(t)
+	if len(all) == 0 || len(all[0]) != 2 {
+		return ringStatus{Text: fmt.Sprintf("the rollouts are %v", all)}, ringStatus{}
+	}
+	return all[0][0], all[0][1]
+}
+
+// rollouts are the rings of all policies, by name of the policy; none of one with a problem.
+func (e *environment) rollouts(t *testing.T) (out [][]ringStatus) {
 	t.Helper()
 	var status struct {
 		Rollouts []struct {
@@ -164,25 +172,31 @@ func (e *environment) ringsNow(t *testing.T) (canary, prod ringStatus) {
 		}
 	}
 	e.ask(t, e.Plugin, http.MethodGet, "/api/v1/rollouts", nil, &status)
-	if len(status.Rollouts) == 0 {
-		return ringStatus{Text: "there is no rollout"}, ringStatus{}
+	for _, x := range status.Rollouts {
+		if x.Problem != "" {
+			x.Rings = []ringStatus{{Text: x.Problem}}
+		}
+		out = append(out, x.Rings)
 	}
-	x := status.Rollouts[0]
-	if x.Problem != "" || len(x.Rings) != 2 {
-		return ringStatus{Text: x.Problem}, ringStatus{}
-	}
-	return x.Rings[0], x.Rings[1]
+	return out
 }
 
-// inRings waits for the rings.
-func (e *environment) inRings(t *testing.T, what string, ok func(canary, prod ringStatus) bool) {
+// inRings waits for all rings of all policies.
+func (e *environment) inRings(t *testing.T, what string, ok func(ring int, is ringStatus) bool) {
 	t.Helper()
 	e.eventually(t, what, func() string {
-		canary, prod := e.ringsNow(t)
-		if ok(canary, prod) {
-			return ""
+		all := e.rollouts(t)
+		for _, rings := range all {
+			for i, is := range rings {
+				if !ok(i, is) {
+					return fmt.Sprintf("%+v", all)
+				}
+			}
 		}
-		return fmt.Sprintf("canary %+v, prod %+v", canary, prod)
+		if len(all) == 0 {
+			return "there is no rollout"
+		}
+		return ""
 	})
 }
 
@@ -207,22 +221,24 @@ func (e *environment) withoutDigestOf(t *testing.T, component, cluster string) s
 }
 
 // behindItsBack pushes a change while Argo CD's application controller stands still. The canary's
-// Application has the change when taken says nothing more, and everything is green from before:
-// prod must not get it. Then the controller goes on, and the rings with it.
+// Applications have the change when taken says nothing more, and everything is green from before:
+// prod must not get it, of any policy. Then the controller goes on, and the rings with it.
 func (e *environment) behindItsBack(t *testing.T, what string, change func(), taken func() string) {
 	t.Helper()
-	_, before := e.ringsNow(t)
+	before := e.rollouts(t)
 	mark := e.ledger.mark()
 	change()
 	e.standStill(t, func() {
 		e.push(t, what)
-		revision := e.head(t)
-		e.inRings(t, "the canary takes the change", func(canary, _ ringStatus) bool { return canary.Revision == revision })
-		e.eventually(t, "the canary's Application has it", taken)
-		for end := time.Now().Add(stale); time.Now().Before(end); {
+		began, revision := time.Now(), e.head(t)
+		e.inRings(t, "the canary takes the change", func(ring int, is ringStatus) bool { return ring > 0 || is.Revision == revision })
+		e.eventually(t, "the canary's Applications have it", taken)
+		for time.Since(began) < stale {
 			next := e.ledger.next()
-			if _, prod := e.ringsNow(t); prod.Revision != before.Revision {
-				t.Fatalf("%s: prod advances on health from before: %+v", what, prod)
+			for i, rings := range e.rollouts(t) {
+				if prod := rings[len(rings)-1]; prod.Revision != before[i][1].Revision {
+					t.Fatalf("%s: prod advances on health from before: %+v", what, prod)
+				}
 			}
 			select {
 			case <-next:
@@ -248,21 +264,19 @@ func (e *environment) head(t *testing.T) string {
 	return strings.TrimSpace(string(head))
 }
 
-// haveNewest waits until both rings have the newest revision, and what they have is healthy.
+// haveNewest waits until all rings have the newest revision, and what they have is healthy.
 func (e *environment) haveNewest(t *testing.T) {
 	t.Helper()
 	revision := e.head(t)
-	e.inRings(t, "both rings have "+revision, func(canary, prod ringStatus) bool {
-		return canary.Revision == revision && canary.Passed && prod.Revision == revision && prod.Passed
-	})
+	e.inRings(t, "all rings have "+revision, func(_ int, is ringStatus) bool { return is.Revision == revision && is.Passed })
 }
 
-// arrives waits until clusters have a value.
-func (e *environment) arrives(t *testing.T, value string, clusters ...string) {
+// arrives waits until a component has a value on clusters.
+func (e *environment) arrives(t *testing.T, component, value string, clusters ...string) {
 	t.Helper()
 	e.eventually(t, "the value", func() string {
 		for _, cluster := range clusters {
-			if have := e.value(cluster, ringsComponent, "podLabels", "ring"); have != value {
+			if have := e.value(cluster, component, "podLabels", "ring"); have != value {
 				return fmt.Sprintf("%s has %v", cluster, have)
 			}
 		}

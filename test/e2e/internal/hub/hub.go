@@ -296,9 +296,13 @@ func (h *Hub) startOperators(ctx context.Context) error {
 				}
 				reached = append(reached, port)
 			}
+			grants, err := os.ReadFile(filepath.Join(h.o.Checkout, "charts", "agent-grant", "health.lua"))
+			if err != nil {
+				return err
+			}
 			h.ArgoCD, err = argocd.Start(ctx, argocd.Options{
 				Binaries: h.binaries, Group: h.group, Version: h.o.ArgoCD, Cluster: h.Control, Forward: reached,
-				Dir: filepath.Join(h.o.Dir, "argocd"),
+				Dir: filepath.Join(h.o.Dir, "argocd"), Config: map[string]string{"resource.customizations.health.ConfigMap": string(grants)},
 			})
 			if err != nil {
 				return err
