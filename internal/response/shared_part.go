@@ -23,6 +23,9 @@ const partSize = 64
 type part struct {
 	of       []*fleetstate.Cluster // none for views whose sets are not of single members
 	clusters []*encodedCluster     // what is said of each of them
+	// revisions belong into the holes of each cluster's sets; nil for a part of a response of one
+	// revision, which has it.
+	revisions [][]byte
 	total
 	digests []byte // of all sets, in order
 }
@@ -42,16 +45,25 @@ func (t *total) add(other total) {
 }
 
 // newPart puts a part together.
-func newPart(of []*fleetstate.Cluster, all []*encodedCluster) *part {
-	p := &part{of: slices.Clone(of), clusters: all}
-	for _, c := range all {
+func newPart(of []*fleetstate.Cluster, all []*encodedCluster, revisions [][]byte) *part {
+	p := &part{of: slices.Clone(of), clusters: all, revisions: revisions}
+	for i, c := range all {
 		p.add(total{Tally: c.tally})
 		for _, s := range c.sets {
-			p.add(s.total())
+			p.add(p.set(i, s).total())
 			p.digests = append(p.digests, s.digest()...)
 		}
 	}
 	return p
+}
+
+// set is one of the sets of a cluster of the part, with the revision that belongs into its hole if
+// that is not the response's.
+func (p *part) set(cluster int, e encodedSet) encodedSet {
+	if p.revisions != nil && e.revision == nil && e.hole > 0 {
+		e.revision = p.revisions[cluster]
+	}
+	return e
 }
 
 // find finds what an earlier response says of a cluster, nil if nothing. The parts are sorted by

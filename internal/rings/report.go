@@ -92,16 +92,10 @@ func (r *Rings) Report() Report {
 			out.Rollouts = append(out.Rollouts, one)
 			continue
 		}
-		members := make([]int, len(x.policy.Rings))
-		for _, m := range st.Fleet.Members(r.o.Hub) {
-			if i := v.ringOf(n, m.Name); i >= 0 {
-				members[i]++
-			}
-		}
 		for i, ring := range x.policy.Rings {
 			record := p.log.Rings[ring.Name]
 			entry := Ring{
-				Name: ring.Name, Members: members[i], Revision: v.revision(x.places[i]), Train: record.Train.Number, Since: record.Since,
+				Name: ring.Name, Members: v.roster.sizes[n][i], Revision: v.revision(x.places[i]), Train: record.Train.Number, Since: record.Since,
 				HealthySince: record.HealthySince, Passed: record.HasPassed(), IsNewest: x.places[i] == 0, Rejection: record.Rejection,
 			}
 			for _, w := range p.waits {

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,7 @@ type ringed struct {
 	cache       *response.Cache
 	rings       *rings.Rings // nil without a policy
 	reconsiders bool
+	policyFile  *snapshot.File
 }
 
 func (f *fleet) ringed(hasRings bool) *ringed {
@@ -96,7 +98,8 @@ func (w *ringed) report(s *snapshot.Snapshot) {
 	w.serve(s)
 }
 
-// policy has the tenants in five rings, each of them pinned to a revision.
+// policy has the tenants in five rings. The first takes each commit, the others are pinned to
+// revisions.
 func (f *fleet) policy(pins []string) string {
 	var out, list strings.Builder
 	out.WriteString("apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nrings:\n")
@@ -111,27 +114,31 @@ func (f *fleet) policy(pins []string) string {
 		if len(tenants) == 0 {
 			tenants = []string{"none"}
 		}
-		fmt.Fprintf(&out, "  - {name: ring-%d, selector: {matchExpressions: [{key: tenant, operator: In, values: [%s]}]}}\n", ring, strings.Join(tenants, ", "))
-		fmt.Fprintf(&list, "  - {ring: ring-%d, revision: %s}\n", ring, pins[ring])
+		fmt.Fprintf(&out, "  - {name: ring-%d, maxUnavailable: 100%%, selector: {matchExpressions: [{key: tenant, operator: In, values: [%s]}]}}\n", ring, strings.Join(tenants, ", "))
+		if ring > 0 {
+			fmt.Fprintf(&list, "  - {ring: ring-%d, revision: %s}\n", ring, pins[ring])
+		}
 	}
 	return out.String() + list.String()
 }
 
-// ringCommit is a snapshot with one cluster's file changed, and with the first ring pinned to it.
-func (w *ringed) ringCommit(s *snapshot.Snapshot, cluster int, pins []string) (*snapshot.Snapshot, []string) {
+// ringCommit is a snapshot with one cluster's file changed, and with the rings pinned.
+func (w *ringed) ringCommit(s *snapshot.Snapshot, cluster int, pins []string) *snapshot.Snapshot {
 	w.Helper()
 	next := w.commit(s, always, w.clusterFile(cluster))
 	if w.rings == nil {
-		return next, nil
+		return next
 	}
-	pins = append([]string{next.Revision}, pins[1:]...)
 	all := map[string]*snapshot.File{}
 	for _, p := range next.Paths() {
 		all[p] = next.File(p)
 	}
 	const file = "fleet/rollouts/all.yaml"
-	all[file] = snapshot.NewFile(file, []byte(w.policy(pins)), snapshot.MaxFileSize)
-	return snapshot.New(next.Revision, all), pins
+	if text := []byte(w.policy(pins)); w.policyFile == nil || !bytes.Equal(w.policyFile.Data, text) {
+		w.policyFile = snapshot.NewFile(file, text, snapshot.MaxFileSize)
+	}
+	all[file] = w.policyFile
+	return snapshot.New(next.Revision, all)
 }
 
 // inRings measures what five rings on different revisions take, beside the same fleet without
@@ -157,10 +164,8 @@ func (b *bench) inRings(f *fleet) {
 				w.serve(s) // the policy begins at what was served before it
 			}
 			for step := range steps { // ring 4 stays on the first commit, ring 3 on the second ...
-				var next *snapshot.Snapshot
 				pins[ringCount-1-step] = fmt.Sprintf("revision-%d", revisions.Load()+1)
-				next, _ = w.ringCommit(s, step, append([]string{pins[0]}, pins[1:]...))
-				s = next
+				s = w.ringCommit(s, step, pins)
 				w.serve(s)
 			}
 			w.report(s)
@@ -169,8 +174,7 @@ func (b *bench) inRings(f *fleet) {
 				b.onDifferentRevisions(w)
 			}
 			for cluster := range 4 {
-				var next *snapshot.Snapshot
-				next, pins = w.ringCommit(s, ringCount+cluster, pins)
+				next := w.ringCommit(s, ringCount+cluster, pins)
 				out.commit = append(out.commit, timed(func() { w.serve(next) }))
 				s = next
 			}

@@ -58,8 +58,8 @@ func (a *agents) rings(t *testing.T) {
 		return ""
 	})
 	written := time.Now()
-	if s := fluxReady(a.ledger.get(fluxMember, "HelmRelease", ringsComponent+"-"+fluxMember)); s != "" {
-		t.Errorf("the HelmRelease is %s; expected it to be ready, from before", s)
+	if ready := fluxCondition(a.ledger.get(fluxMember, "HelmRelease", ringsComponent+"-"+fluxMember), "Ready"); ready["status"] != "True" {
+		t.Errorf("the HelmRelease is %v; expected it to be ready, from before", ready)
 	}
 	for time.Since(written) < staleFlux {
 		next := a.ledger.next()
