@@ -138,7 +138,7 @@ func (t *Response) Sections() iter.Seq[Section] {
 }
 
 // Key can be compared.
-func (s Section) Key() any { return s.part }
+func (s Section) Key() any { return s.part.key }
 
 // ParameterSets calls f for each parameter set of the section, in order.
 func (s Section) ParameterSets(f func(ParameterSet)) {
@@ -181,7 +181,7 @@ func (t *Response) Compose(decide Composition) *Response {
 				}
 			}
 			if !same {
-				clusters[j], other = &encodedCluster{sets: sets, tally: c.tally}, true
+				clusters[j], other = (&encodedCluster{sets: sets, tally: c.tally}).sum(), true
 			}
 		}
 		if other {

@@ -21,10 +21,11 @@ type Merging struct {
 	// else the place among the others plus one. It depends on the cluster, the group and the
 	// component alone.
 	Pick func(lifecycle.Item) int
-	// Like is an earlier merge for the query, whose parts may be shared; nil for none. IsSame
-	// reports whether Pick picks the same revisions for the clusters from first to last by name.
-	Like   *Merged
-	IsSame func(first, last string) bool
+	// Like is an earlier merge for the query, of which all is shared that stays; nil for none.
+	// Stays names of each cluster the revision that Pick picks for all sets, if it picked that one
+	// then, too; empty where it may be another one. It is nil where that holds for none.
+	Like  *Merged
+	Stays func([]*fleetstate.Cluster) []string
 }
 
 // Merged is a merged response, and what it has been made of.
@@ -102,7 +103,7 @@ func (t *Merged) mergeParts(responses []*Response, m Merging) bool {
 		}
 		if p := m.shared(i, responses, all); p != nil {
 			t.parts[i], t.from[i] = p, mergedPart{all, m.Like.from[i].used, m.Like.from[i].revisions}
-		} else if !t.mergePart(i, responses, all, m.Pick) {
+		} else if !t.mergePart(i, responses, all, m) {
 			return false
 		}
 	}
@@ -129,9 +130,14 @@ func (m Merging) shared(i int, responses []*Response, all []*part) *part {
 			return nil
 		}
 	}
-	of := was.used[0].of
-	if len(of) == 0 || !m.IsSame(of[0].Member.Name, of[len(of)-1].Member.Name) {
+	old := m.partLike(i, was.used[0])
+	if old == nil {
 		return nil
+	}
+	for k, c := range old.clusters {
+		if len(c.sets) > 0 && !old.isExpected(k) {
+			return nil
+		}
 	}
 	for k, p := range all {
 		if !slices.Contains(was.all, p) && (!isOfSame(p, was.used[0]) || p.hasPicked(k, m.Pick)) {
@@ -153,8 +159,52 @@ func isOfSame(a, b *part) bool {
 	return slices.EqualFunc(a.of, b.of, func(a, b *fleetstate.Cluster) bool { return a.Member.Name == b.Member.Name })
 }
 
+// earlierPart is a part of an earlier merge, of the same clusters.
+type earlierPart struct {
+	*part
+	from  mergedPart
+	stays []string // by cluster: Merging.Stays
+}
+
+// isExpected reports whether a cluster comes whole from the revision that is picked then and now.
+func (p *earlierPart) isExpected(cluster int) bool {
+	is, want := p.revisions[cluster], p.stays[cluster]
+	return want != "" && len(is) == len(want)+len(`"revision":"",`) && string(is[len(`"revision":"`):len(is)-len(`",`)]) == want
+}
+
+// partLike is the part of the earlier merge that is of the clusters of another part, nil for none.
+func (m Merging) partLike(i int, p *part) *earlierPart {
+	if m.Like == nil || i >= len(m.Like.from) || m.Like.parts[i].revisions == nil || !isOfSame(p, m.Like.from[i].all[0]) {
+		return nil
+	}
+	stays := m.Stays(p.of)
+	if stays == nil {
+		return nil
+	}
+	return &earlierPart{m.Like.parts[i], m.Like.from[i], stays}
+}
+
+// keeps is what the earlier merge says of a cluster, and the response that it comes from whole, if
+// that is what is picked now, too; else mixed.
+func (p *earlierPart) keeps(cluster int, at []*encodedCluster, responses []*Response) (*encodedCluster, int) {
+	if p == nil || !p.isExpected(cluster) {
+		return nil, mixed
+	}
+	place, was := mixed, p.clusters[cluster]
+	for j, c := range at {
+		if c == was {
+			if bytes.Equal(responses[j].revision, p.revisions[cluster]) {
+				place = j
+			}
+		} else if !slices.ContainsFunc(p.from.all, func(q *part) bool { return q.clusters[cluster] == c }) {
+			return nil, mixed
+		}
+	}
+	return was, place
+}
+
 // mergePart merges a part. It reports false for parts that are not of the same clusters.
-func (t *Merged) mergePart(i int, responses []*Response, all []*part, pick func(lifecycle.Item) int) bool {
+func (t *Merged) mergePart(i int, responses []*Response, all []*part, m Merging) bool {
 	for _, p := range all[1:] {
 		if p != all[0] && !isOfSame(p, all[0]) || len(p.of) == 0 {
 			return false
@@ -163,12 +213,15 @@ func (t *Merged) mergePart(i int, responses []*Response, all []*part, pick func(
 	clusters, revisions := make([]*encodedCluster, len(all[0].of)), make([][]byte, len(all[0].of))
 	isOwn, isUsed := true, make([]bool, len(all))
 	at := make([]*encodedCluster, len(all))
+	old := m.partLike(i, all[0])
 	for k := range clusters {
 		for j, p := range all {
 			at[j] = p.clusters[k]
 		}
 		var place int
-		clusters[k], place = mergeCluster(at, responses, pick)
+		if clusters[k], place = old.keeps(k, at, responses); place == mixed {
+			clusters[k], place = mergeCluster(at, responses, m.Pick)
+		}
 		isOwn = isOwn && place == 0
 		if place >= 0 {
 			isUsed[place] = true
@@ -188,6 +241,9 @@ func (t *Merged) mergePart(i int, responses []*Response, all []*part, pick func(
 	t.from[i] = from
 	if t.parts[i] = all[0]; !isOwn {
 		t.parts[i] = newPart(nil, clusters, revisions)
+		if old != nil {
+			t.parts[i].shareKey(old.part)
+		}
 	} else {
 		t.from[i].used, t.from[i].revisions = nil, nil // it says no revision: no other merge shares it
 	}
@@ -238,22 +294,27 @@ func (t *Response) None(st *fleetstate.State) *Response {
 // mergeCluster is what the merged response says of a cluster, and the response from which all of
 // that comes: mixed for a cluster of several.
 func mergeCluster(at []*encodedCluster, responses []*Response, pick func(lifecycle.Item) int) (*encodedCluster, int) {
-	var last lifecycle.Item
+	var last *lifecycle.Item
 	place, first, isMixed := mixed, mixed, false
-	each := func(f func(i int, e encodedSet)) {
+	each := func(at []*encodedCluster, f func(i int, e *encodedSet)) {
 		for i, c := range at {
 			if c == nil {
 				continue
 			}
-			for _, e := range c.sets {
-				if item := e.subject.Item; place == mixed || item.Component != last.Component || item.Group != last.Group {
-					last, place = item, pick(item)
+			for k := range c.sets {
+				e := &c.sets[k]
+				if item := &e.subject.Item; last == nil || item.Component != last.Component || item.Group != last.Group {
+					last, place = item, pick(*item)
 				}
 				f(i, e)
 			}
 		}
 	}
-	each(func(int, encodedSet) {
+	different := at
+	if !slices.ContainsFunc(at, func(c *encodedCluster) bool { return c != at[0] }) {
+		different = at[:1]
+	}
+	each(different, func(int, *encodedSet) {
 		isMixed = isMixed || first != mixed && first != place
 		first = place
 	})
@@ -269,15 +330,16 @@ func mergeCluster(at []*encodedCluster, responses []*Response, pick func(lifecyc
 			out.tally.Add(c.tally)
 		}
 	}
-	each(func(i int, e encodedSet) {
+	each(at, func(i int, e *encodedSet) {
 		if place != i {
 			return
 		}
+		out.sets = append(out.sets, *e)
 		if e.hole > 0 {
-			e.revision = responses[i].revision
+			out.sets[len(out.sets)-1].revision = responses[i].revision
 		}
-		out.sets = append(out.sets, e)
 	})
+	out.sum()
 	slices.SortStableFunc(out.sets, func(a, b encodedSet) int { return strings.Compare(a.subject.Component, b.subject.Component) })
 	return out, mixed
 }
@@ -315,7 +377,7 @@ func (t *Response) MergeReleases(others []*Response) *Response {
 	for _, name := range order {
 		one.sets = append(one.sets, sets[name])
 	}
-	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, to: t.to, parts: []*part{newPart(nil, []*encodedCluster{one}, nil)}}
+	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, to: t.to, parts: []*part{newPart(nil, []*encodedCluster{one.sum()}, nil)}}
 	out.add(out.parts[0].total)
 	return out
 }

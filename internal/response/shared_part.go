@@ -27,7 +27,8 @@ type part struct {
 	// revision, which has it.
 	revisions [][]byte
 	total
-	digests []byte // of all sets, in order
+	// key is that of all parts with the same sets, whatever their revisions.
+	key *part
 }
 
 // total sums up what a response says.
@@ -47,14 +48,33 @@ func (t *total) add(other total) {
 // newPart puts a part together.
 func newPart(of []*fleetstate.Cluster, all []*encodedCluster, revisions [][]byte) *part {
 	p := &part{of: slices.Clone(of), clusters: all, revisions: revisions}
+	p.key = p
 	for i, c := range all {
-		p.add(total{Tally: c.tally})
-		for _, s := range c.sets {
-			p.add(p.set(i, s).total())
-			p.digests = append(p.digests, s.digest()...)
+		sum := c.all
+		if revisions != nil && revisions[i] != nil {
+			sum.size, sum.holes = sum.size+sum.holes*len(revisions[i]), 0
 		}
+		p.add(sum)
 	}
 	return p
+}
+
+// shareKey has the part the key of another one with the same sets.
+func (p *part) shareKey(other *part) {
+	if slices.Equal(p.clusters, other.clusters) {
+		p.key = other.key
+	}
+}
+
+// digests are those of all sets, in order.
+func (p *part) digests() []byte {
+	var out []byte
+	for _, c := range p.clusters {
+		for _, s := range c.sets {
+			out = append(out, s.digest()...)
+		}
+	}
+	return out
 }
 
 // set is one of the sets of a cluster of the part, with the revision that belongs into its hole if

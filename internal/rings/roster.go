@@ -5,6 +5,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/rollout"
 )
 
@@ -49,11 +50,11 @@ func ringIn(p *rollout.Policy, m *fleet.Member) int {
 	return none
 }
 
-// change is what tells a view from one before it: whether picks for clusters are of the same
-// revisions as there.
+// change is what tells a view from one before it.
 type change struct {
 	roster *roster
-	until  []int // by member: the next one that is picked otherwise, from this one on
+	// revisions are picked for members in both views, by member; empty where they may differ.
+	revisions []string
 }
 
 // changeSince compares a view with one before it; nil where all may differ.
@@ -61,15 +62,9 @@ func (v *view) changeSince(before *view) *change {
 	if before == nil || before.roster != v.roster || v.isIrregular() || before.isIrregular() {
 		return nil
 	}
-	differs := make([]bool, len(v.roster.members))
-	for n, x := range v.rings {
-		hasMoved := make([]bool, len(x.places))
-		for i, place := range x.places {
-			hasMoved[i] = v.revision(place) != before.revision(before.rings[n].places[i])
-		}
-		for i, ring := range v.roster.rings[n] {
-			differs[i] = differs[i] || ring != none && hasMoved[ring]
-		}
+	out := &change{v.roster, make([]string, len(v.roster.members))}
+	for i := range out.revisions {
+		out.revisions[i] = v.samePick(before, i)
 	}
 	was := map[string]*fleetstate.State{before.st.Revision: before.st}
 	for _, held := range before.held {
@@ -81,7 +76,9 @@ func (v *view) changeSince(before *view) *change {
 		}
 		clusters := then.ClustersOf(v.hub)
 		for i, c := range now.ClustersOf(v.hub) {
-			differs[i] = differs[i] || clusters[i] != c
+			if clusters[i] != c {
+				out.revisions[i] = ""
+			}
 		}
 	}
 	note(v.st, before.st)
@@ -90,13 +87,23 @@ func (v *view) changeSince(before *view) *change {
 			note(held.state, then)
 		}
 	}
-	out := &change{roster: v.roster, until: make([]int, len(differs))}
-	next := len(differs)
-	for i := len(differs) - 1; i >= 0; i-- {
-		if differs[i] {
-			next = i
+	return out
+}
+
+// samePick is the revision that all policies have for a member, in both views; empty where they
+// have several, or cover it not.
+func (v *view) samePick(before *view, member int) string {
+	out := ""
+	for n, x := range v.rings {
+		ring := v.roster.rings[n][member]
+		if ring == none {
+			return ""
 		}
-		out.until[i] = next
+		revision := v.revision(x.places[ring])
+		if revision != before.revision(before.rings[n].places[ring]) || out != "" && out != revision {
+			return ""
+		}
+		out = revision
 	}
 	return out
 }
@@ -114,12 +121,27 @@ func (v *view) isIrregular() bool {
 	})
 }
 
-// isSame reports whether no pick for the clusters from first to last differs.
-func (c *change) isSame(first, last string) bool {
-	if c == nil {
-		return false
+// stays names the revision that is picked for each cluster now as before, empty where it may be
+// another one; nil where nothing is known.
+func (c *change) stays(clusters []*fleetstate.Cluster) []string {
+	if c == nil || len(clusters) == 0 {
+		return nil
 	}
-	from, hasFirst := c.roster.index[first]
-	to, hasLast := c.roster.index[last]
-	return hasFirst && hasLast && c.until[from] > to
+	first := c.roster.index[clusters[0].Member.Name]
+	out := make([]string, len(clusters))
+	for k, cluster := range clusters {
+		i, is := first+k, true
+		if i >= len(c.roster.members) || c.roster.members[i] != cluster.Member {
+			i, is = c.roster.index[cluster.Member.Name]
+		}
+		if is {
+			out[k] = c.revisions[i]
+		}
+	}
+	return out
+}
+
+// coversAll reports whether policies cover all that a query asks for.
+func (v *view) coversAll(q query.Query, group string) bool {
+	return slices.ContainsFunc(v.rings, func(x ringView) bool { return x.policy.Scope.Covers(group, q.Component) })
 }

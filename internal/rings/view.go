@@ -234,16 +234,20 @@ func (v *view) place(i lifecycle.Item) int {
 func (v *view) placeOf(policy int, cluster, group string) (int, bool) {
 	x := v.rings[policy]
 	i, isMember := v.roster.index[cluster]
-	ring := v.ringOf(policy, cluster)
+	var ring int
+	if isMember {
+		ring = v.roster.rings[policy][i]
+	} else {
+		ring = v.ringOf(policy, cluster)
+	}
 	if ring == none || !isMember && v.st.MovedCluster(v.hub, cluster) != nil {
 		return 0, false
 	}
-	place, drains := x.draining[cluster]
-	switch {
-	case x.groups != nil:
+	place := x.places[ring]
+	if x.groups != nil {
 		place = x.groups[group]
-	case !drains:
-		place = x.places[ring]
+	} else if kept, drains := x.draining[cluster]; drains {
+		place = kept
 	}
 	if place == lost {
 		return 0, false
@@ -330,10 +334,13 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	if err != nil {
 		return nil, &queryerr.Error{Kind: queryerr.KindBadRequest, Message: err.Error()}
 	}
-	v.mu.Lock()
-	like := v.like[string(name)]
-	v.mu.Unlock()
-	merged := desired.Merge(response.Merging{Others: others, Pick: v.place, Like: like, IsSame: v.change.isSame})
+	var like *response.Merged
+	if v.coversAll(q, group) {
+		v.mu.Lock()
+		like = v.like[string(name)]
+		v.mu.Unlock()
+	}
+	merged := desired.Merge(response.Merging{Others: others, Pick: v.place, Like: like, Stays: v.change.stays})
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.like, string(name))
