@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/rollout"
 )
 
@@ -50,6 +52,40 @@ type Ring struct {
 	// Wait is what it waits for, and Text that in one line.
 	Wait *rollout.Wait `json:"wait,omitempty"`
 	Text string        `json:"text,omitempty"`
+}
+
+// For is the report for a reader who does not see all members or groups: without the rollouts of
+// which it sees no member, and without what names or counts others.
+func (r Report) For(st *fleetstate.State, sees func(*fleet.Member) bool, seesGroup func(group string) bool) Report {
+	rollouts := r.Rollouts
+	r.Rollouts = []Rollout{}
+	for _, one := range rollouts {
+		n := slices.IndexFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == one.Name })
+		if n < 0 {
+			continue
+		}
+		members := map[string]int{}
+		for _, m := range st.Fleet.Members(r.Hub) {
+			if i := ringIn(st.Fleet.Rollouts[n], m); i != none && sees(m) {
+				members[st.Fleet.Rollouts[n].Rings[i].Name]++
+			}
+		}
+		if len(members) == 0 {
+			continue
+		}
+		one.Problem = ""
+		one.Scope = rollout.Scope{Groups: slices.DeleteFunc(slices.Clone(one.Scope.Groups), func(group string) bool { return !seesGroup(group) })}
+		one.Rings = slices.Clone(one.Rings)
+		for i, ring := range one.Rings {
+			ring.Members = members[ring.Name]
+			one.Rings[i] = ring.Hidden(func(cluster string) bool {
+				m := st.Fleet.Member(r.Hub, cluster)
+				return m != nil && sees(m)
+			})
+		}
+		r.Rollouts = append(r.Rollouts, one)
+	}
+	return r
 }
 
 // Hidden is a ring without what it says of clusters that a reader does not see.

@@ -60,9 +60,6 @@ type ringView struct {
 
 const lost = -1
 
-// maxViews is how many states have views: the one that is served, and the one before.
-const maxViews = 2
-
 // viewOf is the view of a state. It is made once, with what the rings have then.
 func (r *Rings) viewOf(st *fleetstate.State) *view {
 	r.mu.Lock()
@@ -146,12 +143,9 @@ func (r *Rings) remember(v *view) {
 	} else {
 		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, nil)
 	}
-	served := r.o.State()
 	kept := []*view{v}
-	for i, old := range r.views {
-		if i < maxViews-1 || old.st == served {
-			kept = append(kept, old)
-		}
+	if i := slices.IndexFunc(r.views, func(old *view) bool { return old.st == r.o.State() }); i >= 0 {
+		kept = append(kept, r.views[i])
 	}
 	r.views = kept
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
@@ -50,16 +51,8 @@ func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
 		return f
 	}
 	body := s.rings.Report()
-	if bearerOf(r).Restricted() != nil {
-		for i := range body.Rollouts {
-			body.Rollouts[i].Problem = ""
-			for j := range body.Rollouts[i].Rings {
-				body.Rollouts[i].Rings[j] = body.Rollouts[i].Rings[j].Hidden(func(cluster string) bool {
-					m := st.Fleet.Member(s.o.Hub, cluster)
-					return m != nil && bearerOf(r).Sees(m.Hub, m.Name, m.Tenant)
-				})
-			}
-		}
+	if b := bearerOf(r); b.Restricted() != nil {
+		body = body.For(st, func(m *fleet.Member) bool { return b.Sees(m.Hub, m.Name, m.Tenant) }, b.SeesGroup)
 	}
 	info(r).audit.Tenants = scopeTenants(bearerOf(r))
 	respondWith(w, http.StatusOK, bytes.NewReader(encode(body)))
