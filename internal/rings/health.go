@@ -208,13 +208,15 @@ func (s *section) tell(members *healths) {
 	}
 }
 
-// policyOf is the index of the policy that covers what an object is about, negative without one.
+// policyOf is the index of the policy that covers what an object is about, none without one. Several
+// policies may cover a component, each for other tenants.
 func (v *view) policyOf(item lifecycle.Item) int {
-	n := slices.IndexFunc(v.rings, func(x ringView) bool { return x.policy.Scope.Covers(item.Group, item.Component) })
-	if n < 0 || v.ringOf(n, item.Cluster) == none {
-		return none
+	for n, x := range v.rings {
+		if x.policy.Scope.Covers(item.Group, item.Component) && v.ringOf(n, item.Cluster) != none {
+			return n
+		}
 	}
-	return n
+	return none
 }
 
 // judge says what is known of an engine's object at the digest that it is answered (G8).

@@ -143,6 +143,7 @@ func TestTenantHoldsNoRolloutOfAnother(t *testing.T) {
 	a.Degraded = true
 	h.apps["dns-a"] = a
 	h.health(true, "dns-c")
+	h.ofTenant("retail-canary", "goes back", func(r rings.Ring) bool { return strings.Contains(r.Rejection, "dns-a is degraded") })
 	files["addons/tenants/retail/clusters/b/addons/dns/values.yaml"] = "a: [\n"
 	third := h.say(ofTenants(files)).Revision
 	h.ofTenant("payments-canary", "goes on", has(third))
