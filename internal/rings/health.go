@@ -208,8 +208,8 @@ func (s *section) tell(members *healths) {
 	}
 }
 
-// policyOf is the index of the policy that covers what an object is about, none without one. Several
-// policies may cover a component, each for other tenants.
+// policyOf is the index of the policy that covers what an object is about, none without one.
+// Several policies may cover a component, each for other tenants.
 func (v *view) policyOf(item lifecycle.Item) int {
 	for n, x := range v.rings {
 		if x.policy.Scope.Covers(item.Group, item.Component) && v.ringOf(n, item.Cluster) != none {
