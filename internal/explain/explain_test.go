@@ -47,3 +47,41 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainTeam: each value of a team's objects has its line of the team's file, on members and
+// in the project; the chart of the project has that of the catalog, which is called so.
+func TestExplainTeam(t *testing.T) {
+	const file, catalog = "fleet/teams/cart.yaml", "teams.yaml"
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
+		"fleet/layout.yaml": "groups: {teams: {catalog: teams.yaml}}\n",
+		catalog: "components:\n  team: {chart: {repoURL: r, path: charts/team, version: v1}}\n" +
+			"  team-project: {chart: {repoURL: r, path: charts/team-project, version: v1}, namespace: argocd}\n",
+		file: "name: cart\ntenant: retail\nowners: [cart]\nviewers: [shop]\nclusters: {}\nnamespaces:\n  - {name: cart, preset: small}\nrepositories: [https://git.example/cart]\n",
+	})))
+	lines := map[string]string{
+		"team.name": "1:7", "team.tenant": "2:9", "team.owners": "3:9", "team.viewers": "4:10", "team.namespaces": "7:3", "team.repositories": "8:15",
+		"team.clusters": "5:11", "team.deniedKinds": "1:1", // none: the file as a whole
+	}
+	for cluster, chart := range map[string]struct{ line, level string }{"one": {"2:36", "catalog"}, "hub": {"3:44", "catalog of teams"}} {
+		e, err := explain.Component(st, explain.Target{Hub: "hub", Cluster: cluster, Group: "teams", Component: "team-cart"}, nil)
+		if err != nil || len(e.Values) < 6 {
+			t.Fatalf("%s: %d values, %v", cluster, len(e.Values), err)
+		}
+		for _, v := range e.Values {
+			if v.Level != "team file" || v.Position.String() != file+":"+lines[v.Path] {
+				t.Errorf("%s: %s is from %s %s; expected %s:%s", cluster, v.Path, v.Level, v.Position, file, lines[v.Path])
+			}
+		}
+		if on := e.Enabled; on.Level != "team file" || on.Position.String() != file+":5:11" {
+			t.Errorf("%s: enabled is from %s %s", cluster, on.Level, on.Position)
+		}
+		if p := e.Chart.Path; p.Level != chart.level || p.Position.String() != catalog+":"+chart.line {
+			t.Errorf("%s: the chart's path is from %s %s; expected %s %s:%s", cluster, p.Level, p.Position, chart.level, catalog, chart.line)
+		}
+		for _, l := range append(e.Catalog, e.Layers...) {
+			if (l.Level == "team file") != (l.Path == file) {
+				t.Errorf("%s: %s is called %s", cluster, l.Path, l.Level)
+			}
+		}
+	}
+}

@@ -19,8 +19,13 @@ const (
 // valuesKey is the value of both charts that the team's file gives.
 const valuesKey = "team"
 
-// Level is the name of the layers that come from team files.
-const Level = "team file"
+const (
+	// Level is the name of the layers that come from team files.
+	Level = "team file"
+	// CatalogLevel is the name of the layers that come from the catalogs' entry for every team's
+	// project, which a hub reads after the team file has taken the entry of members away.
+	CatalogLevel = "catalog of teams"
+)
 
 // Catalogs are a member's catalogs of the group, with the entries that speak for every team in the
 // place of each team's own. The layout's come first, then what the team files switch on, then those
@@ -50,18 +55,18 @@ func (s *Share) Catalogs(layers []hierarchy.Layer) []hierarchy.Layer {
 // switches are the layers that switch the member's teams on. On a hub they replace the entry, too.
 func (s *Share) switches(catalogs []hierarchy.Layer) (out []hierarchy.Layer) {
 	for _, a := range s.assignments {
-		layer := func(path string, root *yamldoc.Node) {
-			out = append(out, hierarchy.Layer{Level: Level, Path: path, Root: root})
+		file := func(root *yamldoc.Node) hierarchy.Layer {
+			return hierarchy.Layer{Level: Level, Path: a.team.Pos.File, Root: root}
 		}
 		if s.isHub {
-			layer(a.team.Pos.File, a.team.off)
+			out = append(out, file(a.team.off))
 			for _, l := range catalogs {
 				if e := catalog.Entries(l.Root).Get(HubEntry); e != nil {
-					layer(l.Path, entryOf(a.team, e))
+					out = append(out, hierarchy.Layer{Level: CatalogLevel, Path: l.Path, Root: entryOf(a.team, e)})
 				}
 			}
 		}
-		layer(a.team.Pos.File, a.team.on)
+		out = append(out, file(a.team.on))
 	}
 	return out
 }
