@@ -29,9 +29,10 @@
 //  8. Unless it is to go: then it is left out, and stays.
 //  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides
 //     (Owned.Registrations), on the hub itself: it brings the kubeconfigs that the others name.
-//  10. A GitRepository names the Secret with its credentials that is on the member
+//  10. A GitRepository names the Secret with its credentials that is beside the engine
 //     (charts/fleet-secret), chosen as Argo CD chooses: the repository's own, else the one with
-//     the longest URL above it.
+//     the longest URL above it. A hub reads for each member with that member's credentials, and
+//     with no other's.
 //  11. A team's application is applied as the ServiceAccount team-<team> beside Flux, never as Flux
 //     itself (T4). The artifact makes the account; charts/team gives it rights, and the namespaces.
 //  12. A HelmRelease or Kustomization carries the digest of all that decides what it

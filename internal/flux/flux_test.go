@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -356,5 +357,36 @@ func TestCompanionIsAHelmReleaseBefore(t *testing.T) {
 	want := []string{`values enabled: "false" role: one `, "dns-identity-one dns []", "dns-one dns [{dns-identity-one}]"}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Rule 10 on a hub: what it reads for a member has the credentials of that member, and what it
+// reads for another, for itself or to register a member has none of them.
+func TestHubReadsWithTheMembersCredentials(t *testing.T) {
+	const web = "web: {enabled: true, chart: {repoURL: https://git.example/shop/web, path: chart, version: main}}\n"
+	files := fleetOf(map[string]string{"one": "", "two": ""}, web, map[string]string{
+		"fleet/fleet-members/hub/hub.yaml": "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: flux}\n",
+		"versions/fleetSecrets.yaml":       "releases: [{type: default, chartRepoUrl: https://git.example/shop/fleet, chartRepoPath: charts, chartRepoRevision: main, use_helm_repo_path: true}]\n",
+		"addons/defaults/fleet/fleet-secret/values.yaml.gotmpl": "{{ if eq .cluster \"one\" }}gitCredentials:\n" +
+			"  shop: {type: http, url: https://git.example/shop/, secretName: shop}\n" +
+			"  app: {type: http, kind: repository, url: https://git.example/shop/web.git, secretName: web, local: false}\n" +
+			"  fleet: {type: http, kind: repository, url: https://git.example/shop/web.git, secretName: web}\n{{ end }}",
+	})
+	secrets := map[string]bool{}
+	for file, text := range render(t, state(t, files), fleet.OwnerHub) {
+		if strings.Contains(text, "kind: GitRepository") {
+			secrets[file] = strings.Contains(text, "secretRef:\n    name: one-git-shop\n")
+			if !secrets[file] && strings.Contains(text, "secretRef:\n    name: one-git-") {
+				t.Errorf("%s:\n%s", file, text)
+			}
+		}
+	}
+	for file, is := range secrets {
+		if is != strings.Contains(file, "web-one") {
+			t.Errorf("%s is read with the credentials of one: %t", file, is)
+		}
+	}
+	if len(secrets) < 5 {
+		t.Errorf("%v", secrets)
 	}
 }

@@ -34,8 +34,9 @@ type Owned struct {
 	// cluster; they run on the hub itself. RegistrationRemovals are those of retired members that
 	// the hub must remove and whose HelmReleases are not marked yet.
 	Registrations, RegistrationRemovals []paramset.ComponentSet
-	// GitSecrets are the credentials in the engine's cluster, by name.
-	GitSecrets []registration.GitSecret
+	// GitSecrets are the credentials in the engine's cluster, by the cluster whose repositories are
+	// read with them.
+	GitSecrets map[string][]registration.GitSecret
 
 	st *fleetstate.State
 }
@@ -124,7 +125,7 @@ func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 			return Owned{}, queryerr.BadRequest("the engine of member %q of hub %q is %s", owner, hub, self.Engine)
 		}
 	}
-	out := Owned{Hub: hub, Owner: owner, st: st}
+	out := Owned{Hub: hub, Owner: owner, GitSecrets: map[string][]registration.GitSecret{}, st: st}
 	for _, group := range st.Groups() {
 		r := query.Query{View: query.Components, Hub: hub, Group: group, Owner: owner}
 		if _, failure := query.Check(st, r); failure != nil {
@@ -145,6 +146,11 @@ func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 		}
 	}
 	if out.Owner == fleet.OwnerHub {
+		for _, c := range out.Components {
+			if _, known := out.GitSecrets[c.Name]; !known {
+				out.GitSecrets[c.Name] = registration.HubGitSecrets(st.Cluster(hub, c.Name))
+			}
+		}
 		var failure *queryerr.Error
 		if out.Registrations, failure = registrations(st, hub); failure != nil {
 			return Owned{}, failure
@@ -155,8 +161,8 @@ func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 		if broken := c.BlockingProblems(); len(broken) > 0 {
 			return Owned{}, queryerr.Unavailable(broken)
 		}
-		if out.Owner != fleet.OwnerHub { // a hub's engine has the credentials that somebody gave it
-			out.GitSecrets = registration.GitSecrets(c)
+		if out.Owner != fleet.OwnerHub { // what a hub reads for itself has the credentials that somebody gave it
+			out.GitSecrets[self.Name] = registration.GitSecrets(c)
 		}
 		out.Self = Identity{
 			Name: self.Name, Tenant: self.Tenant, Environment: self.Environment, Labels: c.Labels, Annotations: c.Annotations, Pos: self.Pos,

@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/registration"
@@ -76,9 +77,9 @@ func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 // repository, for Argo CD: a user and a token have the same keys for Flux, and so has a GitHub App,
 // but a deploy key has not.
 func (r *renderer) gitCredentials(c paramset.ComponentSet, url string, spec object) {
-	secret, found := registration.GitSecretFor(r.owned.GitSecrets, url)
+	secret, found := registration.GitSecretFor(r.owned.GitSecrets[c.Name], url)
 	switch {
-	case !found:
+	case !found, c.Group == fleetstate.FleetGroup && c.Component == fleetstate.Registration: // which makes the Secret
 		return
 	case secret.Type == "githubApp":
 		spec["provider"] = "github"

@@ -20,16 +20,36 @@ type GitSecret struct {
 	URL  string
 	Many bool        // for every repository below URL, not for that one alone
 	Pos  problem.Pos // where it is declared
+
+	local bool // for the engine beside the chart, too
 }
 
 // GitSecrets are the Secrets on a member with an engine of its own, as far as the hierarchy says
 // what they are for: one whose URL is in the secret store alone is not among them. A member that
 // neither pulls its credentials nor is given them has none.
 func GitSecrets(c *fleetstate.Cluster) []GitSecret {
-	m := c.Member
-	if !m.Remote || !provided(m) || c.Registration == nil {
+	if m := c.Member; !m.Remote || !provided(m) {
 		return nil
 	}
+	return gitSecrets(c)
+}
+
+// HubGitSecrets are the Secrets on the hub of a member that the hub deploys to, for what the hub
+// reads for that member: no other's repository is read with them.
+func HubGitSecrets(c *fleetstate.Cluster) []GitSecret {
+	if m := c.Member; m.IsHub || m.Remote {
+		return nil
+	}
+	fleets := c.Member.Name + "-git-" + FleetCredentials // which a hub does not get
+	return slices.DeleteFunc(gitSecrets(c), func(s GitSecret) bool { return !s.local || s.Name == fleets })
+}
+
+// gitSecrets are the Secrets that the values of charts/fleet-secret declare.
+func gitSecrets(c *fleetstate.Cluster) []GitSecret {
+	if c.Registration == nil {
+		return nil
+	}
+	m := c.Member
 	var out []GitSecret
 	add := func(name string, n *yamldoc.Node, kind string) {
 		if n.IsNull() || !n.IsMap() {
@@ -38,7 +58,10 @@ func GitSecrets(c *fleetstate.Cluster) []GitSecret {
 		if enabled, ok := n.Get(catalog.KeyEnabled).Truth(); ok && !enabled {
 			return
 		}
-		s := GitSecret{Name: m.Name + "-git-" + name, Type: kind, Many: true, Pos: n.Pos()}
+		s := GitSecret{Name: m.Name + "-git-" + name, Type: kind, Many: true, Pos: n.Pos(), local: true}
+		if local, ok := n.Get(keyLocal).Truth(); ok {
+			s.local = local
+		}
 		if t := n.Get("type"); t != nil {
 			s.Type = t.Text
 		}
