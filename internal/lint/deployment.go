@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,6 +52,7 @@ func (l *linter) deployment() {
 		}
 		h.notDeployed()
 		h.projects()
+		h.reaches()
 	}
 }
 
@@ -264,6 +266,31 @@ func (h hubRoots) projects() {
 			}
 		case !strings.Contains(use.Name, "{{"):
 			report(use.Name, use)
+		}
+	}
+}
+
+// reaches reports projects of tenants whose destinations name a cluster of another tenant, as
+// retail-* does of a tenant retail-x.
+func (h hubRoots) reaches() {
+	members := h.l.st.Fleet.Members(h.hub)
+	tenants := map[string]bool{}
+	for _, m := range members {
+		tenants[m.Tenant] = true
+	}
+	for _, tenant := range slices.Sorted(maps.Keys(h.Reaches)) {
+		for _, name := range h.Reaches[tenant] {
+			i := slices.IndexFunc(members, func(m *fleet.Member) bool {
+				is, err := path.Match(name.Text, m.Name)
+				return is && err == nil && !m.IsHub && m.Tenant != tenant
+			})
+			if tenants[tenant] && i >= 0 && name.Text != "*" {
+				h.warn(problem.Problem{
+					Reason: problem.WideProject, Pos: name.Pos(), Subject: fmt.Sprintf("AppProject %q", tenant), Related: []problem.Pos{members[i].Pos},
+					Found:    fmt.Sprintf("%s reaches %s, which is a cluster of the tenant %s", name.Text, members[i].Name, members[i].Tenant),
+					Expected: "names of the tenant's own clusters",
+				})
+			}
 		}
 	}
 }

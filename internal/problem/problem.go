@@ -135,6 +135,7 @@ const (
 	UnknownTenant      Reason = "unknown-tenant"
 	UnreachableFile    Reason = "unreachable-file"
 	UnsupportedEngine  Reason = "unsupported-engine"
+	WideProject        Reason = "wide-project"
 )
 
 // Problem is one finding. Reason and Severity are required; Found and Expected are short phrases.

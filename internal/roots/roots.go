@@ -42,7 +42,9 @@ type Roots struct {
 	Queries  []Query
 	Sources  []Source
 	Projects map[string]problem.Pos
-	Uses     []Project
+	// Reaches are the names of clusters, or patterns of them, among a project's destinations.
+	Reaches map[string][]*yamldoc.Node
+	Uses    []Project
 	// Charts are the Applications of charts/hub.
 	Charts []Chart
 	// Open says that something else may make ApplicationSets and projects.
@@ -51,7 +53,7 @@ type Roots struct {
 
 // Read reads the roots of a hub.
 func Read(s *snapshot.Snapshot, hub string) *Roots {
-	r := &Roots{Projects: map[string]problem.Pos{}}
+	r := &Roots{Projects: map[string]problem.Pos{}, Reaches: map[string][]*yamldoc.Node{}}
 	own := path.Join(Folder, hub)
 	files := s.Under(own)
 	if s.File(own+".yaml") != nil {
@@ -108,7 +110,15 @@ func (r *Roots) object(n *yamldoc.Node, own string) {
 			}
 		}
 	case kind == "AppProject":
-		r.Projects[text(n, "metadata", "name")] = at(n, "metadata", "name").Pos()
+		name := text(n, "metadata", "name")
+		r.Projects[name] = at(n, "metadata", "name").Pos()
+		if to := at(n, "spec", "destinations"); to != nil {
+			for _, d := range to.Items {
+				if cluster := d.Get("name"); cluster != nil {
+					r.Reaches[name] = append(r.Reaches[name], cluster)
+				}
+			}
+		}
 	case kind == "Application":
 		r.application(n, own)
 	case kind == "ApplicationSet":

@@ -71,4 +71,5 @@ var summaries = map[problem.Reason]string{
 	problem.UnknownTenant:      "A member's tenant has no folder in the hierarchy while others have.",
 	problem.UnreachableFile:    "No cluster and no component can ever read this file.",
 	problem.UnsupportedEngine:  "A component that the member's engine cannot deploy as it is declared.",
+	problem.WideProject:        "A tenant's Argo CD project reaches a cluster of another tenant.",
 }
