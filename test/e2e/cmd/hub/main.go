@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,10 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	kustomizes, err := provideKustomize(filepath.Join(dir, "bin"))
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
 	h, err := hub.Start(ctx, hub.Options{Checkout: root, Dir: dir, ArgoCD: *argoCD, Progress: progress})
 	if err != nil {
 		logs := filepath.Join(dir, "log")
@@ -88,14 +93,39 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
+	if err := h.Mount(ctx); err != nil {
+		return err
+	}
 	if err := h.Bootstrap(ctx); err != nil {
 		return err
+	}
+	if !kustomizes {
+		fmt.Fprintln(out, "There is no kustomize and no kubectl in PATH: checkout-orders, a kustomization, stays out of sync")
 	}
 	fmt.Fprintf(out, "%6.1fs  running; Git fills the hub now\n", time.Since(began).Seconds())
 	if err := introduce(out, h); err != nil {
 		return err
 	}
 	return show(ctx, out, h)
+}
+
+// provideKustomize puts a program kustomize into PATH where there is none, as Argo CD runs it. It
+// is kubectl's. Without kubectl there is none.
+func provideKustomize(dir string) (bool, error) {
+	if _, err := exec.LookPath("kustomize"); err == nil {
+		return true, nil
+	}
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		return false, nil //nolint:nilerr // a hub without it runs all else
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return false, err
+	}
+	const script = "#!/bin/sh\n[ \"$1\" = build ] || exec kubectl version --client\nshift\nexec kubectl kustomize \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "kustomize"), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+		return false, err
+	}
+	return true, os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
 // introduce says where everything is and what to try first.
@@ -134,11 +164,23 @@ Try there:
     echo 'tenannt: retail' >>fleet/fleet-members/%[5]s/retail-prod-eu-1.yaml; git commit -qam 'A typo' && git push -q
     curl -s %[6]s/readyz
 
-The repositories of teams (examples/repositories), of which the last two ask for credentials. The service may read each
-at apps/orders, apps/governance and apps/storefront; docs/how-to/split-the-repository.md mounts them:
+  A team of its own: its namespaces, quotas and project (docs/how-to/onboard-a-team.md).
+    argosy new team --name ledger --tenant payments --owner ledger-owners --clusters cluster=payments-dev-eu-1 --repository %[1]s
+    git add . && git commit -qm 'Add the team ledger' && git push -q
+
+The fleet mounts three repositories of others (mounts in fleet/layout.yaml; docs/how-to/split-the-repository.md). The last
+two ask for credentials, which the service has from Secrets. Governance says which applications of checkout are where:
   git clone %[7]s orders
-  git clone %[8]s governance
   git clone %[9]s storefront
+  git clone %[8]s governance && cd governance
+
+  Take checkout-orders away from payments-dev-eu-1. Nothing else changes.
+    f=tenants/payments/clusters/payments-dev-eu-1/application-sets/workloads.yaml
+    sed -i 's/true/false/' $f && git commit -qam 'No orders there' && git push -q
+
+  Leave the bounds: the commit is refused, with its place, and the mount stays as it was.
+    echo '{checkout-orders: {enabled: true, namespace: kube-system}}' >$f; git commit -qam 'Elsewhere' && git push -q
+    curl -s %[6]s/readyz
 
 Logs: %[10]s
 Ctrl-C ends everything.

@@ -257,7 +257,7 @@ func (h *Hub) startClusters(ctx context.Context) error {
 			return err
 		}
 		if name != Name {
-			if err := client.Apply(ctx, "", []byte(ackKinds)); err != nil {
+			if err := client.Apply(ctx, "", []byte(ACKKinds)); err != nil {
 				return err
 			}
 		}

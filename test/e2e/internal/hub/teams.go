@@ -2,7 +2,10 @@ package hub
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
@@ -67,6 +70,39 @@ func (h *Hub) serveTeams(ctx context.Context) error {
 	return nil
 }
 
+// Mount has the fleet read the repositories of all teams, with what governance says of its members
+// alone. The service has the credentials of each.
+func (h *Hub) Mount(ctx context.Context) error {
+	secret := fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s}, stringData: {username: %s, password: %s}}\n", StorefrontSecret, reader, password)
+	if err := h.Kube.Apply(ctx, Namespace, []byte(secret)); err != nil {
+		return err
+	}
+	if err := h.Plugin.Sync(ctx); err != nil {
+		return err
+	}
+	governance := h.Teams["governance/workloads"]
+	if err := governance.Remove("tenants/payments/clusters/payments-staging-eu-1/application-sets/workloads.yaml"); err != nil {
+		return err
+	}
+	if _, err := governance.Commit(ctx, "The clusters of this hub"); err != nil {
+		return err
+	}
+	layout, err := h.Fleet.Read("fleet/layout.yaml")
+	if err != nil {
+		return err
+	}
+	layout += "\n# Repositories of others: each says where and how applications of its team run, and nothing else.\nmounts:\n"
+	for _, name := range slices.Sorted(maps.Keys(h.Teams)) {
+		r := h.Teams[name]
+		layout += fmt.Sprintf("  %s: {url: %q, team: %s}\n", r.Mount, r.URL, r.Team)
+	}
+	if err := h.Fleet.Write("fleet/layout.yaml", layout); err != nil {
+		return err
+	}
+	_, err = h.Fleet.Commit(ctx, "Mount the repositories of the teams")
+	return err
+}
+
 // mounts are the values of charts/generator-plugin.
 func (h *Hub) mounts() (out []map[string]string) {
 	for _, r := range h.Teams {
@@ -78,8 +114,8 @@ func (h *Hub) mounts() (out []map[string]string) {
 // Credentials are what a private repository of a team asks for, as the secret store has them.
 const Credentials = `{"username": "` + reader + `", "password": "` + password + `"}`
 
-// ackKinds are the kinds of ACK that the sample applications have.
-const ackKinds = `
+// ACKKinds are the kinds of ACK that the sample applications have.
+const ACKKinds = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: queues.sqs.services.k8s.aws}
