@@ -35,6 +35,7 @@ func TestFluxHub(t *testing.T) {
 		{"least rights", fluxHubLeastRights},
 		{"identity", fluxHubIdentity},
 		{"connection", fluxHubConnection},
+		{"workloads", fluxHubWorkloads},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, m) }) {
 			return
@@ -50,7 +51,6 @@ func fluxHubDeploys(t *testing.T, m *fluxEngine) {
 	path, text, err := m.fleet.MemberFile(fluxHub)
 	must(t, err)
 	must(t, m.fleet.Write(path, text+"remote_engine: flux\n"))
-	must(t, m.fleet.Write("fleet/workloads.yaml", "components: {}\n")) // Flux has no projects, which bound teams' applications
 	m.push(t, "The hub's engine is Flux")
 	began := time.Now()
 	known, err := os.ReadFile(m.facts())
