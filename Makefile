@@ -101,6 +101,14 @@ e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(if $(IMAGE),image-root) #
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
 	cd test/e2e && ARGOCD=$(ARGOCD) $(GO) test -count=1 -timeout 60m -v $(TESTFLAGS) .
 
+# Cluster API's webhooks listen on all addresses, hence a network of their own; what has to be built is built before.
+.PHONY: clusters
+clusters: ## Run the class of clusters by Cluster API on real components, with machines in memory: not part of CI
+	cd test/e2e/internal/clusterclass && CLUSTERS=build $(GO) test -count=1 -timeout 60m -run TestClassOfClusterAPI -v .
+	cd test/e2e && $(GO) test -c -o ../../bin/clusters.test ./internal/clusterclass
+	cd test/e2e/internal/clusterclass && CLUSTERS=run unshare --net --map-root-user \
+		sh -c 'ip link set lo up && exec ../../../../bin/clusters.test -test.v -test.timeout 20m -test.run TestClassOfClusterAPI'
+
 .PHONY: browser
 browser: bin/generator-plugin ## Drive Chromium through the pages of the service
 	cd test/browser && $(GO) vet ./... && $(GO) test -count=1 -timeout 5m $(TESTFLAGS) .

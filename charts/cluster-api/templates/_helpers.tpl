@@ -20,6 +20,10 @@ annotations:
 {{- define "cluster-api.checked" -}}
 {{- $v := .Values -}}
 {{- if not $v.part }}{{ fail "part is required: definitions or cluster" }}{{ end -}}
+{{- if eq $v.part "definitions" -}}
+{{- $template := ternary "machinePool" "machine" (eq $v.workers "machinePools") -}}
+{{- if not (get $v.templates $template) }}{{ fail (printf "templates.%s is required for workers %s" $template $v.workers) }}{{ end -}}
+{{- end -}}
 {{- if eq $v.part "cluster" -}}
 {{- range $key, $value := dict "clusterName" $v.clusterName "version" $v.version "region" $v.region }}{{ if not $value }}{{ fail (printf "%s is required for a cluster" $key) }}{{ end }}{{ end -}}
 {{- if and $v.nodes.version (ne $v.nodes.version $v.version) }}{{ fail (printf "nodes.version %s: Cluster API has one version for control plane and nodes, %s" $v.nodes.version $v.version) }}{{ end -}}

@@ -1,5 +1,5 @@
-// Package clusterclass runs what makes clusters on a hub: kro's controller, as released, and a
-// stand-in for the provider, since no cloud is here.
+// Package clusterclass runs what makes clusters on a hub: Cluster API, and kro with a
+// stand-in for its provider, since no cloud is here. Both are as released.
 //
 //  1. kro has the administrator's rights.
 //  2. ProviderStandIn takes the place of ACK's controller for EKS and of EKS itself: it holds a
@@ -9,4 +9,7 @@
 //  3. The kinds of ACK are those that charts/cluster-kro names, with the fields that it uses
 //     (ack.yaml): ACK's own definitions are in no Go module that can be had.
 //  4. The stand-in forgets nothing when it is stopped, as a cloud does.
+//  5. Cluster API runs with its own providers: kubeadm's of control planes and nodes, and that of
+//     infrastructure with machines in memory, whose API servers are in memory as well. Its webhooks
+//     are called as on a cluster. They listen on all addresses: run it in a network of its own.
 package clusterclass
