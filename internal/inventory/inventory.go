@@ -56,6 +56,8 @@ type Application struct {
 	Release string
 	// Chart is the component's chart.
 	Chart catalog.Chart
+	// DependsOn are the components that it waits for, as the catalog entry names them.
+	DependsOn []string
 	// Settings are all else that its parameter set says, but for the values, in a fixed order.
 	// Empty ones are left out.
 	Settings []Setting
@@ -175,6 +177,7 @@ func componentApplication(st *fleetstate.State, c *fleetstate.Cluster, g *fleets
 	a.set("group", g.Name, problem.Pos{})
 	a.set("release", a.Release, c.Labels.Origins[release.LabelOf(g.Name)])
 	e := r.Entry
+	a.DependsOn = e.DependsOn
 	a.set("kind", e.Kind, at(catalog.KeyKind))
 	a.set("dependsOn", strings.Join(e.DependsOn, ", "), at(catalog.KeyDependsOn))
 	for _, one := range r.Companions {

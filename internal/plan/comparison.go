@@ -259,6 +259,7 @@ func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]
 		of.Applications = append(of.Applications, changed)
 	}
 	renames(of.Applications)
+	waits(of.Applications)
 	return unchanged
 }
 

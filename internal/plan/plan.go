@@ -151,6 +151,9 @@ type Application struct {
 	Version string `json:"version,omitempty"`
 	// Clusters are those on the release, for view releases.
 	Clusters []string `json:"clusters,omitempty"`
+	// WaitsFor are the components of the cluster that change in the same plan, and that it waits for
+	// (dependsOn): "group/component".
+	WaitsFor []string `json:"waitsFor,omitempty"`
 	// RenamedFrom and RenamedTo name the other Application of a rename: the same chart of the same
 	// group.
 	RenamedFrom string `json:"renamedFrom,omitempty"`
@@ -159,14 +162,15 @@ type Application struct {
 	// the labels and annotations that it writes has none: those are the cluster's.
 	Differences []Difference `json:"differences"`
 
-	chart catalog.Chart
+	chart     catalog.Chart
+	dependsOn []string
 }
 
 // newApplication is an Application of a plan, with an action.
 func newApplication(a inventory.Application, action Action) Application {
 	return Application{
 		Name: a.Name, Action: action, View: a.View, Group: a.Group, Component: a.Component,
-		Owner: a.Owner, Engine: a.Engine, Release: a.Release, chart: a.Chart,
+		Owner: a.Owner, Engine: a.Engine, Release: a.Release, chart: a.Chart, dependsOn: a.DependsOn,
 		Chart: cmp.Or(a.Chart.Name, a.Chart.Path), Version: a.Chart.Version, Clusters: a.Clusters,
 		Differences: []Difference{},
 	}

@@ -185,6 +185,9 @@ func about(a plan.Application, cluster string) string {
 	if a.Action == plan.Change && len(a.Differences) == 0 {
 		parts = append(parts, "with its cluster")
 	}
+	if len(a.WaitsFor) > 0 {
+		parts = append(parts, "waits for "+named(a.WaitsFor))
+	}
 	if n := len(a.Clusters); n > 0 && (n > 1 || a.Clusters[0] != cluster) {
 		parts = append(parts, fmt.Sprintf("for %s: %s", report.Count(n, "cluster"), named(a.Clusters)))
 	}

@@ -1,0 +1,28 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+)
+
+// waits notes which changes of a cluster wait for others of the same plan: until what they depend on
+// is healthy as it is to be, they are not answered, or stay as they are (P1).
+func waits(all []Application) {
+	for i := range all {
+		a := &all[i]
+		if a.Action == Remove {
+			continue
+		}
+		for _, text := range a.dependsOn {
+			d := lifecycle.ParseDependency(text)
+			for _, other := range all {
+				if other.Action != Remove && other.Owner == a.Owner && d.Is(other.Group, other.Component) {
+					a.WaitsFor = append(a.WaitsFor, other.Group+"/"+other.Component)
+				}
+			}
+		}
+		slices.Sort(a.WaitsFor)
+		a.WaitsFor = slices.Compact(a.WaitsFor)
+	}
+}
