@@ -1,7 +1,6 @@
 package charts_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 )
@@ -93,14 +93,30 @@ func TestDefinitionsRefuseVersionsOutOfOrder(t *testing.T) {
 	}
 }
 
-// Both charts have one health check, as Argo CD has one key for a kind.
-func TestClassesHaveOneHealthCheck(t *testing.T) {
-	script, err := os.ReadFile(clusterKro + "/health.lua")
+// The example's Argo CD has the health check of each class, as its chart ships it.
+func TestExampleHasTheHealthChecksOfClasses(t *testing.T) {
+	text, err := os.ReadFile(repo + "/addons/control-plane/defaults/fleet/argo-cd/values.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other, err := os.ReadFile(clusterCrossplane + "/health.lua"); err != nil || !bytes.Equal(script, other) {
-		t.Errorf("the charts' health.lua differ: %v", err)
+	var values struct {
+		Configs struct{ CM map[string]any }
+	}
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	for kind, chart := range map[string]string{
+		"provision.argosy.dev_EKSCluster": clusterKro, "provision.argosy.dev_EKSNodes": clusterKro,
+		"provision.argosy.dev_XEKSCluster": clusterCrossplane, "provision.argosy.dev_XEKSNodes": clusterCrossplane,
+		"cluster.x-k8s.io_Cluster": clusterAPI,
+	} {
+		script, err := os.ReadFile(chart + "/health.lua")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if values.Configs.CM["resource.customizations.health."+kind] != string(script) {
+			t.Errorf("the health check of %s is not that of %s", kind, chart)
+		}
 	}
 }
 
