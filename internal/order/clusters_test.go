@@ -50,7 +50,7 @@ type hubOfClusters struct {
 	// nothing.
 	cloud map[string]bool
 	down  bool
-	// asked are the versions in the sets of Applications, seen those that the provider has made;
+	// asked has the versions in the sets of Applications, seen the versions in the provider's cloud;
 	// stuck is a control plane that the provider does not change.
 	asked, seen map[string]int
 	stuck       string
@@ -412,8 +412,8 @@ func TestClustersAreRemovedInOrder(t *testing.T) {
 }
 
 // TestNodesFollowTheirControlPlane: six clusters go from 1.31 to 1.34, one minor version a commit,
-// whoever is killed and whatever is late: nodes come to a version after their control plane was
-// seen on it, a stuck control plane stops its own nodes, and no others (C2, P1).
+// while processes are killed and facts are late. Nodes come to a version after their control plane
+// was seen on it. A stuck control plane stops its own nodes, and no others (C2, P1).
 func TestNodesFollowTheirControlPlane(t *testing.T) {
 	t.Parallel()
 	members := []string{"c0", "c1", "c2", "c3", "c4", "c5"}

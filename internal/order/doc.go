@@ -20,7 +20,7 @@
 //  5. Where the facts do not know which Applications are healthy, nothing waits. What was healthy
 //     and is not known to be any more holds; nothing is removed because of it.
 //  6. What a dependency is to be comes from the response to its own ApplicationSet: by the queries
-//     that ApplicationSets have, else by those that were asked. While nobody asks for it, what
-//     depends on it waits.
+//     that ApplicationSets have, else by the queries of other requesters. While nobody queries it,
+//     its dependents wait.
 //  7. A response is composed once for a state and a query: the same bytes again and again.
 package order

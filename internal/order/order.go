@@ -268,8 +268,8 @@ func (o *Order) Waits(st *fleetstate.State) []Wait {
 	return slices.Compact(out)
 }
 
-// queries returns the queries whose responses have a component of an engine: those of
-// ApplicationSets, and those that were asked of others, sorted.
+// queries returns the queries whose responses have a component of an engine, sorted: of
+// ApplicationSets, and of other requesters so far.
 func (o *Order) queries(of query.Query, component string) []query.Query {
 	var out []query.Query
 	listed := o.o.Queries()

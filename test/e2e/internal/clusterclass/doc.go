@@ -6,8 +6,8 @@
 //     cloud in memory, makes in it what the objects ask for, and writes their status. It refuses
 //     what EKS refuses: nodes ahead of their control plane, and the deletion of a control plane
 //     with nodes.
-//  3. The kinds of ACK are those that charts/cluster-kro names, with the fields that it uses
-//     (ack.yaml): ACK's own definitions are in no Go module that can be had.
+//  3. ack.yaml defines the kinds of ACK that charts/cluster-kro names, with the fields that the
+//     chart uses: no Go module has ACK's own definitions.
 //  4. The stand-in forgets nothing when it is stopped, as a cloud does.
 //  5. Cluster API runs with its own providers: kubeadm's of control planes and nodes, and that of
 //     infrastructure with machines in memory, whose API servers are in memory as well. Its webhooks

@@ -207,8 +207,8 @@ func message(err error) string {
 	return err.Error()
 }
 
-// refusedNodesFirst: nodes without a control plane that was seen are refused once there is anybody
-// to say of which cluster they are.
+// refusedNodesFirst: the API server refuses nodes until their control plane was seen, once the
+// policy's binding names the cluster.
 func (c *class) refusedNodesFirst() {
 	c.Helper()
 	c.cloud.Stick("cluster early", true)
@@ -261,8 +261,8 @@ func (c *class) connection(cluster string) {
 	})
 }
 
-// upgrade takes all to 1.34, whose last control plane is stuck for a while: its nodes wait, and
-// nobody else's.
+// upgrade takes all clusters to 1.34. The last control plane is stuck for a while: its own nodes
+// wait, and no others.
 func (c *class) upgrade(clusters []string) {
 	c.Helper()
 	mark := len(c.cloud.Events())
