@@ -5,7 +5,10 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"encoding/base64"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -37,6 +40,30 @@ var settings = map[string]string{
 - apiGroups: [cert-manager.io]
   kinds: [CertificateRequest]
 `,
+}
+
+// healthChecks are the kinds whose health Argo CD does not know, with the chart that has the check.
+var healthChecks = map[string]string{
+	"ConfigMap":                        "agent-grant",
+	"cluster.x-k8s.io_Cluster":         "cluster-api",
+	"provision.argosy.dev_EKSCluster":  "cluster-kro",
+	"provision.argosy.dev_EKSNodes":    "cluster-kro",
+	"provision.argosy.dev_XEKSCluster": "cluster-crossplane",
+	"provision.argosy.dev_XEKSNodes":   "cluster-crossplane",
+}
+
+// HealthChecks are those of ownership grants, of clusters and of their nodes, as settings of
+// argocd-cm.
+func HealthChecks(charts string) (map[string]string, error) {
+	out := map[string]string{}
+	for kind, chart := range healthChecks {
+		script, err := os.ReadFile(filepath.Join(charts, chart, "health.lua"))
+		if err != nil {
+			return nil, fmt.Errorf("health check of %s: %w", kind, err)
+		}
+		out["resource.customizations.health."+kind] = string(script)
+	}
+	return out, nil
 }
 
 // install puts onto the hub what Argo CD needs there (rule 1).

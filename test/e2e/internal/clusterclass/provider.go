@@ -34,6 +34,8 @@ type ProviderStandIn struct {
 	Client *kube.Client
 	// Endpoint is where a cluster's API server is, and its authority as PEM.
 	Endpoint func(cluster string) (url string, authority []byte)
+	// Token logs in to a cluster, which has a Secret CLUSTER-token beside it then; nil makes none.
+	Token func(cluster string) string
 
 	mu     sync.Mutex
 	things map[string]string // "cluster c1" or "nodes c1" to its version
@@ -126,6 +128,9 @@ func (p *ProviderStandIn) reconcile(ctx context.Context, kind string, resource s
 	synced := p.apply(kind, o)
 	status := map[string]any{"status": map[bool]string{true: "ACTIVE", false: "UPDATING"}[synced]}
 	if kind == "cluster" {
+		if err := p.writeToken(ctx, o); err != nil {
+			return err
+		}
 		url, authority := p.Endpoint(o.GetName())
 		status["endpoint"], status["certificateAuthority"] = url, map[string]any{"data": base64.StdEncoding.EncodeToString(authority)}
 	}
@@ -136,6 +141,18 @@ func (p *ProviderStandIn) reconcile(ctx context.Context, kind string, resource s
 	}
 	_, err := client.UpdateStatus(ctx, o, metav1.UpdateOptions{})
 	return err
+}
+
+// writeToken writes what logs in to a cluster that is as it was asked for.
+func (p *ProviderStandIn) writeToken(ctx context.Context, o *unstructured.Unstructured) error {
+	if p.Token == nil || p.Things()["cluster "+o.GetName()] == "" {
+		return nil
+	}
+	token := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": o.GetName() + "-token"},
+		"stringData": map[string]any{"token": p.Token(o.GetName())},
+	}}
+	return p.Client.ApplyObject(ctx, o.GetNamespace(), token)
 }
 
 // apply brings the cloud to what an object asks for: a change takes two steps. It reports whether

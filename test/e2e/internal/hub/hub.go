@@ -44,6 +44,7 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/argocd"
 	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
+	"github.com/argosy-hub/argosy/test/e2e/internal/clusterclass"
 	"github.com/argosy-hub/argosy/test/e2e/internal/component"
 	"github.com/argosy-hub/argosy/test/e2e/internal/controlplane"
 	"github.com/argosy-hub/argosy/test/e2e/internal/externalsecrets"
@@ -296,13 +297,13 @@ func (h *Hub) startOperators(ctx context.Context) error {
 				}
 				reached = append(reached, port)
 			}
-			grants, err := os.ReadFile(filepath.Join(h.o.Checkout, "charts", "agent-grant", "health.lua"))
+			health, err := argocd.HealthChecks(filepath.Join(h.o.Checkout, "charts"))
 			if err != nil {
 				return err
 			}
 			h.ArgoCD, err = argocd.Start(ctx, argocd.Options{
-				Binaries: h.binaries, Group: h.group, Version: h.o.ArgoCD, Cluster: h.Control, Forward: reached,
-				Dir: filepath.Join(h.o.Dir, "argocd"), Config: map[string]string{"resource.customizations.health.ConfigMap": string(grants)},
+				Binaries: h.binaries, Group: h.group, Version: h.o.ArgoCD, Cluster: h.Control, Forward: reached, Config: health,
+				Dir: filepath.Join(h.o.Dir, "argocd"),
 			})
 			if err != nil {
 				return err
@@ -423,6 +424,15 @@ func (h *Hub) startPlugin(ctx, life context.Context) error {
 		_ = h.ArgoCD.Refresh(ctx, Root, false)
 	})
 	return nil
+}
+
+// StartKro builds kro if need be, and starts it on the hub.
+func (h *Hub) StartKro(ctx context.Context) (*process.Process, error) {
+	binaries, err := Build(ctx, h.o.Checkout, h.o.Progress, "kro")
+	if err != nil {
+		return nil, err
+	}
+	return clusterclass.StartKro(ctx, clusterclass.Options{Binaries: binaries, Group: h.group, Cluster: h.Control})
 }
 
 // Bootstrap applies the one manifest that a hub starts from.
