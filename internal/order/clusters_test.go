@@ -50,7 +50,7 @@ type hubOfClusters struct {
 	// nothing.
 	cloud map[string]bool
 	down  bool
-	// asked has the versions in the sets of Applications, seen the versions in the provider's cloud;
+	// asked has the versions in the sets of Applications, seen those in the provider's cloud;
 	// stuck is a control plane that the provider does not change.
 	asked, seen map[string]int
 	stuck       string

@@ -151,8 +151,8 @@ type Application struct {
 	Version string `json:"version,omitempty"`
 	// Clusters are those on the release, for view releases.
 	Clusters []string `json:"clusters,omitempty"`
-	// WaitsFor are the components of the cluster that change in the same plan, and that it waits for
-	// (dependsOn): "group/component".
+	// WaitsFor are the components of the cluster, as "group/component", that change in the same
+	// plan and that it waits for (dependsOn).
 	WaitsFor []string `json:"waitsFor,omitempty"`
 	// RenamedFrom and RenamedTo name the other Application of a rename: the same chart of the same
 	// group.

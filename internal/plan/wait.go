@@ -6,8 +6,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
 
-// waits notes which changes of a cluster wait for others of the same plan: until what they depend on
-// is healthy as it is to be, they are not answered, or stay as they are (P1).
+// waits notes which changes of a cluster wait for others of the same plan. Until its dependencies
+// are healthy as they are to be, an Application is not answered, or stays as it is (P1).
 func waits(all []Application) {
 	for i := range all {
 		a := &all[i]

@@ -37,8 +37,9 @@ func isolated(t *testing.T, components ...string) {
 }
 
 // TestClassOfClusterAPI proves charts/cluster-api with Cluster API's own programs and its provider
-// of machines in memory: a class and its clusters, the kubeconfig, an upgrade that takes the control
-// plane before the nodes, what admission refuses, and twenty removals while a program is killed.
+// of machines in memory: a class and its clusters, the kubeconfig, an upgrade that takes the
+// control plane before the nodes, what admission refuses, and twenty removals while a program is
+// killed.
 func TestClassOfClusterAPI(t *testing.T) {
 	isolated(t, clusterclass.ClusterAPIComponents...)
 	began := time.Now()
