@@ -1,0 +1,333 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/clusterclass"
+	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+)
+
+const (
+	// made is a member that the hub makes. Its control plane is the one of hub.Spare, which is no
+	// member yet: a cloud is not here.
+	made = "retail-staging-eu-2"
+
+	classValues = "provisioning/defaults/provisioning/eks-kro/values.yaml"
+	nodesValues = "provisioning/defaults/provisioning/eks-kro-nodes/values.yaml"
+	classes     = "provisioning/defaults/application-sets/provisioning.yaml"
+	madeSecret  = "fleet/registration/" + made + "/fleet/fleet-secret/values.yaml"
+	approval    = "fleet/approvals/" + made + ".yaml"
+	roleARN     = "  roleARN: arn:aws:iam::111122223333:role/fleet-eks-cluster\n"
+)
+
+var (
+	graphs      = schema.GroupVersionResource{Group: "kro.run", Version: "v1alpha1", Resource: "resourcegraphdefinitions"}
+	eksClusters = schema.GroupVersionResource{Group: "provision.argosy.dev", Version: "v1alpha1", Resource: "eksclusters"}
+	eksNodes    = schema.GroupVersionResource{Group: "provision.argosy.dev", Version: "v1alpha1", Resource: "eksnodes"}
+)
+
+// provisioning: one member file makes a cluster, by kro and a stand-in for its provider. The
+// cluster is registered by the kubeconfig that its class writes, and gets its components, without
+// another commit or a Secret by hand. Definitions, cluster, registration and components come in
+// this order. A missing variable, broken definitions and a control plane that is not ready hold
+// later stages, which go on when they are fixed (C1, C2). An upgrade takes the control plane first,
+// and a removal that is approved takes the cluster last (C3).
+func provisioning(t *testing.T, e *environment) {
+	p := &provisioningFlow{environment: e, mark: e.ledger.mark()}
+	p.cloud = &clusterclass.ProviderStandIn{
+		Client:   e.Kube,
+		Endpoint: func(string) (string, []byte) { return e.Spokes[hub.Spare].URL, e.Spokes[hub.Spare].CAData },
+		Token:    func(string) string { return e.Spokes[hub.Spare].AdminToken },
+	}
+	kro, err := e.StartKro(t.Context())
+	must(t, err)
+	t.Cleanup(func() { must(t, kro.Kill()) })
+	stop := p.cloud.Start(t.Context())
+	t.Cleanup(stop)
+	all := func(*unstructured.Unstructured) bool { return true }
+	e.ledger.watch(t.Context(), t, hub.Name, e.Kube, all, graphs)
+
+	began := time.Now()
+	p.offer(t)
+	p.cloud.Stick("cluster "+made, true)
+	created := p.create(t)
+	p.heldByVariable(t)
+	p.heldByDefinitions(t)
+	e.ledger.watch(t.Context(), t, hub.Name, e.Kube, all, eksClusters, eksNodes)
+	p.heldByControlPlane(t)
+	p.arrives(t, created)
+	p.upgrade(t)
+	p.remove(t)
+	e.timed("provisioning", "the whole flow", began)
+}
+
+type provisioningFlow struct {
+	*environment
+	cloud *clusterclass.ProviderStandIn
+	mark  int
+}
+
+// offer commits what the platform says once: the definitions of the class on the hub, its values,
+// and where the connection is read. A variable of the class is missing.
+func (p *provisioningFlow) offer(t *testing.T) {
+	t.Helper()
+	p.write(t, "addons/control-plane/clusters/"+hub.Name+"/fleet/fleet-secret/values.yaml", "externalSecret: {labels: {enable_cluster_kro: 'true'}}\n")
+	for _, file := range []string{classValues, nodesValues, classes} { // which the fleet without provisioned members is without
+		text, err := os.ReadFile(filepath.Join("..", "..", file))
+		must(t, err)
+		p.write(t, file, string(text))
+	}
+	p.replace(t, classValues, roleARN, "")
+	p.write(t, classValues+".gotmpl", "inputs: {tokenSecret: '{{ .cluster }}-token'}\n")
+	// Argo CD would wait minutes after some tries.
+	p.replace(t, "charts/application-sets/catalogs/provisioning.yaml", "retry: {limit: -1}", "retry: {limit: -1, backoff: {duration: 2s, factor: 1, maxDuration: 2s}}")
+	values, err := json.Marshal(map[string]any{
+		"externalSecret":   map[string]any{"refreshInterval": "2s"},
+		"connectionSecret": map[string]any{"namespace": "clusters", "server": map[string]any{"url": p.Control.URL, "caBundle": p.Control.CAData}},
+	})
+	must(t, err)
+	p.write(t, madeSecret, string(values)+"\n")
+	p.push(t, "Offer clusters made by kro")
+	p.eventually(t, "the definitions", func() string {
+		return missing(p.ledger.get(hub.Name, "ResourceGraphDefinition", "eksclusters.provision.argosy.dev"))
+	})
+}
+
+// create commits the one file of the new cluster, as the command line writes it.
+func (p *provisioningFlow) create(t *testing.T) time.Time {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), argosy, "new", "cluster", "--repo", p.Fleet.Path(), "--hub", hub.Name, "--class", "eks-kro", "--version", "1.33",
+		"--name", made, "--tenant", "retail", "--environment", "staging", "--label", "aws_region=eu-west-1", "--label", "region=eu-west-1").CombinedOutput()
+	if err != nil {
+		t.Fatalf("argosy new cluster: %v\n%s", err, out)
+	}
+	return p.push(t, "Add "+made)
+}
+
+// heldByVariable: the class cannot be rendered, and nothing of the cluster is made.
+func (p *provisioningFlow) heldByVariable(t *testing.T) {
+	t.Helper()
+	p.eventually(t, "that the missing variable is named", func() string {
+		if said := conditions(p.app("eks-kro-" + made)); !strings.Contains(said, "inputs.roleARN is required") {
+			return said
+		}
+		return ""
+	})
+	p.nothingAfter(t, "definitions")
+	p.replace(t, classValues, "inputs:\n", "inputs:\n"+roleARN)
+	p.push(t, "The role of control planes")
+}
+
+// heldByDefinitions: kro does not take definitions whose kinds of ACK are not there, so the
+// cluster's own kind is unknown.
+func (p *provisioningFlow) heldByDefinitions(t *testing.T) {
+	t.Helper()
+	p.eventually(t, "that a cluster without its definition is refused", func() string {
+		app := p.app("eks-kro-" + made)
+		if app == nil {
+			return "there is no Application"
+		}
+		operation, _, _ := unstructured.NestedMap(app.Object, "status", "operationState")
+		if said := fmt.Sprint(operation); !strings.Contains(said, "could not find") || !strings.Contains(said, "EKSCluster") {
+			return said
+		}
+		if o := p.ledger.get(hub.Name, "ResourceGraphDefinition", "eksclusters.provision.argosy.dev"); fluxText(o, "status", "state") != "Inactive" {
+			return "the definition is " + fluxText(o, "status", "state")
+		}
+		return ""
+	})
+	p.nothingAfter(t, "definitions")
+	must(t, p.Kube.Apply(t.Context(), "", clusterclass.ACK))
+	for _, kind := range []string{"eksclusters", "eksnodes"} {
+		p.eventually(t, "the kind "+kind, func() string {
+			o, err := p.Kube.Get(t.Context(), kube.CustomResourceDefinitions, "", kind+".provision.argosy.dev")
+			must(t, err)
+			return missing(o)
+		})
+	}
+}
+
+// heldByControlPlane: a control plane that is there and not seen on its version is not Healthy, by
+// the class's health check, and holds nodes, registration and components.
+func (p *provisioningFlow) heldByControlPlane(t *testing.T) {
+	t.Helper()
+	p.eventually(t, "that the control plane is not ready", func() string {
+		if s := state(p.app("eks-kro-" + made)); s != "Synced/Progressing" && s != "Synced/Degraded" { // without a token yet, kro says so
+			return s
+		}
+		return missing(p.ledger.get(hub.Name, "EKSCluster", made))
+	})
+	p.nothingAfter(t, "cluster")
+	p.cloud.Stick("cluster "+made, false)
+}
+
+// stages are what a new cluster gets, in order.
+var stages = []struct {
+	name string
+	is   func(change) bool
+}{
+	{"definitions", func(c change) bool {
+		return c.kind == "ResourceGraphDefinition" && c.name == "eksclusters.provision.argosy.dev"
+	}},
+	{"cluster", func(c change) bool { return c.kind == "EKSCluster" && c.name == made }},
+	{"registration", func(c change) bool { return c.kind == "Secret" && c.name == made }},
+	{"component", func(c change) bool { return c.kind == "Application" && c.name == "metrics-server-"+made }},
+	{"workload", func(c change) bool { return c.cluster == hub.Spare && c.name == "metrics-server-values" }},
+}
+
+// nothingAfter fails if something of a later stage than the named one was ever there.
+func (p *provisioningFlow) nothingAfter(t *testing.T, stage string) {
+	t.Helper()
+	last := slices.IndexFunc(stages, func(s struct {
+		name string
+		is   func(change) bool
+	}) bool {
+		return s.name == stage
+	})
+	for _, c := range p.ledger.since(p.mark) {
+		for _, later := range stages[last+1:] {
+			if later.is(c) {
+				t.Errorf("%s, before the %s was ready", c, stage)
+			}
+		}
+		if c.name == "eks-kro-nodes-"+made || c.kind == "EKSNodes" {
+			t.Errorf("%s, before its control plane was ready", c)
+		}
+	}
+}
+
+// arrives waits for the components on the new cluster, and compares the order of all writes.
+func (p *provisioningFlow) arrives(t *testing.T, created time.Time) {
+	t.Helper()
+	p.eventually(t, "its registration", func() string { return missing(p.ledger.get(hub.Name, "Secret", made)) })
+	p.timed("provisioning", "member file to registered", created)
+	p.eventually(t, "its nodes", func() string { return missing(p.ledger.get(hub.Name, "EKSNodes", made)) })
+	p.eventually(t, "its first component", func() string { return missing(p.ledger.get(hub.Spare, "ConfigMap", "metrics-server-values")) })
+	p.calm(t)
+	p.timed("provisioning", "member file to all components synced", created)
+	p.expected(t)
+	p.inOrder(t, "added", stages[0].is, stages[1].is, stages[2].is, stages[3].is, stages[4].is)
+	p.inOrder(t, "added", stages[1].is, func(c change) bool { return c.kind == "EKSNodes" && c.name == made })
+	for _, c := range p.ledger.since(p.mark) {
+		if strings.HasPrefix(c.cluster, "retail-") && c.cluster != hub.Spare || strings.HasPrefix(c.cluster, "payments-") {
+			t.Errorf("another cluster changed: %s", c)
+		}
+	}
+}
+
+// inOrder fails unless changes of a kind happened one after the other.
+func (p *provisioningFlow) inOrder(t *testing.T, what string, steps ...func(change) bool) {
+	t.Helper()
+	changes := slices.DeleteFunc(p.ledger.since(p.mark), func(c change) bool { return c.what != what })
+	last := -1
+	for i, is := range steps {
+		at := slices.IndexFunc(changes, is)
+		if at <= last {
+			t.Errorf("step %d of %d is change %d, the one before is %d:\n%s", i+1, len(steps), at, last, lines(changes))
+			return
+		}
+		last = at
+	}
+}
+
+// upgrade: the nodes' Application stays as it is until the control plane is seen on its version.
+func (p *provisioningFlow) upgrade(t *testing.T) {
+	t.Helper()
+	mark := len(p.cloud.Events())
+	p.cloud.Stick("cluster "+made, true)
+	p.replace(t, memberFile(made), `version: "1.33"`, `version: "1.34"`)
+	began := p.push(t, "Upgrade "+made)
+	p.eventually(t, "that the control plane is asked for", func() string {
+		if v := fluxText(p.ledger.get(hub.Name, "EKSCluster", made), "spec", "version"); v != "1.34" {
+			return "it is asked for " + v
+		}
+		if s := state(p.app("eks-kro-" + made)); s != "Synced/Progressing" {
+			return s
+		}
+		return ""
+	})
+	if v := fluxText(p.ledger.get(hub.Name, "EKSNodes", made), "spec", "version"); v != "1.33" {
+		t.Errorf("the nodes are asked for %s before their control plane is there", v)
+	}
+	p.cloud.Stick("cluster "+made, false)
+	p.eventually(t, "the nodes on 1.34", func() string {
+		if got := p.cloud.Things()["nodes "+made]; got != "1.34" {
+			return "they are on " + got
+		}
+		return ""
+	})
+	p.calm(t)
+	p.timed("provisioning", "upgrade: push to nodes upgraded", began)
+	if got := strings.Join(p.cloud.Events()[mark:], ", "); got != "cluster "+made+" is on 1.34, nodes "+made+" is on 1.34" {
+		t.Errorf("the cloud: %s", got)
+	}
+}
+
+// remove retires the cluster with what it is made of, and takes the file away afterwards.
+func (p *provisioningFlow) remove(t *testing.T) {
+	t.Helper()
+	p.write(t, memberFile(made), p.read(t, memberFile(made))+"lifecycle: retired\ndeletion: cascade\ninfrastructure: delete\n")
+	p.write(t, approval, fmt.Sprintf("apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: %s\nremovals:\n"+
+		"  - {hub: %s, clusters: [%s], components: [provisioning/eks-kro], reason: the end of the flow}\n", time.Now().AddDate(0, 0, 7).Format(time.DateOnly), hub.Name, made))
+	began := p.push(t, "Remove "+made)
+	p.eventually(t, "that nothing is left in the cloud", func() string {
+		if things := p.cloud.Things(); len(things) > 0 {
+			return fmt.Sprint(things)
+		}
+		return present(p.environment, "eks-kro-"+made)
+	})
+	p.timed("provisioning", "removal: push to nothing left in the cloud", began)
+	app := func(name string) func(change) bool {
+		return func(c change) bool { return c.kind == "Application" && c.name == name+"-"+made }
+	}
+	p.inOrder(t, "deleted", app("metrics-server"), app("fleet-secret"), app("eks-kro-nodes"), app("eks-kro"))
+	if left := p.ledger.uids(hub.Spare); len(left) > 0 {
+		t.Errorf("%d objects still run on the cluster, such as %v", len(left), left)
+	}
+	for _, file := range []string{memberFile(made), approval, madeSecret} {
+		must(t, p.Fleet.Remove(file))
+	}
+	p.push(t, "Without the file of "+made)
+	p.eventually(t, "no release has the class", func() string {
+		if spec := fmt.Sprint(p.app("application-sets-provisioning-default").Object["spec"]); strings.Contains(spec, "eks-kro") {
+			return "one has"
+		}
+		return ""
+	})
+	// What a release no longer has stays, without an Application: nothing of that kind is pruned.
+	for _, set := range []string{"provisioning-default-eks-kro", "provisioning-default-eks-kro-nodes"} {
+		must(t, p.Kube.Delete(t.Context(), kube.ApplicationSets, hub.Namespace, set, metav1.DeletePropagationBackground))
+	}
+	p.eventually(t, "the ApplicationSets are gone", func() string {
+		for _, set := range []string{"provisioning-default-eks-kro", "provisioning-default-eks-kro-nodes"} {
+			if p.ledger.get(hub.Name, "ApplicationSet", set) != nil {
+				return set
+			}
+		}
+		return ""
+	})
+	p.calm(t)
+	p.expected(t)
+}
+
+// conditions are what Argo CD says of an Application.
+func conditions(app *unstructured.Unstructured) string {
+	if app == nil {
+		return "there is no Application"
+	}
+	list, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
+	return fmt.Sprint(list)
+}
