@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/querytest"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -37,6 +38,9 @@ type hubOfClusters struct {
 	commits int
 	state   *fleetstate.State
 	order   *order.Order
+	// snapshot is the repository that is served, and responses are those that the service remembers.
+	snapshot  *snapshot.Snapshot
+	responses *response.Cache
 	// store outlives the service; stop ends what writes to it. served is the repository that the
 	// service has written down last, and revision its name.
 	store    *state.Store
@@ -46,6 +50,8 @@ type hubOfClusters struct {
 	// apps are the hub's Applications, and deleting those whose workloads are being removed.
 	apps     map[string]facts.Application
 	deleting map[string]bool
+	// known are the clusters that have ever been registered.
+	known map[string]bool
 	// cloud has what runs, by the name of its Application; down says that the provider does
 	// nothing.
 	cloud map[string]bool
@@ -67,7 +73,7 @@ func memberAt(name string, minor int, more string) string {
 func newHubOfClusters(t *testing.T, seed uint64, members []string) *hubOfClusters {
 	t.Helper()
 	h := &hubOfClusters{
-		T: t, rand: rand.New(rand.NewPCG(seed, 19)), apps: map[string]facts.Application{}, deleting: map[string]bool{}, cloud: map[string]bool{},
+		T: t, rand: rand.New(rand.NewPCG(seed, 19)), apps: map[string]facts.Application{}, deleting: map[string]bool{}, known: map[string]bool{}, cloud: map[string]bool{},
 		asked: map[string]int{}, seen: map[string]int{},
 		files: fleettest.Tree{
 			"fleet/layout.yaml":             "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  teams: {root: addons, catalog: catalogs/teams.yaml}\n  provisioning: {catalog: catalogs/provisioning.yaml}\n  workloads: {root: addons, catalog: catalogs/workloads.yaml}\nguard: {maxRemovals: 100%}\n",
@@ -101,10 +107,10 @@ func newHubOfClusters(t *testing.T, seed uint64, members []string) *hubOfCluster
 func (h *hubOfClusters) restart() {
 	h.note("restart")
 	h.stop()
-	h.state = nil
+	h.state, h.responses = nil, &response.Cache{}
 	h.order = order.New(order.Options{
 		Store:   h.store,
-		Desired: response.Respond,
+		Desired: h.responses.Get,
 		Queries: func() map[string][]query.Query {
 			out := map[string][]query.Query{}
 			for group, components := range simulated {
@@ -157,14 +163,25 @@ func (h *hubOfClusters) look() {
 
 // serve has the service take in the facts of now.
 func (h *hubOfClusters) serve() {
-	clusters := []facts.Cluster{{Name: "hub"}}
+	// The Secret goes before the Application that has made it, and its cluster stays known.
 	for name := range h.apps {
 		if cluster, is := strings.CutPrefix(name, "fleet-secret-"); is && h.isUp(cluster) {
-			clusters = append(clusters, facts.Cluster{Name: cluster})
+			h.known[cluster] = true
 		}
 	}
+	clusters := []facts.Cluster{{Name: "hub"}}
+	for cluster := range h.known {
+		c := facts.Cluster{Name: cluster}
+		if name := "fleet-secret-" + cluster; h.apps[name].Name != "" && !h.deleting[name] {
+			c.Secret = "uid"
+		}
+		clusters = append(clusters, c)
+	}
 	known := facts.NewSet(true, clusters...).WithApplications(slices.Collect(maps.Values(h.apps))...).WithHealth()
-	h.state = querytest.Next(h, h.state, fleettest.Snapshot(h.revision, h.served), known)
+	if h.snapshot == nil || h.snapshot.Revision != h.revision {
+		h.snapshot = fleettest.Snapshot(h.revision, h.served)
+	}
+	h.state = querytest.Next(h, h.state, h.snapshot, known)
 	h.order.Serving(h.state)
 }
 
@@ -177,7 +194,7 @@ func (h *hubOfClusters) ask(group, component string) {
 	if q.ApplicationSet = "members"; component != "" {
 		q = h.query(group, component)
 	}
-	desired, err := response.Respond(h.state, q)
+	desired, err := h.responses.Get(h.state, q)
 	if err == nil {
 		desired, err = h.order.Compose(h.state, q, desired)
 	}
@@ -321,12 +338,9 @@ func (h *hubOfClusters) settle() {
 		before := len(h.log)
 		h.look()
 		looked := len(h.log)
-		h.ask("", "")
-		for _, group := range slices.Sorted(maps.Keys(simulated)) {
-			for _, component := range simulated[group] {
-				h.ask(group, component)
-			}
-		}
+		h.askAll()
+		h.serve() // deletions have begun
+		h.askAll()
 		for _, name := range slices.Sorted(maps.Keys(h.apps)) {
 			h.act(name)
 		}
@@ -336,6 +350,16 @@ func (h *hubOfClusters) settle() {
 		}
 	}
 	h.failed("it does not settle")
+}
+
+// askAll has every ApplicationSet reconcile.
+func (h *hubOfClusters) askAll() {
+	h.ask("", "")
+	for _, group := range slices.Sorted(maps.Keys(simulated)) {
+		for _, component := range simulated[group] {
+			h.ask(group, component)
+		}
+	}
 }
 
 // approvals names the clusters that may be deleted.

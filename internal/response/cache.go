@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
@@ -301,12 +302,15 @@ func unchangedTopics(before, after *fleetstate.State) func(topic) bool {
 	return func(t topic) bool {
 		// A component's set depends on its Application, which counts if it is labelled with the
 		// set's group and component; which components a release has, on those of its group; what
-		// registers a member, on all of its cluster; all of a group, on the Applications that
-		// deliver its grants. Of an agent it matters whether there is one at all, where its cluster
-		// is not known any more.
+		// registers a member, on all of its cluster; what makes its cluster, on all of them, too,
+		// as it is removed last (C3); all of a group, on the Applications that deliver its grants.
+		// Of an agent it matters whether there is one at all, where its cluster is not known any
+		// more.
 		switch {
 		case t.view == query.Agents:
 			return !agents
+		case t.group == provision.Group:
+			return len(groups) == 0
 		case t.view == query.Components && t.component != "":
 			return !components[[2]string{t.group, t.component}] && !granted[t.group]
 		case t.view == query.Components, t.view == query.Releases:
