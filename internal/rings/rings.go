@@ -66,7 +66,7 @@ type Rings struct {
 	revisions map[string]*revision
 	recent    []string             // their order
 	previous  string               // the revision that was newest before this one
-	views     []*view              // the newest, and that of the served state
+	views     []*view              // of the newest states, newest first, and of the served state
 	tried     map[string]time.Time // when the files of announced revisions were asked for last
 }
 

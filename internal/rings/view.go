@@ -60,6 +60,9 @@ type ringView struct {
 
 const lost = -1
 
+// maxViews is how many of the newest states have views: all that internal/appsets may still compare.
+const maxViews = 10
+
 // viewOf is the view of a state. It is made once, with what the rings have then.
 func (r *Rings) viewOf(st *fleetstate.State) *view {
 	r.mu.Lock()
@@ -127,7 +130,8 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 }
 
 // remember takes in a new view, with what it shares with the one before. That of the served state
-// stays, so that its responses stay what they are (G6). The caller holds the lock.
+// stays, so that its responses stay what they are (G6), and so do the newest: internal/appsets
+// compares each state with the one before, by what the rings had then. The caller holds the lock.
 func (r *Rings) remember(v *view) {
 	policies := make([]*rollout.Policy, len(v.rings))
 	for n, x := range v.rings {
@@ -143,9 +147,12 @@ func (r *Rings) remember(v *view) {
 	} else {
 		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, nil)
 	}
+	served := r.o.State()
 	kept := []*view{v}
-	if i := slices.IndexFunc(r.views, func(old *view) bool { return old.st == r.o.State() }); i >= 0 {
-		kept = append(kept, r.views[i])
+	for i, old := range r.views {
+		if i < maxViews-1 || old.st == served {
+			kept = append(kept, old)
+		}
 	}
 	r.views = kept
 }
