@@ -60,7 +60,8 @@ type ringView struct {
 
 const lost = -1
 
-// maxViews is how many of the newest states have views: all that internal/appsets may still compare.
+// maxViews is how many of the newest states have views: all that internal/appsets may still
+// compare.
 const maxViews = 10
 
 // viewOf is the view of a state. It is made once, with what the rings have then.
