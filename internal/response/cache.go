@@ -94,7 +94,7 @@ func (c *Cache) Fingerprint(st *fleetstate.State, r query.Query) string {
 func (t *Response) Fingerprint() string {
 	sum := sha256.New()
 	for _, p := range t.parts {
-		sum.Write(p.digests())
+		sum.Write(p.digests)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 
@@ -119,37 +118,6 @@ func (t *Response) ParameterSets(f func(ParameterSet)) {
 	}
 }
 
-// Section is some clusters of a response. Two with the same Key have the same parameter sets, but
-// for their revisions.
-type Section struct {
-	part *part
-	of   *Response
-}
-
-// Sections are all of a response, in order.
-func (t *Response) Sections() iter.Seq[Section] {
-	return func(yield func(Section) bool) {
-		for _, p := range t.parts {
-			if !yield(Section{p, t}) {
-				return
-			}
-		}
-	}
-}
-
-// Key can be compared.
-func (s Section) Key() any { return s.part.key }
-
-// ParameterSets calls f for each parameter set of the section, in order.
-func (s Section) ParameterSets(f func(ParameterSet)) {
-	for i, c := range s.part.clusters {
-		for _, e := range c.sets {
-			e = s.part.set(i, e)
-			f(ParameterSet{e, e.revisionIn(s.of)})
-		}
-	}
-}
-
 // Composition decides what a response has in the place of one of its parameter sets: the same,
 // another one, or with false none. One from another response keeps that one's revision.
 type Composition func(ParameterSet) (ParameterSet, bool)
@@ -164,7 +132,6 @@ func (t *Response) Compose(decide Composition) *Response {
 			var sets []encodedSet
 			same := true
 			for _, e := range c.sets {
-				e = p.set(j, e)
 				was := ParameterSet{e, e.revisionIn(t)}
 				is, stays := decide(was)
 				switch {
@@ -181,11 +148,11 @@ func (t *Response) Compose(decide Composition) *Response {
 				}
 			}
 			if !same {
-				clusters[j], other = (&encodedCluster{sets: sets, tally: c.tally}).sum(), true
+				clusters[j], other = &encodedCluster{sets: sets, tally: c.tally}, true
 			}
 		}
 		if other {
-			parts[i], changed = newPart(p.of, clusters, p.revisions), true
+			parts[i], changed = newPart(p.of, clusters), true
 		}
 	}
 	if !changed {

@@ -88,16 +88,6 @@ func digest(text []byte) string {
 type encodedCluster struct {
 	sets  []encodedSet
 	tally paramset.Tally // but for the number of sets
-	all   total          // what the sets sum up to
-}
-
-// sum sums up the sets, and returns the cluster.
-func (c *encodedCluster) sum() *encodedCluster {
-	c.all = total{Tally: c.tally}
-	for _, s := range c.sets {
-		c.all.add(s.total())
-	}
-	return c
 }
 
 func encodeCluster(s paramset.ClusterSets, computing *computation) (*encodedCluster, *queryerr.Error) {
@@ -112,7 +102,7 @@ func encodeCluster(s paramset.ClusterSets, computing *computation) (*encodedClus
 		}
 		out.sets = append(out.sets, e)
 	}
-	return out.sum(), nil
+	return out, nil
 }
 
 // revisionIn is what belongs into the set's hole in a response.

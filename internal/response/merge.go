@@ -1,7 +1,6 @@
 package response
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -13,241 +12,35 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Merging says how responses to one query become one.
-type Merging struct {
-	// Others keep their revisions byte for byte (G7).
-	Others []*Response
-	// Pick says by what a set is about which response it comes from: 0 for the one that is merged,
-	// else the place among the others plus one. It depends on the cluster, the group and the
-	// component alone.
-	Pick func(lifecycle.Item) int
-	// Like is an earlier merge for the query, of which all is shared that stays; nil for none.
-	// Stays names of each cluster the revision that Pick picks for all sets, if it picked that one
-	// then, too; empty where it may be another one. It is nil where that holds for none.
-	Like  *Merged
-	Stays func([]*fleetstate.Cluster) []string
-}
-
-// Merged is a merged response, and what it has been made of.
-type Merged struct {
-	*Response
-	from []mergedPart // by part; nil where the parts of its responses are not of the same clusters
-}
-
-// mergedPart is what a part has been made of: of all responses, and of those that it has sets of.
-type mergedPart struct {
-	all, used []*part
-	revisions [][]byte // of those used
-}
-
-// Merge returns the response with parameter sets of others. A set that is picked from a response
-// that lacks it is left out. What nothing differs in is shared.
-func (t *Response) Merge(m Merging) *Merged {
-	out := &Merged{Response: &Response{opening: t.opening, closing: t.closing, revision: t.revision, to: t.to}}
-	responses := slices.Concat([]*Response{t}, m.Others)
-	if out.mergeParts(responses, m) {
-		if slices.Equal(out.parts, t.parts) {
-			out.Response = t
-		}
-		return out
-	}
-	out.parts, out.from = nil, nil
-	all := make([]clusterCursor, len(responses))
-	for i, r := range responses {
-		all[i].parts = r.parts
+// Merge returns the response with parameter sets of other responses to the same query, which keep
+// their revisions byte for byte (G7). Pick says by what a set is about which response it comes
+// from: 0 for this one, else the place among the others plus one. It depends on the cluster, the
+// group and the component alone. A set that pick wants from a response that lacks it is left out.
+// What nothing differs in is shared.
+func (t *Response) Merge(others []*Response, pick func(lifecycle.Item) int) *Response {
+	all := make([]clusterCursor, 1+len(others))
+	all[0].parts = t.parts
+	for i, r := range others {
+		all[i+1].parts = r.parts
 	}
 	changed := false
 	var clusters []*encodedCluster
-	var revisions [][]byte
 	at := make([]*encodedCluster, len(all))
 	for nextCluster(all, at) {
-		merged, place := mergeCluster(at, responses, m.Pick)
-		changed = changed || place != 0
-		clusters, revisions = append(clusters, merged), append(revisions, revisionOf(responses, place))
+		merged := mergeCluster(at, others, pick)
+		changed = changed || merged != at[0]
+		clusters = append(clusters, merged)
 	}
 	if !changed {
-		out.Response = t
-		return out
+		return t
 	}
-	for i := 0; i < len(clusters); i += partSize {
-		end := min(i+partSize, len(clusters))
-		out.parts = append(out.parts, newPart(nil, clusters[i:end], revisions[i:end]))
-	}
-	for _, p := range out.parts {
+	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, to: t.to}
+	for of := range slices.Chunk(clusters, partSize) {
+		p := newPart(nil, of)
+		out.parts = append(out.parts, p)
 		out.add(p.total)
 	}
 	return out
-}
-
-// revisionOf is what belongs into the holes of a cluster that comes whole from one response: nil
-// for the one that is merged, and for a cluster of several.
-func revisionOf(responses []*Response, place int) []byte {
-	if place > 0 {
-		return responses[place].revision
-	}
-	return nil
-}
-
-// mergeParts merges part by part, and takes over those of the earlier merge that stay. It reports
-// false where the parts of the responses are not of the same clusters.
-func (t *Merged) mergeParts(responses []*Response, m Merging) bool {
-	count := len(responses[0].parts)
-	if slices.ContainsFunc(responses, func(r *Response) bool { return len(r.parts) != count }) {
-		return false
-	}
-	t.parts, t.from = make([]*part, count), make([]mergedPart, count)
-	for i := range count {
-		all := make([]*part, len(responses))
-		for j, r := range responses {
-			all[j] = r.parts[i]
-		}
-		if p := m.shared(i, responses, all); p != nil {
-			t.parts[i], t.from[i] = p, mergedPart{all, m.Like.from[i].used, m.Like.from[i].revisions}
-		} else if !t.mergePart(i, responses, all, m) {
-			return false
-		}
-	}
-	for _, p := range t.parts {
-		t.add(p.total)
-	}
-	return true
-}
-
-// shared is a part of the earlier merge that stays as it is, nil for none: the parts that it is
-// made of are there, with their revisions, picks are the same, and nothing is picked from a part
-// that has come since.
-func (m Merging) shared(i int, responses []*Response, all []*part) *part {
-	if m.Like == nil || i >= len(m.Like.from) || len(m.Like.from[i].used) == 0 {
-		return nil
-	}
-	was := m.Like.from[i]
-	for j, used := range was.used {
-		isThere := false
-		for k, p := range all {
-			isThere = isThere || p == used && bytes.Equal(responses[k].revision, was.revisions[j])
-		}
-		if !isThere {
-			return nil
-		}
-	}
-	old := m.partLike(i, was.used[0])
-	if old == nil {
-		return nil
-	}
-	for k, c := range old.clusters {
-		if len(c.sets) > 0 && !old.isExpected(k) {
-			return nil
-		}
-	}
-	for k, p := range all {
-		if !slices.Contains(was.all, p) && (!isOfSame(p, was.used[0]) || p.hasPicked(k, m.Pick)) {
-			return nil
-		}
-	}
-	return m.Like.parts[i]
-}
-
-// hasPicked reports whether anything is picked from a part of a response.
-func (p *part) hasPicked(place int, pick func(lifecycle.Item) int) bool {
-	return slices.ContainsFunc(p.clusters, func(c *encodedCluster) bool {
-		return slices.ContainsFunc(c.sets, func(e encodedSet) bool { return pick(e.subject.Item) == place })
-	})
-}
-
-// isOfSame reports whether two parts are of the same clusters, in the same order.
-func isOfSame(a, b *part) bool {
-	return slices.EqualFunc(a.of, b.of, func(a, b *fleetstate.Cluster) bool { return a.Member.Name == b.Member.Name })
-}
-
-// earlierPart is a part of an earlier merge, of the same clusters.
-type earlierPart struct {
-	*part
-	from  mergedPart
-	stays []string // by cluster: Merging.Stays
-}
-
-// isExpected reports whether a cluster comes whole from the revision that is picked then and now.
-func (p *earlierPart) isExpected(cluster int) bool {
-	is, want := p.revisions[cluster], p.stays[cluster]
-	return want != "" && len(is) == len(want)+len(`"revision":"",`) && string(is[len(`"revision":"`):len(is)-len(`",`)]) == want
-}
-
-// partLike is the part of the earlier merge that is of the clusters of another part, nil for none.
-func (m Merging) partLike(i int, p *part) *earlierPart {
-	if m.Like == nil || i >= len(m.Like.from) || m.Like.parts[i].revisions == nil || !isOfSame(p, m.Like.from[i].all[0]) {
-		return nil
-	}
-	stays := m.Stays(p.of)
-	if stays == nil {
-		return nil
-	}
-	return &earlierPart{m.Like.parts[i], m.Like.from[i], stays}
-}
-
-// keeps is what the earlier merge says of a cluster, and the response that it comes from whole, if
-// that is what is picked now, too; else mixed.
-func (p *earlierPart) keeps(cluster int, at []*encodedCluster, responses []*Response) (*encodedCluster, int) {
-	if p == nil || !p.isExpected(cluster) {
-		return nil, mixed
-	}
-	place, was := mixed, p.clusters[cluster]
-	for j, c := range at {
-		if c == was {
-			if bytes.Equal(responses[j].revision, p.revisions[cluster]) {
-				place = j
-			}
-		} else if !slices.ContainsFunc(p.from.all, func(q *part) bool { return q.clusters[cluster] == c }) {
-			return nil, mixed
-		}
-	}
-	return was, place
-}
-
-// mergePart merges a part. It reports false for parts that are not of the same clusters.
-func (t *Merged) mergePart(i int, responses []*Response, all []*part, m Merging) bool {
-	for _, p := range all[1:] {
-		if p != all[0] && !isOfSame(p, all[0]) || len(p.of) == 0 {
-			return false
-		}
-	}
-	clusters, revisions := make([]*encodedCluster, len(all[0].of)), make([][]byte, len(all[0].of))
-	isOwn, isUsed := true, make([]bool, len(all))
-	at := make([]*encodedCluster, len(all))
-	old := m.partLike(i, all[0])
-	for k := range clusters {
-		for j, p := range all {
-			at[j] = p.clusters[k]
-		}
-		var place int
-		if clusters[k], place = old.keeps(k, at, responses); place == mixed {
-			clusters[k], place = mergeCluster(at, responses, m.Pick)
-		}
-		isOwn = isOwn && place == 0
-		if place >= 0 {
-			isUsed[place] = true
-			revisions[k] = responses[place].revision
-			continue
-		}
-		for j := range isUsed {
-			isUsed[j] = true
-		}
-	}
-	from := mergedPart{all: all}
-	for j, is := range isUsed {
-		if is {
-			from.used, from.revisions = append(from.used, all[j]), append(from.revisions, responses[j].revision)
-		}
-	}
-	t.from[i] = from
-	if t.parts[i] = all[0]; !isOwn {
-		t.parts[i] = newPart(nil, clusters, revisions)
-		if old != nil {
-			t.parts[i].shareKey(old.part)
-		}
-	} else {
-		t.from[i].used, t.from[i].revisions = nil, nil // it says no revision: no other merge shares it
-	}
-	return true
 }
 
 // clusterCursor goes through the clusters of a response, which are sorted by name.
@@ -291,61 +84,39 @@ func (t *Response) None(st *fleetstate.State) *Response {
 	return newResponse(st, t.opening, nil, t.closing)
 }
 
-// mergeCluster is what the merged response says of a cluster, and the response from which all of
-// that comes: mixed for a cluster of several.
-func mergeCluster(at []*encodedCluster, responses []*Response, pick func(lifecycle.Item) int) (*encodedCluster, int) {
-	var last *lifecycle.Item
-	place, first, isMixed := mixed, mixed, false
-	each := func(at []*encodedCluster, f func(i int, e *encodedSet)) {
-		for i, c := range at {
-			if c == nil {
+// mergeCluster is what the merged response says of a cluster.
+func mergeCluster(at []*encodedCluster, others []*Response, pick func(lifecycle.Item) int) *encodedCluster {
+	out, isOwn := &encodedCluster{}, at[0] != nil
+	var last lifecycle.Item
+	place := -1
+	for i, c := range at {
+		if c == nil {
+			continue
+		}
+		out.tally.Add(c.tally)
+		for _, e := range c.sets {
+			if item := e.subject.Item; place < 0 || item.Component != last.Component || item.Group != last.Group {
+				last, place = item, pick(item)
+			}
+			if place != i {
+				isOwn = isOwn && i > 0
 				continue
 			}
-			for k := range c.sets {
-				e := &c.sets[k]
-				if item := &e.subject.Item; last == nil || item.Component != last.Component || item.Group != last.Group {
-					last, place = item, pick(*item)
+			if i > 0 {
+				isOwn = false
+				if e.hole > 0 {
+					e.revision = others[i-1].revision
 				}
-				f(i, e)
 			}
+			out.sets = append(out.sets, e)
 		}
 	}
-	different := at
-	if !slices.ContainsFunc(at, func(c *encodedCluster) bool { return c != at[0] }) {
-		different = at[:1]
+	if isOwn {
+		return at[0]
 	}
-	each(different, func(int, *encodedSet) {
-		isMixed = isMixed || first != mixed && first != place
-		first = place
-	})
-	switch {
-	case !isMixed && (first == mixed || first == 0) && at[0] != nil:
-		return at[0], 0
-	case !isMixed && first > 0 && at[first] != nil:
-		return at[first], first
-	}
-	out := &encodedCluster{}
-	for _, c := range at {
-		if c != nil {
-			out.tally.Add(c.tally)
-		}
-	}
-	each(at, func(i int, e *encodedSet) {
-		if place != i {
-			return
-		}
-		out.sets = append(out.sets, *e)
-		if e.hole > 0 {
-			out.sets[len(out.sets)-1].revision = responses[i].revision
-		}
-	})
-	out.sum()
 	slices.SortStableFunc(out.sets, func(a, b encodedSet) int { return strings.Compare(a.subject.Component, b.subject.Component) })
-	return out, mixed
+	return out
 }
-
-// mixed is the place of a cluster that comes from several responses.
-const mixed = -1
 
 // MergeReleases returns the response of view releases with what other responses have beside it:
 // releases that clusters in later rings are on still, and components that run there.
@@ -377,7 +148,7 @@ func (t *Response) MergeReleases(others []*Response) *Response {
 	for _, name := range order {
 		one.sets = append(one.sets, sets[name])
 	}
-	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, to: t.to, parts: []*part{newPart(nil, []*encodedCluster{one.sum()}, nil)}}
+	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, to: t.to, parts: []*part{newPart(nil, []*encodedCluster{one})}}
 	out.add(out.parts[0].total)
 	return out
 }

@@ -108,9 +108,9 @@ func (t *Response) pieces(write func([]byte)) {
 func (t *Response) all() iter.Seq[encodedSet] {
 	return func(yield func(encodedSet) bool) {
 		for _, p := range t.parts {
-			for i, s := range p.clusters {
+			for _, s := range p.clusters {
 				for _, e := range s.sets {
-					if !yield(p.set(i, e)) {
+					if !yield(e) {
 						return
 					}
 				}

@@ -23,12 +23,8 @@ const partSize = 64
 type part struct {
 	of       []*fleetstate.Cluster // none for views whose sets are not of single members
 	clusters []*encodedCluster     // what is said of each of them
-	// revisions belong into the holes of each cluster's sets; nil for a part of a response of one
-	// revision, which has it.
-	revisions [][]byte
 	total
-	// key is that of all parts with the same sets, whatever their revisions.
-	key *part
+	digests []byte // of all sets, in order
 }
 
 // total sums up what a response says.
@@ -46,44 +42,16 @@ func (t *total) add(other total) {
 }
 
 // newPart puts a part together.
-func newPart(of []*fleetstate.Cluster, all []*encodedCluster, revisions [][]byte) *part {
-	p := &part{of: slices.Clone(of), clusters: all, revisions: revisions}
-	p.key = p
-	for i, c := range all {
-		sum := c.all
-		if revisions != nil && revisions[i] != nil {
-			sum.size, sum.holes = sum.size+sum.holes*len(revisions[i]), 0
+func newPart(of []*fleetstate.Cluster, all []*encodedCluster) *part {
+	p := &part{of: slices.Clone(of), clusters: all}
+	for _, c := range all {
+		p.add(total{Tally: c.tally})
+		for _, s := range c.sets {
+			p.add(s.total())
+			p.digests = append(p.digests, s.digest()...)
 		}
-		p.add(sum)
 	}
 	return p
-}
-
-// shareKey has the part the key of another one with the same sets.
-func (p *part) shareKey(other *part) {
-	if slices.Equal(p.clusters, other.clusters) {
-		p.key = other.key
-	}
-}
-
-// digests are those of all sets, in order.
-func (p *part) digests() []byte {
-	var out []byte
-	for _, c := range p.clusters {
-		for _, s := range c.sets {
-			out = append(out, s.digest()...)
-		}
-	}
-	return out
-}
-
-// set is one of the sets of a cluster of the part, with the revision that belongs into its hole if
-// that is not the response's.
-func (p *part) set(cluster int, e encodedSet) encodedSet {
-	if p.revisions != nil && e.revision == nil && e.hole > 0 {
-		e.revision = p.revisions[cluster]
-	}
-	return e
 }
 
 // find finds what an earlier response says of a cluster, nil if nothing. The parts are sorted by

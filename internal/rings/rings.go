@@ -59,14 +59,13 @@ type Rings struct {
 	trigger, checking trigger.Trigger
 
 	looking  sync.Mutex // one look at a time
-	sections sections   // of the last look
 	mu       sync.Mutex
 	policies map[string]*policyState
 	// revisions are the states that rings are answered from, or may be, by revision.
 	revisions map[string]*revision
 	recent    []string             // their order
 	previous  string               // the revision that was newest before this one
-	views     []*view              // of the newest states, newest first, and of the served state
+	views     []*view              // of the newest states, newest first
 	tried     map[string]time.Time // when the files of announced revisions were asked for last
 }
 

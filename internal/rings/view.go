@@ -1,13 +1,13 @@
 package rings
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
@@ -26,14 +26,9 @@ type view struct {
 	held []*revision
 	at   map[string]int // places by revision
 
-	roster *roster
-	// change is what differs from the view before, and like are its merged responses by query.
-	change *change
-	like   map[string]*response.Merged
-
 	mu       sync.Mutex
 	composed map[composedKey]*response.Response
-	merged   map[string]*response.Merged
+	places   map[placeKey]int
 
 	building sync.Mutex
 	artifact flux.Artifact // what an engine with Flux runs, if it has been asked for
@@ -43,6 +38,11 @@ type view struct {
 type composedKey struct {
 	desired *response.Response
 	view    query.View
+}
+
+type placeKey struct {
+	policy         int
+	cluster, group string
 }
 
 // ringView is a policy with the places of its rings' states: 0 for the newest state, else that in
@@ -60,9 +60,8 @@ type ringView struct {
 
 const lost = -1
 
-// maxViews is how many of the newest states have views: all that internal/appsets may still
-// compare.
-const maxViews = 10
+// maxViews is how many states have views: the one that is served, and the one before.
+const maxViews = 2
 
 // viewOf is the view of a state. It is made once, with what the rings have then.
 func (r *Rings) viewOf(st *fleetstate.State) *view {
@@ -74,7 +73,7 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		}
 	}
 	r.learn(st)
-	v := &view{st: st, hub: r.o.Hub, composed: map[composedKey]*response.Response{}, merged: map[string]*response.Merged{}, at: map[string]int{st.Revision: 0}}
+	v := &view{st: st, hub: r.o.Hub, composed: map[composedKey]*response.Response{}, places: map[placeKey]int{}, at: map[string]int{st.Revision: 0}}
 	for _, p := range st.Fleet.Rollouts {
 		known := r.policies[p.Name]
 		if known == nil { // it takes no part here
@@ -126,36 +125,8 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		}
 		v.rings = append(v.rings, ring)
 	}
-	r.remember(v)
+	r.views = append([]*view{v}, r.views[:min(len(r.views), maxViews-1)]...)
 	return v
-}
-
-// remember takes in a new view, with what it shares with the one before. That of the served state
-// stays, so that its responses stay what they are (G6), and so do the newest: internal/appsets
-// compares each state with the one before, by what the rings had then. The caller holds the lock.
-func (r *Rings) remember(v *view) {
-	policies := make([]*rollout.Policy, len(v.rings))
-	for n, x := range v.rings {
-		policies[n] = x.policy
-	}
-	var before *view
-	if len(r.views) > 0 {
-		before = r.views[0]
-		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, before.roster)
-		before.mu.Lock()
-		v.change, v.like = v.changeSince(before), maps.Clone(before.merged)
-		before.mu.Unlock()
-	} else {
-		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, nil)
-	}
-	served := r.o.State()
-	kept := []*view{v}
-	for i, old := range r.views {
-		if i < maxViews-1 || old.st == served {
-			kept = append(kept, old)
-		}
-	}
-	r.views = kept
 }
 
 // place is the place of a revision in a view, which takes it in; lost if nobody has its files. The
@@ -234,55 +205,49 @@ func (v *view) place(i lifecycle.Item) int {
 // or is quarantined, so that all engines agree (M1); and a
 // member that has moved to another hub leaves this one at once (D4).
 func (v *view) placeOf(policy int, cluster, group string) (int, bool) {
-	x := v.rings[policy]
-	i, isMember := v.roster.index[cluster]
-	var ring int
-	if isMember {
-		ring = v.roster.rings[policy][i]
-	} else {
-		ring = v.ringOf(policy, cluster)
-	}
-	if ring == none || !isMember && v.st.MovedCluster(v.hub, cluster) != nil {
-		return 0, false
-	}
-	place := x.places[ring]
-	if x.groups != nil {
-		place = x.groups[group]
-	} else if kept, drains := x.draining[cluster]; drains {
-		place = kept
+	v.mu.Lock()
+	place, known := v.places[placeKey{policy, cluster, group}]
+	v.mu.Unlock()
+	now := v.st.Fleet.Member(v.hub, cluster)
+	if !known {
+		place = v.ringPlace(policy, cluster, group, now)
+		v.mu.Lock()
+		v.places[placeKey{policy, cluster, group}] = place
+		v.mu.Unlock()
 	}
 	if place == lost {
 		return 0, false
 	}
-	if place > 0 && isMember {
-		then := clusterAt(v.held[place-1].state, v.hub, i, cluster)
-		if then == nil || then.Member.Owner(group) != v.st.ClustersOf(v.hub)[i].Member.Owner(group) {
+	if place > 0 && now != nil {
+		held := v.held[place-1].state
+		then := held.Fleet.Member(v.hub, cluster)
+		if then == nil || held.ClusterOf(then).Member.Owner(group) != v.st.ClusterOf(now).Member.Owner(group) {
 			return 0, then != nil
 		}
 	}
 	return place, true
 }
 
-// clusterAt is a cluster of a state, nil if it has none of the name. It is looked for at an index
-// first.
-func clusterAt(st *fleetstate.State, hub string, i int, name string) *fleetstate.Cluster {
-	if members := st.Fleet.Members(hub); i < len(members) && members[i].Name == name {
-		return st.ClustersOf(hub)[i]
+// ringPlace finds the place of a member's ring; lost for a member that the policy does not cover.
+func (v *view) ringPlace(policy int, cluster, group string, now *fleet.Member) int {
+	r := v.rings[policy]
+	m := now
+	for i := 0; m == nil && i < len(v.held); i++ { // its file is gone
+		m = v.held[i].state.Fleet.Member(v.hub, cluster)
 	}
-	return st.Cluster(hub, name)
-}
-
-// ringOf is the index of a member's ring.
-func (v *view) ringOf(policy int, cluster string) int {
-	if i, is := v.roster.index[cluster]; is {
-		return v.roster.rings[policy][i]
+	if m == nil || now == nil && v.st.MovedCluster(v.hub, cluster) != nil {
+		return lost
 	}
-	for _, held := range v.held { // its file is gone
-		if m := held.state.Fleet.Member(v.hub, cluster); m != nil {
-			return ringIn(v.rings[policy].policy, m)
+	if x := m.InRollout(); r.policy.Covers(x) {
+		if r.groups != nil {
+			return r.groups[group]
 		}
+		if place, is := r.draining[cluster]; is {
+			return place
+		}
+		return r.places[r.policy.RingOf(x)]
 	}
-	return none
+	return lost
 }
 
 // Compose returns the response to a query in which later rings keep what their revisions answer.
@@ -327,27 +292,13 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	}
 	if q.View == query.Releases {
 		out = desired.MergeReleases(others)
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		v.composed[key] = out
-		return out, nil
+	} else {
+		out = desired.Merge(others, v.place)
 	}
-	name, err := json.Marshal(q)
-	if err != nil {
-		return nil, &queryerr.Error{Kind: queryerr.KindBadRequest, Message: err.Error()}
-	}
-	var like *response.Merged
-	if v.coversAll(q, group) {
-		v.mu.Lock()
-		like = v.like[string(name)]
-		v.mu.Unlock()
-	}
-	merged := desired.Merge(response.Merging{Others: others, Pick: v.place, Like: like, Stays: v.change.stays})
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.like, string(name))
-	v.composed[key], v.merged[string(name)] = merged.Response, merged
-	return merged.Response, nil
+	v.composed[key] = out
+	return out, nil
 }
 
 // grants is the response of view grants, with the revisions that agents follow.

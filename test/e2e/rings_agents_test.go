@@ -97,6 +97,14 @@ func (a *agents) rings(t *testing.T) {
 	must(t, a.Fleet.Remove(ringsPolicy))
 	a.write(t, ringsValues, plain)
 	a.push(t, "No rings")
+	a.within(t, 2*patience, "all members without the value", func() string {
+		for _, member := range []string{neighbour, fluxMember, agent} {
+			if v := a.value(member, ringsComponent, "podLabels", "ring"); v != nil {
+				return fmt.Sprintf("on %s it is %v", member, v)
+			}
+		}
+		return ""
+	})
 	a.owned(t, "addons", "resources")
 	a.fluxOwned(t)
 	a.expected(t)
