@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -22,11 +21,21 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
-// onboardDocument shows the commands by which the flow's team comes and goes.
-const onboardDocument = "docs/how-to/onboard-a-team.md"
-
 // teamCluster is the member that the flow's team is on.
 const teamCluster = "payments-dev-eu-1"
+
+// ledgerTeam is the flow's team.
+const ledgerTeam = `name: ledger
+tenant: payments
+owners: [ledger-owners]
+viewers: [ledger-viewers]
+clusters: {matchLabels: {cluster: ` + teamCluster + `}}
+namespaces:
+  - {name: ledger, preset: small}
+  - {name: ledger-vault, preset: isolated}
+repositories: [%q]
+deniedKinds: [{group: batch, kind: CronJob}]
+`
 
 var appProjects = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "appprojects"}
 
@@ -35,12 +44,9 @@ var appProjects = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1
 func teams(t *testing.T, e *environment) {
 	const file = "fleet/teams/ledger.yaml"
 	spoke, repository := e.Spoke[teamCluster], e.Git.URL(hub.Repository)
-	page := e.walkOf(t, onboardDocument, "Try it on `make hub`", "FLEET="+repository)
 	mark := e.ledger.mark()
-	if printed, _ := page.next(t); !strings.Contains(printed, "+ teams/team-ledger  charts/team-project") || !strings.Contains(printed, "+ teams/team-ledger  charts/team ") {
-		t.Errorf("the plan is\n%s", printed)
-	}
-	began := e.follow(t)
+	e.write(t, file, fmt.Sprintf(ledgerTeam, repository))
+	began := e.push(t, "Add the team ledger")
 	e.within(t, time.Minute, "the team's Application is synced for the first time", func() string {
 		if s := state(e.app("team-ledger-" + teamCluster)); s != good {
 			return s
@@ -75,17 +81,8 @@ func teams(t *testing.T, e *environment) {
 		})
 	})
 	t.Run("denied kinds", func(t *testing.T) {
-		e.replace(t, file, "repositories:\n", "deniedKinds: [{group: batch, kind: CronJob}]\nrepositories:\n")
 		e.write(t, "fleet/apps/denied/objects.yaml", "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly}\nspec: {schedule: '@daily', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}}\n")
-		e.push(t, "A CronJob, which the team may not deploy")
-		e.eventually(t, "the project denies it", func() string {
-			project, err := e.Kube.Get(t.Context(), appProjects, hub.Namespace, "team-ledger")
-			must(t, err)
-			if denied, _, _ := unstructured.NestedSlice(project.Object, "spec", "namespaceResourceBlacklist"); !strings.Contains(fmt.Sprint(denied), "CronJob") {
-				return fmt.Sprint(denied)
-			}
-			return ""
-		})
+		e.push(t, "A CronJob")
 		e.applicationOf(t, "team-ledger", "denied", "ledger", repository, "fleet/apps/denied")
 		e.eventually(t, "Argo CD refuses it", func() string {
 			return lacks(e.app("denied"), "is not permitted in project team-ledger")
@@ -98,9 +95,8 @@ func teams(t *testing.T, e *environment) {
 			return err
 		}
 		must(t, config("before"))
-		page.pull(t)
-		page.next(t)
-		e.follow(t)
+		e.write(t, file, fmt.Sprintf(ledgerTeam, repository)+"cordoned: true\n")
+		e.push(t, "Cordon the team ledger")
 		tries := 0
 		e.eventually(t, "nothing new is made", func() string {
 			tries++
@@ -119,65 +115,6 @@ func teams(t *testing.T, e *environment) {
 	}
 	must(t, e.Fleet.Remove("fleet/apps/denied/objects.yaml"))
 	e.push(t, "Without the CronJob")
-	t.Run("removed", func(t *testing.T) { teamRemoved(t, e, page) })
-}
-
-// teamRemoved deletes the file of the cordoned team. Nothing goes before the approval, and the
-// namespaces stay after it, with what is in them.
-func teamRemoved(t *testing.T, e *environment, page *walk) {
-	applications := []string{"team-ledger-" + teamCluster, "team-ledger-" + hub.Name}
-	there := func() (out []string) {
-		for _, name := range applications {
-			if e.app(name) != nil {
-				out = append(out, name)
-			}
-		}
-		return out
-	}
-	page.pull(t)
-	if printed, _ := page.next(t); !strings.Contains(printed, "removes 2: team-ledger-") || !strings.Contains(printed, "kind: RemovalApproval") {
-		t.Errorf("the plan is\n%s", printed)
-	}
-	e.follow(t)
-	e.eventually(t, "the removal is refused", func() string {
-		var ready struct {
-			RefusedRemovals []struct{ ApplicationSet, Message string }
-		}
-		e.ask(t, e.Plugin, http.MethodGet, "/readyz", nil, &ready)
-		for _, r := range ready.RefusedRemovals {
-			if strings.Contains(r.ApplicationSet, "team-ledger") && strings.Contains(r.Message, "removal budget") {
-				return ""
-			}
-		}
-		return fmt.Sprint(ready.RefusedRemovals)
-	})
-	if now := there(); len(now) != len(applications) {
-		t.Errorf("without the approval there are %v", now)
-	}
-	page.next(t)
-	began := e.follow(t)
-	e.eventually(t, "the team's Applications are gone", func() string { return strings.Join(there(), ", ") })
-	e.timed("teams", "approval to the team's Applications gone", began)
-	for _, name := range []string{"ledger", "ledger-vault"} {
-		if _, err := e.Spoke[teamCluster].Typed.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{}); err != nil {
-			t.Errorf("namespace %s: %v", name, err)
-		}
-	}
-	if _, err := e.Spoke[teamCluster].Typed.CoreV1().ConfigMaps("ledger").Get(t.Context(), "before", metav1.GetOptions{}); err != nil {
-		t.Errorf("what was in it: %v", err)
-	}
-	// Nobody prunes the ApplicationSet and the project, as the page says.
-	must(t, e.Kube.Delete(t.Context(), kube.ApplicationSets, hub.Namespace, "teams-default-team-ledger", "Background"))
-	must(t, e.Kube.Delete(t.Context(), appProjects, hub.Namespace, "team-ledger", "Background"))
-	must(t, e.Fleet.Remove("fleet/approvals/ledger.yaml"))
-	e.push(t, "Without the approval")
-}
-
-// follow has the flows' clone be at what somebody else pushed, and returns the moment.
-func (e *environment) follow(t *testing.T) time.Time {
-	t.Helper()
-	must(t, e.Fleet.Switch(t.Context(), e.Fleet.Branch()))
-	return time.Now()
 }
 
 // applicationOf applies an Application that syncs by itself.
