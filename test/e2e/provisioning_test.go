@@ -194,7 +194,8 @@ func (p *provisioningFlow) nothingAfter(t *testing.T, stage string) {
 	last := slices.IndexFunc(stages, func(s struct {
 		name string
 		is   func(change) bool
-	}) bool {
+	},
+	) bool {
 		return s.name == stage
 	})
 	for _, c := range p.ledger.since(p.mark) {

@@ -35,8 +35,8 @@ rings:
 	// ringsCreation is a policy of its own for the component that the canary lacks at first.
 	ringsCreation = "fleet/rollouts/e2e-create.yaml"
 	ringsCreated  = "kyverno"
-	ringsCanary    = "payments-dev-eu-1"
-	ringsProd      = "retail-prod-eu-1"
+	ringsCanary   = "payments-dev-eu-1"
+	ringsProd     = "retail-prod-eu-1"
 
 	// dead is another member of the first ring.
 	ringsDead = "retail-dev-eu-1"

@@ -122,7 +122,7 @@ func provideKustomize(dir string) (bool, error) {
 		return false, err
 	}
 	const script = "#!/bin/sh\n[ \"$1\" = build ] || exec kubectl version --client\nshift\nexec kubectl kustomize \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "kustomize"), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(dir, "kustomize"), []byte(script), 0o700); err != nil {
 		return false, err
 	}
 	return true, os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
