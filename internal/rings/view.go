@@ -60,8 +60,9 @@ type ringView struct {
 
 const lost = -1
 
-// maxViews is how many states have views: the one that is served, and the one before.
-const maxViews = 2
+// maxViews is how many of the newest states have views: the one that is served, those before it
+// that internal/appsets may still compare, and one that is tried.
+const maxViews = 4
 
 // viewOf is the view of a state. It is made once, with what the rings have then.
 func (r *Rings) viewOf(st *fleetstate.State) *view {
