@@ -38,7 +38,7 @@ type hubOfClusters struct {
 	commits int
 	state   *fleetstate.State
 	order   *order.Order
-	// snapshot is the repository that is served, responses are those that the service remembers.
+	// snapshot is the repository that is served, responses is what the service remembers.
 	snapshot  *snapshot.Snapshot
 	responses *response.Cache
 	// store outlives the service; stop ends what writes to it. served is the repository that the

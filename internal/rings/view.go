@@ -203,8 +203,8 @@ func (v *view) place(i lifecycle.Item) int {
 
 // placeOf is the place of a member's ring in a policy; false for a member that it does not cover.
 // Who owns a group is decided by the newest state alone, by what it serves of a member that drains
-// or is quarantined, so that all engines agree (M1); and a
-// member that has moved to another hub leaves this one at once (D4).
+// or is quarantined, so that all engines agree (M1); and a member that has moved to another hub
+// leaves this one at once (D4).
 func (v *view) placeOf(policy int, cluster, group string) (int, bool) {
 	v.mu.Lock()
 	place, known := v.places[placeKey{policy, cluster, group}]

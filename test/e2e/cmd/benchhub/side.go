@@ -192,16 +192,8 @@ func (s *side) applicationSets(ctx context.Context) ([]*unstructured.Unstructure
 	if err := os.WriteFile(values, []byte(s.fleet.chartValues()), 0o600); err != nil {
 		return nil, err
 	}
-	helm := exec.CommandContext(ctx, s.binaries.Path("helm"), "template", "addons", filepath.Join(s.o.checkout, "charts", "application-sets"),
+	sets, err := kube.Template(ctx, s.binaries.Path("helm"), s.dir, "addons", filepath.Join(s.o.checkout, "charts", "application-sets"),
 		"--namespace", argocd.Namespace, "--kube-version", "1.33.0", "--values", values)
-	helm.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir}
-	manifests, err := helm.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return nil, fmt.Errorf("helm template: %s", exit.Stderr)
-	} else if err != nil {
-		return nil, err
-	}
-	sets, err := kube.Decode(manifests)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"slices"
 	"time"
 
@@ -72,6 +74,20 @@ func Decode(manifests []byte) ([]*unstructured.Unstructured, error) {
 			out = append(out, o)
 		}
 	}
+}
+
+// Template renders a chart by the helm program at a path, with home as its home folder, and decodes
+// what it renders. args follow "helm template"; an error carries what Helm says.
+func Template(ctx context.Context, program, home string, args ...string) ([]*unstructured.Unstructured, error) {
+	helm := exec.CommandContext(ctx, program, append([]string{"template"}, args...)...)
+	helm.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
+	manifests, err := helm.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return nil, fmt.Errorf("helm template: %s", exit.Stderr)
+	} else if err != nil {
+		return nil, err
+	}
+	return Decode(manifests)
 }
 
 // Apply creates or changes what the manifests describe, in their order. Objects without a namespace

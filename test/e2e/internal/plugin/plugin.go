@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -239,16 +238,8 @@ func (p *Plugin) install(ctx context.Context, c Chart) (*unstructured.Unstructur
 	if err != nil {
 		return nil, err
 	}
-	helm := exec.CommandContext(ctx, c.Helm, "template", release, c.Folder,
+	objects, err := kube.Template(ctx, c.Helm, p.o.Dir, release, c.Folder,
 		"--namespace", p.o.Namespace, "--values", file, "--kube-version", version.GitVersion)
-	helm.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.o.Dir}
-	manifests, err := helm.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return nil, fmt.Errorf("helm template: %s", exit.Stderr)
-	} else if err != nil {
-		return nil, err
-	}
-	objects, err := kube.Decode(manifests)
 	if err != nil {
 		return nil, err
 	}
