@@ -46,4 +46,6 @@
 //     has moved as well; that hub's responses are not known here.
 //  12. Removals without approval count for the next states during the layout's window, if it has
 //     one, unless they are there again: else each commit would have the whole budget anew.
+//  13. A tenant whose removals are refused is held: its members are served from their last known
+//     good snapshots, and all others go on. (held_tenant.go)
 package guard

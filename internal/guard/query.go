@@ -2,6 +2,9 @@ package guard
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/query"
@@ -48,4 +51,26 @@ func keyOf(r query.Query, engine string) queryKey {
 func (q queryKey) parse() (out parsedKey, ok bool) {
 	err := json.Unmarshal([]byte(q), &out)
 	return out, err == nil
+}
+
+// KnownQueries returns the queries of Argo CD to the hub, as far as they are known: those of its
+// ApplicationSets, and those that have been answered without a base.
+func (g *Guard) KnownQueries() []query.Query {
+	all := map[queryKey]query.Query{}
+	for _, k := range g.baselines.queries() {
+		if !k.Based && k.Request.Hub == g.o.Hub {
+			all[keyOf(k.Request, forArgoCD)] = k.Request
+		}
+	}
+	for name, known := range g.o.Requesters() {
+		for i, q := range known.Requests {
+			q.ApplicationSet = name
+			all[queryKey(fmt.Sprint(name, " ", i))] = q
+		}
+	}
+	out := make([]query.Query, 0, len(all))
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, all[key])
+	}
+	return out
 }

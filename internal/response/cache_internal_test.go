@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
@@ -107,6 +108,28 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 		if err != nil || len(cache.of(again).responses) > 0 {
 			t.Error("another snapshot:", err)
 		}
+	}
+}
+
+// What makes a cluster is removed after all else on it: a response about it depends on every
+// Application. (C3)
+func TestResponsesAboutInfrastructureDependOnAllApplications(t *testing.T) {
+	files := fleettest.Snapshot("rev", fleettest.Small())
+	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"))
+	before, err := fleetstate.Build(nil, files, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := fleetstate.Build(before, files, facts.NewSet(false).WithApplications())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unchanged := unchangedTopics(before, after)
+	if unchanged(topic{view: query.Components, group: provision.Group, component: "cluster"}) {
+		t.Error("the response about the cluster is taken for unchanged as the last Application goes")
+	}
+	if !unchanged(topic{view: query.Components, group: "addons", component: "cert"}) {
+		t.Error("the response about another component is computed again")
 	}
 }
 

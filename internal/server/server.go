@@ -23,6 +23,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/order"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/responsesize"
 	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/tlsreload"
 	"github.com/argosy-hub/argosy/internal/webhook"
@@ -114,7 +115,8 @@ func New(o Options) (*Server, error) {
 		o.Facts = s.lastKnownFacts
 	}
 	s.refresher, err = refresh.New(refresh.Options{
-		Source: o.Source, Mounts: o.Mounts, Facts: o.Facts, Hub: o.Hub, Store: o.Store, Patience: o.SourcePatience, Logger: o.Logger, Observe: s.refreshed, Judge: s.guard,
+		Source: o.Source, Mounts: o.Mounts, Facts: o.Facts, Hub: o.Hub, Store: o.Store, Patience: o.SourcePatience, Logger: o.Logger, Observe: s.refreshed,
+		Judge: responsesize.After(s.guard, responsesize.Options{Hub: o.Hub, MaxBytes: o.MaxResponseBytes, Queries: s.guard.KnownQueries, Responses: s.responses, Logger: o.Logger}),
 	})
 	if err != nil {
 		return nil, err

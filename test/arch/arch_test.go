@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"explain", "flux", "inventory", "order", "secretpolicy", "secretscan"},
 	{"expand", "factsfile", "lint"},
 	{"plan", "scaffold", "verify"},
-	{"access", "adopt", "appsets", "externalsecrets", "factor", "guard", "ociregistry", "refresh"},
+	{"access", "adopt", "appsets", "externalsecrets", "factor", "guard", "ociregistry", "refresh", "responsesize"},
 	{"rings"},
 	{"overview", "report"},
 	{"board"},
