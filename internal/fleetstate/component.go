@@ -86,7 +86,7 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 
 // resolve is Resolve that charges an account.
 func (b *Resolver) resolve(c *Cluster, g *Group, component string, base *yamldoc.Node, account *budget.Account) (Component, []problem.Problem) {
-	out, problems := b.entry(c, g, component, base)
+	out, problems := b.ResolveEntry(c, g, component, base)
 	if !out.Enabled || len(problems) > 0 {
 		return out, problems // what its templates need may be there only for the clusters that the selector selects
 	}
@@ -96,7 +96,7 @@ func (b *Resolver) resolve(c *Cluster, g *Group, component string, base *yamldoc
 // ResolveCoordinates is Resolve without the values: the merged catalog entry and, of an enabled
 // component, its chart, namespace and release name.
 func (b *Resolver) ResolveCoordinates(c *Cluster, g *Group, component string) (Component, []problem.Problem) {
-	out, problems := b.entry(c, g, component, nil)
+	out, problems := b.ResolveEntry(c, g, component, nil)
 	if !out.Enabled || len(problems) > 0 {
 		return out, problems
 	}
@@ -104,8 +104,9 @@ func (b *Resolver) ResolveCoordinates(c *Cluster, g *Group, component string) (C
 	return out, problems
 }
 
-// entry merges a component's catalog entry, and reports whether the cluster enables it.
-func (b *Resolver) entry(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
+// ResolveEntry merges a component's catalog entry, and reports whether the cluster enables it. A
+// cluster without problems has none with what is left to compute by its own catalogs.
+func (b *Resolver) ResolveEntry(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
 	if !c.Member.IsHub {
 		if problems := b.onHub.ForbiddenEntries(b.Fleet.Layout, g.Name, component, g.Catalogs); len(problems) > 0 {
 			return Component{}, c.Attribute(problems)

@@ -57,7 +57,11 @@ func componentsOf(q query.Checked, g *fleetstate.Group) []string {
 // ApplicationSet yet.
 func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) (*ComponentSet, []problem.Problem) {
 	resolver := st.ResolverOf(c)
-	r, problems := resolver.Resolve(c, g, component, q.BaseEntry)
+	resolve := resolver.Resolve
+	if q.SubjectsOnly && q.BaseEntry == nil && c.LastKnownGood == nil && len(c.Problems) == 0 {
+		resolve = resolver.ResolveEntry // the build has found the rest to be without problems
+	}
+	r, problems := resolve(c, g, component, q.BaseEntry)
 	if problems = relevantProblems(c, problems); len(problems) > 0 {
 		if q.BaseEntry != nil && q.Requester == fleet.OwnerHub && st.IsUnused(c, g.Name, component) {
 			return nil, nil

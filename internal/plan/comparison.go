@@ -82,6 +82,7 @@ func (e *StateError) Unwrap() error { return e.Err }
 type comparison struct {
 	head          *fleetstate.State
 	requested     Requested
+	plain         bool                // compares all clusters, also those that both states share
 	before, after map[string]*fleetOf // by hub
 }
 
@@ -164,6 +165,10 @@ func (c *comparison) hub(name string) Hub {
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, cluster := range names {
 		all.Go(func() error {
+			var isShared bool
+			if unchanged[i], apart[i], isShared = c.shared(name, cluster, before, after); isShared {
+				return nil
+			}
 			clusters[i] = c.cluster(name, cluster, before, after)
 			old, updated := before.applications(cluster), after.applications(cluster)
 			apart[i] = c.setApart(name, old, updated)
@@ -183,6 +188,37 @@ func (c *comparison) hub(name string) Hub {
 	h.NotRequested = sumOf(apart)
 	h.Rings = ringsOf(c.head, h)
 	return h
+}
+
+// shared counts the Applications of a cluster that both states share, of which nothing changes:
+// those that are requested, and those that are not. It is false where the Applications themselves
+// have to be compared.
+func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchanged int, apart map[NotRequested]int, isShared bool) {
+	if c.plain || before.lacks(cluster) || after.lacks(cluster) {
+		return 0, nil, false
+	}
+	all, isShared := inventory.Shared(before.inventory, after.inventory, cluster)
+	if !isShared {
+		return 0, nil, false
+	}
+	for _, a := range all {
+		base, head := true, true
+		if c.requested != nil {
+			base, head = c.requested(hub, a)
+		}
+		switch {
+		case base != head:
+			return 0, nil, false
+		case !base:
+			if apart == nil {
+				apart = map[NotRequested]int{}
+			}
+			apart[NotRequested{View: a.View, Group: a.Group}]++
+		case !a.Unlisted:
+			unchanged++
+		}
+	}
+	return unchanged, apart, true
 }
 
 // setApart takes the Applications out of both maps that are not requested, and counts them. Those

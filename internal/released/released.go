@@ -47,6 +47,9 @@ func GroupOf(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group) G
 	return out
 }
 
+// IsOther reports whether the release's catalog is not the layout's.
+func (a Group) IsOther() bool { return a.released != a.Group }
+
 // Component is what a component is to be computed by: the layout's entry, where the release's
 // catalog lacks it. Then it is not listed: no ApplicationSet of the release asks for it, unless one
 // is left over from before.
