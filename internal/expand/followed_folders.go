@@ -6,10 +6,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -50,18 +52,48 @@ func (c *comparison) sameResponses(o *object.Object) (alike, look bool) {
 		if err != nil {
 			return false, true
 		}
+		if same, known, found := c.alike(r, brings); known {
+			if alike = alike && same; found {
+				return alike, true
+			}
+			continue
+		}
 		was, is, err := response.RespondBoth(c.before.o.State, c.after.o.State, r)
 		if err != nil {
 			return false, true
 		}
 		alike = alike && was.Fingerprint() == is.Fingerprint()
 		for set := range is.Texts() {
-			if source.IsFollowed(set) || c.names(set) || brings && sourceValue.Match(set) {
+			if source.IsFollowed(set) || c.found(set, brings) {
 				return alike, true
 			}
 		}
 	}
 	return alike, false
+}
+
+// alike is sameResponses for one query of components, without the responses, where that is known.
+func (c *comparison) alike(r query.Query, brings bool) (alike, known, look bool) {
+	if c.plain {
+		return false, false, false
+	}
+	var found atomic.Bool
+	alike, known = response.Alike(c.before.o.State, c.after.o.State, r, func(o response.Outline) {
+		if found.Load() {
+			return
+		}
+		if slices.ContainsFunc(o.Values, source.IsFollowed[string]) || slices.ContainsFunc([][]byte{o.Set, o.Metadata}, func(text []byte) bool {
+			return source.IsFollowed(text) || c.found(text, brings)
+		}) {
+			found.Store(true)
+		}
+	})
+	return alike, known, found.Load()
+}
+
+// found reports whether a set in JSON names something that is looked into.
+func (c *comparison) found(set []byte, brings bool) bool {
+	return c.names(set) || brings && sourceValue.Match(set)
 }
 
 // queries are those of an ApplicationSet's own plugin generators.

@@ -98,8 +98,15 @@ func Relative(dir, p string) string {
 }
 
 // IsFollowed reports whether a text may make objects that expansion follows: it names their API.
-func IsFollowed(text []byte) bool {
-	return bytes.Contains(text, []byte("argoproj.io/v1")) || bytes.Contains(text, []byte(".toolkit.fluxcd.io/v"))
+func IsFollowed[T string | []byte](text T) bool {
+	return contains(text, "argoproj.io/v1") || contains(text, ".toolkit.fluxcd.io/v")
+}
+
+func contains[T string | []byte](text T, part string) bool {
+	if text, is := any(text).([]byte); is {
+		return bytes.Contains(text, []byte(part))
+	}
+	return strings.Contains(string(text), part)
 }
 
 // secretsAPI is the group of External Secrets in an apiVersion.
