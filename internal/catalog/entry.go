@@ -87,6 +87,35 @@ type Entry struct {
 	Substitute bool
 	// Companions are the names of further charts, sorted (internal/companion).
 	Companions []string
+
+	isTemplate [6]bool // which of Templates hold one
+}
+
+// FindTemplates finds which of an entry's own keys hold templates. Templates returns none before.
+func (e *Entry) FindTemplates(isTemplate func(path []string) bool) {
+	var c Chart
+	var namespace, releaseName string
+	for i, t := range ownTexts(&c, &namespace, &releaseName) {
+		e.isTemplate[i] = isTemplate(t.Path)
+	}
+}
+
+// Templates are the keys that hold templates, of the chart's coordinates and the names.
+func (e *Entry) Templates(c *Chart, namespace, releaseName *string) []Text {
+	if e.isTemplate == [6]bool{} {
+		return nil // nearly always
+	}
+	var out []Text
+	for i, t := range ownTexts(c, namespace, releaseName) {
+		if e.isTemplate[i] {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func ownTexts(c *Chart, namespace, releaseName *string) []Text {
+	return append(c.Texts(), Text{namespace, []string{KeyNamespace}}, Text{releaseName, []string{KeyReleaseName}})
 }
 
 // LongForm is an entry without its values, in which `chart: name` and top-level repoURL, version

@@ -50,7 +50,6 @@ func Compare(before, after *Hub) iter.Seq[Pair] {
 type comparison struct {
 	before, after *Hub
 	visit         func(Pair)
-	plain         bool // makes all responses, also of what both states share
 	// followed are the folders whose contents live or have changed: what names one of them is
 	// looked into.
 	followed map[string]bool

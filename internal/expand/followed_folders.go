@@ -74,9 +74,6 @@ func (c *comparison) sameResponses(o *object.Object) (alike, look bool) {
 
 // alike is sameResponses for one query of components, without the responses, where that is known.
 func (c *comparison) alike(r query.Query, brings bool) (alike, known, look bool) {
-	if c.plain {
-		return false, false, false
-	}
 	var found atomic.Bool
 	alike, known = response.Alike(c.before.o.State, c.after.o.State, r, func(o response.Outline) {
 		if found.Load() {

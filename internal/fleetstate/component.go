@@ -104,8 +104,7 @@ func (b *Resolver) ResolveCoordinates(c *Cluster, g *Group, component string) (C
 	return out, problems
 }
 
-// ResolveEntry merges a component's catalog entry, and reports whether the cluster enables it. A
-// cluster without problems has none with what is left to compute by its own catalogs.
+// ResolveEntry merges a component's catalog entry, and reports whether the cluster enables it.
 func (b *Resolver) ResolveEntry(c *Cluster, g *Group, component string, base *yamldoc.Node) (Component, []problem.Problem) {
 	if !c.Member.IsHub {
 		if problems := b.onHub.ForbiddenEntries(b.Fleet.Layout, g.Name, component, g.Catalogs); len(problems) > 0 {
@@ -274,13 +273,8 @@ const basePath = "base"
 func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalog.Entry, facts factsOf, based bool, out *Component, account *budget.Account) []problem.Problem {
 	m := b.memoOf(out.catalogs)
 	out.Chart, out.Namespace, out.ReleaseName = e.Chart, e.Namespace, e.ReleaseName
-	for _, text := range append(out.Chart.Texts(),
-		catalog.Text{To: &out.Namespace, Path: []string{catalog.KeyNamespace}},
-		catalog.Text{To: &out.ReleaseName, Path: []string{catalog.KeyReleaseName}}) {
+	for _, text := range e.Templates(&out.Chart, &out.Namespace, &out.ReleaseName) {
 		n := out.EntryTree.At(text.Path)
-		if !m.IsDynamic(n) {
-			continue
-		}
 		rendered, err := m.Render(n, facts(n), account)
 		if err != nil {
 			return c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
@@ -288,9 +282,11 @@ func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalo
 		*text.To = rendered.Text
 	}
 	out.Chart.RepoURL = release.WithoutScheme(out.Chart.RepoURL)
-	_, catalogued := b.Catalogs[g.Name]
-	needed := catalogued && !based || slices.ContainsFunc(out.catalogs, func(l hierarchy.Layer) bool { return catalog.GivesChart(catalog.Entries(l.Root).Get(component)) })
-	if found, expected := e.Incomplete(out.Chart, needed); found != "" {
+	found, expected := e.Incomplete(out.Chart, true)
+	if _, catalogued := b.Catalogs[g.Name]; found != "" && (!catalogued || based) && !slices.ContainsFunc(out.catalogs, func(l hierarchy.Layer) bool { return catalog.GivesChart(catalog.Entries(l.Root).Get(component)) }) {
+		found, expected = e.Incomplete(out.Chart, false)
+	}
+	if found != "" {
 		return c.Attribute([]problem.Problem{{
 			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: e.Node.Pos(),
 			Subject: fmt.Sprintf("component %q of group %q", component, g.Name), Found: found, Expected: expected,

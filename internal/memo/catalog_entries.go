@@ -82,7 +82,9 @@ func omit(fields []yamldoc.Field, keys []string) (out []yamldoc.Field) {
 func (m *Memo) Entry(t *hierarchy.Tree) *catalog.Entry {
 	e, _ := Remember(&m.mu, m.entries, t, func() (*catalog.Entry, error) {
 		m.spend(t.Root.Memory())
-		return catalog.ReadEntry(t.Root), nil
+		e := catalog.ReadEntry(t.Root)
+		e.FindTemplates(func(path []string) bool { return m.IsDynamic(t.At(path)) })
+		return e, nil
 	})
 	return e
 }

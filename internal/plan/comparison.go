@@ -82,7 +82,6 @@ func (e *StateError) Unwrap() error { return e.Err }
 type comparison struct {
 	head          *fleetstate.State
 	requested     Requested
-	plain         bool                // compares all clusters, also those that both states share
 	before, after map[string]*fleetOf // by hub
 }
 
@@ -194,7 +193,7 @@ func (c *comparison) hub(name string) Hub {
 // those that are requested, and those that are not. It is false where the Applications themselves
 // have to be compared.
 func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchanged int, apart map[NotRequested]int, isShared bool) {
-	if c.plain || before.lacks(cluster) || after.lacks(cluster) {
+	if before.lacks(cluster) || after.lacks(cluster) {
 		return 0, nil, false
 	}
 	all, isShared := inventory.Shared(before.inventory, after.inventory, cluster)

@@ -89,8 +89,11 @@ const keyOffered = "versions"
 // Unoffered are the problems of versions that the class does not offer. A class that lists none
 // offers all.
 func (s *Spec) Unoffered(group string, values *hierarchy.Tree) []problem.Problem {
+	if group != Group || s == nil {
+		return nil
+	}
 	offered := values.At([]string{keyOffered})
-	if group != Group || s == nil || offered.IsNull() || offered.Kind != yamldoc.List {
+	if offered.IsNull() || offered.Kind != yamldoc.List {
 		return nil
 	}
 	var known []string
