@@ -96,20 +96,33 @@ type comparison struct {
 // compare builds both states, the second from the first, and follows the pipelines of all hubs that
 // both have.
 func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comparison, error) {
-	base, err := knownState(before, q.Facts)
+	base, head, err := states(before, after, q.Facts)
 	if err != nil {
-		return nil, &plan.StateError{Base: true, Err: err}
+		return nil, err
 	}
-	head, err := fleetstate.Build(base, after, q.Facts)
-	if err == nil {
-		// The facts are from before the change; the plan is of the fleet after it.
+	return p.compareStates(base, head, before, after, q), nil
+}
+
+// states are those of both snapshots. The facts are from before the change, and the plan is of the
+// fleet after it.
+func states(before, after *snapshot.Snapshot, f facts.Set) (base, head *fleetstate.State, err error) {
+	if base, err = knownState(before, f); err != nil {
+		return nil, nil, &plan.StateError{Base: true, Err: err}
+	}
+	if head, err = fleetstate.Build(base, after, f); err == nil {
 		if settled, other := lifecycle.SettledFacts(head, base); other {
 			head, err = fleetstate.Build(base, after, settled)
 		}
 	}
 	if err != nil {
-		return nil, &plan.StateError{Err: err}
+		return nil, nil, &plan.StateError{Err: err}
 	}
+	return base, head, nil
+}
+
+// compareStates is compare of the states of both snapshots. Clusters that both share take little
+// time.
+func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *snapshot.Snapshot, q Question) *comparison {
 	base = base.WithCatalogs(p.catalogsOf(base, before))
 	head = head.WithCatalogs(p.catalogsOf(head, after))
 	warnings, strange := unregistered(head, q.Hub)
@@ -136,7 +149,7 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 		}})
 		c.base, c.head = append(c.base, was.Problems()...), append(c.head, is.Problems()...)
 	}
-	return c, nil
+	return c
 }
 
 // remotes are what the base and the head fetch with; nil without Options.Remotes.

@@ -1,0 +1,208 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/cases"
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/argocd"
+	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+)
+
+// options are a small fleet of two hubs.
+var options = fleettest.Options{Clusters: 7, Hubs: 2, Components: 3, Tenants: 2, Overrides: 1, Seed: 1}
+
+const (
+	layout      = "fleet/layout.yaml"
+	versions    = "versions/applicationSets.yaml"
+	chart       = "charts/application-sets/"
+	listed      = chart + "catalogs/addons.yaml"
+	catalogue   = "addons/defaults/application-sets/addons.yaml"
+	releases    = "releases:\n  globals: {use_helm_repo_path: 'true', chartRepoUrl: https://github.com/argosy-hub/argosy, chartRepoPath: charts/application-sets, chartRepoRevision: main}\n  addons: [{type: default}, {type: canary}]\n"
+	application = "extra: [{apiVersion: argoproj.io/v1alpha1, kind: Application}]\n"
+)
+
+// repository is that fleet with the charts and roots of this repository.
+func repository(t *testing.T) map[string]string {
+	t.Helper()
+	files := fleettest.Files(options)
+	const own = "hub-eu"
+	for _, root := range []string{"charts/application-sets", "charts/fleet-secret", "fleet/bootstrap/" + own + ".yaml", "fleet/bootstrap/" + own + "/addons.yaml", "fleet/bootstrap/" + own + "/members.yaml", "fleet/bootstrap/" + own + "/agents.yaml"} {
+		err := filepath.WalkDir(filepath.Join("../..", root), func(p string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(p)
+			p = strings.TrimPrefix(filepath.ToSlash(p), "../../")
+			if strings.HasPrefix(p, "charts/") {
+				files[p] = string(data)
+			}
+			for i := range options.Hubs {
+				if hub := fmt.Sprintf("hub-%d", i+1); !strings.HasPrefix(p, "charts/") {
+					files[strings.ReplaceAll(p, own, hub)] = strings.ReplaceAll(string(data), own, hub)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	files[listed] = strings.ReplaceAll(files[catalogue], "    enabled: true\n", "    enabled: false\n    namespace: system\n")
+	files[versions] = releases
+	return files
+}
+
+// edits are what a commit may do to each of some files: add a text, have another one, or lose it
+// ("-"). All paths and texts are of the generated fleet.
+func edits(files map[string]string) map[string][]string {
+	own := func(cluster int, file string) string {
+		return fmt.Sprintf("addons/tenants/%s/clusters/%s/%s", options.Tenant(cluster), fleettest.Cluster(cluster), file)
+	}
+	first := fleettest.Group + "/" + fleettest.Component(0)
+	member := func(hub string, cluster int) string {
+		return "fleet/fleet-members/" + hub + "/" + fleettest.Cluster(cluster) + ".yaml"
+	}
+	changed := func(path, old, updated string) string {
+		return "=" + strings.ReplaceAll(files[path], old, updated)
+	}
+	root := "fleet/bootstrap/hub-1/addons.yaml"
+	return map[string][]string{
+		own(0, first+"/values.yaml"):                                 {"-", "=a: 1\n", "=" + application, "=[broken", "=path: charts/fleet-secret\n"},
+		own(1, first+"/values.yaml.gotmpl"):                          {"-", "=of: '{{ .labels.tenant }}'\n", "=of: '{{ .absent }}'\n"},
+		"addons/defaults/" + first + "/values.yaml":                  {"", "+shared: 1\n", "+" + application},
+		"addons/tenants/tenant-0/defaults/" + first + "/values.yaml": {"-", "=tenants: 1\n"},
+		own(2, "application-sets/addons.yaml"):                       {"-", "=" + fleettest.Component(1) + ": {enabled: false}\n", "=" + fleettest.Component(0) + ": {chart: {version: 9.9.9}}\n", "=" + fleettest.Component(2) + ": {values: {of: '{{ .cluster }}'}}\n"},
+		own(3, "fleet/fleet-secret/values.yaml"):                     {"-", "=externalSecret: {labels: {ring: a}}\n", "=externalSecret: {labels: {addonsRelease: canary}}\n"},
+		member("hub-1", 0):                                           {"-", "", "+lifecycle: retired\n", "+lifecycle: retired\ndeletion: cascade\n", "+unknown: x\n"},
+		member("hub-1", 1):                                           {"-", "", "+labels: {addonsRelease: canary}\n", "+use_remote_argo: true\nenable_remote_addons: true\n", "+use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"},
+		member("hub-2", 1):                                           {"-", changed(member("hub-1", 1), "+", "+")}, // moves, or is there twice
+		member("hub-2", 5):                                           {"-", "", "+annotations: {path: charts/fleet-secret}\n", "+lifecycle: draining\n"},
+		"fleet/fleet-members/hub-1/hub-1.yaml":                       {"", "", "+fleet_repo_basepath: fleet\n", "+addons_repo_basepath: other\n", "-"},
+		versions:                                                     {"", "", "=" + strings.ReplaceAll(releases, "{type: canary}", "{type: canary, chartRepoRevision: next}"), "=" + strings.ReplaceAll(releases, ", {type: canary}", ""), "=" + strings.ReplaceAll(releases, "{type: canary}", "{type: canary, chartRepoRevision: unknown}")},
+		layout:                                                       {"-", "-", "=kind: Layout\nmerge: [{path: list, strategy: append}]\n", "=kind: Layout\ngroups: {addons: {catalog: " + listed + "}, resources: {}}\n", "=kind: Layout\nguard: {maxRemovals: 1}\n"},
+		catalogue:                                                    {"", "", changed(catalogue, "version:", "version: 7 #"), changed(catalogue, fleettest.Component(2)+":", "other:"), changed(catalogue, "enabled: true", "enabled: false")},
+		listed:                                                       {"", "", changed(listed, fleettest.Component(1)+":", "unlisted:"), "+defaults: {syncPolicy: {automated: {selfHeal: false}}}\n"},
+		chart + "templates/applicationsets.yaml":                     {"", "", changed(chart+"templates/applicationsets.yaml", "      project: {{ $entry.project | toYaml }}", "      project: {{ $entry.project | toYaml }}\n      info: [{name: changed, value: here}]")},
+		root:                                                         {"", "", "-", changed(root, "project: platform", "project: default"), changed(root, "view: releases", "view: components")},
+		"fleet/bootstrap/hub-2.yaml":                                 {"", "", changed("fleet/bootstrap/hub-2.yaml", "targetRevision: main", "targetRevision: next")},
+		"README.md":                                                  {"-", "=x\n"},
+	}
+}
+
+// edit makes one of the edits.
+func edit(files, original map[string]string, path, text string) {
+	switch {
+	case text == "-":
+		delete(files, path)
+	case strings.HasPrefix(text, "="):
+		files[path] = text[1:]
+	default:
+		files[path] = original[path] + strings.TrimPrefix(text, "+")
+	}
+}
+
+// planned is all that a comparison says, as text.
+func planned(t *testing.T, c *comparison) string {
+	t.Helper()
+	out, err := json.MarshalIndent(map[string]any{"plan": c.plan, "guard": c.dryRun, "base": c.base, "head": c.head}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range c.plan.Hubs {
+		out = fmt.Appendf(out, "\n%s: %d clusters and %d Applications do not change", h.Name, h.UnchangedClusters, h.UnchangedApplications)
+	}
+	return string(out)
+}
+
+// TestSharedClustersArePlannedAsOthers: a plan visits clusters that both states share in passing. It
+// says byte by byte what a plan of two states says that share none, whose clusters are all computed
+// and compared.
+func TestSharedClustersArePlannedAsOthers(t *testing.T) {
+	t.Parallel()
+	original := repository(t)
+	all := edits(original)
+	paths := slices.Sorted(maps.Keys(all))
+	for path := range all {
+		if _, is := original[path]; !is && slices.Contains(all[path], "") {
+			t.Fatalf("%s is not in the fleet", path)
+		}
+	}
+	live := facts.NewSet(true, facts.Cluster{Name: "hub-1"}, facts.Cluster{Name: "hub-2"}, facts.Cluster{Name: fleettest.Cluster(0)}, facts.Cluster{Name: fleettest.Cluster(1)}).
+		WithApplications(fleettest.Application(fleettest.Component(0), fleettest.Cluster(0), "default"), fleettest.Application(fleettest.Component(1), fleettest.Cluster(1), "canary"))
+	tools := expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}
+	quick, differing, refused := 0, 0, 0
+	steps := cases.Times(40)
+	if testing.Short() {
+		steps = 10
+	}
+	r := rand.New(rand.NewPCG(7, 7))
+	files := maps.Clone(original)
+	for step := range steps {
+		before := snapshot.FromMap(files)
+		last := maps.Clone(files)
+		var done []string
+		for range 1 + r.IntN(2) {
+			path := paths[r.IntN(len(paths))]
+			text := all[path][r.IntN(len(all[path]))]
+			edit(files, original, path, text)
+			done = append(done, path+" "+text[:min(len(text), 60)])
+		}
+		after := snapshot.FromMap(files)
+		q := Question{}
+		if r.IntN(3) == 0 {
+			q.Facts = live
+		}
+		p, err := New(context.Background(), Options{Tools: tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.revisions["next"] = revision{snapshot: snapshot.FromMap(original)}
+		p.revisions["unknown"] = revision{err: fmt.Errorf("the clone has no revision %q", "unknown")}
+		base, head, err := states(before, after, q.Facts)
+		if err != nil { // the next commit starts from the last good one
+			files, refused = last, refused+1
+			continue
+		}
+		other, err := knownState(before, q.Facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared := 0
+		for m, c := range head.Clusters() {
+			if base.Cluster(m.Hub, m.Name) == c {
+				shared++
+			}
+			if other.Cluster(m.Hub, m.Name) == c {
+				t.Fatal("the plain plan shares clusters")
+			}
+		}
+		got, want := p.compareStates(base, head, before, after, q), p.compareStates(other, head, before, after, q)
+		if d := cmp.Diff(planned(t, want), planned(t, got)); d != "" {
+			t.Fatalf("step %d, %q, %d clusters are shared (-plain +quick):\n%s", step, done, shared, d)
+		}
+		quick += shared
+		for _, h := range got.plan.Hubs {
+			differing += len(h.Clusters) + len(h.Objects)
+		}
+	}
+	t.Logf("%d commits, %d refused; %d clusters shared, %d clusters and objects differ", steps, refused, quick, differing)
+	if quick == 0 || differing == 0 || refused > steps/2 {
+		t.Error("the commits try too little")
+	}
+}
