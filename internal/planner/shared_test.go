@@ -34,7 +34,9 @@ const (
 	listed      = chart + "catalogs/addons.yaml"
 	catalogue   = "addons/defaults/application-sets/addons.yaml"
 	releases    = "releases:\n  globals: {use_helm_repo_path: 'true', chartRepoUrl: https://github.com/argosy-hub/argosy, chartRepoPath: charts/application-sets, chartRepoRevision: main}\n  addons: [{type: default}, {type: canary}]\n"
-	application = "extra: [{apiVersion: argoproj.io/v1alpha1, kind: Application}]\n"
+	ours        = "https://github.com/argosy-hub/argosy"
+	nested      = "manifests/nested/map.yaml"
+	application = "extra: [{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: nested, namespace: argocd}, spec: {project: default, destination: {name: in-cluster, namespace: x}, source: {repoURL: '" + ours + "', path: manifests/nested, targetRevision: main}}}]\n"
 )
 
 // repository is that fleet with the charts and roots of this repository.
@@ -65,6 +67,16 @@ func repository(t *testing.T) map[string]string {
 	}
 	files[listed] = strings.ReplaceAll(files[catalogue], "    enabled: true\n", "    enabled: false\n    namespace: system\n")
 	files[versions] = releases
+	// A component's chart is here, and its values bring an Application of a folder here.
+	for _, p := range []string{catalogue, listed} {
+		entry := strings.Index(files[p], fleettest.Component(1)+":\n")
+		end := strings.Index(files[p], fleettest.Component(2)+":\n")
+		files[p] = files[p][:entry] + fleettest.Component(1) + ":\n    enabled: " + fmt.Sprint(p == catalogue) + "\n    namespace: system\n    chart: {repoURL: " + ours + ", path: charts/leaf, version: main}\n  " + files[p][end:]
+	}
+	files["charts/leaf/Chart.yaml"] = "apiVersion: v2\nname: leaf\nversion: 1.0.0\n"
+	files["charts/leaf/templates/extra.yaml"] = "{{ range .Values.extra }}\n---\n{{ toYaml . }}\n{{ end }}"
+	files[nested] = "{apiVersion: v1, kind: ConfigMap, metadata: {name: nested}}\n"
+	files["addons/tenants/tenant-0/defaults/"+fleettest.Group+"/"+fleettest.Component(1)+"/values.yaml"] = application
 	return files
 }
 
@@ -146,6 +158,8 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 	live := facts.NewSet(true, facts.Cluster{Name: "hub-1"}, facts.Cluster{Name: "hub-2"}, facts.Cluster{Name: fleettest.Cluster(0)}, facts.Cluster{Name: fleettest.Cluster(1)}).
 		WithApplications(fleettest.Application(fleettest.Component(0), fleettest.Cluster(0), "default"), fleettest.Application(fleettest.Component(1), fleettest.Cluster(1), "canary"))
 	tools := expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}
+	next := maps.Clone(original)
+	next[listed] = strings.ReplaceAll(strings.ReplaceAll(next[listed], fleettest.Component(0)+":", "unlisted:"), "enabled: false", "enabled: true")
 	quick, differing, refused := 0, 0, 0
 	steps := cases.Times(40)
 	if testing.Short() {
@@ -154,6 +168,12 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	files := maps.Clone(original)
 	for step := range steps {
+		if step%4 == 0 { // else the fleet is broken after a while
+			files = maps.Clone(original)
+			for _, path := range []string{layout, versions} {
+				edit(files, original, path, all[path][r.IntN(len(all[path]))])
+			}
+		}
 		before := snapshot.FromMap(files)
 		last := maps.Clone(files)
 		var done []string
@@ -172,7 +192,7 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.revisions["next"] = revision{snapshot: snapshot.FromMap(original)}
+		p.revisions["next"] = revision{snapshot: snapshot.FromMap(next)}
 		p.revisions["unknown"] = revision{err: fmt.Errorf("the clone has no revision %q", "unknown")}
 		base, head, err := states(before, after, q.Facts)
 		if err != nil { // the next commit starts from the last good one
