@@ -36,6 +36,7 @@ const (
 	releases    = "releases:\n  globals: {use_helm_repo_path: 'true', chartRepoUrl: https://github.com/argosy-hub/argosy, chartRepoPath: charts/application-sets, chartRepoRevision: main}\n  addons: [{type: default}, {type: canary}]\n"
 	ours        = "https://github.com/argosy-hub/argosy"
 	nested      = "manifests/nested/map.yaml"
+	ofChart     = "kind: Layout\ngroups: {addons: {catalog: " + listed + "}, resources: {}}\n"
 	application = "extra: [{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: nested, namespace: argocd}, spec: {project: default, destination: {name: in-cluster, namespace: x}, source: {repoURL: '" + ours + "', path: manifests/nested, targetRevision: main}}}]\n"
 )
 
@@ -76,7 +77,7 @@ func repository(t *testing.T) map[string]string {
 	files["charts/leaf/Chart.yaml"] = "apiVersion: v2\nname: leaf\nversion: 1.0.0\n"
 	files["charts/leaf/templates/extra.yaml"] = "{{ range .Values.extra }}\n---\n{{ toYaml . }}\n{{ end }}"
 	files[nested] = "{apiVersion: v1, kind: ConfigMap, metadata: {name: nested}}\n"
-	files["addons/tenants/tenant-0/defaults/"+fleettest.Group+"/"+fleettest.Component(1)+"/values.yaml"] = application
+	files["addons/control-plane/defaults/"+fleettest.Group+"/"+fleettest.Component(1)+"/values.yaml"] = application
 	return files
 }
 
@@ -107,8 +108,8 @@ func edits(files map[string]string) map[string][]string {
 		member("hub-2", 5):                                           {"-", "", "+annotations: {path: charts/fleet-secret}\n", "+lifecycle: draining\n"},
 		"fleet/fleet-members/hub-1/hub-1.yaml":                       {"", "", "+fleet_repo_basepath: fleet\n", "+addons_repo_basepath: other\n", "-"},
 		versions:                                                     {"", "", "=" + strings.ReplaceAll(releases, "{type: canary}", "{type: canary, chartRepoRevision: next}"), "=" + strings.ReplaceAll(releases, ", {type: canary}", ""), "=" + strings.ReplaceAll(releases, "{type: canary}", "{type: canary, chartRepoRevision: unknown}")},
-		layout:                                                       {"-", "-", "=kind: Layout\nmerge: [{path: list, strategy: append}]\n", "=kind: Layout\ngroups: {addons: {catalog: " + listed + "}, resources: {}}\n", "=kind: Layout\nguard: {maxRemovals: 1}\n"},
-		catalogue:                                                    {"", "", changed(catalogue, "version:", "version: 7 #"), changed(catalogue, fleettest.Component(2)+":", "other:"), changed(catalogue, "enabled: true", "enabled: false")},
+		layout:                                                       {"-", "-", "=kind: Layout\nmerge: [{path: list, strategy: append}]\n", "=" + ofChart, "=kind: Layout\nguard: {maxRemovals: 1}\n"},
+		catalogue:                                                    {"", "", changed(catalogue, "version: ", "version: 7.0.0, of: "), changed(catalogue, fleettest.Component(2)+":", "other:"), changed(catalogue, "enabled: true", "enabled: false")},
 		listed:                                                       {"", "", changed(listed, fleettest.Component(1)+":", "unlisted:"), "+defaults: {syncPolicy: {automated: {selfHeal: false}}}\n"},
 		chart + "templates/applicationsets.yaml":                     {"", "", changed(chart+"templates/applicationsets.yaml", "      project: {{ $entry.project | toYaml }}", "      project: {{ $entry.project | toYaml }}\n      info: [{name: changed, value: here}]")},
 		root:                                                         {"", "", "-", changed(root, "project: platform", "project: default"), changed(root, "view: releases", "view: components")},
@@ -170,8 +171,11 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 	for step := range steps {
 		if step%4 == 0 { // else the fleet is broken after a while
 			files = maps.Clone(original)
-			for _, path := range []string{layout, versions} {
-				edit(files, original, path, all[path][r.IntN(len(all[path]))])
+			if r.IntN(2) == 0 {
+				files[layout] = ofChart
+			}
+			if r.IntN(3) == 0 {
+				files[versions] = strings.ReplaceAll(releases, "{type: default}", "{type: default, chartRepoRevision: next}")
 			}
 		}
 		before := snapshot.FromMap(files)
