@@ -162,14 +162,19 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 	next := maps.Clone(original)
 	next[listed] = strings.ReplaceAll(strings.ReplaceAll(next[listed], fleettest.Component(0)+":", "unlisted:"), "enabled: false", "enabled: true")
 	quick, differing, refused := 0, 0, 0
-	steps := cases.Times(40)
-	if testing.Short() {
-		steps = 10
+	var alone [][2]string // each edit by itself, before random ones
+	for _, path := range paths {
+		for _, text := range all[path] {
+			if text != "" && (text != "-" || original[path] != "") {
+				alone = append(alone, [2]string{path, text})
+			}
+		}
 	}
+	steps := len(alone) + cases.Times(20)
 	r := rand.New(rand.NewPCG(7, 7))
 	files := maps.Clone(original)
 	for step := range steps {
-		if step%4 == 0 { // else the fleet is broken after a while
+		if step < len(alone) || step%4 == 0 { // else the fleet is broken after a while
 			files = maps.Clone(original)
 			if r.IntN(2) == 0 {
 				files[layout] = ofChart
@@ -181,9 +186,14 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 		before := snapshot.FromMap(files)
 		last := maps.Clone(files)
 		var done []string
-		for range 1 + r.IntN(2) {
+		for n := range 1 + r.IntN(2) {
 			path := paths[r.IntN(len(paths))]
 			text := all[path][r.IntN(len(all[path]))]
+			if step < len(alone) {
+				if path, text = alone[step][0], alone[step][1]; n > 0 {
+					break
+				}
+			}
 			edit(files, original, path, text)
 			done = append(done, path+" "+text[:min(len(text), 60)])
 		}
